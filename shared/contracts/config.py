@@ -1,0 +1,196 @@
+"""What customers want, as documents: sources, destinations, pipes. Users write them in YAML; the `config`
+topic carries them as JSON under the key `kind/name`.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+from shared.contracts.patterns import PatternError, compile_pattern
+
+KINDS: Final = ("source", "destination", "pipe")
+
+Name = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")]
+Percent = Annotated[float, Meta(ge=0, le=100)]
+
+
+class Source(Struct, tag="source", tag_field="kind", forbid_unknown_fields=True, kw_only=True, frozen=True):
+    """Where a tenant's events come from. A write key names it."""
+
+    name: Name
+    tenant: Name
+    write_keys: Annotated[list[Annotated[str, Meta(min_length=8)]], Meta(min_length=1)]
+    """Bearer keys. `sealed` replaces each by `sha256:<hex>`: the topic never holds a key."""
+
+    rate_limit: Annotated[float, Meta(gt=0)] | None = None
+    """Events per second, with a burst of two seconds' worth; None is without limit."""
+
+
+class Batch(Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
+    """How many events one request to a destination may carry."""
+
+    max_events: Annotated[int, Meta(ge=1, le=10_000)] = 500
+    max_bytes: Annotated[int, Meta(ge=1_024, le=8 * 1024 * 1024)] = 1024 * 1024
+
+
+class Destination(
+    Struct, tag="destination", tag_field="kind", forbid_unknown_fields=True, kw_only=True, frozen=True
+):
+    """Where events go."""
+
+    name: Name
+    tenant: Name
+    url: Annotated[str, Meta(pattern=r"^https?://[^\s/]+")]
+    connector: Literal["webhook"] = "webhook"
+    batch: Batch = Batch()
+    timeout_seconds: Annotated[float, Meta(gt=0, le=30)] = 5.0
+    """Deadline of one try, over connect, send and read."""
+
+    headers: dict[str, str] = {}
+
+
+class Ramp(Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
+    """A pipe opened gradually: from 0 at `start` to `sample` when `minutes` have passed, in a line."""
+
+    start: datetime
+    minutes: Annotated[float, Meta(gt=0)]
+
+
+class Pipe(Struct, tag="pipe", tag_field="kind", forbid_unknown_fields=True, kw_only=True, frozen=True):
+    """Which events of a source go to which destination."""
+
+    name: Name
+    tenant: Name
+    source: Name
+    destination: Name
+    match: dict[str, Any] = {}
+    """An event pattern (the language of EventBridge rules) over attributes and `data`; empty matches all."""
+
+    sample: Percent = 100.0
+    """Percentage of the matching events, chosen by a stable hash of the event id: raising it only adds."""
+
+    ramp: Ramp | None = None
+
+
+Document = Source | Destination | Pipe
+
+
+class Entry(Struct, kw_only=True, frozen=True):
+    """The value of a `config` record."""
+
+    version: int
+    """1 for the first, one more at each apply that changed the document."""
+
+    document: Document
+
+
+class ConfigError(ValueError):
+    """A document that cannot be taken. `path` names the field (`$.match.data`), the text the mend."""
+
+    def __init__(self, path: str, message: str) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+def parse(raw: object) -> Document:
+    """A document from plain YAML or JSON values.
+
+    Raises:
+        ConfigError: with the path of the field that is wrong.
+    """
+    try:
+        document = msgspec.convert(raw, Document)
+    except msgspec.ValidationError as error:
+        message, _, path = str(error).partition(" - at `")
+        raise ConfigError(path.rstrip("`") or "$", message) from error
+    if isinstance(document, Pipe):
+        _check_pipe(document)
+    return document
+
+
+def _check_pipe(pipe: Pipe) -> None:
+    try:
+        compile_pattern(pipe.match)
+    except PatternError as error:
+        raise ConfigError(f"$.match{error.path}", str(error)) from error
+    if pipe.ramp and pipe.ramp.start.tzinfo is None:
+        raise ConfigError("$.ramp.start", "a time needs its offset, for example 2026-01-31T12:00:00Z")
+
+
+def key_digest(write_key: str) -> str:
+    """`sha256:<hex>` of a write key; of something already sealed, itself."""
+    if write_key.startswith("sha256:"):
+        return write_key
+    return "sha256:" + hashlib.sha256(write_key.encode()).hexdigest()
+
+
+def sealed(document: Document) -> Document:
+    """The document as it may be published: without a usable write key."""
+    if isinstance(document, Source):
+        keys = [key_digest(key) for key in document.write_keys]
+        return msgspec.structs.replace(document, write_keys=keys)
+    return document
+
+
+def kind_of(document: Document) -> str:
+    """`source`, `destination` or `pipe`."""
+    return str(document.__struct_config__.tag)
+
+
+def topic_key(kind: str, name: str) -> bytes:
+    """The key of a document's records on the `config` topic."""
+    return f"{kind}/{name}".encode()
+
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(Entry)
+
+
+def encode_entry(entry: Entry) -> bytes:
+    """The value of a `config` record."""
+    return _encoder.encode(entry)
+
+
+def decode_entry(value: bytes) -> Entry:
+    """The entry of a `config` record's value.
+
+    Raises:
+        msgspec.MsgspecError: if the bytes are not one.
+    """
+    return _decoder.decode(value)
+
+
+class Catalogue:
+    """All documents at one moment, indexed as the nodes ask for them. Immutable."""
+
+    def __init__(self, entries: Mapping[bytes, Entry] | None = None) -> None:
+        self.entries: Mapping[bytes, Entry] = dict(entries or {})
+        documents = [entry.document for entry in self.entries.values()]
+        self.sources = {d.name: d for d in documents if isinstance(d, Source)}
+        self.destinations = {d.name: d for d in documents if isinstance(d, Destination)}
+        self.pipes = {d.name: d for d in documents if isinstance(d, Pipe)}
+        self.source_by_key = {key: s for s in self.sources.values() for key in s.write_keys}
+
+    def problems(self, document: Document) -> Iterable[tuple[str, str]]:
+        """What a new document would contradict: pairs of (path, sentence)."""
+        if isinstance(document, Pipe):
+            yield from self._missing(document, "source", self.sources)
+            yield from self._missing(document, "destination", self.destinations)
+        if isinstance(document, Source):
+            for key in sealed(document).write_keys:  # type: ignore[union-attr]
+                owner = self.source_by_key.get(key)
+                if owner and owner.name != document.name:
+                    yield "$.write_keys", f"source {owner.name} already uses one of these keys"
+
+    @staticmethod
+    def _missing(pipe: Pipe, field: str, known: Mapping[str, Document]) -> Iterable[tuple[str, str]]:
+        name = getattr(pipe, field)
+        found = known.get(name)
+        if found is None:
+            yield f"$.{field}", f"there is no {field} {name!r}; apply it before or together with this pipe"
+        elif found.tenant != pipe.tenant:
+            yield f"$.{field}", f"{field} {name!r} belongs to tenant {found.tenant!r}, not {pipe.tenant!r}"

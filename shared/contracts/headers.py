@@ -1,0 +1,38 @@
+"""Kafka record headers. CloudEvents attributes are `ce_*`; hifi's own start with `hifi_`."""
+
+CE_PREFIX = "ce_"
+CE_ID = "ce_id"
+CE_SOURCE = "ce_source"
+CE_TYPE = "ce_type"
+CE_TIME = "ce_time"
+
+CONTENT_TYPE = "content-type"
+"""The `datacontenttype` attribute, as CloudEvents' Kafka binding maps it."""
+
+TENANT = "hifi_tenant"
+SOURCE = "hifi_source"
+RECEIVED = "hifi_received"
+"""Epoch milliseconds at which the request's last byte was in. Decimal text, as all numbers in headers."""
+
+MINUTE = "hifi_minute"
+"""Epoch minute in which every hop tallies the event; stamped once, by collect."""
+
+PIPE = "hifi_pipe"
+ATTEMPT = "hifi_attempt"
+"""Global attempt, from 1; the local retries inside one attempt do not count."""
+
+NOT_BEFORE = "hifi_not_before"
+"""Epoch milliseconds before which a waiting record must not be sent again."""
+
+REASON = "hifi_reason"
+"""Why a record is in `dead_letter`, `quarantine` or `retry_in.*`: a word and a sentence."""
+
+STATUS = "hifi_status"
+"""HTTP status of the last try; empty where there was no answer."""
+
+FIRST_TRY = "hifi_first_try"
+LAST_TRY = "hifi_last_try"
+"""Epoch milliseconds of the first and the last time the record was sent."""
+
+DELIVERED = "hifi_delivered"
+"""On a receipt: the 16-byte delivery keys of the events that arrived, end to end."""

@@ -1,0 +1,20 @@
+"""Sizes that one hop promises to the next. Bytes unless the name says otherwise."""
+
+MAX_BODY_BYTES = 8 * 1024 * 1024
+"""A request body, after decompression."""
+
+MAX_EVENT_BYTES = 512 * 1024
+"""One event as the client wrote it."""
+
+CHUNK_BYTES = 512 * 1024
+"""A `collected` record's value; only an event that is larger by itself exceeds it."""
+
+MAX_RECORD_BYTES = 4 * 1024 * 1024
+"""Any Kafka record. An event doubles at most when its text becomes a JSON string (quotes, backslashes)."""
+
+MAX_ID_BYTES = 256
+MAX_ATTRIBUTE_BYTES = 4096
+MAX_ATTRIBUTES = 64
+
+MAX_DEPTH = 128
+"""Nesting of arrays and objects in an event; Jackson, which parses it later, stops at 1,000."""

@@ -1,0 +1,49 @@
+"""What transmit writes down about each request it sent."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final, Literal
+
+import msgspec
+
+KEY_BYTES: Final = 16
+
+Result = Literal["delivered", "retry", "dead", "duplicate"]
+"""`duplicate`: delivered a moment ago, dropped now; no request was sent for these events."""
+
+
+class Receipt(msgspec.Struct, kw_only=True, frozen=True):
+    """The value of a `receipts` record: one request, and the events in it that shared one result."""
+
+    destination: str
+    pipe: str
+    result: Result
+    ids: list[str]
+    minutes: list[int]
+    """Epoch minutes, one for each id."""
+
+    status: int | None
+    """HTTP status of the last local try; None where no answer came."""
+
+    tries: int
+    """Local tries inside this attempt."""
+
+    attempt: int
+    """Global attempt, from 1."""
+
+    received_ms: list[int]
+    """When collect had each event, epoch milliseconds; one for each id."""
+
+    departed_ms: int
+    """When the destination's answer was in, epoch milliseconds."""
+
+    reason: str = ""
+
+
+def pack_keys(keys: Iterable[bytes]) -> bytes:
+    """Delivery keys as the DELIVERED header carries them."""
+    return b"".join(keys)
+
+
+def unpack_keys(packed: bytes) -> Iterator[bytes]:
+    """The delivery keys of a DELIVERED header."""
+    return (packed[at : at + KEY_BYTES] for at in range(0, len(packed), KEY_BYTES))

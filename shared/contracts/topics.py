@@ -1,0 +1,74 @@
+"""Every topic of a side: its name, its retention, its limits. The only owner of these facts."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+
+from shared.contracts.limits import MAX_RECORD_BYTES
+
+
+class Topic(StrEnum):
+    """Topic names; a member is its own name on the wire."""
+
+    CONFIG = "config"
+    COLLECTED = "collected"
+    EVENTS = "events"
+    OUTBOUND = "outbound"
+    RECEIPTS = "receipts"
+    RETRY_IN_30S = "retry_in.30s"
+    RETRY_IN_5M = "retry_in.5m"
+    RETRY_IN_1H = "retry_in.1h"
+    RETRY_OUT = "retry_out"
+    DEAD_LETTER = "dead_letter"
+    QUARANTINE = "quarantine"
+    LEDGER = "ledger"
+
+
+RETRY_DELAYS: dict[Topic, timedelta] = {
+    Topic.RETRY_IN_30S: timedelta(seconds=30),
+    Topic.RETRY_IN_5M: timedelta(minutes=5),
+    Topic.RETRY_IN_1H: timedelta(hours=1),
+}
+"""The waiting topics, shortest delay first."""
+
+REPLICAS = 3
+MIN_IN_SYNC_REPLICAS = 2
+
+_REPLAYABLE = timedelta(days=3)  # enough to replay after a rollback
+_KEPT = timedelta(days=14)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopicSpec:
+    """What a topic is created with. `retention` None means for ever (compacted)."""
+
+    name: Topic
+    partitions: int
+    retention: timedelta | None
+
+    def config(self) -> dict[str, str]:
+        """Broker-side topic configuration, as Kafka spells it."""
+        keep = (
+            {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.1"}
+            if self.retention is None
+            else {"cleanup.policy": "delete", "retention.ms": str(int(self.retention.total_seconds() * 1000))}
+        )
+        return keep | {
+            "min.insync.replicas": str(MIN_IN_SYNC_REPLICAS),
+            "unclean.leader.election.enable": "false",
+            "compression.type": "producer",
+            "max.message.bytes": str(MAX_RECORD_BYTES),
+        }
+
+
+def topic_specs(partitions: int) -> tuple[TopicSpec, ...]:
+    """Specs of all topics of a side whose busy topics have `partitions` partitions each."""
+    busy = (Topic.COLLECTED, Topic.EVENTS, Topic.OUTBOUND, Topic.RECEIPTS)
+    quiet = (*RETRY_DELAYS, Topic.RETRY_OUT)
+    kept = (Topic.DEAD_LETTER, Topic.QUARANTINE, Topic.LEDGER)
+    return (
+        TopicSpec(name=Topic.CONFIG, partitions=1, retention=None),
+        *(TopicSpec(name=name, partitions=partitions, retention=_REPLAYABLE) for name in busy),
+        *(TopicSpec(name=name, partitions=1, retention=_REPLAYABLE) for name in quiet),
+        *(TopicSpec(name=name, partitions=1, retention=_KEPT) for name in kept),
+    )

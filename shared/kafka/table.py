@@ -1,0 +1,125 @@
+"""A compacted topic held in memory by a background thread: how configuration reaches every node."""
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from shared.contracts.topics import Topic
+from shared.runtime.logging import get_logger
+
+T = TypeVar("T")
+_log = get_logger(__name__)
+_POLL_SECONDS = 0.2
+
+
+def reader_config(bootstrap: str, client_id: str) -> dict[str, Any]:
+    """librdkafka settings of a reader that belongs to no group and commits nothing."""
+    return {
+        "bootstrap.servers": bootstrap,
+        "client.id": client_id,
+        "group.id": f"{client_id}-unused",
+        "enable.auto.commit": False,
+        "auto.offset.reset": "earliest",
+        "enable.partition.eof": True,
+        "reconnect.backoff.max.ms": 1_000,
+        "socket.timeout.ms": 10_000,
+        "fetch.wait.max.ms": 500,
+    }
+
+
+class Table(Generic[T]):
+    """The latest value of each key of a topic, and a view of them rebuilt at each change.
+
+    It is loaded once it was read to the end it had at the start, and goes on with what it has while the
+    brokers cannot be reached. A value that cannot be decoded is logged and leaves the former one in place.
+    """
+
+    def __init__(
+        self,
+        *,
+        bootstrap: str,
+        client_id: str,
+        topic: Topic,
+        decode: Callable[[bytes], Any],
+        view: Callable[[Mapping[bytes, Any]], T],
+    ) -> None:
+        self._config = reader_config(bootstrap, client_id)
+        self._topic = topic
+        self._decode = decode
+        self._make_view = view
+        self._values: dict[bytes, Any] = {}
+        self._view = view({})
+        self._loaded = threading.Event()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"table-{topic}", daemon=True)
+
+    def start(self) -> "Table[T]":
+        """Begin to read; returns at once."""
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """End the thread and its consumer."""
+        self._stopping.set()
+        self._thread.join()
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the topic was read to its end once."""
+        return self._loaded.is_set()
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Block until loaded; False if that took longer."""
+        return self._loaded.wait(seconds)
+
+    @property
+    def view(self) -> T:
+        """What the topic says now. The object is replaced, never changed."""
+        return self._view
+
+    def _run(self) -> None:
+        consumer = Consumer(self._config)
+        try:
+            waiting = self._assign(consumer)
+            while not self._stopping.is_set():
+                messages = consumer.consume(num_messages=500, timeout=_POLL_SECONDS)
+                self._take(messages, waiting)
+        finally:
+            consumer.close()
+
+    def _assign(self, consumer: Consumer) -> set[int]:
+        """Take every partition from its beginning; returns the partitions still to be read to the end."""
+        while not self._stopping.is_set():
+            try:
+                found = consumer.list_topics(self._topic, timeout=5.0).topics[self._topic].partitions
+            except KafkaException as error:
+                _log.warning("topic metadata not available, trying again", extra={"error": str(error)})
+                continue
+            if found:
+                consumer.assign([TopicPartition(self._topic, p, 0) for p in found])
+                return set(found)
+            self._stopping.wait(_POLL_SECONDS)
+        return set()
+
+    def _take(self, messages: list[Message], waiting: set[int]) -> None:
+        changed = [self._apply(message) for message in messages if message.error() is None]
+        ended = [m for m in messages if m.error() is not None and m.error().code() == KafkaError._PARTITION_EOF]
+        if any(changed):
+            self._view = self._make_view(self._values)
+        if waiting:
+            waiting.difference_update(m.partition() for m in ended)
+            if not waiting:
+                self._loaded.set()
+
+    def _apply(self, message: Message) -> bool:
+        key, value = message.key() or b"", message.value()
+        if value is None:
+            return self._values.pop(key, None) is not None
+        try:
+            self._values[key] = self._decode(value)
+        except Exception as error:  # a bad record must not end the table
+            _log.error("undecodable record kept out", extra={"key": repr(key), "error": str(error)})
+            return False
+        return True

@@ -1,0 +1,31 @@
+"""Settings every process of a side shares. A process has one object: a subclass of `SideSettings`.
+
+Values come from environment variables named `HIFI_` and the field's name in capitals.
+"""
+
+from pathlib import Path
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class SideSettings(BaseSettings):
+    """Where the side's brokers are."""
+
+    model_config = SettingsConfigDict(env_prefix="HIFI_", frozen=True, extra="ignore")
+
+    bootstrap: str = Field(description="Kafka bootstrap servers, host:port separated by commas.")
+    side: str = Field("local", description="Name of the side, in logs and client ids: local, blue, green.")
+
+
+class SparkSettings(SideSettings):
+    """What a Spark node needs beside the brokers."""
+
+    master: str = Field("local[8]", description="Spark master. Slots >= partitions of all real-time queries.")
+    checkpoints: Path = Field(description="Folder (or s3a:// prefix) of the queries' checkpoints.")
+    jars: Path = Field(description="Folder of the Kafka connector's jars.")
+    realtime_batch: str = Field(
+        "5 seconds",
+        description="Length of a real-time batch: the checkpoint interval and the delay of a new "
+        "configuration, not the latency. Spark takes 5 seconds at least.",
+    )
