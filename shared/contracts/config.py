@@ -103,7 +103,7 @@ def parse(raw: object) -> Document:
         ConfigError: with the path of the field that is wrong.
     """
     try:
-        document = msgspec.convert(raw, Document)
+        document: Document = msgspec.convert(raw, Document)
     except msgspec.ValidationError as error:
         message, _, path = str(error).partition(" - at `")
         raise ConfigError(path.rstrip("`") or "$", message) from error

@@ -105,7 +105,7 @@ class Table(Generic[T]):
 
     def _take(self, messages: list[Message], waiting: set[int]) -> None:
         changed = [self._apply(message) for message in messages if message.error() is None]
-        ended = [m for m in messages if m.error() is not None and m.error().code() == KafkaError._PARTITION_EOF]
+        ended = [m for m in messages if (error := m.error()) and error.code() == KafkaError._PARTITION_EOF]
         if any(changed):
             self._view = self._make_view(self._values)
         if waiting:

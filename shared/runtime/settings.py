@@ -24,6 +24,11 @@ class SparkSettings(SideSettings):
     master: str = Field("local[8]", description="Spark master. Slots >= partitions of all real-time queries.")
     checkpoints: Path = Field(description="Folder (or s3a:// prefix) of the queries' checkpoints.")
     jars: Path = Field(description="Folder of the Kafka connector's jars.")
+    driver_memory: str = Field("1g", description="Heap of the driver's JVM.")
+    java_options: str = Field(
+        "-XX:+UseParallelGC -XX:ReservedCodeCacheSize=256m",
+        description="Flags of the driver's JVM.",
+    )
     realtime_batch: str = Field(
         "5 seconds",
         description="Length of a real-time batch: the checkpoint interval and the delay of a new "
