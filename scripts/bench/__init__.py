@@ -1,0 +1,1 @@
+"""The chain bench: how fast, how dear, and beside what."""
