@@ -6,18 +6,20 @@ import sys
 import threading
 from pathlib import Path
 
-from pydantic import Field
-from pyspark.sql.streaming.query import StreamingQuery
-
 from pipelines.data.ingest.job import build as build_ingest
 from pipelines.data.route.job import build as build_route
 from pipelines.data.transmit.job import build as build_transmit
+from pydantic import Field
+from pyspark.sql.streaming.query import StreamingQuery
+
+from shared.kafka.shadow_group import ShadowGroup, progress_offsets
 from shared.runtime.logging import configure_logging, get_logger
 from shared.runtime.settings import SparkSettings
 from shared.runtime.spark import spark_session
 
 _log = get_logger(__name__)
 _WATCH_SECONDS = 0.5
+_SHOW_SECONDS = 5.0
 
 
 class DriverSettings(SparkSettings):
@@ -36,6 +38,8 @@ def main() -> int:
         signal.signal(name, lambda *_: stopping.set())
     spark = spark_session(settings, "hifi")
     queries = [build(spark, settings) for build in (build_transmit, build_route, build_ingest)]
+    shower = threading.Thread(target=show_progress, args=(queries, stopping, settings.bootstrap), daemon=True)
+    shower.start()
     try:
         return watch(queries, stopping, settings.ready_file)
     finally:
@@ -57,6 +61,14 @@ def watch(queries: list[StreamingQuery], stopping: threading.Event, ready_file: 
             ready_file.write_text(str(os.getpid()))
             _log.info("ready")
     return 0
+
+
+def show_progress(queries: list[StreamingQuery], stopping: threading.Event, bootstrap: str) -> None:
+    """Tell Kafka how far each query is, for `hifi doctor` and lag tools, until stopping."""
+    groups = [(query, ShadowGroup(bootstrap, query.name)) for query in queries]
+    while not stopping.wait(_SHOW_SECONDS):
+        for query, group in groups:
+            group.show(progress_offsets(query.lastProgress))
 
 
 def _processing(query: StreamingQuery) -> bool:
