@@ -1,0 +1,1 @@
+"""The local side: brokers, collect and Spark as processes of this machine."""

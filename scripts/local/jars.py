@@ -1,0 +1,106 @@
+"""The jars of brokers and Kafka connector, copied once from Maven Central into a cache.
+
+`python -m scripts.local.jars` fetches them and prints their folder.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+_POM: Final = Path(__file__).with_name("pom.xml")
+_SETTINGS: Final = Path(__file__).with_name("maven-settings.xml")
+_PROFILES: Final = ("spark", "broker")
+
+Say = Callable[[str], None]
+
+
+class JarsError(Exception):
+    """Jars that cannot be fetched; the text says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Jars:
+    """Folders of jars below `root`; one class path each."""
+
+    root: Path
+
+    @property
+    def spark(self) -> Path:
+        """Kafka connector of Spark and what it needs beside PySpark's own jars."""
+        return self.root / "spark"
+
+    @property
+    def broker(self) -> Path:
+        """Kafka broker."""
+        return self.root / "broker"
+
+    @property
+    def complete(self) -> bool:
+        """Whether both folders are there; each appears only when it is whole."""
+        return all((self.root / profile).is_dir() for profile in _PROFILES)
+
+
+def cached_jars() -> Jars:
+    """Where the jars are or will be: a folder in the user's cache, named after the POM's content."""
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    digest = hashlib.sha256(_POM.read_bytes()).hexdigest()[:12]
+    return Jars(Path(cache) / "hifi" / f"jars-{digest}")
+
+
+def ensure_jars(say: Say) -> Jars:
+    """The jars, fetched where they are missing; `say` is told of each step that takes time.
+
+    Raises:
+        JarsError: if Maven is missing or fails.
+    """
+    jars = cached_jars()
+    for profile in _PROFILES:
+        if not (jars.root / profile).is_dir():
+            say(f"fetching the {profile} jars from Maven Central")
+            _fetch(profile, jars.root)
+    return jars
+
+
+def _fetch(profile: str, root: Path) -> None:
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise JarsError("mvn not found: `make setup`, or install Maven (apt-get install maven)")
+    root.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=root, prefix=f".{profile}-") as draft:
+        folder = Path(draft) / profile
+        done = subprocess.run(
+            [
+                *(maven, "-B", "-q", "-Dstyle.color=never", "-s", str(_SETTINGS), "-f", str(_POM)),
+                *(f"-P{profile}", "dependency:copy-dependencies", f"-DoutputDirectory={folder}"),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            first = next((line for line in done.stdout.splitlines() if "ERROR" in line), "no output")
+            raise JarsError(f"Maven could not fetch the {profile} jars: {first}\nIs Maven Central reachable?")
+        if not (root / profile).is_dir():  # another process may have been faster
+            folder.rename(root / profile)
+
+
+def main() -> None:
+    """Fetch what is missing and print the folder."""
+    try:
+        jars = ensure_jars(lambda text: print(text, file=sys.stderr, flush=True))
+    except JarsError as error:
+        sys.exit(str(error))
+    print(jars.root)
+
+
+if __name__ == "__main__":
+    main()

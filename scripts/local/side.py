@@ -1,0 +1,160 @@
+"""A local side's folder and ports: the one place that says what is where."""
+
+import contextlib
+import json
+import os
+import socket
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+HOST: Final = "127.0.0.1"
+DATA_MARKER: Final = "HIFI_DATA"
+"""Environment variable that every process of a side carries: its data folder."""
+
+BROKER_IDS: Final = (1, 2, 3)
+PORTS: Final = 9
+"""Ports a side takes, from its base on."""
+
+
+class NoSideError(Exception):
+    """There is no side in that folder, or its description cannot be read."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Side:
+    """Folders below `root`, ports from `port` on.
+
+    The base is collect's own port; then three brokers, three controllers, the warm-up's destination, and one
+    for metrics of the Spark driver.
+    """
+
+    root: Path
+    port: int = 8080
+    partitions: int = 2
+
+    @property
+    def collect_port(self) -> int:
+        """HTTP port of collect."""
+        return self.port
+
+    @property
+    def collect_url(self) -> str:
+        """Base URL of collect."""
+        return f"http://{HOST}:{self.collect_port}"
+
+    def broker_port(self, broker: int) -> int:
+        """Kafka port of broker 1, 2 or 3."""
+        return self.port + broker
+
+    def controller_port(self, broker: int) -> int:
+        """KRaft port of broker 1, 2 or 3."""
+        return self.port + len(BROKER_IDS) + broker
+
+    @property
+    def sink_port(self) -> int:
+        """Port of the warm-up's destination."""
+        return self.port + 2 * len(BROKER_IDS) + 1
+
+    @property
+    def spark_metrics_port(self) -> int:
+        """Port of the Spark driver's metrics."""
+        return self.sink_port + 1
+
+    @property
+    def ports(self) -> range:
+        """Every port of the side."""
+        return range(self.port, self.port + PORTS)
+
+    @property
+    def bootstrap(self) -> str:
+        """Bootstrap servers."""
+        return ",".join(f"{HOST}:{self.broker_port(broker)}" for broker in BROKER_IDS)
+
+    @property
+    def checkpoints(self) -> Path:
+        """Folder of the Spark queries' checkpoints."""
+        return self.root / "checkpoints"
+
+    @property
+    def logs(self) -> Path:
+        """Folder of every process's log."""
+        return self.root / "logs"
+
+    @property
+    def run(self) -> Path:
+        """Folder of what only a running side has: pid files, the supervisor's socket, ready files."""
+        return self.root / "run"
+
+    @property
+    def spark_ready(self) -> Path:
+        """Written by the Spark driver, with its pid in it, once all its queries process data."""
+        return self.run / "spark.ready"
+
+    def broker_folder(self, broker: int) -> Path:
+        """Folder of a broker's configuration and log."""
+        return self.root / "brokers" / str(broker)
+
+    @property
+    def description(self) -> Path:
+        """The file other verbs find the side by."""
+        return self.root / "side.json"
+
+    def create(self) -> None:
+        """Make the folders and write the description."""
+        for folder in (self.root, self.logs, self.run, self.checkpoints):
+            folder.mkdir(parents=True, exist_ok=True)
+        text = json.dumps({"port": self.port, "partitions": self.partitions}, indent=2) + "\n"
+        draft = self.description.with_suffix(".new")
+        draft.write_text(text)
+        draft.replace(self.description)
+
+    @classmethod
+    def load(cls, root: Path) -> "Side":
+        """The side that was started in a folder.
+
+        Raises:
+            NoSideError: if there is none.
+        """
+        path = root.resolve() / "side.json"
+        try:
+            found = json.loads(path.read_text())
+            return cls(root=root.resolve(), port=int(found["port"]), partitions=int(found["partitions"]))
+        except FileNotFoundError as error:
+            raise NoSideError(f"no side in {root}: start one with `hifi up --data {root}`") from error
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise NoSideError(f"{path} cannot be read ({error}): remove it, then `hifi up`") from error
+
+    def environment(self) -> dict[str, str]:
+        """What every process of the side finds in its environment."""
+        return {DATA_MARKER: str(self.root), "HIFI_BOOTSTRAP": self.bootstrap, "HIFI_SIDE": "local"}
+
+
+def busy_ports(ports: Iterable[int]) -> list[int]:
+    """Those of the ports on which somebody listens on the loopback address."""
+    return [port for port in ports if _is_busy(port)]
+
+
+def _is_busy(port: int) -> bool:
+    with contextlib.closing(socket.socket()) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return True
+    return False
+
+
+def free_base(start: int = 20_000, stop: int = 30_000) -> int:
+    """The base of a free range of ports, outside the ephemeral range; different processes look elsewhere.
+
+    Raises:
+        OSError: if there is none.
+    """
+    blocks = (stop - start) // PORTS
+    for turn in range(blocks):
+        base = start + (os.getpid() * 7 + turn) % blocks * PORTS
+        if not busy_ports(range(base, base + PORTS)):
+            return base
+    raise OSError(f"no {PORTS} free ports in a row between {start} and {stop}")

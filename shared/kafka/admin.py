@@ -1,0 +1,143 @@
+"""Topics made as `shared.contracts.topics` says, and what the brokers say about them."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewPartitions, NewTopic
+
+from shared.contracts.topics import REPLICAS, TopicSpec
+
+_TRY_SECONDS = 5.0
+_PAUSE_SECONDS = 0.2
+
+
+class AdminError(Exception):
+    """Brokers that cannot be reached or refuse; the text says which and why."""
+
+
+def admin_client(bootstrap: str) -> AdminClient:
+    """An admin client that gives up on a dead broker soon and does not write to stderr."""
+    return AdminClient(
+        {
+            "bootstrap.servers": bootstrap,
+            "socket.connection.setup.timeout.ms": 3_000,
+            "reconnect.backoff.max.ms": 500,
+            "log_level": 0,
+        }
+    )
+
+
+def wait_for_brokers(bootstrap: str, brokers: int = REPLICAS, seconds: float = 60.0) -> None:
+    """Return when that many brokers are registered and answer.
+
+    Raises:
+        AdminError: if they do not within `seconds`.
+    """
+    admin = admin_client(bootstrap)
+    deadline = time.monotonic() + seconds
+    seen, reason = 0, ""
+    while time.monotonic() < deadline:
+        try:
+            seen = len(admin.list_topics(timeout=2.0).brokers)
+            if seen >= brokers:
+                return
+        except KafkaException as error:
+            reason = f" ({error.args[0].str()})"
+        time.sleep(_PAUSE_SECONDS)
+    raise AdminError(f"{seen} of {brokers} brokers answered within {seconds:.0f} s at {bootstrap}{reason}")
+
+
+def ensure_topics(bootstrap: str, specs: Iterable[TopicSpec], seconds: float = 60.0) -> None:
+    """Create the topics that are missing, add the partitions that are missing; idempotent.
+
+    Returns when every partition has a leader and all its replicas in sync. Topics are never given fewer
+    partitions than they have, and the configuration of existing ones is left alone.
+
+    Raises:
+        AdminError: if the brokers do not answer or refuse.
+    """
+    wanted = tuple(specs)
+    wait_for_brokers(bootstrap, seconds=seconds)
+    admin = admin_client(bootstrap)
+    partitions = topic_partitions(admin)
+    if new := [_new(spec) for spec in wanted if spec.name not in partitions]:
+        _settle(admin.create_topics(new))
+    if more := [_grown(spec) for spec in wanted if 0 < partitions.get(spec.name, 0) < spec.partitions]:
+        _settle(admin.create_partitions(more))
+    _wait_for_partitions(admin, {str(s.name): s.partitions for s in wanted}, seconds)
+    wait_in_sync(bootstrap, seconds)
+
+
+def topic_partitions(admin: AdminClient) -> dict[str, int]:
+    """How many partitions each topic has."""
+    topics = admin.list_topics(timeout=_TRY_SECONDS).topics
+    return {name: len(topic.partitions) for name, topic in topics.items()}
+
+
+def out_of_sync(admin: AdminClient) -> list[str]:
+    """Partitions, as `topic/partition`, that have no leader or lack an in-sync replica.
+
+    Raises:
+        KafkaException: if no broker answers.
+    """
+    topics = admin.list_topics(timeout=_TRY_SECONDS).topics
+    return [
+        f"{name}/{number}"
+        for name, topic in sorted(topics.items())
+        for number, partition in sorted(topic.partitions.items())
+        if partition.leader < 0 or len(partition.isrs) < len(partition.replicas)
+    ]
+
+
+def _new(spec: TopicSpec) -> NewTopic:
+    return NewTopic(str(spec.name), spec.partitions, REPLICAS, config=spec.config())
+
+
+def _grown(spec: TopicSpec) -> NewPartitions:
+    return NewPartitions(str(spec.name), spec.partitions)
+
+
+def _settle(futures: Mapping[str, "Future[None]"]) -> None:
+    """Wait for the answers; that a topic is there already is as good as having made it."""
+    for name, future in futures.items():
+        try:
+            future.result(timeout=30)
+        except KafkaException as error:
+            if error.args[0].code() not in (KafkaError.TOPIC_ALREADY_EXISTS, KafkaError.INVALID_PARTITIONS):
+                raise AdminError(f"topic {name}: {error.args[0].str()}") from error
+
+
+def _wait_for_partitions(admin: AdminClient, wanted: dict[str, int], seconds: float) -> None:
+    def missing() -> list[str]:
+        found = topic_partitions(admin)
+        return [name for name, count in wanted.items() if found.get(name, 0) < count]
+
+    _wait_until_none(missing, "topics not there", seconds)
+
+
+def wait_in_sync(bootstrap: str, seconds: float = 60.0) -> None:
+    """Return when every partition has a leader and all its replicas in sync.
+
+    Raises:
+        AdminError: if that takes longer than `seconds`.
+    """
+    admin = admin_client(bootstrap)
+    _wait_until_none(lambda: out_of_sync(admin), "partitions not in sync", seconds)
+
+
+def _wait_until_none(waiting: Callable[[], list[str]], what: str, seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    reason = "no broker answered"
+    while time.monotonic() < deadline:
+        try:
+            names = waiting()
+            if not names:
+                return
+            reason = ", ".join(names[:5])
+        except KafkaException as error:
+            reason = error.args[0].str()
+        time.sleep(_PAUSE_SECONDS)
+    raise AdminError(f"{what} within {seconds:.0f} s: {reason}")

@@ -1,0 +1,64 @@
+"""The brokers of a local side: what they hold survives a kill, topics are made once."""
+
+import pytest
+from confluent_kafka import Consumer, KafkaError, Producer
+
+from scripts.local.cluster import Cluster
+from shared.contracts.topics import REPLICAS, Topic, topic_specs
+from shared.kafka.admin import AdminError, admin_client, ensure_topics, topic_partitions, wait_for_brokers
+from shared.kafka.producer import producer_config
+from shared.kafka.table import reader_config
+
+pytestmark = pytest.mark.contract
+
+
+def _produce(bootstrap: str, topic: Topic, values: list[bytes]) -> list[KafkaError | None]:
+    outcomes: list[KafkaError | None] = []
+    producer = Producer(producer_config(bootstrap, "test"))
+    for value in values:
+        producer.produce(topic, value, on_delivery=lambda error, _: outcomes.append(error))
+    producer.flush(30)
+    return outcomes
+
+
+def _read(bootstrap: str, topic: Topic, count: int) -> list[bytes]:
+    consumer = Consumer(reader_config(bootstrap, "test") | {"enable.partition.eof": False})
+    consumer.subscribe([topic])
+    try:
+        found: list[bytes] = []
+        while len(found) < count:
+            message = consumer.poll(30)
+            assert message is not None, f"{len(found)} of {count} records"
+            found.append(message.value() or b"")
+        return found
+    finally:
+        consumer.close()
+
+
+def test_every_topic_has_three_replicas_in_three_zones(brokers: Cluster, topics: str) -> None:
+    found = admin_client(topics).list_topics(timeout=10).topics
+    assert set(Topic) <= set(found)
+    assert all(len(p.replicas) == REPLICAS for t in Topic for p in found[t].partitions.values())
+
+
+def test_topics_are_made_once_and_grow_but_never_shrink(topics: str) -> None:
+    ensure_topics(topics, topic_specs(3))
+    ensure_topics(topics, topic_specs(2))
+    assert topic_partitions(admin_client(topics))[Topic.EVENTS] == 3
+
+
+def test_acknowledged_records_survive_the_kill_of_a_broker(brokers: Cluster, topics: str) -> None:
+    values = [f"{n}".encode() for n in range(100)]
+    assert _produce(topics, Topic.LEDGER, values) == [None] * 100
+    brokers.kill(1)
+    try:
+        assert _produce(topics, Topic.LEDGER, values) == [None] * 100
+    finally:
+        brokers.start(1)
+        brokers.wait_healthy()
+    assert sorted(_read(topics, Topic.LEDGER, 200)) == sorted(values * 2)
+
+
+def test_brokers_that_do_not_answer_are_named() -> None:
+    with pytest.raises(AdminError, match=r"0 of 3 brokers answered within 1 s at 127\.0\.0\.1:9"):
+        wait_for_brokers("127.0.0.1:9", seconds=1)
