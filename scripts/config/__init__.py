@@ -1,0 +1,1 @@
+"""Documents between a user's YAML files and the `config` topic."""

@@ -1,0 +1,106 @@
+"""How a destination misbehaves on purpose: rules such as `503=10%`, `429:2s=5%`, `delay:3s=5%`, `hang=1%`."""
+
+import re
+from collections.abc import Iterable
+from enum import StrEnum
+from typing import Final
+
+from msgspec import Struct
+
+
+class Action(StrEnum):
+    """What happens to a request."""
+
+    ACCEPT = "accept"
+    STATUS = "status"
+    DELAY = "delay"
+    HANG = "hang"
+    RESET = "reset"
+
+
+class Rule(Struct, frozen=True, kw_only=True):
+    """One way to misbehave."""
+
+    action: Action
+    percent: float
+    """Of the requests."""
+
+    status: int = 202
+    seconds: float | None = None
+    """DELAY: before the answer. STATUS: its Retry-After."""
+
+
+class RuleError(ValueError):
+    """A rule that cannot be understood; the text says what would be."""
+
+
+ACCEPT: Final = Rule(action=Action.ACCEPT, percent=100)
+SYNTAX: Final = "ACTION[:DURATION]=PERCENT, for example 503=10%, 429:2s=5%, delay:3s=5%, hang=1%, reset=1%"
+
+_RULE = re.compile(r"(?P<action>[a-z]+|\d{3})(?::(?P<number>\d+(?:\.\d+)?)(?P<unit>ms|s|m))?=(?P<percent>\d+(?:\.\d+)?)%?")
+_UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
+
+
+def parse_rule(text: str) -> Rule:
+    """A rule from its text.
+
+    Raises:
+        RuleError: if it is none.
+    """
+    found = _RULE.fullmatch(text.strip())
+    if found is None:
+        raise RuleError(f"{text!r} is no rule: {SYNTAX}")
+    percent = float(found["percent"])
+    if percent > 100:
+        raise RuleError(f"{text!r}: a percentage lies between 0 and 100")
+    seconds = float(found["number"]) * _UNITS[found["unit"]] if found["number"] else None
+    return _rule(text, found["action"], seconds, percent)
+
+
+def _rule(text: str, action: str, seconds: float | None, percent: float) -> Rule:
+    if action.isdigit():
+        if not 200 <= int(action) <= 599:
+            raise RuleError(f"{text!r}: a status lies between 200 and 599")
+        return Rule(action=Action.STATUS, percent=percent, status=int(action), seconds=seconds)
+    if action == Action.DELAY:
+        if seconds is None:
+            raise RuleError(f"{text!r}: a delay needs its length, for example delay:3s=5%")
+        return Rule(action=Action.DELAY, percent=percent, seconds=seconds)
+    if action not in (Action.HANG, Action.RESET):
+        raise RuleError(f"{text!r}: there is no action {action!r}: {SYNTAX}")
+    if seconds is not None:
+        raise RuleError(f"{text!r}: {action} takes no duration")
+    return Rule(action=Action(action), percent=percent)
+
+
+class Misbehaviour:
+    """Rules of which at most one applies to a request."""
+
+    def __init__(self, rules: Iterable[Rule] = ()) -> None:
+        """Take rules.
+
+        Raises:
+            RuleError: if their percentages exceed 100 together.
+        """
+        self.rules = tuple(rules)
+        total = sum(rule.percent for rule in self.rules)
+        if total > 100:
+            raise RuleError(f"the percentages add up to {total:g}, more than 100")
+
+    def choose(self, draw: float) -> Rule:
+        """The rule for a request, given a random number in [0, 1)."""
+        point = draw * 100
+        for rule in self.rules:
+            if point < rule.percent:
+                return rule
+            point -= rule.percent
+        return ACCEPT
+
+
+def parse_rules(texts: Iterable[str]) -> Misbehaviour:
+    """Rules from their texts, each of which may hold several with commas between.
+
+    Raises:
+        RuleError: if one is none, or they exceed 100 % together.
+    """
+    return Misbehaviour(parse_rule(text) for group in texts for text in group.split(",") if text.strip())

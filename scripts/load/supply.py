@@ -1,0 +1,28 @@
+"""What a sender sends: bundles of events, one a request."""
+
+from typing import Final, Protocol
+
+from msgspec import Struct
+
+BATCH: Final = "application/cloudevents-batch+json"
+PLAIN: Final = "application/json"
+
+
+class Bundle(Struct, frozen=True, kw_only=True):
+    """The events of one request."""
+
+    ids: list[str]
+    """In the order of the body; empty for plain objects, whose ids the reply names."""
+
+    body: bytes
+
+
+class Supply(Protocol):
+    """Where bundles come from."""
+
+    @property
+    def content_type(self) -> str:
+        """Of every body."""
+
+    def take(self, count: int, time_ms: int) -> Bundle | None:
+        """At most `count` events, stamped with a time (epoch ms) where they are stamped; None at the end."""
