@@ -22,7 +22,8 @@ class CollectedItem(msgspec.Struct, kw_only=True, omit_defaults=True, frozen=Tru
     """One event inside a `collected` record. Exactly one of `data` and `data_base64`, or neither."""
 
     attributes: dict[str, str]
-    """CloudEvents context attributes, extensions and datacontenttype included, as text."""
+    """CloudEvents context attributes as text: extensions and datacontenttype included, specversion left out
+    (it is always SPEC_VERSION)."""
 
     minute: int
     """Epoch minute, see `stamp_minute`."""
@@ -39,7 +40,17 @@ _encoder = msgspec.json.Encoder()
 
 def encode_items(items: Iterable[CollectedItem]) -> bytes:
     """The value of one `collected` record."""
-    return _encoder.encode(list(items))
+    return join_items([encode_item(item) for item in items])
+
+
+def encode_item(item: CollectedItem) -> bytes:
+    """One item of a `collected` record's value, for a caller who has to know its size."""
+    return _encoder.encode(item)
+
+
+def join_items(encoded: Iterable[bytes]) -> bytes:
+    """The value of one `collected` record from items of `encode_item`."""
+    return b"[" + b",".join(encoded) + b"]"
 
 
 def stamp_minute(time_ms: int, received_ms: int) -> tuple[int, bool]:

@@ -6,6 +6,9 @@ MAX_BODY_BYTES = 8 * 1024 * 1024
 MAX_EVENT_BYTES = 512 * 1024
 """One event as the client wrote it."""
 
+MAX_REQUEST_EVENTS = 10_000
+"""Events of one request; more would keep a collect process busy for a noticeable part of a second."""
+
 CHUNK_BYTES = 512 * 1024
 """A `collected` record's value; only an event that is larger by itself exceeds it."""
 

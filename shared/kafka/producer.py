@@ -1,6 +1,25 @@
 """Producers that answer for what they were given. One owner of the client's durability settings."""
 
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from shared.contracts.limits import MAX_RECORD_BYTES
+from shared.contracts.topics import Topic
+from shared.runtime.logging import get_logger
+
+Headers = Sequence[tuple[str, str | bytes | None]]
+_Report = tuple[asyncio.Future[None], KafkaError | None]
+
+_log = get_logger(__name__)
+_POLL_SECONDS = 0.5
+_FLUSH_SECONDS = 10.0
+_ANSWER_SECONDS = 5.0
 
 
 def producer_config(bootstrap: str, client_id: str) -> dict[str, Any]:
@@ -21,5 +40,140 @@ def producer_config(bootstrap: str, client_id: str) -> dict[str, Any]:
         "reconnect.backoff.max.ms": 1_000,
         "topic.metadata.refresh.interval.ms": 60_000,
         "partitioner": "murmur2_random",
+        "message.max.bytes": MAX_RECORD_BYTES,
         "linger.ms": 5,
     }
+
+
+def logging_client(config: dict[str, Any]) -> Producer:
+    """A librdkafka producer whose own log lines join this process's."""
+    return Producer(config, logger=_log)
+
+
+class NotWrittenError(Exception):
+    """A record whose write nobody confirmed. It may have been written all the same."""
+
+
+class AwaitedProducer:
+    """One client, one poll thread, any number of waiting requests on one loop.
+
+    `flush` per request would ignore linger and wait for everybody's records; here each request waits for its
+    own reports only, and all reports of one poll wake the loop once.
+    """
+
+    def __init__(
+        self,
+        config: dict[str, Any],
+        ack_seconds: float,
+        make_client: Callable[[dict[str, Any]], Producer] = logging_client,
+    ) -> None:
+        """Start the client; `ack_seconds` is how long a caller waits for its records' confirmation."""
+        self._config = config
+        self._ack_seconds = ack_seconds
+        self._loop = asyncio.get_running_loop()
+        self._reports: list[_Report] = []
+        self._waiting = 0
+        self._last_sign = time.monotonic()
+        self._stopping = threading.Event()
+        self._make_client = make_client
+        self._client = make_client(config)
+        self._thread = threading.Thread(target=self._run, name="producer-poll", daemon=True)
+        self._thread.start()
+
+    @property
+    def stalled(self) -> bool:
+        """Whether records wait and the brokers have confirmed nothing for `ack_seconds`.
+
+        To take more then would only fill the queue: each would time out as well, and be written twice when
+        the brokers are back. It ends with the first confirmation, or when the queue ran out of time.
+        """
+        return self._waiting > 0 and time.monotonic() - self._last_sign > self._ack_seconds
+
+    async def send(self, topic: Topic, values: Iterable[bytes], headers: Headers) -> None:
+        """Write records and return when the brokers confirmed every one.
+
+        Raises:
+            NotWrittenError: the local queue is full, a write failed, or `ack_seconds` passed.
+        """
+        futures: list[asyncio.Future[None]] = []
+        try:
+            for value in values:
+                futures.append(self._produce(topic, value, headers))
+            async with asyncio.timeout(self._ack_seconds):
+                for future in futures:
+                    await future
+        except TimeoutError as error:
+            raise NotWrittenError("the brokers did not confirm in time") from error
+        except (BufferError, KafkaException) as error:
+            raise NotWrittenError(str(error)) from error
+        finally:
+            _abandon(futures)
+
+    async def answers(self, topic: Topic) -> bool:
+        """Whether the brokers answer, and know the topic."""
+        try:
+            found = await asyncio.to_thread(self._client.list_topics, topic, _ANSWER_SECONDS)
+        except KafkaException as error:
+            _log.warning("brokers do not answer", extra={"error": str(error)})
+            return False
+        return bool(found.topics[topic].partitions)
+
+    async def close(self) -> None:
+        """End the poll thread, then write what is queued. Nobody may be waiting any more."""
+        self._stopping.set()
+        await asyncio.to_thread(self._thread.join)
+        left = await asyncio.to_thread(self._client.flush, _FLUSH_SECONDS)
+        if left:
+            _log.warning("records left unwritten, none of them acknowledged", extra={"records": left})
+
+    def _produce(self, topic: Topic, value: bytes, headers: Headers) -> asyncio.Future[None]:
+        future = self._loop.create_future()
+        try:
+            self._client.produce(
+                topic, value, headers=list(headers), on_delivery=partial(self._report, future)
+            )
+        except KafkaException as error:
+            if error.args[0].code() == KafkaError._FATAL:
+                self._renew()
+            raise
+        if self._waiting == 0:
+            self._last_sign = time.monotonic()  # silence counts from the first record that waits
+        self._waiting += 1
+        return future
+
+    def _report(self, future: asyncio.Future[None], error: KafkaError | None, _message: Message) -> None:
+        """Called by the client inside `poll`, so on the poll thread."""
+        self._reports.append((future, error))
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            self._client.poll(_POLL_SECONDS)
+            if self._reports:
+                reports, self._reports = self._reports, []
+                self._loop.call_soon_threadsafe(self._resolve, reports)
+
+    def _resolve(self, reports: list[_Report]) -> None:
+        self._waiting -= len(reports)
+        if any(error is None for _, error in reports):
+            self._last_sign = time.monotonic()
+        for future, error in reports:
+            if future.done():  # its request gave up waiting
+                continue
+            if error is None:
+                future.set_result(None)
+            else:
+                future.set_exception(KafkaException(error))
+
+    def _renew(self) -> None:
+        """A client that lost its idempotent sequence refuses everything from then on: take a new one."""
+        _log.error("fatal error of the Kafka client, taking a new one")
+        spent, self._client = self._client, self._make_client(self._config)
+        spent.purge(blocking=False)
+        spent.poll(0)  # reports what was purged to those who wait for it
+
+
+def _abandon(futures: Iterable[asyncio.Future[None]]) -> None:
+    """Nobody will look at these any more."""
+    for future in futures:
+        if not future.cancel() and not future.cancelled():
+            future.exception()

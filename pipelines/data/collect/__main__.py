@@ -1,0 +1,46 @@
+"""`python -m pipelines.data.collect`: one collect process."""
+
+import sys
+
+import uvicorn
+import uvloop
+
+from pipelines.data.collect.protocol import bounded_protocol
+from pipelines.data.collect.service import CollectService
+from pipelines.data.collect.settings import CollectSettings
+from shared.runtime.logging import configure_logging
+from shared.runtime.shutdown import exit_zero_on_stop
+
+
+async def serve(settings: CollectSettings) -> bool:
+    """Serve until SIGTERM or SIGINT; False if the port could not be taken."""
+    async with CollectService(settings) as app:
+        config = uvicorn.Config(
+            app,
+            host=settings.host,
+            port=settings.port,
+            http=bounded_protocol(settings.head_timeout),
+            ws="none",
+            lifespan="off",
+            access_log=False,
+            log_config=None,
+            server_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=settings.keep_alive,
+            timeout_graceful_shutdown=settings.drain_timeout,
+        )
+        server = uvicorn.Server(config)
+        await server.serve()
+        return server.started
+
+
+def main() -> int:
+    """Exit status of the process."""
+    configure_logging("collect")
+    exit_zero_on_stop()  # uvicorn finishes what is in flight, then raises the signal again
+    started = uvloop.run(serve(CollectSettings()))  # type: ignore[call-arg]  # from the environment
+    return 0 if started else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

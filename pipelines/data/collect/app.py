@@ -1,0 +1,92 @@
+"""collect as an ASGI application: paths, replies, and the last resort."""
+
+import asyncio
+from time import perf_counter
+from typing import Any
+
+from prometheus_client import generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+
+from pipelines.data.collect.body import ClientGoneError, Receive
+from pipelines.data.collect.intake import EventIntake
+from pipelines.data.collect.meters import Meters
+from pipelines.data.collect.readiness import Readiness
+from pipelines.data.collect.refusal import Refusal, RefusedError, unavailable
+from pipelines.data.collect.reply import Reply, leaves_unread, reply_refused
+from pipelines.data.collect.sending import Send, send_and_drain, send_reply
+from shared.runtime.logging import get_logger
+
+Scope = dict[str, Any]
+
+_log = get_logger(__name__)
+_EVENTS = "/v1/events"
+_BUSY_SECONDS = 1
+_UNEXPECTED = Refusal("unexpected error", "$", "send the same request again; tell us if it lasts")
+_GET = "GET, HEAD"
+_ALLOWED = {_EVENTS: "POST", "/healthz": _GET, "/readyz": _GET, "/metrics": _GET}
+
+
+class CollectApp:
+    """Routes a request and sends its reply."""
+
+    def __init__(self, intake: EventIntake, readiness: Readiness, meters: Meters, max_requests: int) -> None:
+        self._intake = intake
+        self._readiness = readiness
+        self._meters = meters
+        self._max_requests = max_requests
+        self._in_flight = 0
+        meters.in_flight.set_function(lambda: self._in_flight)
+        meters.ready.set_function(lambda: self._readiness.report().ready)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """ASGI 3, type http."""
+        if scope["path"] == _EVENTS and scope["method"] == "POST":
+            await self._events(scope, receive, send)
+        else:
+            await send_reply(send, self._answer(scope["path"], scope["method"]))
+
+    async def _events(self, scope: Scope, receive: Receive, send: Send) -> None:
+        began = perf_counter()
+        request = dict(scope["headers"])
+        self._in_flight += 1
+        try:
+            reply = await self._take(request, receive)
+            await send_reply(send, reply)
+            self._meters.requests.labels(reply.status).inc()
+            self._meters.request_seconds.observe(perf_counter() - began)
+        except RefusedError as error:
+            self._meters.requests.labels(error.status).inc()
+            deliver = send_and_drain if leaves_unread(error, request) else _send_only
+            await deliver(send, receive, reply_refused(error))
+        except ClientGoneError:
+            self._meters.abandoned.inc()
+        finally:
+            self._in_flight -= 1
+
+    async def _take(self, request: dict[bytes, bytes], receive: Receive) -> Reply:
+        if self._in_flight > self._max_requests:
+            busy = unavailable("too many requests at once", _BUSY_SECONDS)
+            busy.body_unread = True
+            raise busy
+        try:
+            return await self._intake.handle(request, receive)
+        except (RefusedError, ClientGoneError, asyncio.CancelledError):
+            raise
+        except Exception as error:  # a bug of ours: say so, and go on with the other requests
+            _log.exception("request failed unexpectedly")
+            raise RefusedError(500, _UNEXPECTED) from error
+
+    def _answer(self, path: str, method: str) -> Reply:
+        if path not in _ALLOWED:
+            refusal = Refusal(f"there is nothing at {path[:100]}", "path", f"post events to {_EVENTS}")
+            return reply_refused(RefusedError(404, refusal))
+        if method not in _ALLOWED[path]:
+            refusal = Refusal(f"{path} does not take {method}", "method", f"use {_ALLOWED[path]}")
+            return reply_refused(RefusedError(405, refusal, headers=(("allow", _ALLOWED[path]),)))
+        if path == "/metrics":
+            return Reply(200, generate_latest(self._meters.registry), CONTENT_TYPE_LATEST)
+        return Reply(200, b'{"alive":true}') if path == "/healthz" else self._readiness.report().reply()
+
+
+async def _send_only(send: Send, _receive: Receive, reply: Reply) -> None:
+    await send_reply(send, reply)

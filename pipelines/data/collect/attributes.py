@@ -1,0 +1,83 @@
+"""CloudEvents attributes: which values they may have, and their text."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pipelines.data.collect.refusal import Refusal
+from shared.contracts.envelope import SPEC_VERSION
+from shared.contracts.limits import MAX_ATTRIBUTE_BYTES, MAX_ATTRIBUTES, MAX_ID_BYTES
+
+_REQUIRED = ("id", "source", "type")
+_NOT_ATTRIBUTES = frozenset(("data", "data_base64", "specversion"))
+_TEXT_ONLY = frozenset(("id", "source", "type", "time", "subject", "datacontenttype", "dataschema"))
+_NAME = re.compile(r"[a-z0-9]+")
+_MAX_NAME = 256
+
+# What CloudEvents' String type leaves out: control characters and noncharacters. They travel in headers.
+_FORBIDDEN = re.compile(
+    "[\x00-\x1f\x7f-\x9f\ufdd0-\ufdef"
+    + "".join(chr(plane << 16 | low) for plane in range(17) for low in (0xFFFE, 0xFFFF))
+    + "]"
+)
+
+
+def read_attributes(members: Mapping[str, Any]) -> dict[str, str] | Refusal:
+    """The attributes among an event's members, as text; specversion, always the same, is left out."""
+    if members.get("specversion") != SPEC_VERSION:
+        return _wrong_version(members.get("specversion"))
+    attributes: dict[str, str] = {}
+    for name, value in members.items():
+        if name in _NOT_ATTRIBUTES or value is None:  # null is unset (JSON format, section 2.2)
+            continue
+        text = value if type(value) is str else _other_text(name, value)
+        if isinstance(text, Refusal):
+            return text
+        wrong = _check(name, text)
+        if wrong:
+            return wrong
+        attributes[name] = text
+    return _check_all(attributes) or attributes
+
+
+def _other_text(name: str, value: object) -> str | Refusal:
+    """Canonical text of CloudEvents' Boolean and Integer."""
+    if name in _TEXT_ONLY:
+        return Refusal(f"{_shown(name)} is not a string", _shown(name), "put it in quotes")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    mend = "use a string, an integer or a boolean; put anything else into data"
+    return Refusal(f"attribute {_shown(name)} has a value of another kind", _shown(name), mend)
+
+
+def _check(name: str, text: str) -> Refusal | None:
+    if name not in _TEXT_ONLY and (len(name) > _MAX_NAME or not _NAME.fullmatch(name)):
+        mend = f"use only a to z and 0 to 9, at most {_MAX_NAME} of them; put anything else into data"
+        return Refusal(f"{_shown(name)!r} is not an attribute name of CloudEvents", _shown(name), mend)
+    if not text.isprintable() and _FORBIDDEN.search(text):
+        return Refusal(f"{name} holds a control character", name, "remove it, or put the text into data")
+    limit = MAX_ID_BYTES if name == "id" else MAX_ATTRIBUTE_BYTES
+    if 4 * len(text) > limit and len(text.encode()) > limit:
+        return Refusal(f"{name} is longer than {limit} bytes", name, "shorten it, or put it into data")
+    return None
+
+
+def _check_all(attributes: Mapping[str, str]) -> Refusal | None:
+    for name in _REQUIRED:
+        if not attributes.get(name):
+            return Refusal(f"there is no {name}", name, f"give the event a non-empty {name}")
+    if len(attributes) > MAX_ATTRIBUTES:
+        return Refusal(f"more than {MAX_ATTRIBUTES} attributes", "$", "put some of them into data")
+    return None
+
+
+def _wrong_version(given: object) -> Refusal:
+    error = "there is no specversion" if given is None else f"specversion is not {SPEC_VERSION!r}"
+    return Refusal(error, "specversion", f'set "specversion": "{SPEC_VERSION}"')
+
+
+def _shown(name: str) -> str:
+    """A name fit for a reply, however long it is."""
+    return name if len(name) <= _MAX_NAME else name[:_MAX_NAME] + "..."

@@ -1,0 +1,31 @@
+"""Which source a write key belongs to."""
+
+from pipelines.data.collect.refusal import Refusal, RefusedError
+from shared.contracts.config import Catalogue, Source, key_digest
+
+_MEND = "send Authorization: Bearer <write key> with a key of a source that was applied"
+_SEALED = "sha256:"
+
+
+def authenticate(authorization: bytes | None, catalogue: Catalogue) -> Source:
+    """The source whose write key an `Authorization` header carries.
+
+    Raises:
+        RefusedError: 401, there is no key or nobody knows it.
+    """
+    if authorization is None:
+        raise _unauthorized("there is no write key")
+    scheme, _, key = authorization.decode("utf-8", "replace").partition(" ")
+    if scheme.lower() != "bearer":
+        raise _unauthorized("the authorization is not a bearer key")
+    key = key.strip()
+    # A digest is what the config topic holds: whoever can read it there must not get in with it.
+    source = None if key.startswith(_SEALED) else catalogue.source_by_key.get(key_digest(key))
+    if source is None:
+        raise _unauthorized("the write key is not known")
+    return source
+
+
+def _unauthorized(error: str) -> RefusedError:
+    refusal = Refusal(error, "authorization", _MEND)
+    return RefusedError(401, refusal, headers=(("www-authenticate", "Bearer"),))

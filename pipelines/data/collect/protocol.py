@@ -1,0 +1,58 @@
+"""uvicorn's HTTP parser with bounds on a request's head, which it lacks."""
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+MAX_HEAD_BYTES = 64 * 1024
+
+
+def bounded_protocol(head_timeout: float) -> type[HttpToolsProtocol]:
+    """A protocol class that ends connections whose head is too large (431) or too slow (408, in seconds)."""
+
+    class BoundedProtocol(HttpToolsProtocol):
+        _head_bytes = 0
+        _in_head = True
+        _deadline: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._deadline = self.loop.call_later(head_timeout, self._refuse, b"408 Request Timeout")
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._clear_deadline()
+            super().connection_lost(exc)
+
+        def on_message_begin(self) -> None:
+            self._in_head, self._head_bytes = True, 0
+            super().on_message_begin()
+
+        def on_headers_complete(self) -> None:
+            self._in_head = False
+            self._clear_deadline()
+            super().on_headers_complete()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if not self._in_head:
+                return
+            self._head_bytes += len(data)
+            if self._head_bytes > MAX_HEAD_BYTES:
+                self._refuse(b"431 Request Header Fields Too Large")
+            elif self._deadline is None and not self.transport.is_closing():
+                self._deadline = self.loop.call_later(head_timeout, self._refuse, b"408 Request Timeout")
+
+        def _refuse(self, status: bytes) -> None:
+            self._clear_deadline()
+            if not self.transport.is_closing():
+                head = b"HTTP/1.1 " + status + b"\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+                self.transport.write(head)
+                self.transport.close()
+
+        def _clear_deadline(self) -> None:
+            if self._deadline is not None:
+                self._deadline.cancel()
+                self._deadline = None
+
+    return BoundedProtocol

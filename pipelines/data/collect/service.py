@@ -1,0 +1,60 @@
+"""The parts of a collect process, put together."""
+
+import asyncio
+from time import monotonic
+from typing import Any
+
+import uuid_utils
+
+from pipelines.data.collect.app import CollectApp
+from pipelines.data.collect.intake import EventIntake
+from pipelines.data.collect.limiter import Limiter
+from pipelines.data.collect.meters import Meters
+from pipelines.data.collect.readiness import Readiness
+from pipelines.data.collect.settings import CollectSettings
+from shared.kafka.config_table import config_table
+from shared.kafka.producer import AwaitedProducer, producer_config
+from shared.runtime.clock import wall_clock
+
+
+class CollectService:
+    """A context manager around what runs beside the requests: the table of documents and the producer."""
+
+    def __init__(self, settings: CollectSettings) -> None:
+        self._settings = settings
+        self._client_id = f"collect-{settings.side}"
+
+    async def __aenter__(self) -> CollectApp:
+        """Start; returns before Kafka answered, which /readyz tells."""
+        settings, meters = self._settings, Meters()
+        self._table = config_table(settings.bootstrap, self._client_id)
+        self._producer = AwaitedProducer(self._producer_config(), settings.ack_timeout)
+        readiness = Readiness(self._table, self._producer)
+        self._watch = asyncio.create_task(readiness.watch())
+        intake = EventIntake(
+            documents=self._table,
+            producer=self._producer,
+            limiter=Limiter(monotonic),
+            meters=meters,
+            clock=wall_clock,
+            new_id=new_id,
+            body_timeout=settings.body_timeout,
+        )
+        return CollectApp(intake, readiness, meters, settings.max_requests)
+
+    async def __aexit__(self, *_: object) -> None:
+        """Write what is queued, then end."""
+        self._watch.cancel()
+        await self._producer.close()
+        await asyncio.to_thread(self._table.stop)
+
+    def _producer_config(self) -> dict[str, Any]:
+        return producer_config(self._settings.bootstrap, self._client_id) | {
+            "linger.ms": self._settings.linger_ms,
+            "queue.buffering.max.kbytes": self._settings.queue_bytes // 1024,
+        }
+
+
+def new_id() -> str:
+    """A UUIDv7."""
+    return str(uuid_utils.uuid7())
