@@ -27,6 +27,9 @@ NOT_BEFORE = "hifi_not_before"
 REASON = "hifi_reason"
 """Why a record is in `dead_letter`, `quarantine` or `retry_in.*`: a word and a sentence."""
 
+ORIGIN = "hifi_origin"
+"""On a quarantined record: `topic/partition/offset` of the record it was."""
+
 STATUS = "hifi_status"
 """HTTP status of the last try; empty where there was no answer."""
 
@@ -36,3 +39,8 @@ LAST_TRY = "hifi_last_try"
 
 DELIVERED = "hifi_delivered"
 """On a receipt: the 16-byte delivery keys of the events that arrived, end to end."""
+
+
+def attribute_header(name: str) -> str:
+    """The header that carries a CloudEvents attribute."""
+    return CONTENT_TYPE if name == "datacontenttype" else CE_PREFIX + name

@@ -15,6 +15,13 @@ CHUNK_BYTES = 512 * 1024
 MAX_RECORD_BYTES = 4 * 1024 * 1024
 """Any Kafka record. An event doubles at most when its text becomes a JSON string (quotes, backslashes)."""
 
+MAX_READABLE_BYTES = 3 * 1024 * 1024
+"""A record's value that a node reads and writes on; a larger one goes cut to `quarantine`. With the headers
+it stays under MAX_RECORD_BYTES, so that no node is stopped by a record it cannot write."""
+
+MAX_HEADERS_BYTES = 512 * 1024
+"""Names and values of a record's headers; MAX_ATTRIBUTES of MAX_ATTRIBUTE_BYTES are half of it."""
+
 MAX_ID_BYTES = 256
 MAX_ATTRIBUTE_BYTES = 4096
 MAX_ATTRIBUTES = 64

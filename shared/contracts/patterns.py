@@ -3,31 +3,43 @@
 A pattern is a tree over an event's attributes (top level) and `data`; its leaves are lists of matchers.
 Compiled it is a disjunction of conjunctions of `Condition`, plain data without code: a new pattern
 restarts nothing.
+
+Where AWS leaves room: numbers are equal by value (5, 5.0, 5e0); an array matches if any of its elements
+does, for `anything-but` too; arrays of objects are descended, each condition by itself; `exists` looks for
+leaves, as AWS says, so an object or an empty array does not exist.
+Language: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-create-pattern-operators.html
 """
 
-from typing import Any
+import re
+from collections.abc import Iterator
+from itertools import product
+from typing import Any, Final
 
 from msgspec import Struct
 
+from shared.contracts.limits import MAX_DEPTH
+from shared.contracts.matchers import PatternError, Test, compile_matchers
+
+__all__ = ["Alternatives", "Condition", "PatternError", "Test", "compile_pattern"]
+
+DATA: Final = "data"
+"""First step of every path into the event's data; any other path is one attribute's name."""
+
+MAX_ALTERNATIVES: Final = 256
+"""Conjunctions a pattern may come to; each `$or` multiplies them."""
+
+_ATTRIBUTE: Final = re.compile(r"[a-z0-9]{1,64}")
+
 
 class Condition(Struct, frozen=True, kw_only=True):
-    """Some value at `path` passes `op` with one of `values`."""
+    """The values at `path` pass one of `tests`."""
 
     path: tuple[str, ...]
-    op: str
-    values: tuple[str, ...]
+    tests: tuple[Test, ...]
 
 
 Alternatives = tuple[tuple[Condition, ...], ...]
 """Any of: all of."""
-
-
-class PatternError(ValueError):
-    """A pattern that cannot be compiled. `path` is where in it, as `.data.bitrate`."""
-
-    def __init__(self, path: str, message: str) -> None:
-        super().__init__(message)
-        self.path = path
 
 
 def compile_pattern(pattern: dict[str, Any]) -> Alternatives:
@@ -36,6 +48,57 @@ def compile_pattern(pattern: dict[str, Any]) -> Alternatives:
     Raises:
         PatternError: names the place and the mend.
     """
-    if pattern:
-        raise NotImplementedError
-    return ((),)
+    if not isinstance(pattern, dict):
+        raise PatternError("", "a pattern is an object of fields")
+    return _object(pattern, (), "")
+
+
+def _object(pattern: dict[str, Any], path: tuple[str, ...], at: str) -> Alternatives:
+    """All fields of an object: the product of their alternatives."""
+    if len(path) > MAX_DEPTH:
+        raise PatternError(at, f"nested deeper than {MAX_DEPTH}; no event is")
+    fields = [tuple(_field(name, value, path, f"{at}.{name}")) for name, value in pattern.items()]
+    count = 1
+    for field in fields:
+        count *= len(field)
+        if count > MAX_ALTERNATIVES:
+            raise PatternError(at, f"comes to more than {MAX_ALTERNATIVES} combinations; use several pipes")
+    return tuple(tuple(c for branch in chosen for c in branch) for chosen in product(*fields))
+
+
+def _field(name: object, value: object, path: tuple[str, ...], at: str) -> Iterator[tuple[Condition, ...]]:
+    if not isinstance(name, str):
+        raise PatternError(at, f"a field's name is text; quote {name!r}")
+    if name == "$or":
+        yield from _or(value, path, at)
+        return
+    if not path and name != DATA:
+        _check_attribute(name, value, at)
+    match value:
+        case list() if path or name != DATA:
+            yield (Condition(path=(*path, name), tests=compile_matchers(value, at)),)
+        case dict() if value:
+            yield from _object(value, (*path, name), at)
+        case list():
+            raise PatternError(at, "name a member: {data: {member: [...]}}")
+        case dict():
+            raise PatternError(at, "an empty object matches nothing; leave the field out, or use exists")
+        case _:
+            raise PatternError(at, f"takes a list of matchers or an object; write [{value!r}]")
+
+
+def _or(value: object, path: tuple[str, ...], at: str) -> Iterator[tuple[Condition, ...]]:
+    if not isinstance(value, list) or not value:
+        raise PatternError(at, "takes a list of patterns")
+    for i, branch in enumerate(value):
+        if not isinstance(branch, dict) or not branch:
+            raise PatternError(f"{at}[{i}]", "each branch is an object of fields, not empty")
+        yield from _object(branch, path, f"{at}[{i}]")
+
+
+def _check_attribute(name: str, value: object, at: str) -> None:
+    """Attributes are flat text with CloudEvents' names."""
+    if not _ATTRIBUTE.fullmatch(name):
+        raise PatternError(at, "an attribute is lower-case letters and digits; event fields are under data")
+    if isinstance(value, dict):
+        raise PatternError(at, "an attribute is text and has no members; fields of the event are under data")

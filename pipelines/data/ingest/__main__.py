@@ -1,0 +1,10 @@
+"""`python -m pipelines.data.ingest`: the node as a Spark application of its own."""
+
+import sys
+
+from pipelines.data.ingest.job import NODE, build
+from shared.runtime.node import run_node
+from shared.runtime.settings import SparkSettings
+
+if __name__ == "__main__":
+    sys.exit(run_node(NODE, SparkSettings(), build))  # type: ignore[call-arg]  # from the environment

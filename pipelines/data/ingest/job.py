@@ -1,0 +1,17 @@
+"""Wiring of ingest: `collected` to `events` and `quarantine`, in real-time mode."""
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from pipelines.data.ingest.transforms import events
+from shared.contracts.topics import Topic
+from shared.runtime.settings import SparkSettings
+from shared.runtime.spark import read_topics, realtime_writer
+
+NODE = "ingest"
+
+
+def build(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
+    """Start the query."""
+    collected = read_topics(spark, settings, Topic.COLLECTED)
+    return realtime_writer(events(collected), settings, NODE).start()

@@ -1,0 +1,140 @@
+"""Event patterns as Column expressions: which pipes of its source an event matches.
+
+The rows of `schema` are data, so one plan serves every pattern. Values are compared as tagged texts
+(see `shared.contracts.matchers`). Lambdas are interpreted by Spark, compiled functions are not: what can be
+`arrays_overlap` or `get` is, and the data is only parsed if an alternative is left that looks into it.
+"""
+
+from collections.abc import Callable
+
+from pyspark.sql import Column
+from pyspark.sql import functions as fn
+
+from shared.contracts.matchers import STRING_TAG
+from shared.runtime.columns import header_value
+
+
+def bound(value: Column, body: Callable[[Column], Column]) -> Column:
+    """`body(value)` with `value` computed once: Spark would repeat its expression in each lambda."""
+    return fn.get(fn.transform(fn.array(value), body), fn.lit(0))
+
+
+def attribute_values(headers: Column, names: Column, wanted: Column) -> Column:
+    """For each header in `wanted`: its value as a list of one tagged text, or an empty list."""
+    return fn.transform(wanted, lambda key: _one(header_value(headers, names, key)))
+
+
+def _one(text: Column) -> Column:
+    return fn.when(text.isNull(), _none()).otherwise(fn.array(fn.concat(fn.lit(STRING_TAG), text)))
+
+
+def _none() -> Column:
+    return fn.array().cast("array<string>")
+
+
+def data_values(text: Column, paths: Column) -> Column:
+    """For each path: the tagged texts of all leaves there. One parse and one map of the top level an event.
+
+    Text that is not a JSON object has no leaves.
+    """
+    fields = fn.try_variant_get(fn.try_parse_json(text), "$", "map<string,variant>")
+    return bound(fields, lambda top: fn.transform(paths, lambda path: _leaves(_nodes(top, path))))
+
+
+def _nodes(top: Column, path: Column) -> Column:
+    """The variants at a path below the top level's members: several where it crosses arrays of objects."""
+    first = fn.array_compact(fn.array(fn.try_element_at(top, fn.get(path, fn.lit(0)))))
+    rest = fn.slice(path, 2, fn.size(path))
+    return fn.aggregate(
+        rest, first, lambda nodes, name: fn.flatten(fn.transform(nodes, lambda n: _members(n, name)))
+    )
+
+
+def _members(node: Column, name: Column) -> Column:
+    """The member `name` of an object, or of each object in an array."""
+    return fn.array_compact(
+        fn.transform(_elements(node), lambda element: fn.try_element_at(_object(element), name))
+    )
+
+
+def _object(node: Column) -> Column:
+    return fn.try_variant_get(node, "$", "map<string,variant>")
+
+
+def _elements(node: Column) -> Column:
+    return fn.coalesce(fn.try_variant_get(node, "$", "array<variant>"), fn.array(node))
+
+
+def _leaves(nodes: Column) -> Column:
+    """Tagged texts of scalars and of arrays' elements; objects are no leaves."""
+    texts = fn.flatten(fn.transform(nodes, lambda node: fn.transform(_elements(node), _tagged)))
+    return fn.filter(
+        texts, lambda text: ~fn.startswith(text, fn.lit("{")) & ~fn.startswith(text, fn.lit("["))
+    )
+
+
+def _tagged(node: Column) -> Column:
+    return bound(
+        fn.to_json(node),
+        lambda json: fn.when(
+            fn.startswith(json, fn.lit(STRING_TAG)),
+            fn.concat(fn.lit(STRING_TAG), fn.try_variant_get(node, "$", "string")),
+        ).otherwise(json),
+    )
+
+
+def open_alternatives(alternatives: Column, bucket: Column, values: Column) -> Column:
+    """The alternatives that take the event's sample bucket and its attributes."""
+    return fn.filter(alternatives, lambda a: (bucket < a["threshold"]) & all_hold(a["attributes"], values))
+
+
+def look_into_data(alternatives: Column) -> Column:
+    """Whether any alternative has a condition on data."""
+    return fn.exists(alternatives, lambda a: fn.size(a["data"]) > 0)
+
+
+def matching_pipes(alternatives: Column, values: Column) -> Column:
+    """The names of the pipes whose remaining alternatives the data meets, each once."""
+    met = fn.filter(alternatives, lambda a: all_hold(a["data"], values))
+    return fn.array_distinct(met["pipe"])
+
+
+def all_hold(conditions: Column, values: Column) -> Column:
+    """Whether every condition holds of the values in its slot."""
+    return fn.forall(conditions, lambda c: _holds(c, fn.coalesce(fn.get(values, c["slot"]), _none())))
+
+
+def _holds(condition: Column, values: Column) -> Column:
+    return fn.exists(condition["tests"], lambda test: _passes(test, values))
+
+
+def _passes(test: Column, values: Column) -> Column:
+    op = test["op"]
+    return (
+        fn.when((op == "equals") & ~test["negate"], fn.arrays_overlap(values, test["values"]))
+        .when(op == "absent", fn.size(values) == 0)
+        .when(op == "present", fn.size(values) > 0)
+        .otherwise(fn.exists(values, lambda value: _value_passes(test, value)))
+    )
+
+
+def _value_passes(test: Column, value: Column) -> Column:
+    between = fn.coalesce(value.try_cast("double").between(test["low"], test["high"]), fn.lit(False))
+    listed = fn.exists(test["values"], lambda wanted: _compares(test["op"], value, wanted))
+    return fn.when(test["op"] == "between", between).otherwise(listed != test["negate"])
+
+
+def _compares(op: Column, value: Column, wanted: Column) -> Column:
+    """One comparison of a tagged text; `suffix` must not see the tag."""
+    is_string = fn.startswith(value, fn.lit(STRING_TAG))
+    bare = fn.substring(value, 2, 2**31 - 1)
+    return (
+        fn.when(op == "prefix", fn.startswith(value, wanted))
+        .when(op == "equals", value == wanted)
+        .when(op == "suffix", is_string & fn.endswith(bare, wanted))
+        .when(op == "equals_ignore_case", fn.lower(value) == fn.lower(wanted))
+        .when(op == "wildcard", fn.like(value, wanted))
+        .when(op == "prefix_ignore_case", fn.startswith(fn.lower(value), fn.lower(wanted)))
+        .when(op == "suffix_ignore_case", is_string & fn.endswith(fn.lower(bare), fn.lower(wanted)))
+        .otherwise(fn.lit(False))
+    )

@@ -1,0 +1,33 @@
+"""The table route matches events against: one row per source, compiled from its pipes."""
+
+from typing import Final
+
+from shared.contracts import headers as h
+
+_TEST: Final = "struct<op:string,values:array<string>,negate:boolean,low:double,high:double>"
+_CONDITION: Final = f"struct<slot:int,tests:array<{_TEST}>>"
+_ALTERNATIVE: Final = (
+    f"struct<pipe:string,threshold:int,attributes:array<{_CONDITION}>,data:array<{_CONDITION}>>"
+)
+
+SOURCE_ROW: Final = (
+    "pipes_source string, attribute_headers array<string>, data_paths array<array<string>>, "
+    f"alternatives array<{_ALTERNATIVE}>"
+)
+"""`slot` of a condition on an attribute counts in `attribute_headers`, of one on data in `data_paths`, so
+that each distinct place of an event is read once, however many pipes look at it."""
+
+SAMPLE_BUCKETS: Final = 10_000
+"""An event is in a pipe's sample if its bucket (of its id's hash) is below the alternative's threshold."""
+
+REQUIRED_HEADERS: Final = (
+    h.SOURCE,
+    h.TENANT,
+    h.RECEIVED,
+    h.MINUTE,
+    h.CE_ID,
+    h.CE_SOURCE,
+    h.CE_TYPE,
+    h.CE_TIME,
+)
+"""What route and the nodes after it rely on."""

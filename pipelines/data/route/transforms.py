@@ -1,0 +1,90 @@
+"""`events` records to `outbound` records: one for each pipe of its source that an event matches."""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as fn
+
+from pipelines.data.route import matching
+from pipelines.data.route.schema import REQUIRED_HEADERS, SAMPLE_BUCKETS
+from shared.contracts import headers as h
+from shared.contracts.topics import Topic
+from shared.runtime.columns import (
+    HEADERS_TYPE,
+    header_value,
+    missing_header,
+    oversized,
+    quarantined_headers,
+    quarantined_value,
+    text_header,
+)
+
+_RECORD = ("topic", "partition", "offset", "value", "headers", "names", "event_id", "fault")
+
+
+def outbound(events: DataFrame, sources: DataFrame) -> DataFrame:
+    """Kafka records of `events` to records (key, topic, value, headers) of `outbound` and `quarantine`.
+
+    Args:
+        events: with topic, partition, offset, value and headers.
+        sources: rows of `schema.SOURCE_ROW`; small, broadcast.
+    """
+    records = _records(events)
+    joined = records.join(fn.broadcast(sources), records["source"] == sources["pipes_source"], "left")
+    return _written(_routed(_opened(joined)))
+
+
+def _records(events: DataFrame) -> DataFrame:
+    """The records with what is wrong with each and what routing needs of its headers."""
+    headers, names = fn.col("headers"), fn.col("names")
+    fault = fn.coalesce(oversized(fn.col("value"), headers), missing_header(names, REQUIRED_HEADERS))
+    return (
+        events.withColumn("headers", fn.coalesce("headers", fn.array().cast(HEADERS_TYPE)))
+        .withColumn("names", fn.col("headers")["key"])
+        .withColumn("event_id", header_value(headers, names, h.CE_ID))
+        .withColumn("fault", fault)
+        .withColumn("source", fn.when(fault.isNull(), header_value(headers, names, h.SOURCE)))
+    )
+
+
+def _opened(joined: DataFrame) -> DataFrame:
+    """With the alternatives that the event's attributes and sample leave."""
+    bucket = fn.pmod(fn.xxhash64("event_id"), fn.lit(SAMPLE_BUCKETS))
+    values = matching.attribute_values(fn.col("headers"), fn.col("names"), fn.col("attribute_headers"))
+    opened = matching.bound(
+        fn.struct(bucket.alias("bucket"), values.alias("values")),
+        lambda event: matching.open_alternatives(fn.col("alternatives"), event["bucket"], event["values"]),
+    )
+    return joined.select(*_RECORD, "data_paths", opened.alias("alternatives"))
+
+
+def _routed(opened: DataFrame) -> DataFrame:
+    """A row for each pipe that matches; one without a pipe for a record that goes to quarantine."""
+    alternatives = fn.col("alternatives")
+    values = matching.data_values(fn.col("value").cast("string"), fn.col("data_paths"))
+    looked = fn.when(matching.look_into_data(alternatives), values)
+    pipes = matching.bound(looked, lambda found: matching.matching_pipes(alternatives, found))
+    nobody = fn.array(fn.lit(None).cast("string"))
+    rows = opened.withColumn("pipes", fn.when(fn.col("fault").isNotNull(), nobody).otherwise(pipes))
+    return rows.select(*_RECORD, fn.explode("pipes").alias("pipe"))
+
+
+def _written(routed: DataFrame) -> DataFrame:
+    good = fn.col("fault").isNull()
+    return routed.select(
+        fn.when(good, delivery_key()).alias("key"),
+        fn.when(good, fn.lit(Topic.OUTBOUND.value)).otherwise(fn.lit(Topic.QUARANTINE.value)).alias("topic"),
+        fn.when(good, fn.col("value")).otherwise(quarantined_value(fn.col("value"))).alias("value"),
+        fn.when(good, outbound_headers())
+        .otherwise(quarantined_headers(fn.col("headers"), fn.col("fault")))
+        .alias("headers"),
+    )
+
+
+def delivery_key() -> Column:
+    """`shared.contracts.envelope.delivery_key` of the row's pipe and event."""
+    source = header_value(fn.col("headers"), fn.col("names"), h.CE_SOURCE)
+    return fn.unhex(fn.md5(fn.concat_ws("\0", "pipe", source, "event_id").cast("binary")))
+
+
+def outbound_headers() -> Column:
+    """The event's own, the pipe, and that this is the first attempt."""
+    return fn.concat("headers", fn.array(text_header(h.PIPE, fn.col("pipe")), text_header(h.ATTEMPT, "1")))

@@ -1,0 +1,260 @@
+"""The leaves of an event pattern: what a single value has to be, as plain data.
+
+Texts are *tagged* so that one comparison tells types apart: a string is written as `"` and its characters
+(no closing quote, nothing escaped), a number in plain decimal digits, the rest as JSON writes it (`true`,
+`false`, `null`). So the string "5" is `"5` and the number 5 is `5`.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from decimal import Decimal
+from typing import Any, Final, Literal
+
+from msgspec import Struct
+
+Op = Literal[
+    "equals",
+    "equals_ignore_case",
+    "prefix",
+    "prefix_ignore_case",
+    "suffix",
+    "suffix_ignore_case",
+    "wildcard",
+    "between",
+    "present",
+    "absent",
+]
+
+STRING_TAG: Final = '"'
+
+
+class Test(Struct, frozen=True, kw_only=True):
+    """Some value at the place passes `op` with one of `values`; with `negate`, some value that does not.
+
+    `absent` is met when there is no value at all.
+    """
+
+    op: Op
+    values: tuple[str, ...] = ()
+    """Tagged for `equals*` and `prefix*`, bare characters for `suffix*`, a SQL LIKE pattern over the tagged
+    text for `wildcard` (escape character: backslash)."""
+
+    negate: bool = False
+    low: float = -math.inf
+    high: float = math.inf
+    """Inclusive bounds of `between`, as IEEE doubles."""
+
+
+class PatternError(ValueError):
+    """A pattern that cannot be compiled. `path` is where in it, as `.data.bitrate[0]`."""
+
+    def __init__(self, path: str, message: str) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+def compile_matchers(matchers: list[Any], path: str) -> tuple[Test, ...]:
+    """The tests of a leaf list, any of which is enough. Plain values of the list become one test.
+
+    Raises:
+        PatternError: names the matcher and the mend.
+    """
+    if not matchers:
+        raise PatternError(path, "an empty list matches nothing; write at least one value")
+    plain = [(m, f"{path}[{i}]") for i, m in enumerate(matchers) if not isinstance(m, dict)]
+    named = [(m, f"{path}[{i}]") for i, m in enumerate(matchers) if isinstance(m, dict)]
+    equals = tuple(text for m, at in plain for text in tagged(m, at))
+    tests = (Test(op="equals", values=equals),) if equals else ()
+    return tests + tuple(_named(matcher, at) for matcher, at in named)
+
+
+def tagged(value: object, path: str) -> tuple[str, ...]:
+    """The tagged texts a value can have in an event: one, but for numbers, which may be spelled two ways.
+
+    Raises:
+        PatternError: if it is not a string, a number, true, false or null.
+    """
+    match value:
+        case None:
+            return ("null",)
+        case bool():
+            return ("true" if value else "false",)
+        case str():
+            return (STRING_TAG + value,)
+        case int():
+            return number_spellings(value)
+        case float() if math.isfinite(value):
+            return number_spellings(value)
+    raise PatternError(path, f"{value!r} is no text, number, true, false or null; quote it to mean text")
+
+
+def number_spellings(value: float) -> tuple[str, ...]:
+    """How Spark writes a JSON number of this value: plain digits, or Java's `Double.toString`.
+
+    The latter is what it gives for a number that the event wrote with an exponent. So 300, 300.0 and
+    3e2 are one value, and integers of any length are compared digit by digit.
+    """
+    plain = str(value) if isinstance(value, int) else _plain(value)
+    try:
+        spelled = _java_double(float(value))
+    except OverflowError:
+        return (plain,)
+    return (plain, spelled)
+
+
+def _plain(value: float) -> str:
+    return "0" if value == 0 else format(Decimal(repr(value)).normalize(), "f")
+
+
+def _java_double(value: float) -> str:
+    """`java.lang.Double.toString`, from the digits and exponent of Python's shortest representation."""
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    if value == 0:
+        return "0.0"
+    text = "".join(map(str, digits))
+    magnitude = len(text) - 1 + int(exponent)
+    minus = "-" if sign else ""
+    if -3 <= magnitude < 7:
+        plain = format(Decimal((sign, digits, int(exponent))), "f")
+        return plain if "." in plain else plain + ".0"
+    return f"{minus}{text[0]}.{text[1:] or '0'}E{magnitude}"
+
+
+def _named(matcher: dict[str, Any], path: str) -> Test:
+    if len(matcher) != 1:
+        raise PatternError(path, f"one operator a matcher, not {len(matcher)}; split it into several")
+    ((name, operand),) = matcher.items()
+    build = _OPERATORS.get(name)
+    if build is None:
+        raise PatternError(path, f"{name!r} is no operator; there are {', '.join(sorted(_OPERATORS))}")
+    return build(operand, f"{path}.{name}")
+
+
+def _texts(operand: object, path: str) -> tuple[str, ...]:
+    """One string or a list of strings."""
+    texts = operand if isinstance(operand, list) else [operand]
+    if not texts or not all(isinstance(text, str) for text in texts):
+        raise PatternError(path, "takes a string or a list of strings")
+    return tuple(texts)
+
+
+def _tagged_texts(operand: object, path: str) -> tuple[str, ...]:
+    return tuple(STRING_TAG + text for text in _texts(operand, path))
+
+
+def _edge(side: Literal["prefix", "suffix"], clean: Callable[[object, str], tuple[str, ...]]) -> Any:
+    """`prefix` or `suffix`, either of which may be asked for without regard to case."""
+
+    def build(operand: object, path: str) -> Test:
+        if not isinstance(operand, dict):
+            return Test(op=side, values=clean(operand, path))
+        if set(operand) != {"equals-ignore-case"}:
+            raise PatternError(path, "takes a string, a list of strings or {equals-ignore-case: string}")
+        values = clean(operand["equals-ignore-case"], f"{path}.equals-ignore-case")
+        return Test(op="prefix_ignore_case" if side == "prefix" else "suffix_ignore_case", values=values)
+
+    return build
+
+
+def _ignore_case(operand: object, path: str) -> Test:
+    return Test(op="equals_ignore_case", values=_tagged_texts(operand, path))
+
+
+def _wildcard(operand: object, path: str) -> Test:
+    return Test(op="wildcard", values=tuple(like_pattern(text, path) for text in _texts(operand, path)))
+
+
+def like_pattern(text: str, path: str) -> str:
+    r"""A wildcard as a LIKE pattern over tagged text: `*` is any run of characters, `\*` and `\\` literal.
+
+    Raises:
+        PatternError: two stars in a row, or a backslash before anything else, as AWS refuses them.
+    """
+    out, characters = [STRING_TAG], iter(text)
+    for character in characters:
+        if character == "*":
+            out.append("%")
+        elif character == "\\":
+            escaped = next(characters, "")
+            if escaped not in ("*", "\\") or not escaped:
+                raise PatternError(path, r"a backslash stands only before * or \ ; write \\ for one")
+            out.append("\\\\" if escaped == "\\" else "*")
+        else:
+            out.append(f"\\{character}" if character in "%_" else character)
+    if "**" in text.replace("\\\\", "").replace("\\*", ""):
+        raise PatternError(path, "two stars in a row mean no more than one; write one")
+    return "".join(out)
+
+
+def _exists(operand: object, path: str) -> Test:
+    if not isinstance(operand, bool):
+        raise PatternError(path, "takes true or false")
+    return Test(op="present" if operand else "absent")
+
+
+def _numeric(operand: object, path: str) -> Test:
+    """`["=", 5]`, `[">", 0]` or `[">", 0, "<=", 5]`."""
+    if not isinstance(operand, list) or len(operand) not in (2, 4):
+        raise PatternError(path, 'takes one or two comparisons, for example [">", 0, "<=", 5]')
+    low, high = -math.inf, math.inf
+    for at, (sign, number) in enumerate(zip(operand[::2], operand[1::2], strict=True)):
+        lower, upper = _bounds(sign, number, f"{path}[{2 * at}]")
+        low, high = max(low, lower), min(high, upper)
+    if low > high:
+        raise PatternError(path, "no number meets both comparisons; swap their signs or numbers")
+    return Test(op="between", low=low, high=high)
+
+
+def _bounds(sign: object, number: object, path: str) -> tuple[float, float]:
+    """Inclusive bounds of one comparison."""
+    if isinstance(number, bool) or not isinstance(number, int | float):
+        raise PatternError(path, f"compares with a number, not {number!r}")
+    value = _double(number, path)
+    match sign:
+        case "=":
+            return value, value
+        case "<":
+            return -math.inf, math.nextafter(value, -math.inf)
+        case "<=":
+            return -math.inf, value
+        case ">":
+            return math.nextafter(value, math.inf), math.inf
+        case ">=":
+            return value, math.inf
+    raise PatternError(path, f"{sign!r} is no comparison; there are <, <=, =, >=, >")
+
+
+def _double(number: float, path: str) -> float:
+    try:
+        value = float(number)
+    except OverflowError:
+        value = math.inf
+    if not math.isfinite(value):
+        raise PatternError(path, "a number beyond 1.8e308 cannot be compared")
+    return value
+
+
+def _anything_but(operand: object, path: str) -> Test:
+    """Values, or one of the operators in `_NEGATABLE` around strings."""
+    if isinstance(operand, dict):
+        if len(operand) != 1 or not set(operand) <= _NEGATABLE:
+            raise PatternError(path, f"takes values or one of {', '.join(sorted(_NEGATABLE))}")
+        test = _named(operand, path)
+        return Test(op=test.op, values=test.values, negate=True)
+    values: Iterable[object] = operand if isinstance(operand, list) else [operand]
+    texts = tuple(text for i, value in enumerate(values) for text in tagged(value, f"{path}[{i}]"))
+    if not texts:
+        raise PatternError(path, "an empty list excludes nothing; use {exists: true}")
+    return Test(op="equals", values=texts, negate=True)
+
+
+_NEGATABLE: Final = frozenset({"prefix", "suffix", "equals-ignore-case", "wildcard"})
+_OPERATORS: Final[dict[str, Callable[[Any, str], Test]]] = {
+    "prefix": _edge("prefix", _tagged_texts),
+    "suffix": _edge("suffix", _texts),
+    "equals-ignore-case": _ignore_case,
+    "wildcard": _wildcard,
+    "exists": _exists,
+    "numeric": _numeric,
+    "anything-but": _anything_but,
+}

@@ -1,0 +1,29 @@
+"""One Spark session for all tests of DataFrame functions, with the flags the nodes run with."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from scripts.local.jars import ensure_jars
+from shared.runtime.settings import SparkSettings
+from shared.runtime.spark import spark_session
+
+
+@pytest.fixture(scope="session")
+def spark_settings(tmp_path_factory: pytest.TempPathFactory) -> SparkSettings:
+    """Settings without brokers; a test with brokers replaces `bootstrap` and `checkpoints`."""
+    return SparkSettings(
+        bootstrap="localhost:1",
+        master="local[16]",
+        checkpoints=tmp_path_factory.mktemp("checkpoints"),
+        jars=Path(ensure_jars(print).spark),
+    )
+
+
+@pytest.fixture(scope="session")
+def spark(spark_settings: SparkSettings) -> Iterator[SparkSession]:
+    session = spark_session(spark_settings, "tests")
+    yield session
+    session.stop()

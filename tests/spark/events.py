@@ -1,0 +1,52 @@
+"""Kafka rows as the Spark source gives them, for tests of the nodes' DataFrame functions."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from shared.contracts.headers import attribute_header
+
+KAFKA_ROW = (
+    "key binary, value binary, topic string, partition int, offset bigint, "
+    "headers array<struct<key:string,value:binary>>"
+)
+STAMPS = {
+    "hifi_tenant": "acme",
+    "hifi_source": "player",
+    "hifi_received": "1767225600123",
+    "hifi_minute": "29453760",
+}
+ATTRIBUTES = {"id": "e-1", "source": "/players/7", "type": "heartbeat", "time": "2026-01-01T00:00:00Z"}
+
+
+def headers(texts: Mapping[str, str]) -> list[tuple[str, bytes]]:
+    """Text headers as Kafka has them."""
+    return [(key, text.encode()) for key, text in texts.items()]
+
+
+def event_headers(attributes: Mapping[str, str] = ATTRIBUTES, **stamps: str) -> list[tuple[str, bytes]]:
+    """Headers of an `events` record; keyword arguments replace hifi's own."""
+    named = {attribute_header(name): text for name, text in attributes.items()}
+    return headers({"ce_specversion": "1.0", **named, **STAMPS, **stamps})
+
+
+def kafka_rows(
+    spark: SparkSession, topic: str, records: Iterable[tuple[bytes | None, list[tuple[str, bytes]] | None]]
+) -> DataFrame:
+    """Records (value, headers) of one partition of a topic, with offsets from 0."""
+    rows = [(None, value, topic, 0, offset, heads) for offset, (value, heads) in enumerate(records)]
+    return spark.createDataFrame(rows, KAFKA_ROW)
+
+
+def by_topic(rows: DataFrame) -> dict[str, list[Row]]:
+    """Collected rows, grouped by the topic they would be written to."""
+    found: dict[str, list[Row]] = {}
+    for row in rows.collect():
+        found.setdefault(row["topic"], []).append(row)
+    return found
+
+
+def header_map(row: Row) -> dict[str, Any]:
+    """Headers of a row as text."""
+    return {header["key"]: bytes(header["value"]).decode() for header in row["headers"]}
