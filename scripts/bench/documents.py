@@ -1,0 +1,66 @@
+"""The configuration that the bench runs with: one source, one destination, one pipe with a pattern."""
+
+import time
+from typing import Final
+
+from confluent_kafka import KafkaException, Producer
+
+from shared.contracts.config import (
+    Destination,
+    Document,
+    Entry,
+    Pipe,
+    Source,
+    encode_entry,
+    kind_of,
+    sealed,
+    topic_key,
+)
+from shared.contracts.topics import Topic
+from shared.kafka.admin import AdminError, admin_client
+from shared.kafka.producer import producer_config
+
+WRITE_KEY: Final = "bench-write-key"
+_TENANT: Final = "bench"
+
+
+def documents(url: str) -> list[Document]:
+    """Everything from the source goes to the destination at `url`; the pattern matches, but must be asked."""
+    return [
+        Source(name="bench", tenant=_TENANT, write_keys=[WRITE_KEY]),
+        Destination(name="bench", tenant=_TENANT, url=url),
+        Pipe(
+            name="bench",
+            tenant=_TENANT,
+            source="bench",
+            destination="bench",
+            match={"type": [{"prefix": "video."}]},
+        ),
+    ]
+
+
+def publish(bootstrap: str, url: str, seconds: float) -> None:
+    """Publish them as soon as there is a `config` topic.
+
+    Raises:
+        AdminError: if there is none within `seconds`, or the brokers do not acknowledge.
+    """
+    _await_topic(bootstrap, time.monotonic() + seconds)
+    producer = Producer(producer_config(bootstrap, "bench-config"))
+    for document in documents(url):
+        entry = Entry(version=1, document=sealed(document))
+        producer.produce(Topic.CONFIG, encode_entry(entry), topic_key(kind_of(document), document.name))
+    if producer.flush(30):
+        raise AdminError("the brokers did not acknowledge the bench's configuration within 30 s")
+
+
+def _await_topic(bootstrap: str, deadline: float) -> None:
+    admin = admin_client(bootstrap)
+    while time.monotonic() < deadline:
+        try:
+            if Topic.CONFIG in admin.list_topics(timeout=2.0).topics:
+                return
+        except KafkaException:
+            pass  # not up yet
+        time.sleep(0.2)
+    raise AdminError("the side made no config topic in time")
