@@ -5,6 +5,7 @@ from typing import Final, Protocol
 from msgspec import Struct
 
 BATCH: Final = "application/cloudevents-batch+json"
+LINES: Final = "application/x-ndjson"
 PLAIN: Final = "application/json"
 
 
@@ -12,9 +13,11 @@ class Bundle(Struct, frozen=True, kw_only=True):
     """The events of one request."""
 
     ids: list[str]
-    """In the order of the body; empty for plain objects, whose ids the reply names."""
+    """In the order of the body; empty where the reply tells them."""
 
     body: bytes
+    count: int
+    """Events in the body."""
 
 
 class Supply(Protocol):

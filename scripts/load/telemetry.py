@@ -82,7 +82,7 @@ class Telemetry:
         ids = [f"{self._run}-{number}" for number in numbers]
         templates = [self._pool[number % POOL] for number in numbers]
         events = fill(templates, [event_id.encode() for event_id in ids], format_ms(time_ms).encode())
-        return Bundle(ids=ids, body=batch(events))
+        return Bundle(ids=ids, body=batch(events), count=count)
 
     def kind_of(self, event_id: str) -> str:
         """The CloudEvents type of an event of this series."""

@@ -1,0 +1,152 @@
+"""Events from a user's file: NDJSON, a JSON array or one object; plain, gzip, or standard input."""
+
+import gzip
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import msgspec
+from msgspec import Raw
+
+from scripts.load.supply import BATCH, LINES, PLAIN, Bundle
+from scripts.load.templates import batch, fill, with_gaps
+from scripts.load.timestamps import format_ms
+
+STANDARD_INPUT: Final = Path("-")
+_GZIP_MAGIC: Final = b"\x1f\x8b"
+_BODY_BYTES: Final = 4 * 1024 * 1024  # collect takes twice as much
+_object = msgspec.json.Decoder(dict[str, Raw])
+_array = msgspec.json.Decoder(list[Raw])
+
+
+class FileError(ValueError):
+    """A file that holds no events."""
+
+
+def raw_events(path: Path) -> Iterator[bytes]:
+    """The events of a file as the bytes they were written in; NDJSON is read as it goes.
+
+    Raises:
+        FileError: if the file cannot be read or is no JSON.
+    """
+    try:
+        with path.open("rb") if path != STANDARD_INPUT else sys.stdin.buffer as stream:
+            yield from _split(_plain(stream), path)
+    except (OSError, EOFError) as error:
+        raise FileError(f"{path}: {error}") from error
+
+
+def _plain(stream: BinaryIO) -> Iterator[bytes]:
+    peek = getattr(stream, "peek", None)
+    start = peek(2)[:2] if peek else b""
+    return iter(gzip.GzipFile(fileobj=stream) if start == _GZIP_MAGIC else stream)
+
+
+def _split(lines: Iterator[bytes], path: Path) -> Iterator[bytes]:
+    first = next((line for line in lines if line.strip()), b"")
+    if not first:
+        raise FileError(f"{path} is empty")
+    if _is_object(first):
+        return (line.strip() for line in chain([first], lines) if line.strip())
+    whole = (first + b"".join(lines)).strip()
+    try:
+        items = _array.decode(whole) if whole.startswith(b"[") else [_checked(whole)]
+    except msgspec.MsgspecError as error:
+        raise FileError(f"{path} is neither JSON nor NDJSON: {error}") from error
+    return (bytes(item) for item in items)
+
+
+def _checked(whole: bytes) -> bytes:
+    _object.decode(whole)
+    return whole
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        _object.decode(line)
+    except msgspec.MsgspecError:
+        return False
+    return True
+
+
+class Once:
+    """Events as they are, once. A line that is no event is sent all the same: collect says what is wrong."""
+
+    def __init__(self, events: Iterable[bytes]) -> None:
+        """The first event tells whether these are CloudEvents or plain objects, which collect wraps."""
+        iterator = iter(events)
+        first = list(islice(iterator, 1))
+        self._events = chain(first, iterator)
+        self._is_event = bool(first) and is_cloudevent(first[0])
+        self.content_type = LINES if self._is_event else PLAIN
+
+    def take(self, count: int, time_ms: int) -> Bundle | None:  # noqa: ARG002 the events keep their times
+        """The next events; fewer where they are large."""
+        taken: list[bytes] = []
+        size = 0
+        for event in islice(self._events, count):
+            taken.append(event)
+            size += len(event)
+            if size >= _BODY_BYTES:
+                break
+        if not taken:
+            return None
+        body = b"\n".join(taken) if self._is_event else batch(taken)
+        return Bundle(ids=[], body=body, count=len(taken))
+
+
+class Stamped:
+    """CloudEvents with a new, unique id and a new time each time they are sent; nothing else changes."""
+
+    content_type = BATCH
+
+    def __init__(self, events: Sequence[bytes], run: str, *, rounds: int | None) -> None:
+        """Take events.
+
+        Args:
+            events: in CloudEvents' structured JSON format.
+            run: what the new ids end with, before a number; characters that need no escaping in JSON.
+            rounds: how often all are sent; None for ever.
+
+        Raises:
+            FileError: if an event cannot be stamped.
+        """
+        members = [_members(event, number) for number, event in enumerate(events, start=1)]
+        self._ids = [bytes(each["id"])[1:-1] for each in members]
+        self._templates = [with_gaps(each) for each in members]
+        self._run = run.encode()
+        self._next = 0
+        self._end = None if rounds is None else rounds * len(events)
+
+    def take(self, count: int, time_ms: int) -> Bundle | None:
+        """The next events, fewer at the end."""
+        stop = self._next + count if self._end is None else min(self._next + count, self._end)
+        numbers = range(self._next, stop)
+        self._next = stop
+        if not numbers:
+            return None
+        size = len(self._templates)
+        ids = [b"%b-%b-%d" % (self._ids[number % size], self._run, number) for number in numbers]
+        events = fill([self._templates[n % size] for n in numbers], ids, format_ms(time_ms).encode())
+        names = [msgspec.json.decode(b'"' + event_id + b'"', type=str) for event_id in ids]
+        return Bundle(ids=names, body=batch(events), count=len(ids))
+
+
+def _members(event: bytes, number: int) -> Mapping[str, Raw]:
+    try:
+        members = _object.decode(event)
+    except msgspec.MsgspecError as error:
+        raise FileError(f"event {number} is not a JSON object: {error}") from error
+    if "specversion" not in members or not bytes(members.get("id", Raw(b""))).startswith(b'"'):
+        raise FileError(f"event {number} is no CloudEvent (specversion, id): only these can be stamped anew")
+    return members
+
+
+def is_cloudevent(event: bytes) -> bool:
+    """Whether bytes are a JSON object with a `specversion`."""
+    try:
+        return "specversion" in _object.decode(event)
+    except msgspec.MsgspecError:
+        return False

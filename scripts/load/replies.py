@@ -1,0 +1,90 @@
+"""What an answer of collect means for the events of a request. Pure."""
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+
+class Verdict(Enum):
+    """What to do after an answer."""
+
+    SETTLED = "settled"
+    """Each event was taken or refused for good."""
+
+    AGAIN = "again"
+    """None was taken; the same request may be later."""
+
+    HOPELESS = "hopeless"
+    """No request of this sender will be taken."""
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """An answer, understood."""
+
+    verdict: Verdict
+    accepted: Sequence[str] = ()
+    """Ids of the events that were taken."""
+
+    refused: Sequence[str] = ()
+    """A reason for each event that was not taken for good."""
+
+    reason: str = ""
+    wait_seconds: float | None = None
+    """What Retry-After asked for."""
+
+
+class _Item(Struct):
+    status: int = 202
+    id: str = ""
+    error: str = ""
+    field: str = ""
+
+
+class _Body(Struct):
+    ids: list[str] = []
+    items: list[_Item] = []
+    error: str = ""
+    mend: str = ""
+
+
+_HOPELESS: Final = {401, 403, 404, 405, 415}
+_AGAIN: Final = {408, 425, 429}
+_decoder = msgspec.json.Decoder(_Body)
+
+
+def read_answer(status: int, body: bytes, retry_after: str | None, ids: Sequence[str]) -> Answer:
+    """Understand an answer.
+
+    Args:
+        status: HTTP status.
+        body: of the answer.
+        retry_after: that header's value.
+        ids: of the request's events; empty where only the answer knows them.
+    """
+    if status in (200, 202):
+        return Answer(verdict=Verdict.SETTLED, accepted=ids or _decode(body).ids)
+    if status in _AGAIN or status >= 500:
+        wait = float(retry_after) if retry_after and retry_after.isdigit() else None
+        return Answer(verdict=Verdict.AGAIN, reason=str(status), wait_seconds=wait)
+    return _refusal(status, _decode(body), len(ids))
+
+
+def _refusal(status: int, body: _Body, count: int) -> Answer:
+    if status in _HOPELESS:
+        reason = ": ".join(filter(None, (f"{status} {body.error}".strip(), body.mend)))
+        return Answer(verdict=Verdict.HOPELESS, reason=reason)
+    if not body.items:
+        return Answer(verdict=Verdict.SETTLED, refused=[f"{status} {body.error}".strip()] * max(count, 1))
+    taken = [item.id for item in body.items if item.status < 300]
+    refused = [f"{item.field}: {item.error}" for item in body.items if item.status >= 300]
+    return Answer(verdict=Verdict.SETTLED, accepted=taken, refused=refused)
+
+
+def _decode(body: bytes) -> _Body:
+    try:
+        return _decoder.decode(body)
+    except msgspec.MsgspecError:  # a proxy's page, for example
+        return _Body()

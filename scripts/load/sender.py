@@ -1,0 +1,221 @@
+"""Sends events to collect at a rate, and knows exactly which of them were acknowledged."""
+
+import asyncio
+import random
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import aiohttp
+from msgspec import Struct
+
+from scripts.load.lags import LagCounts, LagSnapshot
+from scripts.load.replies import Answer, Verdict, read_answer
+from scripts.load.schedule import Schedule
+from scripts.load.supply import Bundle, Supply
+from shared.runtime.clock import Clock, wall_clock
+
+PATH = "/v1/events"
+CONNECTIONS = 64
+PATIENCE_SECONDS = 120.0
+_ANSWER_SECONDS = 90.0  # collect answers 503 after 60 s without its brokers
+_FIRST_BACKOFF_SECONDS = 0.05
+_MAX_BACKOFF_SECONDS = 2.0
+_NAP_SECONDS = 0.2
+
+OnAcked = Callable[[Sequence[str], int, int], None]
+"""Called with ids, the request's first send time and its acknowledgement time, epoch milliseconds."""
+
+
+def ignore_acked(_: Sequence[str], __: int, ___: int) -> None:
+    """For callers who only want the counts."""
+
+
+class SendCounts(Struct):
+    """What became of the events so far."""
+
+    sent: int = 0
+    """Events in requests that were begun."""
+
+    acked: int = 0
+    refused: int = 0
+    unacknowledged: int = 0
+    """Given up, or never answered: they may or may not arrive."""
+
+    requests: int = 0
+    """Tries included."""
+
+    hopeless: str = ""
+    """Why the sender stopped early."""
+
+
+class Sender:
+    """One load from beginning to end. A request is tried until it is settled or patience is over.
+
+    The time stamped on events is when they are *due*: if they then wait in the sender, because answers are
+    slow, that wait is part of their lag (no coordinated omission).
+    """
+
+    def __init__(
+        self,
+        url: str,
+        key: str,
+        supply: Supply,
+        schedule: Schedule,
+        *,
+        connections: int = CONNECTIONS,
+        patience: float = PATIENCE_SECONDS,
+        on_acked: OnAcked = ignore_acked,
+        clock: Clock = wall_clock,
+    ) -> None:
+        """Prepare.
+
+        Args:
+            url: base URL of collect.
+            key: write key.
+            supply: the events.
+            schedule: when they are due.
+            connections: requests in flight at most.
+            patience: seconds for which one request is tried again.
+            on_acked: see `OnAcked`.
+            clock: epoch milliseconds.
+        """
+        self.counts = SendCounts()
+        self.refusals: Counter[str] = Counter()
+        """Reasons of refused events."""
+
+        self.retries: Counter[str] = Counter()
+        """Reasons of repeated requests."""
+
+        self.answer_times = LagCounts()
+        """From the first try to the acknowledgement, a request each."""
+
+        self.behind = LagCounts()
+        """How much later than due each request was begun. Large values: the load was not really offered."""
+
+        self._url = url.rstrip("/") + PATH
+        self._headers = {"Authorization": f"Bearer {key}", "Content-Type": supply.content_type}
+        self._supply = supply
+        self._schedule = schedule
+        self._connections = connections
+        self._patience = patience
+        self._on_acked = on_acked
+        self._clock = clock
+        self._turn = 0
+        self._begin = 0.0
+        self._begin_ms = 0
+        self._turns = asyncio.Lock()
+        self._over = False
+
+    def stop(self) -> None:
+        """Begin no further request; what is in flight is seen to its end."""
+        self._over = True
+
+    async def run(self) -> SendCounts:
+        """Send everything. Cancelling it leaves the counts right."""
+        self._begin, self._begin_ms = time.monotonic(), self._clock()
+        connector = aiohttp.TCPConnector(limit=self._connections)
+        timeout = aiohttp.ClientTimeout(total=_ANSWER_SECONDS)
+        async with (
+            aiohttp.ClientSession(connector=connector, timeout=timeout, headers=self._headers) as session,
+            asyncio.TaskGroup() as workers,
+        ):
+            for _ in range(self._connections):
+                workers.create_task(self._work(session))
+        return self.counts
+
+    async def _work(self, session: aiohttp.ClientSession) -> None:
+        while True:
+            async with self._turns:  # only one worker waits for the clock
+                bundle = await self._next()
+            if bundle is None:
+                return
+            try:
+                await self._settle(session, bundle)
+            except asyncio.CancelledError:
+                self.counts.unacknowledged += bundle.count
+                raise
+
+    async def _next(self) -> Bundle | None:
+        due = self._schedule.due(self._turn)
+        while not self._over:
+            elapsed = time.monotonic() - self._begin
+            if self._schedule.over(self._turn, elapsed):
+                break
+            if elapsed >= due:
+                return self._take(due, elapsed)
+            await asyncio.sleep(min(due - elapsed, _NAP_SECONDS))
+        self._over = True
+        return None
+
+    def _take(self, due: float, elapsed: float) -> Bundle | None:
+        self._turn += 1
+        if self._schedule.rate is None:
+            due = elapsed
+        bundle = self._supply.take(self._schedule.batch, self._begin_ms + round(due * 1000))
+        if bundle is None:
+            self._over = True
+            return None
+        self.counts.sent += bundle.count
+        self.behind.add((round((elapsed - due) * 1000),))
+        return bundle
+
+    async def _settle(self, session: aiohttp.ClientSession, bundle: Bundle) -> None:
+        sent_ms = self._clock()
+        give_up, backoff = time.monotonic() + self._patience, _FIRST_BACKOFF_SECONDS
+        while True:
+            answer = await self._try(session, bundle)
+            if answer.verdict is not Verdict.AGAIN:
+                return self._book(bundle, answer, sent_ms)
+            self.retries[answer.reason] += 1
+            wait = backoff if answer.wait_seconds is None else answer.wait_seconds
+            wait *= random.uniform(1, 1.5)
+            if time.monotonic() + wait > give_up:
+                self.counts.unacknowledged += bundle.count
+                return None
+            await asyncio.sleep(wait)
+            backoff = min(2 * backoff, _MAX_BACKOFF_SECONDS)
+
+    async def _try(self, session: aiohttp.ClientSession, bundle: Bundle) -> Answer:
+        self.counts.requests += 1
+        try:
+            async with session.post(self._url, data=bundle.body) as response:
+                body = await response.read()
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            return Answer(verdict=Verdict.AGAIN, reason=type(error).__name__)
+        return read_answer(response.status, body, response.headers.get("Retry-After"), bundle.ids)
+
+    def _book(self, bundle: Bundle, answer: Answer, sent_ms: int) -> None:
+        if answer.verdict is Verdict.HOPELESS:
+            self.counts.hopeless = answer.reason
+            self.counts.unacknowledged += bundle.count
+            self._over = True
+            return
+        self.counts.refused += bundle.count - len(answer.accepted)
+        self.refusals.update(answer.refused)
+        if answer.accepted:
+            self.counts.acked += len(answer.accepted)
+            acked_ms = self._clock()
+            self.answer_times.add((acked_ms - sent_ms,))
+            self._on_acked(answer.accepted, sent_ms, acked_ms)
+
+
+class SendSummary(Struct, frozen=True, kw_only=True):
+    """A finished load."""
+
+    counts: SendCounts
+    refusals: dict[str, int]
+    retries: dict[str, int]
+    answer_ms: LagSnapshot
+    behind_ms: LagSnapshot
+
+
+def summary(sender: Sender) -> SendSummary:
+    """What a sender did so far."""
+    return SendSummary(
+        counts=sender.counts,
+        refusals=dict(sender.refusals),
+        retries=dict(sender.retries),
+        answer_ms=sender.answer_times.snapshot(),
+        behind_ms=sender.behind.snapshot(),
+    )
