@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from scripts.local.processes import OF_SIDE
 from scripts.local.side import BROKER_IDS, HOST, Side
 from shared.contracts.limits import MAX_RECORD_BYTES
 from shared.contracts.topics import MIN_IN_SYNC_REPLICAS, REPLICAS
@@ -148,13 +149,22 @@ def prepare(side: Side, jars: Path) -> None:
         _format(side, raw, jars)
 
 
+def formatted(side: Side) -> bool:
+    """Whether the side has brokers already."""
+    return _cluster_file(side).exists()
+
+
+def _cluster_file(side: Side) -> Path:
+    return side.root / "brokers" / "cluster.id"
+
+
 def _mark(side: Side, broker: int) -> Path:
     """Exists when formatting was finished: a format that was cut short is done again."""
     return side.broker_folder(broker) / _FORMATTED
 
 
 def _format(side: Side, brokers: Sequence[int], jars: Path) -> None:
-    cluster = _cluster_id(side)
+    cluster = cluster_id(side)
     running = {
         broker: subprocess.Popen(
             [
@@ -164,6 +174,7 @@ def _format(side: Side, brokers: Sequence[int], jars: Path) -> None:
                 "--ignore-formatted",
                 *("--cluster-id", cluster, "--config", str(_config_file(side, broker))),
             ],
+            env={**os.environ, OF_SIDE: str(side.root)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -176,7 +187,7 @@ def _format(side: Side, brokers: Sequence[int], jars: Path) -> None:
         if process.returncode:
             raise BrokerError(
                 f"{side.broker_folder(broker)} cannot be formatted: {_last_line(output)}\n"
-                f"It may be of another cluster: remove {side.root / 'brokers'} to begin anew, without its events."
+                f"It may be of another cluster: remove {side.root} to begin anew, without events."
             )
         _mark(side, broker).write_text(cluster + "\n")
 
@@ -188,7 +199,7 @@ def _last_line(output: str) -> str:
 
 def _cluster_id(side: Side) -> str:
     """The cluster's id: 22 characters of URL-safe base64, chosen once."""
-    path = side.root / "brokers" / "cluster.id"
+    path = _cluster_file(side)
     if not path.exists():
         draft = path.with_suffix(".new")
         draft.write_text(base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("="))

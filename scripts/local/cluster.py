@@ -13,6 +13,7 @@ from types import TracebackType
 
 from scripts.local import brokers
 from scripts.local.jars import ensure_jars
+from scripts.local.processes import OF_SIDE
 from scripts.local.side import BROKER_IDS, Side
 from shared.contracts.topics import topic_specs
 from shared.kafka.admin import ensure_topics, wait_for_brokers, wait_in_sync
@@ -61,7 +62,7 @@ class Cluster:
         with (self.side.logs / f"broker-{broker}.log").open("ab") as log:
             self._running[broker] = subprocess.Popen(
                 brokers.command(self.side, broker, self._jars),
-                env={**os.environ, **self.side.environment()},
+                env={**os.environ, OF_SIDE: str(self.side.root)},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -10,9 +10,6 @@ from pathlib import Path
 from typing import Final
 
 HOST: Final = "127.0.0.1"
-DATA_MARKER: Final = "HIFI_DATA"
-"""Environment variable that every process of a side carries: its data folder."""
-
 BROKER_IDS: Final = (1, 2, 3)
 PORTS: Final = 9
 """Ports a side takes, from its base on."""
@@ -128,7 +125,7 @@ class Side:
 
     def environment(self) -> dict[str, str]:
         """What every process of the side finds in its environment."""
-        return {DATA_MARKER: str(self.root), "HIFI_BOOTSTRAP": self.bootstrap, "HIFI_SIDE": "local"}
+        return {"HIFI_BOOTSTRAP": self.bootstrap, "HIFI_SIDE": "local"}
 
 
 def busy_ports(ports: Iterable[int]) -> list[int]:

@@ -1,0 +1,49 @@
+"""Who runs the side of a folder: a file lock that dies with its process, so it is never stale."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+class RunningError(Exception):
+    """Another `hifi up` runs this side."""
+
+
+def _path(root: Path) -> Path:
+    return root / "run" / "up.lock"
+
+
+@contextmanager
+def held(root: Path) -> Iterator[None]:
+    """Hold the folder's lock.
+
+    Raises:
+        RunningError: if another process has it.
+    """
+    path = _path(root)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise RunningError(
+                f"the side in {root} already runs (pid {holder(root)}); `hifi down --data {root}` stops it"
+            ) from error
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        yield
+
+
+def holder(root: Path) -> int | None:
+    """Process id of the `hifi up` that runs the side; None if there is none."""
+    try:
+        with _path(root).open() as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return None
+    except BlockingIOError:
+        return int(_path(root).read_text() or 0) or None
+    return None

@@ -1,0 +1,49 @@
+"""The processes of a side, found by a mark in their environment, so that no other is ever touched."""
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+OF_SIDE: Final = "HIFI_PROCESS_OF"
+"""The data folder; every process of a side inherits it from the supervisor, nobody else has it."""
+
+PROGRAM: Final = "HIFI_PROGRAM"
+"""The supervised program a process is or descends from."""
+
+
+def side_processes(root: Path, program: str | None = None) -> list[psutil.Process]:
+    """Running processes of the side in `root`, or of one of its programs; never the caller."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            environment = process.environ()
+        except psutil.Error:
+            continue  # gone, or another user's
+        if environment.get(OF_SIDE) != str(root) or process.pid == os.getpid():
+            continue
+        if program in (None, environment.get(PROGRAM)):
+            found.append(process)
+    return found
+
+
+def end(processes: Iterable[psutil.Process], seconds: float) -> None:
+    """SIGTERM, then SIGKILL to those still there after `seconds`; returns when all are gone."""
+    found = list(processes)
+    for process in found:
+        with suppress(psutil.NoSuchProcess):
+            process.terminate()
+    _, alive = psutil.wait_procs(found, timeout=seconds)
+    kill(alive)
+
+
+def kill(processes: Iterable[psutil.Process]) -> None:
+    """SIGKILL; returns when all are gone."""
+    found = list(processes)
+    for process in found:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    psutil.wait_procs(found, timeout=10)

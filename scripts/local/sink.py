@@ -1,0 +1,47 @@
+"""The warm-up's destination: counts events and their lag, inside the process that sends them."""
+
+import time
+from collections import deque
+
+import msgspec
+from aiohttp import web
+
+_WINDOW_SECONDS = 5.0
+
+
+class _Arrival(msgspec.Struct):
+    """What the sink reads of an event: its id is `<sent, epoch ms>-<number>`."""
+
+    id: str
+
+
+_decoder = msgspec.json.Decoder(list[_Arrival])
+
+
+class Sink:
+    """An HTTP destination that knows how late events came in the last few seconds."""
+
+    def __init__(self) -> None:
+        self.ids: set[str] = set()
+        self._lags: deque[tuple[float, int]] = deque()
+
+    def application(self) -> web.Application:
+        """The aiohttp application."""
+        application = web.Application(client_max_size=16 * 1024 * 1024)
+        application.router.add_post("/{path:.*}", self._take)
+        return application
+
+    async def _take(self, request: web.Request) -> web.Response:
+        body = await request.read()
+        now, now_ms = time.monotonic(), time.time_ns() // 1_000_000
+        for arrival in _decoder.decode(body if body.startswith(b"[") else b"[" + body + b"]"):
+            self.ids.add(arrival.id)
+            self._lags.append((now, now_ms - int(arrival.id.partition("-")[0])))
+        return web.Response(status=204)
+
+    def window(self) -> list[int]:
+        """Lags, in ms, of what came within the last five seconds."""
+        since = time.monotonic() - _WINDOW_SECONDS
+        while self._lags and self._lags[0][0] < since:
+            self._lags.popleft()
+        return [lag for _, lag in self._lags]

@@ -1,0 +1,64 @@
+"""The warm-up's requests: single events and batches, about 1,500 events a second."""
+
+import asyncio
+import itertools
+import time
+from collections.abc import Set as AbstractSet
+from typing import Final
+
+import aiohttp
+import msgspec
+
+_SINGLES_PER_SECOND: Final = 600
+_BATCHES_PER_SECOND: Final = 9
+_BATCH_EVENTS: Final = 100
+_MAX_OPEN: Final = 256
+_PADDING: Final = "x" * 300
+
+
+class SyntheticLoad:
+    """Sends events whose id begins with the moment they were made, as `Sink` expects."""
+
+    def __init__(self, session: aiohttp.ClientSession, url: str) -> None:
+        self._session = session
+        self._url = url
+        self._numbers = itertools.count()
+        self._acknowledged: set[str] = set()
+        self._open: set[asyncio.Task[None]] = set()
+        self._sent = {1: 0, _BATCH_EVENTS: 0}
+
+    def catch_up(self, elapsed: float) -> None:
+        """Start the requests due `elapsed` seconds after the beginning; a slow chain gets fewer."""
+        for size, rate in ((1, _SINGLES_PER_SECOND), (_BATCH_EVENTS, _BATCHES_PER_SECOND)):
+            due = int(elapsed * rate)
+            for _ in range(min(due - self._sent[size], _MAX_OPEN - len(self._open))):
+                task = asyncio.ensure_future(self.send(size))
+                self._open.add(task)
+                task.add_done_callback(self._open.discard)
+            self._sent[size] = due
+
+    def outstanding(self, arrived: AbstractSet[str]) -> bool:
+        """Whether a request is open or an acknowledged event has not arrived."""
+        return bool(self._open or self._acknowledged - arrived)
+
+    async def send(self, size: int) -> None:
+        """One request with so many events; one that fails is left out, it is no customer's."""
+        events = [_event(next(self._numbers)) for _ in range(size)]
+        kind = "application/cloudevents+json" if size == 1 else "application/cloudevents-batch+json"
+        body = msgspec.json.encode(events[0] if size == 1 else events)
+        try:
+            async with self._session.post(self._url, data=body, headers={"Content-Type": kind}) as reply:
+                if reply.status == 202:
+                    self._acknowledged.update(str(event["id"]) for event in events)
+        except (aiohttp.ClientError, TimeoutError):
+            return
+
+
+def _event(number: int) -> dict[str, object]:
+    return {
+        "specversion": "1.0",
+        "id": f"{time.time_ns() // 1_000_000}-{number}",
+        "source": "/hifi-warm-up",
+        "type": "hifi.warm-up",
+        "data": {"number": number, "padding": _PADDING},
+    }

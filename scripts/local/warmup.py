@@ -1,0 +1,144 @@
+"""A bounded synthetic load through the whole chain before a side calls itself ready.
+
+The JVM is fast only after it compiled what runs often; until then p95 is seconds. It is the end-to-end check
+as well: a side through which nothing passes is not ready, and the error names the hop where it stops.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import aiohttp
+from aiohttp import web
+from confluent_kafka import Producer
+
+from scripts.local.hops import stuck_hop, topic_ends
+from scripts.local.side import HOST, Side
+from scripts.local.sink import Sink
+from scripts.local.steps import Say
+from scripts.local.synthetic import SyntheticLoad
+from shared.contracts.config import Document, Entry, encode_entry, kind_of, parse, sealed, topic_key
+from shared.contracts.topics import Topic
+from shared.kafka.admin import admin_client
+from shared.kafka.producer import producer_config
+
+_NAME: Final = "hifi-warm-up"
+_KEY: Final = "hifi-warm-up-key"
+_LEAST_SECONDS: Final = 15.0
+_MOST_SECONDS: Final = 90.0
+_WARM_P95_MS: Final = 500
+_FIRST_SECONDS: Final = 60.0
+_DRAIN_SECONDS: Final = 20.0
+_TURN_SECONDS: Final = 0.05
+
+
+class WarmUpError(Exception):
+    """Events do not come through the chain; the text says where they stop."""
+
+
+def warm_up(side: Side, say: Say) -> None:
+    """Publish internal documents, send until p95 is low (15 to 90 s), take the documents away again.
+
+    Raises:
+        WarmUpError: if nothing arrives.
+    """
+    asyncio.run(_warm_up(side, say))
+
+
+def documents(url: str) -> tuple[Document, ...]:
+    """The source, destination and pipe of the warm-up, of a tenant that no customer has."""
+    shared = {"name": _NAME, "tenant": "hifi"}
+    return (
+        parse({"kind": "source", **shared, "write_keys": [_KEY]}),
+        parse({"kind": "destination", **shared, "url": url}),
+        parse({"kind": "pipe", **shared, "source": _NAME, "destination": _NAME}),
+    )
+
+
+def warm(elapsed: float, lags_ms: Sequence[int]) -> bool:
+    """Whether the chain is fast enough, judged by the last few seconds' lags."""
+    if elapsed < _LEAST_SECONDS or not lags_ms:
+        return False
+    return percentile_95(lags_ms) < _WARM_P95_MS
+
+
+def percentile_95(values: Sequence[int]) -> int:
+    """The nearest-rank 95th percentile of at least one value."""
+    ranked = sorted(values)
+    return ranked[max(0, -(-len(ranked) * 95 // 100) - 1)]
+
+
+async def _warm_up(side: Side, say: Say) -> None:
+    sink = Sink()
+    runner = web.AppRunner(sink.application(), access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, HOST, side.sink_port).start()
+    published = documents(f"http://{HOST}:{side.sink_port}/")
+    try:
+        await asyncio.to_thread(_publish, side, published, encode_entry)
+        await _run(side, sink, say)
+    finally:
+        await asyncio.to_thread(_publish, side, published, None)
+        await runner.cleanup()
+
+
+def _publish(side: Side, published: Sequence[Document], encode: Callable[[Entry], bytes] | None) -> None:
+    """Write the documents, or their tombstones, to the `config` topic."""
+    producer = Producer(producer_config(side.bootstrap, _NAME))
+    for document in published:
+        value = encode(Entry(version=1, document=sealed(document))) if encode else None
+        producer.produce(Topic.CONFIG, value, topic_key(kind_of(document), document.name))
+    producer.flush(30)
+
+
+async def _run(side: Side, sink: Sink, say: Say) -> None:
+    before = await asyncio.to_thread(topic_ends, admin_client(side.bootstrap))
+    connector = aiohttp.TCPConnector(limit=64)
+    async with aiohttp.ClientSession(
+        connector=connector, headers={"Authorization": f"Bearer {_KEY}"}
+    ) as session:
+        load = SyntheticLoad(session, f"{side.collect_url}/v1/events")
+        if not await _first_arrival(load, sink, say):
+            after = await asyncio.to_thread(topic_ends, admin_client(side.bootstrap))
+            raise WarmUpError(_where_it_stops(side, stuck_hop(before, after)))
+        await _until_warm(load, sink, say)
+        await _drain(load, sink)
+
+
+async def _first_arrival(load: SyntheticLoad, sink: Sink, say: Say) -> bool:
+    """Send one event a second until one came: the documents take a moment to reach every node."""
+    deadline = time.monotonic() + _FIRST_SECONDS
+    while not sink.ids and time.monotonic() < deadline:
+        say("warming up: waiting for the first event to come through")
+        await load.send(1)
+        await asyncio.sleep(1)
+    return bool(sink.ids)
+
+
+def _where_it_stops(side: Side, hop: str | None) -> str:
+    waited = f"no event came through within {_FIRST_SECONDS:.0f} s"
+    if hop is None:
+        return (
+            f"{waited}: every hop wrote, but {HOST}:{side.sink_port} got nothing; see {side.logs}/spark.log"
+        )
+    log = side.logs / ("collect.log" if hop == "collect" else "spark.log")
+    return f"{waited}: {hop} wrote nothing; see {log}"
+
+
+async def _until_warm(load: SyntheticLoad, sink: Sink, say: Say) -> None:
+    began = time.monotonic()
+    while (elapsed := time.monotonic() - began) < _MOST_SECONDS:
+        lags = sink.window()
+        if warm(elapsed, lags):
+            return
+        say(f"warming up: {elapsed:.0f} s, p95 of the last seconds {percentile_95(lags) if lags else '-'} ms")
+        load.catch_up(elapsed)
+        await asyncio.sleep(_TURN_SECONDS)
+
+
+async def _drain(load: SyntheticLoad, sink: Sink) -> None:
+    """Wait until what was acknowledged has arrived, so that no warm-up event meets a missing pipe."""
+    deadline = time.monotonic() + _DRAIN_SECONDS
+    while load.outstanding(sink.ids) and time.monotonic() < deadline:  # noqa: ASYNC110 - no event to wait for
+        await asyncio.sleep(_TURN_SECONDS)

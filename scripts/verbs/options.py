@@ -1,0 +1,23 @@
+"""Options that several verbs share."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Data = Annotated[
+    Path,
+    typer.Option("--data", envvar="HIFI_DATA", help="Folder of the local side.", file_okay=False),
+]
+"""Folder of the side; use with the default `DATA_DEFAULT`."""
+
+DATA_DEFAULT = Path(".hifi")
+
+
+class Kind(StrEnum):
+    """Kinds of documents."""
+
+    SOURCE = "source"
+    DESTINATION = "destination"
+    PIPE = "pipe"

@@ -1,0 +1,101 @@
+"""`hifi up`: the whole local side in the foreground."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from scripts.local.brokers import BrokerError
+from scripts.local.jars import JarsError
+from scripts.local.lock import RunningError
+from scripts.local.side import NoSideError, Side
+from scripts.local.steps import Steps
+from scripts.local.supervisor import Supervisor, SupervisorError
+from scripts.local.up import UpError, brokers_up, start_services, stop_signals_interrupt, wait_until_stopped
+from scripts.local.warmup import WarmUpError, warm_up
+from scripts.verbs.options import Data
+from shared.kafka.admin import AdminError
+
+DEFAULT_PORT = 8080
+DEFAULT_PARTITIONS = 2
+_FAILURES = (
+    UpError,
+    BrokerError,
+    JarsError,
+    RunningError,
+    SupervisorError,
+    AdminError,
+    NoSideError,
+    WarmUpError,
+)
+
+
+class Parts(StrEnum):
+    """How much of a side to start."""
+
+    ALL = "all"
+    BROKERS = "brokers"
+
+
+def up(
+    data: Data = Path(".hifi"),
+    port: Annotated[
+        int | None,
+        typer.Option(
+            envvar="HIFI_PORT", help="First of nine ports; collect's. [default: as before, or 8080]"
+        ),
+    ] = None,
+    partitions: Annotated[
+        int | None,
+        typer.Option(min=1, max=16, help="Partitions of the busy topics. [default: as before, or 2]"),
+    ] = None,
+    parts: Annotated[Parts, typer.Option(help="What to start.")] = Parts.ALL,
+) -> None:
+    """Start the local side here and keep it running until Ctrl-C or `hifi down`."""
+    steps = Steps(Console())
+    stop_signals_interrupt()
+    try:
+        side = described(data.resolve(), port, partitions)
+        with brokers_up(side, steps) as supervisor:
+            run(side, supervisor, parts, steps)
+    except KeyboardInterrupt:
+        steps.say("stopped")
+    except _FAILURES as error:
+        Console(stderr=True).print(f"[red]failed[/] {error}", soft_wrap=True, highlight=False)
+        raise typer.Exit(1) from error
+
+
+def run(side: Side, supervisor: Supervisor, parts: Parts, steps: Steps) -> None:
+    """Start what is asked for beside the brokers, say that it is ready, wait."""
+    if parts is Parts.ALL:
+        start_services(side, supervisor, steps)
+        with steps.step("warming up: a synthetic load through the whole chain") as say:
+            warm_up(side, say)
+        steps.say(_greeting(side))
+    else:
+        steps.say(f"[bold green]ready[/]  brokers: {side.bootstrap}")
+    wait_until_stopped(supervisor)
+
+
+def described(root: Path, port: int | None, partitions: int | None) -> Side:
+    """The side in `root` as it was, with what is given now; partitions never become fewer."""
+    before = Side.load(root) if (root / "side.json").exists() else None
+    wanted = partitions or DEFAULT_PARTITIONS
+    return Side(
+        root=root,
+        port=port or (before.port if before else DEFAULT_PORT),
+        partitions=max(before.partitions, partitions or 1) if before else wanted,
+    )
+
+
+def _greeting(side: Side) -> str:
+    return f"""\
+[bold green]ready[/]  collect: {side.collect_url}/v1/events   brokers: {side.bootstrap}   logs: {side.logs}
+Next, in another terminal:
+  hifi receive --port 9000                     # a destination
+  hifi apply scripts/samples/first.yaml        # a source, a destination, a pipe
+  curl -i {side.collect_url}/v1/events -H 'Authorization: Bearer first-write-key' \\
+       -H 'Content-Type: application/json' -d '{{"hello": "world"}}'
+Ctrl-C or `hifi down` stops everything."""
