@@ -6,9 +6,11 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
 from msgspec import Struct
 
 from scripts.bench import documents
@@ -57,7 +59,7 @@ def hifi(side: Side, destination: str) -> Iterator[Chain]:
     command = [sys.executable, "-m", "scripts.cli", "up", "--data", str(side.root), "--port", str(side.port)]
     with ExitStack() as stack:
         stack.callback(end_leftovers, side.root)  # finds nothing unless `up` itself had to be killed
-        up = stack.enter_context(_child(command, side, _UP))
+        up = stack.enter_context(_child(command, side, _UP, {}))
         documents.publish(side.bootstrap, destination, START_SECONDS)  # before ready: the first minute counts
         _until(lambda: _said_ready(side), [up], side)
         ready = time.monotonic() - began
@@ -78,10 +80,14 @@ def yardstick(side: Side, destination: str, jars: Jars) -> Iterator[Chain]:
         cluster = stack.enter_context(Cluster(side, jars.broker))
         ensure_topics(cluster.bootstrap, topic_specs(side.partitions))
         documents.publish(cluster.bootstrap, destination, START_SECONDS)
+        environment = side.environment() | {"HIFI_PORT": str(side.collect_port)}
         modules = [["pipelines.data.collect"], *(["scripts.bench.yardstick", hop] for hop in HOPS)]
         commands = [[sys.executable, "-m", *module] for module in modules]
-        children = [stack.enter_context(_child(command, side, command[-1])) for command in commands]
-        _until(lambda: _answers(side) and _assigned(cluster.bootstrap), children, side)
+        children = [
+            stack.enter_context(_child(command, side, command[-1], environment)) for command in commands
+        ]
+        admin = admin_client(cluster.bootstrap)
+        _until(lambda: _answers(side) and _assigned(admin), children, side)
         brokers = [cluster.pid(broker) for broker in (1, 2, 3)]
         yield Chain(
             name="yardstick",
@@ -93,13 +99,19 @@ def yardstick(side: Side, destination: str, jars: Jars) -> Iterator[Chain]:
 
 
 @contextmanager
-def _child(command: Sequence[str], side: Side, name: str) -> Iterator[subprocess.Popen[bytes]]:
+def _child(
+    command: Sequence[str], side: Side, name: str, environment: Mapping[str, str]
+) -> Iterator[subprocess.Popen[bytes]]:
     """A process of the chain, ended by SIGTERM, or by SIGKILL where that takes too long."""
     side.create()
-    environment = {**os.environ, **side.environment(), "HIFI_PORT": str(side.collect_port)}
     with (side.logs / f"bench-{name}.log").open("ab") as log:
         process = subprocess.Popen(
-            command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+            command,
+            env={**os.environ, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
         )
     try:
         yield process
@@ -135,8 +147,11 @@ def _answers(side: Side) -> bool:
         return False
 
 
-def _assigned(bootstrap: str) -> bool:
+def _assigned(admin: AdminClient) -> bool:
     """Whether every hop's consumer group has its partitions."""
-    groups = admin_client(bootstrap).describe_consumer_groups([f"yardstick-{hop}" for hop in HOPS])
-    described = [future.result(timeout=10) for future in groups.values()]
+    groups = admin.describe_consumer_groups([f"yardstick-{hop}" for hop in HOPS], request_timeout=5)
+    try:
+        described = [future.result(timeout=10) for future in groups.values()]
+    except (KafkaException, TimeoutError):
+        return False  # the groups' coordinator is still loading
     return all(any(m.assignment.topic_partitions for m in group.members) for group in described)

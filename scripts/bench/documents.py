@@ -1,6 +1,7 @@
 """The configuration that the bench runs with: one source, one destination, one pipe with a pattern."""
 
 import time
+from collections.abc import Mapping
 from typing import Final
 
 from confluent_kafka import KafkaException, Producer
@@ -46,10 +47,27 @@ def publish(bootstrap: str, url: str, seconds: float) -> None:
         AdminError: if there is none within `seconds`, or the brokers do not acknowledge.
     """
     _await_topic(bootstrap, time.monotonic() + seconds)
+    found = documents(url)
+    _write(bootstrap, {_key(d): encode_entry(Entry(version=1, document=sealed(d))) for d in found})
+
+
+def retire(bootstrap: str) -> None:
+    """Remove them again.
+
+    Raises:
+        AdminError: if the brokers do not acknowledge.
+    """
+    _write(bootstrap, {_key(document): None for document in documents("http://nowhere/")})
+
+
+def _key(document: Document) -> bytes:
+    return topic_key(kind_of(document), document.name)
+
+
+def _write(bootstrap: str, values: Mapping[bytes, bytes | None]) -> None:
     producer = Producer(producer_config(bootstrap, "bench-config"))
-    for document in documents(url):
-        entry = Entry(version=1, document=sealed(document))
-        producer.produce(Topic.CONFIG, encode_entry(entry), topic_key(kind_of(document), document.name))
+    for key, value in values.items():
+        producer.produce(Topic.CONFIG, value, key)
     if producer.flush(30):
         raise AdminError("the brokers did not acknowledge the bench's configuration within 30 s")
 

@@ -146,8 +146,8 @@ def markdown(report: Report) -> str:
     machine = report.machine
     lines = [
         f"Measured {report.started[:10]} on {machine.cores} cores ({machine.cpu}), "
-        f"{machine.memory_gib:g} GiB, {machine.system}; Python {machine.python}, Java {machine.java}, Kafka {machine.kafka}, "
-        f"Spark {machine.spark}. Brokers, load and destination included.",
+        f"{machine.memory_gib:g} GiB, {machine.system}; Python {machine.python}, Java {machine.java}, "
+        f"Kafka {machine.kafka}, Spark {machine.spark}. Brokers, load and destination included.",
         "",
         *(f"- {line}" for line in summary(report.targets)),
     ]

@@ -18,7 +18,7 @@ from scripts.local.side import HOST, Side, free_base
 Say = Callable[[str], None]
 Done = Callable[[Target], None]
 
-_DESTINATION_PORTS = (18_000, 20_000)
+DESTINATION_PORTS = (18_000, 20_000)
 
 
 def run_plan(plan: Plan, folder: Path, jars: Jars, say: Say, done: Done) -> None:
@@ -27,7 +27,7 @@ def run_plan(plan: Plan, folder: Path, jars: Jars, say: Say, done: Done) -> None
     Raises:
         ChainError: if a chain does not start or loses a process.
     """
-    base, port = free_base(), free_base(*_DESTINATION_PORTS)
+    base, port = free_base(), free_base(*DESTINATION_PORTS)
     ours = Side(root=folder / "hifi", port=base, partitions=plan.partitions)
     found = measured(hifi(ours, _url(port)), port, plan, say)
     done(found)
