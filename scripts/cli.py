@@ -1,13 +1,17 @@
 """The `hifi` command: one module a verb.
 
-A verb is `scripts/verbs/<verb>.py` with a function of that name, annotated for typer. Such a module imports
-only the standard library and typer at its top; whatever is heavy (Spark, Kafka, aiohttp) it imports inside
-the function, so that `hifi --help` is instant.
+A verb is `scripts/verbs/<verb>.py` with a function of that name, annotated for typer, whose docstring is its
+help. Only the module of the verb in use is imported; the page that lists all verbs reads their docstrings
+from the source, so that it is instant whatever they import.
 """
 
+import ast
+import sys
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
 import typer
 
@@ -26,8 +30,8 @@ VERBS: Final = {
 """Every verb and the panel of the help page it stands in."""
 
 
-def application() -> typer.Typer:
-    """The command with every verb whose module exists."""
+def application(arguments: Sequence[str]) -> typer.Typer:
+    """The command; of the verbs only the one that the arguments name is imported."""
     app = typer.Typer(
         name="hifi",
         help="High-fidelity streams: events over HTTP, delivered to every destination, with proof.",
@@ -36,16 +40,35 @@ def application() -> typer.Typer:
         pretty_exceptions_show_locals=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
+    wanted = next((each for each in arguments if not each.startswith("-")), None)
     for verb, panel in VERBS.items():
-        name = f"scripts.verbs.{verb}"
-        if find_spec(name):
-            app.command(verb, rich_help_panel=panel)(getattr(import_module(name), verb))
+        spec = find_spec(f"scripts.verbs.{verb}")
+        if spec and spec.origin:
+            function = _imported(verb) if verb == wanted else _described(verb, Path(spec.origin))
+            app.command(verb, rich_help_panel=panel)(function)
     return app
+
+
+def _imported(verb: str) -> Callable[..., Any]:
+    function: Callable[..., Any] = getattr(import_module(f"scripts.verbs.{verb}"), verb)
+    return function
+
+
+def _described(verb: str, source: Path) -> Callable[..., Any]:
+    """A stand-in with the verb's help."""
+    functions = (node for node in ast.parse(source.read_bytes()).body if isinstance(node, ast.FunctionDef))
+    found = next((node for node in functions if node.name == verb), None)
+
+    def stand_in() -> None:
+        raise AssertionError(f"{verb} was described, not imported")
+
+    stand_in.__doc__ = ast.get_docstring(found) if found else None
+    return stand_in
 
 
 def main() -> None:
     """Entry point."""
-    application()()
+    application(sys.argv[1:])()
 
 
 if __name__ == "__main__":

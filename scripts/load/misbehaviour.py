@@ -37,7 +37,9 @@ class RuleError(ValueError):
 ACCEPT: Final = Rule(action=Action.ACCEPT, percent=100)
 SYNTAX: Final = "ACTION[:DURATION]=PERCENT, for example 503=10%, 429:2s=5%, delay:3s=5%, hang=1%, reset=1%"
 
-_RULE = re.compile(r"(?P<action>[a-z]+|\d{3})(?::(?P<number>\d+(?:\.\d+)?)(?P<unit>ms|s|m))?=(?P<percent>\d+(?:\.\d+)?)%?")
+_RULE = re.compile(
+    r"(?P<action>[a-z]+|\d{3})(?::(?P<number>\d+(?:\.\d+)?)(?P<unit>ms|s|m))?=(?P<percent>\d+(?:\.\d+)?)%?"
+)
 _UNITS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 

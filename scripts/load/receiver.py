@@ -70,7 +70,7 @@ class Receiver:
     whose answer is delayed counts at its arrival: whether the sender waits is the sender's affair.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 each has a default and stands alone
         self,
         port: int = 0,
         *,
@@ -127,7 +127,7 @@ class Receiver:
         """
         if self._out_path:
             # The event loop waits for these writes; they are a few hundred kilobytes a second at most.
-            self._out = self._out_path.open("a", encoding="utf-8", newline="\n")  # noqa: ASYNC230
+            self._out = self._out_path.open("a", encoding="utf-8", newline="\n")
             self._flusher = asyncio.create_task(self._flush_often(self._out))
         app = web.Application(client_max_size=_MAX_BODY_BYTES)
         app.router.add_route("*", "/{path:.*}", self._handle)

@@ -56,7 +56,7 @@ class Sender:
     slow, that wait is part of their lag (no coordinated omission).
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 four facts of the load, the rest has defaults
         self,
         url: str,
         key: str,
@@ -106,6 +106,11 @@ class Sender:
         self._begin_ms = 0
         self._turns = asyncio.Lock()
         self._over = False
+
+    @property
+    def schedule_rate(self) -> float | None:
+        """Events per second it was asked for."""
+        return self._schedule.rate
 
     def stop(self) -> None:
         """Begin no further request; what is in flight is seen to its end."""

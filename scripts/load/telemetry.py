@@ -5,7 +5,6 @@ real players' beacons: 300 to 900 bytes, about 500 in the mean.
 """
 
 import random
-from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -32,7 +31,14 @@ _DEVICES: Final = (
     ("web", "Firefox 145", "Linux", 2560, 1440),
     ("stick", "Fire OS 8", "Amazon", 1920, 1080),
 )
-_LADDER: Final = ((235, "240p"), (750, "360p"), (1_750, "480p"), (3_000, "720p"), (5_800, "1080p"), (15_600, "2160p"))
+_LADDER: Final = (
+    (235, "240p"),
+    (750, "360p"),
+    (1_750, "480p"),
+    (3_000, "720p"),
+    (5_800, "1080p"),
+    (15_600, "2160p"),
+)
 _COUNTRIES: Final = ("DE", "FR", "US", "BR", "IN", "JP", "GB", "ES", "PL", "MX")
 _TITLES: Final = ("Die Brücke", "Cidade Baixa", "The Long Tide", "東京の夜明け", "Nordlicht", "Café de nuit")
 _ERRORS: Final = (
@@ -150,7 +156,11 @@ def _play(session: Session, chance: random.Random) -> dict[str, Any]:
     return _who(session) | {
         "startup_ms": chance.randint(180, 4_000),
         "autoplay": chance.random() < 0.4,
-        "player": {"name": "hls.js", "version": "1.6.13", "drm": chance.choice(("widevine", "fairplay", "none"))},
+        "player": {
+            "name": "hls.js",
+            "version": "1.6.13",
+            "drm": chance.choice(("widevine", "fairplay", "none")),
+        },
         "experiments": [f"exp-{chance.randint(100, 999)}:{chance.choice('ab')}" for _ in range(4)],
     }
 

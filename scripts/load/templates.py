@@ -29,9 +29,13 @@ def template(members: Mapping[str, object], data: bytes | None) -> Template:
 def with_gaps(event: Mapping[str, Raw]) -> Template:
     """A template of an event of which every member is kept as the bytes it was written in."""
     kept = [
-        msgspec.json.encode(name) + b":" + bytes(raw) for name, raw in event.items() if name not in ("id", "time")
+        msgspec.json.encode(name) + b":" + bytes(raw)
+        for name, raw in event.items()
+        if name not in ("id", "time")
     ]
-    return Template(after_id=b'","time":"', after_time=b'"' + b"".join(b"," + member for member in kept) + b"}")
+    return Template(
+        after_id=b'","time":"', after_time=b'"' + b"".join(b"," + member for member in kept) + b"}"
+    )
 
 
 def fill(templates: Sequence[Template], ids: Sequence[bytes], time: bytes) -> list[bytes]:

@@ -81,8 +81,10 @@ def _assign(consumer: Consumer, seconds: float) -> set[tuple[str, int]]:
 def _take(message: Message, found: set[str], waiting: set[tuple[str, int]]) -> None:
     error = message.error()
     if error is None:
-        ids = [value for name, value in message.headers() or () if name == CE_ID]
-        found.update(value.decode() for value in ids if isinstance(value, bytes))
+        headers = dict(message.headers() or [])
+        event_id = headers.get(CE_ID)
+        if isinstance(event_id, bytes):
+            found.add(event_id.decode())
     elif error.code() == KafkaError._PARTITION_EOF:
         waiting.discard((message.topic() or "", message.partition() or 0))
     else:

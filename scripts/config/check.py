@@ -1,0 +1,90 @@
+"""Everything that is wrong with one document, not only the first thing. Pure."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from scripts.config.problems import did_you_mean
+from shared.contracts.config import KINDS, ConfigError, Destination, Document, Pipe, Source, parse
+
+_TYPES: Final[Mapping[str, type[Document]]] = {"source": Source, "destination": Destination, "pipe": Pipe}
+_MENDS: Final = {
+    "name": "at most 63 lower-case letters, digits, '.', '_' and '-', a letter or digit first",
+    "url": "for example https://example.com/hook",
+    "write_keys": "a list of keys of at least 8 characters, for example one of `openssl rand -hex 24`",
+    "sample": "a percentage from 0 to 100",
+    "match": "an event pattern, for example {type: [video.error]}",
+}
+_NAMES: Final = ("name", "tenant", "source", "destination")
+
+Fault = tuple[str, str, str]
+"""Path, message, mend."""
+
+
+def faults(raw: object) -> Iterator[Fault]:
+    """What keeps `parse` from taking a document; nothing if it would."""
+    if not isinstance(raw, dict):
+        yield "$", f"a document is a mapping, not {_called(raw)}", "start it with `kind: source`, for example"
+        return
+    kind = raw.get("kind")
+    if kind not in KINDS:
+        yield _kind_fault(kind)
+        return
+    found = list(_field_faults(_TYPES[str(kind)], raw))
+    yield from found or _last_faults(raw)
+
+
+def _kind_fault(kind: object) -> Fault:
+    if kind is None:
+        return "$", "the document does not say its kind", f"add `kind:` with one of {', '.join(KINDS)}"
+    return "$.kind", f"there is no kind {kind!r}", did_you_mean(str(kind), KINDS)
+
+
+def _field_faults(struct: type[Document], raw: Mapping[Any, Any]) -> Iterator[Fault]:
+    fields = {field.encode_name: field for field in msgspec.structs.fields(struct)}
+    for name in raw:
+        if name not in fields and name != "kind":
+            yield f"$.{name}", f"a {raw['kind']} has no field {name!r}", did_you_mean(str(name), fields)
+    for name, field in fields.items():
+        if name in raw:
+            yield from _value_fault(name, raw[name], field.type)
+        elif field.required:
+            yield "$", f"{name!r} is missing", _mend(name)
+
+
+def _value_fault(name: str, value: object, wanted: Any) -> Iterator[Fault]:
+    try:
+        msgspec.convert(value, wanted)
+    except msgspec.ValidationError as error:
+        message, _, below = str(error).partition(" - at `$")
+        path = f"$.{name}{below.rstrip('`')}"
+        unknown = message.partition("unknown field `")[2].rstrip("`")
+        if unknown:
+            yield f"{path}.{unknown}", f"{name} has no field {unknown!r}", ""
+        else:
+            yield path, _plain(message, value), _mend(name)
+
+
+def _last_faults(raw: object) -> Iterator[Fault]:
+    try:
+        parse(raw)
+    except ConfigError as error:
+        yield error.path, str(error), ""
+
+
+def _plain(message: str, value: object) -> str:
+    """msgspec's sentence in a user's words."""
+    if "matching regex" in message:
+        return f"{value!r} is not allowed here"
+    return (
+        message.replace("`", "").replace("str", "text").replace("object", "mapping").replace("array", "list")
+    )
+
+
+def _mend(name: str) -> str:
+    return _MENDS.get("name" if name in _NAMES else name, "")
+
+
+def _called(raw: object) -> str:
+    return {list: "a list", str: "text", type(None): "nothing"}.get(type(raw), f"{raw!r}")

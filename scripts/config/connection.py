@@ -1,0 +1,50 @@
+"""The way from a command to a running side."""
+
+import os
+import socket
+from pathlib import Path
+
+from scripts.local.side import NoSideError, Side
+
+
+class NotRunningError(Exception):
+    """There is no side to talk to; the text says how to start one."""
+
+
+def side_bootstrap(data: Path) -> str:
+    """Bootstrap servers: HIFI_BOOTSTRAP, or those of the local side in a folder.
+
+    Raises:
+        NotRunningError: if there is no side, or none of its brokers takes a connection.
+    """
+    bootstrap = os.environ.get("HIFI_BOOTSTRAP") or _load(data).bootstrap
+    if not any(_answers(address) for address in bootstrap.split(",")):
+        raise NotRunningError(
+            f"the side is not running: no broker answers at {bootstrap}; start it with `hifi up`"
+        )
+    return bootstrap
+
+
+def side_url(data: Path) -> str:
+    """URL of the local side's collect.
+
+    Raises:
+        NotRunningError: if there is no side.
+    """
+    return _load(data).collect_url
+
+
+def _load(data: Path) -> Side:
+    try:
+        return Side.load(data)
+    except NoSideError as error:
+        raise NotRunningError(str(error)) from error
+
+
+def _answers(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        with socket.create_connection((host, int(port)), timeout=2.0):
+            return True
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,89 @@
+"""What applying documents would change, decided against what is published. Pure."""
+
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+
+from msgspec import Struct
+
+from scripts.config.files import Written
+from scripts.config.problems import Problem, ProblemsError
+from shared.contracts.config import Catalogue, Document, Entry, Pipe, kind_of, sealed, topic_key
+
+
+class Change(StrEnum):
+    """What applying does to a document."""
+
+    CREATED = "created"
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+
+
+class Step(Struct, frozen=True):
+    """One document of a plan."""
+
+    key: bytes
+    entry: Entry
+    change: Change
+
+
+def plan(written: Sequence[Written], published: Catalogue) -> list[Step]:
+    """What to publish; documents of one call may refer to each other.
+
+    Raises:
+        ProblemsError: if one of them contradicts another or what is published: then none may be published.
+    """
+    steps = [_step(sealed(each.document), published) for each in written]
+    after = Catalogue({**published.entries, **{step.key: step.entry for step in steps}})
+    problems = [*_repeated(written), *_contradictions(written, after), *_broken(written, published, after)]
+    if problems:
+        raise ProblemsError(problems)
+    return steps
+
+
+def _step(document: Document, published: Catalogue) -> Step:
+    key = topic_key(kind_of(document), document.name)
+    former = published.entries.get(key)
+    if former is None:
+        return Step(key, Entry(version=1, document=document), Change.CREATED)
+    if former.document == document:
+        return Step(key, former, Change.UNCHANGED)
+    return Step(key, Entry(version=former.version + 1, document=document), Change.CHANGED)
+
+
+def _repeated(written: Sequence[Written]) -> Iterator[Problem]:
+    first: dict[bytes, Written] = {}
+    for each in written:
+        kind, name = kind_of(each.document), each.document.name
+        other = first.setdefault(topic_key(kind, name), each)
+        if other is not each:
+            place = f"{other.file}:{other.section.line('$.name')}"
+            yield each.problem("$.name", f"{kind} {name!r} is given twice, first at {place}")
+
+
+def _contradictions(written: Sequence[Written], after: Catalogue) -> Iterator[Problem]:
+    for each in written:
+        for path, message in after.problems(each.document):
+            yield each.problem(path, message)
+
+
+def _broken(written: Sequence[Written], published: Catalogue, after: Catalogue) -> Iterator[Problem]:
+    """Published pipes that these documents would contradict, for example by another tenant."""
+    given = {topic_key(kind_of(each.document), each.document.name) for each in written}
+    standing = [p for p in published.pipes.values() if topic_key("pipe", p.name) not in given]
+    broken = [p for p in standing if any(after.problems(p)) and not any(published.problems(p))]
+    for each in written:
+        for pipe in broken:
+            if _names(pipe, each.document):
+                yield each.problem("$.tenant", f"pipe {pipe.name!r} of tenant {pipe.tenant!r} uses it")
+
+
+def _names(pipe: Pipe, document: Document) -> bool:
+    named = {("source", pipe.source), ("destination", pipe.destination)}
+    return (kind_of(document), document.name) in named
+
+
+def users(published: Catalogue, kind: str, name: str) -> list[str]:
+    """Names of the pipes that use a source or destination."""
+    if kind not in ("source", "destination"):
+        return []
+    return sorted(pipe.name for pipe in published.pipes.values() if getattr(pipe, kind) == name)

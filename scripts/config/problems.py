@@ -1,0 +1,37 @@
+"""What is wrong with a user's file, and where."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from msgspec import Struct
+
+
+class Problem(Struct, frozen=True, kw_only=True, order=True):
+    """One thing to mend. As text: `file:line: $.field: message; mend`."""
+
+    file: str
+    line: int
+    """From 1."""
+
+    path: str
+    message: str
+    mend: str = ""
+
+    def __str__(self) -> str:
+        mend = f"; {self.mend}" if self.mend else ""
+        return f"{self.file}:{self.line}: {self.path}: {self.message}{mend}"
+
+
+class ProblemsError(Exception):
+    """Files that cannot be taken."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems = sorted(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """`did you mean 'x'?`, or the list of what there is."""
+    names = list(known)
+    close = get_close_matches(name, names, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"there is: {', '.join(names)}"

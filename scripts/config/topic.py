@@ -1,0 +1,50 @@
+"""The `config` topic as a command uses it: read it to its end once, publish, wait for the delivery."""
+
+import logging
+from collections.abc import Mapping
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from shared.contracts.config import Catalogue
+from shared.contracts.topics import Topic
+from shared.kafka.config_table import config_table
+from shared.kafka.producer import producer_config
+
+_CLIENT = "hifi-cli"
+_READ_SECONDS = 15.0
+
+
+def read_catalogue(bootstrap: str) -> Catalogue:
+    """All documents that are published now.
+
+    Raises:
+        TimeoutError: if the topic could not be read.
+    """
+    logging.getLogger("shared.kafka").addHandler(logging.NullHandler())
+    table = config_table(bootstrap, _CLIENT)
+    try:
+        if not table.wait(_READ_SECONDS):
+            raise TimeoutError(f"the topic {Topic.CONFIG} could not be read within {_READ_SECONDS:.0f} s")
+        return table.view
+    finally:
+        table.stop()
+
+
+def publish(bootstrap: str, records: Mapping[bytes, bytes | None]) -> None:
+    """Write records, None as a tombstone, and wait until the brokers have them.
+
+    Raises:
+        KafkaException: if one of them was not acknowledged; others may have been.
+    """
+    failures: list[KafkaError] = []
+
+    def note(error: KafkaError | None, _: Message) -> None:
+        if error is not None:
+            failures.append(error)
+
+    producer = Producer(producer_config(bootstrap, _CLIENT))
+    for key, value in records.items():
+        producer.produce(Topic.CONFIG, key=key, value=value, on_delivery=note)
+    producer.flush()
+    if failures:
+        raise KafkaException(failures[0])

@@ -1,0 +1,45 @@
+"""How the command line speaks: results on stdout, everything else on stderr."""
+
+from typing import NoReturn
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+REFUSED = 1
+"""Exit status of a request that was understood and not carried out."""
+
+USAGE = 2
+"""Exit status of a command that was not understood."""
+
+
+def out() -> Console:
+    """The console of results."""
+    return Console(highlight=False)
+
+
+def err() -> Console:
+    """The console of progress and problems."""
+    return Console(stderr=True, highlight=False)
+
+
+def fail(message: str, hint: str = "", status: int = REFUSED) -> NoReturn:
+    """Say what is wrong and how to mend it, and end the command.
+
+    Raises:
+        typer.Exit: always.
+    """
+    console = err()
+    console.print(f"[bold red]error[/] {escape(message)}", soft_wrap=True)
+    if hint:
+        console.print(f"      [dim]{escape(hint)}[/]", soft_wrap=True)
+    raise typer.Exit(status)
+
+
+def plain_table(*columns: str) -> Table:
+    """A table without a frame, as command lines print lists."""
+    table = Table(box=None, pad_edge=False, header_style="bold dim", padding=(0, 3, 0, 0))
+    for column in columns:
+        table.add_column(column)
+    return table

@@ -1,0 +1,8 @@
+"""A name for one run of a load, so that its events' ids are like no other run's."""
+
+import secrets
+
+
+def run_name() -> str:
+    """Eight random characters."""
+    return secrets.token_hex(4)
