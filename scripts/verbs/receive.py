@@ -13,7 +13,7 @@ from scripts.load.watch import watch_receiver
 
 
 def receive(
-    port: Annotated[int, typer.Option("--port", "-p", help="Port to listen on; 0 picks a free one.")] = 9090,
+    port: Annotated[int, typer.Option("--port", "-p", help="Port to listen on; 0 picks a free one.")] = 9000,
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     out: Annotated[
         Path | None, typer.Option(help="Append `id, received_ms, lag_ms` of each arrival to this file (TSV).")
