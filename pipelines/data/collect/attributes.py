@@ -13,6 +13,7 @@ _NOT_ATTRIBUTES = frozenset(("data", "data_base64", "specversion"))
 _TEXT_ONLY = frozenset(("id", "source", "type", "time", "subject", "datacontenttype", "dataschema"))
 _NAME = re.compile(r"[a-z0-9]+")
 _MAX_NAME = 256
+_SHORT = MAX_ID_BYTES // 4  # characters that no limit can be too small for
 
 # What CloudEvents' String type leaves out: control characters and noncharacters. They travel in headers.
 _FORBIDDEN = re.compile(
@@ -28,6 +29,9 @@ def read_attributes(members: Mapping[str, Any]) -> dict[str, str] | Refusal:
         return _wrong_version(members.get("specversion"))
     attributes: dict[str, str] = {}
     for name, value in members.items():
+        if name in _TEXT_ONLY and type(value) is str and len(value) <= _SHORT and value.isprintable():
+            attributes[name] = value  # what nearly all are
+            continue
         if name in _NOT_ATTRIBUTES or value is None:  # null is unset (JSON format, section 2.2)
             continue
         text = value if type(value) is str else _other_text(name, value)
@@ -79,5 +83,5 @@ def _wrong_version(given: object) -> Refusal:
 
 
 def _shown(name: str) -> str:
-    """A name fit for a reply, however long it is."""
-    return name if len(name) <= _MAX_NAME else name[:_MAX_NAME] + "..."
+    """A name fit for a reply, however long it is; `$` for one that is empty."""
+    return name[:_MAX_NAME] or "$"

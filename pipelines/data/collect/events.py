@@ -3,6 +3,7 @@
 import base64
 import binascii
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -51,6 +52,7 @@ class _Data(Struct, gc=False):
     data: Raw | msgspec.UnsetType = UNSET
 
 
+_is_json = lru_cache(maxsize=256)(is_json)
 _data_decoder = msgspec.json.Decoder(_Data)
 
 
@@ -113,7 +115,7 @@ def _read_data(
     if "data" not in members:
         return None, None
     value = members["data"]
-    if type(value) is str and not is_json(content_type):
+    if type(value) is str and not _is_json(content_type):
         return value, None  # a string of another format is the data itself (JSON format, section 3.1.1)
     return bytes(_data_decoder.decode(raw).data).decode(), None  # type: ignore[arg-type]
 
@@ -124,7 +126,7 @@ def _read_binary(encoded: object, content_type: str | None) -> tuple[str | None,
         data = base64.b64decode(encoded, validate=True)  # type: ignore[arg-type]
     except (TypeError, ValueError, binascii.Error):
         return Refusal("data_base64 is not base64", "data_base64", "encode the bytes as RFC 4648, section 4")
-    if not is_json(content_type):
+    if not _is_json(content_type):
         return None, str(encoded)
     try:
         parse(data)

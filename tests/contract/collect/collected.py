@@ -1,0 +1,63 @@
+"""What stands in `collected`."""
+
+import time
+from collections.abc import Iterator
+
+import msgspec
+from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
+
+from shared.contracts.envelope import CollectedItem
+from shared.contracts.topics import Topic
+from shared.kafka.table import reader_config
+
+_decoder = msgspec.json.Decoder(list[CollectedItem])
+
+
+class Collected:
+    """The records written to `collected` from now on."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self._consumer = Consumer(reader_config(bootstrap, "test"))
+        found = self._consumer.list_topics(Topic.COLLECTED, timeout=20).topics[Topic.COLLECTED].partitions
+        self._starts = {p: self._end(p) for p in found}
+
+    def close(self) -> None:
+        self._consumer.close()
+
+    def records(self) -> list[Message]:
+        """All of them until now."""
+        ends = {p: self._end(p) for p in self._starts}
+        self._consumer.assign([TopicPartition(Topic.COLLECTED, p, at) for p, at in self._starts.items()])
+        waiting = {p for p, end in ends.items() if end > self._starts[p]}
+        return list(self._read(waiting, ends))
+
+    def items(self) -> list[CollectedItem]:
+        """The events of all records."""
+        return [item for record in self.records() for item in _decoder.decode(record.value() or b"")]
+
+    def ids(self) -> set[str]:
+        return {item.attributes["id"] for item in self.items()}
+
+    def _read(self, waiting: set[int], ends: dict[int, int]) -> Iterator[Message]:
+        while waiting:
+            message = self._consumer.poll(20)
+            assert message is not None, "collected cannot be read"
+            if message.error() is not None:
+                continue
+            yield message
+            partition, offset = message.partition(), message.offset()
+            assert partition is not None
+            assert offset is not None
+            if offset + 1 >= ends[partition]:
+                waiting.discard(partition)
+
+    def _end(self, partition: int) -> int:
+        """The offset after the last record; a leader that has just changed is asked again."""
+        deadline = time.monotonic() + 20
+        while True:
+            try:
+                return int(
+                    self._consumer.get_watermark_offsets(TopicPartition(Topic.COLLECTED, partition), 5)[1]
+                )
+            except KafkaException:
+                assert time.monotonic() < deadline, "no leader tells the end of its partition"

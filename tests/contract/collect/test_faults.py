@@ -1,0 +1,120 @@
+"""Kills under load: what was acknowledged stands in `collected`, and nothing else is called a success."""
+
+import http.client
+import signal
+import socket
+import threading
+
+import pytest
+
+from scripts.local.cluster import Cluster
+from tests.contract.collect.collected import Collected
+from tests.contract.collect.conftest import Start
+from tests.contract.collect.load import Load
+from tests.contract.collect.process import BATCH, HOST, KEY, CollectProcess, encoded, event, wait_until
+
+pytestmark = [pytest.mark.contract, pytest.mark.fault]
+
+
+def test_a_kill_in_mid_request_loses_no_acknowledged_event(start: Start, collected: Collected) -> None:
+    process = start()
+    with Load(process.port) as load:
+        for _ in range(3):
+            known = len(load.acknowledged)
+            wait_until(lambda known=known: len(load.acknowledged) > known + 500)  # type: ignore[misc]
+            process.kill()
+            process.restart()
+        process.wait_ready()
+    assert len(load.acknowledged) > 1500
+    assert load.acknowledged <= collected.ids()
+
+
+def test_a_stop_finishes_what_is_in_flight_and_exits_0(start: Start, collected: Collected) -> None:
+    process = start()
+    with Load(process.port) as load:
+        wait_until(lambda: len(load.acknowledged) > 500)
+        assert process.stop() == 0
+    assert set(load.statuses) == {202}
+    assert load.acknowledged <= collected.ids()
+
+
+def test_a_stop_waits_for_a_body_that_is_coming_in(start: Start) -> None:
+    process = start()
+    body = encoded(event())
+    connection = http.client.HTTPConnection(HOST, process.port, timeout=30)
+    connection.putrequest("POST", "/v1/events")
+    for name, value in {"authorization": f"Bearer {KEY}", "content-type": BATCH}.items():
+        connection.putheader(name, value)
+    connection.putheader("content-length", str(len(body) + 2))
+    connection.endheaders(b"[" + body[:10])
+    wait_until(lambda: process.metric("hifi_collect_in_flight_requests") == 1)
+    process.process.send_signal(signal.SIGTERM)
+    wait_until(lambda: not _listens(process))
+    connection.send(body[10:] + b"]")
+    assert connection.getresponse().status == 202
+    assert process.process.wait(30) == 0
+
+
+def test_a_client_that_goes_away_harms_nobody(start: Start) -> None:
+    process = start()
+    head = f"POST /v1/events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {KEY}\r\ncontent-type: {BATCH}\r\n"
+    body = encoded(event(), event(id="e2"))
+    whole = f"{head}content-length: {len(body)}\r\n\r\n".encode() + body
+    for length in (len(whole) - 1, len(whole)) * 20:
+        with socket.create_connection((HOST, process.port)) as connection:
+            connection.sendall(whole[:length])
+    wait_until(lambda: process.metric("hifi_collect_in_flight_requests") == 0)
+    assert process.metric("hifi_collect_abandoned_requests_total") >= 20
+    assert process.post(body, BATCH).status == 202
+
+
+def test_with_two_of_three_brokers_gone_it_says_503_until_they_return(
+    start: Start, collected: Collected, brokers: Cluster
+) -> None:
+    process = start(ack_timeout="3")
+    with Load(process.port) as load:
+        wait_until(lambda: len(load.acknowledged) > 500)
+        brokers.kill(2)
+        brokers.kill(3)
+        try:
+            wait_until(lambda: load.statuses[503] > 20, seconds=40)
+            acknowledged = len(load.acknowledged)
+            assert process.request("GET", "/readyz").status == 503
+            wait_until(lambda: load.statuses[503] > 40, seconds=40)
+            assert len(load.acknowledged) == acknowledged
+        finally:
+            brokers.start(2)
+            brokers.start(3)
+            brokers.wait_healthy()
+        wait_until(lambda: len(load.acknowledged) > acknowledged + 500, seconds=60)
+        assert process.ready()
+    assert set(load.statuses) == {202, 503}
+    assert load.acknowledged <= collected.ids()
+
+
+def test_no_request_outlives_the_ack_timeout_by_much(start: Start, brokers: Cluster) -> None:
+    process = start(ack_timeout="2")
+    brokers.kill(1)
+    brokers.kill(2)
+    try:
+        done = threading.Event()
+
+        def post() -> None:
+            assert process.post(encoded(event())).status == 503
+            done.set()
+
+        threading.Thread(target=post, daemon=True).start()
+        assert done.wait(6)
+    finally:
+        brokers.start(1)
+        brokers.start(2)
+        brokers.wait_healthy()
+    wait_until(lambda: process.post(encoded(event())).status == 202, seconds=60)
+
+
+def _listens(process: CollectProcess) -> bool:
+    try:
+        with socket.create_connection((HOST, process.port), timeout=1):
+            return True
+    except OSError:
+        return False

@@ -1,0 +1,311 @@
+"""Every line of what collect refuses, through a real socket. None of it is ever a 500, or stops it."""
+
+import gzip
+import json
+import socket
+import time
+
+import pytest
+import zstandard
+
+from shared.contracts.config import Source, key_digest
+from shared.contracts.limits import MAX_BODY_BYTES, MAX_DEPTH, MAX_EVENT_BYTES, MAX_REQUEST_EVENTS
+from tests.contract.collect.conftest import publish
+from tests.contract.collect.process import (
+    BATCH,
+    EVENT,
+    HOST,
+    KEY,
+    LINES,
+    PLAIN,
+    CollectProcess,
+    encoded,
+    event,
+    read_until_silent,
+    wait_until,
+)
+
+pytestmark = pytest.mark.contract
+
+GOOD = encoded(event())
+HEAD = b"POST /v1/events HTTP/1.1\r\nhost: x\r\n"
+HEAD += f"authorization: Bearer {KEY}\r\ncontent-type: {EVENT}\r\n".encode()
+
+
+def with_data(data: str) -> bytes:
+    return GOOD.replace(b'{"n": 1}', data.encode())
+
+
+@pytest.mark.parametrize(
+    "authorization", [None, "", "Bearer", "Bearer wrong-key", f"Basic {KEY}", "Bearer \xff\xfe"]
+)
+def test_without_a_known_key_it_is_401(collect: CollectProcess, authorization: str | None) -> None:
+    headers = {} if authorization is None else {"authorization": authorization}
+    answer = collect.request("POST", "/v1/events", GOOD, headers | {"content-type": EVENT})
+    assert answer.status == 401
+    assert answer.headers["www-authenticate"] == "Bearer"
+    assert answer.json["field"] == "authorization"
+    assert answer.json["mend"]
+
+
+def test_the_digest_that_the_config_topic_holds_is_no_key(collect: CollectProcess) -> None:
+    assert collect.post(GOOD, key=key_digest(KEY)).status == 401
+
+
+def test_over_the_sources_limit_it_is_429_until_the_wait_is_over(
+    collect: CollectProcess, bootstrap: str
+) -> None:
+    publish(bootstrap, Source(name="slow", tenant="acme", write_keys=["slow-write-key"], rate_limit=2))
+    wait_until(lambda: collect.post(GOOD, key="slow-write-key").status != 401)
+    answers = [collect.post(GOOD, key="slow-write-key") for _ in range(6)]
+    assert answers[0].status == 202
+    assert answers[-1].status == 429
+    wait = int(answers[-1].headers["retry-after"])
+    assert 1 <= wait <= 2
+    time.sleep(wait)
+    assert collect.post(GOOD, key="slow-write-key").status == 202
+
+
+def test_a_body_declared_over_the_limit_is_413_before_it_is_sent(collect: CollectProcess) -> None:
+    reply = collect.raw(HEAD + b"expect: 100-continue\r\ncontent-length: %d\r\n\r\n" % (MAX_BODY_BYTES + 1))
+    assert reply.startswith(b"HTTP/1.1 413")
+    assert b"100 Continue" not in reply
+
+
+def test_a_body_that_grows_over_the_limit_is_413_while_it_is_still_sent(collect: CollectProcess) -> None:
+    with socket.create_connection((HOST, collect.port), timeout=10) as connection:
+        connection.sendall(HEAD + b"transfer-encoding: chunked\r\n\r\n")
+        piece = b"10000\r\n" + b" " * 65536 + b"\r\n"
+        for _ in range(MAX_BODY_BYTES // 65536 + 1):
+            connection.sendall(piece)
+        assert connection.recv(12) == b"HTTP/1.1 413"
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "zstd"])
+def test_a_bomb_is_413_by_its_decompressed_size(collect: CollectProcess, encoding: str) -> None:
+    bomb = b" " * (256 * 1024 * 1024)
+    body = gzip.compress(bomb, 1) if encoding == "gzip" else zstandard.compress(bomb)
+    del bomb
+    before = collect.metric("process_resident_memory_bytes")
+    assert collect.post(body, content_encoding=encoding).status == 413
+    assert collect.metric("process_resident_memory_bytes") - before < 64 * 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    ("content_type", "encoding", "field"),
+    [
+        ("text/plain", "", "content-type"),
+        ("", "", "content-type"),
+        ("application/x-www-form-urlencoded", "", "content-type"),
+        ("application/json; charset=latin-1", "", "content-type"),
+        (EVENT, "br", "content-encoding"),
+        (EVENT, "gzip, zstd", "content-encoding"),
+    ],
+)
+def test_an_unknown_type_or_encoding_is_415(
+    collect: CollectProcess, content_type: str, encoding: str, field: str
+) -> None:
+    answer = collect.post(GOOD, content_type, content_encoding=encoding)
+    assert answer.status == 415
+    assert answer.json["field"] == field
+
+
+@pytest.mark.parametrize(
+    "content_type", [f"{EVENT}; charset=utf-8", f'{EVENT};charset="UTF-8"', EVENT.upper()]
+)
+def test_utf_8_may_be_named(collect: CollectProcess, content_type: str) -> None:
+    assert collect.post(GOOD, content_type).status == 202
+
+
+BAD_EVENTS = {
+    "truncated": GOOD[:-5],
+    "trailing": GOOD + b" x",
+    "two objects": GOOD + GOOD,
+    "empty": b"",
+    "only spaces": b" \r\n",
+    "byte order mark": b"\xef\xbb\xbf" + GOOD,
+    "UTF-16 with mark": GOOD.decode().encode("utf-16"),
+    "UTF-16": GOOD.decode().encode("utf-16-le"),
+    "invalid UTF-8": GOOD.replace(b'"n"', b'"\xff"'),
+    "overlong UTF-8": GOOD.replace(b'"n"', b'"\xc0\xaf"'),
+    "surrogate in UTF-8": GOOD.replace(b'"n"', b'"\xed\xa0\x80"'),
+    "lone high surrogate": with_data(r'{"a":"\ud800"}'),
+    "lone low surrogate": with_data(r'{"a":"x\udc00y"}'),
+    "lone surrogate as a name": with_data(r'{"\ud800":1}'),
+    "lone surrogate in an id": GOOD.replace(b'"e1"', rb'"\udfff"'),
+    "NaN": with_data('{"a":NaN}'),
+    "Infinity": with_data("[Infinity]"),
+    "minus Infinity": with_data("-Infinity"),
+    "1e400": with_data('{"a":1e400}'),
+    "integer without end": with_data("9" * 5000),
+    "too deep data": with_data("[" * MAX_DEPTH + "]" * MAX_DEPTH),
+    "far too deep data": with_data('{"a":' * 60_000 + "1" + "}" * 60_000),
+    "far too deep and open": with_data("[" * 200_000),
+    "not an object": b"[1]",
+    "a string": b'"x"',
+    "null": b"null",
+    "control character in a string": with_data('"a\nb"'),
+    "too large": with_data('"' + "x" * MAX_EVENT_BYTES + '"'),
+    "id too long": encoded(event(id="x" * 257)),
+    "id too long in bytes": encoded(event(id="ü" * 129)),
+    "id empty": encoded(event(id="")),
+    "id a number": encoded(event(id=7)),
+    "id with NUL": encoded(event(id="a\0b")),
+    "id with newline": encoded(event(id="a\nb")),
+    "no id": encoded(event(id=None)),
+    "no source": encoded(event(source=None)),
+    "no type": encoded(event(type=None)),
+    "no specversion": encoded(event(specversion=None)),
+    "another specversion": encoded(event(specversion="0.3")),
+    "attribute in capitals": encoded(event(traceId="x")),
+    "attribute with underscore": encoded(event(trace_id="x")),
+    "attribute without a name": encoded(event(**{"": "x"})),
+    "attribute an object": encoded(event(extra={})),
+    "attribute an array": encoded(event(extra=[])),
+    "attribute a decimal": encoded(event(extra=1.5)),
+    "attribute with a control character": encoded(event(extra="\x7f")),
+    "attribute too long": encoded(event(extra="x" * 5000)),
+    "too many attributes": encoded(event(**{f"a{n}": 1 for n in range(70)})),
+    "time without offset": encoded(event(time="2026-01-01T00:00:00")),
+    "time in words": encoded(event(time="yesterday")),
+    "time impossible": encoded(event(time="2026-02-30T00:00:00Z")),
+    "time a number": encoded(event(time=1767225600)),
+    "data twice": encoded(event(data_base64="AA==", datacontenttype="x/y")),
+    "bad base64": encoded(event(data=None, data_base64="***", datacontenttype="x/y")),
+    "binary data that says it is JSON": encoded(event(data=None, data_base64="/w==")),
+}
+
+
+@pytest.mark.parametrize("name", BAD_EVENTS)
+def test_a_bad_event_alone_is_400_and_says_why(collect: CollectProcess, name: str) -> None:
+    answer = collect.post(BAD_EVENTS[name])
+    assert answer.status == 400
+    found = answer.json["items"][0] if "items" in answer.json else answer.json
+    assert found["error"]
+    assert found["field"]
+    assert found["mend"]
+
+
+ONE_LINE = [name for name, body in BAD_EVENTS.items() if b"\n" not in body and body.strip(b"\0 \r\n")]
+
+
+@pytest.mark.parametrize("name", ONE_LINE)
+def test_a_bad_line_spoils_only_itself(collect: CollectProcess, name: str) -> None:
+    answer = collect.post(GOOD + b"\n" + BAD_EVENTS[name] + b"\r\n\r\n" + encoded(event(id="e2")), LINES)
+    assert answer.status == 207
+    assert [item["status"] for item in answer.json["items"]] == [202, 400, 202]
+    assert answer.json["accepted"] == 2
+    assert answer.json["refused"] == 1
+    assert answer.json["items"][2]["id"] == "e2"
+
+
+UNCUTTABLE = {"truncated", "trailing", "byte order mark", "UTF-16 with mark", "UTF-16", "far too deep data"}
+UNCUTTABLE |= {"far too deep and open", "two objects", "empty", "only spaces"}
+IN_A_BATCH = [name for name in BAD_EVENTS if name not in UNCUTTABLE]
+
+
+@pytest.mark.parametrize("name", IN_A_BATCH)
+def test_a_bad_item_of_a_batch_spoils_only_itself(collect: CollectProcess, name: str) -> None:
+    answer = collect.post(b"[" + GOOD + b"," + BAD_EVENTS[name] + b"]", BATCH)
+    assert answer.status == 207, answer
+    assert [item["status"] for item in answer.json["items"]] == [202, 400]
+
+
+@pytest.mark.parametrize(
+    "name", ["truncated", "trailing", "UTF-16", "far too deep data", "far too deep and open"]
+)
+def test_a_batch_that_cannot_be_cut_is_refused_whole(collect: CollectProcess, name: str) -> None:
+    answer = collect.post(b"[" + GOOD + b"," + BAD_EVENTS[name] + b"]", BATCH)
+    assert answer.status == 400
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body"),
+    [
+        (EVENT, b""),
+        (BATCH, b""),
+        (BATCH, b"[]"),
+        (BATCH, GOOD),
+        (LINES, b"\n\n"),
+        (PLAIN, b""),
+        (PLAIN, b"[]"),
+    ],
+)
+def test_a_request_without_events_is_400(collect: CollectProcess, content_type: str, body: bytes) -> None:
+    assert collect.post(body, content_type).status == 400
+
+
+def test_plain_json_takes_objects_only(collect: CollectProcess) -> None:
+    answer = collect.post(b'[{"a":1}, 2, "x", null]', PLAIN)
+    assert answer.status == 207
+    assert [item["status"] for item in answer.json["items"]] == [202, 400, 400, 400]
+
+
+def test_too_many_events_in_a_request_are_413(collect: CollectProcess) -> None:
+    assert collect.post(b"{}\n" * (MAX_REQUEST_EVENTS + 1), LINES).status == 413
+    assert collect.post(b"[" + b"{}," * MAX_REQUEST_EVENTS + b"{}]", PLAIN).status == 413
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "zstd"])
+@pytest.mark.parametrize("damage", ["truncated", "trailing", "concatenated", "garbage", "empty"])
+def test_damaged_compression_is_400(collect: CollectProcess, encoding: str, damage: str) -> None:
+    whole = gzip.compress(GOOD) if encoding == "gzip" else zstandard.compress(GOOD)
+    damaged = {
+        "truncated": whole[:-3],
+        "trailing": whole + b"x",
+        "concatenated": whole + whole,
+        "garbage": GOOD,
+        "empty": b"",
+    }
+    answer = collect.post(damaged[damage], content_encoding=encoding)
+    assert answer.status == 400
+    assert answer.json["field"] == "content-encoding"
+
+
+def test_other_paths_and_methods_are_404_and_405(collect: CollectProcess) -> None:
+    assert collect.request("GET", "/").status == 404
+    assert collect.request("POST", "/v2/events", GOOD).status == 404
+    refused = collect.request("GET", "/v1/events")
+    assert (refused.status, refused.headers["allow"]) == (405, "POST")
+    assert collect.request("DELETE", "/healthz").status == 405
+
+
+def test_a_head_over_the_limit_is_431(collect: CollectProcess) -> None:
+    reply = collect.raw(b"GET /healthz HTTP/1.1\r\nx: " + b"y" * 300_000)
+    assert reply == b"" or reply.startswith(b"HTTP/1.1 431")
+    assert collect.request("GET", "/healthz").status == 200
+
+
+@pytest.mark.parametrize("sent", [b"", b"POST /v1/ev", HEAD])
+def test_a_head_that_does_not_come_ends_the_connection(collect: CollectProcess, sent: bytes) -> None:
+    assert collect.raw(sent).startswith(b"HTTP/1.1 408")
+
+
+def test_a_body_that_does_not_come_is_408(collect: CollectProcess) -> None:
+    reply = collect.raw(HEAD + b"content-length: 100\r\n\r\n{")
+    assert reply.startswith(b"HTTP/1.1 408")
+    assert b"connection: close" in reply
+
+
+@pytest.mark.parametrize("junk", [b"\x16\x03\x01\x02\x00\x01", b"GET / HTTP/9\r\n\r\n", b"\r\n\r\n\0\0"])
+def test_what_is_not_http_is_turned_away(collect: CollectProcess, junk: bytes) -> None:
+    reply = collect.raw(junk)
+    assert b"500" not in reply[:20]
+    assert collect.request("GET", "/healthz").status == 200
+
+
+def test_after_a_refusal_the_connection_goes_on(collect: CollectProcess) -> None:
+    length = b"content-length: %d\r\n\r\n" % len(GOOD)
+    wrong = HEAD.replace(KEY.encode(), b"wrong-key") + length + GOOD
+    with socket.create_connection((HOST, collect.port), timeout=5) as connection:
+        connection.sendall(wrong + HEAD + b"connection: close\r\n" + length + GOOD)
+        reply = read_until_silent(connection)
+    assert reply.count(b"HTTP/1.1 401") == 1
+    assert reply.count(b"HTTP/1.1 202") == 1
+
+
+def test_refusals_are_counted(collect: CollectProcess) -> None:
+    before = collect.metric("hifi_collect_refused_events_total")
+    collect.post(encoded(event(id="")))
+    assert collect.metric("hifi_collect_refused_events_total") == before + 1
+    assert json.loads(collect.request("GET", "/readyz").text)["ready"] is True
