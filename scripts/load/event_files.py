@@ -20,6 +20,14 @@ _BODY_BYTES: Final = 4 * 1024 * 1024  # collect takes twice as much
 _object = msgspec.json.Decoder(dict[str, Raw])
 _array = msgspec.json.Decoder(list[Raw])
 
+_WRAPPER: Final = {
+    "specversion": Raw(b'"1.0"'),
+    "source": Raw(b'"hifi-send"'),
+    "type": Raw(b'"hifi.sent"'),
+    "datacontenttype": Raw(b'"application/json"'),
+}
+"""What a plain object becomes the data of when it is stamped."""
+
 
 class FileError(ValueError):
     """A file that holds no events."""
@@ -98,7 +106,10 @@ class Once:
 
 
 class Stamped:
-    """CloudEvents with a new, unique id and a new time each time they are sent; nothing else changes."""
+    """Events with a new, unique id and a new time each time they are sent.
+
+    Nothing else of a CloudEvent changes; a plain object becomes the data of one, byte for byte.
+    """
 
     content_type = BATCH
 
@@ -106,7 +117,7 @@ class Stamped:
         """Take events.
 
         Args:
-            events: in CloudEvents' structured JSON format.
+            events: JSON objects.
             run: what the new ids end with, before a number; characters that need no escaping in JSON.
             rounds: how often all are sent; None for ever.
 
@@ -139,8 +150,10 @@ def _members(event: bytes, number: int) -> Mapping[str, Raw]:
         members = _object.decode(event)
     except msgspec.MsgspecError as error:
         raise FileError(f"event {number} is not a JSON object: {error}") from error
-    if "specversion" not in members or not bytes(members.get("id", Raw(b""))).startswith(b'"'):
-        raise FileError(f"event {number} is no CloudEvent (specversion, id): only these can be stamped anew")
+    if "specversion" not in members:
+        return _WRAPPER | {"id": Raw(b'"%d"' % number), "data": Raw(event)}
+    if not bytes(members.get("id", Raw(b""))).startswith(b'"'):
+        raise FileError(f"event {number} is a CloudEvent without an id")
     return members
 
 

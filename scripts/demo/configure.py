@@ -1,0 +1,43 @@
+"""Apply the sample configuration, with the demo's own receiver as destination."""
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+from msgspec.structs import replace
+
+from scripts.config.files import Written, read_documents
+from scripts.config.plan import Change, plan
+from scripts.config.topic import publish, read_catalogue
+from shared.contracts.config import Destination, encode_entry
+
+SAMPLE: Final = "demo.yaml"
+SAMPLE_BASE: Final = "http://127.0.0.1:9000"
+KEY: Final = "demo-write-key"
+
+
+def sample_file() -> Path:
+    """The sample, wherever the package is."""
+    return Path(str(files("scripts"))) / "samples" / SAMPLE
+
+
+def apply_sample(bootstrap: str, receiver_url: str) -> None:
+    """Publish what changed.
+
+    Raises:
+        ProblemsError: if the side holds documents that contradict the sample.
+        TimeoutError, KafkaException: if the side does not answer.
+    """
+    written = [_moved(each, receiver_url) for each in read_documents([sample_file()])]
+    steps = plan(written, read_catalogue(bootstrap))
+    publish(
+        bootstrap,
+        {each.key: encode_entry(each.entry) for each in steps if each.change is not Change.UNCHANGED},
+    )
+
+
+def _moved(written: Written, receiver_url: str) -> Written:
+    document = written.document
+    if not isinstance(document, Destination):
+        return written
+    return replace(written, document=replace(document, url=document.url.replace(SAMPLE_BASE, receiver_url)))

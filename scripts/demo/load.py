@@ -1,0 +1,171 @@
+"""The demo's load against a running side: probe until the configuration is live, send, wait, account."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from scripts.demo.account import EVERYTHING, PIPES, KindOf, Pending, PipeResult, pipe_result
+from scripts.demo.configure import KEY
+from scripts.demo.screen import Moment, Totals
+from scripts.load.receiver import Receiver
+from scripts.load.run_name import run_name
+from scripts.load.schedule import Schedule
+from scripts.load.sender import Sender
+from scripts.load.supply import Supply
+from scripts.load.telemetry import Telemetry
+from scripts.load.verify import visible_ids
+from shared.runtime.clock import wall_clock
+
+Show = Callable[[Moment], None]
+Say = Callable[[str], None]
+
+_LIVE_SECONDS = 60.0
+_PROBE_SECONDS = 0.5
+_PROBE_EVENTS = 200
+_DRAIN_SECONDS = 90.0
+_OVERDUE_MS = 30_000
+
+
+class NotLiveError(Exception):
+    """The side did not deliver the first events in time."""
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """What is to be sent where."""
+
+    url: str
+    bootstrap: str
+    supply: Supply
+    kind_of: KindOf | None
+    rate: float
+    batch: int
+    seconds: float
+
+
+async def wait_until_live(url: str, receiver: Receiver) -> None:
+    """Send probes until every pipe delivered some, then forget them.
+
+    Key, pipes and destinations are pushed to three nodes, each of which takes them within seconds.
+
+    Raises:
+        NotLiveError: if that takes a minute.
+    """
+    deadline = time.monotonic() + _LIVE_SECONDS
+    acked: set[str] = set()
+    everything = receiver.tally(EVERYTHING.path)
+    while not (all(receiver.tally(pipe.path).arrivals for pipe in PIPES)):
+        if time.monotonic() > deadline:
+            raise NotLiveError(_not_live(acked, everything.arrivals))
+        await _probe(url, acked)
+        await asyncio.sleep(_PROBE_SECONDS)
+    before = -1
+    while before != receiver.arrivals:  # the last probes must not be counted as the load's
+        before = receiver.arrivals
+        await asyncio.sleep(2 * _PROBE_SECONDS)
+    receiver.tallies.clear()
+
+
+def _not_live(acked: set[str], arrived: int) -> str:
+    if not acked:
+        return f"collect did not take the demo's events within {_LIVE_SECONDS:.0f} s"
+    return f"after {_LIVE_SECONDS:.0f} s not every pipe has delivered ({len(acked)} sent, {arrived} arrived)"
+
+
+async def _probe(url: str, acked: set[str]) -> None:
+    supply = Telemetry(f"probe-{run_name()}")
+    once = Schedule(rate=_PROBE_EVENTS * 10, batch=_PROBE_EVENTS, seconds=0.1)
+    sender = Sender(
+        url, KEY, supply, once, connections=1, patience=5, on_acked=lambda ids, _, __: acked.update(ids)
+    )
+    await sender.run()
+
+
+class Demo:
+    """One load, watched."""
+
+    def __init__(self, plan: Plan, receiver: Receiver, show: Show, interval: float) -> None:
+        self._plan = plan
+        self._receiver = receiver
+        self._show = show
+        self._interval = interval
+        self._everything = receiver.tally(EVERYTHING.path)
+        self._pending = Pending(self._everything.seen)
+        self._sender = Sender(
+            plan.url,
+            KEY,
+            plan.supply,
+            Schedule(rate=plan.rate, batch=plan.batch, seconds=plan.seconds),
+            on_acked=self._pending.add,
+        )
+        self._begin = time.monotonic()
+        self._sent_seconds = plan.seconds
+        self._last = (0, self._begin)
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        """Send until the time is over or `stopping` is set, then wait for what is on its way."""
+        sending = asyncio.create_task(self._sender.run())
+        while not sending.done():
+            if stopping.is_set():
+                self._sender.stop()
+            await self._tick(sending)
+        self._sent_seconds = time.monotonic() - self._begin
+        await sending
+        await self._drain()
+
+    async def _tick(self, sending: "asyncio.Task[object]") -> None:
+        await asyncio.wait([sending], timeout=self._interval)
+        self._show(self._moment())
+
+    async def _drain(self) -> None:
+        deadline = time.monotonic() + _DRAIN_SECONDS
+        while not self._complete() and time.monotonic() < deadline:  # noqa: ASYNC110 arrivals set no event
+            await asyncio.sleep(0.2)
+        self._show(self._moment())
+
+    def _complete(self) -> bool:
+        return self._pending.settle() == 0 and not any(result.missing for result in self.results())
+
+    def results(self) -> list[PipeResult]:
+        """Each pipe's account so far."""
+        return [
+            pipe_result(pipe, self._pending.acked, self._plan.kind_of, self._receiver.tally(pipe.path))
+            for pipe in PIPES
+        ]
+
+    def totals(self, results: list[PipeResult]) -> Totals:
+        """The whole account; what did not arrive is looked for in the retry and dead-letter topics.
+
+        Raises:
+            TimeoutError, KafkaException: if they cannot be read.
+        """
+        missing = {event_id for result in results for event_id in result.missing}
+        visible = visible_ids(self._plan.bootstrap) if missing else set()
+        counts = self._sender.counts
+        return Totals(
+            sent=counts.sent,
+            acked=counts.acked,
+            refused=counts.refused,
+            unacknowledged=counts.unacknowledged,
+            waiting=len(missing & visible),
+            lost=sum(len(result.missing - visible) for result in results),
+            seconds=self._sent_seconds,
+        )
+
+    def _moment(self) -> Moment:
+        tally, counts, now = self._everything, self._sender.counts, time.monotonic()
+        before, then = self._last
+        self._last = (tally.arrivals, now)
+        return Moment(
+            second=now - self._begin,
+            seconds=self._plan.seconds,
+            rate=(tally.arrivals - before) / max(now - then, 1e-6),
+            lag=tally.recent.take(),
+            sent=counts.sent,
+            acked=counts.acked,
+            delivered=tally.distinct,
+            on_the_way=self._pending.settle(),
+            lost=self._pending.overdue(wall_clock() - _OVERDUE_MS),
+            duplicated=tally.duplicated,
+        )

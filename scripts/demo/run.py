@@ -1,0 +1,86 @@
+"""The demo on a running side, with its screen."""
+
+import asyncio
+from pathlib import Path
+
+from msgspec import Struct
+from rich.console import Console
+from rich.live import Live
+
+from scripts.demo.account import EVERYTHING
+from scripts.demo.configure import apply_sample
+from scripts.demo.load import Demo, Plan, wait_until_live
+from scripts.demo.screen import Moment, line, live_table, summary
+from scripts.load.event_files import Stamped, raw_events
+from scripts.load.receiver import Receiver
+from scripts.load.run_name import run_name
+from scripts.load.supply import Supply
+from scripts.load.telemetry import Telemetry
+from scripts.load.watch import on_signals
+from scripts.local.side import Side
+from scripts.local.steps import Steps
+
+_TERMINAL_SECONDS = 0.5
+_LOG_SECONDS = 5.0
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """What `hifi demo` was asked for."""
+
+    events: Path | None
+    rate: float
+    batch: int
+    seconds: float
+
+
+async def run_demo(side: Side, steps: Steps, wanted: Wanted) -> bool:
+    """Configure, load, account; whether nothing was lost.
+
+    Raises:
+        NotLiveError, ProblemsError, FileError, TimeoutError, KafkaException: with what is wrong.
+    """
+    supply, telemetry = _supply(wanted.events)
+    console, stopping = Console(highlight=False), asyncio.Event()
+    async with Receiver() as receiver:
+        with steps.step("applying scripts/samples/demo.yaml"):
+            await asyncio.to_thread(apply_sample, side.bootstrap, receiver.url)
+        with steps.step("waiting until every node uses it"):
+            await wait_until_live(side.collect_url, receiver)
+        plan = Plan(
+            url=side.collect_url,
+            bootstrap=side.bootstrap,
+            supply=supply,
+            kind_of=telemetry.kind_of if telemetry else None,
+            rate=wanted.rate,
+            batch=wanted.batch,
+            seconds=wanted.seconds,
+        )
+        with on_signals(stopping):
+            demo = await _watched(plan, receiver, console, stopping)
+        results = demo.results()
+        totals = await asyncio.to_thread(demo.totals, results)
+    console.print(summary(totals, results))
+    return totals.good
+
+
+def _supply(events: Path | None) -> tuple[Supply, Telemetry | None]:
+    if events is None:
+        telemetry = Telemetry(run_name())
+        return telemetry, telemetry
+    return Stamped(list(raw_events(events)), run_name(), rounds=None), None
+
+
+async def _watched(plan: Plan, receiver: Receiver, console: Console, stopping: asyncio.Event) -> Demo:
+    receiver.tally(EVERYTHING.path)
+    if not console.is_terminal:
+        demo = Demo(plan, receiver, lambda moment: console.print(line(moment), soft_wrap=True), _LOG_SECONDS)
+        await demo.run(stopping)
+        return demo
+    with Live(console=console, auto_refresh=False) as live:
+
+        def show(moment: Moment) -> None:
+            live.update(live_table(moment), refresh=True)
+
+        demo = Demo(plan, receiver, show, _TERMINAL_SECONDS)
+        await demo.run(stopping)
+    return demo

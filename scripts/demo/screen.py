@@ -1,0 +1,151 @@
+"""What the demo shows: a live table, and a summary."""
+
+from msgspec import Struct
+from rich import box
+from rich.console import Group, RenderableType
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from scripts.demo.account import PipeResult
+from scripts.load.lags import LagSnapshot
+
+_COLUMNS = ("events/s", "p50", "p95", "sent", "acknowledged", "delivered", "on the way", "lost", "duplicated")
+
+
+class Moment(Struct, frozen=True, kw_only=True):
+    """The demo at one moment."""
+
+    second: float
+    seconds: float
+    rate: float
+    """Delivered events per second since the last moment."""
+
+    lag: LagSnapshot
+    """Since the last moment."""
+
+    sent: int
+    acked: int
+    delivered: int
+    on_the_way: int
+    lost: int
+    """Acknowledged long ago and not delivered; whether they wait for a retry is known only at the end."""
+
+    duplicated: int
+
+
+def _cells(moment: Moment) -> list[Text]:
+    lag = moment.lag
+    return [
+        Text(f"{moment.rate:,.0f}", "bold"),
+        milliseconds(lag.p50),
+        milliseconds(lag.p95),
+        Text(f"{moment.sent:,}"),
+        Text(f"{moment.acked:,}"),
+        Text(f"{moment.delivered:,}", "green"),
+        Text(f"{moment.on_the_way:,}"),
+        count(moment.lost, "bold red"),
+        count(moment.duplicated, "yellow"),
+    ]
+
+
+def milliseconds(value: int | None) -> Text:
+    """A lag: green within the promised second, red beyond it."""
+    if value is None:
+        return Text("-", "dim")
+    return Text(f"{value:,} ms", "green" if value <= 1_000 else "red")
+
+
+def count(value: int, style: str) -> Text:
+    """A number that should be 0."""
+    return Text(f"{value:,}", style if value else "green")
+
+
+def live_table(moment: Moment) -> RenderableType:
+    """The table a terminal shows while events flow."""
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold dim", pad_edge=False)
+    for column in _COLUMNS:
+        table.add_column(column, justify="right", min_width=9)
+    table.add_row(*_cells(moment))
+    bar = ProgressBar(total=moment.seconds, completed=min(moment.second, moment.seconds), width=60)
+    return Group(table, bar)
+
+
+def line(moment: Moment) -> Text:
+    """The same as one line, for a log."""
+    parts = [Text(f"{moment.second:5.0f} s", "dim")]
+    for name, cell in zip(_COLUMNS, _cells(moment), strict=True):
+        parts.append(
+            Text.assemble(cell, f" {name}") if name == "events/s" else Text.assemble(f"{name} ", cell)
+        )
+    return Text("  ").join(parts)
+
+
+def pipes_table(results: list[PipeResult]) -> Table:
+    """Expected and delivered, for each pipe."""
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold dim", pad_edge=False)
+    for name in ("pipe", "takes"):
+        table.add_column(name)
+    for name in ("expected", "delivered", "missing", "duplicated", "p50", "p95", "p99"):
+        table.add_column(name, justify="right")
+    for each in results:
+        lag = each.lag
+        table.add_row(
+            each.pipe.name,
+            each.pipe.what,
+            "-" if each.expected is None else f"{each.expected:,}",
+            Text(f"{each.delivered:,}", "green"),
+            Text("-", "dim") if each.expected is None else count(len(each.missing), "bold red"),
+            count(each.duplicated, "yellow"),
+            *(milliseconds(value) for value in (lag.p50, lag.p95, lag.p99)),
+        )
+    return table
+
+
+class Totals(Struct, frozen=True, kw_only=True):
+    """The demo at its end."""
+
+    sent: int
+    acked: int
+    refused: int
+    unacknowledged: int
+    waiting: int
+    """Not delivered, but visible in a retry topic or in dead_letter."""
+
+    lost: int
+    seconds: float
+
+    @property
+    def good(self) -> bool:
+        """Whether hifi kept its promise, and was asked anything at all."""
+        return self.lost == 0 and self.acked > 0 and self.refused == 0
+
+
+def summary(totals: Totals, results: list[PipeResult]) -> RenderableType:
+    """What the demo ends with."""
+    verdict = "nothing was lost" if totals.lost == 0 else f"{totals.lost:,} deliveries were lost"
+    facts = Text.assemble(
+        (f"{totals.acked:,}", "bold"),
+        f" of {totals.sent:,} events were acknowledged in {totals.seconds:.0f} s "
+        f"({totals.acked / max(totals.seconds, 1e-9):,.0f} events/s)",
+        f"; {totals.refused:,} refused, {totals.unacknowledged:,} without an answer"
+        if totals.refused or totals.unacknowledged
+        else "",
+        f"\n{totals.waiting:,} wait, with a reason, in a retry topic or in dead_letter"
+        if totals.waiting
+        else "",
+    )
+    note = Text(
+        "Each pipe that takes an event delivers it once. Lag: arrival minus the event's time. Missing: an\n"
+        "acknowledged event that its pipe should have delivered and has not. Nothing is expected where only\n"
+        "the side can tell: which heartbeats are in the 10 %, which of your own events a pattern matches.",
+        "dim",
+    )
+    return Panel(
+        Group(facts, pipes_table(results), note),
+        title=f"[bold]{verdict}",
+        border_style="green" if totals.good else "red",
+        expand=False,
+        padding=(1, 2),
+    )
