@@ -197,7 +197,7 @@ def _last_line(output: str) -> str:
     return lines[-1] if lines else "no output"
 
 
-def _cluster_id(side: Side) -> str:
+def cluster_id(side: Side) -> str:
     """The cluster's id: 22 characters of URL-safe base64, chosen once."""
     path = _cluster_file(side)
     if not path.exists():

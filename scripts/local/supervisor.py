@@ -136,8 +136,15 @@ class Supervisor:
             return False
 
     def states(self) -> dict[str, str]:
-        """State of each program in supervisord's words: RUNNING, BACKOFF, STOPPED ..."""
-        return {info["name"]: info["statename"] for info in self._call("getAllProcessInfo")}
+        """State of each program in supervisord's words: RUNNING, BACKOFF, STOPPED ...
+
+        Raises:
+            SupervisorError: if it does not answer.
+        """
+        try:
+            return {info["name"]: info["statename"] for info in self._call("getAllProcessInfo")}
+        except (OSError, xmlrpc.client.Error) as error:
+            raise SupervisorError(f"the supervisor in {self._side.root} does not answer: {error}") from error
 
     def pid(self, program: str) -> int:
         """Process id of a program; 0 where it does not run."""

@@ -121,7 +121,7 @@ def _start_brokers(side: Side, supervisor: Supervisor, steps: Steps) -> None:
 
 
 def _check_cluster(side: Side) -> None:
-    """Two sides started on the same ports at the same moment: the other's brokers must not be taken for ours."""
+    """Of two sides started on the same ports at once, one must not take the other's brokers for its own."""
     found = admin_client(side.bootstrap).list_topics(timeout=10).cluster_id
     if found != brokers.cluster_id(side):
         raise UpError(f"brokers of another side answer at {side.bootstrap}: choose another --port")
