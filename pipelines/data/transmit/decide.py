@@ -1,0 +1,142 @@
+"""What becomes of an event after a try: one pure function of the answer and the situation."""
+
+from dataclasses import dataclass
+from datetime import UTC, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Final
+
+from pipelines.data.transmit.connectors.base import Answer
+from shared.contracts.topics import RETRY_DELAYS, Topic
+
+_DELAYS: Final = tuple(RETRY_DELAYS.items())
+_LONGEST: Final = _DELAYS[-1][1]
+_RETRYABLE: Final = (408, 429)
+_SHOWN_DIGITS: Final = 9
+"""More digits than this in Retry-After are more than thirty years, and a burden to parse."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policy:
+    """How long to go on trying. Seconds unless the name says otherwise."""
+
+    local_tries: int
+    pause: float
+    """Before the second local try; four times as long before each further one."""
+
+    pause_limit: float
+    give_up: timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """Where an event stands when an answer, or none, came in."""
+
+    events: int
+    """Events that shared the request."""
+
+    tries: int
+    """Local tries so far, this one included."""
+
+    attempt: int
+    """Global attempt, from 1."""
+
+    first_try_ms: int
+    now_ms: int
+    seconds_left: float
+    """Until the micro-batch's deadline."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """It arrived."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetryNow:
+    """Try again in this micro-batch, after a pause."""
+
+    pause: float
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Too large together: try again in halves, now."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetryLater:
+    """Leave it to the retry topics."""
+
+    topic: Topic
+    not_before_ms: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Dead:
+    """No further try will help."""
+
+    reason: str
+
+
+Final_ = Delivered | RetryLater | Dead
+Outcome = Final_ | RetryNow | Split
+
+
+def decide(answer: Answer, at: Situation, policy: Policy, jitter: float) -> Outcome:
+    """The outcome of one try for one event.
+
+    Args:
+        answer: what the destination said, or what went wrong.
+        at: where the event stands.
+        policy: how long to go on.
+        jitter: uniform in [0, 1); one draw for a request, so that its events stay together.
+    """
+    status = answer.status
+    if status is not None and 200 <= status < 300:
+        return Delivered()
+    if status == 413 and at.events > 1:
+        return Split()
+    if answer.hopeless or _is_final(status):
+        return Dead(answer.describe())
+    asked = retry_after_seconds(answer.retry_after, at.now_ms)
+    pause = max(policy.pause * 4 ** (at.tries - 1) * (0.5 + jitter / 2), asked or 0.0)
+    if _again_now(status, asked, pause, at, policy):
+        return RetryNow(pause)
+    return _later(answer, asked, at, policy)
+
+
+def _is_final(status: int | None) -> bool:
+    """Redirects are never followed; a client error is the same the next time."""
+    return status is not None and 300 <= status < 500 and status not in _RETRYABLE
+
+
+def _again_now(status: int | None, asked: float | None, pause: float, at: Situation, policy: Policy) -> bool:
+    unasked_limit = status == 429 and asked is None  # hammering a rate limiter only prolongs it
+    in_time = pause <= policy.pause_limit and pause < at.seconds_left
+    return at.tries < policy.local_tries and in_time and not unasked_limit
+
+
+def _later(answer: Answer, asked: float | None, at: Situation, policy: Policy) -> RetryLater | Dead:
+    """30 s, 5 m, then hourly; the destination may ask for more, up to the longest of them."""
+    usual = _DELAYS[min(at.attempt, len(_DELAYS)) - 1][1]
+    delay = max(usual, min(timedelta(seconds=asked or 0.0), _LONGEST))
+    topic = next(topic for topic, held in _DELAYS if held >= delay)
+    not_before_ms = at.now_ms + delay // timedelta(milliseconds=1)
+    if timedelta(milliseconds=not_before_ms - at.first_try_ms) > policy.give_up:
+        hours = policy.give_up.total_seconds() / 3600
+        return Dead(f"time_over: not delivered within {hours:g} h; at last {answer.describe()}")
+    return RetryLater(topic, not_before_ms, answer.describe())
+
+
+def retry_after_seconds(value: str | None, now_ms: int) -> float | None:
+    """Seconds that a Retry-After header asks for (RFC 9110, 10.2.3), never negative; None if it says nothing."""
+    text = (value or "").strip()
+    if text.isascii() and text.isdigit():
+        return float(text[:_SHOWN_DIGITS]) if len(text) <= _SHOWN_DIGITS else 1e9
+    try:
+        date = parsedate_to_datetime(text)
+        moment = date if date.tzinfo else date.replace(tzinfo=UTC)
+        return max(0.0, moment.timestamp() - now_ms / 1000)
+    except (ValueError, TypeError, OverflowError, IndexError):
+        return None

@@ -1,0 +1,188 @@
+"""The doing: events sent, sent again, and settled. Runs on the worker's event loop; one object a task."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from pipelines.data.transmit.batching import halves, split
+from pipelines.data.transmit.connectors.base import Answer, Connector
+from pipelines.data.transmit.decide import Dead, Outcome, Policy, RetryNow, Situation, Split, decide
+from pipelines.data.transmit.events import Event
+from pipelines.data.transmit.output import Settled
+from pipelines.data.transmit.targets import Lost, Targets
+from shared.contracts.config import Destination
+from shared.runtime.clock import Clock
+from shared.runtime.logging import get_logger
+
+_log = get_logger(__name__)
+_GRACE_SECONDS: Final = 1.0
+"""Past a try's deadline, in which a connector must have answered; a hang in its own code ends here."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Parcel:
+    """Events on their way in one request, and what is known of them."""
+
+    destination: Destination
+    attempt: int
+    events: Sequence[Event]
+    """Those not settled yet."""
+
+    started_ms: int
+    tries: int = 0
+    halves: list[Sequence[Event]] = field(default_factory=list)
+
+
+@dataclass(slots=True, kw_only=True)
+class Delivery:
+    """Delivers what one task was given, and tells of each end through `settle`."""
+
+    targets: Targets
+    connectors: Mapping[str, Connector]
+    policy: Policy
+    deadline: float
+    """On the loop's clock."""
+
+    requests_per_destination: int
+    settle: Callable[[Settled], None]
+    clock: Clock
+    jitter: Callable[[], float]
+    _slots: dict[str, asyncio.Semaphore] = field(default_factory=dict)
+
+    async def deliver(self, pipe: str, attempt: int, events: Sequence[Event]) -> None:
+        """Bring events of one pipe to an end, by the deadline; does not raise but when cancelled."""
+        started_ms = self.clock()
+        found = await self.targets.find(pipe)
+        if isinstance(found, Lost):
+            self.settle(
+                Settled(
+                    events=list(events),
+                    outcome=Dead(found.reason),
+                    destination=self.targets.name(pipe),
+                    pipe=pipe,
+                    attempt=attempt,
+                    started_ms=started_ms,
+                    departed_ms=self.clock(),
+                )
+            )
+            return
+        runs = split(events, found.batch)
+        await asyncio.gather(
+            *(
+                self._parcel(Parcel(destination=found, attempt=attempt, events=run, started_ms=started_ms))
+                for run in runs
+            )
+        )
+
+    async def _parcel(self, parcel: Parcel) -> None:
+        try:
+            await self._until_settled(parcel)
+        except TimeoutError:
+            self._leave(parcel, f"deadline: no turn for {parcel.destination.name!r} before the deadline")
+        except Exception as error:
+            _log.exception("request failed unexpectedly", extra={"destination": parcel.destination.name})
+            self._leave(parcel, f"internal: {type(error).__name__}")
+
+    async def _until_settled(self, parcel: Parcel) -> None:
+        while parcel.events:
+            pause = self._judge(parcel, await self._try(parcel))
+            parts, parcel.halves = parcel.halves, []
+            if parts:
+                await asyncio.gather(*(self._parcel(_part(parcel, events)) for events in parts))
+            if parcel.events:
+                await asyncio.sleep(pause)
+
+    async def _try(self, parcel: Parcel) -> Sequence[Answer]:
+        """One request.
+
+        Raises:
+            TimeoutError: if the deadline came before the request's turn.
+        """
+        name = parcel.destination.name
+        slot = self._slots.setdefault(name, asyncio.Semaphore(self.requests_per_destination))
+        async with asyncio.timeout_at(self.deadline):
+            await slot.acquire()
+        try:
+            parcel.tries += 1
+            seconds = min(parcel.destination.timeout_seconds, self._seconds_left())
+            connector = self.connectors[parcel.destination.connector]
+            async with asyncio.timeout(seconds + _GRACE_SECONDS):
+                return await connector.send(parcel.destination, parcel.events, seconds)
+        finally:
+            slot.release()
+
+    def _judge(self, parcel: Parcel, answers: Sequence[Answer]) -> float:
+        """Settle what is at an end, keep the rest in the parcel; returns the pause before its next try."""
+        now_ms, seconds_left, jitter = self.clock(), self._seconds_left(), self.jitter()
+        groups: dict[tuple[Answer, Outcome], list[Event]] = defaultdict(list)
+        memo: dict[tuple[Answer, int], Outcome] = {}
+        for event, answer in zip(parcel.events, answers, strict=True):
+            first_ms = parcel.started_ms if event.first_try_ms is None else event.first_try_ms
+            outcome = memo.get((answer, first_ms))
+            if outcome is None:
+                at = Situation(
+                    events=len(parcel.events),
+                    tries=parcel.tries,
+                    attempt=parcel.attempt,
+                    first_try_ms=first_ms,
+                    now_ms=now_ms,
+                    seconds_left=seconds_left,
+                )
+                outcome = memo[answer, first_ms] = decide(answer, at, self.policy, jitter)
+            groups[answer, outcome].append(event)
+        return self._act(parcel, groups, now_ms)
+
+    def _act(
+        self, parcel: Parcel, groups: Mapping[tuple[Answer, Outcome], list[Event]], now_ms: int
+    ) -> float:
+        again: list[Event] = []
+        pause = 0.0
+        for (answer, outcome), events in groups.items():
+            match outcome:
+                case RetryNow():
+                    again += events
+                    pause = max(pause, outcome.pause)
+                case Split():
+                    parcel.halves += halves(events) if len(events) > 1 else [events]
+                case _:
+                    self.settle(_settled(parcel, events, outcome, answer.status, now_ms))
+        parcel.events = again
+        return pause
+
+    def _leave(self, parcel: Parcel, error: str) -> None:
+        """Out of time or out of luck: whatever is left goes to the retry topics."""
+        events = [*parcel.events, *(event for part in parcel.halves for event in part)]
+        parcel.events, parcel.halves, parcel.tries = events, [], max(parcel.tries, self.policy.local_tries)
+        if events:
+            self._judge(parcel, [Answer(error=error)] * len(events))
+
+    def _seconds_left(self) -> float:
+        return max(0.0, self.deadline - asyncio.get_running_loop().time())
+
+
+def _part(parcel: Parcel, events: Sequence[Event]) -> Parcel:
+    return Parcel(
+        destination=parcel.destination,
+        attempt=parcel.attempt,
+        events=events,
+        started_ms=parcel.started_ms,
+        tries=parcel.tries - 1,  # to split is not a failed try
+    )
+
+
+def _settled(
+    parcel: Parcel, events: list[Event], outcome: Outcome, status: int | None, now_ms: int
+) -> Settled:
+    return Settled(
+        events=events,
+        outcome=outcome,  # type: ignore[arg-type]  # RetryNow and Split do not come here
+        destination=parcel.destination.name,
+        pipe=events[0].pipe,
+        attempt=parcel.attempt,
+        status=status,
+        tries=parcel.tries,
+        started_ms=parcel.started_ms,
+        departed_ms=now_ms,
+    )

@@ -1,0 +1,81 @@
+"""What was delivered a moment ago, within bounded memory."""
+
+import os
+from typing import Final
+
+from shared.contracts.receipts import KEY_BYTES
+
+_BUCKETS: Final = 1 << 16
+_SALT_BYTES: Final = 8
+
+
+class KeySet:
+    """A set of 16-byte keys in about 25 bytes each; a `set` of `bytes` takes 110.
+
+    Keys lie end to end in one of 65,536 byte strings, which a scan of a few hundred bytes searches. The
+    bucket is chosen by a salted hash, so that nobody can choose event ids that all fall into one.
+    """
+
+    def __init__(self) -> None:
+        self._buckets: list[bytearray | None] = [None] * _BUCKETS
+        self._salt = os.urandom(_SALT_BYTES)
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __contains__(self, key: bytes) -> bool:
+        bucket = self._buckets[hash(self._salt + key) % _BUCKETS]
+        return bucket is not None and _holds(bucket, key)
+
+    def add(self, key: bytes) -> None:
+        """Put a key in; once is enough."""
+        at = hash(self._salt + key) % _BUCKETS
+        bucket = self._buckets[at]
+        if bucket is None:
+            self._buckets[at] = bytearray(key)
+        elif _holds(bucket, key):
+            return
+        else:
+            bucket += key
+        self._count += 1
+
+
+def _holds(bucket: bytearray, key: bytes) -> bool:
+    found = bucket.find(key)
+    while found > 0 and found % KEY_BYTES:  # a match across two neighbours is none
+        found = bucket.find(key, found + 1)
+    return found >= 0
+
+
+class Memory:
+    """Delivery keys of the last while, in two generations; when the newer is full or old, the older is dropped.
+
+    Its clock is the time of the deliveries themselves: while nothing is delivered nothing is forgotten, so a
+    side that stood still for an hour still knows what it did last. A key is remembered for at least
+    `window_ms` of that clock, unless more than `entries` were delivered in that time.
+    """
+
+    def __init__(self, window_ms: int, entries: int) -> None:
+        self._window_ms = window_ms
+        self._entries = entries
+        self._now_ms = 0
+        self._since_ms = 0
+        self._new = KeySet()
+        self._old = KeySet()
+
+    def __len__(self) -> int:
+        return len(self._new) + len(self._old)
+
+    def __contains__(self, key: bytes) -> bool:
+        return key in self._new or key in self._old
+
+    def add(self, key: bytes, at_ms: int) -> None:
+        """Remember a delivery made at `at_ms`, epoch milliseconds; out of order is fine."""
+        self._now_ms = max(self._now_ms, at_ms)
+        if not len(self._new):
+            self._since_ms = self._now_ms
+        elif self._now_ms - self._since_ms >= self._window_ms or len(self._new) >= self._entries:
+            self._old, self._new = self._new, KeySet()
+            self._since_ms = self._now_ms
+        self._new.add(key)

@@ -1,0 +1,121 @@
+"""What a task writes: receipts, retries, dead letters and quarantined records, as rows of the Kafka sink."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final, Literal, NamedTuple
+
+import msgspec
+import pyarrow as pa
+
+from pipelines.data.transmit.decide import Dead, Delivered, RetryLater
+from pipelines.data.transmit.events import Event, Headers, Poison
+from pipelines.data.transmit.schema import OUTPUT_ARROW
+from shared.contracts import headers as h
+from shared.contracts.limits import MAX_HEADERS_BYTES, MAX_READABLE_BYTES
+from shared.contracts.receipts import Receipt, Result, pack_keys
+from shared.contracts.topics import Topic
+
+RECEIPT_EVENTS: Final = 1_000
+"""Ids of 256 bytes, escaped six-fold, still fit a record."""
+
+_OURS: Final = frozenset((h.REASON, h.STATUS, h.FIRST_TRY, h.LAST_TRY, h.NOT_BEFORE))
+_encoder = msgspec.json.Encoder()
+
+
+class Row(NamedTuple):
+    """One record to write."""
+
+    topic: str
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+
+
+class Settled(msgspec.Struct, frozen=True, kw_only=True):
+    """Events of one request that came to the same end."""
+
+    events: list[Event]
+    outcome: Delivered | RetryLater | Dead | Literal["duplicate"]
+    destination: str
+    pipe: str
+    attempt: int
+    status: int | None = None
+    tries: int = 0
+    started_ms: int
+    """First try of this task, epoch milliseconds."""
+
+    departed_ms: int
+    """When the last answer was in, epoch milliseconds."""
+
+
+def to_batch(rows: Iterable[Row]) -> pa.RecordBatch:
+    """Rows in schema.OUTPUT."""
+    columns = list(zip(*rows, strict=True)) or [(), (), (), ()]
+    return pa.RecordBatch.from_arrays(
+        [pa.array(column, field.type) for column, field in zip(columns, OUTPUT_ARROW, strict=True)],
+        schema=OUTPUT_ARROW,
+    )
+
+
+def rows(settled: Settled) -> Iterator[Row]:
+    """Receipts, and for what was not delivered the record itself on its way to another topic."""
+    for at in range(0, len(settled.events), RECEIPT_EVENTS):
+        yield _receipt(settled, settled.events[at : at + RECEIPT_EVENTS])
+    if isinstance(settled.outcome, RetryLater | Dead):
+        for event in settled.events:
+            yield _moved(event, settled, settled.outcome)
+
+
+def quarantined(poison: Poison) -> Row:
+    """A record nobody can send, as far as a record can hold it."""
+    size = sum(len(name.encode()) + len(value or b"") for name, value in poison.headers)
+    kept = poison.headers if size <= MAX_HEADERS_BYTES else []
+    value = poison.value and poison.value[:MAX_READABLE_BYTES]
+    added: Headers = [(h.REASON, poison.reason.encode()), (h.ORIGIN, poison.origin.encode())]
+    return Row(Topic.QUARANTINE, poison.key, value, kept + added)
+
+
+def _receipt(settled: Settled, events: list[Event]) -> Row:
+    result, reason = _result(settled)
+    receipt = Receipt(
+        destination=settled.destination,
+        pipe=settled.pipe,
+        result=result,
+        ids=[event.id for event in events],
+        minutes=[event.minute for event in events],
+        status=settled.status,
+        tries=settled.tries,
+        attempt=settled.attempt,
+        received_ms=[event.received_ms for event in events],
+        departed_ms=settled.departed_ms,
+        reason=reason,
+    )
+    headers: Headers = [(h.DELIVERED, pack_keys(e.key for e in events))] if result == "delivered" else []
+    return Row(Topic.RECEIPTS, None, _encoder.encode(receipt), headers)
+
+
+def _result(settled: Settled) -> tuple[Result, str]:
+    match settled.outcome:
+        case Delivered():
+            return "delivered", ""
+        case RetryLater(reason=reason):
+            return "retry", reason
+        case Dead(reason=reason):
+            return "dead", reason
+        case _:
+            return "duplicate", ""
+
+
+def _moved(event: Event, settled: Settled, outcome: RetryLater | Dead) -> Row:
+    first_ms = settled.started_ms if event.first_try_ms is None else event.first_try_ms
+    added: Headers = [
+        (h.REASON, outcome.reason.encode()),
+        (h.STATUS, str(settled.status or "").encode()),
+        (h.FIRST_TRY, str(first_ms).encode()),
+        (h.LAST_TRY, str(settled.departed_ms).encode()),
+    ]
+    topic = Topic.DEAD_LETTER
+    if isinstance(outcome, RetryLater):
+        topic = outcome.topic
+        added.append((h.NOT_BEFORE, str(outcome.not_before_ms).encode()))
+    kept = [header for header in event.headers if header[0] not in _OURS]
+    return Row(topic, event.key, event.value, kept + added)

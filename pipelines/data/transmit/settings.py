@@ -1,0 +1,62 @@
+"""Settings of the transmit node. The object travels to the Python workers with the function they run."""
+
+from pydantic import Field
+
+from shared.runtime.settings import SparkSettings
+
+
+class TransmitSettings(SparkSettings):
+    """How events leave: how many at once, how long for, and what is remembered of it."""
+
+    transmit_tasks: int = Field(
+        1,
+        ge=1,
+        description="Tasks of a micro-batch, each with a Python worker of its own: the cores that sending may use.",
+    )
+    transmit_batch_events: int = Field(
+        20_000, ge=1, description="Most events of one micro-batch: what a crash may send a second time."
+    )
+    deadline_seconds: float = Field(
+        10.0,
+        gt=0,
+        description="Nothing in a micro-batch waits longer; what has no answer by then goes to the retry topics.",
+    )
+    requests_per_destination: int = Field(
+        8, ge=1, description="Requests that one task keeps in the air to one destination."
+    )
+    connections: int = Field(512, ge=1, description="Connections that one Python worker keeps, over all.")
+    local_tries: int = Field(
+        3, ge=1, description="Requests made for an event inside one micro-batch, at most."
+    )
+    local_pause_seconds: float = Field(
+        0.05, ge=0, description="Pause before the second try; four times as long before each further one."
+    )
+    local_pause_limit_seconds: float = Field(
+        1.0,
+        ge=0,
+        description="A longer pause than this, asked for by Retry-After, is left to the retry topics.",
+    )
+    give_up_hours: float = Field(
+        24.0, gt=0, description="Time after the first try at which an event goes to the dead-letter topic."
+    )
+    pipe_wait_seconds: float = Field(
+        1.0,
+        ge=0,
+        description="How long an event's pipe may be missing from the configuration: it may still be on its way.",
+    )
+    memory_seconds: float = Field(
+        180.0,
+        gt=0,
+        description="How far back deliveries are remembered, so that a replay upstream sends nothing twice.",
+    )
+    memory_entries: int = Field(
+        2_000_000,
+        ge=1,
+        description="Most deliveries a generation of that memory holds; there are two, about 25 bytes an entry.",
+    )
+    memory_wait_seconds: float = Field(
+        2.0,
+        ge=0,
+        description="How long a task waits for the receipts written so far before it sends; past that a "
+        "duplicate is likelier than a stall is worth.",
+    )

@@ -1,0 +1,59 @@
+"""Which destination a pipe leads to, as the configuration says now."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from shared.contracts.config import Catalogue, Destination
+
+_LOOK_SECONDS: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A pipe that leads nowhere, and why."""
+
+    reason: str
+
+
+class Targets:
+    """Looks pipes up, and waits a little for one that is missing.
+
+    Route may know a new pipe a moment before this process does. Once a pipe was waited for in vain, it is not
+    waited for again until the configuration changes: a deleted pipe's backlog must not slow the others.
+    """
+
+    def __init__(self, view: Callable[[], Catalogue], wait_seconds: float) -> None:
+        self._view = view
+        self._wait_seconds = wait_seconds
+        self._in_vain: dict[str, Catalogue] = {}
+
+    async def find(self, pipe: str) -> Destination | Lost:
+        """The pipe's destination."""
+        until = time.monotonic() + self._wait_seconds
+        while isinstance(found := self._look(pipe), Lost):
+            if self._in_vain.get(pipe) is self._view() or time.monotonic() >= until:
+                self._in_vain[pipe] = self._view()
+                return found
+            await asyncio.sleep(_LOOK_SECONDS)
+        self._in_vain.pop(pipe, None)
+        return found
+
+    def name(self, pipe: str) -> str:
+        """The name of the pipe's destination; empty where it has none."""
+        known = self._view().pipes.get(pipe)
+        return known.destination if known else ""
+
+    def _look(self, pipe: str) -> Destination | Lost:
+        catalogue = self._view()
+        known = catalogue.pipes.get(pipe)
+        if known is None:
+            return Lost(f"unknown_pipe: there is no pipe {pipe!r}, or it was deleted")
+        destination = catalogue.destinations.get(known.destination)
+        if destination is None:
+            return Lost(
+                f"unknown_destination: there is no destination {known.destination!r}, or it was deleted"
+            )
+        return destination

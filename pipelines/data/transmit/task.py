@@ -1,0 +1,149 @@
+"""One task of a micro-batch: rows in, rows out, on the Spark worker's own thread."""
+
+import asyncio
+import queue
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future
+from typing import Final
+
+import pyarrow as pa
+
+from pipelines.data.transmit.batching import grouped
+from pipelines.data.transmit.decide import Delivered
+from pipelines.data.transmit.delivered import Deliveries
+from pipelines.data.transmit.delivery import Delivery
+from pipelines.data.transmit.events import Event, read
+from pipelines.data.transmit.output import Row, Settled, quarantined, rows
+from shared.runtime.clock import Clock
+
+_WAIT_SECONDS: Final = 1.0
+
+
+class Task:
+    """Hands events to the loop and gives out what became of them. Ends with `close`, which cancels the rest."""
+
+    def __init__(
+        self,
+        *,
+        loop: asyncio.AbstractEventLoop,
+        delivery: Delivery,
+        answers: "queue.SimpleQueue[Settled]",
+        deliveries: Deliveries,
+        clock: Clock,
+    ) -> None:
+        self._loop = loop
+        self._delivery = delivery
+        self._answers = answers
+        self._deliveries = deliveries
+        self._clock = clock
+        self._copies: dict[bytes, list[Event]] = {}
+        self._arrived: set[bytes] = set()
+        self._waiting = 0
+        self._running: list[Future[None]] = []
+
+    @property
+    def waiting(self) -> bool:
+        """Whether some event has not come to its end."""
+        return self._waiting > 0
+
+    def take(self, batch: pa.RecordBatch) -> Iterator[Row]:
+        """Start what a batch asks for; gives the rows that need no request."""
+        fresh: list[Event] = []
+        known: dict[str, list[Event]] = {"recorded": [], "unrecorded": []}
+        for item in read(batch):
+            if not isinstance(item, Event):
+                yield quarantined(item)
+            elif item.key in self._copies:
+                self._copies[item.key].append(item)
+            elif (state := self._known(item.key)) != "no":
+                known[state].append(item)
+            else:
+                self._copies[item.key] = []
+                fresh.append(item)
+        self._start(fresh)
+        yield from self._dropped(known["recorded"], "duplicate")
+        # delivered by an earlier try of this task, whose receipts were never written: write them now
+        yield from self._dropped(known["unrecorded"], Delivered())
+
+    def answers(self, *, block: bool) -> Iterator[Row]:
+        """Rows of what came to an end; with `block`, of at least something unless a second passes.
+
+        Raises:
+            Exception: what a delivery raised, which is a defect: it settles its events itself.
+        """
+        try:
+            settled = self._answers.get(block=block, timeout=_WAIT_SECONDS if block else None)
+            while True:
+                yield from self._end(settled)
+                settled = self._answers.get_nowait()
+        except queue.Empty:
+            self._raise_defects()
+
+    def close(self) -> None:
+        """Cancel what is still under way, remembering what arrived nevertheless."""
+        for future in self._running:
+            future.cancel()
+        while not self._answers.empty():
+            self._remember(self._answers.get_nowait())
+
+    def _known(self, key: bytes) -> str:
+        return "recorded" if key in self._arrived else self._deliveries.known(key)
+
+    def _start(self, events: list[Event]) -> None:
+        for (pipe, attempt), group in grouped(events).items():
+            self._waiting += len(group)
+            work = self._delivery.deliver(pipe, attempt, group)
+            self._running.append(asyncio.run_coroutine_threadsafe(work, self._loop))
+
+    def _end(self, settled: Settled) -> Iterator[Row]:
+        """An outcome, shared by the copies of its events; of a delivered event they are duplicates."""
+        self._waiting -= len(settled.events)
+        self._remember(settled)
+        copies = [copy for event in settled.events for copy in self._copies.pop(event.key)]
+        yield from rows(settled)
+        if isinstance(settled.outcome, Delivered):
+            yield from self._dropped(copies, "duplicate")
+        else:
+            for (pipe, attempt), group in grouped(copies).items():
+                yield from rows(_shared(settled, pipe, attempt, group))
+
+    def _remember(self, settled: Settled) -> None:
+        if isinstance(settled.outcome, Delivered):
+            keys = [event.key for event in settled.events]
+            self._arrived.update(keys)
+            self._deliveries.add(keys)
+
+    def _dropped(self, events: Iterable[Event], outcome: Delivered | str) -> Iterator[Row]:
+        now_ms = self._clock()
+        for (pipe, attempt), group in grouped(events).items():
+            yield from rows(
+                Settled(
+                    events=group,
+                    outcome=outcome,  # type: ignore[arg-type]  # "duplicate"
+                    destination=self._delivery.targets.name(pipe),
+                    pipe=pipe,
+                    attempt=attempt,
+                    started_ms=now_ms,
+                    departed_ms=now_ms,
+                )
+            )
+
+    def _raise_defects(self) -> None:
+        for future in self._running:
+            if future.done() and not future.cancelled():
+                future.result()
+        self._running = [future for future in self._running if not future.done()]
+
+
+def _shared(settled: Settled, pipe: str, attempt: int, copies: list[Event]) -> Settled:
+    return Settled(
+        events=copies,
+        outcome=settled.outcome,
+        destination=settled.destination,
+        pipe=pipe,
+        attempt=attempt,
+        status=settled.status,
+        tries=settled.tries,
+        started_ms=settled.started_ms,
+        departed_ms=settled.departed_ms,
+    )

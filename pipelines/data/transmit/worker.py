@@ -1,0 +1,142 @@
+"""The function that Spark's Python workers run, and what such a process keeps between micro-batches.
+
+Spark reuses its workers: the event loop, the connections to destinations, the configuration and the memory
+of deliveries live as long as the process. A new one loads both topics before it sends anything.
+"""
+
+import asyncio
+import functools
+import itertools
+import queue
+import random
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import timedelta
+
+import pyarrow as pa
+
+from pipelines.data.transmit.connectors.base import Connector
+from pipelines.data.transmit.connectors.webhook import Webhook, open_session
+from pipelines.data.transmit.decide import Policy
+from pipelines.data.transmit.delivered import Deliveries
+from pipelines.data.transmit.delivery import Delivery
+from pipelines.data.transmit.memory import Memory
+from pipelines.data.transmit.output import Row, Settled, to_batch
+from pipelines.data.transmit.settings import TransmitSettings
+from pipelines.data.transmit.targets import Targets
+from pipelines.data.transmit.task import Task
+from shared.contracts.topics import Topic
+from shared.kafka.config_table import config_table
+from shared.kafka.tail import Tail
+from shared.runtime.clock import wall_clock
+from shared.runtime.logging import configure_logging, get_logger
+
+_log = get_logger(__name__)
+
+
+def transmit(settings: TransmitSettings, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Batches in schema.FLAT to batches in schema.OUTPUT: the function for `mapInArrow`."""
+    coming = iter(batches)
+    for first in coming:  # a task without rows needs no worker
+        yield from _process(settings).run(itertools.chain((first,), coming))
+
+
+@functools.lru_cache(maxsize=1)
+def _process(settings: TransmitSettings) -> "Worker":
+    """This process's worker, made at its first row."""
+    configure_logging("transmit")
+    return Worker(settings)
+
+
+class Worker:
+    """What one Python process keeps: a loop on its own thread, connections, configuration, memory."""
+
+    def __init__(self, settings: TransmitSettings) -> None:
+        self._settings = settings
+        client = f"hifi-{settings.side}-transmit"
+        self._deliveries = Deliveries(Memory(int(settings.memory_seconds * 1000), settings.memory_entries))
+        self._table = config_table(settings.bootstrap, client)
+        self._tail = Tail(
+            bootstrap=settings.bootstrap,
+            client_id=client,
+            topic=Topic.RECEIPTS,
+            window_ms=int(settings.memory_seconds * 1000),
+            take=self._deliveries.take,
+        ).start()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="deliveries", daemon=True)
+        self._thread.start()
+        self._connectors = asyncio.run_coroutine_threadsafe(self._connect(), self._loop).result()
+        self._targets = Targets(lambda: self._table.view, settings.pipe_wait_seconds)
+
+    async def _connect(self) -> Mapping[str, Connector]:
+        """A connector for each value of a destination's `connector` field."""
+        self._session = open_session(self._settings.connections)
+        return {"webhook": Webhook(self._session)}
+
+    def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Deliver the rows of one task; what comes to an end is given out as it does."""
+        self._ready()
+        task = self._task()
+        try:
+            for batch in batches:
+                yield from _written([*task.take(batch), *task.answers(block=False)])
+            while task.waiting:
+                yield from _written(list(task.answers(block=True)))
+        finally:
+            task.close()
+
+    def close(self) -> None:
+        """End threads and connections."""
+        asyncio.run_coroutine_threadsafe(self._session.close(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+        self._tail.stop()
+        self._table.stop()
+
+    def _ready(self) -> None:
+        """Block until the process knows what was delivered and where to deliver.
+
+        At first for as long as it takes: without the one it would send twice, without the other nowhere. Later
+        only for what was written since, and not for ever.
+        """
+        while not (self._table.wait(5.0) and self._tail.wait(5.0)):
+            _log.warning("configuration or receipts not read to the end yet")
+        if not self._tail.catch_up(self._settings.memory_wait_seconds):
+            _log.warning("latest receipts not read in time: a replay may send some events twice")
+
+    def _task(self) -> Task:
+        answers: queue.SimpleQueue[Settled] = queue.SimpleQueue()
+        delivery = Delivery(
+            targets=self._targets,
+            connectors=self._connectors,
+            policy=policy(self._settings),
+            deadline=self._loop.time() + self._settings.deadline_seconds,
+            requests_per_destination=self._settings.requests_per_destination,
+            settle=answers.put,
+            clock=wall_clock,
+            jitter=random.random,
+        )
+        return Task(
+            loop=self._loop,
+            delivery=delivery,
+            answers=answers,
+            deliveries=self._deliveries,
+            clock=wall_clock,
+        )
+
+
+def policy(settings: TransmitSettings) -> Policy:
+    """The policy that the settings describe."""
+    return Policy(
+        local_tries=settings.local_tries,
+        pause=settings.local_pause_seconds,
+        pause_limit=settings.local_pause_limit_seconds,
+        give_up=timedelta(hours=settings.give_up_hours),
+    )
+
+
+def _written(rows: list[Row]) -> Iterator[pa.RecordBatch]:
+    if rows:
+        yield to_batch(rows)

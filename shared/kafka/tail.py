@@ -1,0 +1,151 @@
+"""The recent end of a topic, followed by a background thread that belongs to no consumer group."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka.admin import AdminClient, ListOffsetsResultInfo, OffsetSpec
+
+from shared.contracts.topics import Topic
+from shared.kafka.table import reader_config
+from shared.runtime.logging import get_logger
+
+_log = get_logger(__name__)
+_POLL_SECONDS: Final = 0.2
+_TRY_SECONDS: Final = 5.0
+_MOST_MESSAGES: Final = 1_000
+
+
+class Tail:
+    """Gives `take` every record from `window_ms` before the newest one on, and goes on with new ones.
+
+    The window counts back from the newest record, not from now: a topic that nobody wrote to for an hour
+    still has a tail. `take` is called on the thread, with records of one partition in order.
+    """
+
+    def __init__(
+        self,
+        *,
+        bootstrap: str,
+        client_id: str,
+        topic: Topic,
+        window_ms: int,
+        take: Callable[[list[Message]], None],
+    ) -> None:
+        self._config = reader_config(bootstrap, client_id)
+        self._topic = topic
+        self._window_ms = window_ms
+        self._take = take
+        self._positions: dict[int, int] = {}
+        self._goal: Mapping[int, int] = {}
+        self._moved = threading.Condition()
+        self._loaded = threading.Event()
+        self._stopping = threading.Event()
+        self._admin = AdminClient({"bootstrap.servers": bootstrap, "client.id": client_id})
+        self._thread = threading.Thread(target=self._run, name=f"tail-{topic}", daemon=True)
+
+    def start(self) -> "Tail":
+        """Begin to read; returns at once."""
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """End the thread and its consumer."""
+        self._stopping.set()
+        self._thread.join()
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Block until the end that the topic had at the start is reached; False if that took longer."""
+        return self._loaded.wait(seconds)
+
+    def catch_up(self, seconds: float) -> bool:
+        """Block until everything that was acknowledged before this call was taken; False if that took longer."""
+        until = time.monotonic() + seconds
+        try:
+            ends = self._offsets(OffsetSpec.latest(), seconds)
+        except (KafkaException, TimeoutError) as error:
+            _log.warning(
+                "cannot tell where the topic ends", extra={"topic": self._topic, "error": str(error)}
+            )
+            return False
+        goal = {partition: end.offset for partition, end in ends.items()}
+        with self._moved:
+            return self._moved.wait_for(lambda: self._reached(goal), max(0.0, until - time.monotonic()))
+
+    def _run(self) -> None:
+        consumer = Consumer(self._config)
+        try:
+            while not self._stopping.is_set() and not self._assign(consumer):
+                self._stopping.wait(_POLL_SECONDS)
+            while not self._stopping.is_set():
+                # consume() alone would hold back what it has until its timeout is over
+                first = consumer.poll(_POLL_SECONDS)
+                if first is not None:
+                    self._handle([first, *consumer.consume(_MOST_MESSAGES, timeout=0)])
+        finally:
+            consumer.close()
+
+    def _assign(self, consumer: Consumer) -> bool:
+        """Take up every partition where its part of the window begins; False where the brokers do not say."""
+        try:
+            newest = self._offsets(OffsetSpec.max_timestamp(), _TRY_SECONDS)
+            ends = self._offsets(OffsetSpec.latest(), _TRY_SECONDS)
+            since = max(0, max((found.timestamp for found in newest.values()), default=0) - self._window_ms)
+            asked = [TopicPartition(self._topic, partition, since) for partition in ends]
+            starts = consumer.offsets_for_times(asked, timeout=_TRY_SECONDS)
+        except (KafkaException, TimeoutError) as error:
+            _log.warning("topic's tail not available, trying again", extra={"error": str(error)})
+            return False
+        begins = {s.partition: s.offset if s.offset >= 0 else ends[s.partition].offset for s in starts}
+        self._positions = dict(begins)
+        self._goal = {partition: end.offset for partition, end in ends.items()}
+        consumer.assign([TopicPartition(self._topic, p, offset) for p, offset in begins.items()])
+        self._arrive()
+        return True
+
+    def _offsets(self, spec: OffsetSpec, seconds: float) -> dict[int, ListOffsetsResultInfo]:
+        """An offset of every partition.
+
+        Raises:
+            KafkaException: if a broker refuses.
+            TimeoutError: if none answers in time.
+        """
+        partitions = list(self._positions) or self._partitions(seconds)
+        asked = {TopicPartition(self._topic, partition): spec for partition in partitions}
+        found = self._admin.list_offsets(asked, request_timeout=seconds)
+        return {at.partition: future.result(timeout=seconds) for at, future in found.items()}
+
+    def _partitions(self, seconds: float) -> list[int]:
+        known = self._admin.list_topics(self._topic, timeout=seconds).topics[self._topic].partitions
+        if not known:
+            raise TimeoutError(f"topic {self._topic} is not there yet")
+        return list(known)
+
+    def _handle(self, messages: list[Message]) -> None:
+        records = [message for message in messages if message.error() is None]
+        try:
+            self._take(records)
+        except Exception:  # a bad record must not end the thread
+            _log.exception("records of the tail not taken", extra={"topic": self._topic})
+        with self._moved:
+            for message in messages:
+                self._advance(message)
+        self._arrive()
+
+    def _advance(self, message: Message) -> None:
+        error, partition, offset = message.error(), message.partition(), message.offset()
+        if partition is None or offset is None or (error and error.code() != KafkaError._PARTITION_EOF):
+            return
+        end = offset if error else offset + 1
+        self._positions[partition] = max(end, self._positions.get(partition, 0))
+
+    def _arrive(self) -> None:
+        with self._moved:
+            if not self._loaded.is_set() and self._reached(self._goal):
+                self._loaded.set()
+            self._moved.notify_all()
+
+    def _reached(self, goal: Mapping[int, int]) -> bool:
+        return all(self._positions.get(partition, 0) >= end for partition, end in goal.items())
