@@ -86,15 +86,23 @@ def spark_session(settings: SparkSettings, app: str) -> SparkSession:
 
 
 def read_topics(
-    spark: SparkSession, settings: SparkSettings, *topics: Topic, fetch_wait_ms: int = REALTIME_FETCH_WAIT_MS
+    spark: SparkSession,
+    settings: SparkSettings,
+    *topics: Topic,
+    fetch_wait_ms: int = REALTIME_FETCH_WAIT_MS,
+    most_records: int | None = None,
 ) -> DataFrame:
-    """A stream of records: key, value, headers, topic, partition, offset, timestamp."""
+    """A stream of records: key, value, headers, topic, partition, offset, timestamp.
+
+    `most_records` bounds a micro-batch; a real-time query takes no such bound.
+    """
+    bound = {} if most_records is None else {"maxOffsetsPerTrigger": str(most_records)}
     return (
         spark.readStream.format("kafka")
         .option("kafka.bootstrap.servers", settings.bootstrap)
         .option("subscribe", ",".join(topics))
         .option("kafka.fetch.max.wait.ms", fetch_wait_ms)
-        .options(**_CONSUMER)
+        .options(**_CONSUMER, **bound)
         .load()
     )
 
