@@ -3,6 +3,7 @@
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from typing import cast
 
 OnAnswer = Callable[[int | None], None]
 """Called with the status of a request; None where the connection ended before the answer."""
@@ -22,8 +23,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the first request that waits."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is none by inheritance
         self._pool.freed(self)
 
     def send(self, request: bytes, on_answer: OnAnswer) -> None:

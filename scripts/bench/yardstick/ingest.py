@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from confluent_kafka import Message
 
-from scripts.bench.yardstick.hop import HeaderList, Output, header_list
+from scripts.bench.yardstick.hop import HeaderList, Output, attribute_header, header_list
 from shared.contracts import headers
 from shared.contracts.envelope import SPEC_VERSION, CollectedItem
 from shared.contracts.topics import Topic
@@ -32,8 +32,7 @@ def event_headers(item: CollectedItem, given: HeaderList) -> HeaderList:
     """CloudEvents' binary mode, then hifi's own headers of the request and the event's minute."""
     listed = [(headers.CE_PREFIX + "specversion", SPEC_VERSION.encode())]
     for name, text in item.attributes.items():
-        header = headers.CONTENT_TYPE if name == "datacontenttype" else headers.CE_PREFIX + name
-        listed.append((header, text.encode()))
+        listed.append((attribute_header(name), text.encode()))
     return [*listed, *given, (headers.MINUTE, str(item.minute).encode())]
 
 

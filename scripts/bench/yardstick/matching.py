@@ -25,9 +25,10 @@ def matcher(pattern: Mapping[str, Any]) -> Test:
     return lambda event: all(test(event) for test in tests)
 
 
-def reads_data(pattern: Mapping[str, Any]) -> bool:
-    """Whether the pattern looks into `data`, so that it must be parsed."""
-    return "data" in pattern or any(reads_data(branch) for branch in pattern.get("$or", ()))
+def fields(pattern: Mapping[str, Any]) -> set[str]:
+    """The members of an event that the pattern looks at; `data` among them must be parsed."""
+    inner = [fields(branch) for branch in pattern.get("$or", ())]
+    return {name for name in pattern if name != "$or"}.union(*inner)
 
 
 def _field(name: str, wanted: Any) -> Test:

@@ -6,12 +6,19 @@ from zlib import crc32
 import msgspec
 from confluent_kafka import Message
 
-from scripts.bench.yardstick.hop import Output, header_list
-from scripts.bench.yardstick.matching import Event, matcher, reads_data
+from scripts.bench.yardstick.hop import Output, attribute_header, header_list
+from scripts.bench.yardstick.matching import Test, fields, matcher
 from shared.contracts import headers
 from shared.contracts.config import Catalogue, Pipe
 from shared.contracts.envelope import delivery_key
 from shared.contracts.topics import Topic
+
+
+class Routes(msgspec.Struct, frozen=True):
+    """The pipes of one source, and the members of an event that their patterns look at."""
+
+    pipes: list[tuple[Pipe, Test]]
+    fields: frozenset[str]
 
 
 class Router:
@@ -19,24 +26,41 @@ class Router:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
-        self._pipes: dict[str, list[tuple[Pipe, Callable[[Event], bool]]]] = {}
+        by_source: dict[str, list[Pipe]] = {}
         for pipe in catalogue.pipes.values():
-            self._pipes.setdefault(pipe.source, []).append((pipe, matcher(pipe.match)))
-        self._parses = {p.source for p in catalogue.pipes.values() if reads_data(p.match)}
+            by_source.setdefault(pipe.source, []).append(pipe)
+        self._routes = {source: _routes(pipes) for source, pipes in by_source.items()}
 
     def outputs(self, message: Message) -> Iterator[Output]:
         """The `outbound` records of an `events` record."""
         listed = header_list(message)
         given = dict(listed)
-        source, event_id = given[headers.SOURCE].decode(), given[headers.CE_ID].decode()
-        event: dict[str, object] = dict(attributes_of(given))
-        if source in self._parses:
-            event["data"] = _parsed(message.value())
-        for pipe, test in self._pipes.get(source, ()):
-            if test(event) and crc32(event_id.encode()) % 10_000 < pipe.sample * 100:
-                key = delivery_key(pipe.name, given[headers.CE_SOURCE].decode(), event_id)
+        routes = self._routes.get(given[headers.SOURCE].decode())
+        if routes is None:
+            return
+        event = _event(given, message.value(), routes.fields)
+        event_id, source = given[headers.CE_ID].decode(), given[headers.CE_SOURCE].decode()
+        for pipe, test in routes.pipes:
+            if test(event) and crc32(given[headers.CE_ID]) % 10_000 < pipe.sample * 100:
                 added = [(headers.PIPE, pipe.name.encode()), (headers.ATTEMPT, b"1")]
+                key = delivery_key(pipe.name, source, event_id)
                 yield Output(Topic.OUTBOUND, message.value(), [*listed, *added], key)
+
+
+def _routes(pipes: Sequence[Pipe]) -> Routes:
+    looked_at = frozenset[str]().union(*(fields(pipe.match) for pipe in pipes))
+    return Routes([(pipe, matcher(pipe.match)) for pipe in pipes], looked_at)
+
+
+def _event(given: dict[str, bytes], value: bytes | None, wanted: frozenset[str]) -> dict[str, object]:
+    """As much of the event as the patterns look at."""
+    event: dict[str, object] = {}
+    for name in wanted:
+        if name == "data":
+            event[name] = _parsed(value)
+        elif (header := attribute_header(name)) in given:
+            event[name] = given[header].decode()
+    return event
 
 
 class Route:
@@ -52,18 +76,6 @@ class Route:
             self._router = Router(self._catalogue())
         for message in messages:
             yield from self._router.outputs(message)
-
-
-def attributes_of(given: dict[str, bytes]) -> dict[str, str]:
-    """CloudEvents attributes from a record's headers."""
-    found = {
-        name.removeprefix(headers.CE_PREFIX): value.decode()
-        for name, value in given.items()
-        if name.startswith(headers.CE_PREFIX)
-    }
-    if headers.CONTENT_TYPE in given:
-        found["datacontenttype"] = given[headers.CONTENT_TYPE].decode()
-    return found
 
 
 def _parsed(value: bytes | None) -> object:

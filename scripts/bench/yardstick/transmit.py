@@ -14,8 +14,7 @@ from urllib.parse import SplitResult, urlsplit
 import msgspec
 from confluent_kafka import Message
 
-from scripts.bench.yardstick.hop import HeaderList, Output, header_list
-from scripts.bench.yardstick.route import attributes_of
+from scripts.bench.yardstick.hop import HeaderList, Output, attributes_of, header_list
 from shared.contracts import headers
 from shared.contracts.config import Batch, Catalogue, Destination
 from shared.contracts.envelope import structured
@@ -122,9 +121,7 @@ def batches(events: Iterable[Outgoing], limit: Batch) -> Iterator[list[Outgoing]
 
 def _outgoing(message: Message) -> Outgoing:
     given = dict(header_list(message))
-    attributes = attributes_of(given)
-    attributes.pop("specversion", None)
-    return Outgoing(message, given, structured(attributes, message.value()))
+    return Outgoing(message, given, structured(attributes_of(given), message.value()))
 
 
 def _delivered(answer: Answer) -> bool:
