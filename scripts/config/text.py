@@ -7,28 +7,45 @@ from typing import Any
 import msgspec
 import yaml
 
+from scripts.config.yaml_loader import CoreLoader
 from shared.contracts.config import Destination, Document, Entry, Pipe, Source, kind_of
 
 
 def as_mapping(document: Document) -> dict[str, Any]:
     """A document as plain values, its kind and name first; fields at their defaults are left out."""
     plain: dict[str, Any] = msgspec.to_builtins(document)
-    defaults = {f.encode_name: msgspec.to_builtins(_default(f)) for f in msgspec.structs.fields(document)}
     first = {"kind": kind_of(document), "name": document.name}
-    return first | {k: v for k, v in plain.items() if k not in first and v != defaults.get(k, ...)}
+    fields = msgspec.structs.fields(document)
+    usual = {field.encode_name for field in fields if _at_default(document, field)}
+    return first | {name: value for name, value in plain.items() if name not in first and name not in usual}
 
 
-def _default(field: msgspec.structs.FieldInfo) -> Any:
-    if field.default is not msgspec.NODEFAULT:
-        return field.default
-    return ... if field.default_factory is msgspec.NODEFAULT else field.default_factory()
+def _at_default(document: Document, field: msgspec.structs.FieldInfo) -> bool:
+    if field.required:
+        return False
+    has_factory = field.default_factory is not msgspec.NODEFAULT
+    return bool(getattr(document, field.name) == (field.default_factory() if has_factory else field.default))
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes every text that YAML 1.1 or 1.2 would read as something else."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 PyYAML's interface
+        first: [
+            *yaml.SafeDumper.yaml_implicit_resolvers.get(first, []),
+            *CoreLoader.yaml_implicit_resolvers.get(first, []),
+        ]
+        for first in {*yaml.SafeDumper.yaml_implicit_resolvers, *CoreLoader.yaml_implicit_resolvers}
+    }
 
 
 def to_yaml(entries: Iterable[Entry]) -> str:
     """Documents as a YAML stream that `hifi apply` takes; the version is a comment."""
     texts = [
         f"# version {entry.version}\n"
-        + yaml.safe_dump(as_mapping(entry.document), sort_keys=False, allow_unicode=True, width=100)
+        + yaml.dump(
+            as_mapping(entry.document), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100
+        )
         for entry in entries
     ]
     return "---\n".join(texts)

@@ -15,40 +15,40 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
 
 
-class _Loader(yaml.SafeLoader):
+class CoreLoader(yaml.SafeLoader):
     """The core schema of YAML 1.2."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 PyYAML's interface
 
 
-_Loader.add_implicit_resolver(
+CoreLoader.add_implicit_resolver(
     "tag:yaml.org,2002:bool", re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")
 )
-_Loader.add_implicit_resolver(
+CoreLoader.add_implicit_resolver(
     "tag:yaml.org,2002:null", re.compile(r"^(?:~|null|Null|NULL|)$"), ["~", "n", "N", ""]
 )
-_Loader.add_implicit_resolver(
+CoreLoader.add_implicit_resolver(
     "tag:yaml.org,2002:float",
     re.compile(
         r"^[-+]?(?:\.\d+|\d+(?:\.\d*)?)(?:[eE][-+]?\d+)?$|^[-+]?\.(?:inf|Inf|INF)$|^\.(?:nan|NaN|NAN)$"
     ),
     list("-+.0123456789"),
 )
-_Loader.yaml_implicit_resolvers = {
+CoreLoader.yaml_implicit_resolvers = {
     first: [("tag:yaml.org,2002:int", re.compile(r"^[-+]?\d+$|^0o[0-7]+$|^0x[0-9a-fA-F]+$")), *resolvers]
     if first in "-+0123456789" and first
     else resolvers
-    for first, resolvers in _Loader.yaml_implicit_resolvers.items()
+    for first, resolvers in CoreLoader.yaml_implicit_resolvers.items()
 }
-_Loader.add_implicit_resolver("tag:yaml.org,2002:merge", re.compile(r"^<<$"), ["<"])
+CoreLoader.add_implicit_resolver("tag:yaml.org,2002:merge", re.compile(r"^<<$"), ["<"])
 
 
-def _construct_int(loader: _Loader, node: ScalarNode) -> int:
+def _construct_int(loader: CoreLoader, node: ScalarNode) -> int:
     text = str(loader.construct_scalar(node))
     return int(text, 0) if text.startswith(("0x", "0o")) else int(text)
 
 
-_Loader.add_constructor("tag:yaml.org,2002:int", _construct_int)
+CoreLoader.add_constructor("tag:yaml.org,2002:int", _construct_int)
 
 
 class YamlError(ValueError):
@@ -77,7 +77,7 @@ def sections(text: str) -> Iterator[Section]:
     Raises:
         YamlError: with the line.
     """
-    loader = _Loader(text)
+    loader = CoreLoader(text)
     try:
         while loader.check_node():
             node = loader.get_node()

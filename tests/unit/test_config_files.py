@@ -1,0 +1,151 @@
+"""What is wrong with a user's file is said with its line, its field and the mend."""
+
+from pathlib import Path
+
+import pytest
+
+from scripts.config.files import read_documents
+from scripts.config.plan import Change, plan, users
+from scripts.config.problems import ProblemsError
+from scripts.config.text import to_yaml
+from shared.contracts.config import Catalogue, Source, kind_of
+
+pytestmark = pytest.mark.unit
+
+GOOD = """\
+kind: source
+name: shop
+tenant: acme
+write_keys: [a-long-write-key]
+---
+kind: destination
+name: hook
+tenant: acme
+url: https://example.com/hook
+---
+kind: pipe
+name: orders
+tenant: acme
+source: shop
+destination: hook
+"""
+
+
+def problems(tmp_path: Path, text: str) -> list[str]:
+    path = tmp_path / "f.yaml"
+    path.write_text(text)
+    with pytest.raises(ProblemsError) as caught:
+        plan(read_documents([path]), Catalogue())
+    return [str(each).replace(str(path), "f") for each in caught.value.problems]
+
+
+def published(tmp_path: Path, text: str, before: Catalogue | None = None) -> Catalogue:
+    path = tmp_path / "p.yaml"
+    path.write_text(text)
+    before = before or Catalogue()
+    steps = plan(read_documents([path]), before)
+    return Catalogue({**before.entries, **{step.key: step.entry for step in steps}})
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("kind: sorce\nname: a\n", "f:1: $.kind: there is no kind 'sorce'; did you mean 'source'?"),
+        ("name: a\n", "f:1: $: the document does not say its kind; add `kind:`"),
+        ("- a\n", "f:1: $: a document is a mapping, not a list"),
+        (
+            GOOD.replace("url:", "\nurll:"),
+            "f:10: $.urll: a destination has no field 'urll'; did you mean 'url'?",
+        ),
+        (GOOD.replace("name: shop", "name: Shop"), "f:2: $.name: 'Shop' is not allowed here; at most 63"),
+        (GOOD + "sample: 101\n", "f:16: $.sample: Expected float <= 100.0; a percentage"),
+        (GOOD + "match:\n  data:\n    n: [{numeri: ['>', 1]}]\n", "f:18: $.match.data.n[0]: 'numeri' is"),
+        (GOOD + "name: again\n", "f:16: $.name: given twice, first on line 12"),
+        (GOOD + "match: {a: [1}\n", "f:16: $: while parsing a flow sequence"),
+        (GOOD.replace("source: shop", "source: shup"), "f:14: $.source: there is no source 'shup'"),
+        (GOOD + "---\n" + GOOD, "f:18: $.name: source 'shop' is given twice, first at f:2"),
+    ],
+)
+def test_a_problem_is_said_with_its_line_and_mend(tmp_path: Path, text: str, said: str) -> None:
+    assert any(line.startswith(said) for line in problems(tmp_path, text)), problems(tmp_path, text)
+
+
+def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
+    found = problems(tmp_path, "kind: source\nname: A B\nrate_limit: -1\n---\nkind: pip\n")
+    assert [line.split(":")[1] for line in found] == ["1", "1", "2", "3", "5"]
+
+
+def test_a_missing_file_is_a_problem_not_a_crash(tmp_path: Path) -> None:
+    with pytest.raises(ProblemsError, match="cannot be read"):
+        read_documents([tmp_path / "absent.yaml"])
+
+
+def test_a_folder_gives_its_files(tmp_path: Path) -> None:
+    for number, text in enumerate(GOOD.split("---\n")):
+        (tmp_path / f"{number}.yaml").write_text(text)
+    assert [kind_of(each.document) for each in read_documents([tmp_path])] == [
+        "source",
+        "destination",
+        "pipe",
+    ]
+
+
+def test_words_of_yaml_1_1_stay_words_in_a_pattern(tmp_path: Path) -> None:
+    text = GOOD + "match: {data: {state: [on, no, 12:30, 2026-01-31, 010, true, 1.5]}}\n"
+    (pipe,) = published(tmp_path, text).pipes.values()
+    assert pipe.match["data"]["state"] == ["on", "no", "12:30", "2026-01-31", 10, True, 1.5]
+
+
+def test_anchors_and_merges_work(tmp_path: Path) -> None:
+    headers = "headers: {<<: &common {x-team: a}, x-also: b}\n"
+    text = GOOD.replace("url:", "connector: &kind webhook\n" + headers + "url:")
+    (destination,) = published(tmp_path, text).destinations.values()
+    assert destination.headers == {"x-team": "a", "x-also": "b"}
+
+
+def test_a_write_key_is_published_only_as_its_hash(tmp_path: Path) -> None:
+    source = published(tmp_path, GOOD).sources["shop"]
+    assert isinstance(source, Source)
+    assert source.write_keys[0].startswith("sha256:")
+
+
+def test_versions_count_changes_and_the_same_again_is_unchanged(tmp_path: Path) -> None:
+    before = published(tmp_path, GOOD)
+    path = tmp_path / "p.yaml"
+    assert {step.change for step in plan(read_documents([path]), before)} == {Change.UNCHANGED}
+    path.write_text(GOOD + "sample: 50\n")
+    steps = plan(read_documents([path]), before)
+    assert [(step.change, step.entry.version) for step in steps] == [
+        (Change.UNCHANGED, 1),
+        (Change.UNCHANGED, 1),
+        (Change.CHANGED, 2),
+    ]
+
+
+def test_what_is_shown_can_be_applied_again_without_a_change(tmp_path: Path) -> None:
+    before = published(
+        tmp_path,
+        GOOD
+        + "ramp: {start: 2026-01-31T12:00:00Z, minutes: 5}\nmatch: {type: ['on', '1e5', '0o7', '010', '2026-01-31', '.5']}\n",
+    )
+    path = tmp_path / "shown.yaml"
+    path.write_text(to_yaml(before.entries.values()))
+    assert {step.change for step in plan(read_documents([path]), before)} == {Change.UNCHANGED}
+
+
+def test_a_pipe_may_name_what_is_published_already(tmp_path: Path) -> None:
+    source, destination, pipe = GOOD.split("---\n")
+    before = published(tmp_path, source + "---\n" + destination)
+    assert "orders" in published(tmp_path, pipe, before).pipes
+
+
+def test_a_change_that_breaks_a_published_pipe_is_refused(tmp_path: Path) -> None:
+    before = published(tmp_path, GOOD)
+    with pytest.raises(ProblemsError, match="pipe 'orders' of tenant 'acme' uses it"):
+        published(tmp_path, GOOD.split("---\n", maxsplit=1)[0].replace("acme", "other"), before)
+
+
+def test_users_of_a_destination_are_named(tmp_path: Path) -> None:
+    before = published(tmp_path, GOOD)
+    assert users(before, "destination", "hook") == ["orders"]
+    assert users(before, "pipe", "orders") == []

@@ -1,0 +1,44 @@
+"""What an answer means: acknowledged, refused for good, again, or hopeless."""
+
+import msgspec
+import pytest
+
+from scripts.load.replies import Verdict, read_answer
+
+pytestmark = pytest.mark.unit
+
+IDS = ["a", "b"]
+
+
+def answer(status: int, body: object = None) -> tuple[int, bytes]:
+    return status, b"" if body is None else msgspec.json.encode(body)
+
+
+def test_202_acknowledges_every_event() -> None:
+    found = read_answer(*answer(202, {"accepted": 2, "ids": IDS}), None, [])
+    assert (found.verdict, found.accepted) == (Verdict.SETTLED, IDS)
+
+
+def test_207_acknowledges_only_the_events_that_were_taken() -> None:
+    items = [
+        {"index": 0, "status": 202, "id": "a"},
+        {"index": 1, "status": 400, "error": "no id", "field": "id", "mend": "add one"},
+    ]
+    found = read_answer(*answer(207, {"accepted": 1, "refused": 1, "items": items}), None, IDS)
+    assert (list(found.accepted), list(found.refused)) == (["a"], ["id: no id"])
+
+
+def test_400_of_a_whole_request_refuses_each_event() -> None:
+    found = read_answer(*answer(400, {"error": "truncated", "field": "$", "mend": "send all"}), None, IDS)
+    assert (found.verdict, found.accepted, len(found.refused)) == (Verdict.SETTLED, (), 2)
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
+def test_what_may_pass_is_tried_again_after_the_time_asked_for(status: int) -> None:
+    found = read_answer(status, b"<html>", "3", IDS)
+    assert (found.verdict, found.accepted, found.wait_seconds) == (Verdict.AGAIN, (), 3.0)
+
+
+@pytest.mark.parametrize("status", [401, 403, 404, 415])
+def test_what_no_request_would_survive_ends_the_load(status: int) -> None:
+    assert read_answer(status, b"", None, IDS).verdict is Verdict.HOPELESS

@@ -1,0 +1,26 @@
+"""Lost and duplicated: the sums that every fault test relies on."""
+
+import pytest
+
+from scripts.load.verify import verdict
+
+pytestmark = pytest.mark.unit
+
+
+def test_an_acknowledged_event_that_is_nowhere_is_lost() -> None:
+    assert verdict(["a", "b"], ["a"]).lost == ("b",)
+
+
+def test_an_event_that_waits_with_a_reason_is_not_lost() -> None:
+    found = verdict(["a", "b", "c"], ["a"], visible=["b"])
+    assert (found.lost, found.waiting) == (("c",), 1)
+
+
+def test_one_loss_is_not_hidden_by_one_duplicate() -> None:
+    found = verdict(["a", "b"], ["a", "a"])
+    assert (found.lost, found.duplicated) == (("b",), 1)
+
+
+def test_an_event_that_arrived_without_acknowledgement_is_no_loss() -> None:
+    found = verdict(["a"], ["a", "b"])
+    assert (found.lost, found.received, found.duplicated) == ((), 2, 0)
