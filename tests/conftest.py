@@ -1,9 +1,11 @@
 """Fixtures every kind of test may use. What they start they end."""
 
+import time
 from collections.abc import Iterator
 
 import pytest
-from confluent_kafka import OFFSET_END, TopicPartition
+from confluent_kafka import OFFSET_END, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from scripts.local.cluster import Cluster
 from scripts.local.jars import ensure_jars
@@ -31,10 +33,24 @@ def topics(brokers: Cluster) -> str:
     return brokers.bootstrap
 
 
-def delete_records(bootstrap: str) -> None:
+def delete_records(bootstrap: str, seconds: float = 30.0) -> None:
     """Empty every topic but `config`: Kafka truncates no compacted topic."""
     admin = admin_client(bootstrap)
     found = admin.list_topics(timeout=10).topics
     upto = [TopicPartition(t, p, OFFSET_END) for t in Topic if t != Topic.CONFIG for p in found[t].partitions]
-    for future in admin.delete_records(upto).values():
-        future.result()
+    deadline = time.monotonic() + seconds
+    while not _deleted(admin, upto):
+        assert time.monotonic() < deadline, "topics cannot be emptied"
+        time.sleep(0.2)
+
+
+def _deleted(admin: AdminClient, upto: list[TopicPartition]) -> bool:
+    """False where a broker does not know yet that it leads a partition made a moment ago."""
+    try:
+        for future in admin.delete_records(upto).values():
+            future.result()
+    except KafkaException as error:
+        if error.args[0].retriable() or error.args[0].code() == KafkaError.NOT_LEADER_FOR_PARTITION:
+            return False
+        raise
+    return True
