@@ -10,7 +10,7 @@ from shared.runtime.settings import SparkSettings
 from shared.runtime.shutdown import stop_event
 from shared.runtime.spark import spark_session
 
-_WATCH_SECONDS = 0.5
+_WATCH_SECONDS = 1
 Build = Callable[[SparkSession, SparkSettings], StreamingQuery]
 
 

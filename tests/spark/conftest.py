@@ -14,7 +14,7 @@ from shared.runtime.spark import spark_session
 @pytest.fixture(scope="session")
 def spark_settings(tmp_path_factory: pytest.TempPathFactory) -> SparkSettings:
     """Settings without brokers; a test with brokers replaces `bootstrap` and `checkpoints`."""
-    return SparkSettings(
+    return SparkSettings(  # type: ignore[call-arg]  # the rest has defaults
         bootstrap="localhost:1",
         master="local[16]",
         checkpoints=tmp_path_factory.mktemp("checkpoints"),

@@ -4,6 +4,8 @@ What cannot be read goes to `quarantine` as the whole record, once, whatever is 
 beside a bad one go on. Nothing here raises: every expression gives null for what it cannot do.
 """
 
+from functools import reduce
+from operator import and_
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
@@ -29,26 +31,28 @@ _COPIED: Final = (h.TENANT, h.SOURCE, h.RECEIVED)
 
 def events(collected: DataFrame) -> DataFrame:
     """Kafka records of `collected` to records (topic, value, headers) of `events` and `quarantine`."""
-    return _written(_items(_records(collected)))
+    return _written(_exploded(_parsed(collected)))
 
 
-def _records(collected: DataFrame) -> DataFrame:
-    """The records, with what is wrong with each as a whole, and its items if nothing is."""
-    headers = fn.coalesce("headers", fn.array().cast(HEADERS_TYPE))
-    text = fn.col("value").cast("string")
-    fault = fn.coalesce(
+def _parsed(collected: DataFrame) -> DataFrame:
+    """Per record: its items, if it can be read at all, and what is wrong with it, if anything is."""
+    headers, names, text = fn.col("headers"), fn.col("names"), fn.col("value").cast("string")
+    unreadable = fn.coalesce(
         fn.when(fn.col("value").isNull(), fn.lit("no value")),
-        oversized(fn.col("value"), fn.col("headers")),
-        missing_header(fn.col("names"), _COPIED),
+        oversized(fn.col("value"), headers),
+        missing_header(names, _COPIED),
         fn.when(~fn.is_valid_utf8(text), fn.lit("not UTF-8")),
         fn.when(~fn.endswith(text, fn.lit("]")), fn.lit("not a JSON array")),
     )
     return (
-        collected.withColumn("headers", headers)
-        .withColumn("names", fn.col("headers")["key"])
-        .withColumn("fault", fault)
-        .withColumn("items", fn.when(fn.col("fault").isNull(), parsed_items(text)))
-        .withColumn("copied", _copied_headers(fn.col("headers"), fn.col("names")))
+        collected.withColumn("headers", fn.coalesce("headers", fn.array().cast(HEADERS_TYPE)))
+        .withColumn("names", headers["key"])
+        .withColumn("unreadable", unreadable)
+        .withColumn("items", fn.when(fn.col("unreadable").isNull(), parsed_items(text)))
+        .withColumn("fault", fn.coalesce("unreadable", items_fault(fn.col("items"))))
+        .withColumn(
+            "copied", fn.array(*(text_header(key, header_value(headers, names, key)) for key in _COPIED))
+        )
     )
 
 
@@ -67,54 +71,68 @@ def _copied_headers(headers: Column, names: Column) -> Column:
     return fn.array(*(text_header(key, header_value(headers, names, key)) for key in _COPIED))
 
 
-def _items(records: DataFrame) -> DataFrame:
-    """A row per item, or one row without an item where a record has none."""
-    kept = ("topic", "partition", "offset", "value", "headers", "copied", "items")
-    rows = records.select(*kept, fn.col("fault").alias("record_fault"), fn.posexplode_outer("items"))
-    fault = fn.coalesce(
-        fn.col("record_fault"),
-        fn.when(fn.col("pos").isNull(), fn.lit("not a JSON array of events")),
-        fn.when(
-            item_fault(fn.col("col")).isNotNull(),
-            fn.concat(fn.lit("item "), fn.col("pos"), fn.lit(": "), item_fault(fn.col("col"))),
-        ),
+def items_fault(items: Column) -> Column:
+    """A sentence on the first item that is no event; null if all are, and there is one at least."""
+    sentences = fn.transform(
+        items, lambda item, at: fn.concat(fn.lit("item "), at, fn.lit(": "), item_fault(item))
     )
-    return rows.withColumn("fault", fault)
+    return fn.when(fn.coalesce(fn.size(items), fn.lit(0)) < 1, fn.lit("not a JSON array of events")).when(
+        ~fn.forall(items, readable), fn.get(fn.array_compact(sentences), fn.lit(0))
+    )
 
 
 def item_fault(item: Column) -> Column:
     """A sentence on what an item lacks; null if it is an event."""
-    attributes = item["attributes"]
     missing = (
-        fn.when(fn.try_element_at(attributes, fn.lit(name)).isNull(), fn.lit(f"no {name}"))
-        for name in REQUIRED_ATTRIBUTES
+        fn.when(item["attributes"][name].isNull(), fn.lit(f"no {name}")) for name in REQUIRED_ATTRIBUTES
     )
     return fn.coalesce(
-        fn.when(attributes.isNull(), fn.lit("no attributes")),
         *missing,
         fn.when(item["minute"].isNull(), fn.lit("no minute")),
-        fn.when(
-            item["data_base64"].isNotNull() & _binary(item).isNull(), fn.lit("data_base64 is not base64")
-        ),
+        fn.when(~_data_readable(item), fn.lit("data_base64 is not base64")),
     )
+
+
+def readable(item: Column) -> Column:
+    """Whether `item_fault` is null, for less work."""
+    required = (item["attributes"][name].isNotNull() for name in REQUIRED_ATTRIBUTES)
+    return reduce(and_, required, item["minute"].isNotNull()) & _data_readable(item)
+
+
+def _data_readable(item: Column) -> Column:
+    return item["data_base64"].isNull() | _binary(item).isNotNull()
 
 
 def _binary(item: Column) -> Column:
     return fn.try_to_binary(item["data_base64"], fn.lit("base64"))
 
 
-def _written(items: DataFrame) -> DataFrame:
-    """Topic, value and headers of each row. Of a record's bad items the first speaks for all."""
-    good = fn.col("fault").isNull()
-    earlier = fn.slice("items", 1, "pos")
-    repeated = fn.exists(earlier, lambda item: item_fault(item).isNotNull())
-    first = ~fn.coalesce(repeated, fn.lit(False))
-    return items.where(fn.when(good, fn.lit(True)).otherwise(first)).select(
+def _exploded(parsed: DataFrame) -> DataFrame:
+    """A row per good item, and before them one with the `whole` record where there is a fault.
+
+    The whole record stands beside no item: Spark copies each row, so it would be copied with each of them.
+    """
+    whole = fn.struct(
+        quarantined_value(fn.col("value")).alias("value"),
+        quarantined_headers(fn.col("headers"), fn.col("fault")).alias("headers"),
+    )
+    faulty = fn.col("fault").isNotNull()
+    good = fn.coalesce(fn.filter("items", readable), fn.array().cast(COLLECTED_ITEMS))
+    no_item = fn.array(fn.lit(None).cast(COLLECTED_ITEM))
+    items = fn.when(faulty, fn.concat(no_item, good)).otherwise(fn.col("items"))
+    wholes = fn.filter(fn.array(fn.when(faulty, whole)), lambda record: record.isNotNull())
+    zipped = fn.arrays_zip(items.alias("item"), wholes.alias("whole"))
+    return parsed.select("copied", fn.explode(zipped).alias("row")).select("copied", "row.item", "row.whole")
+
+
+def _written(rows: DataFrame) -> DataFrame:
+    """Topic, value and headers of each row."""
+    whole, item = fn.col("whole"), fn.col("item")
+    good = whole.isNull()
+    return rows.select(
         fn.when(good, fn.lit(Topic.EVENTS.value)).otherwise(fn.lit(Topic.QUARANTINE.value)).alias("topic"),
-        fn.when(good, event_data(fn.col("col"))).otherwise(quarantined_value(fn.col("value"))).alias("value"),
-        fn.when(good, event_headers(fn.col("col"), fn.col("copied")))
-        .otherwise(quarantined_headers(fn.col("headers"), fn.col("fault")))
-        .alias("headers"),
+        fn.when(good, event_data(item)).otherwise(whole["value"]).alias("value"),
+        fn.when(good, event_headers(item, fn.col("copied"))).otherwise(whole["headers"]).alias("headers"),
     )
 
 
