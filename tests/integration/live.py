@@ -1,0 +1,148 @@
+"""A whole side as real processes, and what the tests do to it."""
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+import yaml
+
+from scripts.local.processes import kill, side_processes
+from scripts.local.side import Side
+from scripts.local.supervisor import Supervisor
+
+UP_SECONDS = 300
+DOWN_SECONDS = 120
+_HIFI = (sys.executable, "-m", "scripts.cli")
+
+
+def eventually(check: Callable[[], Any], seconds: float, what: str, every: float = 0.2) -> Any:
+    """The first truthy answer of `check`; fails with `what` when none came in time."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if answer := check():
+            return answer
+        time.sleep(every)
+    raise AssertionError(f"not within {seconds:.0f} s: {what}")
+
+
+class LiveSide:
+    """One side in one folder; may be started and stopped several times."""
+
+    def __init__(self, root: Path, port: int) -> None:
+        self.side = Side(root=root, port=port)
+        self.supervisor = Supervisor(self.side)
+        self._up: subprocess.Popen[bytes] | None = None
+        self._output = root.with_name(root.name + ".up.log")
+
+    @property
+    def bootstrap(self) -> str:
+        return self.side.bootstrap
+
+    @property
+    def url(self) -> str:
+        return self.side.collect_url
+
+    def up(self) -> None:
+        """`hifi up`, until it says ready."""
+        arguments = ("up", "--data", str(self.side.root), "--port", str(self.side.port))
+        with self._output.open("wb") as output:
+            self._up = subprocess.Popen(
+                [*_HIFI, *arguments],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        eventually(self._said_ready, UP_SECONDS, "hifi up says ready")
+
+    def _said_ready(self) -> bool:
+        assert self._up is not None
+        text = self._output.read_text(errors="replace")
+        assert self._up.poll() is None, text
+        return bool(re.search(r"^ready\b", text, re.MULTILINE))
+
+    def terminate(self) -> int:
+        """SIGTERM to `hifi up`; its exit status."""
+        assert self._up is not None
+        self._up.send_signal(signal.SIGTERM)
+        return self._up.wait(DOWN_SECONDS)
+
+    def processes(self, program: str | None = None) -> list[psutil.Process]:
+        """Every process of the side, or of one of its programs."""
+        return side_processes(self.side.root, program)
+
+    def kill(self, *programs: str) -> None:
+        """SIGKILL every process of these programs, as near to at once as a loop can."""
+        kill([process for program in programs for process in self.processes(program)])
+
+    def kill_leader(self, program: str) -> None:
+        """SIGKILL only the process that the supervisor started."""
+        kill([psutil.Process(self.supervisor.pid(program))])
+
+    def hold_down(self, *programs: str) -> None:
+        """SIGKILL programs and keep the supervisor from starting them again."""
+        self.kill(*programs)
+        for program in programs:
+            self.supervisor.stop_program(program)
+            kill(self.processes(program))
+
+    def let_up(self, *programs: str) -> None:
+        """Start programs that were held down."""
+        for program in programs:
+            self.supervisor.start_program(program)
+
+    def apply(self, *documents: dict[str, Any]) -> None:
+        """`hifi apply` of documents."""
+        path = self.side.root.with_name(self.side.root.name + ".yaml")
+        path.write_text(yaml.safe_dump_all(documents))
+        done = subprocess.run(
+            [*_HIFI, "apply", str(path), "--data", str(self.side.root)],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def log_tails(self, characters: int = 2_000) -> str:
+        """The ends of all logs, for a failed test."""
+        logs = [self._output, *sorted(self.side.logs.glob("*.log"))]
+        return "\n".join(f"== {log.name}\n{log.read_text(errors='replace')[-characters:]}" for log in logs)
+
+    def end(self) -> None:
+        """Whatever happened: leave no process."""
+        if self._up and self._up.poll() is None:
+            with suppress(subprocess.TimeoutExpired):
+                self.terminate()
+            self._up.kill()
+        kill(self.processes())
+
+
+@contextmanager
+def sending(url: str, *, key: str, rate: int, batch: int, acked: Path) -> Iterator[None]:
+    """`hifi send` of generated telemetry, in the background, until the block ends.
+
+    On leaving, it finishes what it began: `acked` is then exact.
+    """
+    arguments = ("send", "--url", url, "--key", key, "--rate", str(rate), "--batch", str(batch))
+    with acked.with_suffix(".log").open("wb") as output:
+        process = subprocess.Popen(
+            [*_HIFI, *arguments, "--acked", str(acked), "--seconds", "600"],
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            yield
+            assert process.poll() is None, (
+                "the sender ended by itself: " + acked.with_suffix(".log").read_text()
+            )
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(150)

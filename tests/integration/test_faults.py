@@ -1,0 +1,161 @@
+"""Real processes killed under load: nothing that was acknowledged is lost."""
+
+import time
+import urllib.error
+import urllib.request
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from scripts.load.receiver import Receiver, running
+from scripts.load.records import read_acked, read_received
+from scripts.load.verify import Verdict, verdict, visible_ids
+from tests.integration.live import LiveSide, eventually, sending
+
+pytestmark = [pytest.mark.integration, pytest.mark.fault]
+
+KEY = "integration-faults"
+RATE = 400
+BATCH = 10
+BEFORE_SECONDS = 4
+AFTER_SECONDS = 6
+RECOVER_SECONDS = 120
+
+
+class Scene:
+    """A load from collect to one destination, with a record of both ends."""
+
+    def __init__(self, live: LiveSide, folder: Path) -> None:
+        self.live = live
+        self.acked_file = folder / "acked.tsv"
+        self.received_file = folder / "received.tsv"
+        self.receiver = Receiver(out=self.received_file)
+
+    def acked(self) -> set[str]:
+        return {row.event_id for row in read_acked(self.acked_file)} if self.acked_file.exists() else set()
+
+    def arrivals(self) -> list[str]:
+        """Ids, once for each arrival. The receiver counts them; its file lags a little."""
+        return [row.event_id for row in read_received(self.received_file)]
+
+    def run(self, inject: Callable[[], None]) -> Verdict:
+        """Load, the fault, more load, until all that was acknowledged arrived or is visible."""
+        with sending(self.live.url, key=KEY, rate=RATE, batch=BATCH, acked=self.acked_file):
+            self.flows(BEFORE_SECONDS)
+            inject()
+            self.flows(AFTER_SECONDS)
+        seen = self.receiver.tally("/faults").seen
+        try:
+            eventually(
+                lambda: self.acked() <= seen, RECOVER_SECONDS, "all acknowledged events arrive", every=0.5
+            )
+        except AssertionError:
+            missing = self.acked() - seen
+            assert not missing - visible_ids(self.live.bootstrap), (
+                f"lost {len(missing)} of {len(self.acked())}"
+            )
+        time.sleep(1)  # the receiver writes its file twice a second
+        return verdict(self.acked(), self.arrivals(), visible_ids(self.live.bootstrap))
+
+    def flows(self, seconds: float) -> None:
+        """Wait until as many events as `seconds` of load hold arrived from now on."""
+        goal = self.receiver.tally("/faults").distinct + seconds * RATE
+        eventually(
+            lambda: self.receiver.tally("/faults").distinct >= goal, RECOVER_SECONDS, "events flow", every=0.1
+        )
+
+
+@pytest.fixture
+def scene(live: LiveSide, tmp_path: Path) -> Iterator[Scene]:
+    found = Scene(live, tmp_path)
+    with running(found.receiver) as receiver:
+        live.apply(
+            {"kind": "source", "name": "faults", "tenant": "faults", "write_keys": [KEY]},
+            {"kind": "destination", "name": "faults", "tenant": "faults", "url": f"{receiver.url}/faults"},
+            {
+                "kind": "pipe",
+                "name": "faults",
+                "tenant": "faults",
+                "source": "faults",
+                "destination": "faults",
+            },
+        )
+        yield found
+
+
+def test_nothing_is_lost_when_collect_is_killed_in_the_middle_of_requests(scene: Scene) -> None:
+    found = scene.run(lambda: scene.live.kill("collect"))
+    assert found.lost == ()
+
+
+def test_a_killed_spark_driver_loses_nothing_and_repeats_at_most_one_transmit_batch(scene: Scene) -> None:
+    killed_ms: list[int] = []
+
+    def inject() -> None:
+        scene.live.kill_leader("spark")
+        killed_ms.append(time.time_ns() // 1_000_000)
+
+    found = scene.run(inject)
+    assert found.lost == ()
+    rows = list(read_received(scene.received_file))
+    repeated = {name for name, count in Counter(row.event_id for row in rows).items() if count > 1}
+    firsts = [row.received_ms for row in rows if row.event_id in repeated and row.received_ms <= killed_ms[0]]
+    # One micro-batch is far shorter than a second here: what arrived earlier had its receipts written.
+    assert all(killed_ms[0] - first < 1_000 for first in firsts), sorted(firsts)
+    assert found.duplicated <= RATE
+
+
+def test_nothing_is_lost_when_a_broker_is_killed_and_comes_back(scene: Scene) -> None:
+    found = scene.run(lambda: scene.live.kill("broker-2"))
+    assert found.lost == ()
+
+
+def test_with_one_broker_of_three_requests_get_503_and_all_resumes_by_itself(scene: Scene) -> None:
+    live = scene.live
+    bystanders = {program: live.supervisor.pid(program) for program in ("collect", "spark", "broker-1")}
+    statuses: list[int] = []
+
+    def inject() -> None:
+        live.hold_down("broker-2", "broker-3")
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            statuses.append(post_one(live.url))
+        live.let_up("broker-2", "broker-3")
+
+    found = scene.run(inject)
+    assert found.lost == ()
+    assert statuses, "requests were answered"
+    # A request may still be acknowledged while the second broker's last fetch is in; none after that.
+    assert set(statuses) == {503}
+    assert {program: live.supervisor.pid(program) for program in bystanders} == bystanders
+
+
+def test_nothing_is_lost_when_everything_is_killed_at_once(scene: Scene) -> None:
+    found = scene.run(lambda: scene.live.kill("broker-1", "broker-2", "broker-3", "collect", "spark"))
+    assert found.lost == ()
+
+
+def test_a_side_stopped_under_load_and_started_again_goes_on_without_loss(scene: Scene) -> None:
+    def inject() -> None:
+        assert scene.live.terminate() == 0
+        assert not scene.live.processes(), "a process is left"
+        scene.live.up()
+
+    found = scene.run(inject)
+    assert found.lost == ()
+
+
+def post_one(url: str) -> int:
+    """The status of a request with one event."""
+    request = urllib.request.Request(
+        f"{url}/v1/events",
+        data=b'{"while": "brokers are gone"}',
+        headers={"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"},
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=90) as reply:
+            return int(reply.status)
+    except urllib.error.HTTPError as error:
+        return error.code

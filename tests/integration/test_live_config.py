@@ -1,0 +1,87 @@
+"""Configuration while the chain runs: live within ten seconds, without a gap, and not needed to go on."""
+
+import time
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from scripts.load.receiver import Receiver, running
+from scripts.load.records import read_acked
+from shared.contracts.topics import Topic, topic_specs
+from shared.kafka.admin import ensure_topics
+from tests.integration.live import LiveSide, eventually, sending
+
+pytestmark = pytest.mark.integration
+
+LIVE_SECONDS = 10
+RATE = 300
+
+
+def documents(name: str, receiver: Receiver, *pipes: str) -> list[dict[str, object]]:
+    source: dict[str, object] = {
+        "kind": "source",
+        "name": name,
+        "tenant": name,
+        "write_keys": [f"integration-{name}"],
+    }
+    return [source, *(found for pipe in pipes for found in pipe_documents(name, receiver, pipe))]
+
+
+def pipe_documents(name: str, receiver: Receiver, pipe: str) -> list[dict[str, object]]:
+    both: dict[str, object] = {"name": f"{name}-{pipe}", "tenant": name}
+    destination: dict[str, object] = {"kind": "destination", "url": f"{receiver.url}/{pipe}", **both}
+    return [destination, {"kind": "pipe", "source": name, "destination": f"{name}-{pipe}"} | both]
+
+
+def test_a_new_pipe_delivers_within_ten_seconds_and_the_old_one_has_no_gap(
+    live: LiveSide, tmp_path: Path
+) -> None:
+    name, acked = f"live-{uuid4().hex[:8]}", tmp_path / "acked.tsv"
+    spark = live.supervisor.pid("spark")
+    with running(Receiver()) as receiver:
+        live.apply(*documents(name, receiver, "old"))
+        with sending(live.url, key=f"integration-{name}", rate=RATE, batch=10, acked=acked):
+            eventually(lambda: receiver.tally("/old").distinct > RATE, 30, "the first pipe delivers")
+            live.apply(*pipe_documents(name, receiver, "new"))
+            applied = time.monotonic()
+            eventually(lambda: receiver.tally("/new").arrivals, LIVE_SECONDS, "the new pipe delivers", 0.05)
+            assert time.monotonic() - applied <= LIVE_SECONDS
+            eventually(lambda: receiver.tally("/new").distinct > RATE, 30, "the new pipe goes on")
+        ids = {row.event_id for row in read_acked(acked)}
+        # The first second was sent before the first pipe was live: those events matched nothing.
+        live_since = receiver.tally("/old").seen
+        eventually(lambda: tail_of(ids, live_since) <= live_since, 30, "the old pipe has no gap")
+        assert live.supervisor.pid("spark") == spark
+
+
+def tail_of(ids: set[str], seen: set[str]) -> set[str]:
+    """The ids from the first one seen on; generated ids end in a counter."""
+    first = min(counter(event_id) for event_id in seen)
+    return {event_id for event_id in ids if counter(event_id) >= first}
+
+
+def counter(event_id: str) -> int:
+    return int(event_id.rsplit("-", 1)[1])
+
+
+def test_everything_goes_on_without_the_config_topic(live: LiveSide, tmp_path: Path) -> None:
+    name, acked = f"gone-{uuid4().hex[:8]}", tmp_path / "acked.tsv"
+    admin = AdminClient({"bootstrap.servers": live.bootstrap})
+    with running(Receiver()) as receiver:
+        live.apply(*documents(name, receiver, "old"))
+        with sending(live.url, key=f"integration-{name}", rate=RATE, batch=10, acked=acked):
+            eventually(lambda: receiver.tally("/old").distinct > RATE, 30, "the pipe delivers")
+            try:
+                admin.delete_topics([Topic.CONFIG])[Topic.CONFIG].result(30)
+                goal = receiver.tally("/old").distinct + 15 * RATE  # three real-time batches of route
+                eventually(lambda: receiver.tally("/old").distinct >= goal, 60, "events flow without it")
+            finally:
+                eventually(lambda: Topic.CONFIG not in admin.list_topics(timeout=10).topics, 30, "it is gone")
+                ensure_topics(live.bootstrap, topic_specs(live.side.partitions))
+            live.apply(*documents(name, receiver, "old", "again"))
+            eventually(lambda: receiver.tally("/again").arrivals, 30, "a new config topic is taken up")
+        ids = {row.event_id for row in read_acked(acked)}
+        seen = receiver.tally("/old").seen
+        eventually(lambda: tail_of(ids, seen) <= seen, 30, "nothing is missing")
