@@ -85,7 +85,8 @@ def test_silence_fails_the_send_after_the_time_and_stalls_until_a_confirmation()
             await send(producer)
         assert producer.stalled
         client.silent = False
-        await asyncio.to_thread(lambda: [time.sleep(0.01) for _ in range(500) if producer.stalled])
+        for _ in range(500):
+            await asyncio.sleep(0.01 if producer.stalled else 0)
         assert not producer.stalled
 
     run([client], act, ack_seconds=0.1)

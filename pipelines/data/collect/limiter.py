@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 
 BURST_SECONDS = 2.0
+_ROUNDING = 1e-6  # seconds: who waited as told must not wait again for the last bit of a double
 
 Seconds = Callable[[], float]
 """A monotonic clock."""
@@ -22,7 +23,8 @@ class Bucket:
         """Seconds until that many events may pass; 0 when they may now."""
         self._level = min(self._capacity, self._level + (now - self._at) * self.rate)
         self._at = now
-        return max(0.0, (min(events, self._capacity) - self._level) / self.rate)
+        wait = (min(events, self._capacity) - self._level) / self.rate
+        return wait if wait > _ROUNDING else 0.0
 
     def take(self, events: int) -> None:
         """Count events that passed."""
