@@ -123,11 +123,9 @@ def test_versions_count_changes_and_the_same_again_is_unchanged(tmp_path: Path) 
 
 
 def test_what_is_shown_can_be_applied_again_without_a_change(tmp_path: Path) -> None:
-    before = published(
-        tmp_path,
-        GOOD
-        + "ramp: {start: 2026-01-31T12:00:00Z, minutes: 5}\nmatch: {type: ['on', '1e5', '0o7', '010', '2026-01-31', '.5']}\n",
-    )
+    words = "['on', '1e5', '0o7', '010', '2026-01-31', '.5', '~']"
+    extra = f"ramp: {{start: 2026-01-31T12:00:00Z, minutes: 5}}\nmatch: {{type: {words}}}\n"
+    before = published(tmp_path, GOOD + extra)
     path = tmp_path / "shown.yaml"
     path.write_text(to_yaml(before.entries.values()))
     assert {step.change for step in plan(read_documents([path]), before)} == {Change.UNCHANGED}
