@@ -12,10 +12,10 @@ from scripts.local.health import health
 from scripts.local.lock import holder
 from scripts.local.processes import side_processes
 from scripts.local.side import NoSideError, Side
-from scripts.verbs.options import Data
+from scripts.verbs.options import DATA_DEFAULT, Data
 
 
-def doctor(data: Data = Path(".hifi")) -> None:
+def doctor(data: Data = DATA_DEFAULT) -> None:
     """Check the machine and the running side; exit code 1 when something is wrong."""
     checks = list(diagnosis(data.resolve()))
     Console().print(table(checks))

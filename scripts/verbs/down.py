@@ -12,13 +12,13 @@ from rich.console import Console
 from scripts.local.lock import holder
 from scripts.local.steps import Steps
 from scripts.local.supervisor import end_leftovers
-from scripts.verbs.options import Data
+from scripts.verbs.options import DATA_DEFAULT, Data
 
 _STOP_SECONDS = 180
 _POLL_SECONDS = 0.1
 
 
-def down(data: Data = Path(".hifi")) -> None:
+def down(data: Data = DATA_DEFAULT) -> None:
     """Stop the local side; acknowledged events stay on disk for the next `hifi up`."""
     steps = Steps(Console())
     root = data.resolve()

@@ -14,8 +14,8 @@ from scripts.local.side import NoSideError, Side
 from scripts.local.steps import Steps
 from scripts.local.supervisor import Supervisor, SupervisorError
 from scripts.local.up import UpError, brokers_up, start_services, stop_signals_interrupt, wait_until_stopped
-from scripts.local.warmup import WarmUpError, warm_up
-from scripts.verbs.options import Data
+from scripts.local.warmup import WARM_P95_MS, WarmUpError, warm_up
+from scripts.verbs.options import DATA_DEFAULT, Data
 from shared.kafka.admin import AdminError
 
 DEFAULT_PORT = 8080
@@ -40,7 +40,7 @@ class Parts(StrEnum):
 
 
 def up(
-    data: Data = Path(".hifi"),
+    data: Data = DATA_DEFAULT,
     port: Annotated[
         int | None,
         typer.Option(
@@ -72,7 +72,11 @@ def run(side: Side, supervisor: Supervisor, parts: Parts, steps: Steps) -> None:
     if parts is Parts.ALL:
         start_services(side, supervisor, steps)
         with steps.step("warming up: a synthetic load through the whole chain") as say:
-            warm_up(side, say)
+            p95 = warm_up(side, say)
+        if p95 >= WARM_P95_MS:
+            steps.say(
+                f"[yellow]slow[/]   p95 is still {p95} ms after the warm-up: is the machine busy otherwise?"
+            )
         steps.say(_greeting(side))
     else:
         steps.say(f"[bold green]ready[/]  brokers: {side.bootstrap}")
