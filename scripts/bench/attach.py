@@ -13,7 +13,6 @@ from scripts.local.side import Side
 
 _SUPERVISOR = "supervisor"
 _LIVE_SECONDS = 12.0
-_PUBLISH_SECONDS = 10.0
 
 
 @contextmanager
@@ -27,7 +26,7 @@ def attached(side: Side, destination: str) -> Iterator[Chain]:
     roots = [process.pid for process in side_processes(side.root, _SUPERVISOR)]
     if not roots:
         raise ChainError(f"no side is running in {side.root}")
-    documents.publish(side.bootstrap, destination, _PUBLISH_SECONDS)
+    documents.publish(side.bootstrap, destination)
     try:
         time.sleep(_LIVE_SECONDS)  # a new configuration is live within ten seconds
         yield Chain(

@@ -60,7 +60,9 @@ def hifi(side: Side, destination: str) -> Iterator[Chain]:
     with ExitStack() as stack:
         stack.callback(end_leftovers, side.root)  # finds nothing unless `up` itself had to be killed
         up = stack.enter_context(_child(command, side, _UP, {}))
-        documents.publish(side.bootstrap, destination, START_SECONDS)  # before ready: the first minute counts
+        admin = admin_client(side.bootstrap)
+        _until(lambda: documents.publishable(admin), [up], side)
+        documents.publish(side.bootstrap, destination)  # before ready: the first minute counts
         _until(lambda: _said_ready(side), [up], side)
         ready = time.monotonic() - began
         yield Chain(
@@ -79,7 +81,7 @@ def yardstick(side: Side, destination: str, jars: Jars) -> Iterator[Chain]:
     with ExitStack() as stack:
         cluster = stack.enter_context(Cluster(side, jars.broker))
         ensure_topics(cluster.bootstrap, topic_specs(side.partitions))
-        documents.publish(cluster.bootstrap, destination, START_SECONDS)
+        documents.publish(cluster.bootstrap, destination)
         environment = side.environment() | {"HIFI_PORT": str(side.collect_port)}
         modules = [["pipelines.data.collect"], *(["scripts.bench.yardstick", hop] for hop in HOPS)]
         commands = [[sys.executable, "-m", *module] for module in modules]

@@ -1,10 +1,10 @@
 """The configuration that the bench runs with: one source, one destination, one pipe with a pattern."""
 
-import time
 from collections.abc import Mapping
 from typing import Final
 
 from confluent_kafka import KafkaException, Producer
+from confluent_kafka.admin import AdminClient
 
 from shared.contracts.config import (
     Destination,
@@ -18,7 +18,7 @@ from shared.contracts.config import (
     topic_key,
 )
 from shared.contracts.topics import Topic
-from shared.kafka.admin import AdminError, admin_client
+from shared.kafka.admin import AdminError
 from shared.kafka.producer import producer_config
 
 WRITE_KEY: Final = "bench-write-key"
@@ -40,13 +40,20 @@ def documents(url: str) -> list[Document]:
     ]
 
 
-def publish(bootstrap: str, url: str, seconds: float) -> None:
-    """Publish them as soon as there is a `config` topic.
+def publishable(admin: AdminClient) -> bool:
+    """Whether there is a `config` topic."""
+    try:
+        return Topic.CONFIG in admin.list_topics(timeout=2.0).topics
+    except KafkaException:
+        return False  # no broker answers yet
+
+
+def publish(bootstrap: str, url: str) -> None:
+    """Publish them.
 
     Raises:
-        AdminError: if there is none within `seconds`, or the brokers do not acknowledge.
+        AdminError: if the brokers do not acknowledge.
     """
-    _await_topic(bootstrap, time.monotonic() + seconds)
     found = documents(url)
     _write(bootstrap, {_key(d): encode_entry(Entry(version=1, document=sealed(d))) for d in found})
 
@@ -70,15 +77,3 @@ def _write(bootstrap: str, values: Mapping[bytes, bytes | None]) -> None:
         producer.produce(Topic.CONFIG, value, key)
     if producer.flush(30):
         raise AdminError("the brokers did not acknowledge the bench's configuration within 30 s")
-
-
-def _await_topic(bootstrap: str, deadline: float) -> None:
-    admin = admin_client(bootstrap)
-    while time.monotonic() < deadline:
-        try:
-            if Topic.CONFIG in admin.list_topics(timeout=2.0).topics:
-                return
-        except KafkaException:
-            pass  # not up yet
-        time.sleep(0.2)
-    raise AdminError("the side made no config topic in time")
