@@ -8,6 +8,7 @@ from scripts.bench import threads
 from scripts.bench.cpu import Seconds
 from scripts.bench.lags import HopLag
 from scripts.bench.measure import Bench
+from scripts.bench.methods import recorded
 from scripts.bench.report import Rows, rich_table
 from scripts.bench.results import Load, Profile
 from scripts.bench.tails import read_hop_lags
@@ -15,6 +16,7 @@ from shared.runtime.clock import wall_clock
 
 _SAMPLE = 20_000
 _SHOWN = 15
+_KEPT = 60
 
 
 def profile(bench: Bench, load: Load) -> Profile:
@@ -28,23 +30,38 @@ def profile(bench: Bench, load: Load) -> Profile:
     java = threads.jvm(bench.chain.roots)
     before = threads.thread_seconds(java) if java else {}
     start_ms, began = wall_clock(), time.monotonic()
-    run = bench.run(load, lead_seconds=0)
-    elapsed = time.monotonic() - began
-    busy: Seconds = {}
-    if java:
-        names = threads.thread_names(java)
-        busy = threads.by_kind(before, threads.thread_seconds(java), names, elapsed)
+    with recorded(java) as methods:
+        run = bench.run(load, lead_seconds=0)
+        busy = _busy(java, before, began)
     every = max(1, round(load.rate * load.seconds / _SAMPLE))
     hops = read_hop_lags(bench.chain.side.bootstrap, start_ms, every=every)
-    return Profile(run=run, hops=hops, threads=busy)
+    return Profile(
+        run=run, hops=hops, threads=busy, methods=_first(methods.top), callers=_first(methods.callers)
+    )
+
+
+def _busy(java: int | None, before: dict[int, float], began: float) -> Seconds:
+    if java is None:
+        return {}
+    names, after = threads.thread_names(java), threads.thread_seconds(java)
+    return threads.by_kind(before, after, names, time.monotonic() - began)
+
+
+def _first(shares: Seconds) -> Seconds:
+    return dict(list(shares.items())[:_KEPT])
 
 
 def show(console: Console, found: Profile) -> None:
     """Print a profile."""
     console.print(rich_table(f"lag by hop, ms, {found.run.load.label}", hop_rows(found.hops)))
     console.print(rich_table("CPU seconds per million events", _share_rows(found.run.cpu_per_million, "s")))
-    if found.threads:
-        console.print(rich_table("threads of the Spark JVM", _share_rows(found.threads, "% of a core")))
+    for title, shares, unit in (
+        ("threads of the Spark JVM", found.threads, "% of a core"),
+        ("methods of the Spark JVM, by samples", found.methods, "%"),
+        ("by thread and innermost library method", found.callers, "%"),
+    ):
+        if shares:
+            console.print(rich_table(title, _share_rows(shares, unit)))
 
 
 def hop_rows(hops: list[HopLag]) -> Rows:

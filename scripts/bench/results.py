@@ -127,6 +127,12 @@ class Profile(Struct, kw_only=True):
     threads: Seconds = {}
     """Percent of one core by thread of the Spark driver's JVM, threads of a kind together."""
 
+    methods: Seconds = {}
+    """Percent of the JVM's execution samples by the method that ran."""
+
+    callers: Seconds = {}
+    """Percent of the same samples by kind of thread and innermost library method."""
+
 
 class Report(Struct, kw_only=True):
     """The bench's file."""

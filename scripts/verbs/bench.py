@@ -54,7 +54,7 @@ def bench(  # noqa: PLR0913, PLR0917 - one parameter an option
     stop_signals_interrupt()
     try:
         if profile_of:
-            _profile(profile_of, Load(rate=rate, batch=batch, seconds=seconds), console)
+            _profile(profile_of, Load(rate=rate, batch=batch, seconds=seconds), out, console)
             return
         plan = quick() if quick_plan else Plan(repeats=repeats)
         plan = msgspec.structs.replace(plan, yardstick=yardstick, rating=rating)
@@ -66,10 +66,12 @@ def bench(  # noqa: PLR0913, PLR0917 - one parameter an option
         raise typer.Exit(130) from error
 
 
-def _profile(data: Path, load: Load, console: Console) -> None:
+def _profile(data: Path, load: Load, out: Path, console: Console) -> None:
     port = free_base(*DESTINATION_PORTS)
     with attached(Side.load(data), f"http://127.0.0.1:{port}/bench") as chain:
-        show(console, profile(Bench(chain, port), load))
+        found = profile(Bench(chain, port), load)
+    show(console, found)
+    out.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
 
 
 def _measure(plan: Plan, out: Path, markdown_file: Path | None, console: Console) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from scripts.bench.cpu import cores, per_million, role, since, used
 from scripts.bench.machine import cpu_model, java_version, kafka_version
+from scripts.bench.methods import innermost, samples, shares
 from scripts.bench.threads import by_kind, dumped_names, kind
 
 pytestmark = pytest.mark.unit
@@ -69,3 +70,35 @@ def test_versions_are_read_from_what_the_tools_say() -> None:
     assert java_version("") == "unknown"
     assert kafka_version(["kafka-clients-4.1.0.jar", "kafka_2.13-4.1.1.jar"]) == "4.1.1"
     assert cpu_model("processor : 0\nmodel name\t: Some CPU @ 2 GHz\n") == "Some CPU @ 2 GHz"
+
+
+RECORDING = """
+jdk.ExecutionSample {
+  startTime = 10:00:00.000
+  sampledThread = "Executor task launch worker for task 0.0 in stage 1.0 (TID 7)" (javaThreadId = 34)
+  state = "STATE_RUNNABLE"
+  stackTrace = [
+    java.util.HashMap.get(Object) line: 552
+    org.apache.spark.sql.Rows$Inner.<init>(int, String[]) line: 10
+    ...
+  ]
+}
+
+jdk.ExecutionSample {
+  sampledThread = "main" (javaThreadId = 1)
+  stackTrace = [
+    sun.nio.ch.EPoll.wait(int, long, int, int)
+  ]
+}
+"""
+
+
+def test_samples_of_a_recording_name_thread_and_methods() -> None:
+    found = list(samples(RECORDING))
+    assert found[0][1] == ["java.util.HashMap.get", "org.apache.spark.sql.Rows$Inner.<init>"]
+    assert found[1] == ("main", ["sun.nio.ch.EPoll.wait"])
+    assert [innermost(stack) for _, stack in found] == [
+        "org.apache.spark.sql.Rows$Inner.<init>",
+        "sun.nio.ch.EPoll.wait",
+    ]
+    assert shares(["a", "b", "a", "a"]) == {"a": 75.0, "b": 25.0}
