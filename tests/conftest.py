@@ -6,12 +6,17 @@ from collections.abc import Iterator
 import pytest
 from confluent_kafka import OFFSET_END, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
+from hypothesis import settings
 
 from scripts.local.cluster import Cluster
 from scripts.local.jars import ensure_jars
 from scripts.local.side import Side, free_base
 from shared.contracts.topics import Topic, topic_specs
 from shared.kafka.admin import admin_client, ensure_topics
+
+# A busy machine is slow, not wrong: laws are not judged by the clock.
+settings.register_profile("hifi", deadline=None)
+settings.load_profile("hifi")
 
 
 @pytest.fixture(scope="session")
