@@ -61,7 +61,7 @@ class Tail:
         return self._loaded.wait(seconds)
 
     def catch_up(self, seconds: float) -> bool:
-        """Block until everything that was acknowledged before this call was taken; False if that took longer."""
+        """Block until all that was acknowledged before this call was taken; False if that took longer."""
         until = time.monotonic() + seconds
         try:
             ends = self._offsets(OffsetSpec.latest(), seconds)

@@ -130,7 +130,7 @@ def _later(answer: Answer, asked: float | None, at: Situation, policy: Policy) -
 
 
 def retry_after_seconds(value: str | None, now_ms: int) -> float | None:
-    """Seconds that a Retry-After header asks for (RFC 9110, 10.2.3), never negative; None if it says nothing."""
+    """Seconds that a Retry-After header asks for (RFC 9110, 10.2.3); None if it says nothing."""
     text = (value or "").strip()
     if text.isascii() and text.isdigit():
         return float(text[:_SHOWN_DIGITS]) if len(text) <= _SHOWN_DIGITS else 1e9

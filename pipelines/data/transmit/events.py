@@ -1,7 +1,7 @@
 """Events as transmit handles them: one light object a row of the Arrow batch."""
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import pyarrow as pa
@@ -15,7 +15,7 @@ Headers = list[tuple[str, bytes | None]]
 
 
 class Event(msgspec.Struct, gc=False):
-    """One outbound record. Equality is identity of the fields; `batch` and `row` lead back to the whole record."""
+    """One outbound record; `batch` and `row` lead back to all of it."""
 
     key: bytes
     """Delivery key, 16 bytes."""
@@ -67,12 +67,13 @@ def headers_of(batch: pa.RecordBatch, row: int) -> Headers:
 
 def read(batch: pa.RecordBatch) -> Iterator[Event | Poison]:
     """The rows of a batch in schema.FLAT, one of the two for each."""
-    columns = [batch.column(name).to_pylist() for name in _COLUMNS]
-    for row, (fault, *fields) in enumerate(zip(*columns, strict=True)):
+    columns: list[list[Any]] = [batch.column(name).to_pylist() for name in _COLUMNS]
+    rows = range(batch.num_rows)
+    for row, fault, *fields in zip(rows, *columns, [batch] * batch.num_rows, rows, strict=True):
         if fault:
             yield _poison(batch, row, fault)
             continue
-        event = Event(*fields, batch=batch, row=row)  # type: ignore[call-arg]  # *fields fills the rest
+        event = Event(*fields)
         problem = _data_problem(event)
         yield _poison(batch, row, problem) if problem else event
 

@@ -49,7 +49,7 @@ def _holds(bucket: bytearray, key: bytes) -> bool:
 
 
 class Memory:
-    """Delivery keys of the last while, in two generations; when the newer is full or old, the older is dropped.
+    """Delivery keys of the last while, in two generations; when the newer is full or old, the older goes.
 
     Its clock is the time of the deliveries themselves: while nothing is delivered nothing is forgotten, so a
     side that stood still for an hour still knows what it did last. A key is remembered for at least

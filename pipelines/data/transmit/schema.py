@@ -21,7 +21,7 @@ FLAT: Final = (
     "attributes",
     "content_type",
 )
-"""What `transforms.flatten` gives and `events.read` takes. `fault` says why a record cannot be sent, or is null."""
+"""What `transforms.flatten` gives and `events.read` takes. `fault`, if any, says why it cannot be sent."""
 
 OUTPUT: Final = "topic string, key binary, value binary, headers array<struct<key: string, value: binary>>"
 """Rows of the Kafka sink, in Spark's words."""

@@ -11,7 +11,7 @@ class TransmitSettings(SparkSettings):
     transmit_tasks: int = Field(
         1,
         ge=1,
-        description="Tasks of a micro-batch, each with a Python worker of its own: the cores that sending may use.",
+        description="Tasks of a micro-batch, each with a Python worker: the cores that sending may use.",
     )
     transmit_batch_events: int = Field(
         20_000, ge=1, description="Most events of one micro-batch: what a crash may send a second time."
@@ -19,7 +19,7 @@ class TransmitSettings(SparkSettings):
     deadline_seconds: float = Field(
         10.0,
         gt=0,
-        description="Nothing in a micro-batch waits longer; what has no answer by then goes to the retry topics.",
+        description="Nothing in a micro-batch waits longer; what has no answer then is retried later.",
     )
     requests_per_destination: int = Field(
         8, ge=1, description="Requests that one task keeps in the air to one destination."
@@ -42,7 +42,7 @@ class TransmitSettings(SparkSettings):
     pipe_wait_seconds: float = Field(
         1.0,
         ge=0,
-        description="How long an event's pipe may be missing from the configuration: it may still be on its way.",
+        description="How long a pipe may be missing from the configuration, on its way.",
     )
     memory_seconds: float = Field(
         180.0,
@@ -52,7 +52,7 @@ class TransmitSettings(SparkSettings):
     memory_entries: int = Field(
         2_000_000,
         ge=1,
-        description="Most deliveries a generation of that memory holds; there are two, about 25 bytes an entry.",
+        description="Most deliveries in one of the memory's two generations, 25 bytes each.",
     )
     memory_wait_seconds: float = Field(
         2.0,

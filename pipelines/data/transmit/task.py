@@ -20,7 +20,7 @@ _WAIT_SECONDS: Final = 1.0
 
 
 class Task:
-    """Hands events to the loop and gives out what became of them. Ends with `close`, which cancels the rest."""
+    """Hands events to the loop and gives out what became of them. `close` cancels the rest."""
 
     def __init__(
         self,

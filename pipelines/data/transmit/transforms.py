@@ -1,4 +1,4 @@
-"""Outbound records to the flat columns the workers need, in the JVM, where it costs a tenth of Python's price."""
+"""Outbound records to the flat columns the workers need, in the JVM, where it is cheap."""
 
 from typing import Final
 
@@ -56,7 +56,7 @@ def _oversized() -> Column:
 
 
 def _attributes() -> Column:
-    """The CloudEvents attributes in bytes, a JSON object: `ce_*` without the prefix, and `datacontenttype`."""
+    """The CloudEvents attributes as a JSON object: `ce_*` without the prefix, and `datacontenttype`."""
     wanted = fn.filter("headers", lambda x: x["key"].startswith(h.CE_PREFIX) & x["value"].isNotNull())
     named = fn.transform(
         wanted,

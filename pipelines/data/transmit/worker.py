@@ -98,8 +98,8 @@ class Worker:
     def _ready(self) -> None:
         """Block until the process knows what was delivered and where to deliver.
 
-        At first for as long as it takes: without the one it would send twice, without the other nowhere. Later
-        only for what was written since, and not for ever.
+        At first for as long as it takes: without the one it would send twice, without the other nowhere.
+        Later only for what was written since, and not for ever.
         """
         while not (self._table.wait(5.0) and self._tail.wait(5.0)):
             _log.warning("configuration or receipts not read to the end yet")
