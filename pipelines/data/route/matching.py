@@ -88,14 +88,13 @@ def open_alternatives(alternatives: Column, bucket: Column, values: Column) -> C
     return fn.filter(alternatives, lambda a: (bucket < a["threshold"]) & all_hold(a["attributes"], values))
 
 
-def look_into_data(alternatives: Column) -> Column:
-    """Whether any alternative has a condition on data."""
-    return fn.exists(alternatives, lambda a: fn.size(a["data"]) > 0)
+def matching_pipes(alternatives: Column, data: Column) -> Column:
+    """The names of the pipes whose alternatives the data meets, each once.
 
-
-def matching_pipes(alternatives: Column, values: Column) -> Column:
-    """The names of the pipes whose remaining alternatives the data meets, each once."""
-    met = fn.filter(alternatives, lambda a: all_hold(a["data"], values))
+    `data` is only computed if one of the alternatives has a condition on it.
+    """
+    looked = fn.when(fn.exists(alternatives, lambda a: fn.size(a["data"]) > 0), data)
+    met = bound(looked, lambda values: fn.filter(alternatives, lambda a: all_hold(a["data"], values)))
     return fn.array_distinct(met["pipe"])
 
 

@@ -17,8 +17,6 @@ from shared.runtime.columns import (
     text_header,
 )
 
-_RECORD = ("topic", "partition", "offset", "value", "headers", "names", "event_id", "fault")
-
 
 def outbound(events: DataFrame, sources: DataFrame) -> DataFrame:
     """Kafka records of `events` to records (key, topic, value, headers) of `outbound` and `quarantine`.
@@ -28,8 +26,8 @@ def outbound(events: DataFrame, sources: DataFrame) -> DataFrame:
         sources: rows of `schema.SOURCE_ROW`; small, broadcast.
     """
     records = _records(events)
-    joined = records.join(fn.broadcast(sources), records["source"] == sources["pipes_source"], "left")
-    return _written(_routed(_opened(joined)))
+    joined = records.join(fn.broadcast(sources), records["pipes_of"] == sources["pipes_source"], "left")
+    return _written(_routed(joined))
 
 
 def _records(events: DataFrame) -> DataFrame:
@@ -38,33 +36,36 @@ def _records(events: DataFrame) -> DataFrame:
     fault = fn.coalesce(oversized(fn.col("value"), headers), missing_header(names, REQUIRED_HEADERS))
     return (
         events.withColumn("headers", fn.coalesce("headers", fn.array().cast(HEADERS_TYPE)))
-        .withColumn("names", fn.col("headers")["key"])
-        .withColumn("event_id", header_value(headers, names, h.CE_ID))
+        .withColumn("names", headers["key"])
+        .withColumn("id", header_value(headers, names, h.CE_ID))
+        .withColumn("source", header_value(headers, names, h.CE_SOURCE))
         .withColumn("fault", fault)
-        .withColumn("source", fn.when(fault.isNull(), header_value(headers, names, h.SOURCE)))
+        .withColumn("pipes_of", fn.when(fn.col("fault").isNull(), header_value(headers, names, h.SOURCE)))
     )
 
 
-def _opened(joined: DataFrame) -> DataFrame:
-    """With the alternatives that the event's attributes and sample leave."""
-    bucket = fn.pmod(fn.xxhash64("event_id"), fn.lit(SAMPLE_BUCKETS))
-    values = matching.attribute_values(fn.col("headers"), fn.col("names"), fn.col("attribute_headers"))
-    opened = matching.bound(
-        fn.struct(bucket.alias("bucket"), values.alias("values")),
-        lambda event: matching.open_alternatives(fn.col("alternatives"), event["bucket"], event["values"]),
-    )
-    return joined.select(*_RECORD, "data_paths", opened.alias("alternatives"))
-
-
-def _routed(opened: DataFrame) -> DataFrame:
+def _routed(joined: DataFrame) -> DataFrame:
     """A row for each pipe that matches; one without a pipe for a record that goes to quarantine."""
-    alternatives = fn.col("alternatives")
-    values = matching.data_values(fn.col("value").cast("string"), fn.col("data_paths"))
-    looked = fn.when(matching.look_into_data(alternatives), values)
-    pipes = matching.bound(looked, lambda found: matching.matching_pipes(alternatives, found))
     nobody = fn.array(fn.lit(None).cast("string"))
-    rows = opened.withColumn("pipes", fn.when(fn.col("fault").isNotNull(), nobody).otherwise(pipes))
-    return rows.select(*_RECORD, fn.explode("pipes").alias("pipe"))
+    pipes = fn.when(fn.col("fault").isNotNull(), nobody).otherwise(_pipes())
+    record = ("topic", "partition", "offset", "value", "headers", "id", "source", "fault")
+    return joined.select(*record, pipes.alias("pipes")).select(*record, fn.explode("pipes").alias("pipe"))
+
+
+def _pipes() -> Column:
+    """Names of the pipes that a joined row matches.
+
+    One expression from end to end: Spark would write what lies between two steps into a row.
+    """
+    bucket = fn.pmod(fn.xxhash64("id"), fn.lit(SAMPLE_BUCKETS))
+    attributes = matching.attribute_values(fn.col("headers"), fn.col("names"), fn.col("attribute_headers"))
+    data = matching.data_values(fn.col("value").cast("string"), fn.col("data_paths"))
+    event = fn.struct(bucket.alias("bucket"), attributes.alias("attributes"))
+    left = matching.bound(
+        event,
+        lambda e: matching.open_alternatives(fn.col("alternatives"), e["bucket"], e["attributes"]),
+    )
+    return matching.bound(left, lambda alternatives: matching.matching_pipes(alternatives, data))
 
 
 def _written(routed: DataFrame) -> DataFrame:
@@ -81,8 +82,7 @@ def _written(routed: DataFrame) -> DataFrame:
 
 def delivery_key() -> Column:
     """`shared.contracts.envelope.delivery_key` of the row's pipe and event."""
-    source = header_value(fn.col("headers"), fn.col("names"), h.CE_SOURCE)
-    return fn.unhex(fn.md5(fn.concat_ws("\0", "pipe", source, "event_id").cast("binary")))
+    return fn.unhex(fn.md5(fn.concat_ws("\0", "pipe", "source", "id").cast("binary")))
 
 
 def outbound_headers() -> Column:
