@@ -1,0 +1,178 @@
+"""A destination with bad manners on a real socket, and transmit around it, without Spark and Kafka."""
+
+import asyncio
+import queue
+import socket
+import threading
+import time
+from collections.abc import Awaitable, Callable, Coroutine
+from datetime import timedelta
+from typing import Any, TypeVar
+
+import msgspec
+import pyarrow as pa
+
+from pipelines.data.transmit.connectors.webhook import Webhook, open_session
+from pipelines.data.transmit.decide import Policy
+from pipelines.data.transmit.delivered import Deliveries
+from pipelines.data.transmit.delivery import Delivery
+from pipelines.data.transmit.memory import Memory
+from pipelines.data.transmit.output import Row, Settled
+from pipelines.data.transmit.targets import Targets
+from pipelines.data.transmit.task import Task
+from shared.contracts.config import Batch, Catalogue, Destination, Entry, Pipe, topic_key
+from shared.contracts.receipts import Receipt
+from shared.contracts.topics import Topic
+from shared.runtime.clock import wall_clock
+
+T = TypeVar("T")
+Manner = Callable[[bytes, asyncio.StreamWriter], Awaitable[None]]
+"""What the server does with a request's body."""
+
+
+def reply(status: int, headers: str = "", body: str = "ok") -> bytes:
+    """A plain HTTP response."""
+    return f"HTTP/1.1 {status} X\r\nContent-Length: {len(body)}\r\n{headers}\r\n{body}".encode()
+
+
+def free_port() -> int:
+    """A port on which nobody listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Loop:
+    """An event loop on a thread of its own, as a worker has one."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(30)
+
+    def close(self) -> None:
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join()
+        self.loop.close()
+
+
+class Server:
+    """Answers each request by the manner of its path; keeps the bodies."""
+
+    def __init__(self, loop: Loop) -> None:
+        self._loop = loop
+        self.manners: dict[str, Manner] = {}
+        self.bodies: list[bytes] = []
+        self.heads: list[bytes] = []
+        self.connections = 0
+        self._server = loop.run(asyncio.start_server(self._serve, "127.0.0.1", 0))
+        self.port = int(self._server.sockets[0].getsockname()[1])
+
+    def answer(self, path: str, *responses: bytes) -> None:
+        """Give these responses in turn, the last one for ever."""
+        left = list(responses)
+
+        async def manner(_: bytes, writer: asyncio.StreamWriter) -> None:
+            writer.write(left.pop(0) if len(left) > 1 else left[0])
+
+        self.manners[path] = manner
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        try:
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                lines = dict(x.lower().split(b": ", 1) for x in head.split(b"\r\n")[1:] if b": " in x)
+                body = await reader.readexactly(int(lines[b"content-length"]))
+                self.heads.append(head)
+                self.bodies.append(body)
+                await self.manners[head.split()[1].decode()](body, writer)
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
+            pass
+        finally:
+            writer.transport.abort()
+
+    def close(self) -> None:
+        async def end() -> None:
+            self._server.close()
+            for task in asyncio.all_tasks() - {asyncio.current_task()}:
+                task.cancel()
+
+        self._loop.run(end())
+
+
+class Rig:
+    """One server, one worker's loop; `deliver` runs one task over events and gives the rows it writes."""
+
+    def __init__(self) -> None:
+        self._far, self._near = Loop(), Loop()
+        self.server = Server(self._far)
+        self._documents: dict[bytes, Entry] = {}
+        self.deliveries = Deliveries(Memory(60_000, 1000))
+        self._session = self._near.run(self._open())
+        self.seconds = 0.0
+
+    async def _open(self) -> Any:
+        return open_session(100)
+
+    def close(self) -> None:
+        self._near.run(self._session.close())
+        self.server.close()
+        self._near.close()
+        self._far.close()
+
+    def pipe(self, name: str, path: str, port: int | None = None, **fields: Any) -> None:
+        """A pipe, and a destination of the same name, on the server's path."""
+        limits = Batch(max_events=fields.pop("max_events", 500))
+        url = fields.pop("url", f"http://127.0.0.1:{port or self.server.port}{path}")
+        destination = Destination(name=name, tenant="t", url=url, batch=limits, **fields)
+        pipe = Pipe(name=name, tenant="t", source="s", destination=name)
+        self._documents[topic_key("destination", name)] = Entry(version=1, document=destination)
+        self._documents[topic_key("pipe", name)] = Entry(version=1, document=pipe)
+
+    def deliver(self, *batches: pa.RecordBatch, deadline: float = 5.0) -> list[Row]:
+        """Run one task to its end."""
+        task, began = self.task(deadline), time.monotonic()
+        rows: list[Row] = []
+        for batch in batches:
+            rows += [*task.take(batch), *task.answers(block=False)]
+        while task.waiting:
+            rows += task.answers(block=True)
+        task.close()
+        self.seconds = time.monotonic() - began
+        return rows
+
+    def task(self, deadline: float) -> Task:
+        answers: queue.SimpleQueue[Settled] = queue.SimpleQueue()
+        catalogue = Catalogue(self._documents)
+        delivery = Delivery(
+            targets=Targets(lambda: catalogue, 0.1),
+            connectors={"webhook": Webhook(self._session)},
+            policy=Policy(local_tries=3, pause=0.01, pause_limit=0.5, give_up=timedelta(hours=24)),
+            deadline=self._near.loop.time() + deadline,
+            requests_per_destination=4,
+            settle=answers.put,
+            clock=wall_clock,
+            jitter=lambda: 0.5,
+        )
+        return Task(
+            loop=self._near.loop,
+            delivery=delivery,
+            answers=answers,
+            deliveries=self.deliveries,
+            clock=wall_clock,
+        )
+
+
+def receipts(rows: list[Row]) -> list[Receipt]:
+    """The receipts among rows."""
+    return [msgspec.json.decode(r.value or b"", type=Receipt) for r in rows if r.topic == Topic.RECEIPTS]
+
+
+def records(rows: list[Row]) -> list[Row]:
+    """The rows that are not receipts."""
+    return [row for row in rows if row.topic != Topic.RECEIPTS]
