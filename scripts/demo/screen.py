@@ -11,6 +11,7 @@ from rich.text import Text
 from scripts.demo.account import PipeResult
 from scripts.load.lags import LagSnapshot
 
+_WIDTH = 80
 _COLUMNS = ("events/s", "p50", "p95", "sent", "acknowledged", "delivered", "on the way", "lost", "duplicated")
 
 
@@ -63,13 +64,23 @@ def count(value: int, style: str) -> Text:
 
 
 def live_table(moment: Moment) -> RenderableType:
-    """The table a terminal shows while events flow."""
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold dim", pad_edge=False)
-    for column in _COLUMNS:
-        table.add_column(column, justify="right", min_width=9)
-    table.add_row(*_cells(moment))
-    bar = ProgressBar(total=moment.seconds, completed=min(moment.second, moment.seconds), width=60)
-    return Group(table, bar)
+    """The table a terminal shows while events flow; 60 columns wide."""
+    cells = dict(zip(_COLUMNS, _cells(moment), strict=True))
+    left = [("events/s", "events/s"), ("lag p50", "p50"), ("lag p95", "p95")]
+    right = ("sent", "acknowledged", "delivered", "on the way", "lost", "duplicated")
+    table = Table.grid(padding=(0, 3, 0, 0))
+    for width in (8, 12, 12, 12):
+        table.add_column(min_width=width, justify="left" if width == 8 else "right")
+    table.columns[2].justify = "left"
+    for row in range(len(right)):
+        name, column = left[row] if row < len(left) else ("", "")
+        table.add_row(
+            Text(name, "dim"), cells.get(column, Text()), Text(right[row], "dim"), cells[right[row]]
+        )
+    bar = ProgressBar(total=moment.seconds, completed=min(moment.second, moment.seconds), width=53)
+    over = moment.second >= moment.seconds
+    head = "waiting for the rest" if over else f"sending, {moment.second:.0f} of {moment.seconds:.0f} s"
+    return Panel(Group(table, Text(), bar), title=head, border_style="dim", expand=False, padding=(1, 2))
 
 
 def line(moment: Moment) -> Text:
@@ -84,21 +95,19 @@ def line(moment: Moment) -> Text:
 
 def pipes_table(results: list[PipeResult]) -> Table:
     """Expected and delivered, for each pipe."""
-    table = Table(box=box.SIMPLE_HEAD, header_style="bold dim", pad_edge=False)
-    for name in ("pipe", "takes"):
-        table.add_column(name)
-    for name in ("expected", "delivered", "missing", "duplicated", "p50", "p95", "p99"):
-        table.add_column(name, justify="right")
+    table = Table(box=box.SIMPLE_HEAD, header_style="bold dim", pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("pipe", no_wrap=True)
+    for name in ("expected", "delivered", "missing", "duplicated", "p50", "p95"):
+        table.add_column(name, justify="right", no_wrap=True)
     for each in results:
-        lag = each.lag
         table.add_row(
-            each.pipe.name,
             each.pipe.what,
             "-" if each.expected is None else f"{each.expected:,}",
             Text(f"{each.delivered:,}", "green"),
             Text("-", "dim") if each.expected is None else count(len(each.missing), "bold red"),
             count(each.duplicated, "yellow"),
-            *(milliseconds(value) for value in (lag.p50, lag.p95, lag.p99)),
+            milliseconds(each.lag.p50),
+            milliseconds(each.lag.p95),
         )
     return table
 
@@ -137,15 +146,15 @@ def summary(totals: Totals, results: list[PipeResult]) -> RenderableType:
         else "",
     )
     note = Text(
-        "Each pipe that takes an event delivers it once. Lag: arrival minus the event's time. Missing: an\n"
-        "acknowledged event that its pipe should have delivered and has not. Nothing is expected where only\n"
-        "the side can tell: which heartbeats are in the 10 %, which of your own events a pattern matches.",
+        "Each pipe that takes an event delivers it once. Lag is arrival minus the event's time. Missing is an "
+        "acknowledged event that its pipe should have delivered and has not; nothing is expected where only "
+        "the side can tell (which heartbeats are in the 10 %, which of your own events a pattern matches).",
         "dim",
     )
     return Panel(
         Group(facts, pipes_table(results), note),
         title=f"[bold]{verdict}",
         border_style="green" if totals.good else "red",
-        expand=False,
+        width=_WIDTH,
         padding=(1, 2),
     )
