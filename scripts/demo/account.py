@@ -32,7 +32,7 @@ EVERYTHING: Final = PipeView("/everything", "demo-everything", "every event", la
 TROUBLE: Final = PipeView(
     "/trouble", "demo-trouble", "stalls and errors", lambda kind: kind in (STALL, ERROR)
 )
-SAMPLED: Final = PipeView("/sampled", "demo-sampled", "10 % of heartbeats", None)
+SAMPLED: Final = PipeView("/sampled", "demo-sampled", "10 % heartbeats", None)
 PIPES: Final = (EVERYTHING, TROUBLE, SAMPLED)
 
 

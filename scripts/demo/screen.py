@@ -97,7 +97,7 @@ def pipes_table(results: list[PipeResult]) -> Table:
     """Expected and delivered, for each pipe."""
     table = Table(box=box.SIMPLE_HEAD, header_style="bold dim", pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("pipe", no_wrap=True)
-    for name in ("expected", "delivered", "missing", "duplicated", "p50", "p95"):
+    for name in ("expected", "delivered", "missing", "doubled", "p50", "p95"):
         table.add_column(name, justify="right", no_wrap=True)
     for each in results:
         table.add_row(
@@ -146,8 +146,8 @@ def summary(totals: Totals, results: list[PipeResult]) -> RenderableType:
         else "",
     )
     note = Text(
-        "Each pipe that takes an event delivers it once. Lag is arrival minus the event's time. Missing is an "
-        "acknowledged event that its pipe should have delivered and has not; nothing is expected where only "
+        "Each pipe that takes an event delivers it once. Lag is arrival minus the event's time. Missing is "
+        "an acknowledged event that its pipe should have delivered and has not; nothing is expected where only "
         "the side can tell (which heartbeats are in the 10 %, which of your own events a pattern matches).",
         "dim",
     )
@@ -156,5 +156,5 @@ def summary(totals: Totals, results: list[PipeResult]) -> RenderableType:
         title=f"[bold]{verdict}",
         border_style="green" if totals.good else "red",
         width=_WIDTH,
-        padding=(1, 2),
+        padding=(1, 1),
     )
