@@ -22,7 +22,7 @@ def test_each_pipe_misses_only_what_it_should_have_delivered() -> None:
     everything = pipe_result(EVERYTHING, KINDS, KINDS.__getitem__, arrived("a", "c"))
     trouble = pipe_result(TROUBLE, KINDS, KINDS.__getitem__, arrived("b"))
     assert everything.missing == {"b"}
-    assert (trouble.expected, trouble.missing) == (2, {"c"})
+    assert (trouble.expected, trouble.missing) == (2, frozenset({"c"}))
 
 
 def test_nothing_is_expected_of_a_sample_or_of_unknown_events() -> None:
@@ -33,7 +33,7 @@ def test_nothing_is_expected_of_a_sample_or_of_unknown_events() -> None:
 
 def test_a_repeated_delivery_is_counted_and_fills_no_gap() -> None:
     found = pipe_result(EVERYTHING, ["a", "b"], None, arrived("a", "a"))
-    assert (found.delivered, found.duplicated, found.missing) == (1, 1, {"b"})
+    assert (found.delivered, found.duplicated, found.missing) == (1, 1, frozenset({"b"}))
 
 
 def test_an_event_that_arrives_before_its_acknowledgement_is_not_on_the_way() -> None:
