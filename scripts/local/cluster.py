@@ -75,7 +75,7 @@ class Cluster:
         process.kill()
         process.wait()
 
-    def wait_healthy(self, seconds: float = 60.0) -> None:
+    def wait_healthy(self, seconds: float = 180.0) -> None:
         """Return when all brokers answer and every partition has its replicas in sync.
 
         Raises:

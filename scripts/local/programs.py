@@ -24,8 +24,11 @@ class Program:
     name: str
     command: list[str]
     environment: dict[str, str]
+    group: str
+    """Programs of a group stop at the same moment."""
+
     order: int
-    """Programs with a lower number start earlier and stop later."""
+    """Groups with a higher number stop earlier."""
 
     start_seconds: int
     """Alive for so long, it counts as started; ended earlier, the next try waits longer."""
@@ -49,9 +52,11 @@ def _broker(side: Side, broker: int, jars: Jars) -> Program:
         name=name,
         command=brokers.command(side, broker, jars.broker),
         environment=_environment(side, name),
+        # Together: a broker that leaves in good order asks the controllers, and two of them must be alive.
+        group="brokers",
         order=10,
         start_seconds=3,
-        stop_seconds=30,
+        stop_seconds=20,
     )
 
 
@@ -69,6 +74,7 @@ def _spark(side: Side, jars: Jars) -> Program:
             "PYSPARK_PYTHON": sys.executable,
             "PYSPARK_DRIVER_PYTHON": sys.executable,
         },
+        group=SPARK,
         order=20,
         start_seconds=5,
         stop_seconds=45,
@@ -80,6 +86,7 @@ def _collect(side: Side) -> Program:
         name=COLLECT,
         command=[sys.executable, "-m", "pipelines.data.collect"],
         environment=_environment(side, COLLECT) | {"HIFI_PORT": str(side.collect_port)},
+        group=COLLECT,
         order=30,
         start_seconds=1,
         stop_seconds=30,

@@ -7,9 +7,10 @@ import subprocess
 import sys
 import time
 import xmlrpc.client
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,7 +51,17 @@ chmod = 0600
 [rpcinterface:supervisor]
 supervisor.rpcinterface_factory = supervisor.rpcinterface:make_main_rpcinterface
 """
-    return head + "".join(_section(program, python) for program in programs)
+    return head + "".join([*_groups(programs), *(_section(program, python) for program in programs)])
+
+
+def _groups(programs: Sequence[Program]) -> Iterator[str]:
+    by_group = groupby(sorted(programs, key=_group), key=_group)
+    for (order, name), members in by_group:
+        yield f"\n[group:{name}]\nprograms = {','.join(p.name for p in members)}\npriority = {order}\n"
+
+
+def _group(program: Program) -> tuple[int, str]:
+    return program.order, program.group
 
 
 def _section(program: Program, python: str) -> str:
@@ -70,7 +81,6 @@ startsecs = {program.start_seconds}
 stopwaitsecs = {program.stop_seconds}
 stopsignal = TERM
 killasgroup = true
-priority = {program.order}
 redirect_stderr = true
 stdout_logfile = logs/{program.name}.log
 stdout_logfile_maxbytes = 20MB
@@ -148,12 +158,12 @@ class Supervisor:
 
     def pid(self, program: str) -> int:
         """Process id of a program; 0 where it does not run."""
-        return int(self._call("getProcessInfo", program)["pid"])
+        return int(self._call("getProcessInfo", self._full(program))["pid"])
 
     def start_program(self, program: str) -> None:
         """Start a program; returns at once. Does nothing where it runs."""
         try:
-            self._call("startProcess", program, False)
+            self._call("startProcess", self._full(program), False)
         except xmlrpc.client.Fault as fault:
             if fault.faultCode != Faults.ALREADY_STARTED:
                 raise SupervisorError(f"{program}: {fault.faultString}") from fault
@@ -161,7 +171,7 @@ class Supervisor:
     def stop_program(self, program: str) -> None:
         """Stop a program, SIGTERM first; returns when it is gone. It stays stopped until it is started."""
         try:
-            self._call("stopProcess", program, True)
+            self._call("stopProcess", self._full(program), True)
         except xmlrpc.client.Fault as fault:
             if fault.faultCode != Faults.NOT_RUNNING:
                 raise SupervisorError(f"{program}: {fault.faultString}") from fault
@@ -170,15 +180,17 @@ class Supervisor:
         """End all programs, the last started first, then supervisord, then whatever is left of the side."""
         with suppress(OSError, xmlrpc.client.Error):
             self._call("shutdown")
-            deadline = time.monotonic() + _STOP_SECONDS
-            while time.monotonic() < deadline and self._call("getState"):
-                time.sleep(_POLL_SECONDS)
         if self._process is not None:
             with suppress(subprocess.TimeoutExpired):
-                self._process.wait(10)
+                self._process.wait(_STOP_SECONDS)
         end_leftovers(self._side.root)
         for name in ("supervisor.sock", "supervisord.pid", self._side.spark_ready.name):
             (self._side.run / name).unlink(missing_ok=True)
+
+    def _full(self, program: str) -> str:
+        """supervisord's name of a program: with its group."""
+        found = self._call("getAllProcessInfo")
+        return next((f"{i['group']}:{program}" for i in found if i["name"] == program), program)
 
     def _call(self, method: str, *arguments: object) -> Any:
         transport = SupervisorTransport(None, None, f"unix://{self._socket}")

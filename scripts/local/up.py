@@ -20,7 +20,7 @@ from scripts.local.supervisor import Supervisor, end_leftovers
 from shared.contracts.topics import topic_specs
 from shared.kafka.admin import admin_client, ensure_topics, wait_for_brokers
 
-_READY_SECONDS: Final = 180
+_READY_SECONDS: Final = 300
 _POLL_SECONDS: Final = 0.2
 
 

@@ -30,7 +30,7 @@ def admin_client(bootstrap: str) -> AdminClient:
     )
 
 
-def wait_for_brokers(bootstrap: str, brokers: int = REPLICAS, seconds: float = 60.0) -> None:
+def wait_for_brokers(bootstrap: str, brokers: int = REPLICAS, seconds: float = 180.0) -> None:
     """Return when that many brokers are registered and answer.
 
     Raises:
@@ -50,7 +50,7 @@ def wait_for_brokers(bootstrap: str, brokers: int = REPLICAS, seconds: float = 6
     raise AdminError(f"{seen} of {brokers} brokers answered within {seconds:.0f} s at {bootstrap}{reason}")
 
 
-def ensure_topics(bootstrap: str, specs: Iterable[TopicSpec], seconds: float = 60.0) -> None:
+def ensure_topics(bootstrap: str, specs: Iterable[TopicSpec], seconds: float = 180.0) -> None:
     """Create the topics that are missing, add the partitions that are missing; idempotent.
 
     Returns when every partition has a leader and all its replicas in sync. Topics are never given fewer
@@ -118,7 +118,7 @@ def _wait_for_partitions(admin: AdminClient, wanted: dict[str, int], seconds: fl
     _wait_until_none(missing, "topics not there", seconds)
 
 
-def wait_in_sync(bootstrap: str, seconds: float = 60.0) -> None:
+def wait_in_sync(bootstrap: str, seconds: float = 180.0) -> None:
     """Return when every partition has a leader and all its replicas in sync.
 
     Raises:
