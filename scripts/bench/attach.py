@@ -7,7 +7,8 @@ from contextlib import contextmanager
 import psutil
 
 from scripts.bench import documents
-from scripts.bench.chains import Chain, ChainError
+from scripts.bench.chains import Chain
+from scripts.bench.children import ChainError
 from scripts.local.processes import side_processes
 from scripts.local.side import Side
 
@@ -34,7 +35,12 @@ def attached(side: Side, destination: str) -> Iterator[Chain]:
             side=side,
             roots=roots,
             ready_seconds=0.0,
-            alive=lambda: all(psutil.pid_exists(pid) for pid in roots),
+            check=lambda: _check(roots),
         )
     finally:
         documents.retire(side.bootstrap)
+
+
+def _check(roots: list[int]) -> None:
+    if not all(psutil.pid_exists(pid) for pid in roots):
+        raise ChainError("the side has ended")

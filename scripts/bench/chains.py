@@ -1,12 +1,10 @@
 """The two chains that are measured, started from nothing and ended: hifi's side, and the yardstick."""
 
-import os
-import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
 from confluent_kafka import KafkaException
@@ -14,6 +12,7 @@ from confluent_kafka.admin import AdminClient
 from msgspec import Struct
 
 from scripts.bench import documents
+from scripts.bench.children import check_all, child, wait_until
 from scripts.bench.yardstick.__main__ import HOPS
 from scripts.local.cluster import Cluster
 from scripts.local.jars import Jars
@@ -22,15 +21,9 @@ from scripts.local.supervisor import end_leftovers
 from shared.contracts.topics import topic_specs
 from shared.kafka.admin import admin_client, ensure_topics
 
-START_SECONDS = 300.0
-STOP_SECONDS = 150.0
-_PAUSE_SECONDS = 0.2
 _UP = "up"
 _READY = "\nready "
-
-
-class ChainError(Exception):
-    """A chain that did not start, or ended by itself; the text says where to look."""
+"""What `hifi up` prints when the side is ready."""
 
 
 class Chain(Struct, frozen=True, kw_only=True):
@@ -44,8 +37,8 @@ class Chain(Struct, frozen=True, kw_only=True):
     ready_seconds: float
     """From its start until it said ready."""
 
-    alive: Callable[[], bool]
-    """Whether all its processes still run."""
+    check: Callable[[], None]
+    """Raises ChainError if one of its processes has ended."""
 
 
 @contextmanager
@@ -59,15 +52,13 @@ def hifi(side: Side, destination: str) -> Iterator[Chain]:
     command = [sys.executable, "-m", "scripts.cli", "up", "--data", str(side.root), "--port", str(side.port)]
     with ExitStack() as stack:
         stack.callback(end_leftovers, side.root)  # finds nothing unless `up` itself had to be killed
-        up = stack.enter_context(_child(command, side, _UP, {}))
+        up = stack.enter_context(child(_UP, command, side.logs, {}))
         admin = admin_client(side.bootstrap)
-        _until(lambda: documents.publishable(admin), [up], side)
+        wait_until(lambda: documents.publishable(admin), [up])
         documents.publish(side.bootstrap, destination)  # before ready: the first minute counts
-        _until(lambda: _said_ready(side), [up], side)
+        wait_until(lambda: _READY in up.text(), [up])
         ready = time.monotonic() - began
-        yield Chain(
-            name="hifi", side=side, roots=[up.pid], ready_seconds=ready, alive=lambda: up.poll() is None
-        )
+        yield Chain(name="hifi", side=side, roots=[up.pid], ready_seconds=ready, check=up.check)
 
 
 @contextmanager
@@ -86,59 +77,18 @@ def yardstick(side: Side, destination: str, jars: Jars) -> Iterator[Chain]:
         modules = [["pipelines.data.collect"], *(["scripts.bench.yardstick", hop] for hop in HOPS)]
         commands = [[sys.executable, "-m", *module] for module in modules]
         children = [
-            stack.enter_context(_child(command, side, command[-1], environment)) for command in commands
+            stack.enter_context(child(command[-1], command, side.logs, environment)) for command in commands
         ]
         admin = admin_client(cluster.bootstrap)
-        _until(lambda: _answers(side) and _assigned(admin), children, side)
+        wait_until(lambda: _answers(side) and _assigned(admin), children)
         brokers = [cluster.pid(broker) for broker in (1, 2, 3)]
         yield Chain(
             name="yardstick",
             side=side,
-            roots=[*brokers, *(child.pid for child in children)],
+            roots=[*brokers, *(one.pid for one in children)],
             ready_seconds=time.monotonic() - began,
-            alive=lambda: all(child.poll() is None for child in children),
+            check=lambda: check_all(children),
         )
-
-
-@contextmanager
-def _child(
-    command: Sequence[str], side: Side, name: str, environment: Mapping[str, str]
-) -> Iterator[subprocess.Popen[bytes]]:
-    """A process of the chain, ended by SIGTERM, or by SIGKILL where that takes too long."""
-    side.create()
-    with (side.logs / f"bench-{name}.log").open("ab") as log:
-        process = subprocess.Popen(
-            command,
-            env={**os.environ, **environment},
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-    try:
-        yield process
-    finally:
-        process.terminate()
-        try:
-            process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def _until(ready: Callable[[], bool], children: Sequence[subprocess.Popen[bytes]], side: Side) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while not ready():
-        if any(child.poll() is not None for child in children):
-            raise ChainError(f"a process of the chain ended by itself: see {side.logs}")
-        if time.monotonic() > deadline:
-            raise ChainError(f"not ready within {START_SECONDS:.0f} s: see {side.logs}")
-        time.sleep(_PAUSE_SECONDS)
-
-
-def _said_ready(side: Side) -> bool:
-    """Whether `hifi up` has printed that the side is ready."""
-    return _READY in (side.logs / f"bench-{_UP}.log").read_text()
 
 
 def _answers(side: Side) -> bool:

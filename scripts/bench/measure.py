@@ -13,7 +13,8 @@ import msgspec
 
 from scripts.bench import cpu
 from scripts.bench.account import account
-from scripts.bench.chains import Chain, ChainError
+from scripts.bench.chains import Chain
+from scripts.bench.children import ChainError
 from scripts.bench.documents import WRITE_KEY
 from scripts.bench.results import Load, Run, Sent
 from scripts.load.records import read_acked, read_received
@@ -85,8 +86,7 @@ class Bench:
         return cpu.since(before, self._used(receiver)) | {"load": spent_by_load}, sent
 
     def _settled(self, load: Load, sent: Sent, cost: cpu.Seconds, acked: Path, received: Path) -> Run:
-        if not self.chain.alive():
-            raise ChainError(f"a process of {self.chain.name} ended by itself: see {self.chain.side.logs}")
+        self.chain.check()
         found = account(
             read_acked(acked), read_received(received), lambda: visible_ids(self.chain.side.bootstrap)
         )

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from scripts.bench.chains import Chain, ChainError, hifi, yardstick
+from scripts.bench.chains import Chain, hifi, yardstick
+from scripts.bench.children import ChainError
 from scripts.bench.measure import Bench
 from scripts.bench.plan import BATCH, Plan
 from scripts.bench.results import Load, Phase, Rating, Run, Target, complaint
@@ -60,7 +61,7 @@ def measured(start: AbstractContextManager[Chain], port: int, plan: Plan, say: S
         say(f"{chain.name}: first minute, {plan.first_minute.label}")
         target.first_minute = bench.run(plan.first_minute, lead_seconds=0)
         if not target.first_minute.delivered:
-            raise ChainError(f"{chain.name} delivers nothing: see {chain.side.logs}")
+            raise ChainError(f"{chain.name} delivers nothing")
         say(f"{chain.name}: warm-up, {plan.warm_up.label}")
         bench.run(plan.warm_up, lead_seconds=0)
         say(f"{chain.name}: idle")

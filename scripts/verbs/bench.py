@@ -11,7 +11,7 @@ from confluent_kafka import KafkaException
 from rich.console import Console
 
 from scripts.bench.attach import attached
-from scripts.bench.chains import ChainError
+from scripts.bench.children import ChainError
 from scripts.bench.machine import machine
 from scripts.bench.measure import Bench
 from scripts.bench.plan import BATCH, Plan, quick

@@ -1,0 +1,93 @@
+"""Processes of a chain under test: started, watched, ended."""
+
+import os
+import subprocess
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+START_SECONDS = 300.0
+STOP_SECONDS = 150.0
+_PAUSE_SECONDS = 0.2
+_TAIL = 2_000
+
+
+class ChainError(Exception):
+    """A chain that did not start, or ended by itself; the text has the end of its log."""
+
+
+class Child:
+    """A running process and its log."""
+
+    def __init__(self, name: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
+        self._name = name
+        self._process = process
+        self._log = log
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    def text(self) -> str:
+        """What it has printed."""
+        return self._log.read_text(errors="replace")
+
+    def check(self) -> None:
+        """Nothing while it runs.
+
+        Raises:
+            ChainError: if it has ended.
+        """
+        if self._process.poll() is not None:
+            raise ChainError(f"{self._name} ended by itself:\n{self.text()[-_TAIL:]}")
+
+
+@contextmanager
+def child(name: str, command: Sequence[str], logs: Path, environment: Mapping[str, str]) -> Iterator[Child]:
+    """A process that is ended with the context: by SIGTERM, or by SIGKILL where that takes too long."""
+    logs.mkdir(parents=True, exist_ok=True)
+    path = logs / f"bench-{name}.log"
+    with path.open("wb") as log:
+        process = subprocess.Popen(
+            command,
+            env={**os.environ, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+    try:
+        yield Child(name, process, path)
+    finally:
+        process.terminate()
+        try:
+            process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def check_all(children: Iterable[Child]) -> None:
+    """Nothing while all run.
+
+    Raises:
+        ChainError: if one has ended.
+    """
+    for one in children:
+        one.check()
+
+
+def wait_until(ready: Callable[[], bool], children: Sequence[Child]) -> None:
+    """Return when `ready`.
+
+    Raises:
+        ChainError: if a child ends, or it takes longer than `START_SECONDS`.
+    """
+    deadline = time.monotonic() + START_SECONDS
+    while not ready():
+        check_all(children)
+        if time.monotonic() > deadline:
+            raise ChainError(f"not ready within {START_SECONDS:.0f} s:\n{children[0].text()[-_TAIL:]}")
+        time.sleep(_PAUSE_SECONDS)
