@@ -147,8 +147,8 @@ def summary(totals: Totals, results: list[PipeResult]) -> RenderableType:
     )
     note = Text(
         "Each pipe that takes an event delivers it once. Lag is arrival minus the event's time. Missing is "
-        "an acknowledged event that its pipe should have delivered and has not; nothing is expected where "
-        "only the side can tell (which heartbeats are in the 10 %, which of your own events a pattern matches).",
+        "an acknowledged event that its pipe should have delivered and has not. Nothing is expected where "
+        "only the side can tell: which heartbeats are in the 10 %, which of your own events a pattern takes.",
         "dim",
     )
     return Panel(
