@@ -16,7 +16,7 @@ from scripts.load.receiver import Receiver
 from scripts.load.run_name import run_name
 from scripts.load.supply import Supply
 from scripts.load.telemetry import Telemetry
-from scripts.load.watch import on_signals
+from scripts.load.ticker import on_signals
 from scripts.local.side import Side
 from scripts.local.steps import Steps
 

@@ -9,7 +9,7 @@ import uvloop
 from scripts.console import USAGE, fail
 from scripts.load.misbehaviour import RuleError, parse_rules
 from scripts.load.receiver import Receiver
-from scripts.load.watch import watch_receiver
+from scripts.load.watch_receiver import watch_receiver
 
 
 def receive(

@@ -8,7 +8,7 @@ import uvloop
 
 from scripts.config.connection import NotRunningError, side_url
 from scripts.console import REFUSED, USAGE, fail
-from scripts.load.event_files import FileError, Once, Stamped, raw_events
+from scripts.load.event_files import STANDARD_INPUT, FileError, Once, Stamped, raw_events
 from scripts.load.run_name import run_name
 from scripts.load.schedule import Schedule
 from scripts.load.supply import Supply
@@ -54,15 +54,17 @@ def send(  # noqa: PLR0913, PLR0917 one a command-line option
         fail("a write key is needed: --key, or HIFI_KEY in the environment", status=USAGE)
     if file is None and seconds is None:
         fail("generated telemetry has no end: give --seconds (or a FILE)", status=USAGE)
+    schedule = Schedule(rate=rate, batch=batch, seconds=seconds)
     try:
         load = Load(
             url=url or side_url(data),
             key=key,
-            supply=_supply(file, stamp=stamp, repeat=seconds is not None, seed=seed),
-            schedule=Schedule(rate=rate, batch=batch, seconds=seconds),
+            supply=Telemetry(run_name(), seed) if file is None else _from_file(file, schedule, stamp=stamp),
+            schedule=schedule,
             connections=connections,
             patience=patience,
             acked=acked,
+            total=_total(file, schedule),
         )
         complete = uvloop.run(watch_sender(load))
     except (NotRunningError, FileError, OSError) as error:
@@ -71,10 +73,18 @@ def send(  # noqa: PLR0913, PLR0917 one a command-line option
         raise typer.Exit(REFUSED)
 
 
-def _supply(file: Path | None, *, stamp: bool, repeat: bool, seed: int) -> Supply:
-
-    if file is None:
-        return Telemetry(run_name(), seed)
-    if stamp or repeat:
-        return Stamped(list(raw_events(file)), run_name(), rounds=None if repeat else 1)
+def _from_file(file: Path, schedule: Schedule, *, stamp: bool) -> Supply:
+    if schedule.seconds is not None:
+        return Stamped(list(raw_events(file)), run_name(), rounds=None)
+    if stamp:
+        return Stamped(list(raw_events(file)), run_name(), rounds=1)
     return Once(raw_events(file))
+
+
+def _total(file: Path | None, schedule: Schedule) -> int | None:
+    """How many events there will be, for the progress bar; None where only the end tells."""
+    if schedule.seconds is not None:
+        return None if schedule.rate is None else round(schedule.rate * schedule.seconds)
+    if file is None or file == STANDARD_INPUT:
+        return None
+    return sum(1 for _ in raw_events(file))

@@ -1,0 +1,126 @@
+"""A sender with somebody watching."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TextIO
+
+from msgspec import Struct
+from rich.table import Table
+from rich.text import Text
+
+from scripts.console import err, out
+from scripts.load.records import acked_lines
+from scripts.load.schedule import Schedule
+from scripts.load.sender import Sender
+from scripts.load.supply import Supply
+from scripts.load.ticker import Meter, Ticker, is_set_within, lag_text, on_signals
+
+_GRACE_SECONDS = 10.0
+_BEHIND_MS = 100
+
+
+class Load(Struct, frozen=True, kw_only=True):
+    """What `hifi send` was asked for."""
+
+    url: str
+    key: str
+    supply: Supply
+    schedule: Schedule
+    connections: int
+    patience: float
+    acked: Path | None
+    total: int | None
+    """Events in all, where that is known beforehand."""
+
+
+async def watch_sender(load: Load) -> bool:
+    """Send a load and print what became of it; whether every event was acknowledged.
+
+    Raises:
+        OSError: if the file of acknowledged ids cannot be written.
+    """
+    with contextlib.ExitStack() as stack:
+        file = (
+            stack.enter_context(load.acked.open("a", encoding="utf-8", newline="\n")) if load.acked else None
+        )
+        sender = Sender(
+            load.url,
+            load.key,
+            load.supply,
+            load.schedule,
+            connections=load.connections,
+            patience=load.patience,
+            on_acked=lambda ids, _, acked_ms: _write(file, ids, acked_ms),
+        )
+        begin = time.monotonic()
+        await _run_watched(sender, load.total)
+    out().print(_table(sender, time.monotonic() - begin))
+    counts = sender.counts
+    if counts.hopeless:
+        err().print(Text.assemble(("stopped ", "bold red"), f"collect answered {counts.hopeless}"))
+    return counts.refused == 0 and counts.unacknowledged == 0 and counts.acked == counts.sent
+
+
+def _write(file: TextIO | None, ids: Sequence[str], acked_ms: int) -> None:
+    if file:
+        file.write(acked_lines(ids, acked_ms))
+        file.flush()  # whoever kills this process wants to know what was acknowledged
+
+
+async def _run_watched(sender: Sender, total: int | None) -> None:
+    stopping, meter = asyncio.Event(), Meter()
+    sending = asyncio.create_task(sender.run())
+    sending.add_done_callback(lambda _: stopping.set())
+    with on_signals(stopping), Ticker(err()) as ticker:
+        while not await is_set_within(stopping, ticker.seconds):
+            done = None if total is None else min(sender.counts.sent / max(total, 1), 1.0)
+            ticker.show(_line(sender, meter.rate(sender.counts.acked)), done)
+    if not sending.done():
+        sender.stop()
+        await asyncio.wait([sending], timeout=_GRACE_SECONDS)
+        sending.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await sending
+
+
+def _line(sender: Sender, rate: float) -> str:
+    counts = sender.counts
+    parts = [
+        f"[bold]{rate:,.0f}[/] events/s",
+        f"sent {counts.sent:,}",
+        f"acknowledged [green]{counts.acked:,}[/]",
+    ]
+    if counts.refused:
+        parts.append(f"refused [red]{counts.refused:,}[/]")
+    if sender.retries:
+        parts.append(f"tried again [yellow]{sender.retries.total():,}[/]")
+    return "  ".join(parts)
+
+
+def _table(sender: Sender, seconds: float) -> Table:
+    counts = sender.counts
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(style="dim")
+    table.add_column()
+    table.add_row(
+        "sent", f"{counts.sent:,} events in {seconds:.1f} s ({counts.sent / seconds:,.0f} events/s)"
+    )
+    table.add_row("acknowledged", f"[green]{counts.acked:,}[/]")
+    table.add_row("refused", _bad(counts.refused))
+    for reason, count in sender.refusals.most_common(5):
+        table.add_row("", Text(f"{count:,} x {reason}"))
+    table.add_row("unacknowledged", _bad(counts.unacknowledged))
+    for reason, count in sender.retries.most_common(5):
+        table.add_row("tried again", f"{count:,} requests after {reason}")
+    table.add_row("answer time", lag_text(sender.answer_times.snapshot()))
+    behind = sender.behind.snapshot()
+    if sender.schedule_rate and behind.p95 is not None and behind.p95 > _BEHIND_MS:
+        table.add_row("behind", f"[yellow]{lag_text(behind)}[/]: this rate was not kept")
+    return table
+
+
+def _bad(count: int) -> Text:
+    return Text(f"{count:,}", "bold red" if count else "dim")
