@@ -39,7 +39,7 @@ class Ticker:
             self._live.stop()
 
     def show(self, line: str, done: float | None = None) -> None:
-        """Show a line in rich's markup; `done` is the share, from 0 to 1, that is behind us, if that is known."""
+        """Show a line in rich's markup; `done` is the share from 0 to 1, where known."""
         if self._live:
             self._live.update(Text.from_markup(line) if done is None else _with_bar(line, done), refresh=True)
         else:

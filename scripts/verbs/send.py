@@ -13,7 +13,7 @@ from scripts.load.run_name import run_name
 from scripts.load.schedule import Schedule
 from scripts.load.supply import Supply
 from scripts.load.telemetry import Telemetry
-from scripts.load.watch import Load, watch_sender
+from scripts.load.watch_sender import Load, watch_sender
 from scripts.verbs.options import DATA_DEFAULT, Data
 
 
