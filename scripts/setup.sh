@@ -63,5 +63,5 @@ make_environment() {
 
 install_packages
 make_environment
-.venv/bin/python -m scripts.local.jars >/dev/null
+.venv/bin/python -m scripts.local.archive
 say "done"

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Mapping
 
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka import KafkaError, Message, Producer
 
 from shared.contracts.config import Catalogue
 from shared.contracts.topics import Topic
@@ -12,6 +12,10 @@ from shared.kafka.producer import producer_config
 
 _CLIENT = "hifi-cli"
 _READ_SECONDS = 15.0
+
+
+class PublishError(Exception):
+    """The brokers did not acknowledge a document."""
 
 
 def read_catalogue(bootstrap: str) -> Catalogue:
@@ -34,7 +38,7 @@ def publish(bootstrap: str, records: Mapping[bytes, bytes | None]) -> None:
     """Write records, None as a tombstone, and wait until the brokers have them.
 
     Raises:
-        KafkaException: if one of them was not acknowledged; others may have been.
+        PublishError: if one of them was not acknowledged; others may have been.
     """
     failures: list[KafkaError] = []
 
@@ -47,4 +51,4 @@ def publish(bootstrap: str, records: Mapping[bytes, bytes | None]) -> None:
         producer.produce(Topic.CONFIG, key=key, value=value, on_delivery=note)
     producer.flush()
     if failures:
-        raise KafkaException(failures[0])
+        raise PublishError(f"not acknowledged by the brokers: {failures[0].str()}; apply it again")

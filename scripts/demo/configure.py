@@ -26,7 +26,7 @@ def apply_sample(bootstrap: str, receiver_url: str) -> None:
 
     Raises:
         ProblemsError: if the side holds documents that contradict the sample.
-        TimeoutError, KafkaException: if the side does not answer.
+        TimeoutError, PublishError: if the side does not answer.
     """
     written = [_moved(each, receiver_url) for each in read_documents([sample_file()])]
     steps = plan(written, read_catalogue(bootstrap))

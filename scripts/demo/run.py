@@ -37,7 +37,8 @@ async def run_demo(side: Side, steps: Steps, wanted: Wanted) -> bool:
     """Configure, load, account; whether nothing was lost.
 
     Raises:
-        NotLiveError, ProblemsError, FileError, TimeoutError, KafkaException: with what is wrong.
+        NotLiveError, ProblemsError, PublishError, FileError: with the mend.
+        TimeoutError, KafkaException: if the brokers do not answer.
     """
     supply, telemetry = _supply(wanted.events)
     console, stopping = Console(highlight=False), asyncio.Event()

@@ -43,7 +43,7 @@ def raw_events(path: Path) -> Iterator[bytes]:
         with path.open("rb") if path != STANDARD_INPUT else sys.stdin.buffer as stream:
             yield from _split(_plain(stream), path)
     except (OSError, EOFError) as error:
-        raise FileError(f"{path}: {error}") from error
+        raise FileError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
 
 
 def _plain(stream: BinaryIO) -> Iterator[bytes]:

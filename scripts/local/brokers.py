@@ -1,11 +1,12 @@
 """Three Kafka brokers on the loopback address: their configuration, their command lines, their folders."""
 
 import base64
+import hashlib
 import os
 import shutil
 import subprocess
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -117,13 +118,22 @@ def java() -> str:
 
 def command(side: Side, broker: int, jars: Path) -> list[str]:
     """The command line of one broker."""
-    return [*_jvm(jars), "kafka.Kafka", str(_config_file(side, broker))]
+    archive = archive_file(jars)
+    shared = [f"-XX:SharedArchiveFile={archive}"] if archive.exists() else []
+    return [*_jvm(jars, *_JVM_FLAGS, *shared), "kafka.Kafka", str(_config_file(side, broker))]
+
+
+def archive_file(jars: Path) -> Path:
+    """Where the class-data archive of this JVM and these jars is or will be, see `scripts.local.archive`."""
+    jvm = Path(java()).resolve()
+    digest = hashlib.sha256(f"{jvm} {jvm.stat().st_mtime_ns} {_LOGGING}".encode()).hexdigest()[:12]
+    return jars.parent / f"broker-{digest}.jsa"
 
 
 def _jvm(jars: Path, *flags: str) -> list[str]:
     return [
         java(),
-        *(flags or _JVM_FLAGS),
+        *flags,
         f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
         "-cp",
         f"{jars}/*",
@@ -134,17 +144,26 @@ def _config_file(side: Side, broker: int) -> Path:
     return side.broker_folder(broker) / "server.properties"
 
 
-def prepare(side: Side, jars: Path) -> None:
+def prepare(
+    side: Side, jars: Path, nodes: Sequence[int] = BROKER_IDS, extra: Mapping[str, str] | None = None
+) -> None:
     """Write the brokers' configuration and format the folders that are not yet; idempotent.
+
+    Args:
+        side: where they live.
+        jars: their class path.
+        nodes: which of the three.
+        extra: properties that replace ours.
 
     Raises:
         BrokerError: if a folder cannot be formatted.
     """
-    for broker in BROKER_IDS:
+    for broker in nodes:
         side.broker_folder(broker).mkdir(parents=True, exist_ok=True)
-        lines = [f"{name}={value}" for name, value in sorted(properties(side, broker).items())]
+        found = properties(side, broker) | dict(extra or {})
+        lines = [f"{name}={value}" for name, value in sorted(found.items())]
         _config_file(side, broker).write_text("\n".join(lines) + "\n")
-    raw = [broker for broker in BROKER_IDS if not _mark(side, broker).exists()]
+    raw = [broker for broker in nodes if not _mark(side, broker).exists()]
     if raw:
         _format(side, raw, jars)
 

@@ -11,6 +11,7 @@ from typing import Final
 import psutil
 
 from scripts.local import brokers
+from scripts.local.archive import ensure_archive
 from scripts.local.jars import ensure_jars
 from scripts.local.lock import held
 from scripts.local.programs import BROKERS, COLLECT, SPARK, programs
@@ -107,6 +108,7 @@ def spark_ready(side: Side, supervisor: Supervisor) -> bool:
 def _start_brokers(side: Side, supervisor: Supervisor, steps: Steps) -> None:
     with steps.step("preparing jars and brokers") as say:
         jars = ensure_jars(say)
+        ensure_archive(jars.broker, say)
         side.create()
         side.spark_ready.unlink(missing_ok=True)
         brokers.prepare(side, jars.broker)

@@ -1,16 +1,16 @@
 """`hifi apply`."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
-from confluent_kafka import KafkaException
 
 from scripts.config.connection import NotRunningError, side_bootstrap
 from scripts.config.files import read_documents
-from scripts.config.plan import Change, plan
+from scripts.config.plan import Change, Step, plan
 from scripts.config.problems import ProblemsError
-from scripts.config.topic import publish, read_catalogue
+from scripts.config.topic import PublishError, publish, read_catalogue
 from scripts.console import REFUSED, err, fail, out, plain_table
 from scripts.verbs.options import DATA_DEFAULT, Data
 from shared.contracts.config import encode_entry
@@ -29,20 +29,26 @@ def apply(
 
     A running side uses them within ten seconds. Documents that are the same as before stay as they are.
     """
-
     try:
         written = read_documents(files)
         bootstrap = side_bootstrap(data)
         steps = plan(written, read_catalogue(bootstrap))
-        changed = {
-            step.key: encode_entry(step.entry) for step in steps if step.change is not Change.UNCHANGED
-        }
         if not dry_run:
-            publish(bootstrap, changed)
+            publish(bootstrap, _changes(steps))
     except ProblemsError as error:
         _refuse(error)
-    except (NotRunningError, TimeoutError, KafkaException) as error:
+    except (NotRunningError, TimeoutError, PublishError) as error:
         fail(str(error))
+    _show(steps)
+    if dry_run:
+        err().print("[yellow]dry run[/]: nothing was published")
+
+
+def _changes(steps: Sequence[Step]) -> dict[bytes, bytes | None]:
+    return {step.key: encode_entry(step.entry) for step in steps if step.change is not Change.UNCHANGED}
+
+
+def _show(steps: Sequence[Step]) -> None:
     table = plain_table("KIND", "NAME", "VERSION", "")
     for step in steps:
         kind, _, name = step.key.decode().partition("/")
@@ -50,10 +56,10 @@ def apply(
     out().print(table)
 
 
-def _refuse(error: Exception) -> None:
+def _refuse(error: ProblemsError) -> NoReturn:
     console = err()
-    lines = str(error).splitlines()
-    for line in lines:
-        console.print(line, markup=False, soft_wrap=True)
-    console.print(f"[bold red]nothing was applied[/]: {len(lines)} problem{'s' * (len(lines) > 1)}")
+    for problem in error.problems:
+        console.print(str(problem), markup=False, soft_wrap=True)
+    count = len(error.problems)
+    console.print(f"[bold red]nothing was applied[/]: {count} problem{'s' * (count > 1)}")
     raise typer.Exit(REFUSED)

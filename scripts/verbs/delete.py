@@ -3,11 +3,10 @@
 from typing import Annotated
 
 import typer
-from confluent_kafka import KafkaException
 
 from scripts.config.connection import NotRunningError, side_bootstrap
 from scripts.config.plan import users
-from scripts.config.topic import publish, read_catalogue
+from scripts.config.topic import PublishError, publish, read_catalogue
 from scripts.console import fail, out
 from scripts.verbs.options import DATA_DEFAULT, Data, Kind
 from shared.contracts.config import topic_key
@@ -20,7 +19,6 @@ def delete(
     data: Data = DATA_DEFAULT,
 ) -> None:
     """Delete a source, destination or pipe. Events that were already routed still go their way."""
-
     try:
         bootstrap = side_bootstrap(data)
         published = read_catalogue(bootstrap)
@@ -30,6 +28,6 @@ def delete(
         if (pipes := users(published, kind, name)) and not force:
             fail(f"{kind} {name!r} is used by pipe {', '.join(pipes)}", "delete those first, or add --force")
         publish(bootstrap, {key: None})
-    except (NotRunningError, TimeoutError, KafkaException) as error:
+    except (NotRunningError, TimeoutError, PublishError) as error:
         fail(str(error))
     out().print(f"{kind} {name} [green]deleted[/]")

@@ -9,6 +9,7 @@ from confluent_kafka import KafkaException
 from rich.console import Console
 
 from scripts.config.problems import ProblemsError
+from scripts.config.topic import PublishError
 from scripts.console import REFUSED, fail
 from scripts.demo.load import NotLiveError
 from scripts.demo.run import Wanted, run_demo
@@ -35,7 +36,7 @@ _SIDE_FAILURES = (
     NoSideError,
     WarmUpError,
 )
-_LOAD_FAILURES = (NotLiveError, ProblemsError, FileError, TimeoutError, KafkaException)
+_LOAD_FAILURES = (NotLiveError, ProblemsError, FileError, TimeoutError, PublishError, KafkaException)
 
 
 def demo(  # noqa: PLR0913, PLR0917 one a command-line option

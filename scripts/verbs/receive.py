@@ -34,7 +34,6 @@ def receive(
     Takes CloudEvents (batch, structured, binary), NDJSON and JSON arrays at any path. Ctrl-C or SIGTERM
     writes everything down and ends it.
     """
-
     try:
         receiver = Receiver(port, host=host, out=out, misbehaviour=parse_rules(misbehave or []), seed=seed)
         uvloop.run(watch_receiver(receiver))

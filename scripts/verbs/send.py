@@ -49,7 +49,6 @@ def send(  # noqa: PLR0913, PLR0917 one a command-line option
     A request that fails (503, 429, a broken connection) is sent again until it is settled, so an event may
     arrive twice but none is forgotten. Exit status 1 if an event was refused or stayed unacknowledged.
     """
-
     if not key:
         fail("a write key is needed: --key, or HIFI_KEY in the environment", status=USAGE)
     if file is None and seconds is None:
