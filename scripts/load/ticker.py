@@ -71,15 +71,17 @@ class Meter:
 
 @contextlib.contextmanager
 def on_signals(stopping: asyncio.Event) -> Iterator[None]:
-    """Set the event at SIGINT and SIGTERM instead of dying."""
+    """Set the event at SIGINT and SIGTERM; afterwards they do again what they did before."""
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
         loop.add_signal_handler(number, stopping.set)
     try:
         yield
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number, handler in before.items():
             loop.remove_signal_handler(number)
+            signal.signal(number, handler)
 
 
 async def is_set_within(event: asyncio.Event, seconds: float) -> bool:
