@@ -1,5 +1,7 @@
 """The Spark session and the Kafka ends that every Spark node shares. One owner of the measured flags."""
 
+import os
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -72,6 +74,7 @@ MICROBATCH_LINGER_MS: Final = 5
 
 def spark_session(settings: SparkSettings, app: str) -> SparkSession:
     """The process's session, started with the connector's jars and the flags above."""
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # any other lacks what the workers import
     builder = SparkSession.builder.appName(app).master(settings.master)
     for key, value in _SESSION.items():
         builder = builder.config(key, value)
