@@ -1,0 +1,108 @@
+"""Outbound records as flat columns, and what is wrong with those that cannot be sent."""
+
+import hashlib
+import json
+from collections.abc import Callable
+
+import pytest
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from pipelines.data.transmit.schema import FLAT
+from pipelines.data.transmit.transforms import flatten
+from tests.spark.events import KAFKA_ROW, event_headers, headers
+
+pytestmark = pytest.mark.spark
+
+KEY = hashlib.md5(b"k").digest()
+GOOD = [
+    *event_headers(),
+    *headers({"hifi_pipe": "p1", "hifi_attempt": "2", "content-type": "application/json"}),
+]
+
+
+def flat(spark: SparkSession, *records: tuple[bytes | None, bytes | None, object]) -> list[Row]:
+    rows = [(key, value, "outbound", 1, n, heads) for n, (key, value, heads) in enumerate(records)]
+    frame: DataFrame = flatten(spark.createDataFrame(rows, KAFKA_ROW))  # type: ignore[type-var]
+    assert frame.columns == list(FLAT)
+    return frame.collect()
+
+
+def without(name: str) -> list[tuple[str, bytes]]:
+    return [header for header in GOOD if header[0] != name]
+
+
+def test_good_record_has_its_columns_and_attributes(spark: SparkSession) -> None:
+    (row,) = flat(spark, (KEY, b"{}", [*GOOD, ("hifi_first_try", b"17")]))
+    assert row.fault is None
+    assert (row.pipe, row.id, row.attempt, row.first_try) == ("p1", "e-1", 2, 17)
+    assert (row.minute, row.received, row.content_type) == (29453760, 1767225600123, "application/json")
+    assert json.loads(row.attributes) == {
+        "specversion": "1.0",
+        "id": "e-1",
+        "source": "/players/7",
+        "type": "heartbeat",
+        "time": "2026-01-01T00:00:00Z",
+        "datacontenttype": "application/json",
+    }
+
+
+def test_event_without_a_content_type_gets_none(spark: SparkSession) -> None:
+    (row,) = flat(spark, (KEY, b"{}", without("content-type")))
+    assert (row.fault, row.content_type) == (None, None)
+    assert "datacontenttype" not in json.loads(row.attributes)
+
+
+def test_attribute_texts_are_escaped_as_json(spark: SparkSession) -> None:
+    odd = 'quote " backslash \\ newline \n emoji \U0001f600 nul \x00'
+    (row,) = flat(spark, (KEY, b"{}", [*GOOD, ("ce_odd", odd.encode())]))
+    assert json.loads(row.attributes)["odd"] == odd
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["hifi_pipe", "ce_id", "ce_source", "ce_type", "hifi_minute", "hifi_received", "hifi_attempt"],
+)
+def test_missing_header_is_named(spark: SparkSession, name: str) -> None:
+    (row,) = flat(spark, (KEY, b"{}", without(name)))
+    assert name in row.fault
+
+
+@pytest.mark.parametrize("value", [b"", b"one", b"1.5x", b"9" * 40, b"\xff", None])
+@pytest.mark.parametrize("name", ["hifi_minute", "hifi_received", "hifi_attempt"])
+def test_number_that_is_none_is_named(spark: SparkSession, name: str, value: bytes | None) -> None:
+    (row,) = flat(spark, (KEY, b"{}", [*without(name), (name, value)]))
+    assert name in row.fault
+
+
+@pytest.mark.parametrize("key", [None, b"", b"short", bytes(17)])
+def test_record_without_a_delivery_key_is_told(spark: SparkSession, key: bytes | None) -> None:
+    (row,) = flat(spark, (key, b"{}", GOOD))
+    assert "key" in row.fault
+
+
+@pytest.mark.parametrize(
+    "heads",
+    [
+        None,
+        [],
+        [*GOOD, *GOOD],
+        [*GOOD, ("ce_bad", b"\xff\xfe")],
+        [*GOOD, ("ce_none", None)],
+        [*GOOD, ("ce_", b"x"), ("", b"y")],
+        [(name, b"\xff") for name, _ in GOOD],
+        [(name, None) for name, _ in GOOD],
+        [*GOOD, ("ce_big", b"x" * 600_000)],
+    ],
+)
+def test_no_headers_stop_the_partition(spark: SparkSession, heads: object) -> None:
+    bad, good = flat(spark, (KEY, None, heads), (KEY, b"{}", GOOD))
+    assert bad.fault or json.loads(bad.attributes)["id"] == "e-1"
+    assert good.fault is None
+
+
+def test_attempt_counts_from_one(spark: SparkSession) -> None:
+    rows = flat(
+        spark, *((KEY, b"", [*without("hifi_attempt"), ("hifi_attempt", n)]) for n in (b"0", b"-3", b"1"))
+    )
+    faulty: Callable[[Row], bool] = lambda row: row.fault is not None  # noqa: E731
+    assert [faulty(row) for row in rows] == [True, True, False]

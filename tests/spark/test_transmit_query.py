@@ -1,0 +1,198 @@
+"""The real query, between real brokers and a real destination."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.data.transmit.job import build
+from pipelines.data.transmit.settings import TransmitSettings
+from shared.contracts import headers as h
+from shared.contracts.receipts import Receipt
+from shared.contracts.topics import Topic
+from shared.runtime.settings import SparkSettings
+from tests.spark.transmit_side import Topics, eventually, outbound_headers, pipe_to
+
+pytestmark = pytest.mark.spark
+
+
+class Sink:
+    """An HTTP destination; its path's first part is the status it answers."""
+
+    def __init__(self) -> None:
+        self.ids: Counter[str] = Counter()
+        self.bodies: list[bytes] = []
+        self.pause = 0.0
+        sink = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                sink.bodies.append(body)
+                sink.ids.update(f"{self.path}:{event['id']}" for event in json.loads(body))
+                time.sleep(sink.pause)
+                self.send_response(int(self.path.split("/")[1]))
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+
+    def url(self, path: str) -> str:
+        return f"http://127.0.0.1:{self._server.server_port}{path}"
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+
+@pytest.fixture
+def sink() -> Iterator[Sink]:
+    found = Sink()
+    yield found
+    found.close()
+
+
+def own_settings(shared: SparkSettings, bootstrap: str, checkpoints: Path) -> TransmitSettings:
+    changes = {"bootstrap": bootstrap, "checkpoints": checkpoints}
+    return TransmitSettings(**{**shared.model_dump(), **changes})
+
+
+def receipts(topics: Topics) -> list[Receipt]:
+    return [msgspec.json.decode(m.value() or b"", type=Receipt) for m in topics.all_of(Topic.RECEIPTS)]
+
+
+def results(topics: Topics) -> Counter[tuple[str, str]]:
+    return Counter((receipt.pipe, receipt.result) for receipt in receipts(topics) for _ in receipt.ids)
+
+
+def test_every_record_comes_to_its_end(
+    spark: SparkSession, spark_settings: SparkSettings, topics: str, sink: Sink, tmp_path: Path
+) -> None:
+    side = Topics(topics)
+    side.publish(*pipe_to("good", sink.url("/200")), *pipe_to("bad", sink.url("/404")))
+    side.publish(*pipe_to("ill", sink.url("/500")))
+    for n in range(50):
+        side.event("good", n)
+        side.event("good", n)  # as a replay upstream would
+        side.event("bad", n)
+        side.event("ill", n)
+        side.event("gone", n)
+    poison = [
+        (None, b"x", []),
+        (bytes(16), None, outbound_headers("good", 1, hifi_attempt="one")),
+        (bytes(16), b"{", outbound_headers("good", 2)),
+    ]
+    for key, value, headers in poison:
+        side.put(Topic.OUTBOUND, value, headers, key)
+    side.put(Topic.RETRY_OUT, b"{}", outbound_headers("good", 99, hifi_attempt="2"), b"r" * 16)
+    side.flush()
+    query = build(spark, own_settings(spark_settings, topics, tmp_path))
+    try:
+        expected = Counter(
+            {
+                ("good", "delivered"): 51,
+                ("good", "duplicate"): 50,
+                ("bad", "dead"): 50,
+                ("ill", "retry"): 50,
+                ("gone", "dead"): 50,
+            }
+        )
+        eventually(lambda: sum(results(side).values()) >= expected.total() or not query.isActive)
+        assert results(side) == expected
+        assert query.exception() is None
+    finally:
+        query.stop()
+    assert {i: n for i, n in sink.ids.items() if i.startswith("/200")} == {
+        f"/200:e{n}": 1 for n in [*range(50), 99]
+    }
+    dead = side.all_of(Topic.DEAD_LETTER)
+    assert Counter(dict(m.headers() or [])[h.PIPE] for m in dead) == {b"bad": 50, b"gone": 50}
+    later = side.all_of(Topic.RETRY_IN_30S)
+    assert sorted(m.value() or b"" for m in later) == sorted(b'{"n":%d}' % n for n in range(50))
+    quarantined = side.all_of(Topic.QUARANTINE)
+    assert {(m.key(), m.value()) for m in quarantined} == {(key, value) for key, value, _ in poison}
+    assert len(quarantined) == 3
+    assert all({h.REASON, h.ORIGIN} <= dict(m.headers() or []).keys() for m in quarantined)
+
+
+def start(bootstrap: str, settings: SparkSettings, checkpoints: Path) -> "subprocess.Popen[bytes]":
+    environment = {
+        **os.environ,
+        "PYSPARK_PYTHON": sys.executable,
+        "HIFI_BOOTSTRAP": bootstrap,
+        "HIFI_CHECKPOINTS": str(checkpoints),
+        "HIFI_JARS": str(settings.jars),
+        "HIFI_MASTER": "local[2]",
+    }
+    with (checkpoints / "log").open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "pipelines.data.transmit"],
+            env=environment,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+
+
+def kill(process: "subprocess.Popen[bytes]") -> None:
+    """SIGKILL, to the JVM and the Python workers as well: they are its process group."""
+    os.killpg(process.pid, 9)
+    process.wait()
+
+
+@pytest.mark.fault
+def test_killed_query_loses_nothing_and_doubles_only_what_was_in_flight(
+    spark_settings: SparkSettings, topics: str, sink: Sink, tmp_path: Path
+) -> None:
+    side = Topics(topics)
+    side.publish(*pipe_to("good", sink.url("/200")))
+    sink.pause = 0.02
+    stopping, sent = threading.Event(), 0
+
+    def feed() -> None:
+        nonlocal sent
+        while not stopping.wait(0.005):
+            side.event("good", sent)
+            sent += 1
+        side.flush()
+
+    feeder = threading.Thread(target=feed)
+    process = start(topics, spark_settings, tmp_path)
+    try:
+        feeder.start()
+        eventually(lambda: len(sink.ids) > 300)
+        kill(process)
+        recorded = {i for receipt in receipts(side) for i in receipt.ids}
+        arrived = {i.partition(":")[2] for i in sink.ids}
+        process = start(topics, spark_settings, tmp_path)
+        before = len(sink.ids)
+        eventually(lambda: len(sink.ids) > before + 100)
+        stopping.set()
+        feeder.join()
+        eventually(lambda: len(sink.ids) >= sent)
+    finally:
+        stopping.set()
+        kill(process)
+    doubled = {i.partition(":")[2] for i, n in sink.ids.items() if n > 1}
+    assert {i.partition(":")[2] for i in sink.ids} == {f"e{n}" for n in range(sent)}
+    assert max(sink.ids.values()) <= 2
+    assert doubled <= arrived - recorded  # delivered, and killed before the receipt was written

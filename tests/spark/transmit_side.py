@@ -1,0 +1,95 @@
+"""Brokers' topics as transmit's tests fill and read them."""
+
+import time
+from collections.abc import Callable
+
+from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
+
+from shared.contracts.config import Destination, Document, Entry, Pipe, encode_entry, kind_of, topic_key
+from shared.contracts.envelope import delivery_key
+from shared.contracts.topics import Topic
+from shared.kafka.admin import admin_client
+from shared.kafka.producer import producer_config
+from shared.kafka.table import reader_config
+
+Headers = list[tuple[str, bytes]]
+
+
+class Topics:
+    """A producer, and everything a topic holds."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self.bootstrap = bootstrap
+        self._producer = Producer(producer_config(bootstrap, "test"))
+
+    def publish(self, *documents: Document) -> None:
+        for document in documents:
+            self.put(Topic.CONFIG, encode_entry(Entry(version=1, document=document)), [], _key(document))
+        self.flush()
+
+    def put(self, topic: Topic, value: bytes | None, headers: Headers, key: bytes | None) -> None:
+        self._producer.produce(topic, value, key, headers=headers)
+        self._producer.poll(0)
+
+    def event(self, pipe: str, number: int, **headers: str) -> None:
+        """An outbound record that is as route writes it, but for the headers given."""
+        key = delivery_key(pipe, "test", f"e{number}")
+        self.put(Topic.OUTBOUND, b'{"n":%d}' % number, outbound_headers(pipe, number, **headers), key)
+
+    def flush(self) -> None:
+        assert self._producer.flush(30) == 0
+
+    def all_of(self, topic: Topic) -> list[Message]:
+        """Every record of a topic."""
+        consumer = Consumer(reader_config(self.bootstrap, "test"))
+        partitions = admin_client(self.bootstrap).list_topics(topic, timeout=10).topics[topic].partitions
+        consumer.assign([TopicPartition(topic, p, 0) for p in partitions])
+        found: list[Message] = []
+        ended: set[int] = set()
+        while len(ended) < len(partitions):
+            for message in consumer.consume(500, timeout=0.3):
+                error = message.error()
+                if error is None:
+                    found.append(message)
+                elif error.code() == KafkaError._PARTITION_EOF:
+                    ended.add(message.partition() or 0)
+        consumer.close()
+        return found
+
+
+def outbound_headers(pipe: str, number: int, **changes: str) -> Headers:
+    """Headers of an outbound record; keyword arguments replace or add."""
+    texts = {
+        "ce_specversion": "1.0",
+        "ce_id": f"e{number}",
+        "ce_source": "test",
+        "ce_type": "t",
+        "content-type": "application/json",
+        "hifi_tenant": "t",
+        "hifi_source": "s",
+        "hifi_received": str(int(time.time() * 1000)),
+        "hifi_minute": str(int(time.time() // 60)),
+        "hifi_pipe": pipe,
+        "hifi_attempt": "1",
+    } | changes
+    return [(name, text.encode()) for name, text in texts.items()]
+
+
+def pipe_to(name: str, url: str) -> tuple[Destination, Pipe]:
+    """A pipe and its destination, of one name."""
+    return (
+        Destination(name=name, tenant="t", url=url),
+        Pipe(name=name, tenant="t", source="s", destination=name),
+    )
+
+
+def eventually(holds: Callable[[], bool], seconds: float = 90.0) -> None:
+    """Return as soon as `holds`; fail if it does not in time."""
+    until = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < until, "did not come true in time"
+        time.sleep(0.1)
+
+
+def _key(document: Document) -> bytes:
+    return topic_key(kind_of(document), document.name)
