@@ -11,7 +11,7 @@ from pipelines.data.collect.body import ClientGoneError, Receive
 from pipelines.data.collect.intake import EventIntake
 from pipelines.data.collect.meters import Meters
 from pipelines.data.collect.readiness import Readiness
-from pipelines.data.collect.refusal import Refusal, RefusedError, unavailable
+from pipelines.data.collect.refusal import Refusal, RefusedError, unavailable, unread
 from pipelines.data.collect.reply import Reply, leaves_unread, reply_refused
 from pipelines.data.collect.sending import Send, send_and_drain, send_reply
 from shared.runtime.logging import get_logger
@@ -40,14 +40,22 @@ class CollectApp:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI 3, type http."""
-        if scope["path"] == _EVENTS and scope["method"] == "POST":
-            await self._events(scope, receive, send)
-        else:
-            await send_reply(send, self._answer(scope["path"], scope["method"]))
-
-    async def _events(self, scope: Scope, receive: Receive, send: Send) -> None:
-        began = perf_counter()
         request = dict(scope["headers"])
+        try:
+            if scope["path"] == _EVENTS and scope["method"] == "POST":
+                await self._events(request, receive, send)
+            else:
+                await send_reply(send, self._answer(scope["path"], scope["method"]))
+        except RefusedError as error:
+            if leaves_unread(error, request):
+                await send_and_drain(send, receive, reply_refused(error))
+            else:
+                await send_reply(send, reply_refused(error))
+        except ClientGoneError:
+            self._meters.abandoned.inc()
+
+    async def _events(self, request: dict[bytes, bytes], receive: Receive, send: Send) -> None:
+        began = perf_counter()
         self._in_flight += 1
         try:
             reply = await self._take(request, receive)
@@ -56,37 +64,35 @@ class CollectApp:
             self._meters.request_seconds.observe(perf_counter() - began)
         except RefusedError as error:
             self._meters.requests.labels(error.status).inc()
-            deliver = send_and_drain if leaves_unread(error, request) else _send_only
-            await deliver(send, receive, reply_refused(error))
-        except ClientGoneError:
-            self._meters.abandoned.inc()
+            raise
         finally:
             self._in_flight -= 1
 
     async def _take(self, request: dict[bytes, bytes], receive: Receive) -> Reply:
         if self._in_flight > self._max_requests:
-            busy = unavailable("too many requests at once", _BUSY_SECONDS)
-            busy.body_unread = True
-            raise busy
+            raise unread(unavailable("too many requests at once", _BUSY_SECONDS))
         try:
             return await self._intake.handle(request, receive)
-        except (RefusedError, ClientGoneError, asyncio.CancelledError):
+        except (RefusedError, ClientGoneError):
             raise
+        except asyncio.CancelledError:  # the server stops, and this request took longer than it waits
+            raise unread(unavailable("the server is stopping", _BUSY_SECONDS)) from None
         except Exception as error:  # a bug of ours: say so, and go on with the other requests
             _log.exception("request failed unexpectedly")
-            raise RefusedError(500, _UNEXPECTED) from error
+            raise unread(RefusedError(500, _UNEXPECTED)) from error
 
     def _answer(self, path: str, method: str) -> Reply:
+        """The reply on any path but that of events.
+
+        Raises:
+            RefusedError: 404 or 405.
+        """
         if path not in _ALLOWED:
             refusal = Refusal(f"there is nothing at {path[:100]}", "path", f"post events to {_EVENTS}")
-            return reply_refused(RefusedError(404, refusal))
+            raise unread(RefusedError(404, refusal))
         if method not in _ALLOWED[path]:
             refusal = Refusal(f"{path} does not take {method}", "method", f"use {_ALLOWED[path]}")
-            return reply_refused(RefusedError(405, refusal, headers=(("allow", _ALLOWED[path]),)))
+            raise unread(RefusedError(405, refusal, headers=(("allow", _ALLOWED[path]),)))
         if path == "/metrics":
             return Reply(200, generate_latest(self._meters.registry), CONTENT_TYPE_LATEST)
         return Reply(200, b'{"alive":true}') if path == "/healthz" else self._readiness.report().reply()
-
-
-async def _send_only(send: Send, _receive: Receive, reply: Reply) -> None:
-    await send_reply(send, reply)

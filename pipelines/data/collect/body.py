@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from pipelines.data.collect.encodings import Inflater
-from pipelines.data.collect.refusal import Refusal, RefusedError, malformed
+from pipelines.data.collect.refusal import Refusal, RefusedError, malformed, unread
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 """ASGI's."""
@@ -30,7 +30,7 @@ async def read_body(receive: Receive, inflater: Inflater, declared: str, limit: 
         ClientGoneError: the client went away.
     """
     if declared.isascii() and declared.isdigit() and int(declared[:20]) > limit:
-        raise _too_large(limit)
+        raise unread(_too_large(limit))
     try:
         async with asyncio.timeout(seconds):
             return await _read(receive, inflater, limit)
@@ -38,7 +38,7 @@ async def read_body(receive: Receive, inflater: Inflater, declared: str, limit: 
         refusal = Refusal(
             f"the body was not complete after {seconds:g} s", "body", "send less at once, or send it faster"
         )
-        raise RefusedError(408, refusal, body_unread=True) from error
+        raise unread(RefusedError(408, refusal)) from error
 
 
 async def _read(receive: Receive, inflater: Inflater, limit: int) -> bytes:
@@ -51,29 +51,24 @@ async def _read(receive: Receive, inflater: Inflater, limit: int) -> bytes:
             raise ClientGoneError
         more = message.get("more_body", False)
         piece = message.get("body", b"")
-        compressed_room -= len(piece)
-        part = _feed(inflater, piece, room, more)
-        room -= len(part)
-        if room < 0 or compressed_room < 0:
-            raise _too_large(limit, body_unread=more)
+        try:
+            part = inflater.feed(piece, room)
+            room, compressed_room = room - len(part), compressed_room - len(piece)
+            if min(room, compressed_room) < 0:
+                raise _too_large(limit)
+        except RefusedError as error:
+            error.body_unread = more
+            raise
         parts.append(part)
     inflater.finish()
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-def _feed(inflater: Inflater, piece: bytes, room: int, more: bool) -> bytes:
-    try:
-        return inflater.feed(piece, room)
-    except RefusedError as error:
-        error.body_unread = more
-        raise
-
-
-def _too_large(limit: int, body_unread: bool = True) -> RefusedError:
+def _too_large(limit: int) -> RefusedError:
     refusal = Refusal(
         f"the body is larger than {limit} bytes after decompression", "body", "send fewer events in a request"
     )
-    return RefusedError(413, refusal, body_unread=body_unread)
+    return RefusedError(413, refusal)
 
 
 def require_events(count: int, limit: int) -> None:

@@ -14,7 +14,7 @@ from pipelines.data.collect.events import Intake, Taken, read
 from pipelines.data.collect.formats import Format, parse_content_type, split
 from pipelines.data.collect.limiter import Limiter
 from pipelines.data.collect.meters import Meters
-from pipelines.data.collect.refusal import Refusal, RefusedError, unavailable
+from pipelines.data.collect.refusal import Refusal, RefusedError, unavailable, unread
 from pipelines.data.collect.reply import Reply, reply_results
 from shared.contracts import headers
 from shared.contracts.config import Source
@@ -71,8 +71,7 @@ class EventIntake:
             form = parse_content_type(request.get(b"content-type", b"").decode("latin-1"))
             return source, form, inflater(request.get(b"content-encoding", b"").decode("latin-1"))
         except RefusedError as error:
-            error.body_unread = True
-            raise
+            raise unread(error) from None
 
     def _admit(self, request: RequestHeaders) -> Source:
         if not self.documents.loaded:

@@ -25,14 +25,14 @@ class RefusedError(Exception):
         refusal: Refusal,
         *,
         headers: tuple[tuple[str, str], ...] = (),
-        body_unread: bool = False,
     ) -> None:
-        """`body_unread` says that the client may still be sending: the connection cannot be used again."""
+        """`headers` are those of the reply, beside its content type and length."""
         super().__init__(refusal.error)
         self.status = status
         self.refusal = refusal
         self.headers = headers
-        self.body_unread = body_unread
+        self.body_unread = False
+        """Whether the client may still be sending its body."""
 
 
 def malformed(error: str, mend: str, field: str = "$") -> RefusedError:
@@ -44,3 +44,9 @@ def unavailable(error: str, seconds: int) -> RefusedError:
     """A request that would be taken later: 503 with the seconds to wait."""
     mend = "send the same request again after the seconds in Retry-After; repeated events keep their id"
     return RefusedError(503, Refusal(error, "$", mend), headers=(("retry-after", str(seconds)),))
+
+
+def unread(error: RefusedError) -> RefusedError:
+    """The same refusal, given before the body was read."""
+    error.body_unread = True
+    return error

@@ -11,7 +11,7 @@ from scripts.local.cluster import Cluster
 from tests.contract.collect.collected import Collected
 from tests.contract.collect.conftest import Start
 from tests.contract.collect.load import Load
-from tests.contract.collect.process import BATCH, HOST, KEY, CollectProcess, encoded, event, wait_until
+from tests.contract.collect.process import BATCH, EVENT, HOST, KEY, CollectProcess, encoded, event, wait_until
 
 pytestmark = [pytest.mark.contract, pytest.mark.fault]
 
@@ -41,18 +41,32 @@ def test_a_stop_finishes_what_is_in_flight_and_exits_0(start: Start, collected: 
 def test_a_stop_waits_for_a_body_that_is_coming_in(start: Start) -> None:
     process = start()
     body = encoded(event())
-    connection = http.client.HTTPConnection(HOST, process.port, timeout=30)
-    connection.putrequest("POST", "/v1/events")
-    for name, value in {"authorization": f"Bearer {KEY}", "content-type": BATCH}.items():
-        connection.putheader(name, value)
-    connection.putheader("content-length", str(len(body) + 2))
-    connection.endheaders(b"[" + body[:10])
-    wait_until(lambda: process.metric("hifi_collect_in_flight_requests") == 1)
+    connection = begin_request(process, body)
     process.process.send_signal(signal.SIGTERM)
     wait_until(lambda: not _listens(process))
-    connection.send(body[10:] + b"]")
+    connection.send(body[10:])
     assert connection.getresponse().status == 202
     assert process.process.wait(30) == 0
+
+
+def test_a_stop_does_not_wait_for_ever(start: Start) -> None:
+    process = start(drain_timeout="1")
+    connection = begin_request(process, encoded(event()))
+    process.process.send_signal(signal.SIGTERM)
+    assert connection.getresponse().status == 503
+    assert process.process.wait(30) == 0
+
+
+def begin_request(process: CollectProcess, body: bytes) -> http.client.HTTPConnection:
+    """A request under way, the body's first ten bytes sent."""
+    connection = http.client.HTTPConnection(HOST, process.port, timeout=30)
+    connection.putrequest("POST", "/v1/events")
+    connection.putheader("authorization", f"Bearer {KEY}")
+    connection.putheader("content-type", EVENT)
+    connection.putheader("content-length", str(len(body)))
+    connection.endheaders(body[:10])
+    wait_until(lambda: process.metric("hifi_collect_in_flight_requests") == 1)
+    return connection
 
 
 def test_a_client_that_goes_away_harms_nobody(start: Start) -> None:
