@@ -2,7 +2,8 @@
 
 Texts are *tagged* so that one comparison tells types apart: a string is written as `"` and its characters
 (no closing quote, nothing escaped), a number in plain decimal digits, the rest as JSON writes it (`true`,
-`false`, `null`). So the string "5" is `"5` and the number 5 is `5`.
+`false`, `null`). So the string "5" is `"5` and the number 5 is `5`. Integers are equal digit by digit; a
+number that the event wrote with a fraction or an exponent is equal as an IEEE double (300.0, 3e2: 300).
 """
 
 import math
@@ -28,7 +29,7 @@ Op = Literal[
 STRING_TAG: Final = '"'
 
 
-class Test(Struct, frozen=True, kw_only=True):
+class Matcher(Struct, frozen=True, kw_only=True):
     """Some value at the place passes `op` with one of `values`; with `negate`, some value that does not.
 
     `absent` is met when there is no value at all.
@@ -53,74 +54,41 @@ class PatternError(ValueError):
         self.path = path
 
 
-def compile_matchers(matchers: list[Any], path: str) -> tuple[Test, ...]:
-    """The tests of a leaf list, any of which is enough. Plain values of the list become one test.
+def compile_matchers(leaf: list[Any], path: str) -> tuple[Matcher, ...]:
+    """The matchers of a leaf list, any of which is enough. Its plain values become one matcher.
 
     Raises:
         PatternError: names the matcher and the mend.
     """
-    if not matchers:
+    if not leaf:
         raise PatternError(path, "an empty list matches nothing; write at least one value")
-    plain = [(m, f"{path}[{i}]") for i, m in enumerate(matchers) if not isinstance(m, dict)]
-    named = [(m, f"{path}[{i}]") for i, m in enumerate(matchers) if isinstance(m, dict)]
-    equals = tuple(text for m, at in plain for text in tagged(m, at))
-    tests = (Test(op="equals", values=equals),) if equals else ()
-    return tests + tuple(_named(matcher, at) for matcher, at in named)
+    places = [(item, f"{path}[{i}]") for i, item in enumerate(leaf)]
+    equals = tuple(tagged(item, at) for item, at in places if not isinstance(item, dict))
+    plain = (Matcher(op="equals", values=equals),) if equals else ()
+    return plain + tuple(_named(item, at) for item, at in places if isinstance(item, dict))
 
 
-def tagged(value: object, path: str) -> tuple[str, ...]:
-    """The tagged texts a value can have in an event: one, but for numbers, which may be spelled two ways.
+def tagged(value: object, path: str) -> str:
+    """The tagged text that a value has in an event.
 
     Raises:
         PatternError: if it is not a string, a number, true, false or null.
     """
     match value:
         case None:
-            return ("null",)
+            return "null"
         case bool():
-            return ("true" if value else "false",)
+            return "true" if value else "false"
         case str():
-            return (STRING_TAG + value,)
+            return STRING_TAG + value
         case int():
-            return number_spellings(value)
+            return str(value)
         case float() if math.isfinite(value):
-            return number_spellings(value)
+            return "0" if value == 0 else format(Decimal(repr(value)).normalize(), "f")
     raise PatternError(path, f"{value!r} is no text, number, true, false or null; quote it to mean text")
 
 
-def number_spellings(value: float) -> tuple[str, ...]:
-    """How Spark writes a JSON number of this value: plain digits, or Java's `Double.toString`.
-
-    The latter is what it gives for a number that the event wrote with an exponent. So 300, 300.0 and
-    3e2 are one value, and integers of any length are compared digit by digit.
-    """
-    plain = str(value) if isinstance(value, int) else _plain(value)
-    try:
-        spelled = _java_double(float(value))
-    except OverflowError:
-        return (plain,)
-    return (plain, spelled)
-
-
-def _plain(value: float) -> str:
-    return "0" if value == 0 else format(Decimal(repr(value)).normalize(), "f")
-
-
-def _java_double(value: float) -> str:
-    """`java.lang.Double.toString`, from the digits and exponent of Python's shortest representation."""
-    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
-    if value == 0:
-        return "0.0"
-    text = "".join(map(str, digits))
-    magnitude = len(text) - 1 + int(exponent)
-    minus = "-" if sign else ""
-    if -3 <= magnitude < 7:
-        plain = format(Decimal((sign, digits, int(exponent))), "f")
-        return plain if "." in plain else plain + ".0"
-    return f"{minus}{text[0]}.{text[1:] or '0'}E{magnitude}"
-
-
-def _named(matcher: dict[str, Any], path: str) -> Test:
+def _named(matcher: dict[str, Any], path: str) -> Matcher:
     if len(matcher) != 1:
         raise PatternError(path, f"one operator a matcher, not {len(matcher)}; split it into several")
     ((name, operand),) = matcher.items()
@@ -145,23 +113,23 @@ def _tagged_texts(operand: object, path: str) -> tuple[str, ...]:
 def _edge(side: Literal["prefix", "suffix"], clean: Callable[[object, str], tuple[str, ...]]) -> Any:
     """`prefix` or `suffix`, either of which may be asked for without regard to case."""
 
-    def build(operand: object, path: str) -> Test:
+    def build(operand: object, path: str) -> Matcher:
         if not isinstance(operand, dict):
-            return Test(op=side, values=clean(operand, path))
+            return Matcher(op=side, values=clean(operand, path))
         if set(operand) != {"equals-ignore-case"}:
             raise PatternError(path, "takes a string, a list of strings or {equals-ignore-case: string}")
         values = clean(operand["equals-ignore-case"], f"{path}.equals-ignore-case")
-        return Test(op="prefix_ignore_case" if side == "prefix" else "suffix_ignore_case", values=values)
+        return Matcher(op="prefix_ignore_case" if side == "prefix" else "suffix_ignore_case", values=values)
 
     return build
 
 
-def _ignore_case(operand: object, path: str) -> Test:
-    return Test(op="equals_ignore_case", values=_tagged_texts(operand, path))
+def _ignore_case(operand: object, path: str) -> Matcher:
+    return Matcher(op="equals_ignore_case", values=_tagged_texts(operand, path))
 
 
-def _wildcard(operand: object, path: str) -> Test:
-    return Test(op="wildcard", values=tuple(like_pattern(text, path) for text in _texts(operand, path)))
+def _wildcard(operand: object, path: str) -> Matcher:
+    return Matcher(op="wildcard", values=tuple(like_pattern(text, path) for text in _texts(operand, path)))
 
 
 def like_pattern(text: str, path: str) -> str:
@@ -186,13 +154,13 @@ def like_pattern(text: str, path: str) -> str:
     return "".join(out)
 
 
-def _exists(operand: object, path: str) -> Test:
+def _exists(operand: object, path: str) -> Matcher:
     if not isinstance(operand, bool):
         raise PatternError(path, "takes true or false")
-    return Test(op="present" if operand else "absent")
+    return Matcher(op="present" if operand else "absent")
 
 
-def _numeric(operand: object, path: str) -> Test:
+def _numeric(operand: object, path: str) -> Matcher:
     """`["=", 5]`, `[">", 0]` or `[">", 0, "<=", 5]`."""
     if not isinstance(operand, list) or len(operand) not in (2, 4):
         raise PatternError(path, 'takes one or two comparisons, for example [">", 0, "<=", 5]')
@@ -202,7 +170,7 @@ def _numeric(operand: object, path: str) -> Test:
         low, high = max(low, lower), min(high, upper)
     if low > high:
         raise PatternError(path, "no number meets both comparisons; swap their signs or numbers")
-    return Test(op="between", low=low, high=high)
+    return Matcher(op="between", low=low, high=high)
 
 
 def _bounds(sign: object, number: object, path: str) -> tuple[float, float]:
@@ -234,22 +202,22 @@ def _double(number: float, path: str) -> float:
     return value
 
 
-def _anything_but(operand: object, path: str) -> Test:
+def _anything_but(operand: object, path: str) -> Matcher:
     """Values, or one of the operators in `_NEGATABLE` around strings."""
     if isinstance(operand, dict):
         if len(operand) != 1 or not set(operand) <= _NEGATABLE:
             raise PatternError(path, f"takes values or one of {', '.join(sorted(_NEGATABLE))}")
-        test = _named(operand, path)
-        return Test(op=test.op, values=test.values, negate=True)
+        matcher = _named(operand, path)
+        return Matcher(op=matcher.op, values=matcher.values, negate=True)
     values: Iterable[object] = operand if isinstance(operand, list) else [operand]
-    texts = tuple(text for i, value in enumerate(values) for text in tagged(value, f"{path}[{i}]"))
+    texts = tuple(tagged(value, f"{path}[{i}]") for i, value in enumerate(values))
     if not texts:
         raise PatternError(path, "an empty list excludes nothing; use {exists: true}")
-    return Test(op="equals", values=texts, negate=True)
+    return Matcher(op="equals", values=texts, negate=True)
 
 
 _NEGATABLE: Final = frozenset({"prefix", "suffix", "equals-ignore-case", "wildcard"})
-_OPERATORS: Final[dict[str, Callable[[Any, str], Test]]] = {
+_OPERATORS: Final[dict[str, Callable[[Any, str], Matcher]]] = {
     "prefix": _edge("prefix", _tagged_texts),
     "suffix": _edge("suffix", _texts),
     "equals-ignore-case": _ignore_case,

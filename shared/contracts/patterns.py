@@ -18,9 +18,9 @@ from typing import Any, Final
 from msgspec import Struct
 
 from shared.contracts.limits import MAX_DEPTH
-from shared.contracts.matchers import PatternError, Test, compile_matchers
+from shared.contracts.matchers import Matcher, PatternError, compile_matchers
 
-__all__ = ["Alternatives", "Condition", "PatternError", "Test", "compile_pattern"]
+__all__ = ["Alternatives", "Condition", "Matcher", "PatternError", "compile_pattern"]
 
 DATA: Final = "data"
 """First step of every path into the event's data; any other path is one attribute's name."""
@@ -32,10 +32,10 @@ _ATTRIBUTE: Final = re.compile(r"[a-z0-9]{1,64}")
 
 
 class Condition(Struct, frozen=True, kw_only=True):
-    """The values at `path` pass one of `tests`."""
+    """The values at `path` pass one of `matchers`."""
 
     path: tuple[str, ...]
-    tests: tuple[Test, ...]
+    matchers: tuple[Matcher, ...]
 
 
 Alternatives = tuple[tuple[Condition, ...], ...]
@@ -76,7 +76,7 @@ def _field(name: object, value: object, path: tuple[str, ...], at: str) -> Itera
         _check_attribute(name, value, at)
     match value:
         case list() if path or name != DATA:
-            yield (Condition(path=(*path, name), tests=compile_matchers(value, at)),)
+            yield (Condition(path=(*path, name), matchers=compile_matchers(value, at)),)
         case dict() if value:
             yield from _object(value, (*path, name), at)
         case list():

@@ -7,7 +7,7 @@ from typing import Any
 from pipelines.data.route.schema import SAMPLE_BUCKETS
 from shared.contracts.config import Pipe
 from shared.contracts.headers import attribute_header
-from shared.contracts.patterns import DATA, Condition, Test, compile_pattern
+from shared.contracts.patterns import DATA, Condition, Matcher, compile_pattern
 
 Row = tuple[Any, ...]
 
@@ -69,8 +69,8 @@ def threshold(pipe: Pipe, now_ms: int) -> int:
 
 
 def _condition(condition: Condition, slot: int) -> tuple[int, list[Row]]:
-    return slot, [_test(test) for test in condition.tests]
+    return slot, [_matcher(matcher) for matcher in condition.matchers]
 
 
-def _test(test: Test) -> Row:
-    return test.op, list(test.values), test.negate, test.low, test.high
+def _matcher(matcher: Matcher) -> Row:
+    return matcher.op, list(matcher.values), matcher.negate, matcher.low, matcher.high

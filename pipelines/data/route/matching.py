@@ -104,23 +104,39 @@ def all_hold(conditions: Column, values: Column) -> Column:
 
 
 def _holds(condition: Column, values: Column) -> Column:
-    return fn.exists(condition["tests"], lambda test: _passes(test, values))
+    return fn.exists(condition["matchers"], lambda matcher: _passes(matcher, values))
 
 
-def _passes(test: Column, values: Column) -> Column:
-    op = test["op"]
+def _passes(matcher: Column, values: Column) -> Column:
+    op = matcher["op"]
     return (
-        fn.when((op == "equals") & ~test["negate"], fn.arrays_overlap(values, test["values"]))
+        fn.when((op == "equals") & ~matcher["negate"], _equals_any(values, matcher["values"]))
         .when(op == "absent", fn.size(values) == 0)
         .when(op == "present", fn.size(values) > 0)
-        .otherwise(fn.exists(values, lambda value: _value_passes(test, value)))
+        .otherwise(fn.exists(values, lambda value: _value_passes(matcher, value)))
     )
 
 
-def _value_passes(test: Column, value: Column) -> Column:
-    between = fn.coalesce(value.try_cast("double").between(test["low"], test["high"]), fn.lit(False))
-    listed = fn.exists(test["values"], lambda wanted: _compares(test["op"], value, wanted))
-    return fn.when(test["op"] == "between", between).otherwise(listed != test["negate"])
+def _equals_any(values: Column, wanted: Column) -> Column:
+    """Equal as texts, which nearly always decides, or as numbers."""
+    return fn.arrays_overlap(values, wanted) | fn.exists(values, lambda value: _same_double(value, wanted))
+
+
+def _same_double(value: Column, wanted: Column) -> Column:
+    """Whether a number with a fraction or an exponent has the value of another in `wanted`."""
+    plain = fn.startswith(value, fn.lit(STRING_TAG)) | ~(
+        fn.contains(value, fn.lit(".")) | fn.contains(value, fn.lit("E"))
+    )
+    same = fn.exists(
+        wanted, lambda one: fn.coalesce(value.try_cast("double") == one.try_cast("double"), fn.lit(False))
+    )
+    return fn.when(plain, fn.lit(False)).otherwise(same)
+
+
+def _value_passes(matcher: Column, value: Column) -> Column:
+    between = fn.coalesce(value.try_cast("double").between(matcher["low"], matcher["high"]), fn.lit(False))
+    listed = fn.exists(matcher["values"], lambda wanted: _compares(matcher["op"], value, wanted))
+    return fn.when(matcher["op"] == "between", between).otherwise(listed != matcher["negate"])
 
 
 def _compares(op: Column, value: Column, wanted: Column) -> Column:
@@ -129,7 +145,7 @@ def _compares(op: Column, value: Column, wanted: Column) -> Column:
     bare = fn.substring(value, 2, 2**31 - 1)
     return (
         fn.when(op == "prefix", fn.startswith(value, wanted))
-        .when(op == "equals", value == wanted)
+        .when(op == "equals", (value == wanted) | _same_double(value, fn.array(wanted)))
         .when(op == "suffix", is_string & fn.endswith(bare, wanted))
         .when(op == "equals_ignore_case", fn.lower(value) == fn.lower(wanted))
         .when(op == "wildcard", fn.like(value, wanted))

@@ -4,8 +4,8 @@ from typing import Final
 
 from shared.contracts import headers as h
 
-_TEST: Final = "struct<op:string,values:array<string>,negate:boolean,low:double,high:double>"
-_CONDITION: Final = f"struct<slot:int,tests:array<{_TEST}>>"
+_MATCHER: Final = "struct<op:string,values:array<string>,negate:boolean,low:double,high:double>"
+_CONDITION: Final = f"struct<slot:int,matchers:array<{_MATCHER}>>"
 _ALTERNATIVE: Final = (
     f"struct<pipe:string,threshold:int,attributes:array<{_CONDITION}>,data:array<{_CONDITION}>>"
 )

@@ -1,0 +1,98 @@
+"""Strategies of event patterns and events over a small shared domain, so that matches are frequent."""
+
+import json
+from typing import Any
+
+from hypothesis import strategies as st
+
+Case = tuple[dict[str, Any], dict[str, Any]]
+"""A pattern and an event of one attribute (`type`) and `data`."""
+
+_KEYS = st.sampled_from(["a", "b", "c d", "é'\"$"])
+_TEXTS = st.sampled_from(
+    ["", "a", "ab", "aB", "Bab", "5", "true", "null", '"', "a%b", "a_b", "\\", "a*b", "É😀"]
+)
+_NUMBERS = st.sampled_from(
+    [2, 5, 5.0, 5.5, -7, 300, 3e2, 0.1, 1e-7, 1e22, 12345678901234567890, 12345678901234567891]
+)
+_SCALARS = _TEXTS | _NUMBERS | st.none()
+_BOUNDS = st.sampled_from([-8, 2, 5, 5.5, 300.5, 1e22])
+
+
+def _one_or_list(values: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return values | st.lists(values, min_size=1, max_size=2)
+
+
+def _named(name: str, operand: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    return operand.map(lambda value: {name: value})
+
+
+_WILDCARDS = st.lists(st.sampled_from(["a", "b", "%", "_", "\\\\", "\\*", "É"]), max_size=3).flatmap(
+    lambda parts: st.sampled_from(["*".join(parts), "*" + "".join(parts), "".join(parts)])
+)
+_TEXT_OPERATORS = st.one_of(
+    *(_named(name, _TEXTS | _named("equals-ignore-case", _TEXTS)) for name in ("prefix", "suffix")),
+    _named("equals-ignore-case", _TEXTS),
+    _named("wildcard", _WILDCARDS),
+)
+_ANYTHING_BUT = _named(
+    "anything-but",
+    st.one_of(
+        _one_or_list(_TEXTS | _NUMBERS),
+        *(_named(name, _one_or_list(_TEXTS)) for name in ("prefix", "suffix", "equals-ignore-case")),
+        _named("wildcard", _WILDCARDS),
+    ),
+)
+_NUMERIC = _named(
+    "numeric",
+    st.one_of(
+        st.tuples(st.sampled_from(["<", "<=", "=", ">=", ">"]), _BOUNDS).map(list),
+        st.tuples(_BOUNDS, st.sampled_from([0.5, 100])).map(lambda r: [">", r[0], "<=", r[0] + r[1]]),
+    ),
+)
+_EXISTS = _named("exists", st.booleans())
+_ON_TEXT = st.lists(_TEXTS | _TEXT_OPERATORS | _ANYTHING_BUT | _EXISTS, min_size=1, max_size=3)
+_ON_DATA = st.lists(
+    _SCALARS | st.booleans() | _TEXT_OPERATORS | _ANYTHING_BUT | _NUMERIC | _EXISTS, min_size=1, max_size=3
+)
+
+
+def _data_patterns() -> st.SearchStrategy[dict[str, Any]]:
+    fields = st.dictionaries(_KEYS, _ON_DATA, min_size=1, max_size=2)
+    return st.recursive(
+        fields,
+        lambda inner: (
+            st.dictionaries(_KEYS, inner | _ON_DATA, min_size=1, max_size=2)
+            | st.tuples(fields, st.lists(inner, min_size=1, max_size=2)).map(lambda p: {**p[0], "$or": p[1]})
+        ),
+        max_leaves=3,
+    )
+
+
+def patterns() -> st.SearchStrategy[dict[str, Any]]:
+    """Over `type` and `data`, with `$or` at any level."""
+    plain = st.fixed_dictionaries({}, optional={"type": _ON_TEXT, "data": _data_patterns()})
+    return st.one_of(
+        plain, st.lists(plain.filter(bool), min_size=1, max_size=2).map(lambda branches: {"$or": branches})
+    )
+
+
+def events() -> st.SearchStrategy[dict[str, Any]]:
+    """No booleans, empty containers or objects in arrays: see `moto_agrees_with_aws`."""
+    leaves = _one_or_list(_SCALARS)
+    objects = st.recursive(
+        st.dictionaries(_KEYS, leaves, min_size=1, max_size=3),
+        lambda inner: st.dictionaries(_KEYS, inner | leaves, min_size=1, max_size=3),
+        max_leaves=4,
+    )
+    return st.fixed_dictionaries({"type": _TEXTS, "data": objects})
+
+
+def cases(size: int) -> st.SearchStrategy[list[Case]]:
+    """Many pairs at once: one Spark job a Hypothesis example."""
+    return st.lists(st.tuples(patterns(), events()), min_size=size, max_size=size)
+
+
+def data_text(event: dict[str, Any]) -> bytes:
+    """The data as JSON, characters beyond ASCII as they are."""
+    return json.dumps(event["data"], ensure_ascii=False).encode()

@@ -1,0 +1,165 @@
+"""ingest's DataFrame functions: bytes exactly as they were, and nothing that stops it."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+
+from pipelines.data.ingest.transforms import events
+from shared.contracts import headers as h
+from shared.contracts.envelope import CollectedItem, encode_items
+from shared.contracts.limits import MAX_HEADERS_BYTES, MAX_READABLE_BYTES
+from tests.spark.events import ATTRIBUTES, STAMPS, by_topic, header_map, headers, kafka_rows
+from tests.strategies import json_texts
+
+pytestmark = pytest.mark.spark
+
+_COPIED = {name: STAMPS[name] for name in (h.TENANT, h.SOURCE, h.RECEIVED)}
+_EVENT: dict[str, Any] = {"attributes": ATTRIBUTES, "minute": 7}
+
+
+def item(data: str | None = None, **fields: Any) -> CollectedItem:
+    return CollectedItem(**{**_EVENT, "data": data, **fields})
+
+
+@settings(max_examples=5, deadline=None, phases=(Phase.generate,), suppress_health_check=list(HealthCheck))
+@given(
+    texts=st.lists(json_texts(), min_size=60, max_size=60),
+    binaries=st.lists(st.binary(), min_size=9, max_size=9),
+)
+def test_data_keeps_its_bytes(spark: SparkSession, texts: list[str], binaries: list[bytes]) -> None:
+    written = [item(text) for text in texts]
+    written += [item(data_base64=base64.b64encode(data).decode()) for data in binaries]
+
+    rows = events(kafka_rows(spark, "collected", [(encode_items(written), headers(_COPIED))])).collect()
+
+    assert [bytes(row["value"]) for row in rows] == [text.encode() for text in texts] + binaries
+
+
+@pytest.mark.parametrize(
+    "data", [r'"\ud83d"', '"\u2028\u2029\x7f"', '{"a":1,"a":2}', "1.10", "-0", '"\\u0000"', "x<y"]
+)
+def test_data_that_a_parse_would_change_is_not_parsed(spark: SparkSession, data: str) -> None:
+    (row,) = events(
+        kafka_rows(spark, "collected", [(encode_items([item(data)]), headers(_COPIED))])
+    ).collect()
+
+    assert bytes(row["value"]) == data.encode()
+
+
+def test_an_item_becomes_a_record_with_its_attributes_as_headers(spark: SparkSession) -> None:
+    attributes = {**ATTRIBUTES, "datacontenttype": "text/plain", "subject": "é", "hop": "1"}
+
+    (row,) = events(
+        kafka_rows(spark, "collected", [(encode_items([item(attributes=attributes)]), headers(_COPIED))])
+    ).collect()
+
+    assert row["topic"] == "events"
+    assert row["value"] is None
+    assert header_map(row) == {
+        **{f"ce_{name}": text for name, text in attributes.items() if name != "datacontenttype"},
+        "ce_specversion": "1.0",
+        "content-type": "text/plain",
+        **_COPIED,
+        "hifi_minute": "7",
+    }
+
+
+_GOOD = json.dumps({**_EVENT, "data": "good"}).encode()
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        (b'{"minute": 7, "data": "x"}', "no id"),
+        (b'{"minute": 7, "attributes": 5}', "no id"),
+        (b'{"minute": 7, "attributes": {"id": "1", "source": null, "type": "t", "time": "t"}}', "no source"),
+        (_GOOD.replace(b'"minute": 7', b'"minute": "soon"'), "no minute"),
+        (_GOOD.replace(b'"data": "good"', b'"data_base64": "*"'), "data_base64 is not base64"),
+        (b"17", "no id"),
+        (b"null", "no id"),
+        (b"[]", "no id"),
+    ],
+)
+def test_a_bad_item_keeps_the_good_ones_company_no_longer(
+    spark: SparkSession, bad: bytes, reason: str
+) -> None:
+    value = b"[" + b",".join([_GOOD, bad, _GOOD, bad]) + b"]"
+
+    found = by_topic(events(kafka_rows(spark, "collected", [(value, headers(_COPIED))])))
+
+    assert [bytes(row["value"]) for row in found["events"]] == [b"good", b"good"]
+    (whole,) = found["quarantine"]
+    assert bytes(whole["value"]) == value
+    assert header_map(whole) == {**_COPIED, h.REASON: f"item 1: {reason}", h.ORIGIN: "collected/0/0"}
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [
+        (None, "no value"),
+        (b"", "not a JSON array"),
+        (b"{}", "not a JSON array"),
+        (b"[" + _GOOD + b"] [", "not a JSON array"),
+        (b"[" + _GOOD + b",]]", "not a JSON array of events"),
+        (b"[]", "not a JSON array of events"),
+        (b"[\xff]", "not UTF-8"),
+        (b"[" * 5_000 + b"]" * 5_000, "not a JSON array of events"),
+    ],
+)
+def test_a_record_that_cannot_be_read_goes_whole_to_quarantine(
+    spark: SparkSession, value: bytes | None, reason: str
+) -> None:
+    (row,) = events(kafka_rows(spark, "collected", [(value, headers(_COPIED))])).collect()
+
+    assert (row["topic"], header_map(row)[h.REASON]) == ("quarantine", reason)
+    assert (None if row["value"] is None else bytes(row["value"])) == value
+
+
+@pytest.mark.parametrize("missing", sorted(_COPIED))
+def test_a_record_without_its_stamps_goes_to_quarantine(spark: SparkSession, missing: str) -> None:
+    left = {name: text for name, text in _COPIED.items() if name != missing}
+
+    (row,) = events(kafka_rows(spark, "collected", [(b"[" + _GOOD + b"]", headers(left))])).collect()
+
+    assert header_map(row)[h.REASON] == f"no header {missing}"
+
+
+def test_what_is_too_large_to_be_written_again_is_cut(spark: SparkSession) -> None:
+    fat = [("fat", b"x" * (MAX_HEADERS_BYTES + 1))]
+    records = [(b"[" + b" " * MAX_READABLE_BYTES + b"]", headers(_COPIED)), (b"[]", fat)]
+
+    large, heavy = events(kafka_rows(spark, "collected", records)).collect()
+
+    assert len(large["value"]) == MAX_READABLE_BYTES
+    assert header_map(large)[h.REASON].startswith("value of ")
+    assert header_map(heavy) == {h.REASON: "headers too large, dropped", h.ORIGIN: "collected/0/1"}
+
+
+def _poison() -> st.SearchStrategy[bytes]:
+    """Anything, and the near misses of what collect writes."""
+    valid = st.lists(st.just(item('{"a":1}')), min_size=1, max_size=3).map(encode_items)
+    cut = st.tuples(valid, st.integers(0, 200)).map(lambda pair: pair[0][: pair[1]])
+    swapped = st.tuples(valid, st.integers(0, 100), st.binary(min_size=1, max_size=2)).map(
+        lambda t: t[0][: t[1]] + t[2] + t[0][t[1] + 1 :]
+    )
+    other = json_texts().map(lambda text: f'[{{"attributes":{text},"minute":{text},"data":{text}}}]'.encode())
+    return st.one_of(st.binary(max_size=60), cut, swapped, other, json_texts().map(str.encode))
+
+
+@settings(max_examples=5, deadline=None, phases=(Phase.generate,), suppress_health_check=list(HealthCheck))
+@given(poison=st.lists(_poison(), min_size=80, max_size=80))
+def test_no_bytes_raise_or_vanish(spark: SparkSession, poison: list[bytes]) -> None:
+    rows = events(kafka_rows(spark, "collected", [(value, headers(_COPIED)) for value in poison])).collect()
+
+    seen = {header_map(row)[h.ORIGIN] for row in rows if row["topic"] == "quarantine"}
+    whole = {bytes(row["value"]) for row in rows if row["topic"] == "quarantine"}
+    read = sum(row["topic"] == "events" for row in rows)
+    unseen = [value for offset, value in enumerate(poison) if f"collected/0/{offset}" not in seen]
+    assert whole <= set(poison)
+    assert read >= len(unseen)
+    assert all(value.startswith(b"[") and value.endswith(b"]") for value in unseen)

@@ -1,0 +1,121 @@
+"""route's DataFrame functions: one record for each event and matching pipe."""
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import DataFrame, SparkSession
+
+from pipelines.data.route.config_rows import source_row
+from pipelines.data.route.schema import REQUIRED_HEADERS, SOURCE_ROW
+from pipelines.data.route.transforms import outbound
+from shared.contracts import headers as h
+from shared.contracts.config import Pipe
+from shared.contracts.envelope import delivery_key
+from shared.contracts.limits import MAX_READABLE_BYTES
+from tests.spark.events import ATTRIBUTES, by_topic, event_headers, header_map, kafka_rows
+
+pytestmark = pytest.mark.spark
+
+
+def table(spark: SparkSession, *pipes: Pipe) -> DataFrame:
+    return spark.createDataFrame([source_row("player", pipes, 0)], SOURCE_ROW)
+
+
+def pipe(name: str, **fields: Any) -> Pipe:
+    return Pipe(**{"name": name, "tenant": "acme", "source": "player", "destination": "lake", **fields})
+
+
+def test_an_event_goes_on_unchanged_to_each_pipe_it_matches(spark: SparkSession) -> None:
+    value = '{"a": 1.10, "b": "😀"}'.encode()
+    pipes = table(
+        spark, pipe("all"), pipe("none", match={"type": ["x"]}), pipe("some", match={"data": {"a": [1.1]}})
+    )
+
+    rows = outbound(kafka_rows(spark, "events", [(value, event_headers())]), pipes).collect()
+
+    assert [header_map(row)[h.PIPE] for row in rows] == ["all", "some"]
+    for row in rows:
+        assert row["topic"] == "outbound"
+        assert bytes(row["value"]) == value
+        assert [tuple(header) for header in row["headers"]][:-2] == event_headers()
+        assert header_map(row)[h.ATTEMPT] == "1"
+
+
+def test_an_event_whose_alternatives_both_match_goes_once(spark: SparkSession) -> None:
+    both = pipe("p", match={"$or": [{"type": ["heartbeat"]}, {"source": [{"prefix": "/"}]}]})
+
+    assert outbound(kafka_rows(spark, "events", [(b"{}", event_headers())]), table(spark, both)).count() == 1
+
+
+def test_an_event_of_a_source_without_pipes_produces_nothing(spark: SparkSession) -> None:
+    strange = kafka_rows(spark, "events", [(b"{}", event_headers(hifi_source="web"))])
+
+    assert outbound(strange, table(spark, pipe("all"))).collect() == []
+
+
+_TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20)
+
+
+@settings(max_examples=3, deadline=None, phases=(Phase.generate,), suppress_health_check=list(HealthCheck))
+@given(named=st.lists(st.tuples(_TEXT, _TEXT), min_size=40, max_size=40))
+def test_the_key_is_the_delivery_key(spark: SparkSession, named: list[tuple[str, str]]) -> None:
+    records = [(b"", event_headers({**ATTRIBUTES, "source": source, "id": name})) for source, name in named]
+
+    rows = outbound(kafka_rows(spark, "events", records), table(spark, pipe("all"))).collect()
+
+    assert [bytes(row["key"]) for row in rows] == [
+        delivery_key("all", source, name) for source, name in named
+    ]
+
+
+def test_raising_a_sample_only_adds_events(spark: SparkSession) -> None:
+    records = [(b"{}", event_headers({**ATTRIBUTES, "id": f"e{n}"})) for n in range(2_000)]
+    pipes = [pipe(f"p{percent}", sample=percent) for percent in (0, 10, 50, 100)]
+
+    taken: dict[str, set[str]] = {p.name: set() for p in pipes}
+    for row in outbound(kafka_rows(spark, "events", records), table(spark, *pipes)).collect():
+        taken[header_map(row)[h.PIPE]].add(header_map(row)[h.CE_ID])
+
+    assert taken["p0"] < taken["p10"] < taken["p50"] < taken["p100"]
+    assert len(taken["p10"]) == pytest.approx(200, abs=60)
+    assert len(taken["p100"]) == len(records)
+
+
+@pytest.mark.parametrize("missing", REQUIRED_HEADERS)
+def test_an_event_without_a_required_header_goes_to_quarantine(spark: SparkSession, missing: str) -> None:
+    kept = [header for header in event_headers() if header[0] != missing]
+
+    (row,) = outbound(kafka_rows(spark, "events", [(b"{}", kept)]), table(spark, pipe("all"))).collect()
+
+    assert (row["topic"], row["key"], bytes(row["value"])) == ("quarantine", None, b"{}")
+    assert header_map(row)[h.REASON] == f"no header {missing}"
+
+
+@settings(max_examples=4, deadline=None, phases=(Phase.generate,), suppress_health_check=list(HealthCheck))
+@given(
+    poison=st.lists(
+        st.tuples(
+            st.none() | st.binary(max_size=50),
+            st.none()
+            | st.lists(
+                st.tuples(st.sampled_from(REQUIRED_HEADERS), st.none() | st.binary(max_size=9)), max_size=9
+            ),
+        ),
+        min_size=60,
+        max_size=60,
+    )
+)
+def test_no_bytes_raise_and_whole_records_go_on(spark: SparkSession, poison: list[tuple[Any, Any]]) -> None:
+    looking = pipe("p", match={"data": {"a": [{"exists": False}]}})
+    records = [
+        *poison,
+        *((value, event_headers()) for value, _ in poison),
+        (b" " * (MAX_READABLE_BYTES + 1), None),
+    ]
+
+    found = by_topic(outbound(kafka_rows(spark, "events", records), table(spark, looking)))
+
+    assert len(found["outbound"]) == len(poison)
+    assert len(found["quarantine"]) >= 1

@@ -1,0 +1,127 @@
+"""Compiling event patterns: what they come to, and what is said of those that cannot be."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.contracts.patterns import MAX_ALTERNATIVES, Condition, Matcher, PatternError, compile_pattern
+
+pytestmark = pytest.mark.unit
+
+
+def test_an_empty_pattern_is_met_by_every_event() -> None:
+    assert compile_pattern({}) == ((),)
+
+
+def test_fields_are_all_required_and_values_are_alternatives_in_one_test() -> None:
+    compiled = compile_pattern({"type": ["play", "stall"], "data": {"rate": [5]}})
+
+    assert compiled == (
+        (
+            Condition(path=("type",), matchers=(Matcher(op="equals", values=('"play', '"stall')),)),
+            Condition(path=("data", "rate"), matchers=(Matcher(op="equals", values=("5",)),)),
+        ),
+    )
+
+
+def test_or_multiplies_with_its_siblings() -> None:
+    pattern = {
+        "type": ["error"],
+        "$or": [{"data": {"a": [1]}}, {"source": ["x"], "data": {"$or": [{"b": [2]}, {"c": [3]}]}}],
+    }
+
+    paths = [[".".join(c.path) for c in alternative] for alternative in compile_pattern(pattern)]
+
+    assert paths == [["type", "data.a"], ["type", "source", "data.b"], ["type", "source", "data.c"]]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "path", "mend"),
+    [
+        ({"type": "play"}, ".type", "write ['play']"),
+        ({"type": []}, ".type", "at least one value"),
+        ({"type": {"x": ["y"]}}, ".type", "under data"),
+        ({"detail-type": ["y"]}, ".detail-type", "under data"),
+        ({"data": ["y"]}, ".data", "name a member"),
+        ({"data": {"a": {}}}, ".data.a", "leave the field out"),
+        (
+            {"data": {"a": [{"cidr": "10.0.0.0/8"}]}},
+            ".data.a[0]",
+            "'cidr' is no operator; there are anything-but",
+        ),
+        ({"data": {"a": ["x", {"prefix": "y", "suffix": "z"}]}}, ".data.a[1]", "one operator"),
+        ({"data": {"a": [{"prefix": 5}]}}, ".data.a[0].prefix", "string"),
+        ({"data": {"a": [{"prefix": {"x": "y"}}]}}, ".data.a[0].prefix", "equals-ignore-case"),
+        ({"data": {"a": [{"numeric": [">"]}]}}, ".data.a[0].numeric", "one or two comparisons"),
+        ({"data": {"a": [{"numeric": ["!", 5]}]}}, ".data.a[0].numeric[0]", "there are <, <=, =, >=, >"),
+        ({"data": {"a": [{"numeric": ["<", "5"]}]}}, ".data.a[0].numeric[0]", "compares with a number"),
+        ({"data": {"a": [{"numeric": ["<", 10**400]}]}}, ".data.a[0].numeric[0]", "1.8e308"),
+        ({"data": {"a": [{"numeric": [">", 5, "<", 5]}]}}, ".data.a[0].numeric", "no number meets both"),
+        ({"data": {"a": [{"exists": "yes"}]}}, ".data.a[0].exists", "true or false"),
+        (
+            {"data": {"a": [{"anything-but": {"numeric": ["=", 5]}}]}},
+            ".data.a[0].anything-but",
+            "takes values or",
+        ),
+        ({"data": {"a": [{"anything-but": []}]}}, ".data.a[0].anything-but", "exists"),
+        ({"data": {"a": [{"wildcard": "a**b"}]}}, ".data.a[0].wildcard", "two stars"),
+        ({"data": {"a": [{"wildcard": "a\\b"}]}}, ".data.a[0].wildcard", "backslash"),
+        ({"data": {"a": [["x"]]}}, ".data.a[0]", "no text, number"),
+        ({"data": {"a": [float("nan")]}}, ".data.a[0]", "no text, number"),
+        ({"$or": []}, ".$or", "a list of patterns"),
+        ({"$or": [{"type": ["x"]}, {}]}, ".$or[1]", "not empty"),
+        ({"data": {"$or": [{"a": [{"numbr": 1}]}]}}, ".data.$or[0].a[0]", "'numbr' is no operator"),
+        ({"data": {5: ["x"]}}, ".data.5", "quote 5"),
+    ],
+)
+def test_an_error_names_the_place_and_the_mend(pattern: dict[str, Any], path: str, mend: str) -> None:
+    with pytest.raises(PatternError) as caught:
+        compile_pattern(pattern)
+
+    assert caught.value.path == path
+    assert mend in str(caught.value)
+
+
+def test_a_pattern_that_would_explode_is_refused() -> None:
+    pair = {"$or": [{"a": [1]}, {"b": [2]}]}
+    nested: dict[str, Any] = pair
+    for _ in range(9):
+        nested = {"$or": [{"x": nested}, {"y": nested}]}
+
+    with pytest.raises(PatternError, match=f"more than {MAX_ALTERNATIVES}"):
+        compile_pattern({"data": {f"f{i}": pair for i in range(9)}})
+
+
+def test_a_pattern_deeper_than_any_event_is_refused() -> None:
+    nested: dict[str, Any] = {"a": [1]}
+    for _ in range(500):
+        nested = {"a": nested}
+
+    with pytest.raises(PatternError, match="nested deeper"):
+        compile_pattern({"data": nested})
+
+
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["data", "type", "$or", "prefix", "numeric", "exists", "anything-but", "wildcard", "x"]
+            ),
+            inner,
+            max_size=3,
+        )
+    ),
+)
+
+
+@given(st.dictionaries(st.sampled_from(["data", "type", "$or", "x-y"]), _json, max_size=3))
+def test_whatever_is_written_compiles_or_is_refused_by_place(pattern: dict[str, Any]) -> None:
+    try:
+        compile_pattern(pattern)
+    except PatternError as error:
+        assert error.path.startswith(".")
+        assert str(error)
