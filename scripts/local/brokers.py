@@ -191,7 +191,7 @@ def _format(side: Side, brokers: Sequence[int], jars: Path) -> None:
                 "kafka.tools.StorageTool",
                 "format",
                 "--ignore-formatted",
-                *("--cluster-id", cluster, "--config", str(_config_file(side, broker))),
+                *(f"--cluster-id={cluster}", "--config", str(_config_file(side, broker))),
             ],
             env={**os.environ, OF_SIDE: str(side.root)},
             stdin=subprocess.DEVNULL,
