@@ -82,6 +82,22 @@ def test_a_client_that_goes_away_harms_nobody(start: Start) -> None:
     assert process.post(body, BATCH).status == 202
 
 
+def test_with_one_of_three_brokers_gone_it_goes_on(
+    start: Start, collected: Collected, brokers: Cluster
+) -> None:
+    process = start()
+    with Load(process.port) as load:
+        wait_until(lambda: len(load.acknowledged) > 500)
+        brokers.kill(3)
+        try:
+            acknowledged = len(load.acknowledged)
+            wait_until(lambda: len(load.acknowledged) > acknowledged + 2000, seconds=60)
+        finally:
+            brokers.start(3)
+            brokers.wait_healthy()
+    assert load.acknowledged <= collected.ids()
+
+
 def test_with_two_of_three_brokers_gone_it_says_503_until_they_return(
     start: Start, collected: Collected, brokers: Cluster
 ) -> None:
