@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
-from confluent_kafka.admin import AdminClient, ListOffsetsResultInfo, OffsetSpec
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._listoffsets import ListOffsetsResultInfo, OffsetSpec  # where mypy sees them
 
 from shared.contracts.topics import Topic
 from shared.kafka.table import reader_config
@@ -16,6 +17,8 @@ _log = get_logger(__name__)
 _POLL_SECONDS: Final = 0.2
 _TRY_SECONDS: Final = 5.0
 _MOST_MESSAGES: Final = 1_000
+_END: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+_NEWEST: OffsetSpec = OffsetSpec.max_timestamp()  # type: ignore[no-untyped-call]
 
 
 class Tail:
@@ -64,7 +67,7 @@ class Tail:
         """Block until all that was acknowledged before this call was taken; False if that took longer."""
         until = time.monotonic() + seconds
         try:
-            ends = self._offsets(OffsetSpec.latest(), seconds)
+            ends = self._offsets(_END, seconds)
         except (KafkaException, TimeoutError) as error:
             _log.warning(
                 "cannot tell where the topic ends", extra={"topic": self._topic, "error": str(error)}
@@ -90,8 +93,8 @@ class Tail:
     def _assign(self, consumer: Consumer) -> bool:
         """Take up every partition where its part of the window begins; False where the brokers do not say."""
         try:
-            newest = self._offsets(OffsetSpec.max_timestamp(), _TRY_SECONDS)
-            ends = self._offsets(OffsetSpec.latest(), _TRY_SECONDS)
+            newest = self._offsets(_NEWEST, _TRY_SECONDS)
+            ends = self._offsets(_END, _TRY_SECONDS)
             since = max(0, max((found.timestamp for found in newest.values()), default=0) - self._window_ms)
             asked = [TopicPartition(self._topic, partition, since) for partition in ends]
             starts = consumer.offsets_for_times(asked, timeout=_TRY_SECONDS)

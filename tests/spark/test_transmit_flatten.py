@@ -22,7 +22,7 @@ GOOD = [
 
 def flat(spark: SparkSession, *records: tuple[bytes | None, bytes | None, object]) -> list[Row]:
     rows = [(key, value, "outbound", 1, n, heads) for n, (key, value, heads) in enumerate(records)]
-    frame: DataFrame = flatten(spark.createDataFrame(rows, KAFKA_ROW))  # type: ignore[type-var]
+    frame: DataFrame = flatten(spark.createDataFrame(rows, KAFKA_ROW))
     assert frame.columns == list(FLAT)
     return frame.collect()
 

@@ -12,7 +12,7 @@ from shared.kafka.admin import admin_client
 from shared.kafka.producer import producer_config
 from shared.kafka.table import reader_config
 
-Headers = list[tuple[str, bytes]]
+Headers = list[tuple[str, str | bytes | None]]
 
 
 class Topics:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from typing import Any
 
 import pyarrow as pa
 
@@ -57,4 +58,5 @@ def event(number: int = 1, **changes: object) -> Event:
     fields = row(number, **changes)
     batch = flat_batch([fields])
     names = ("key", "value", "pipe", "id", "minute", "received", "attempt", "first_try", "attributes")
-    return Event(*(fields[n] for n in names), fields["content_type"], batch, 0)  # type: ignore[arg-type]
+    values: list[Any] = [*(fields[n] for n in names), fields["content_type"], batch, 0]
+    return Event(*values)
