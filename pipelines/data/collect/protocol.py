@@ -16,7 +16,8 @@ def without_upgrade(head: bytes) -> bytes:
     A client that offers HTTP/2 this way (Java's, by default) is content with an answer in HTTP/1.1
     (RFC 9110, section 7.8), but the parser would drop the request's body.
     """
-    if b"pgrade" not in head and b"PGRADE" not in head:
+    end = head.find(b"\r\n\r\n")  # a body behind it is long
+    if head.find(b"pgrade", 0, end) < 0 and head.find(b"PGRADE", 0, end) < 0:
         return head
     return _UPGRADE.sub(rb"\1x-ignored-upgrade:", head, count=1)
 
