@@ -13,6 +13,9 @@ _SINGLES_PER_SECOND: Final = 600
 _BATCHES_PER_SECOND: Final = 9
 _BATCH_EVENTS: Final = 100
 _MAX_OPEN: Final = 256
+_MAX_OUTSTANDING: Final = 5_000
+"""Events on their way: a chain that is still cold must not be left with a backlog of ours."""
+
 _PADDING: Final = "x" * 300
 
 
@@ -27,11 +30,12 @@ class SyntheticLoad:
         self._open: set[asyncio.Task[None]] = set()
         self._sent = {1: 0, _BATCH_EVENTS: 0}
 
-    def catch_up(self, elapsed: float) -> None:
+    def catch_up(self, elapsed: float, arrived: int) -> None:
         """Start the requests due `elapsed` seconds after the beginning; a slow chain gets fewer."""
+        room = _MAX_OPEN - len(self._open) if len(self._acknowledged) - arrived < _MAX_OUTSTANDING else 0
         for size, rate in ((1, _SINGLES_PER_SECOND), (_BATCH_EVENTS, _BATCHES_PER_SECOND)):
             due = int(elapsed * rate)
-            for _ in range(min(due - self._sent[size], _MAX_OPEN - len(self._open))):
+            for _ in range(min(due - self._sent[size], room)):
                 task = asyncio.ensure_future(self.send(size))
                 self._open.add(task)
                 task.add_done_callback(self._open.discard)

@@ -137,7 +137,7 @@ async def _until_warm(load: SyntheticLoad, sink: Sink, say: Say) -> int:
         if warm(elapsed, lags) or (elapsed > _MOST_SECONDS and lags):
             return percentile_95(lags)
         say(f"warming up: {elapsed:.0f} s, p95 of the last seconds {percentile_95(lags) if lags else '-'} ms")
-        load.catch_up(elapsed)
+        load.catch_up(elapsed, len(sink.ids))
         await asyncio.sleep(_TURN_SECONDS)
 
 

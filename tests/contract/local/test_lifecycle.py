@@ -1,0 +1,200 @@
+"""`hifi up`, `down` and `doctor` as real processes, with the brokers alone (the quick part of a side)."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from confluent_kafka import Consumer, Producer
+
+from scripts.local.lock import holder
+from scripts.local.processes import kill, side_processes
+from scripts.local.side import Side, free_base
+from scripts.local.supervisor import Supervisor
+from shared.contracts.topics import Topic
+from shared.kafka.producer import producer_config
+from shared.kafka.table import reader_config
+
+pytestmark = [pytest.mark.contract, pytest.mark.timeout(900)]
+
+_UP_SECONDS = 300
+
+
+def _hifi(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "scripts.cli", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+class Up:
+    """One `hifi up --parts brokers` after the other, on one folder."""
+
+    def __init__(self, side: Side) -> None:
+        self.side = side
+        self.process: subprocess.Popen[str] | None = None
+
+    def start(self) -> "subprocess.Popen[str]":
+        log = (self.side.root.parent / "up.log").open("w")
+        arguments = ["up", "--parts", "brokers", "--data", str(self.side.root), "--port", str(self.side.port)]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "scripts.cli", *arguments], stdout=log, stderr=subprocess.STDOUT, text=True
+        )
+        _until(lambda: "ready" in self.output() or self.process.poll() is not None, _UP_SECONDS, self.output)  # type: ignore[union-attr]
+        assert "ready" in self.output(), self.output()
+        return self.process
+
+    def output(self) -> str:
+        return (self.side.root.parent / "up.log").read_text()
+
+
+def _until(done: Callable[[], bool], seconds: float, say: Callable[[], str] = str) -> None:
+    deadline = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < deadline, say()
+        time.sleep(0.1)
+
+
+@pytest.fixture(scope="module")
+def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
+    """A folder whose side the tests of this file start and stop in turn."""
+    running = Up(Side(root=tmp_path_factory.mktemp("life") / "data", port=free_base()))
+    yield running
+    if running.process and running.process.poll() is None:
+        running.process.kill()
+        running.process.wait()
+    kill(side_processes(running.side.root))
+
+
+def _produce(up: Up, value: bytes) -> None:
+    producer = Producer(producer_config(up.side.bootstrap, "test"))
+    producer.produce(Topic.LEDGER, value)
+    assert producer.flush(60) == 0
+
+
+def _first_record(up: Up) -> bytes | None:
+    consumer = Consumer(reader_config(up.side.bootstrap, "test") | {"enable.partition.eof": False})
+    consumer.subscribe([Topic.LEDGER])
+    try:
+        message = consumer.poll(60)
+        return None if message is None else message.value()
+    finally:
+        consumer.close()
+
+
+def test_sigterm_ends_everything_and_a_restart_has_the_records_still(up: Up) -> None:
+    process = up.start()
+    _produce(up, b"kept")
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(120) == 0, up.output()
+    assert side_processes(up.side.root) == []
+    up.start()
+    assert _first_record(up) == b"kept"
+
+
+def test_a_second_up_on_the_folder_is_refused(up: Up) -> None:
+    _running(up)
+    second = _hifi("up", "--data", str(up.side.root))
+    assert second.returncode == 1
+    assert "already runs" in second.stderr
+
+
+def test_another_side_on_the_same_ports_is_refused_with_the_owner(up: Up, tmp_path: Path) -> None:
+    _running(up)
+    other = _hifi("up", "--data", str(tmp_path / "other"), "--port", str(up.side.port))
+    assert other.returncode == 1
+    assert "ports in use" in other.stderr
+    assert "java" in other.stderr
+
+
+def test_doctor_finds_a_healthy_side_and_names_a_broker_that_is_down(up: Up) -> None:
+    _running(up)
+    healthy = _hifi("doctor", "--data", str(up.side.root))
+    assert healthy.returncode == 0, healthy.stdout
+    supervisor = Supervisor(up.side)
+    supervisor.stop_program("broker-2")
+    try:
+        hurt = _hifi("doctor", "--data", str(up.side.root))
+    finally:
+        supervisor.start_program("broker-2")
+    assert hurt.returncode == 1
+    assert "broker-2" in hurt.stdout
+
+
+def test_a_killed_broker_is_started_again(up: Up) -> None:
+    _running(up)
+    supervisor = Supervisor(up.side)
+    before = supervisor.pid("broker-3")
+    os.kill(before, signal.SIGKILL)
+    _until(lambda: supervisor.pid("broker-3") not in (0, before), 60)
+
+
+def test_down_ends_what_a_killed_supervisor_left_behind(up: Up) -> None:
+    process = _running(up)
+    process.kill()  # neither of them can tidy up
+    process.wait()
+    supervisors = side_processes(up.side.root, "supervisor")
+    kill(supervisors)
+    assert side_processes(up.side.root), "the brokers outlive their supervisor"
+    stopped = _hifi("down", "--data", str(up.side.root))
+    assert stopped.returncode == 0
+    assert "lost their `hifi up`" in stopped.stdout
+    assert side_processes(up.side.root) == []
+
+
+def test_down_stops_a_running_side_from_another_terminal(up: Up) -> None:
+    process = _running(up)
+    stopped = _hifi("down", "--data", str(up.side.root))
+    assert stopped.returncode == 0, stopped.stdout
+    assert process.wait(30) == 0
+    assert holder(up.side.root) is None
+    assert side_processes(up.side.root) == []
+
+
+def test_down_without_a_side_says_so(tmp_path: Path) -> None:
+    stopped = _hifi("down", "--data", str(tmp_path))
+    assert stopped.returncode == 0
+    assert "no side is running" in stopped.stdout
+
+
+def test_up_on_something_that_is_no_folder_names_it(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    refused = _hifi("up", "--data", str(tmp_path / "file" / "below"))
+    assert refused.returncode == 1
+    assert "cannot be used as data folder" in refused.stderr
+
+
+def test_checkpoints_without_their_brokers_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "checkpoints" / "ingest").mkdir(parents=True)
+    refused = _hifi("up", "--data", str(tmp_path), "--port", str(free_base()))
+    assert refused.returncode == 1
+    assert f"remove {tmp_path} to begin anew" in refused.stderr.replace("\n", "")
+
+
+def test_a_marked_process_is_found_and_a_neighbour_is_not(tmp_path: Path) -> None:
+    sleeper = [sys.executable, "-c", "import time; time.sleep(60)"]
+    with (
+        subprocess.Popen(sleeper, env={**os.environ, "HIFI_PROCESS_OF": str(tmp_path)}) as ours,
+        subprocess.Popen(sleeper, env={**os.environ, "HIFI_PROCESS_OF": str(tmp_path / "x")}) as other,
+    ):
+        try:
+            _until(lambda: [p.pid for p in side_processes(tmp_path)] == [ours.pid], 10)
+            assert psutil.pid_exists(other.pid)
+        finally:
+            ours.kill()
+            other.kill()
+
+
+def _running(up: Up) -> "subprocess.Popen[str]":
+    """The process of a side that is up: started here when a test is run by itself."""
+    if up.process is None or up.process.poll() is not None:
+        return up.start()
+    return up.process

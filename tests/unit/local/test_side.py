@@ -1,0 +1,46 @@
+"""A side's ports and folders."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from scripts.local.side import BROKER_IDS, HOST, NoSideError, Side, busy_ports, free_base
+
+pytestmark = pytest.mark.unit
+
+
+def test_no_two_listeners_share_a_port(tmp_path: Path) -> None:
+    side = Side(root=tmp_path, port=9000)
+    taken = [side.collect_port, side.sink_port, side.spark_metrics_port]
+    taken += [side.broker_port(n) for n in BROKER_IDS] + [side.controller_port(n) for n in BROKER_IDS]
+    assert sorted(taken) == list(side.ports)
+
+
+def test_a_side_is_found_again_by_its_folder(tmp_path: Path) -> None:
+    side = Side(root=tmp_path, port=9100, partitions=4)
+    side.create()
+    assert Side.load(tmp_path) == side
+
+
+def test_a_folder_without_a_side_names_the_command_that_starts_one(tmp_path: Path) -> None:
+    with pytest.raises(NoSideError, match="hifi up"):
+        Side.load(tmp_path)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"port": 8080}', '{"port": "x", "partitions": 2}'])
+def test_a_half_written_description_names_the_mend(tmp_path: Path, content: str) -> None:
+    (tmp_path / "side.json").write_text(content)
+    with pytest.raises(NoSideError, match=r"remove it, then `hifi up`"):
+        Side.load(tmp_path)
+
+
+def test_a_port_somebody_listens_on_is_busy() -> None:
+    with socket.create_server((HOST, 0)) as server:
+        port = server.getsockname()[1]
+        assert busy_ports([port]) == [port]
+    assert busy_ports([port]) == []
+
+
+def test_a_free_base_has_all_its_ports_free(tmp_path: Path) -> None:
+    assert not busy_ports(Side(root=tmp_path, port=free_base()).ports)
