@@ -21,7 +21,10 @@ from scripts.load.records import read_acked, read_received
 from scripts.load.verify import visible_ids
 
 LEAD_SECONDS = 3.0
-DRAIN_SECONDS = 30.0
+QUIET_SECONDS = 30.0
+"""What has not arrived after so long without any arrival does not come any more."""
+
+DRAIN_SECONDS = 180.0
 _PAUSE_SECONDS = 0.1
 _SENDER_GRACE_SECONDS = 60.0
 _STOP_SECONDS = 10.0
@@ -46,9 +49,18 @@ class Arrivals:
         return self._count
 
     def drain(self, count: int) -> None:
-        """Return when there are `count`, or the time for it is over."""
+        """Return when there are `count`, when nothing comes any more, or when the time is over.
+
+        A chain that is behind must get the time to catch up: late is not lost.
+        """
         deadline = time.monotonic() + DRAIN_SECONDS
-        while self.count() < count and time.monotonic() < deadline:
+        known, changed = -1, time.monotonic()
+        while (now := time.monotonic()) < deadline and now - changed < QUIET_SECONDS:
+            found = self.count()
+            if found >= count:
+                return
+            if found != known:
+                known, changed = found, now
             time.sleep(_PAUSE_SECONDS)
 
 

@@ -30,7 +30,7 @@ class Methods:
         """By the method that ran."""
 
         self.callers: Seconds = {}
-        """By kind of thread and the innermost method of Spark, Kafka, Jackson, LZ4 or Hadoop."""
+        """By kind of thread and the innermost class of Spark, Kafka, Jackson, LZ4 or Hadoop."""
 
 
 @contextmanager
@@ -67,9 +67,10 @@ def samples(printed: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def innermost(stack: Iterable[str]) -> str:
-    """The innermost method of a library we chose, or the innermost of all."""
+    """The class of the innermost method of a library we chose, or of the innermost of all."""
     methods = list(stack)
-    return next((method for method in methods if method.startswith(_OURS)), methods[0])
+    found = next((method for method in methods if method.startswith(_OURS)), methods[0])
+    return found.rpartition(".")[0]
 
 
 def shares(names: Iterable[str]) -> Seconds:

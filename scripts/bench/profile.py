@@ -2,6 +2,7 @@
 
 import time
 
+import msgspec
 from rich.console import Console
 
 from scripts.bench import threads
@@ -16,6 +17,7 @@ from shared.runtime.clock import wall_clock
 
 _SAMPLE = 20_000
 _SHOWN = 15
+_LEAD_SECONDS = 5.0
 _KEPT = 60
 
 
@@ -27,6 +29,7 @@ def profile(bench: Bench, load: Load) -> Profile:
         KafkaException: if the brokers do not answer.
         TimeoutError: if the topics could not be read back in time.
     """
+    bench.run(msgspec.structs.replace(load, seconds=_LEAD_SECONDS), lead_seconds=0)
     java = threads.jvm(bench.chain.roots)
     before = threads.thread_seconds(java) if java else {}
     start_ms, began = wall_clock(), time.monotonic()
@@ -58,7 +61,7 @@ def show(console: Console, found: Profile) -> None:
     for title, shares, unit in (
         ("threads of the Spark JVM", found.threads, "% of a core"),
         ("methods of the Spark JVM, by samples", found.methods, "%"),
-        ("by thread and innermost library method", found.callers, "%"),
+        ("by thread and innermost library class", found.callers, "%"),
     ):
         if shares:
             console.print(rich_table(title, _share_rows(shares, unit)))

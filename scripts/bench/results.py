@@ -131,7 +131,7 @@ class Profile(Struct, kw_only=True):
     """Percent of the JVM's execution samples by the method that ran."""
 
     callers: Seconds = {}
-    """Percent of the same samples by kind of thread and innermost library method."""
+    """Percent of the same samples by kind of thread and innermost library class."""
 
 
 class Report(Struct, kw_only=True):

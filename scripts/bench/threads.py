@@ -15,7 +15,7 @@ JVM_ROLE = "spark jvm"
 _JSTACK_SECONDS = 20.0
 _DUMPED = re.compile(r'^"(?P<name>.+?)" .*\bnid=(?P<id>0x[0-9a-f]+|\d+)', re.MULTILINE)
 _NUMBERS = re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|\d+(\.\d+)*")
-_TASKS = re.compile(r"(?<=Executor task launch worker).*")
+_TASKS = re.compile(r"(?<=Executor task) (launch|idle) worker.*")
 
 
 def jvm(roots: Iterable[int]) -> int | None:
