@@ -1,6 +1,6 @@
 """What the bench found, as it is written to its JSON file. Pure."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
@@ -145,6 +145,10 @@ class Report(Struct, kw_only=True):
     targets: list[Target]
 
 
+_OUTSIDE = ("load", "destination")
+_HOPS = ("ingest", "route", "transmit", "spark driver", "spark jvm", "spark python workers")
+
+
 def complaint(run: Run) -> str:
     """Why a run was not held; empty where it was. The first reason in order of gravity."""
     sent, lag = run.sent, run.lag
@@ -159,9 +163,14 @@ def complaint(run: Run) -> str:
     return next((text for applies, text in reasons if applies), "")
 
 
-def chain_cpu(cpu: Seconds, besides: Sequence[str] = ("load", "destination")) -> float:
-    """CPU seconds of everything that is part of the chain: all but generator and destination."""
-    return sum(seconds for name, seconds in cpu.items() if name not in besides)
+def chain_cpu(cpu: Seconds) -> float:
+    """CPU of everything that is part of the chain: all but generator and destination."""
+    return sum(seconds for name, seconds in cpu.items() if name not in _OUTSIDE)
+
+
+def hops_cpu(cpu: Seconds) -> float:
+    """CPU of the three hops alone, which is what hifi and the yardstick do differently."""
+    return sum(seconds for name, seconds in cpu.items() if name in _HOPS)
 
 
 def total(values: Iterable[Run], figure: Callable[[Run], int]) -> int:

@@ -40,7 +40,7 @@ def a_run(p95: float = 100.0, cpu: float = 1.0, **changes: object) -> Run:
         waiting=0,
         lost=0,
         duplicated=0,
-        cpu={"collect": cpu, "load": 50.0},
+        cpu={"collect": cpu, "route": cpu, "load": 50.0},
     )
     return msgspec.structs.replace(run, **changes)
 
@@ -71,7 +71,7 @@ def test_the_markdown_names_median_spread_ratio_and_rating() -> None:
     text = markdown(a_report())
     assert "100 (90 to 300)" in text
     assert "rating 1,000 events/s" in text
-    assert "| 1,000/s, batches of 100 | 2.0x | 2.0x | 2.0x | 2.0x |" in text
+    assert "| 1,000/s, batches of 100 | 2.0x | 2.0x | 2.0x | 2.0x | 2.0x |" in text
     assert len({line.count("|") for line in text.splitlines() if line.startswith("| process")}) == 1
 
 
