@@ -24,8 +24,8 @@ def spread_text(found: Spread | None, digits: int = 0) -> str:
 def lag_rows(targets: Iterable[Target]) -> Rows:
     """One row for each chain and load: lags, losses and cost."""
     heads = (
-        "load", "chain", "acked/s", "p50 ms", "p95 ms", "p99 ms", "lost", "duplicated", "hops: CPU s per million", "chain: CPU s per million",
-        "generator late ms (p99)",
+        "load", "chain", "acked/s", "p50 ms", "p95 ms", "p99 ms", "lost", "duplicated",
+        "hops: CPU s per million", "chain: CPU s per million", "generator late ms (p99)",
     )  # fmt: skip
     pairs = [(phase, target.name) for target in targets for phase in all_phases(target)]
     order = list(dict.fromkeys(phase.load.label for phase, _ in pairs))
