@@ -13,10 +13,13 @@ REFUSED = 1
 USAGE = 2
 """Exit status of a command that was not understood."""
 
+_PIPE_WIDTH = 1_000
+
 
 def out() -> Console:
-    """The console of results."""
-    return Console(highlight=False)
+    """The console of results; a line is cut to the terminal's width only where there is a terminal."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=_PIPE_WIDTH)
 
 
 def err() -> Console:
@@ -38,8 +41,8 @@ def fail(message: str, hint: str = "", status: int = REFUSED) -> NoReturn:
 
 
 def plain_table(*columns: str) -> Table:
-    """A table without a frame, as command lines print lists."""
+    """A table without a frame, as command lines print lists; where space is scarce the last column yields."""
     table = Table(box=None, pad_edge=False, header_style="bold dim", padding=(0, 3, 0, 0))
     for column in columns:
-        table.add_column(column)
+        table.add_column(column, no_wrap=column is not columns[-1])
     return table

@@ -22,6 +22,7 @@ Show = Callable[[Moment], None]
 Say = Callable[[str], None]
 
 _LIVE_SECONDS = 60.0
+_PROBE = "probe-"
 _PROBE_SECONDS = 0.5
 _PROBE_EVENTS = 200
 _DRAIN_SECONDS = 90.0
@@ -60,10 +61,7 @@ async def wait_until_live(url: str, receiver: Receiver) -> None:
             raise NotLiveError(_not_live(acked, everything.arrivals))
         await _probe(url, acked)
         await asyncio.sleep(_PROBE_SECONDS)
-    before = -1
-    while before != receiver.arrivals:  # the last probes must not be counted as the load's
-        before = receiver.arrivals
-        await asyncio.sleep(2 * _PROBE_SECONDS)
+    receiver.uncounted = _PROBE  # those still on their way must not count as the load's
     receiver.tallies.clear()
 
 
@@ -74,7 +72,7 @@ def _not_live(acked: set[str], arrived: int) -> str:
 
 
 async def _probe(url: str, acked: set[str]) -> None:
-    supply = Telemetry(f"probe-{run_name()}")
+    supply = Telemetry(_PROBE + run_name())
     once = Schedule(rate=_PROBE_EVENTS * 10, batch=_PROBE_EVENTS, seconds=0.1)
     sender = Sender(
         url, KEY, supply, once, connections=1, patience=5, on_acked=lambda ids, _, __: acked.update(ids)

@@ -40,8 +40,8 @@ def _cells(moment: Moment) -> list[Text]:
     lag = moment.lag
     return [
         Text(f"{moment.rate:,.0f}", "bold"),
-        milliseconds(lag.p50),
-        milliseconds(lag.p95),
+        lag_cell(lag.p50),
+        lag_cell(lag.p95),
         Text(f"{moment.sent:,}"),
         Text(f"{moment.acked:,}"),
         Text(f"{moment.delivered:,}", "green"),
@@ -51,11 +51,12 @@ def _cells(moment: Moment) -> list[Text]:
     ]
 
 
-def milliseconds(value: int | None) -> Text:
+def lag_cell(value: int | None) -> Text:
     """A lag: green within the promised second, red beyond it."""
     if value is None:
         return Text("-", "dim")
-    return Text(f"{value:,} ms", "green" if value <= 1_000 else "red")
+    text = f"{value} ms" if value < 1_000 else f"{value / 1_000:.2f} s"
+    return Text(text, "green" if value <= 1_000 else "red")
 
 
 def count(value: int, style: str) -> Text:
@@ -106,8 +107,8 @@ def pipes_table(results: list[PipeResult]) -> Table:
             Text(f"{each.delivered:,}", "green"),
             Text("-", "dim") if each.expected is None else count(len(each.missing), "bold red"),
             count(each.duplicated, "yellow"),
-            milliseconds(each.lag.p50),
-            milliseconds(each.lag.p95),
+            lag_cell(each.lag.p50),
+            lag_cell(each.lag.p95),
         )
     return table
 

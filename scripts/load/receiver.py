@@ -94,6 +94,9 @@ class Receiver:
         """
         self.misbehaviour = misbehaviour or Misbehaviour()
         self.tallies: dict[str, Tally] = {}
+        self.uncounted = ""
+        """Events whose id starts with this are accepted and forgotten: probes. Empty counts all."""
+
         self.requests = Requests()
         self.port = port
         self._host = host
@@ -177,6 +180,8 @@ class Receiver:
     def _record(self, path: str, body: bytes, headers: Mapping[str, str]) -> None:
         received_ms = self._clock()
         events = heads(body, headers)
+        if self.uncounted:
+            events = [event for event in events if not event.id.startswith(self.uncounted)]
         ids, lag_list = [event.id for event in events], lags(events, received_ms)
         self.requests.accepted += 1
         self.tally(path).add(ids, [lag for lag in lag_list if lag is not None])

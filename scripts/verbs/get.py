@@ -4,6 +4,7 @@ from enum import StrEnum
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from scripts.config.connection import NotRunningError, side_bootstrap
 from scripts.config.text import in_short, to_json, to_yaml
@@ -56,6 +57,10 @@ def _show(entries: list[Entry], form: Form) -> None:
     for entry in entries:
         document = entry.document
         table.add_row(
-            kind_of(document), document.name, str(entry.version), document.tenant, in_short(document)
+            kind_of(document),
+            document.name,
+            str(entry.version),
+            document.tenant,
+            Text(in_short(document), no_wrap=True, overflow="ellipsis"),
         )
     out().print(table) if entries else out().print("nothing is published yet: `hifi apply FILE`")
