@@ -7,6 +7,9 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 from shared.contracts.headers import attribute_header
 
+Headers = list[tuple[str, str | bytes | None]]
+"""As confluent-kafka takes them."""
+
 KAFKA_ROW = (
     "key binary, value binary, topic string, partition int, offset bigint, "
     "headers array<struct<key:string,value:binary>>"
@@ -20,23 +23,28 @@ STAMPS = {
 ATTRIBUTES = {"id": "e-1", "source": "/players/7", "type": "heartbeat", "time": "2026-01-01T00:00:00Z"}
 
 
-def headers(texts: Mapping[str, str]) -> list[tuple[str, bytes]]:
+def headers(texts: Mapping[str, str]) -> Headers:
     """Text headers as Kafka has them."""
     return [(key, text.encode()) for key, text in texts.items()]
 
 
-def event_headers(attributes: Mapping[str, str] = ATTRIBUTES, **stamps: str) -> list[tuple[str, bytes]]:
+def event_headers(attributes: Mapping[str, str] = ATTRIBUTES, **stamps: str) -> Headers:
     """Headers of an `events` record; keyword arguments replace hifi's own."""
     named = {attribute_header(name): text for name, text in attributes.items()}
     return headers({"ce_specversion": "1.0", **named, **STAMPS, **stamps})
 
 
 def kafka_rows(
-    spark: SparkSession, topic: str, records: Iterable[tuple[bytes | None, list[tuple[str, bytes]] | None]]
+    spark: SparkSession, topic: str, records: Iterable[tuple[bytes | None, Headers | None]]
 ) -> DataFrame:
     """Records (value, headers) of one partition of a topic, with offsets from 0."""
     rows = [(None, value, topic, 0, offset, heads) for offset, (value, heads) in enumerate(records)]
-    return spark.createDataFrame(rows, KAFKA_ROW)
+    return one_partition(spark, rows, KAFKA_ROW)
+
+
+def one_partition(spark: SparkSession, rows: Iterable[tuple[Any, ...]], schema: str) -> DataFrame:
+    """Rows as one task: the session has many slots, and a task costs more than a row."""
+    return spark.createDataFrame(list(rows), schema).coalesce(1)
 
 
 def by_topic(rows: DataFrame) -> dict[str, list[Row]]:

@@ -22,7 +22,7 @@ from pipelines.data.route.config_rows import source_row
 from pipelines.data.route.schema import SOURCE_ROW
 from pipelines.data.route.transforms import outbound
 from shared.contracts.config import Pipe
-from tests.spark.events import ATTRIBUTES, event_headers, header_map, kafka_rows
+from tests.spark.events import ATTRIBUTES, event_headers, header_map, kafka_rows, one_partition
 from tests.spark.patterns import Case, cases, data_text
 
 pytestmark = pytest.mark.spark
@@ -38,9 +38,7 @@ def matched(spark: SparkSession, pairs: list[tuple[dict[str, Any], str, bytes | 
         pipe = Pipe(name=f"p{number}", tenant="acme", source=source, destination="d", match=pattern)
         rows.append(source_row(source, [pipe], 0))
         records.append((data, event_headers({**ATTRIBUTES, "type": kind}, hifi_source=source)))
-    written = outbound(
-        kafka_rows(spark, "events", records), spark.createDataFrame(rows, SOURCE_ROW)
-    ).collect()
+    written = outbound(kafka_rows(spark, "events", records), one_partition(spark, rows, SOURCE_ROW)).collect()
     found = {header_map(row)["hifi_pipe"] for row in written}
     return [f"p{number}" in found for number in range(len(pairs))]
 

@@ -14,13 +14,13 @@ from shared.contracts import headers as h
 from shared.contracts.config import Pipe
 from shared.contracts.envelope import delivery_key
 from shared.contracts.limits import MAX_READABLE_BYTES
-from tests.spark.events import ATTRIBUTES, by_topic, event_headers, header_map, kafka_rows
+from tests.spark.events import ATTRIBUTES, by_topic, event_headers, header_map, kafka_rows, one_partition
 
 pytestmark = pytest.mark.spark
 
 
 def table(spark: SparkSession, *pipes: Pipe) -> DataFrame:
-    return spark.createDataFrame([source_row("player", pipes, 0)], SOURCE_ROW)
+    return one_partition(spark, [source_row("player", pipes, 0)], SOURCE_ROW)
 
 
 def pipe(name: str, **fields: Any) -> Pipe:

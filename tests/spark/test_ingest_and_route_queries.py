@@ -1,0 +1,123 @@
+"""ingest and route as running queries on real brokers: poison does not stop them, pipes change under them."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Message
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from pipelines.data.ingest.job import build as build_ingest
+from pipelines.data.route.job import build as build_route
+from shared.contracts import headers as h
+from shared.contracts.config import Pipe
+from shared.contracts.envelope import CollectedItem, delivery_key, encode_items
+from shared.contracts.topics import Topic
+from shared.runtime.settings import SparkSettings
+from tests.spark.events import ATTRIBUTES, STAMPS, event_headers, headers
+from tests.spark.transmit_side import Topics
+
+pytestmark = pytest.mark.spark
+
+_COLLECTED = headers({name: STAMPS[name] for name in (h.TENANT, h.SOURCE, h.RECEIVED)})
+_ONE_PARTITION = b"the same key: the same partition"
+_START_SECONDS = 120.0
+_POISON: list[bytes | None] = [
+    None,
+    b"",
+    b"\xff\xfe",
+    b"[",
+    b"{}",
+    b"[{}]",
+    b'"' * 1000,
+    b"[" * 2000 + b"]" * 2000,
+]
+
+
+def pipe(name: str, **fields: object) -> Pipe:
+    return Pipe(name=name, tenant="acme", source="player", destination="lake", **fields)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def side(
+    spark: SparkSession, spark_settings: SparkSettings, topics: str, tmp_path: Path
+) -> Iterator[tuple[Topics, list[StreamingQuery]]]:
+    """Topics with one pipe for everything, and both queries running over them."""
+    settings = spark_settings.model_copy(update={"bootstrap": topics, "checkpoints": tmp_path})
+    records = Topics(topics)
+    records.publish(pipe("all"))
+    queries = [build(spark, settings) for build in (build_route, build_ingest)]
+    yield records, queries
+    for query in queries:
+        query.stop()
+
+
+def text(message: Message, header: str) -> str:
+    found = dict(message.headers() or [])[header]
+    assert isinstance(found, bytes)
+    return found.decode()
+
+
+def until(condition: Callable[[], bool], seconds: float, queries: list[StreamingQuery]) -> float:
+    """Seconds it took; fails at once if a query died."""
+    start = time.monotonic()
+    while not condition():
+        assert all(query.isActive for query in queries), [query.exception() for query in queries]
+        assert time.monotonic() - start < seconds, "not in time"
+        time.sleep(0.2)
+    return time.monotonic() - start
+
+
+def collected(name: str) -> bytes:
+    return encode_items([CollectedItem(attributes={**ATTRIBUTES, "id": name}, minute=7, data='{"n": 1.10}')])
+
+
+def arrived(records: Topics, name: str = "all") -> set[str]:
+    found = [m for m in records.all_of(Topic.OUTBOUND) if text(m, h.PIPE) == name]
+    for message in found:
+        assert message.key() == delivery_key(name, text(message, h.CE_SOURCE), text(message, h.CE_ID))
+        assert message.value() == b'{"n": 1.10}'
+    return {text(message, h.CE_ID) for message in found}
+
+
+def test_poison_goes_to_quarantine_and_the_partition_moves_on(
+    side: tuple[Topics, list[StreamingQuery]],
+) -> None:
+    records, queries = side
+    records.put(Topic.COLLECTED, collected("before"), _COLLECTED, _ONE_PARTITION)
+    records.put(Topic.EVENTS, b'{"n": 1.10}', event_headers({**ATTRIBUTES, "id": "direct"}), _ONE_PARTITION)
+    for poison in _POISON:
+        records.put(Topic.COLLECTED, poison, _COLLECTED, _ONE_PARTITION)
+        records.put(Topic.COLLECTED, poison, [], _ONE_PARTITION)
+        records.put(Topic.EVENTS, poison, [], _ONE_PARTITION)
+    records.put(Topic.COLLECTED, collected("after"), _COLLECTED, _ONE_PARTITION)
+    records.flush()
+
+    until(lambda: arrived(records) == {"before", "direct", "after"}, _START_SECONDS, queries)
+    until(lambda: len(records.all_of(Topic.QUARANTINE)) == 3 * len(_POISON), 10, queries)
+
+    quarantined = records.all_of(Topic.QUARANTINE)
+    assert sorted(m.value() or b"" for m in quarantined) == sorted(3 * [poison or b"" for poison in _POISON])
+    assert all(text(m, h.REASON) and text(m, h.ORIGIN).count("/") == 2 for m in quarantined)
+
+
+def test_a_new_pipe_takes_effect_within_ten_seconds(side: tuple[Topics, list[StreamingQuery]]) -> None:
+    records, queries = side
+    records.put(Topic.COLLECTED, collected("first"), _COLLECTED, None)
+    records.flush()
+    until(lambda: arrived(records) == {"first"}, _START_SECONDS, queries)
+    sent = {"first"}
+
+    def new_pipe_works() -> bool:
+        name = f"e{len(sent)}"
+        sent.add(name)
+        records.put(Topic.COLLECTED, collected(name), _COLLECTED, None)
+        records.flush()
+        return bool(arrived(records, "new"))
+
+    records.publish(pipe("new", match={"data": {"n": [{"numeric": ["<", 2]}]}}))
+    until(new_pipe_works, 10, queries)
+
+    until(lambda: arrived(records) == sent, 10, queries)
