@@ -13,7 +13,7 @@ from pipelines.data.ingest.transforms import events
 from shared.contracts import headers as h
 from shared.contracts.envelope import CollectedItem, encode_items
 from shared.contracts.limits import MAX_HEADERS_BYTES, MAX_READABLE_BYTES
-from tests.spark.events import ATTRIBUTES, STAMPS, by_topic, header_map, headers, kafka_rows
+from tests.spark.events import ATTRIBUTES, STAMPS, Headers, by_topic, header_map, headers, kafka_rows
 from tests.strategies import json_texts
 
 pytestmark = pytest.mark.spark
@@ -130,8 +130,11 @@ def test_a_record_without_its_stamps_goes_to_quarantine(spark: SparkSession, mis
 
 
 def test_what_is_too_large_to_be_written_again_is_cut(spark: SparkSession) -> None:
-    fat = [("fat", b"x" * (MAX_HEADERS_BYTES + 1))]
-    records = [(b"[" + b" " * MAX_READABLE_BYTES + b"]", headers(_COPIED)), (b"[]", fat)]
+    fat: Headers = [("fat", b"x" * (MAX_HEADERS_BYTES + 1))]
+    records: list[tuple[bytes | None, Headers | None]] = [
+        (b"[" + b" " * MAX_READABLE_BYTES + b"]", headers(_COPIED)),
+        (b"[]", fat),
+    ]
 
     large, heavy = events(kafka_rows(spark, "collected", records)).collect()
 
