@@ -59,6 +59,13 @@ class Scene:
         time.sleep(1)  # the receiver writes its file twice a second
         return verdict(self.acked(), self.arrivals(), visible_ids(self.live.bootstrap))
 
+    def wait_until_live(self) -> None:
+        """Before the pipe is in route's table its events match nothing: send single ones until one arrives."""
+        tally = self.receiver.tally("/faults")
+        eventually(
+            lambda: post_one(self.live.url) == 202 and tally.arrivals, 60, "the pipe is live", every=0.5
+        )
+
     def flows(self, seconds: float) -> None:
         """Wait until as many events as `seconds` of load hold arrived from now on."""
         goal = self.receiver.tally("/faults").distinct + seconds * RATE
@@ -82,6 +89,7 @@ def scene(live: LiveSide, tmp_path: Path) -> Iterator[Scene]:
                 "destination": "faults",
             },
         )
+        found.wait_until_live()
         yield found
 
 
