@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.data.route.config_rows import rows, threshold
+from pipelines.data.route.config_rows import rows, threshold, usable
 from shared.contracts.config import Pipe, Ramp
 
 pytestmark = pytest.mark.unit
@@ -60,3 +60,13 @@ def test_a_ramp_never_closes_again(sample: float, earlier: int, later: int) -> N
     first, second = sorted((earlier, later))
 
     assert threshold(ramped, _START_MS + first) <= threshold(ramped, _START_MS + second)
+
+
+def test_a_pipe_that_cannot_be_compiled_does_not_stop_the_others() -> None:
+    refused: list[tuple[str, str]] = []
+    pipes = [pipe("a"), pipe("b", match={"type": "x"}), pipe("c")]
+
+    left = usable(pipes, lambda bad, error: refused.append((bad.name, error.path)))
+
+    assert [p.name for p in left] == ["a", "c"]
+    assert refused == [("b", ".type")]

@@ -1,13 +1,13 @@
 """Pipes to rows of `schema.SOURCE_ROW`, as plain Python values. Pure."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from pipelines.data.route.schema import SAMPLE_BUCKETS
 from shared.contracts.config import Pipe
 from shared.contracts.headers import attribute_header
-from shared.contracts.patterns import DATA, Condition, Matcher, compile_pattern
+from shared.contracts.patterns import DATA, Condition, Matcher, PatternError, compile_pattern
 
 Row = tuple[Any, ...]
 
@@ -24,6 +24,21 @@ def rows(pipes: Iterable[Pipe], now_ms: int) -> Iterator[Row]:
         by_source[pipe.source].append(pipe)
     for source, its_pipes in by_source.items():
         yield source_row(source, its_pipes, now_ms)
+
+
+def usable(pipes: Iterable[Pipe], refused: Callable[[Pipe, PatternError], None]) -> Iterator[Pipe]:
+    """The pipes whose patterns compile; `refused` is told of the others.
+
+    What the command line publishes compiles, but a document on the topic may come from another version, and
+    one pipe must not stop the others.
+    """
+    for pipe in pipes:
+        try:
+            compile_pattern(pipe.match)
+        except PatternError as error:
+            refused(pipe, error)
+        else:
+            yield pipe
 
 
 def source_row(source: str, pipes: Iterable[Pipe], now_ms: int) -> Row:

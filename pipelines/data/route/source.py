@@ -11,12 +11,16 @@ from functools import cache
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from pipelines.data.route.config_rows import Row, rows
+from pipelines.data.route.config_rows import Row, rows, usable
 from pipelines.data.route.schema import SOURCE_ROW
-from shared.contracts.config import Catalogue
+from shared.contracts.config import Catalogue, Pipe
+from shared.contracts.patterns import PatternError
 from shared.kafka.config_table import config_table
 from shared.kafka.table import Table
 from shared.runtime.clock import wall_clock
+from shared.runtime.logging import get_logger
+
+_log = get_logger(__name__)
 
 
 @cache
@@ -54,4 +58,8 @@ class _Reader(DataSourceReader):
         """All rows; waits until the topic has been read to its end, however long that takes."""
         table = _table(self._bootstrap, self._client_id)
         table.wait()
-        return rows(table.view.pipes.values(), wall_clock())
+        return rows(usable(table.view.pipes.values(), _log_refused), wall_clock())
+
+
+def _log_refused(pipe: Pipe, error: PatternError) -> None:
+    _log.error("pipe left out", extra={"pipe": pipe.name, "path": error.path, "error": str(error)})
