@@ -83,7 +83,7 @@ def pipe_to(name: str, url: str) -> tuple[Destination, Pipe]:
     )
 
 
-def eventually(holds: Callable[[], bool], seconds: float = 90.0) -> None:
+def eventually(holds: Callable[[], bool], seconds: float = 240.0) -> None:
     """Return as soon as `holds`; fail if it does not in time."""
     until = time.monotonic() + seconds
     while not holds():

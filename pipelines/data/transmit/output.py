@@ -18,6 +18,7 @@ RECEIPT_EVENTS: Final = 1_000
 """Ids of 256 bytes, escaped six-fold, still fit a record."""
 
 _OURS: Final = frozenset((h.REASON, h.STATUS, h.FIRST_TRY, h.LAST_TRY, h.NOT_BEFORE))
+_KNOWN: Final = (h.CE_PREFIX, "hifi_", h.CONTENT_TYPE)
 _encoder = msgspec.json.Encoder()
 
 
@@ -67,8 +68,7 @@ def rows(settled: Settled) -> Iterator[Row]:
 
 def quarantined(poison: Poison) -> Row:
     """A record nobody can send, as far as a record can hold it."""
-    size = sum(len(name.encode()) + len(value or b"") for name, value in poison.headers)
-    kept = poison.headers if size <= MAX_HEADERS_BYTES else []
+    kept = poison.headers if _size(poison.headers) <= MAX_HEADERS_BYTES else []
     value = poison.value and poison.value[:MAX_READABLE_BYTES]
     added: Headers = [(h.REASON, poison.reason.encode()), (h.ORIGIN, poison.origin.encode())]
     return Row(Topic.QUARANTINE, poison.key, value, kept + added)
@@ -117,5 +117,16 @@ def _moved(event: Event, settled: Settled, outcome: RetryLater | Dead) -> Row:
     if isinstance(outcome, RetryLater):
         topic = outcome.topic
         added.append((h.NOT_BEFORE, str(outcome.not_before_ms).encode()))
-    kept = [header for header in event.headers if header[0] not in _OURS]
-    return Row(topic, event.key, event.value, kept + added)
+    return Row(topic, event.key, event.value, _kept(event.headers) + added)
+
+
+def _kept(headers: Headers) -> Headers:
+    """A record's headers without what an earlier attempt said, or a stranger if it would not fit."""
+    kept = [header for header in headers if header[0] not in _OURS]
+    if _size(kept) <= MAX_HEADERS_BYTES:
+        return kept
+    return [header for header in kept if header[0].startswith(_KNOWN)]
+
+
+def _size(headers: Headers) -> int:
+    return sum(len(name.encode()) + len(value or b"") for name, value in headers)

@@ -11,7 +11,6 @@ FLAT: Final = (
     "topic",
     "partition",
     "offset",
-    "fault",
     "pipe",
     "id",
     "minute",
@@ -21,7 +20,7 @@ FLAT: Final = (
     "attributes",
     "content_type",
 )
-"""What `transforms.flatten` gives and `events.read` takes. `fault`, if any, says why it cannot be sent."""
+"""What `transforms.flatten` gives and `reading.read` takes; null where a header is missing or no number."""
 
 OUTPUT: Final = "topic string, key binary, value binary, headers array<struct<key: string, value: binary>>"
 """Rows of the Kafka sink, in Spark's words."""

@@ -9,6 +9,7 @@ from typing import Final
 from shared.contracts.config import Catalogue, Destination
 
 _LOOK_SECONDS: Final = 0.05
+_MOST_NAMES: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,18 +29,24 @@ class Targets:
     def __init__(self, view: Callable[[], Catalogue], wait_seconds: float) -> None:
         self._view = view
         self._wait_seconds = wait_seconds
-        self._in_vain: dict[str, Catalogue] = {}
+        self._in_vain: set[str] = set()
+        self._in_vain_in: Catalogue | None = None
 
     async def find(self, pipe: str) -> Destination | Lost:
         """The pipe's destination."""
         until = time.monotonic() + self._wait_seconds
         while isinstance(found := self._look(pipe), Lost):
-            if self._in_vain.get(pipe) is self._view() or time.monotonic() >= until:
-                self._in_vain[pipe] = self._view()
+            if pipe in self._waited_for() or time.monotonic() >= until:
+                self._waited_for().add(pipe)
                 return found
             await asyncio.sleep(_LOOK_SECONDS)
-        self._in_vain.pop(pipe, None)
         return found
+
+    def _waited_for(self) -> set[str]:
+        """Pipes waited for in vain, in the configuration as it is now."""
+        if self._in_vain_in is not self._view() or len(self._in_vain) > _MOST_NAMES:
+            self._in_vain, self._in_vain_in = set(), self._view()
+        return self._in_vain
 
     def name(self, pipe: str) -> str:
         """The name of the pipe's destination; empty where it has none."""

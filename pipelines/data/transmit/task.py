@@ -12,8 +12,9 @@ from pipelines.data.transmit.batching import grouped
 from pipelines.data.transmit.decide import Delivered
 from pipelines.data.transmit.delivered import Deliveries
 from pipelines.data.transmit.delivery import Delivery
-from pipelines.data.transmit.events import Event, read
+from pipelines.data.transmit.events import Event
 from pipelines.data.transmit.output import Row, Settled, quarantined, rows
+from pipelines.data.transmit.reading import read
 from shared.runtime.clock import Clock
 
 _WAIT_SECONDS: Final = 1.0

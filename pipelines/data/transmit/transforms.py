@@ -7,52 +7,30 @@ from pyspark.sql import functions as fn
 
 from pipelines.data.transmit.schema import FLAT
 from shared.contracts import headers as h
-from shared.contracts.receipts import KEY_BYTES
-from shared.runtime.columns import header_value, missing_header, oversized
+from shared.runtime.columns import header_value
 
 _TEXT: Final = {"pipe": h.PIPE, "id": h.CE_ID, "content_type": h.CONTENT_TYPE}
 _NUMBERS: Final = {"minute": h.MINUTE, "received": h.RECEIVED, "attempt": h.ATTEMPT, "first_try": h.FIRST_TRY}
-_NEEDED: Final = (h.PIPE, h.CE_ID, h.CE_SOURCE, h.CE_TYPE, h.MINUTE, h.RECEIVED, h.ATTEMPT)
 _MAX_NAME: Final = 1_000_000  # to the end of the header's name
-_NUMERIC: Final = (h.MINUTE, h.RECEIVED, h.ATTEMPT)
 
 
 def flatten(records: DataFrame) -> DataFrame:
     """Kafka records to the columns of schema.FLAT.
 
-    Nothing here raises: what is missing or malformed is named in `fault`; bytes that are not UTF-8 become
-    U+FFFD, as Arrow takes no others.
+    Nothing here raises: what is missing or malformed is null; bytes that are no UTF-8 become U+FFFD, as Arrow
+    takes no others. The fewer expressions, the better: Spark plans all of them again for each micro-batch.
     """
     return (
         records.withColumn("names", fn.col("headers.key"))
         .withColumns({column: _text(name) for column, name in _TEXT.items()})
         .withColumns({column: _text(name).try_cast("long") for column, name in _NUMBERS.items()})
-        .withColumns({"fault": _fault(), "attributes": _attributes()})
+        .withColumn("attributes", _attributes())
         .select(*FLAT)
     )
 
 
 def _text(name: str) -> Column:
     return fn.make_valid_utf8(header_value(fn.col("headers"), fn.col("names"), name))
-
-
-def _fault() -> Column:
-    """The first thing wrong with a record, or null."""
-    key = fn.when(
-        fn.col("key").isNull() | (fn.octet_length("key") != KEY_BYTES), f"the key is not {KEY_BYTES} bytes"
-    )
-    columns = {name: column for column, name in (_TEXT | _NUMBERS).items()}
-    empty = (fn.when(fn.col(columns[n]).isNull(), f"{n} has no value") for n in (h.PIPE, h.CE_ID))
-    numbers = (fn.when(fn.col(columns[n]).isNull(), f"{n} is not a whole number") for n in _NUMERIC)
-    attempt = fn.when(fn.col("attempt") < 1, f"{h.ATTEMPT} is less than 1")
-    sentence = fn.coalesce(
-        key, missing_header(fn.col("names"), _NEEDED), *empty, *numbers, attempt, _oversized()
-    )
-    return fn.concat(fn.lit("unreadable: "), sentence)
-
-
-def _oversized() -> Column:
-    return oversized(fn.col("value"), fn.col("headers"))
 
 
 def _attributes() -> Column:

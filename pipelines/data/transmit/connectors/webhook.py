@@ -19,6 +19,8 @@ RESPONSE_BYTES: Final = 64 * 1024
 DRAIN_SECONDS: Final = 0.5
 """How long the rest of a response may take, once its status is known."""
 
+_REASON_CHARACTERS: Final = 300
+
 
 def open_session(connections: int) -> aiohttp.ClientSession:
     """The one place where connections to destinations are made. Call it on the loop that will use it."""
@@ -59,10 +61,15 @@ class Webhook:
         except TimeoutError:
             return answer or Answer(error=f"timeout: no answer within {seconds:.1f} s")
         except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError) as error:
-            return Answer(error=f"bad_url: {error}", hopeless=True)
+            return Answer(error=_clean(f"bad_url: {error}"), hopeless=True)
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            return answer or Answer(error=f"unreachable: {type(error).__name__}: {error}"[:300])
+            return answer or Answer(error=_clean(f"unreachable: {type(error).__name__}: {error}"))
         return answer
+
+
+def _clean(text: str) -> str:
+    """A reason that can be written: what a hostile server made the client say may hold lone surrogates."""
+    return text[:_REASON_CHARACTERS].encode(errors="replace").decode()
 
 
 async def _drain(response: aiohttp.ClientResponse) -> None:
