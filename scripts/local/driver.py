@@ -6,12 +6,12 @@ import sys
 import threading
 from pathlib import Path
 
-from pipelines.data.ingest.job import build as build_ingest
-from pipelines.data.route.job import build as build_route
-from pipelines.data.transmit.job import build as build_transmit
 from pydantic import Field
 from pyspark.sql.streaming.query import StreamingQuery
 
+from pipelines.data.ingest.job import build as build_ingest
+from pipelines.data.route.job import build as build_route
+from pipelines.data.transmit.job import build as build_transmit
 from shared.kafka.shadow_group import ShadowGroup, progress_offsets
 from shared.runtime.logging import configure_logging, get_logger
 from shared.runtime.settings import SparkSettings

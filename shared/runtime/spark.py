@@ -62,8 +62,8 @@ _CONSUMER: Final = {
 }
 
 REALTIME_FETCH_WAIT_MS: Final = 500
-"""A real-time task holds one long poll, which ends with the first record: at 10 ms instead, an idle hop of two
-partitions costs half a core in brokers and driver, and p95 rises from 25 to 83 ms at 1,000 records/s."""
+"""A real-time task holds one long poll, which ends with the first record: at 10 ms instead, an idle hop of
+two partitions costs half a core in brokers and driver, and p95 rises from 25 to 83 ms at 1,000 records/s."""
 
 MICROBATCH_FETCH_WAIT_MS: Final = 10
 """At the default of 500 ms a micro-batch waits up to 0.4 s for its first rows."""

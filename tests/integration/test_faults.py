@@ -60,7 +60,7 @@ class Scene:
         return verdict(self.acked(), self.arrivals(), visible_ids(self.live.bootstrap))
 
     def wait_until_live(self) -> None:
-        """Before the pipe is in route's table its events match nothing: send single ones until one arrives."""
+        """Before the pipe is in route's table its events match nothing: send some until one arrives."""
         tally = self.receiver.tally("/faults")
         eventually(
             lambda: post_one(self.live.url) == 202 and tally.arrivals, 60, "the pipe is live", every=0.5
