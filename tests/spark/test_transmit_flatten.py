@@ -38,7 +38,7 @@ def fault(item: Event | Poison) -> str:
     return item.reason
 
 
-def without(name: str) -> list[tuple[str, bytes]]:
+def without(name: str) -> list[tuple[str, str | bytes | None]]:
     return [header for header in GOOD if header[0] != name]
 
 
