@@ -69,12 +69,10 @@ def collected_stamps(value: bytes, record_headers: Headers, at_ms: int, every: i
     """Event time, receive time and append of the events in a `collected` record."""
     received = int(record_headers[headers.RECEIVED])
     for item in _items.decode(value):
-        event_id = item.attributes["id"]
-        if sampled(event_id, every):
-            yield Stamp(event_id, Point.RECEIVED, received)
-            yield Stamp(event_id, Point.COLLECTED, at_ms)
-            if "time" in item.attributes:
-                yield Stamp(event_id, Point.TIME, epoch_ms(item.attributes["time"]))
+        if sampled(item.id, every):
+            yield Stamp(item.id, Point.RECEIVED, received)
+            yield Stamp(item.id, Point.COLLECTED, at_ms)
+            yield Stamp(item.id, Point.TIME, epoch_ms(item.time))
 
 
 def event_stamps(point: Point, record_headers: Headers, at_ms: int, every: int) -> Iterator[Stamp]:

@@ -12,27 +12,71 @@ from typing import Final
 
 import msgspec
 
+from shared.contracts.headers import attribute_header, header_attribute
+
 SPEC_VERSION: Final = "1.0"
 LATE_MS: Final = 5 * 60_000
 EARLY_MS: Final = 30_000
 MINUTE_MS: Final = 60_000
 
 
-class CollectedItem(msgspec.Struct, kw_only=True, omit_defaults=True, frozen=True):
-    """One event inside a `collected` record. Exactly one of `data` and `data_base64`, or neither."""
+REQUIRED_ATTRIBUTES: Final = ("id", "source", "type", "time")
+"""CloudEvents' own and the time, which collect stamps where a client gave none."""
 
-    attributes: dict[str, str]
-    """CloudEvents context attributes as text: extensions and datacontenttype included, specversion left out
-    (it is always SPEC_VERSION)."""
+
+class CollectedItem(msgspec.Struct, kw_only=True, omit_defaults=True, frozen=True):
+    """One event inside a `collected` record. Exactly one of `data` and `data_base64`, or neither.
+
+    Made for the reader: ingest takes the required attributes as columns and the others as headers, without a
+    look at each name.
+    """
+
+    id: str
+    source: str
+    type: str
+    time: str
 
     minute: int
     """Epoch minute, see `stamp_minute`."""
+
+    headers: dict[str, str] = msgspec.field(default_factory=dict)
+    """The other attributes as text, by the Kafka header that will carry them; specversion left out (it is
+    always SPEC_VERSION)."""
 
     data: str | None = None
     """The text of `data` exactly as received."""
 
     data_base64: str | None = None
     """Binary data, as the `data_base64` member had it."""
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        """CloudEvents context attributes by name, specversion left out."""
+        required = {name: getattr(self, name) for name in REQUIRED_ATTRIBUTES}
+        return required | {header_attribute(header): text for header, text in self.headers.items()}
+
+
+def collected_item(
+    attributes: Mapping[str, str], *, minute: int, data: str | None = None, data_base64: str | None = None
+) -> CollectedItem:
+    """The item of an event with these attributes.
+
+    Raises:
+        KeyError: if a required attribute is missing.
+    """
+    others = {
+        attribute_header(name): text for name, text in attributes.items() if name not in REQUIRED_ATTRIBUTES
+    }
+    return CollectedItem(
+        id=attributes["id"],
+        source=attributes["source"],
+        type=attributes["type"],
+        time=attributes["time"],
+        minute=minute,
+        headers=others,
+        data=data,
+        data_base64=data_base64,
+    )
 
 
 _encoder = msgspec.json.Encoder()

@@ -44,3 +44,8 @@ DELIVERED = "hifi_delivered"
 def attribute_header(name: str) -> str:
     """The header that carries a CloudEvents attribute."""
     return CONTENT_TYPE if name == "datacontenttype" else CE_PREFIX + name
+
+
+def header_attribute(header: str) -> str:
+    """The CloudEvents attribute that a header of `attribute_header` carries."""
+    return "datacontenttype" if header == CONTENT_TYPE else header.removeprefix(CE_PREFIX)

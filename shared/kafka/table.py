@@ -1,6 +1,7 @@
 """A compacted topic held in memory by a background thread: how configuration reaches every node."""
 
 import threading
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
@@ -12,6 +13,7 @@ from shared.runtime.logging import get_logger
 T = TypeVar("T")
 _log = get_logger(__name__)
 _POLL_SECONDS = 0.2
+_LOOK_SECONDS = 5.0
 
 
 def reader_config(bootstrap: str, client_id: str) -> dict[str, Any]:
@@ -80,14 +82,33 @@ class Table(Generic[T]):
         return self._view
 
     def _run(self) -> None:
-        consumer = Consumer(self._config)
+        while not self._stopping.is_set():
+            consumer = Consumer(
+                self._config
+            )  # a new one: an old one may not take up a new topic of that name
+            try:
+                self._follow(consumer)
+            finally:
+                consumer.close()
+
+    def _follow(self, consumer: Consumer) -> None:
+        """Read until stopping, or until the topic is deleted: what it said stays, a new one is awaited."""
+        waiting = self._assign(consumer)
+        looked = time.monotonic()
+        while not self._stopping.is_set():
+            self._take(consumer.consume(num_messages=500, timeout=_POLL_SECONDS), waiting)
+            if time.monotonic() - looked > _LOOK_SECONDS:
+                if self._deleted(consumer):
+                    _log.warning("topic is gone, going on with what it said", extra={"topic": self._topic})
+                    return
+                looked = time.monotonic()
+
+    def _deleted(self, consumer: Consumer) -> bool:
+        """Whether the brokers say that there is no such topic; the client goes on as if nothing was."""
         try:
-            waiting = self._assign(consumer)
-            while not self._stopping.is_set():
-                messages = consumer.consume(num_messages=500, timeout=_POLL_SECONDS)
-                self._take(messages, waiting)
-        finally:
-            consumer.close()
+            return not consumer.list_topics(self._topic, timeout=_LOOK_SECONDS).topics[self._topic].partitions
+        except KafkaException:
+            return False
 
     def _assign(self, consumer: Consumer) -> set[int]:
         """Take every partition from its beginning; returns the partitions still to be read to the end."""

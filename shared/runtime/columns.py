@@ -45,8 +45,7 @@ def oversized(value: Column, headers: Column) -> Column:
 
 def headers_size(headers: Column) -> Column:
     """Bytes of all header names and values."""
-    names, values = (fn.array_join(headers[part].cast("array<string>"), "") for part in ("key", "value"))
-    return fn.octet_length(names) + fn.octet_length(values)
+    return fn.octet_length(fn.concat_ws("", headers["key"], headers["value"].cast("array<string>")))
 
 
 def quarantined_headers(headers: Column, reason: Column) -> Column:

@@ -26,11 +26,16 @@ class SparkSettings(SideSettings):
     jars: Path = Field(description="Folder of the Kafka connector's jars.")
     driver_memory: str = Field("1g", description="Heap of the driver's JVM.")
     java_options: str = Field(
-        "-XX:+UseParallelGC -XX:ReservedCodeCacheSize=256m",
+        "-XX:+UseParallelGC -Xmn640m -XX:ReservedCodeCacheSize=256m",
         description="Flags of the driver's JVM.",
     )
-    realtime_batch: str = Field(
-        "5 seconds",
-        description="Length of a real-time batch: the checkpoint interval and the delay of a new "
-        "configuration, not the latency. Spark takes 5 seconds at least.",
+    ingest_batch: str = Field(
+        "20 seconds",
+        description="Length of ingest's real-time batches: the checkpoint interval, not the latency; a crash "
+        "replays at most one. At the end of each the node stands still for a moment.",
+    )
+    route_batch: str = Field(
+        "7 seconds",
+        description="The same of route's, and the delay of a new configuration. Spark takes 5 seconds "
+        "at least.",
     )

@@ -27,10 +27,12 @@ _SESSION: Final = {
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
     ),
-    "spark.sql.streaming.pollingDelay": "20ms",
+    "spark.sql.streaming.pollingDelay": "40ms",
     "spark.sql.streaming.minBatchesToRetain": "10",
     "spark.sql.streaming.numRecentProgressUpdates": "10",
     "spark.sql.ui.retainedExecutions": "5",
+    # Each micro-batch's plan is written out for a page that nobody serves: in the shortest form.
+    "spark.sql.ui.explainMode": "simple",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
     "spark.python.worker.reuse": "true",
     "spark.ui.enabled": "false",
@@ -68,7 +70,7 @@ two partitions costs half a core in brokers and driver, and p95 rises from 25 to
 MICROBATCH_FETCH_WAIT_MS: Final = 10
 """At the default of 500 ms a micro-batch waits up to 0.4 s for its first rows."""
 
-REALTIME_LINGER_MS: Final = 10
+REALTIME_LINGER_MS: Final = 25
 MICROBATCH_LINGER_MS: Final = 5
 
 
@@ -86,6 +88,15 @@ def spark_session(settings: SparkSettings, app: str) -> SparkSession:
     )
     session.sparkContext.setLogLevel("WARN")
     return session
+
+
+def own_workers(spark: SparkSession, node: str) -> None:
+    """Give the Python functions that are wrapped from here on a pool of worker processes named after a node.
+
+    Spark hands out a pool's workers in turn. Where nodes share a driver and so a pool, each of its processes
+    would in time hold every node's tables and connections, and follow their topics.
+    """
+    spark.sparkContext.environment["HIFI_NODE"] = node
 
 
 def read_topics(
@@ -110,10 +121,13 @@ def read_topics(
     )
 
 
-def realtime_writer(rows: DataFrame, settings: SparkSettings, node: str) -> DataStreamWriter:
-    """A real-time query's way to Kafka. `rows` has topic, value, headers and perhaps key."""
+def realtime_writer(rows: DataFrame, settings: SparkSettings, node: str, batch: str) -> DataStreamWriter:
+    """A real-time query's way to Kafka. `rows` has topic, value, headers and perhaps key.
+
+    `batch` is the length of its batches, in Spark's words: "7 seconds".
+    """
     writer = _kafka_writer(rows, settings, node).option("kafka.linger.ms", REALTIME_LINGER_MS)
-    trigger = {"realTime": settings.realtime_batch}  # a keyword that PySpark's type stubs lack
+    trigger = {"realTime": batch}  # a keyword that PySpark's type stubs lack
     return writer.outputMode("update").trigger(**trigger)
 
 

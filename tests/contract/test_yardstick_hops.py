@@ -31,7 +31,7 @@ from shared.contracts.config import (
     kind_of,
     topic_key,
 )
-from shared.contracts.envelope import CollectedItem, delivery_key, encode_items
+from shared.contracts.envelope import CollectedItem, collected_item, delivery_key, encode_items
 from shared.contracts.receipts import unpack_keys
 from shared.contracts.topics import Topic
 from shared.kafka.producer import producer_config
@@ -54,9 +54,7 @@ def documents(url: str) -> list[Document]:
 
 def items() -> list[CollectedItem]:
     attributes = {"source": "/s", "type": "t", "time": format_ms(wall_clock())}
-    return [
-        CollectedItem(attributes=attributes | {"id": f"e{n}"}, minute=1, data=DATA) for n in range(EVENTS)
-    ]
+    return [collected_item(attributes | {"id": f"e{n}"}, minute=1, data=DATA) for n in range(EVENTS)]
 
 
 def publish(bootstrap: str, url: str) -> None:

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.data.ingest.transforms import events
 from shared.contracts import headers as h
-from shared.contracts.envelope import CollectedItem, encode_items
+from shared.contracts.envelope import CollectedItem, collected_item, encode_items
 from shared.contracts.limits import MAX_HEADERS_BYTES, MAX_READABLE_BYTES
 from tests.spark.events import ATTRIBUTES, STAMPS, Headers, by_topic, header_map, headers, kafka_rows
 from tests.strategies import json_texts
@@ -19,11 +19,11 @@ from tests.strategies import json_texts
 pytestmark = pytest.mark.spark
 
 _COPIED = {name: STAMPS[name] for name in (h.TENANT, h.SOURCE, h.RECEIVED)}
-_EVENT: dict[str, Any] = {"attributes": ATTRIBUTES, "minute": 7}
+_EVENT: dict[str, Any] = {**ATTRIBUTES, "minute": 7}
 
 
-def item(data: str | None = None, **fields: Any) -> CollectedItem:
-    return CollectedItem(**{**_EVENT, "data": data, **fields})
+def item(data: str | None = None, *, data_base64: str | None = None, **others: str) -> CollectedItem:
+    return collected_item(ATTRIBUTES | others, minute=7, data=data, data_base64=data_base64)
 
 
 @settings(max_examples=5, deadline=None, phases=(Phase.generate,), suppress_health_check=list(HealthCheck))
@@ -52,17 +52,19 @@ def test_data_that_a_parse_would_change_is_not_parsed(spark: SparkSession, data:
 
 
 def test_an_item_becomes_a_record_with_its_attributes_as_headers(spark: SparkSession) -> None:
-    attributes = {**ATTRIBUTES, "datacontenttype": "text/plain", "subject": "é", "hop": "1"}
+    others = {"datacontenttype": "text/plain", "subject": "é", "hop": "1"}
 
     (row,) = events(
-        kafka_rows(spark, "collected", [(encode_items([item(attributes=attributes)]), headers(_COPIED))])
+        kafka_rows(spark, "collected", [(encode_items([item(**others)]), headers(_COPIED))])
     ).collect()
 
     assert row["topic"] == "events"
     assert row["value"] is None
     assert header_map(row) == {
-        **{f"ce_{name}": text for name, text in attributes.items() if name != "datacontenttype"},
+        **{f"ce_{name}": text for name, text in ATTRIBUTES.items()},
         "ce_specversion": "1.0",
+        "ce_subject": "é",
+        "ce_hop": "1",
         "content-type": "text/plain",
         **_COPIED,
         "hifi_minute": "7",
@@ -76,8 +78,7 @@ _GOOD = json.dumps({**_EVENT, "data": "good"}).encode()
     ("bad", "reason"),
     [
         (b'{"minute": 7, "data": "x"}', "no id"),
-        (b'{"minute": 7, "attributes": 5}', "no id"),
-        (b'{"minute": 7, "attributes": {"id": "1", "source": null, "type": "t", "time": "t"}}', "no source"),
+        (_GOOD.replace(b'"source": "/players/7"', b'"source": null'), "no source"),
         (_GOOD.replace(b'"minute": 7', b'"minute": "soon"'), "no minute"),
         (_GOOD.replace(b'"data": "good"', b'"data_base64": "*"'), "data_base64 is not base64"),
         (b"17", "no id"),
@@ -150,7 +151,9 @@ def _poison() -> st.SearchStrategy[bytes]:
     swapped = st.tuples(valid, st.integers(0, 100), st.binary(min_size=1, max_size=2)).map(
         lambda t: t[0][: t[1]] + t[2] + t[0][t[1] + 1 :]
     )
-    other = json_texts().map(lambda text: f'[{{"attributes":{text},"minute":{text},"data":{text}}}]'.encode())
+    other = json_texts().map(
+        lambda text: f'[{{"id":{text},"headers":{text},"minute":{text},"data":{text}}}]'.encode()
+    )
     return st.one_of(st.binary(max_size=60), cut, swapped, other, json_texts().map(str.encode))
 
 

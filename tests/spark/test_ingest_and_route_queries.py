@@ -13,7 +13,7 @@ from pipelines.data.ingest.job import build as build_ingest
 from pipelines.data.route.job import build as build_route
 from shared.contracts import headers as h
 from shared.contracts.config import Pipe
-from shared.contracts.envelope import CollectedItem, delivery_key, encode_items
+from shared.contracts.envelope import collected_item, delivery_key, encode_items
 from shared.contracts.topics import Topic
 from shared.runtime.settings import SparkSettings
 from tests.spark.events import ATTRIBUTES, STAMPS, event_headers, headers
@@ -71,7 +71,7 @@ def until(condition: Callable[[], bool], seconds: float, queries: list[Streaming
 
 
 def collected(name: str) -> bytes:
-    return encode_items([CollectedItem(attributes={**ATTRIBUTES, "id": name}, minute=7, data='{"n": 1.10}')])
+    return encode_items([collected_item({**ATTRIBUTES, "id": name}, minute=7, data='{"n": 1.10}')])
 
 
 def arrived(records: Topics, name: str = "all") -> set[str]:

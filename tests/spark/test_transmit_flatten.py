@@ -109,6 +109,6 @@ def test_no_headers_stop_the_partition(spark: SparkSession, heads: object) -> No
 
 def test_attempt_counts_from_one(spark: SparkSession) -> None:
     rows = flat(
-        spark, *((KEY, b"", [*without("hifi_attempt"), ("hifi_attempt", n)]) for n in (b"0", b"-3", b"1"))
+        spark, *((KEY, b"{}", [*without("hifi_attempt"), ("hifi_attempt", n)]) for n in (b"0", b"-3", b"1"))
     )
     assert [isinstance(row, Poison) for row in rows] == [True, True, False]

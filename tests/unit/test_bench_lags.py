@@ -12,7 +12,7 @@ from scripts.bench.lags import (
     sampled,
 )
 from shared.contracts import headers
-from shared.contracts.envelope import CollectedItem, encode_items
+from shared.contracts.envelope import collected_item, encode_items
 from shared.contracts.receipts import Receipt
 
 pytestmark = pytest.mark.unit
@@ -33,7 +33,9 @@ def a_receipt(result: str) -> bytes:
 
 
 def test_a_collected_record_stamps_each_of_its_events_with_time_receipt_and_append() -> None:
-    value = encode_items([CollectedItem(attributes={"id": "a", "time": TIME}, minute=1, data="{}")])
+    value = encode_items(
+        [collected_item({"id": "a", "source": "/s", "type": "t", "time": TIME}, minute=1, data="{}")]
+    )
     stamps = list(collected_stamps(value, {headers.RECEIVED: b"1000"}, 1005, every=1))
     assert set(stamps) == {
         Stamp("a", Point.TIME, epoch_ms(TIME)),

@@ -1,48 +1,54 @@
 """Events for tests of transmit, made without Spark."""
 
 import hashlib
-import json
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 
-from pipelines.data.transmit.events import Event
+from pipelines.data.transmit.events import Event, Poison
+from pipelines.data.transmit.reading import read
 from pipelines.data.transmit.schema import FLAT
+from shared.contracts import headers as h
 
-_HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
 _TYPES = {
     "key": pa.binary(),
     "value": pa.binary(),
-    "headers": _HEADERS,
+    "headers": pa.binary(),
     "partition": pa.int32(),
     "offset": pa.int64(),
-    "minute": pa.int64(),
-    "received": pa.int64(),
-    "attempt": pa.int64(),
-    "first_try": pa.int64(),
-    "attributes": pa.binary(),
+}
+_STAMPS = {
+    "pipe": h.PIPE,
+    "id": h.CE_ID,
+    "minute": h.MINUTE,
+    "received": h.RECEIVED,
+    "attempt": h.ATTEMPT,
+    "first_try": h.FIRST_TRY,
+    "content_type": h.CONTENT_TYPE,
+}
+_DEFAULTS = {
+    "pipe": "p1",
+    "minute": 29_000_000,
+    "received": 1_740_000_000_000,
+    "attempt": 1,
+    "content_type": "application/json",
 }
 
 
 def row(number: int, **changes: object) -> dict[str, object]:
-    """A row in schema.FLAT; `changes` replace fields."""
-    attributes = {"specversion": "1.0", "id": f"e{number}", "source": "test", "type": "t"}
+    """A row in schema.FLAT; `changes` replace its fields, or what its headers say."""
+    stamps = {**_DEFAULTS, "id": f"e{number}"} | {n: v for n, v in changes.items() if n in _STAMPS}
+    headers = {"ce_specversion": "1.0", "ce_source": "test", "ce_type": "t"}
+    headers |= {_STAMPS[name]: str(value) for name, value in stamps.items() if value is not None}
     return {
         "key": hashlib.md5(str(number).encode()).digest(),
         "value": b'{"n":%d}' % number,
-        "headers": [{"key": "ce_id", "value": f"e{number}".encode()}],
+        "headers": msgspec.json.encode(headers),
         "topic": "outbound",
         "partition": 0,
         "offset": number,
-        "pipe": "p1",
-        "id": f"e{number}",
-        "minute": 29_000_000,
-        "received": 1_740_000_000_000,
-        "attempt": 1,
-        "first_try": None,
-        "attributes": json.dumps(attributes, separators=(",", ":")).encode(),
-        "content_type": "application/json",
-        **changes,
+        **{name: value for name, value in changes.items() if name not in _STAMPS},
     }
 
 
@@ -52,10 +58,8 @@ def flat_batch(rows: list[dict[str, object]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(columns)
 
 
-def event(number: int = 1, **changes: object) -> Event:
-    """One event; its batch holds nothing but its own row."""
-    fields = row(number, **changes)
-    batch = flat_batch([fields])
-    names = ("key", "value", "pipe", "id", "minute", "received", "attempt", "first_try", "attributes")
-    values: list[Any] = [*(fields[n] for n in names), fields["content_type"], batch, 0]
-    return Event(*values)
+def event(number: int = 1, **changes: Any) -> Event:
+    """One event."""
+    (found,) = read(flat_batch([row(number, **changes)]))
+    assert not isinstance(found, Poison), found
+    return found

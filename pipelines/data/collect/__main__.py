@@ -1,6 +1,5 @@
 """`python -m pipelines.data.collect`: one collect process."""
 
-import gc
 import sys
 
 import uvicorn
@@ -9,6 +8,7 @@ import uvloop
 from pipelines.data.collect.protocol import bounded_protocol
 from pipelines.data.collect.service import CollectService
 from pipelines.data.collect.settings import CollectSettings
+from shared.runtime.collector import spare_collector
 from shared.runtime.logging import configure_logging
 from shared.runtime.shutdown import exit_zero_on_stop
 
@@ -33,15 +33,6 @@ async def serve(settings: CollectSettings) -> bool:
         server = uvicorn.Server(config)
         await server.serve()
         return server.started
-
-
-def spare_collector() -> None:
-    """Keep the garbage collector off what was imported, and off the many short-lived objects of a batch.
-
-    A request leaves no cycles behind. Measured: 15 % less CPU an event than with Python's thresholds.
-    """
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
 
 
 def main() -> int:

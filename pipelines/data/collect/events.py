@@ -14,7 +14,7 @@ from pipelines.data.collect.formats import Format
 from pipelines.data.collect.refusal import Refusal
 from pipelines.data.collect.syntax import UNREADABLE, deep, explain, parse, too_deep
 from pipelines.data.collect.times import format_time, parse_time
-from shared.contracts.envelope import CollectedItem, is_json, stamp_minute
+from shared.contracts.envelope import CollectedItem, collected_item, is_json, stamp_minute
 from shared.contracts.limits import MAX_EVENT_BYTES
 
 WRAPPED_TYPE = "hifi.event"
@@ -83,7 +83,7 @@ def _wrap(raw: bytes, intake: Intake) -> Taken:
         "time": intake.received,
     }
     minute, late = stamp_minute(intake.received_ms, intake.received_ms)
-    return Taken(identifier, CollectedItem(attributes=attributes, minute=minute, data=raw.decode()), late)
+    return Taken(identifier, collected_item(attributes, minute=minute, data=raw.decode()), late)
 
 
 def _read_event(raw: bytes, members: dict[str, Any], intake: Intake) -> Taken | Refusal:
@@ -99,7 +99,7 @@ def _read_event(raw: bytes, members: dict[str, Any], intake: Intake) -> Taken | 
         return data
     text, encoded = data
     minute, late = stamp_minute(time_ms, intake.received_ms)
-    item = CollectedItem(attributes=attributes, minute=minute, data=text, data_base64=encoded)
+    item = collected_item(attributes, minute=minute, data=text, data_base64=encoded)
     return Taken(attributes["id"], item, late)
 
 

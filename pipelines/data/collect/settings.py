@@ -23,7 +23,7 @@ class CollectSettings(SideSettings):
         75, gt=0, description="Seconds an idle connection is kept; longer than a balancer's."
     )
     drain_timeout: int = Field(25, gt=0, description="Seconds that requests in flight get at a stop.")
-    linger_ms: int = Field(10, ge=0, description="Milliseconds a record waits for company before it is sent.")
+    linger_ms: int = Field(15, ge=0, description="Milliseconds a record waits for company before it is sent.")
     queue_bytes: int = Field(
         256 * 1024 * 1024,
         gt=0,

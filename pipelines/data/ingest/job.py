@@ -14,4 +14,4 @@ NODE = "ingest"
 def build(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
     """Start the query."""
     collected = read_topics(spark, settings, Topic.COLLECTED)
-    return realtime_writer(events(collected), settings, NODE).start()
+    return realtime_writer(events(collected), settings, NODE, settings.ingest_batch).start()

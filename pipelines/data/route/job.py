@@ -7,7 +7,7 @@ from pipelines.data.route.source import PipesSource
 from pipelines.data.route.transforms import outbound
 from shared.contracts.topics import Topic
 from shared.runtime.settings import SparkSettings
-from shared.runtime.spark import read_topics, realtime_writer
+from shared.runtime.spark import own_workers, read_topics, realtime_writer
 
 NODE = "route"
 
@@ -15,11 +15,13 @@ NODE = "route"
 def build(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
     """Start the query."""
     events = read_topics(spark, settings, Topic.EVENTS)
-    return realtime_writer(outbound(events, pipes(spark, settings)), settings, NODE).start()
+    routed = outbound(events, pipes(spark, settings))
+    return realtime_writer(routed, settings, NODE, settings.route_batch).start()
 
 
 def pipes(spark: SparkSession, settings: SparkSettings) -> DataFrame:
     """The table of pipes, read anew at each batch."""
+    own_workers(spark, NODE)
     spark.dataSource.register(PipesSource)
     return (
         spark.read.format(PipesSource.name())

@@ -6,12 +6,15 @@ The rows of `schema` are data, so one plan serves every pattern. Values are comp
 """
 
 from collections.abc import Callable
+from typing import Final
 
 from pyspark.sql import Column
 from pyspark.sql import functions as fn
 
 from shared.contracts.matchers import STRING_TAG
 from shared.runtime.columns import header_value
+
+_SPELT: Final = 6
 
 
 def bound(value: Column, body: Callable[[Column], Column]) -> Column:
@@ -20,8 +23,16 @@ def bound(value: Column, body: Callable[[Column], Column]) -> Column:
 
 
 def attribute_values(headers: Column, names: Column, wanted: Column) -> Column:
-    """For each header in `wanted`: its value as a list of one tagged text, or an empty list."""
-    return fn.transform(wanted, lambda key: _one(header_value(headers, names, key)))
+    """For each header in `wanted`: its value as a list of one tagged text, or an empty list.
+
+    The first few are spelt out, as patterns rarely look at more: what is in no lambda is compiled.
+    """
+    spelt = (_one(header_value(headers, names, fn.get(wanted, fn.lit(at)))) for at in range(_SPELT))
+    others = fn.transform(
+        fn.slice(wanted, _SPELT + 1, fn.size(wanted)), lambda key: _one(header_value(headers, names, key))
+    )
+    first = fn.array(*spelt)
+    return fn.when(fn.size(wanted) > _SPELT, fn.concat(first, others)).otherwise(first)
 
 
 def _one(text: Column) -> Column:

@@ -49,23 +49,25 @@ def _routed(joined: DataFrame) -> DataFrame:
     nobody = fn.array(fn.lit(None).cast("string"))
     pipes = fn.when(fn.col("fault").isNotNull(), nobody).otherwise(_pipes())
     record = ("topic", "partition", "offset", "value", "headers", "id", "source", "fault")
-    return joined.select(*record, pipes.alias("pipes")).select(*record, fn.explode("pipes").alias("pipe"))
+    values = matching.attribute_values(fn.col("headers"), fn.col("names"), fn.col("attribute_headers"))
+    return (
+        joined.withColumn("bucket", fn.pmod(fn.xxhash64("id"), fn.lit(SAMPLE_BUCKETS)))
+        .withColumn("values", values)
+        .select(*record, pipes.alias("pipes"))
+        .select(*record, fn.explode("pipes").alias("pipe"))
+    )
 
 
 def _pipes() -> Column:
     """Names of the pipes that a joined row matches.
 
-    One expression from end to end: Spark would write what lies between two steps into a row.
+    `bucket` and `values` are columns of their own because they need no lambda: inside one, Spark would
+    interpret them. They occur twice here, so that it does not move them in.
     """
-    bucket = fn.pmod(fn.xxhash64("id"), fn.lit(SAMPLE_BUCKETS))
-    attributes = matching.attribute_values(fn.col("headers"), fn.col("names"), fn.col("attribute_headers"))
+    left = matching.open_alternatives(fn.col("alternatives"), fn.col("bucket"), fn.col("values"))
     data = matching.data_values(fn.col("value").cast("string"), fn.col("data_paths"))
-    event = fn.struct(bucket.alias("bucket"), attributes.alias("attributes"))
-    left = matching.bound(
-        event,
-        lambda e: matching.open_alternatives(fn.col("alternatives"), e["bucket"], e["attributes"]),
-    )
-    return matching.bound(left, lambda alternatives: matching.matching_pipes(alternatives, data))
+    by_data = matching.bound(left, lambda alternatives: matching.matching_pipes(alternatives, data))
+    return fn.when(fn.size("data_paths") > 0, by_data).otherwise(fn.array_distinct(left["pipe"]))
 
 
 def _written(routed: DataFrame) -> DataFrame:

@@ -1,9 +1,9 @@
-"""Events as transmit handles them: one light object a row of the Arrow batch."""
+"""Events as transmit handles them: one light object a record."""
 
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
-import pyarrow as pa
 
 from shared.contracts.envelope import is_json
 
@@ -14,7 +14,7 @@ Headers = list[tuple[str, bytes | None]]
 
 
 class Event(msgspec.Struct, gc=False):
-    """One outbound record; `batch` and `row` lead back to all of it."""
+    """One outbound record."""
 
     key: bytes
     """Delivery key, 16 bytes."""
@@ -32,13 +32,13 @@ class Event(msgspec.Struct, gc=False):
     """The CloudEvents attributes as a JSON object, `datacontenttype` included."""
 
     content_type: str | None
-    batch: pa.RecordBatch
-    row: int
+    texts: dict[str, str]
+    """All headers of the record."""
 
     @property
     def headers(self) -> Headers:
-        """The record's headers as they came."""
-        return headers_of(self.batch, self.row)
+        """All headers of the record, as Kafka has them."""
+        return encoded(self.texts)
 
     @property
     def is_json(self) -> bool:
@@ -51,14 +51,18 @@ class Poison(msgspec.Struct, frozen=True):
 
     key: bytes | None
     value: bytes | None
-    headers: Headers
+    texts: dict[str, str]
     origin: str
     """`topic/partition/offset`."""
 
     reason: str
 
+    @property
+    def headers(self) -> Headers:
+        """All headers of the record, as Kafka has them."""
+        return encoded(self.texts)
 
-def headers_of(batch: pa.RecordBatch, row: int) -> Headers:
-    """Headers of one row, from the batch's `headers` column."""
-    found = batch.column("headers")[row].as_py() or []
-    return [(header["key"], header["value"]) for header in found]
+
+def encoded(texts: Mapping[str, str]) -> Headers:
+    """Kafka headers of texts."""
+    return [(name, text.encode()) for name, text in texts.items()]

@@ -11,7 +11,7 @@ from pipelines.data.transmit.transforms import flatten
 from pipelines.data.transmit.worker import transmit
 from shared.contracts.topics import Topic
 from shared.runtime.settings import SparkSettings
-from shared.runtime.spark import MICROBATCH_FETCH_WAIT_MS, microbatch_writer, read_topics
+from shared.runtime.spark import MICROBATCH_FETCH_WAIT_MS, microbatch_writer, own_workers, read_topics
 
 NODE = "transmit"
 
@@ -29,5 +29,6 @@ def build(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
     )
     # Few tasks: each costs a fixed time, a Python process, and a reader of the receipts.
     rows = flatten(records).coalesce(own.transmit_tasks)
+    own_workers(spark, NODE)
     written = rows.mapInArrow(functools.partial(transmit, own), OUTPUT)
     return microbatch_writer(written, own, NODE).start()

@@ -4,23 +4,8 @@ from typing import Final
 
 import pyarrow as pa
 
-FLAT: Final = (
-    "key",
-    "value",
-    "headers",
-    "topic",
-    "partition",
-    "offset",
-    "pipe",
-    "id",
-    "minute",
-    "received",
-    "attempt",
-    "first_try",
-    "attributes",
-    "content_type",
-)
-"""What `transforms.flatten` gives and `reading.read` takes; null where a header is missing or no number."""
+FLAT: Final = ("key", "value", "headers", "topic", "partition", "offset")
+"""What `transforms.flatten` gives and `reading.read` takes; `headers` is a JSON object of texts, or null."""
 
 OUTPUT: Final = "topic string, key binary, value binary, headers array<struct<key: string, value: binary>>"
 """Rows of the Kafka sink, in Spark's words."""

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import timedelta
 
 import pyarrow as pa
+from pyspark import TaskContext
 
 from pipelines.data.transmit.connectors.base import Connector
 from pipelines.data.transmit.connectors.webhook import Webhook, open_session
@@ -29,6 +30,7 @@ from shared.contracts.topics import Topic
 from shared.kafka.config_table import config_table
 from shared.kafka.tail import Tail
 from shared.runtime.clock import wall_clock
+from shared.runtime.collector import spare_collector
 from shared.runtime.logging import configure_logging, get_logger
 
 _log = get_logger(__name__)
@@ -39,6 +41,7 @@ def transmit(settings: TransmitSettings, batches: Iterable[pa.RecordBatch]) -> I
     coming = iter(batches)
     for first in coming:  # a task without rows needs no worker
         yield from _process(settings).run(itertools.chain((first,), coming))
+        _settle()
 
 
 @functools.lru_cache(maxsize=1)
@@ -46,6 +49,12 @@ def _process(settings: TransmitSettings) -> "Worker":
     """This process's worker, made at its first row."""
     configure_logging("transmit")
     return Worker(settings)
+
+
+@functools.cache
+def _settle() -> None:
+    """Once, after the first task, which imports the last of what is imported: Spark collects after each."""
+    spare_collector()
 
 
 class Worker:
@@ -99,11 +108,12 @@ class Worker:
         """Block until the process knows what was delivered and where to deliver.
 
         At first for as long as it takes: without the one it would send twice, without the other nowhere.
-        Later only for what was written since, and not for ever.
+        Later only where a task is tried again, whose first try another process may have made; what a replay
+        upstream brings is older than what the tail has long read by itself.
         """
         while not (self._table.wait(5.0) and self._tail.wait(5.0)):
             _log.warning("configuration or receipts not read to the end yet")
-        if not self._tail.catch_up(self._settings.memory_wait_seconds):
+        if _tried_before() and not self._tail.catch_up(self._settings.memory_wait_seconds):
             _log.warning("latest receipts not read in time: a replay may send some events twice")
 
     def _task(self) -> Task:
@@ -125,6 +135,12 @@ class Worker:
             deliveries=self._deliveries,
             clock=wall_clock,
         )
+
+
+def _tried_before() -> bool:
+    """Whether Spark runs this task again after it failed."""
+    context = TaskContext.get()
+    return context is not None and context.attemptNumber() > 0
 
 
 def policy(settings: TransmitSettings) -> Policy:

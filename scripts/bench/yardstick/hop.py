@@ -18,11 +18,6 @@ def header_list(message: Message) -> HeaderList:
     return cast(HeaderList, message.headers() or [])
 
 
-def attribute_header(name: str) -> str:
-    """The header of a CloudEvents attribute."""
-    return headers.CONTENT_TYPE if name == "datacontenttype" else headers.CE_PREFIX + name
-
-
 def attributes_of(given: dict[str, bytes]) -> dict[str, str]:
     """CloudEvents attributes from a record's headers, without `specversion`."""
     found = {

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 import msgspec
 from confluent_kafka import Message
 
-from scripts.bench.yardstick.hop import HeaderList, Output, attribute_header, header_list
+from scripts.bench.yardstick.hop import HeaderList, Output, header_list
 from shared.contracts import headers
-from shared.contracts.envelope import SPEC_VERSION, CollectedItem
+from shared.contracts.envelope import REQUIRED_ATTRIBUTES, SPEC_VERSION, CollectedItem
 from shared.contracts.topics import Topic
 
 _decoder = msgspec.json.Decoder(list[CollectedItem])
@@ -31,8 +31,8 @@ def ingest(messages: Sequence[Message]) -> Iterator[Output]:
 def event_headers(item: CollectedItem, given: HeaderList) -> HeaderList:
     """CloudEvents' binary mode, then hifi's own headers of the request and the event's minute."""
     listed = [(headers.CE_PREFIX + "specversion", SPEC_VERSION.encode())]
-    for name, text in item.attributes.items():
-        listed.append((attribute_header(name), text.encode()))
+    listed += [(headers.CE_PREFIX + name, getattr(item, name).encode()) for name in REQUIRED_ATTRIBUTES]
+    listed += [(name, text.encode()) for name, text in item.headers.items()]
     return [*listed, *given, (headers.MINUTE, str(item.minute).encode())]
 
 

@@ -6,7 +6,7 @@ from zlib import crc32
 import msgspec
 from confluent_kafka import Message
 
-from scripts.bench.yardstick.hop import Output, attribute_header, header_list
+from scripts.bench.yardstick.hop import Output, header_list
 from scripts.bench.yardstick.matching import Test, fields, matcher
 from shared.contracts import headers
 from shared.contracts.config import Catalogue, Pipe
@@ -58,7 +58,7 @@ def _event(given: dict[str, bytes], value: bytes | None, wanted: frozenset[str])
     for name in wanted:
         if name == "data":
             event[name] = _parsed(value)
-        elif (header := attribute_header(name)) in given:
+        elif (header := headers.attribute_header(name)) in given:
             event[name] = given[header].decode()
     return event
 

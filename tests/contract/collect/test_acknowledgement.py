@@ -14,7 +14,7 @@ import zstandard
 
 from shared.contracts import headers
 from shared.contracts.config import Source
-from shared.contracts.envelope import CollectedItem
+from shared.contracts.envelope import collected_item
 from shared.contracts.limits import CHUNK_BYTES, MAX_EVENT_BYTES
 from tests.contract.collect.collected import Collected
 from tests.contract.collect.conftest import publish
@@ -50,8 +50,8 @@ def test_an_event_stands_in_collected_when_its_202_comes(
     assert before <= received <= time.time() * 1000
     (item,) = collected.items()
     own = {"id": "e1", "source": "/test", "type": "t", "time": "2020-01-01T00:00:00Z", "subject": "s"}
-    assert item == CollectedItem(
-        attributes=own | {"count": "3", "flag": "true"}, minute=received // 60_000, data='{"n": 1}'
+    assert item == collected_item(
+        own | {"count": "3", "flag": "true"}, minute=received // 60_000, data='{"n": 1}'
     )
 
 

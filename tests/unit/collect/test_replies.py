@@ -6,11 +6,13 @@ import pytest
 from pipelines.data.collect.events import Taken
 from pipelines.data.collect.refusal import Refusal, RefusedError
 from pipelines.data.collect.reply import leaves_unread, reply_results
-from shared.contracts.envelope import CollectedItem
+from shared.contracts.envelope import collected_item
 
 pytestmark = pytest.mark.unit
 
-TAKEN = Taken("a", CollectedItem(attributes={"id": "a"}, minute=1), late=False)
+TAKEN = Taken(
+    "a", collected_item({"id": "a", "source": "/s", "type": "t", "time": "now"}, minute=1), late=False
+)
 REFUSED = Refusal("e", "f", "m")
 
 
