@@ -1,5 +1,6 @@
 """`hifi bench`: how fast the chain is on this machine, and what it costs, beside the yardstick."""
 
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,6 +26,7 @@ from scripts.local.side import NoSideError, Side, free_base
 from scripts.local.up import stop_signals_interrupt
 from shared.kafka.admin import AdminError
 
+_FILE_WIDTH = 140
 _FAILURES = (ChainError, AdminError, BrokerError, JarsError, NoSideError, KafkaException, TimeoutError)
 
 
@@ -50,7 +52,7 @@ def bench(  # noqa: PLR0913, PLR0917 - one parameter an option
     seconds: Annotated[float, typer.Option(min=1, help="Of --profile: how long.")] = 20.0,
 ) -> None:
     """Measure lag, losses, CPU and rating of the chain on this machine, on sides of its own."""
-    console = Console()
+    console = Console() if sys.stdout.isatty() else Console(width=_FILE_WIDTH)
     stop_signals_interrupt()
     try:
         if profile_of:

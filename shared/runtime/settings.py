@@ -30,7 +30,7 @@ class SparkSettings(SideSettings):
         description="Flags of the driver's JVM.",
     )
     ingest_batch: str = Field(
-        "20 seconds",
+        "15 seconds",
         description="Length of ingest's real-time batches: the checkpoint interval, not the latency; a crash "
         "replays at most one. At the end of each the node stands still for a moment.",
     )
