@@ -3,9 +3,11 @@
 import gzip
 import json
 import os
+import urllib.error
 import urllib.request
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from http import HTTPStatus
 from pathlib import Path
 
 import msgspec
@@ -78,10 +80,13 @@ def captured(live: LiveSide) -> Iterator[Captured]:
 
 
 def _wait_until_live(live: LiveSide, caught: Captured) -> None:
-    """Pipes are live at route's next batch: send a probe until it comes out."""
+    """A new key is known a moment later, its pipes at route's next batch: send a probe until it comes out."""
 
     def probe() -> bool:
-        post(live, [{"specversion": "1.0", "id": "probe", "source": "t", "type": "probe", "data": 1}])
+        try:
+            post(live, [{"specversion": "1.0", "id": "probe", "source": "t", "type": "probe", "data": 1}])
+        except urllib.error.HTTPError as refusal:
+            assert refusal.code == HTTPStatus.UNAUTHORIZED, refusal
         return "probe" in caught.at("/all")
 
     eventually(probe, 20, "the pipes are live", every=0.5)

@@ -24,7 +24,7 @@ def spark_settings(tmp_path_factory: pytest.TempPathFactory) -> SparkSettings:
     )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")  # what is measured after these tests has the machine to itself
 def spark(spark_settings: SparkSettings) -> Iterator[SparkSession]:
     session = spark_session(spark_settings, "tests")
     yield session

@@ -25,6 +25,7 @@ _STAMPS = {
     "received": h.RECEIVED,
     "attempt": h.ATTEMPT,
     "first_try": h.FIRST_TRY,
+    "reason": h.REASON,
     "content_type": h.CONTENT_TYPE,
 }
 _DEFAULTS = {
