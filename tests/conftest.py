@@ -25,7 +25,7 @@ def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
     A test that kills one starts it again and waits until the cluster is healthy.
     """
-    side = Side(root=tmp_path_factory.mktemp("brokers"), port=free_base())
+    side = Side(root=tmp_path_factory.mktemp("brokers"), port=free_base(), partitions=2)
     with Cluster(side, ensure_jars(print).broker) as cluster:
         yield cluster
 

@@ -22,19 +22,20 @@ from shared.kafka.admin import AdminError
 from shared.kafka.producer import producer_config
 
 WRITE_KEY: Final = "bench-write-key"
-_TENANT: Final = "bench"
+NAME: Final = "bench"
+"""Of the source, the destination and the pipe, and their tenant."""
 
 
 def documents(url: str) -> list[Document]:
     """Everything from the source goes to the destination at `url`; the pattern matches, but must be asked."""
     return [
-        Source(name="bench", tenant=_TENANT, write_keys=[WRITE_KEY]),
-        Destination(name="bench", tenant=_TENANT, url=url),
+        Source(name=NAME, tenant=NAME, write_keys=[WRITE_KEY]),
+        Destination(name=NAME, tenant=NAME, url=url),
         Pipe(
-            name="bench",
-            tenant=_TENANT,
-            source="bench",
-            destination="bench",
+            name=NAME,
+            tenant=NAME,
+            source=NAME,
+            destination=NAME,
             match={"type": [{"prefix": "video."}]},
         ),
     ]

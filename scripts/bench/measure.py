@@ -15,10 +15,10 @@ from scripts.bench import cpu
 from scripts.bench.account import account
 from scripts.bench.chains import Chain
 from scripts.bench.children import ChainError
-from scripts.bench.documents import WRITE_KEY
+from scripts.bench.documents import NAME, WRITE_KEY
 from scripts.bench.results import Load, Run, Sent
 from scripts.load.records import read_acked, read_received
-from scripts.load.verify import visible_ids
+from scripts.load.verify import visible_ids, visible_in
 
 LEAD_SECONDS = 3.0
 QUIET_SECONDS = 30.0
@@ -100,7 +100,9 @@ class Bench:
     def _settled(self, load: Load, sent: Sent, cost: cpu.Seconds, acked: Path, received: Path) -> Run:
         self.chain.check()
         found = account(
-            read_acked(acked), read_received(received), lambda: visible_ids(self.chain.side.bootstrap)
+            read_acked(acked),
+            read_received(received),
+            lambda: visible_in(NAME, visible_ids(self.chain.side.bootstrap)),
         )
         return Run(
             load=load,

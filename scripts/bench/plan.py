@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from scripts.bench.results import Load
 from scripts.bench.search import Bounds, most_trials
+from scripts.local.side import DEFAULT_PARTITIONS
 
 BATCH = 100
 
@@ -27,7 +28,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     search_seconds: float = 900.0
     """After that no further trial is begun."""
 
-    partitions: int = 2
+    partitions: int = DEFAULT_PARTITIONS
     yardstick: bool = True
     rating: bool = True
 

@@ -34,7 +34,12 @@ def plan(written: Sequence[Written], published: Catalogue) -> list[Step]:
     """
     steps = [_step(sealed(each.document), published) for each in written]
     after = Catalogue({**published.entries, **{step.key: step.entry for step in steps}})
-    problems = [*_repeated(written), *_contradictions(written, after), *_broken(written, published, after)]
+    problems = [
+        *_repeated(written),
+        *_moved(written, published),
+        *_contradictions(written, after),
+        *_broken(written, published, after),
+    ]
     if problems:
         raise ProblemsError(problems)
     return steps
@@ -58,6 +63,15 @@ def _repeated(written: Sequence[Written]) -> Iterator[Problem]:
         if other is not each:
             place = f"{other.file}:{other.section.line('$.name')}"
             yield each.problem("$.name", f"{kind} {name!r} is given twice, first at {place}")
+
+
+def _moved(written: Sequence[Written], published: Catalogue) -> Iterator[Problem]:
+    """Documents that would go over to another tenant, with the events that are under way to them."""
+    for each in written:
+        former = published.entries.get(topic_key(kind_of(each.document), each.document.name))
+        if former and former.document.tenant != each.document.tenant:
+            owner = former.document.tenant
+            yield each.problem("$.tenant", f"belongs to tenant {owner!r}; choose another name")
 
 
 def _contradictions(written: Sequence[Written], after: Catalogue) -> Iterator[Problem]:

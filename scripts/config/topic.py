@@ -1,11 +1,13 @@
 """The `config` topic as a command uses it: read it to its end once, publish, wait for the delivery."""
 
 import logging
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 
 from confluent_kafka import KafkaError, Message, Producer
 
-from shared.contracts.config import Catalogue
+from scripts.config.plan import Change, Step
+from shared.contracts.config import LIVE_SECONDS, Catalogue, Source, encode_entry
 from shared.contracts.topics import Topic
 from shared.kafka.config_table import config_table
 from shared.kafka.producer import producer_config
@@ -32,6 +34,29 @@ def read_catalogue(bootstrap: str) -> Catalogue:
         return table.view
     finally:
         table.stop()
+
+
+def publish_steps(bootstrap: str, steps: Sequence[Step], say: Callable[[str], None]) -> None:
+    """Publish what a plan changes; a new source after the pipes it may feed are in force.
+
+    The other way round its first events would be acknowledged, and match no pipe.
+
+    Raises:
+        PublishError: if the brokers did not take all of it.
+    """
+    changed = [step for step in steps if step.change is not Change.UNCHANGED]
+    sources = [s for s in changed if isinstance(s.entry.document, Source) and s.change is Change.CREATED]
+    first = [step for step in changed if step not in sources]
+    _publish(bootstrap, first)
+    if first and sources:
+        say(f"pipes take effect in {LIVE_SECONDS} s; new sources are opened after that")
+        time.sleep(LIVE_SECONDS)
+    _publish(bootstrap, sources)
+
+
+def _publish(bootstrap: str, steps: Sequence[Step]) -> None:
+    if steps:
+        publish(bootstrap, {step.key: encode_entry(step.entry) for step in steps})
 
 
 def publish(bootstrap: str, records: Mapping[bytes, bytes | None]) -> None:

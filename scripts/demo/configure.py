@@ -1,5 +1,6 @@
 """Apply the sample configuration, with the demo's own receiver as destination."""
 
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
@@ -7,9 +8,9 @@ from typing import Final
 from msgspec.structs import replace
 
 from scripts.config.files import Written, read_documents
-from scripts.config.plan import Change, plan
-from scripts.config.topic import publish, read_catalogue
-from shared.contracts.config import Destination, encode_entry
+from scripts.config.plan import plan
+from scripts.config.topic import publish_steps, read_catalogue
+from shared.contracts.config import Destination
 
 SAMPLE: Final = "demo.yaml"
 SAMPLE_BASE: Final = "http://127.0.0.1:9000"
@@ -21,7 +22,7 @@ def sample_file() -> Path:
     return Path(str(files("scripts"))) / "samples" / SAMPLE
 
 
-def apply_sample(bootstrap: str, receiver_url: str) -> None:
+def apply_sample(bootstrap: str, receiver_url: str, say: Callable[[str], None]) -> None:
     """Publish what changed.
 
     Raises:
@@ -29,11 +30,7 @@ def apply_sample(bootstrap: str, receiver_url: str) -> None:
         TimeoutError, PublishError: if the side does not answer.
     """
     written = [_moved(each, receiver_url) for each in read_documents([sample_file()])]
-    steps = plan(written, read_catalogue(bootstrap))
-    publish(
-        bootstrap,
-        {each.key: encode_entry(each.entry) for each in steps if each.change is not Change.UNCHANGED},
-    )
+    publish_steps(bootstrap, plan(written, read_catalogue(bootstrap)), say)
 
 
 def _moved(written: Written, receiver_url: str) -> Written:

@@ -138,7 +138,7 @@ class Demo:
         Raises:
             TimeoutError, KafkaException: if they cannot be read.
         """
-        missing = {event_id for result in results for event_id in result.missing}
+        missing = {(result.pipe.name, event_id) for result in results for event_id in result.missing}
         visible = visible_ids(self._plan.bootstrap) if missing else set()
         counts = self._sender.counts
         return Totals(
@@ -147,7 +147,7 @@ class Demo:
             refused=counts.refused,
             unacknowledged=counts.unacknowledged,
             waiting=len(missing & visible),
-            lost=sum(len(result.missing - visible) for result in results),
+            lost=len(missing - visible),
             seconds=self._sent_seconds,
         )
 

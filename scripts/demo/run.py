@@ -43,8 +43,8 @@ async def run_demo(side: Side, steps: Steps, wanted: Wanted) -> bool:
     supply, telemetry = _supply(wanted.events)
     console, stopping = Console(highlight=False), asyncio.Event()
     async with Receiver() as receiver:
-        with steps.step("applying scripts/samples/demo.yaml"):
-            await asyncio.to_thread(apply_sample, side.bootstrap, receiver.url)
+        with steps.step("applying scripts/samples/demo.yaml") as say:
+            await asyncio.to_thread(apply_sample, side.bootstrap, receiver.url, say)
         with steps.step("waiting until every node uses it"):
             await wait_until_live(side.collect_url, receiver)
         plan = Plan(

@@ -61,8 +61,10 @@ def parse_rule(text: str) -> Rule:
 
 def _rule(text: str, action: str, seconds: float | None, percent: float) -> Rule:
     if action.isdigit():
-        if not 200 <= int(action) <= 599:
-            raise RuleError(f"{text!r}: a status lies between 200 and 599")
+        if not 300 <= int(action) <= 599:
+            raise RuleError(
+                f"{text!r}: a status lies between 300 and 599; what is well received needs no rule"
+            )
         return Rule(action=Action.STATUS, percent=percent, status=int(action), seconds=seconds)
     if action == Action.DELAY:
         if seconds is None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 from msgspec import Struct
 
-from shared.contracts.headers import CE_ID
+from shared.contracts.headers import CE_ID, PIPE
 from shared.contracts.topics import RETRY_DELAYS, Topic
 from shared.kafka.table import reader_config
 
@@ -44,8 +44,12 @@ def verdict(acked: Iterable[str], arrivals: Iterable[str], visible: Iterable[str
     )
 
 
-def visible_ids(bootstrap: str, seconds: float = 30.0) -> set[str]:
-    """Ids of all events in the retry and dead-letter topics, each read to the end it has now.
+Visible = set[tuple[str, str]]
+"""(pipe, event id): an event may wait in one pipe and be missing in another."""
+
+
+def visible_ids(bootstrap: str, seconds: float = 30.0) -> Visible:
+    """All that is in the retry and dead-letter topics, each read to the end it has now.
 
     Raises:
         KafkaException: if the brokers do not answer.
@@ -53,7 +57,7 @@ def visible_ids(bootstrap: str, seconds: float = 30.0) -> set[str]:
     """
     deadline = time.monotonic() + seconds
     consumer = Consumer(reader_config(bootstrap, "verify"))
-    found: set[str] = set()
+    found: Visible = set()
     try:
         waiting = _assign(consumer, seconds)
         while waiting:
@@ -64,6 +68,11 @@ def visible_ids(bootstrap: str, seconds: float = 30.0) -> set[str]:
     finally:
         consumer.close()
     return found
+
+
+def visible_in(pipe: str, visible: Visible) -> set[str]:
+    """The event ids that are visible in one pipe."""
+    return {event_id for found, event_id in visible if found == pipe}
 
 
 def _assign(consumer: Consumer, seconds: float) -> set[tuple[str, int]]:
@@ -78,13 +87,13 @@ def _assign(consumer: Consumer, seconds: float) -> set[tuple[str, int]]:
     return set(partitions)
 
 
-def _take(message: Message, found: set[str], waiting: set[tuple[str, int]]) -> None:
+def _take(message: Message, found: Visible, waiting: set[tuple[str, int]]) -> None:
     error = message.error()
     if error is None:
         headers = dict(message.headers() or [])
-        event_id = headers.get(CE_ID)
-        if isinstance(event_id, bytes):
-            found.add(event_id.decode())
+        pipe, event_id = headers.get(PIPE), headers.get(CE_ID)
+        if isinstance(pipe, bytes) and isinstance(event_id, bytes):
+            found.add((pipe.decode(), event_id.decode()))
     elif error.code() == KafkaError._PARTITION_EOF:
         waiting.discard((message.topic() or "", message.partition() or 0))
     else:

@@ -14,7 +14,7 @@ from types import TracebackType
 from scripts.local import brokers
 from scripts.local.jars import ensure_jars
 from scripts.local.processes import OF_SIDE
-from scripts.local.side import BROKER_IDS, Side
+from scripts.local.side import BROKER_IDS, DEFAULT_PARTITIONS, DEFAULT_PORT, Side
 from shared.contracts.topics import topic_specs
 from shared.kafka.admin import ensure_topics, wait_for_brokers, wait_in_sync
 
@@ -100,8 +100,10 @@ def main() -> None:
     """Run three brokers with all topics until interrupted."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="folder of their data")
-    parser.add_argument("--port", type=int, default=8080, help="base of the ports: brokers at +1, +2, +3")
-    parser.add_argument("--partitions", type=int, default=2, help="partitions of each busy topic")
+    parser.add_argument(
+        "--port", type=int, default=DEFAULT_PORT, help="base of the ports: brokers at +1, +2, +3"
+    )
+    parser.add_argument("--partitions", type=int, default=DEFAULT_PARTITIONS, help="of each busy topic")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     side = Side(root=options.data.resolve(), port=options.port, partitions=options.partitions)

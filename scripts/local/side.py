@@ -19,6 +19,13 @@ class NoSideError(Exception):
     """There is no side in that folder, or its description cannot be read."""
 
 
+DEFAULT_PORT: Final = 8080
+
+DEFAULT_PARTITIONS: Final = max(1, (os.cpu_count() or 2) // 2)
+"""Of each busy topic. Each costs requests, tasks and wake-ups, whatever the load: on two cores one partition
+carries more than two do."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Side:
     """Folders below `root`, ports from `port` on.
@@ -28,8 +35,8 @@ class Side:
     """
 
     root: Path
-    port: int = 8080
-    partitions: int = 2
+    port: int = DEFAULT_PORT
+    partitions: int = DEFAULT_PARTITIONS
 
     @property
     def collect_port(self) -> int:

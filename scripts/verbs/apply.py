@@ -8,12 +8,11 @@ import typer
 
 from scripts.config.connection import NotRunningError, side_bootstrap
 from scripts.config.files import read_documents
-from scripts.config.plan import Change, Step, plan
+from scripts.config.plan import Step, plan
 from scripts.config.problems import ProblemsError
-from scripts.config.topic import PublishError, publish, read_catalogue
+from scripts.config.topic import PublishError, publish_steps, read_catalogue
 from scripts.console import REFUSED, err, fail, out, plain_table
 from scripts.verbs.options import DATA_DEFAULT, Data
-from shared.contracts.config import encode_entry
 
 _STYLES = {"created": "green", "changed": "yellow", "unchanged": "dim"}
 
@@ -27,14 +26,15 @@ def apply(
 ) -> None:
     """Publish sources, destinations and pipes: all of them, or none if one is wrong.
 
-    A running side uses them within ten seconds. Documents that are the same as before stay as they are.
+    A running side uses them within ten seconds; a new source that comes with its pipes is opened when they
+    are in force, so that none of its events is early. Documents that are the same as before stay as they are.
     """
     try:
         written = read_documents(files)
         bootstrap = side_bootstrap(data)
         steps = plan(written, read_catalogue(bootstrap))
         if not dry_run:
-            publish(bootstrap, _changes(steps))
+            publish_steps(bootstrap, steps, lambda text: err().print(f"[dim]{text}[/]"))
     except ProblemsError as error:
         _refuse(error)
     except (NotRunningError, TimeoutError, PublishError) as error:
@@ -42,10 +42,6 @@ def apply(
     _show(steps)
     if dry_run:
         err().print("[yellow]dry run[/]: nothing was published")
-
-
-def _changes(steps: Sequence[Step]) -> dict[bytes, bytes | None]:
-    return {step.key: encode_entry(step.entry) for step in steps if step.change is not Change.UNCHANGED}
 
 
 def _show(steps: Sequence[Step]) -> None:

@@ -31,7 +31,9 @@ _FAILURES = (ChainError, AdminError, BrokerError, JarsError, NoSideError, KafkaE
 
 
 def bench(  # noqa: PLR0913, PLR0917 - one parameter an option
-    out: Annotated[Path, typer.Option(help="JSON file of all figures.")] = Path("bench.json"),
+    out: Annotated[
+        Path | None, typer.Option(help="JSON file of all figures. [default: bench.json, or profile.json]")
+    ] = None,
     markdown_file: Annotated[
         Path | None, typer.Option("--markdown", help="Write the tables there, as Markdown.")
     ] = None,
@@ -56,11 +58,12 @@ def bench(  # noqa: PLR0913, PLR0917 - one parameter an option
     stop_signals_interrupt()
     try:
         if profile_of:
-            _profile(profile_of, Load(rate=rate, batch=batch, seconds=seconds), out, console)
+            load = Load(rate=rate, batch=batch, seconds=seconds)
+            _profile(profile_of, load, out or Path("profile.json"), console)
             return
         plan = quick() if quick_plan else Plan(repeats=repeats)
         plan = msgspec.structs.replace(plan, yardstick=yardstick, rating=rating)
-        _measure(plan, out, markdown_file, console)
+        _measure(plan, out or Path("bench.json"), markdown_file, console)
     except _FAILURES as error:
         Console(stderr=True).print(f"[red]failed[/] {error}", soft_wrap=True, highlight=False)
         raise typer.Exit(1) from error

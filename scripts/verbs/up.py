@@ -10,7 +10,7 @@ from rich.console import Console
 from scripts.local.brokers import BrokerError
 from scripts.local.jars import JarsError
 from scripts.local.lock import RunningError
-from scripts.local.side import NoSideError, Side
+from scripts.local.side import DEFAULT_PARTITIONS, DEFAULT_PORT, NoSideError, Side
 from scripts.local.steps import Steps
 from scripts.local.supervisor import Supervisor, SupervisorError
 from scripts.local.up import UpError, brokers_up, start_services, stop_signals_interrupt, wait_until_stopped
@@ -18,8 +18,6 @@ from scripts.local.warmup import WARM_P95_MS, WarmUpError, warm_up
 from scripts.verbs.options import DATA_DEFAULT, Data
 from shared.kafka.admin import AdminError
 
-DEFAULT_PORT = 8080
-DEFAULT_PARTITIONS = 2
 _FAILURES = (
     UpError,
     BrokerError,
@@ -49,7 +47,9 @@ def up(
     ] = None,
     partitions: Annotated[
         int | None,
-        typer.Option(min=1, max=16, help="Partitions of the busy topics. [default: as before, or 2]"),
+        typer.Option(
+            min=1, max=16, help="Partitions of the busy topics. [default: as before, or half the cores]"
+        ),
     ] = None,
     parts: Annotated[Parts, typer.Option(help="What to start.")] = Parts.ALL,
 ) -> None:

@@ -1,11 +1,16 @@
 """What customers want, as documents: sources, destinations, pipes. Users write them in YAML; the `config`
 topic carries them as JSON under the key `kind/name`.
+
+A user's document may hold nothing unknown; what the topic holds may come from a newer version and is read as
+far as it is understood, because a document left out would take its events with it.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta, Struct
@@ -14,53 +19,66 @@ from shared.contracts.patterns import PatternError, compile_pattern
 
 KINDS: Final = ("source", "destination", "pipe")
 
+LIVE_SECONDS: Final = 10
+"""A published document is in force in every node after this long."""
+
+SEALED_PREFIX: Final = "sha256:"
+"""What a write key on the topic begins with, and no usable one may."""
+
+SAMPLE_STEP: Final = 0.01
+"""The smallest difference of a sample, percent."""
+
+_HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
+_OWN_HEADERS: Final = frozenset(
+    {"content-type", "content-length", "content-encoding", "transfer-encoding", "connection", "host"}
+)
+
 Name = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")]
 Percent = Annotated[float, Meta(ge=0, le=100)]
 
 
-class Source(Struct, tag="source", tag_field="kind", forbid_unknown_fields=True, kw_only=True, frozen=True):
+class Source(Struct, tag="source", tag_field="kind", kw_only=True, frozen=True):
     """Where a tenant's events come from. A write key names it."""
 
     name: Name
     tenant: Name
     write_keys: Annotated[list[Annotated[str, Meta(min_length=8)]], Meta(min_length=1)]
-    """Bearer keys. `sealed` replaces each by `sha256:<hex>`: the topic never holds a key."""
+    """Bearer keys. `sealed` replaces each by its digest: the topic never holds a key."""
 
     rate_limit: Annotated[float, Meta(gt=0)] | None = None
     """Events per second, with a burst of two seconds' worth; None is without limit."""
 
 
-class Batch(Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
+class Batch(Struct, kw_only=True, frozen=True):
     """How many events one request to a destination may carry."""
 
     max_events: Annotated[int, Meta(ge=1, le=10_000)] = 500
     max_bytes: Annotated[int, Meta(ge=1_024, le=8 * 1024 * 1024)] = 1024 * 1024
 
 
-class Destination(
-    Struct, tag="destination", tag_field="kind", forbid_unknown_fields=True, kw_only=True, frozen=True
-):
+class Destination(Struct, tag="destination", tag_field="kind", kw_only=True, frozen=True):
     """Where events go."""
 
     name: Name
     tenant: Name
-    url: Annotated[str, Meta(pattern=r"^https?://[^\s/]+")]
+    url: Annotated[str, Meta(pattern=r"^https?://")]
     connector: Literal["webhook"] = "webhook"
     batch: Batch = Batch()
-    timeout_seconds: Annotated[float, Meta(gt=0, le=30)] = 5.0
+    timeout_seconds: Annotated[float, Meta(gt=0, le=10)] = 5.0
     """Deadline of one try, over connect, send and read."""
 
     headers: dict[str, str] = {}
 
 
-class Ramp(Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
+class Ramp(Struct, kw_only=True, frozen=True):
     """A pipe opened gradually: from 0 at `start` to `sample` when `minutes` have passed, in a line."""
 
     start: datetime
     minutes: Annotated[float, Meta(gt=0)]
 
 
-class Pipe(Struct, tag="pipe", tag_field="kind", forbid_unknown_fields=True, kw_only=True, frozen=True):
+class Pipe(Struct, tag="pipe", tag_field="kind", kw_only=True, frozen=True):
     """Which events of a source go to which destination."""
 
     name: Name
@@ -107,9 +125,26 @@ def parse(raw: object) -> Document:
     except msgspec.ValidationError as error:
         message, _, path = str(error).partition(" - at `")
         raise ConfigError(path.rstrip("`") or "$", message) from error
+    for place, message in _unknown(raw, msgspec.to_builtins(document), "$"):
+        raise ConfigError(place, message)
     if isinstance(document, Pipe):
         _check_pipe(document)
+    if isinstance(document, Destination):
+        _check_destination(document)
     return document
+
+
+def _unknown(raw: object, known: object, path: str) -> Iterator[tuple[str, str]]:
+    """Fields of `raw` that no document has."""
+    if not isinstance(raw, dict) or not isinstance(known, dict):
+        return
+    for name, value in raw.items():
+        if name not in known:
+            yield (
+                f"{path}.{name}",
+                f"{path.rpartition('.')[2].replace('$', 'a document')} has no field {name!r}",
+            )
+        yield from _unknown(value, known.get(name), f"{path}.{name}")
 
 
 def _check_pipe(pipe: Pipe) -> None:
@@ -117,15 +152,35 @@ def _check_pipe(pipe: Pipe) -> None:
         compile_pattern(pipe.match)
     except PatternError as error:
         raise ConfigError(f"$.match{error.path}", str(error)) from error
+    if pipe.sample and pipe.sample < SAMPLE_STEP:
+        raise ConfigError("$.sample", f"the smallest sample is {SAMPLE_STEP} percent; 0 takes nothing")
     if pipe.ramp and pipe.ramp.start.tzinfo is None:
         raise ConfigError("$.ramp.start", "a time needs its offset, for example 2026-01-31T12:00:00Z")
 
 
+def _check_destination(destination: Destination) -> None:
+    try:
+        url = urlsplit(destination.url)
+        usable = bool(url.hostname) and url.port != 0
+    except ValueError as error:
+        raise ConfigError("$.url", f"is no URL: {error}") from error
+    if not usable or re.search(r"[\s\x00-\x1f]", destination.url):
+        raise ConfigError("$.url", "is no URL; write it like https://example.com/events, spaces as %20")
+    for name, value in destination.headers.items():
+        path = f"$.headers.{name}"
+        if not _HEADER_NAME.fullmatch(name):
+            raise ConfigError(path, "is no name of an HTTP header; use letters, digits and hyphens")
+        if name.lower() in _OWN_HEADERS:
+            raise ConfigError(path, "is set by hifi itself; leave it out")
+        if not _HEADER_VALUE.fullmatch(value):
+            raise ConfigError(path, "holds a line break or a character outside ASCII; encode it")
+
+
 def key_digest(write_key: str) -> str:
-    """`sha256:<hex>` of a write key; of something already sealed, itself."""
-    if write_key.startswith("sha256:"):
+    """SEALED_PREFIX and the SHA-256 of a write key in hex; of something already sealed, itself."""
+    if write_key.startswith(SEALED_PREFIX):
         return write_key
-    return "sha256:" + hashlib.sha256(write_key.encode()).hexdigest()
+    return SEALED_PREFIX + hashlib.sha256(write_key.encode()).hexdigest()
 
 
 def sealed(document: Document) -> Document:

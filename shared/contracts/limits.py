@@ -24,7 +24,14 @@ MAX_HEADERS_BYTES = 512 * 1024
 
 MAX_ID_BYTES = 256
 MAX_ATTRIBUTE_BYTES = 4096
+MAX_ATTRIBUTE_NAME = 64
+"""Characters."""
+
 MAX_ATTRIBUTES = 64
+
+MAX_NUMBER_CHARACTERS = 1_000
+MAX_NAME_CHARACTERS = 50_000
+"""Of a number and of a member's name in an event; Jackson, which may look into it, takes no longer ones."""
 
 MAX_DEPTH = 128
 """Nesting of arrays and objects in an event; Jackson, which parses it later, stops at 1,000."""

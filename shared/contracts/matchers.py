@@ -7,6 +7,7 @@ number that the event wrote with a fraction or an exponent is equal as an IEEE d
 """
 
 import math
+import re
 from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Any, Final, Literal
@@ -37,8 +38,8 @@ class Matcher(Struct, frozen=True, kw_only=True):
 
     op: Op
     values: tuple[str, ...] = ()
-    """Tagged for `equals*` and `prefix*`, bare characters for `suffix*`, a SQL LIKE pattern over the tagged
-    text for `wildcard` (escape character: backslash)."""
+    """Tagged for `equals*` and `prefix*`, bare characters for `suffix*`, a regular expression over the
+    whole tagged text for `wildcard`."""
 
     negate: bool = False
     low: float = -math.inf
@@ -129,29 +130,42 @@ def _ignore_case(operand: object, path: str) -> Matcher:
 
 
 def _wildcard(operand: object, path: str) -> Matcher:
-    return Matcher(op="wildcard", values=tuple(like_pattern(text, path) for text in _texts(operand, path)))
+    return Matcher(op="wildcard", values=tuple(wildcard_regex(text, path) for text in _texts(operand, path)))
 
 
-def like_pattern(text: str, path: str) -> str:
-    r"""A wildcard as a LIKE pattern over tagged text: `*` is any run of characters, `\*` and `\\` literal.
+def wildcard_regex(text: str, path: str) -> str:
+    r"""A wildcard as a regular expression of Java: `*` is any run of characters, `\*` and `\\` literal.
+
+    The first place of each middle part is as good as any later one, so its group is atomic (`(?>...)`): a
+    search that goes back would take minutes over a long text of like characters.
 
     Raises:
         PatternError: two stars in a row, or a backslash before anything else, as AWS refuses them.
     """
-    out, characters = [STRING_TAG], iter(text)
+    parts = [re.escape(part) for part in _wildcard_parts(text, path)]
+    first, last = STRING_TAG + parts[0], parts[-1]
+    if len(parts) == 1:
+        return rf"(?s)\A{first}\z"
+    middle = "".join(f"(?>.*?{part})" for part in parts[1:-1])
+    return rf"(?s)\A{first}{middle}.*{last}\z"
+
+
+def _wildcard_parts(text: str, path: str) -> list[str]:
+    """The literal texts between the stars."""
+    parts, characters = [""], iter(text)
     for character in characters:
         if character == "*":
-            out.append("%")
+            parts.append("")
         elif character == "\\":
             escaped = next(characters, "")
             if escaped not in ("*", "\\") or not escaped:
                 raise PatternError(path, r"a backslash stands only before * or \ ; write \\ for one")
-            out.append("\\\\" if escaped == "\\" else "*")
+            parts[-1] += escaped
         else:
-            out.append(f"\\{character}" if character in "%_" else character)
-    if "**" in text.replace("\\\\", "").replace("\\*", ""):
+            parts[-1] += character
+    if "" in parts[1:-1]:
         raise PatternError(path, "two stars in a row mean no more than one; write one")
-    return "".join(out)
+    return parts
 
 
 def _exists(operand: object, path: str) -> Matcher:

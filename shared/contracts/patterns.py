@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from shared.contracts.limits import MAX_DEPTH
+from shared.contracts.limits import MAX_ATTRIBUTE_NAME, MAX_DEPTH
 from shared.contracts.matchers import Matcher, PatternError, compile_matchers
 
 __all__ = ["Alternatives", "Condition", "Matcher", "PatternError", "compile_pattern"]
@@ -28,7 +28,7 @@ DATA: Final = "data"
 MAX_ALTERNATIVES: Final = 256
 """Conjunctions a pattern may come to; each `$or` multiplies them."""
 
-_ATTRIBUTE: Final = re.compile(r"[a-z0-9]{1,64}")
+_ATTRIBUTE: Final = re.compile(rf"[a-z0-9]{{1,{MAX_ATTRIBUTE_NAME}}}")
 
 
 class Condition(Struct, frozen=True, kw_only=True):
@@ -50,14 +50,14 @@ def compile_pattern(pattern: dict[str, Any]) -> Alternatives:
     """
     if not isinstance(pattern, dict):
         raise PatternError("", "a pattern is an object of fields")
-    return _object(pattern, (), "")
+    return _object(pattern, (), "", 0)
 
 
-def _object(pattern: dict[str, Any], path: tuple[str, ...], at: str) -> Alternatives:
+def _object(pattern: dict[str, Any], path: tuple[str, ...], at: str, depth: int) -> Alternatives:
     """All fields of an object: the product of their alternatives."""
-    if len(path) > MAX_DEPTH:
+    if depth > MAX_DEPTH:
         raise PatternError(at, f"nested deeper than {MAX_DEPTH}; no event is")
-    fields = [tuple(_field(name, value, path, f"{at}.{name}")) for name, value in pattern.items()]
+    fields = [tuple(_field(name, value, path, f"{at}.{name}", depth + 1)) for name, value in pattern.items()]
     count = 1
     for field in fields:
         count *= len(field)
@@ -66,11 +66,13 @@ def _object(pattern: dict[str, Any], path: tuple[str, ...], at: str) -> Alternat
     return tuple(tuple(c for branch in chosen for c in branch) for chosen in product(*fields))
 
 
-def _field(name: object, value: object, path: tuple[str, ...], at: str) -> Iterator[tuple[Condition, ...]]:
+def _field(
+    name: object, value: object, path: tuple[str, ...], at: str, depth: int
+) -> Iterator[tuple[Condition, ...]]:
     if not isinstance(name, str):
         raise PatternError(at, f"a field's name is text; quote {name!r}")
     if name == "$or":
-        yield from _or(value, path, at)
+        yield from _or(value, path, at, depth)
         return
     if not path and name != DATA:
         _check_attribute(name, value, at)
@@ -78,7 +80,7 @@ def _field(name: object, value: object, path: tuple[str, ...], at: str) -> Itera
         case list() if path or name != DATA:
             yield (Condition(path=(*path, name), matchers=compile_matchers(value, at)),)
         case dict() if value:
-            yield from _object(value, (*path, name), at)
+            yield from _object(value, (*path, name), at, depth)
         case list():
             raise PatternError(at, "name a member: {data: {member: [...]}}")
         case dict():
@@ -87,13 +89,13 @@ def _field(name: object, value: object, path: tuple[str, ...], at: str) -> Itera
             raise PatternError(at, f"takes a list of matchers or an object; write [{value!r}]")
 
 
-def _or(value: object, path: tuple[str, ...], at: str) -> Iterator[tuple[Condition, ...]]:
+def _or(value: object, path: tuple[str, ...], at: str, depth: int) -> Iterator[tuple[Condition, ...]]:
     if not isinstance(value, list) or not value:
         raise PatternError(at, "takes a list of patterns")
     for i, branch in enumerate(value):
         if not isinstance(branch, dict) or not branch:
             raise PatternError(f"{at}[{i}]", "each branch is an object of fields, not empty")
-        yield from _object(branch, path, f"{at}[{i}]")
+        yield from _object(branch, path, f"{at}[{i}]", depth)
 
 
 def _check_attribute(name: str, value: object, at: str) -> None:

@@ -79,6 +79,7 @@ class AwaitedProducer:
         self._last_sign = time.monotonic()
         self._stopping = threading.Event()
         self._make_client = make_client
+        self._spent: list[Producer] = []
         self._client = make_client(config)
         self._thread = threading.Thread(target=self._run, name="producer-poll", daemon=True)
         self._thread.start()
@@ -151,6 +152,7 @@ class AwaitedProducer:
     def _run(self) -> None:
         while not self._stopping.is_set():
             self._client.poll(_POLL_SECONDS)
+            self._bury()
             if self._reports:
                 reports, self._reports = self._reports, []
                 self._loop.call_soon_threadsafe(self._resolve, reports)
@@ -172,7 +174,14 @@ class AwaitedProducer:
         _log.error("fatal error of the Kafka client, taking a new one")
         spent, self._client = self._client, self._make_client(self._config)
         spent.purge(blocking=False)
-        spent.poll(0)  # reports what was purged to those who wait for it
+        self._spent.append(spent)
+
+    def _bury(self) -> None:
+        """Let spent clients report what was purged to those who wait for it; then they are done with."""
+        for client in tuple(self._spent):
+            client.poll(0)
+            if not len(client):
+                self._spent.remove(client)
 
 
 def _abandon(futures: Iterable[asyncio.Future[None]]) -> None:

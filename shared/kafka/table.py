@@ -83,11 +83,13 @@ class Table(Generic[T]):
 
     def _run(self) -> None:
         while not self._stopping.is_set():
-            consumer = Consumer(
-                self._config
-            )  # a new one: an old one may not take up a new topic of that name
+            # a new one each time: an old one may not take up a new topic of that name
+            consumer = Consumer(self._config)
             try:
                 self._follow(consumer)
+            except Exception:  # without this thread the process would go on with old documents for ever
+                _log.exception("reading failed, beginning anew", extra={"topic": self._topic})
+                self._stopping.wait(_POLL_SECONDS)
             finally:
                 consumer.close()
 

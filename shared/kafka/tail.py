@@ -11,6 +11,7 @@ from confluent_kafka.admin._listoffsets import ListOffsetsResultInfo, OffsetSpec
 
 from shared.contracts.topics import Topic
 from shared.kafka.table import reader_config
+from shared.runtime.clock import Clock, wall_clock
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
@@ -28,7 +29,7 @@ class Tail:
     still has a tail. `take` is called on the thread, with records of one partition in order.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # what to read, how much of it, and for whom
         self,
         *,
         bootstrap: str,
@@ -36,11 +37,13 @@ class Tail:
         topic: Topic,
         window_ms: int,
         take: Callable[[list[Message]], None],
+        clock: Clock = wall_clock,
     ) -> None:
         self._config = reader_config(bootstrap, client_id)
         self._topic = topic
         self._window_ms = window_ms
         self._take = take
+        self._clock = clock
         self._positions: dict[int, int] = {}
         self._goal: Mapping[int, int] = {}
         self._moved = threading.Condition()
@@ -78,26 +81,38 @@ class Tail:
             return self._moved.wait_for(lambda: self._reached(goal), max(0.0, until - time.monotonic()))
 
     def _run(self) -> None:
-        consumer = Consumer(self._config)
-        try:
-            while not self._stopping.is_set() and not self._assign(consumer):
+        while not self._stopping.is_set():
+            consumer = Consumer(self._config)
+            try:
+                self._follow(consumer)
+            except Exception:  # without this thread nothing would be remembered any more
+                _log.exception("reading failed, beginning anew", extra={"topic": self._topic})
                 self._stopping.wait(_POLL_SECONDS)
-            while not self._stopping.is_set():
-                # consume() alone would hold back what it has until its timeout is over
-                first = consumer.poll(_POLL_SECONDS)
-                if first is not None:
-                    self._handle([first, *consumer.consume(_MOST_MESSAGES, timeout=0)])
-        finally:
-            consumer.close()
+            finally:
+                consumer.close()
+
+    def _follow(self, consumer: Consumer) -> None:
+        while not self._stopping.is_set() and not self._assign(consumer):
+            self._stopping.wait(_POLL_SECONDS)
+        while not self._stopping.is_set():
+            # consume() alone would hold back what it has until its timeout is over
+            first = consumer.poll(_POLL_SECONDS)
+            if first is not None:
+                self._handle([first, *consumer.consume(_MOST_MESSAGES, timeout=0)])
 
     def _assign(self, consumer: Consumer) -> bool:
         """Take up every partition where its part of the window begins; False where the brokers do not say."""
         try:
             newest = self._offsets(_NEWEST, _TRY_SECONDS)
             ends = self._offsets(_END, _TRY_SECONDS)
-            since = max(0, max((found.timestamp for found in newest.values()), default=0) - self._window_ms)
+            # a record may claim to come from the future, or the clock was set back: whichever is earlier
+            last = min(self._clock(), max((found.timestamp for found in newest.values()), default=0))
+            since = max(0, last - self._window_ms)
             asked = [TopicPartition(self._topic, partition, since) for partition in ends]
             starts = consumer.offsets_for_times(asked, timeout=_TRY_SECONDS)
+            refused = [start.error for start in starts if start.error]
+            if refused:
+                raise KafkaException(refused[0])
         except (KafkaException, TimeoutError) as error:
             _log.warning("topic's tail not available, trying again", extra={"error": str(error)})
             return False

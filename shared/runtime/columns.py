@@ -28,9 +28,11 @@ def text_header(key: str, text: Column | str) -> Column:
     return fn.struct(fn.lit(key).alias("key"), value.cast("string").cast("binary").alias("value"))
 
 
-def missing_header(names: Column, required: tuple[str, ...]) -> Column:
-    """A sentence that names the first required header that is not there; null if all are."""
-    checks = (fn.when(~fn.array_contains(names, key), fn.lit(f"no header {key}")) for key in required)
+def missing_header(headers: Column, names: Column, required: tuple[str, ...]) -> Column:
+    """A sentence that names the first required header that is not there, or is null; null if all are."""
+    checks = (
+        fn.when(header_value(headers, names, key).isNull(), fn.lit(f"no header {key}")) for key in required
+    )
     return fn.coalesce(*checks)
 
 

@@ -22,11 +22,11 @@ class SparkSettings(SideSettings):
     """What a Spark node needs beside the brokers."""
 
     master: str = Field("local[8]", description="Spark master. Slots >= partitions of all real-time queries.")
-    checkpoints: Path = Field(description="Folder (or s3a:// prefix) of the queries' checkpoints.")
+    checkpoints: str = Field(description="Folder (or s3a:// prefix) of the queries' checkpoints.")
     jars: Path = Field(description="Folder of the Kafka connector's jars.")
     driver_memory: str = Field("1g", description="Heap of the driver's JVM.")
     java_options: str = Field(
-        "-XX:+UseParallelGC -Xmn640m -XX:ReservedCodeCacheSize=256m",
+        "-XX:+UseParallelGC -Xmn640m -XX:ReservedCodeCacheSize=256m -XX:+ExitOnOutOfMemoryError",
         description="Flags of the driver's JVM.",
     )
     ingest_batch: str = Field(

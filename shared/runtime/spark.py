@@ -34,13 +34,15 @@ _SESSION: Final = {
     # Each micro-batch's plan is written out for a page that nobody serves: in the shortest form.
     "spark.sql.ui.explainMode": "simple",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
+    "spark.sql.execution.arrow.maxBytesPerBatch": "16m",
     "spark.python.worker.reuse": "true",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.cleaner.periodicGC.interval": "10min",
-    "spark.driver.host": "127.0.0.1",
-    "spark.driver.bindAddress": "127.0.0.1",
 }
+
+_LOCAL: Final = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+"""Where the executors live in the driver: nothing listens to the network."""
 
 _PRODUCER: Final = {
     "kafka.acks": "all",
@@ -57,6 +59,9 @@ _PRODUCER: Final = {
 
 _CONSUMER: Final = {
     "startingOffsets": "earliest",
+    # Records leave a topic only when their retention is over. A side that stood still for longer must go on
+    # with what is there, not fail at each start for want of what is not; Spark logs what it missed.
+    "failOnDataLoss": "false",
     "includeHeaders": "true",
     "kafka.reconnect.backoff.max.ms": "1000",
     "kafka.default.api.timeout.ms": "600000",
@@ -78,7 +83,7 @@ def spark_session(settings: SparkSettings, app: str) -> SparkSession:
     """The process's session, started with the connector's jars and the flags above."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # any other lacks what the workers import
     builder = SparkSession.builder.appName(app).master(settings.master)
-    for key, value in _SESSION.items():
+    for key, value in (_SESSION | (_LOCAL if settings.master.startswith("local") else {})).items():
         builder = builder.config(key, value)
     session = (
         builder.config("spark.jars", ",".join(str(jar) for jar in sorted(Path(settings.jars).glob("*.jar"))))
@@ -88,15 +93,6 @@ def spark_session(settings: SparkSettings, app: str) -> SparkSession:
     )
     session.sparkContext.setLogLevel("WARN")
     return session
-
-
-def own_workers(spark: SparkSession, node: str) -> None:
-    """Give the Python functions that are wrapped from here on a pool of worker processes named after a node.
-
-    Spark hands out a pool's workers in turn. Where nodes share a driver and so a pool, each of its processes
-    would in time hold every node's tables and connections, and follow their topics.
-    """
-    spark.sparkContext.environment["HIFI_NODE"] = node
 
 
 def read_topics(

@@ -3,14 +3,17 @@
 import asyncio
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from pipelines.data.transmit.connectors.base import Answer
+from pipelines.data.transmit.events import Event
 from shared.contracts import headers as h
+from shared.contracts.config import Destination
 from shared.contracts.receipts import unpack_keys
 from shared.contracts.topics import Topic
 from tests.contract.transmit_rig import Rig, free_port, receipts, records, reply
@@ -228,6 +231,8 @@ def test_hang_ends_at_the_deadline_and_others_are_receipted_long_before(rig: Rig
     later = [r for r in records(rows) if r.topic == Topic.RETRY_IN_30S]
     assert len(later) == 20  # those that had their turn and those that had none
     assert len(rig.server.bodies) == 5
+    tries = sorted(r.tries for r in receipts(rows) if r.pipe == "stuck")
+    assert tries == [0] * 16 + [1] * 4
 
 
 def test_missing_pipe_and_missing_destination_are_dead_letters_that_say_so(rig: Rig) -> None:
@@ -235,6 +240,41 @@ def test_missing_pipe_and_missing_destination_are_dead_letters_that_say_so(rig: 
     (dead,) = records(rows)
     assert dead.topic == Topic.DEAD_LETTER
     assert header(dead.headers, h.REASON).startswith("unknown_pipe: ")
+    rig.pipe("p1", "/")
+    rig.without("destination", "p1")
+    (dead,) = records(rig.deliver(flat_batch([row(2)])))
+    assert dead.topic == Topic.DEAD_LETTER
+    assert header(dead.headers, h.REASON).startswith("unknown_destination: ")
+
+
+def test_events_of_a_pipe_that_changed_hands_are_not_sent_to_the_new_owner(rig: Rig) -> None:
+    rig.server.answer("/", reply(200))
+    rig.pipe("p1", "/")
+    rows = rig.deliver(flat_batch([row(1, tenant="somebody-else"), row(2, tenant="t"), row(3)]))
+    (dead,) = records(rows)
+    assert (dead.topic, dead.key) == (Topic.DEAD_LETTER, row(1)["key"])
+    assert header(dead.headers, h.REASON).startswith("foreign: ")
+    assert sorted(e["id"] for body in rig.server.bodies for e in json.loads(body)) == ["e2", "e3"]
+
+
+@pytest.mark.parametrize("first_try", ["0", "999999999999999", "9" * 18, "-1", "soon", ""])
+def test_no_first_try_stops_a_failing_destination_from_being_retried(rig: Rig, first_try: str) -> None:
+    rig.server.answer("/", reply(500))
+    rig.pipe("p1", "/")
+    (later,) = records(rig.deliver(flat_batch([row(1, attempt=2, first_try=first_try)])))
+    assert later.topic in (Topic.RETRY_IN_5M, Topic.DEAD_LETTER)
+
+
+def test_a_task_takes_no_more_than_it_may_have_under_way(rig: Rig) -> None:
+    rig.server.answer("/", reply(200))
+    rig.pipe("p1", "/", max_events=1)
+    task = rig.task(deadline=5.0)
+    list(task.take(flat_batch([row(n, value=b'"%s"' % (b"x" * 1000)) for n in range(10)])))
+    assert 10_000 < task.unsettled_bytes < 20_000
+    while task.waiting:
+        list(task.answers(block=True))
+    task.close()
+    assert task.unsettled_bytes == 0
 
 
 def test_same_event_twice_in_a_task_is_sent_once(rig: Rig) -> None:
@@ -302,10 +342,27 @@ def test_connections_are_kept_and_requests_say_what_they_carry(rig: Rig) -> None
     assert b"x-team: blue" in head
 
 
-def test_defect_in_a_connector_costs_nothing_but_time(rig: Rig) -> None:
+def test_a_header_that_cannot_be_sent_costs_nothing_but_time(rig: Rig) -> None:
     rig.pipe("p1", "/", headers={"X-Bad": "a\r\nb"})
     rows = rig.deliver(flat_batch([row(1)]))
     assert [r.topic for r in records(rows)] == [Topic.RETRY_IN_30S]
+
+
+class Defective:
+    """A connector that breaks its promise."""
+
+    async def send(
+        self, destination: Destination, events: Sequence[Event], seconds: float
+    ) -> Sequence[Answer]:
+        raise LookupError("a defect")
+
+
+def test_a_defect_in_a_connector_costs_nothing_but_time(rig: Rig) -> None:
+    rig.pipe("p1", "/")
+    rig.connectors = {"webhook": Defective()}
+    (later,) = records(rows := rig.deliver(flat_batch([row(1)])))
+    assert later.topic == Topic.RETRY_IN_30S
+    assert [(r.result, r.reason) for r in receipts(rows)] == [("retry", "internal: LookupError")]
 
 
 class Received(msgspec.Struct):

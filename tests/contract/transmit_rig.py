@@ -5,13 +5,14 @@ import queue
 import socket
 import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from datetime import timedelta
 from typing import Any, TypeVar
 
 import msgspec
 import pyarrow as pa
 
+from pipelines.data.transmit.connectors.base import Connector
 from pipelines.data.transmit.connectors.webhook import Webhook, open_session
 from pipelines.data.transmit.decide import Policy
 from pipelines.data.transmit.delivered import Deliveries
@@ -114,6 +115,7 @@ class Rig:
         self._documents: dict[bytes, Entry] = {}
         self.deliveries = Deliveries(Memory(60_000, 1000))
         self._session = self._near.run(self._open())
+        self.connectors: Mapping[str, Connector] = {"webhook": Webhook(self._session)}
         self.seconds = 0.0
 
     async def _open(self) -> Any:
@@ -134,6 +136,10 @@ class Rig:
         self._documents[topic_key("destination", name)] = Entry(version=1, document=destination)
         self._documents[topic_key("pipe", name)] = Entry(version=1, document=pipe)
 
+    def without(self, kind: str, name: str) -> None:
+        """Take a document away again."""
+        del self._documents[topic_key(kind, name)]
+
     def deliver(self, *batches: pa.RecordBatch, deadline: float = 5.0) -> list[Row]:
         """Run one task to its end."""
         task, began = self.task(deadline), time.monotonic()
@@ -151,7 +157,7 @@ class Rig:
         catalogue = Catalogue(self._documents)
         delivery = Delivery(
             targets=Targets(lambda: catalogue, 0.1),
-            connectors={"webhook": Webhook(self._session)},
+            connectors=self.connectors,
             policy=Policy(local_tries=3, pause=0.01, pause_limit=0.5, give_up=timedelta(hours=24)),
             deadline=self._near.loop.time() + deadline,
             requests_per_destination=4,

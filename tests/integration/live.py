@@ -51,7 +51,7 @@ class LiveSide:
 
     def up(self) -> None:
         """`hifi up`, until it says ready."""
-        arguments = ("up", "--data", str(self.side.root), "--port", str(self.side.port))
+        arguments = ("up", "--data", str(self.side.root), "--port", str(self.side.port), "--partitions", "2")
         with self._output.open("wb") as output:
             self._up = subprocess.Popen(
                 [*_HIFI, *arguments],

@@ -11,7 +11,7 @@ import pytest
 
 from scripts.load.receiver import Receiver, running
 from scripts.load.records import read_acked, read_received
-from scripts.load.verify import Verdict, verdict, visible_ids
+from scripts.load.verify import Verdict, verdict, visible_ids, visible_in
 from tests.integration.live import LiveSide, eventually, sending
 
 pytestmark = [pytest.mark.integration, pytest.mark.fault]
@@ -53,11 +53,13 @@ class Scene:
             )
         except AssertionError:
             missing = self.acked() - seen
-            assert not missing - visible_ids(self.live.bootstrap), (
-                f"lost {len(missing)} of {len(self.acked())}"
-            )
+            assert not missing - self.visible(), f"lost {len(missing)} of {len(self.acked())}"
         time.sleep(1)  # the receiver writes its file twice a second
-        return verdict(self.acked(), self.arrivals(), visible_ids(self.live.bootstrap))
+        return verdict(self.acked(), self.arrivals(), self.visible())
+
+    def visible(self) -> set[str]:
+        """Ids that wait in the retry and dead-letter topics."""
+        return visible_in("faults", visible_ids(self.live.bootstrap))
 
     def wait_until_live(self) -> None:
         """Before the pipe is in route's table its events match nothing: send some until one arrives."""

@@ -17,7 +17,7 @@ def spark_settings(tmp_path_factory: pytest.TempPathFactory) -> SparkSettings:
     return SparkSettings(  # type: ignore[call-arg]  # the rest has defaults
         bootstrap="localhost:1",
         master="local[16]",
-        checkpoints=tmp_path_factory.mktemp("checkpoints"),
+        checkpoints=str(tmp_path_factory.mktemp("checkpoints")),
         jars=Path(ensure_jars(print).spark),
         # Each plan runs once or twice here: what C2 would compile is never used.
         java_options="-XX:+UseParallelGC -XX:TieredStopAtLevel=1",

@@ -27,7 +27,7 @@ def _named(name: str, operand: st.SearchStrategy[Any]) -> st.SearchStrategy[dict
     return operand.map(lambda value: {name: value})
 
 
-_WILDCARDS = st.lists(st.sampled_from(["a", "b", "%", "_", "\\\\", "\\*", "É"]), max_size=3).flatmap(
+_WILDCARDS = st.lists(st.sampled_from(["a", "b", "%", ".", "\\\\", "\\*", "É", "😀"]), max_size=3).flatmap(
     lambda parts: st.sampled_from(["*".join(parts), "*" + "".join(parts), "".join(parts)])
 )
 _TEXT_OPERATORS = st.one_of(

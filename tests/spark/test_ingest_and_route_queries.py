@@ -45,7 +45,7 @@ def side(
     spark: SparkSession, spark_settings: SparkSettings, topics: str, tmp_path: Path
 ) -> Iterator[tuple[Topics, list[StreamingQuery]]]:
     """Topics with one pipe for everything, and both queries running over them."""
-    settings = spark_settings.model_copy(update={"bootstrap": topics, "checkpoints": tmp_path})
+    settings = spark_settings.model_copy(update={"bootstrap": topics, "checkpoints": str(tmp_path)})
     records = Topics(topics)
     records.publish(pipe("all"))
     queries = [build(spark, settings) for build in (build_route, build_ingest)]

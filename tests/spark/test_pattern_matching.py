@@ -10,6 +10,7 @@ Left out of the comparison, because moto departs there from what AWS documents:
 """
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -56,6 +57,16 @@ def test_spark_matches_what_moto_matches(spark: SparkSession, batch: list[Case])
     for (pattern, event), result in zip(batch, found, strict=True):
         expected = EventPattern(None, pattern).matches_event(event)  # type: ignore[arg-type]
         assert result == expected, (pattern, event)
+
+
+def test_a_wildcard_over_a_long_text_takes_no_longer_than_reading_it(spark: SparkSession) -> None:
+    pattern = {"data": {"text": [{"wildcard": "*a*a*a*a*b"}]}}
+    text = b'{"text":"%b"}' % (b"a" * 500_000)
+    matched(spark, [(pattern, "t", b'{"text":"ab"}')])  # planning and loading classes are not what is timed
+    began = time.monotonic()
+
+    assert matched(spark, [(pattern, "t", text), (pattern, "t", text[:-2] + b'b"}')]) == [False, True]
+    assert time.monotonic() - began < 20  # going back through the text would take hours
 
 
 _PLAYER = {

@@ -118,4 +118,15 @@ def test_no_bytes_raise_and_whole_records_go_on(spark: SparkSession, poison: lis
     found = by_topic(outbound(kafka_rows(spark, "events", records), table(spark, looking)))
 
     assert len(found["outbound"]) == len(poison)
-    assert len(found["quarantine"]) >= 1
+    unfit = [
+        offset
+        for offset, (_, heads) in enumerate(poison)
+        if any(_lacks(heads, name) for name in REQUIRED_HEADERS)
+    ]
+    origins = {header_map(row)[h.ORIGIN] for row in found["quarantine"]}
+    assert origins == {f"events/0/{offset}" for offset in [*unfit, 2 * len(poison)]}
+
+
+def _lacks(heads: list[tuple[str, bytes | None]] | None, name: str) -> bool:
+    """The first header of a name counts, and only if it has a value."""
+    return next((value for key, value in heads or [] if key == name), None) is None

@@ -72,7 +72,7 @@ def sink() -> Iterator[Sink]:
 
 
 def own_settings(shared: SparkSettings, bootstrap: str, checkpoints: Path) -> TransmitSettings:
-    changes = {"bootstrap": bootstrap, "checkpoints": checkpoints}
+    changes = {"bootstrap": bootstrap, "checkpoints": str(checkpoints)}
     return TransmitSettings(**{**shared.model_dump(), **changes})
 
 

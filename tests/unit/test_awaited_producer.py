@@ -15,7 +15,7 @@ pytestmark = pytest.mark.unit
 
 
 class Client:
-    """Reports each record at the next poll, unless told to be silent."""
+    """Reports one record at each poll, unless told to be silent."""
 
     def __init__(self, error: KafkaError | None = None, silent: bool = False) -> None:
         self.error = error
@@ -30,10 +30,13 @@ class Client:
 
     def poll(self, _seconds: float) -> int:
         time.sleep(0.001)
-        reported, self.waiting = ([], self.waiting) if self.silent else (self.waiting, [])
-        for report in reported:
-            report(self.error, None)
-        return len(reported)
+        if self.silent or not self.waiting:
+            return 0
+        self.waiting.pop(0)(self.error, None)
+        return 1
+
+    def __len__(self) -> int:
+        return len(self.waiting)
 
     def purge(self, blocking: bool) -> None:
         self.error, self.silent = KafkaError(KafkaError._PURGE_QUEUE), False
@@ -104,5 +107,7 @@ def test_a_client_in_fatal_state_is_replaced_and_its_records_fail() -> None:
         with pytest.raises(NotWrittenError):
             await first
         await send(producer)
+        await asyncio.sleep(0.2)
+        assert not producer.stalled
 
-    run([spent, fresh], act)
+    run([spent, fresh], act, ack_seconds=0.1)

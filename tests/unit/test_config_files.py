@@ -8,7 +8,7 @@ from scripts.config.files import read_documents
 from scripts.config.plan import Change, plan, users
 from scripts.config.problems import ProblemsError
 from scripts.config.text import to_yaml
-from shared.contracts.config import Catalogue, Source, kind_of
+from shared.contracts.config import Catalogue, Destination, Source, decode_entry, kind_of
 
 pytestmark = pytest.mark.unit
 
@@ -63,6 +63,17 @@ def published(tmp_path: Path, text: str, before: Catalogue | None = None) -> Cat
         (GOOD + "name: again\n", "f:16: $.name: given twice, first on line 12"),
         (GOOD + "match: {a: [1}\n", "f:16: $: while parsing a flow sequence"),
         (GOOD.replace("source: shop", "source: shup"), "f:14: $.source: there is no source 'shup'"),
+        (GOOD + "sample: 0.001\n", "f:16: $.sample: the smallest sample is 0.01 percent"),
+        (
+            GOOD.replace("hook\n---", "hook\nbatch: {max_evens: 7}\n---"),
+            "f:10: $.batch.max_evens: batch has no",
+        ),
+        (GOOD.replace("//example.com", "//exa mple.com"), "f:9: $.url: is no URL"),
+        (GOOD.replace("//example.com", "//example.com:port"), "f:9: $.url: is no URL"),
+        (GOOD.replace("//example.com", "//"), "f:9: $.url: is no URL"),
+        (GOOD.replace("hook\n---", "hook\nheaders: {a b: c}\n---"), "f:10: $.headers.a b: is no name"),
+        (GOOD.replace("hook\n---", "hook\nheaders: {Host: c}\n---"), "f:10: $.headers.Host: is set by hifi"),
+        (GOOD.replace("hook\n---", 'hook\nheaders: {a: "b\\nc"}\n---'), "f:10: $.headers.a: holds a line"),
         (GOOD + "---\n" + GOOD, "f:18: $.name: source 'shop' is given twice, first at f:2"),
     ],
 )
@@ -141,6 +152,27 @@ def test_a_change_that_breaks_a_published_pipe_is_refused(tmp_path: Path) -> Non
     before = published(tmp_path, GOOD)
     with pytest.raises(ProblemsError, match="pipe 'orders' of tenant 'acme' uses it"):
         published(tmp_path, GOOD.split("---\n", maxsplit=1)[0].replace("acme", "other"), before)
+
+
+def test_a_name_does_not_go_over_to_another_tenant(tmp_path: Path) -> None:
+    before = published(tmp_path, GOOD)
+
+    with pytest.raises(ProblemsError) as caught:
+        published(tmp_path, GOOD.replace("acme", "other"), before)
+
+    said = [str(each) for each in caught.value.problems if "belongs to tenant 'acme'" in str(each)]
+    assert [line.partition("p.yaml:")[2].partition(" ")[0] for line in said] == ["3:", "8:", "13:"]
+
+
+def test_a_document_of_a_newer_version_is_read_as_far_as_it_is_understood() -> None:
+    value = (
+        b'{"version":3,"since":"tomorrow","document":{"kind":"destination","name":"d","tenant":"t",'
+        b'"url":"https://example.com","lanes":4,"batch":{"max_events":7,"shape":"round"}}}'
+    )
+    document = decode_entry(value).document
+
+    assert isinstance(document, Destination)
+    assert document.batch.max_events == 7
 
 
 def test_users_of_a_destination_are_named(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scripts.load.verify import verdict
+from scripts.load.verify import verdict, visible_in
 
 pytestmark = pytest.mark.unit
 
@@ -14,6 +14,11 @@ def test_an_acknowledged_event_that_is_nowhere_is_lost() -> None:
 def test_an_event_that_waits_with_a_reason_is_not_lost() -> None:
     found = verdict(["a", "b", "c"], ["a"], visible=["b"])
     assert (found.lost, found.waiting) == (("c",), 1)
+
+
+def test_an_event_that_waits_in_one_pipe_is_not_found_in_another() -> None:
+    visible = {("one", "a"), ("other", "b")}
+    assert visible_in("one", visible) == {"a"}
 
 
 def test_one_loss_is_not_hidden_by_one_duplicate() -> None:

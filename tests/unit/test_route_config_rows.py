@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.data.route.config_rows import rows, threshold, usable
-from shared.contracts.config import Pipe, Ramp
+from shared.contracts.config import Catalogue, Entry, Pipe, Ramp, Source, kind_of, topic_key
 
 pytestmark = pytest.mark.unit
 
@@ -64,9 +64,24 @@ def test_a_ramp_never_closes_again(sample: float, earlier: int, later: int) -> N
 
 def test_a_pipe_that_cannot_be_compiled_does_not_stop_the_others() -> None:
     refused: list[tuple[str, str]] = []
-    pipes = [pipe("a"), pipe("b", match={"type": "x"}), pipe("c")]
+    deep: dict[str, object] = {"type": ["x"]}
+    for _ in range(400):
+        deep = {"$or": [deep]}
+    pipes = [pipe("a"), pipe("b", match={"type": "x"}), pipe("c"), pipe("d", match=deep)]
 
-    left = usable(pipes, lambda bad, error: refused.append((bad.name, error.path)))
+    left = usable(catalogue(*pipes), 0, lambda bad, why: refused.append((bad.name, why.partition(":")[0])))
 
     assert [p.name for p in left] == ["a", "c"]
-    assert refused == [("b", ".type")]
+    assert refused == [("b", "PatternError"), ("d", "PatternError")]
+
+
+def test_a_pipe_of_another_tenant_than_its_source_takes_nothing() -> None:
+    refused: list[str] = []
+    taken_over = Source(name="player", tenant="somebody-else", write_keys=["sha256:0"])
+
+    assert not [*usable(catalogue(taken_over, pipe("a")), 0, lambda bad, _: refused.append(bad.name))]
+    assert refused == ["a"]
+
+
+def catalogue(*found: Source | Pipe) -> Catalogue:
+    return Catalogue({topic_key(kind_of(each), each.name): Entry(version=1, document=each) for each in found})

@@ -26,6 +26,7 @@ _STAMPS = {
     "attempt": h.ATTEMPT,
     "first_try": h.FIRST_TRY,
     "reason": h.REASON,
+    "tenant": h.TENANT,
     "content_type": h.CONTENT_TYPE,
 }
 _DEFAULTS = {

@@ -6,13 +6,13 @@ from typing import Any
 
 from pipelines.data.collect.refusal import Refusal
 from shared.contracts.envelope import SPEC_VERSION
-from shared.contracts.limits import MAX_ATTRIBUTE_BYTES, MAX_ATTRIBUTES, MAX_ID_BYTES
+from shared.contracts.limits import MAX_ATTRIBUTE_BYTES, MAX_ATTRIBUTE_NAME, MAX_ATTRIBUTES, MAX_ID_BYTES
 
 _REQUIRED = ("id", "source", "type")
 _NOT_ATTRIBUTES = frozenset(("data", "data_base64", "specversion"))
 _TEXT_ONLY = frozenset(("id", "source", "type", "time", "subject", "datacontenttype", "dataschema"))
 _NAME = re.compile(r"[a-z0-9]+")
-_MAX_NAME = 256
+_SHOWN = 256
 _SHORT = MAX_ID_BYTES // 4  # characters that no limit can be too small for
 
 # What CloudEvents' String type leaves out: control characters and noncharacters. They travel in headers.
@@ -57,8 +57,10 @@ def _other_text(name: str, value: object) -> str | Refusal:
 
 
 def _check(name: str, text: str) -> Refusal | None:
-    if name not in _TEXT_ONLY and (len(name) > _MAX_NAME or not _NAME.fullmatch(name)):
-        mend = f"use only a to z and 0 to 9, at most {_MAX_NAME} of them; put anything else into data"
+    if name not in _TEXT_ONLY and (len(name) > MAX_ATTRIBUTE_NAME or not _NAME.fullmatch(name)):
+        mend = (
+            f"use only a to z and 0 to 9, at most {MAX_ATTRIBUTE_NAME} of them; put anything else into data"
+        )
         return Refusal(f"{_shown(name)!r} is not an attribute name of CloudEvents", _shown(name), mend)
     if not text.isprintable() and _FORBIDDEN.search(text):
         return Refusal(f"{name} holds a control character", name, "remove it, or put the text into data")
@@ -84,4 +86,4 @@ def _wrong_version(given: object) -> Refusal:
 
 def _shown(name: str) -> str:
     """A name fit for a reply, however long it is; `$` for one that is empty."""
-    return name[:_MAX_NAME] or "$"
+    return name[:_SHOWN] or "$"

@@ -1,10 +1,9 @@
 """Which source a write key belongs to."""
 
 from pipelines.data.collect.refusal import Refusal, RefusedError
-from shared.contracts.config import Catalogue, Source, key_digest
+from shared.contracts.config import SEALED_PREFIX, Catalogue, Source, key_digest
 
 _MEND = "send Authorization: Bearer <write key> with a key of a source that was applied"
-_SEALED = "sha256:"
 
 
 def authenticate(authorization: bytes | None, catalogue: Catalogue) -> Source:
@@ -20,7 +19,7 @@ def authenticate(authorization: bytes | None, catalogue: Catalogue) -> Source:
         raise _unauthorized("the authorization is not a bearer key")
     key = key.strip()
     # A digest is what the config topic holds: whoever can read it there must not get in with it.
-    source = None if key.startswith(_SEALED) else catalogue.source_by_key.get(key_digest(key))
+    source = None if key.startswith(SEALED_PREFIX) else catalogue.source_by_key.get(key_digest(key))
     if source is None:
         raise _unauthorized("the write key is not known")
     return source

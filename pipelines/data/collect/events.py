@@ -12,7 +12,7 @@ from msgspec import UNSET, Raw, Struct
 from pipelines.data.collect.attributes import read_attributes
 from pipelines.data.collect.formats import Format
 from pipelines.data.collect.refusal import Refusal
-from pipelines.data.collect.syntax import UNREADABLE, deep, explain, parse, too_deep
+from pipelines.data.collect.syntax import UNREADABLE, beyond, explain, parse
 from pipelines.data.collect.times import format_time, parse_time
 from shared.contracts.envelope import CollectedItem, collected_item, is_json, stamp_minute
 from shared.contracts.limits import MAX_EVENT_BYTES
@@ -66,8 +66,8 @@ def read(form: Format, raw: bytes, intake: Intake) -> Taken | Refusal:
         return explain(raw, error)
     if type(members) is not dict:
         return Refusal("the event is not a JSON object", "$", "send an object")
-    if too_deep(raw):
-        return deep()
+    if refusal := beyond(raw):
+        return refusal
     if form is Format.PLAIN:
         return _wrap(raw, intake)
     return _read_event(raw, members, intake)
@@ -115,9 +115,17 @@ def _read_data(
     if "data" not in members:
         return None, None
     value = members["data"]
-    if type(value) is str and not _is_json(content_type):
-        return value, None  # a string of another format is the data itself (JSON format, section 3.1.1)
+    if not _is_json(content_type):
+        return _read_text(value)
     return bytes(_data_decoder.decode(raw).data).decode(), None  # type: ignore[arg-type]
+
+
+def _read_text(value: object) -> tuple[str | None, None] | Refusal:
+    """A string of another format than JSON is the data itself (CloudEvents JSON format, section 3.1.1)."""
+    if value is None or type(value) is str:
+        return value, None
+    mend = "put it in quotes, use data_base64, or declare JSON in datacontenttype"
+    return Refusal("data is no string, and datacontenttype is not JSON", "data", mend)
 
 
 def _read_binary(encoded: object, content_type: str | None) -> tuple[str | None, str | None] | Refusal:
@@ -133,6 +141,4 @@ def _read_binary(encoded: object, content_type: str | None) -> tuple[str | None,
     except UNREADABLE as error:
         wrong = explain(data, error)
         return Refusal(f"data_base64 should hold JSON: {wrong.error}", "data_base64", _BINARY_MEND)
-    if too_deep(data):
-        return deep()
-    return data.decode(), None
+    return beyond(data) or (data.decode(), None)

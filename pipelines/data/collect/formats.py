@@ -74,12 +74,14 @@ def _single(form: Format, body: bytes) -> list[bytes]:
 
 def _array(body: bytes) -> Sequence[bytes]:
     try:
-        return [bytes(raw) for raw in _items.decode(body)]
+        found = _items.decode(body)
     except (msgspec.MsgspecError, RecursionError) as error:
         salvaged = salvage(body.strip(WHITESPACE))
         if salvaged is None:
             raise malformed(f"the array cannot be read: {error}", "send valid JSON (RFC 8259)") from error
         return salvaged
+    require_events(len(found), MAX_REQUEST_EVENTS)  # before they are copied
+    return [bytes(raw) for raw in found]
 
 
 def _unknown(error: str) -> RefusedError:

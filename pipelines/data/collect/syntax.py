@@ -7,10 +7,12 @@ from typing import Any, NoReturn
 import msgspec
 
 from pipelines.data.collect.refusal import Refusal
-from shared.contracts.limits import MAX_DEPTH
+from shared.contracts.limits import MAX_DEPTH, MAX_NAME_CHARACTERS, MAX_NUMBER_CHARACTERS
 
 _decoder = msgspec.json.Decoder()
 _STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_LONG_NUMBER = re.compile(rb"[-+.0-9eE]{%d}" % (MAX_NUMBER_CHARACTERS + 1))
+_NAME = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"(?=[ \t\r\n]*(:?))', re.DOTALL)
 _BRACKETS = bytes.maketrans(b"{}", b"[]")
 _NOT_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
 _BOM = b"\xef\xbb\xbf"
@@ -42,6 +44,25 @@ def too_deep(raw: bytes) -> bool:
         if not brackets:
             return False
     return True
+
+
+def beyond(raw: bytes) -> Refusal | None:
+    """The refusal of a valid JSON text that a later hop cannot read: too deep, or a part too long."""
+    return deep() if too_deep(raw) else _too_long(raw)
+
+
+def _too_long(raw: bytes) -> Refusal | None:
+    if len(raw) <= MAX_NUMBER_CHARACTERS:
+        return None
+    if _LONG_NUMBER.search(raw) and _LONG_NUMBER.search(_STRING.sub(b'""', raw)):
+        return Refusal(
+            f"a number of more than {MAX_NUMBER_CHARACTERS} characters", "$", "send it as a string"
+        )
+    if len(raw) > MAX_NAME_CHARACTERS and any(
+        found[2] and len(found[1]) > MAX_NAME_CHARACTERS for found in _NAME.finditer(raw)
+    ):
+        return Refusal(f"a name of more than {MAX_NAME_CHARACTERS} bytes", "$", "send it as a value")
+    return None
 
 
 def deep() -> Refusal:

@@ -40,7 +40,7 @@ def _parsed(collected: DataFrame) -> DataFrame:
     unreadable = fn.coalesce(
         fn.when(fn.col("value").isNull(), fn.lit("no value")),
         oversized(fn.col("value"), headers),
-        missing_header(names, _COPIED),
+        missing_header(headers, names, _COPIED),
         fn.when(~fn.is_valid_utf8(text), fn.lit("not UTF-8")),
         fn.when(~fn.endswith(text, fn.lit("]")), fn.lit("not a JSON array")),
     )

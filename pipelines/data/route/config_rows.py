@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from pipelines.data.route.schema import SAMPLE_BUCKETS
-from shared.contracts.config import Pipe
+from shared.contracts.config import Catalogue, Pipe
 from shared.contracts.headers import attribute_header
-from shared.contracts.patterns import DATA, Condition, Matcher, PatternError, compile_pattern
+from shared.contracts.patterns import DATA, Condition, Matcher, compile_pattern
 
 Row = tuple[Any, ...]
 
@@ -26,17 +26,21 @@ def rows(pipes: Iterable[Pipe], now_ms: int) -> Iterator[Row]:
         yield source_row(source, its_pipes, now_ms)
 
 
-def usable(pipes: Iterable[Pipe], refused: Callable[[Pipe, PatternError], None]) -> Iterator[Pipe]:
-    """The pipes whose patterns compile; `refused` is told of the others.
+def usable(catalogue: Catalogue, now_ms: int, refused: Callable[[Pipe, str], None]) -> Iterator[Pipe]:
+    """The pipes that can be compiled and whose source is their own tenant's; `refused` is told of the others.
 
-    What the command line publishes compiles, but a document on the topic may come from another version, and
-    one pipe must not stop the others.
+    What the command line publishes is fine, but a document on the topic may come from another version, or
+    its source may have been taken away and given to another tenant. One pipe must not stop the others.
     """
-    for pipe in pipes:
+    for pipe in catalogue.pipes.values():
+        source = catalogue.sources.get(pipe.source)
+        if source and source.tenant != pipe.tenant:
+            refused(pipe, f"source {pipe.source!r} belongs to tenant {source.tenant!r}")
+            continue
         try:
-            compile_pattern(pipe.match)
-        except PatternError as error:
-            refused(pipe, error)
+            source_row(pipe.source, [pipe], now_ms)
+        except Exception as error:  # whatever a foreign document brings about
+            refused(pipe, f"{type(error).__name__}: {error}")
         else:
             yield pipe
 

@@ -7,7 +7,8 @@ from pipelines.data.route.source import PipesSource
 from pipelines.data.route.transforms import outbound
 from shared.contracts.topics import Topic
 from shared.runtime.settings import SparkSettings
-from shared.runtime.spark import own_workers, read_topics, realtime_writer
+from shared.runtime.spark import read_topics, realtime_writer
+from shared.runtime.workers import own_workers
 
 NODE = "route"
 

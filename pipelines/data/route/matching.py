@@ -159,7 +159,7 @@ def _compares(op: Column, value: Column, wanted: Column) -> Column:
         .when(op == "equals", (value == wanted) | _same_double(value, fn.array(wanted)))
         .when(op == "suffix", is_string & fn.endswith(bare, wanted))
         .when(op == "equals_ignore_case", fn.lower(value) == fn.lower(wanted))
-        .when(op == "wildcard", fn.like(value, wanted))
+        .when(op == "wildcard", fn.rlike(value, wanted))
         .when(op == "prefix_ignore_case", fn.startswith(fn.lower(value), fn.lower(wanted)))
         .when(op == "suffix_ignore_case", is_string & fn.endswith(fn.lower(bare), fn.lower(wanted)))
         .otherwise(fn.lit(False))

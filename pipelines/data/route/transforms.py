@@ -33,7 +33,7 @@ def outbound(events: DataFrame, sources: DataFrame) -> DataFrame:
 def _records(events: DataFrame) -> DataFrame:
     """The records with what is wrong with each and what routing needs of its headers."""
     headers, names = fn.col("headers"), fn.col("names")
-    fault = fn.coalesce(oversized(fn.col("value"), headers), missing_header(names, REQUIRED_HEADERS))
+    fault = fn.coalesce(oversized(fn.col("value"), headers), missing_header(headers, names, REQUIRED_HEADERS))
     return (
         events.withColumn("headers", fn.coalesce("headers", fn.array().cast(HEADERS_TYPE)))
         .withColumn("names", headers["key"])

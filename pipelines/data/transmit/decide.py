@@ -79,8 +79,16 @@ class Dead:
     reason: str
 
 
-Final_ = Delivered | RetryLater | Dead
-Outcome = Final_ | RetryNow | Split
+@dataclass(frozen=True, slots=True)
+class Duplicate:
+    """It arrived before: nothing is to be done."""
+
+
+End = Delivered | RetryLater | Dead | Duplicate
+"""What settles an event."""
+
+Outcome = Delivered | RetryLater | Dead | RetryNow | Split
+"""What a try can come to."""
 
 
 def decide(answer: Answer, at: Situation, policy: Policy, jitter: float) -> Outcome:
@@ -123,7 +131,7 @@ def _later(answer: Answer, asked: float | None, at: Situation, policy: Policy) -
     delay = max(usual, min(timedelta(seconds=asked or 0.0), _LONGEST))
     topic = next(topic for topic, held in _DELAYS if held >= delay)
     not_before_ms = at.now_ms + delay // timedelta(milliseconds=1)
-    if timedelta(milliseconds=not_before_ms - at.first_try_ms) > policy.give_up:
+    if not_before_ms - at.first_try_ms > policy.give_up // timedelta(milliseconds=1):
         hours = policy.give_up.total_seconds() / 3600
         return Dead(f"time_over: not delivered within {hours:g} h; at last {answer.describe()}")
     return RetryLater(topic, not_before_ms, answer.describe())

@@ -8,7 +8,7 @@ from typing import Final
 
 from pipelines.data.transmit.batching import halves, split
 from pipelines.data.transmit.connectors.base import Answer, Connector
-from pipelines.data.transmit.decide import Dead, Outcome, Policy, RetryNow, Situation, Split, decide
+from pipelines.data.transmit.decide import Dead, End, Outcome, Policy, RetryNow, Situation, Split, decide
 from pipelines.data.transmit.events import Event
 from pipelines.data.transmit.output import Settled
 from pipelines.data.transmit.targets import Lost, Targets
@@ -19,6 +19,10 @@ from shared.runtime.logging import get_logger
 _log = get_logger(__name__)
 _GRACE_SECONDS: Final = 1.0
 """Past a try's deadline, in which a connector must have answered; a hang in its own code ends here."""
+
+
+class NoTurnError(Exception):
+    """The deadline came before the request could be made."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -56,18 +60,13 @@ class Delivery:
         started_ms = self.clock()
         found = await self.targets.find(pipe)
         if isinstance(found, Lost):
-            self.settle(
-                Settled(
-                    events=list(events),
-                    outcome=Dead(found.reason),
-                    destination=self.targets.name(pipe),
-                    pipe=pipe,
-                    attempt=attempt,
-                    started_ms=started_ms,
-                    departed_ms=self.clock(),
-                )
-            )
+            self._bury(pipe, attempt, events, found.reason, started_ms)
             return
+        # A name may have changed hands while its events were on their way.
+        foreign = [event for event in events if event.tenant not in (None, found.tenant)]
+        if foreign:
+            self._bury(pipe, attempt, foreign, f"foreign: pipe {pipe!r} is another tenant's now", started_ms)
+            events = [event for event in events if event.tenant in (None, found.tenant)]
         runs = split(events, found.batch)
         await asyncio.gather(
             *(
@@ -76,18 +75,33 @@ class Delivery:
             )
         )
 
+    def _bury(self, pipe: str, attempt: int, events: Sequence[Event], reason: str, started_ms: int) -> None:
+        self.settle(
+            Settled(
+                events=list(events),
+                outcome=Dead(reason),
+                destination=self.targets.name(pipe),
+                pipe=pipe,
+                attempt=attempt,
+                started_ms=started_ms,
+                departed_ms=self.clock(),
+            )
+        )
+
     async def _parcel(self, parcel: Parcel) -> None:
         try:
             await self._until_settled(parcel)
-        except TimeoutError:
+        except NoTurnError:
             self._leave(parcel, f"deadline: no turn for {parcel.destination.name!r} before the deadline")
+        except TimeoutError:
+            self._leave(parcel, f"deadline: {parcel.destination.connector} gave no answer in time")
         except Exception as error:
             _log.exception("request failed unexpectedly", extra={"destination": parcel.destination.name})
             self._leave(parcel, f"internal: {type(error).__name__}")
 
     async def _until_settled(self, parcel: Parcel) -> None:
         while parcel.events:
-            pause = self._judge(parcel, await self._try(parcel))
+            pause = self._judge(parcel, await self._try(parcel), self._seconds_left())
             parts, parcel.halves = parcel.halves, []
             if parts:
                 await asyncio.gather(*(self._parcel(_part(parcel, events)) for events in parts))
@@ -98,24 +112,30 @@ class Delivery:
         """One request.
 
         Raises:
-            TimeoutError: if the deadline came before the request's turn.
+            NoTurnError: if the deadline came before the request's turn.
+            TimeoutError: if the connector did not keep to its time.
         """
         name = parcel.destination.name
         slot = self._slots.setdefault(name, asyncio.Semaphore(self.requests_per_destination))
-        async with asyncio.timeout_at(self.deadline):
-            await slot.acquire()
         try:
-            parcel.tries += 1
+            async with asyncio.timeout_at(self.deadline):
+                await slot.acquire()
+        except TimeoutError as error:
+            raise NoTurnError from error
+        try:
             seconds = min(parcel.destination.timeout_seconds, self._seconds_left())
+            if seconds <= 0:
+                raise NoTurnError
+            parcel.tries += 1
             connector = self.connectors[parcel.destination.connector]
             async with asyncio.timeout(seconds + _GRACE_SECONDS):
                 return await connector.send(parcel.destination, parcel.events, seconds)
         finally:
             slot.release()
 
-    def _judge(self, parcel: Parcel, answers: Sequence[Answer]) -> float:
+    def _judge(self, parcel: Parcel, answers: Sequence[Answer], seconds_left: float) -> float:
         """Settle what is at an end, keep the rest in the parcel; returns the pause before its next try."""
-        now_ms, seconds_left, jitter = self.clock(), self._seconds_left(), self.jitter()
+        now_ms, jitter = self.clock(), self.jitter()
         groups: dict[tuple[Answer, Outcome], list[Event]] = defaultdict(list)
         memo: dict[tuple[Answer, int], Outcome] = {}
         for event, answer in zip(parcel.events, answers, strict=True):
@@ -154,9 +174,9 @@ class Delivery:
     def _leave(self, parcel: Parcel, error: str) -> None:
         """Out of time or out of luck: whatever is left goes to the retry topics."""
         events = [*parcel.events, *(event for part in parcel.halves for event in part)]
-        parcel.events, parcel.halves, parcel.tries = events, [], max(parcel.tries, self.policy.local_tries)
+        parcel.events, parcel.halves = events, []
         if events:
-            self._judge(parcel, [Answer(error=error)] * len(events))
+            self._judge(parcel, [Answer(error=error)] * len(events), seconds_left=0)
 
     def _seconds_left(self) -> float:
         return max(0.0, self.deadline - asyncio.get_running_loop().time())
@@ -172,12 +192,10 @@ def _part(parcel: Parcel, events: Sequence[Event]) -> Parcel:
     )
 
 
-def _settled(
-    parcel: Parcel, events: list[Event], outcome: Outcome, status: int | None, now_ms: int
-) -> Settled:
+def _settled(parcel: Parcel, events: list[Event], outcome: End, status: int | None, now_ms: int) -> Settled:
     return Settled(
         events=events,
-        outcome=outcome,  # type: ignore[arg-type]  # RetryNow and Split do not come here
+        outcome=outcome,
         destination=parcel.destination.name,
         pipe=events[0].pipe,
         attempt=parcel.attempt,

@@ -32,13 +32,19 @@ class Event(msgspec.Struct, gc=False):
     """The CloudEvents attributes as a JSON object, `datacontenttype` included."""
 
     content_type: str | None
-    texts: dict[str, str]
-    """All headers of the record."""
+    tenant: str | None
+    texts: bytes
+    """All headers of the record, as a JSON object of texts."""
 
     @property
     def headers(self) -> Headers:
         """All headers of the record, as Kafka has them."""
-        return encoded(self.texts)
+        return encoded(texts_of(self.texts))
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it holds."""
+        return len(self.texts) + len(self.attributes) + len(self.value or b"")
 
     @property
     def is_json(self) -> bool:
@@ -51,7 +57,7 @@ class Poison(msgspec.Struct, frozen=True):
 
     key: bytes | None
     value: bytes | None
-    texts: dict[str, str]
+    texts: bytes
     origin: str
     """`topic/partition/offset`."""
 
@@ -60,7 +66,15 @@ class Poison(msgspec.Struct, frozen=True):
     @property
     def headers(self) -> Headers:
         """All headers of the record, as Kafka has them."""
-        return encoded(self.texts)
+        return encoded(texts_of(self.texts))
+
+
+_texts = msgspec.json.Decoder(dict[str, str | None])
+
+
+def texts_of(text: bytes) -> dict[str, str]:
+    """The headers in a JSON object of texts, those without a value left out."""
+    return {name: value for name, value in _texts.decode(text).items() if value is not None}
 
 
 def encoded(texts: Mapping[str, str]) -> Headers:

@@ -11,7 +11,8 @@ from pipelines.data.transmit.transforms import flatten
 from pipelines.data.transmit.worker import transmit
 from shared.contracts.topics import Topic
 from shared.runtime.settings import SparkSettings
-from shared.runtime.spark import MICROBATCH_FETCH_WAIT_MS, microbatch_writer, own_workers, read_topics
+from shared.runtime.spark import MICROBATCH_FETCH_WAIT_MS, microbatch_writer, read_topics
+from shared.runtime.workers import keep_workers, own_workers, sign_of_life
 
 NODE = "transmit"
 
@@ -31,4 +32,6 @@ def build(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
     rows = flatten(records).coalesce(own.transmit_tasks)
     own_workers(spark, NODE)
     written = rows.mapInArrow(functools.partial(transmit, own), OUTPUT)
-    return microbatch_writer(written, own, NODE).start()
+    query = microbatch_writer(written, own, NODE).start()
+    keep_workers(query, sign_of_life(spark))
+    return query

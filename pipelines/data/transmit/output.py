@@ -1,12 +1,12 @@
 """What a task writes: receipts, retries, dead letters and quarantined records, as rows of the Kafka sink."""
 
 from collections.abc import Iterable, Iterator
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 import pyarrow as pa
 
-from pipelines.data.transmit.decide import Dead, Delivered, RetryLater
+from pipelines.data.transmit.decide import Dead, Delivered, End, RetryLater
 from pipelines.data.transmit.events import Event, Headers, Poison
 from pipelines.data.transmit.schema import OUTPUT_ARROW
 from shared.contracts import headers as h
@@ -35,7 +35,7 @@ class Settled(msgspec.Struct, frozen=True, kw_only=True):
     """Events of one request that came to the same end."""
 
     events: list[Event]
-    outcome: Delivered | RetryLater | Dead | Literal["duplicate"]
+    outcome: End
     destination: str
     pipe: str
     attempt: int

@@ -1,12 +1,13 @@
 """Rows of an Arrow batch to events, and what is wrong with those that cannot be sent."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 import pyarrow as pa
+from msgspec import Meta, Struct, field
 
-from pipelines.data.transmit.events import Event, Poison
+from pipelines.data.transmit.events import Event, Poison, encoded, texts_of
 from pipelines.data.transmit.schema import FLAT
 from shared.contracts import headers as h
 from shared.contracts.limits import MAX_HEADERS_BYTES, MAX_READABLE_BYTES
@@ -14,10 +15,45 @@ from shared.contracts.receipts import KEY_BYTES
 
 _REQUIRED: Final = (h.PIPE, h.CE_ID, h.CE_SOURCE, h.CE_TYPE)
 _STAMPS: Final = (h.MINUTE, h.RECEIVED, h.ATTEMPT)
-_PREFIX: Final = len(h.CE_PREFIX)
-_MAX_DIGITS: Final = 18
+_MAX_DIGITS: Final = 15
+"""Of a whole number in a header: as milliseconds, thirty thousand years."""
 
-_headers = msgspec.json.Decoder(dict[str, str | None])
+_Whole = Annotated[int, Meta(ge=0, lt=10**_MAX_DIGITS)]
+_CE: Final = f'"{h.CE_PREFIX}'.encode()
+
+
+class _Stamped(Struct, gc=False):
+    """The headers that hifi's own nodes write; numbers are digits in a string."""
+
+    pipe: str = field(name=h.PIPE)
+    minute: _Whole = field(name=h.MINUTE)
+    received_ms: _Whole = field(name=h.RECEIVED)
+    attempt: Annotated[int, Meta(ge=1, lt=10**_MAX_DIGITS)] = field(name=h.ATTEMPT)
+    id: str = field(name=h.CE_ID)
+    source: str = field(name=h.CE_SOURCE)
+    type: str = field(name=h.CE_TYPE)
+    specversion: str = field(name=h.CE_PREFIX + "specversion", default="")
+    time: str = field(name=h.CE_TIME, default="")
+    datacontenttype: str | None = field(name=h.CONTENT_TYPE, default=None)
+    first_try: str | None = field(name=h.FIRST_TRY, default=None)
+    tenant: str | None = field(name=h.TENANT, default=None)
+
+
+class _Attributes(Struct, gc=False, omit_defaults=True):
+    """The CloudEvents attributes that nearly every event has, and no other."""
+
+    specversion: str
+    id: str
+    source: str
+    type: str
+    time: str
+    datacontenttype: str | None = None
+
+
+_USUAL: Final = 5
+"""Attributes that travel with the prefix and are required in `_Attributes`."""
+
+_stamped = msgspec.json.Decoder(_Stamped, strict=False)
 _encoder = msgspec.json.Encoder()
 _any_json = msgspec.json.Decoder(msgspec.Raw)
 
@@ -26,27 +62,39 @@ def read(batch: pa.RecordBatch) -> Iterator[Event | Poison]:
     """The rows of a batch in schema.FLAT, one of the two for each."""
     columns: list[list[Any]] = [batch.column(name).to_pylist() for name in FLAT]
     for key, value, text, topic, partition, offset in zip(*columns, strict=True):
-        headers = _texts(text)
-        problem = _header_problem(key, headers)
-        event = None if problem else _event(key, value, headers)
-        if event:
-            problem = _size_problem(event, text) or _data_problem(event)
-        if event and not problem:
+        event = _event(key, value, text or b"{}")
+        problem = _size_problem(event) or _data_problem(event) if isinstance(event, Event) else event
+        if isinstance(event, Event) and not problem:
             yield event
         else:
-            yield Poison(key, value, headers, f"{topic}/{partition}/{offset}", problem)
+            yield Poison(key, value, text or b"{}", f"{topic}/{partition}/{offset}", str(problem))
 
 
-def _texts(text: bytes | None) -> dict[str, str]:
-    """The headers of a record, those without a value left out."""
-    found = _headers.decode(text) if text else {}
-    return {name: value for name, value in found.items() if value is not None}
-
-
-def _header_problem(key: bytes | None, headers: Mapping[str, str]) -> str:
-    """What hifi's own nodes should have written and did not."""
+def _event(key: bytes | None, value: bytes | None, text: bytes) -> Event | str:
+    """The event of a record, or what hifi's own nodes should have written and did not."""
     if key is None or len(key) != KEY_BYTES:
         return f"unreadable: the key is not {KEY_BYTES} bytes"
+    try:
+        found = _stamped.decode(text)
+    except msgspec.ValidationError as error:
+        return _header_problem(texts_of(text)) or f"unreadable: {error}"
+    return Event(
+        key,
+        value,
+        found.pipe,
+        found.id,
+        found.minute,
+        found.received_ms,
+        found.attempt,
+        _whole(found.first_try),
+        _attributes(found, text),
+        found.datacontenttype,
+        found.tenant,
+        text,
+    )
+
+
+def _header_problem(headers: Mapping[str, str]) -> str:
     for name in _REQUIRED:
         if name not in headers:
             return f"unreadable: no header {name}"
@@ -63,34 +111,31 @@ def _whole(text: str | None) -> int | None:
     return int(text)
 
 
-def _event(key: bytes, value: bytes | None, headers: dict[str, str]) -> Event:
-    """The event of a record without `_header_problem`."""
-    return Event(
-        key,
-        value,
-        headers[h.PIPE],
-        headers[h.CE_ID],
-        int(headers[h.MINUTE]),
-        int(headers[h.RECEIVED]),
-        int(headers[h.ATTEMPT]),
-        _whole(headers.get(h.FIRST_TRY)),
-        _attributes(headers),
-        headers.get(h.CONTENT_TYPE),
-        headers,
+def _attributes(found: _Stamped, text: bytes) -> bytes:
+    """The CloudEvents attributes as a JSON object: `ce_*` without the prefix, and `datacontenttype`.
+
+    A text in which the prefix occurs no oftener than in the usual attributes holds no others.
+    """
+    if found.time and found.specversion and text.count(_CE) == _USUAL:
+        usual = (found.specversion, found.id, found.source, found.type, found.time)
+        return _encoder.encode(_Attributes(*usual, found.datacontenttype))
+    prefix = len(h.CE_PREFIX)
+    headers = texts_of(text)
+    every = {name[prefix:]: value for name, value in headers.items() if name.startswith(h.CE_PREFIX)}
+    if found.datacontenttype is not None:
+        every["datacontenttype"] = found.datacontenttype
+    return _encoder.encode(every)
+
+
+def _size_problem(event: Event) -> str:
+    too_large = len(event.value or b"") > MAX_READABLE_BYTES or (
+        len(event.texts) > MAX_HEADERS_BYTES and _headers_size(event.texts) > MAX_HEADERS_BYTES
     )
-
-
-def _attributes(headers: Mapping[str, str]) -> bytes:
-    """The CloudEvents attributes as a JSON object: `ce_*` without the prefix, and `datacontenttype`."""
-    found = {name[_PREFIX:]: text for name, text in headers.items() if name.startswith(h.CE_PREFIX)}
-    if h.CONTENT_TYPE in headers:
-        found["datacontenttype"] = headers[h.CONTENT_TYPE]
-    return _encoder.encode(found)
-
-
-def _size_problem(event: Event, text: bytes) -> str:
-    too_large = len(text) > MAX_HEADERS_BYTES or len(event.value or b"") > MAX_READABLE_BYTES
     return "oversized: more than any node writes" if too_large else ""
+
+
+def _headers_size(text: bytes) -> int:
+    return sum(len(name.encode()) + len(value or b"") for name, value in encoded(texts_of(text)))
 
 
 def _data_problem(event: Event) -> str:

@@ -16,6 +16,11 @@ class TransmitSettings(SparkSettings):
     transmit_batch_events: int = Field(
         20_000, ge=1, description="Most events of one micro-batch: what a crash may send a second time."
     )
+    unsettled_bytes: int = Field(
+        64 * 1024 * 1024,
+        ge=1,
+        description="Bytes of events that a task has under way at most; then it takes no more for a while.",
+    )
     deadline_seconds: float = Field(
         10.0,
         gt=0,

@@ -9,7 +9,7 @@ from typing import Final
 import pyarrow as pa
 
 from pipelines.data.transmit.batching import grouped
-from pipelines.data.transmit.decide import Delivered
+from pipelines.data.transmit.decide import Delivered, Duplicate, End
 from pipelines.data.transmit.delivered import Deliveries
 from pipelines.data.transmit.delivery import Delivery
 from pipelines.data.transmit.events import Event
@@ -40,7 +40,17 @@ class Task:
         self._copies: dict[bytes, list[Event]] = {}
         self._arrived: set[bytes] = set()
         self._waiting = 0
+        self._unsettled_bytes = 0
         self._running: list[Future[None]] = []
+
+    @property
+    def unsettled_bytes(self) -> int:
+        """About how many bytes the events hold that have not come to their end."""
+        return self._unsettled_bytes
+
+    def extend(self, seconds: float) -> None:
+        """Put the deadline off: for so long nobody took the rows that were given out."""
+        self._delivery.deadline += seconds
 
     @property
     def waiting(self) -> bool:
@@ -62,7 +72,7 @@ class Task:
                 self._copies[item.key] = []
                 fresh.append(item)
         self._start(fresh)
-        yield from self._dropped(known["recorded"], "duplicate")
+        yield from self._dropped(known["recorded"], Duplicate())
         # delivered by an earlier try of this task, whose receipts were never written: write them now
         yield from self._dropped(known["unrecorded"], Delivered())
 
@@ -93,17 +103,19 @@ class Task:
     def _start(self, events: list[Event]) -> None:
         for (pipe, attempt), group in grouped(events).items():
             self._waiting += len(group)
+            self._unsettled_bytes += sum(event.size for event in group)
             work = self._delivery.deliver(pipe, attempt, group)
             self._running.append(asyncio.run_coroutine_threadsafe(work, self._loop))
 
     def _end(self, settled: Settled) -> Iterator[Row]:
         """An outcome, shared by the copies of its events; of a delivered event they are duplicates."""
         self._waiting -= len(settled.events)
+        self._unsettled_bytes -= sum(event.size for event in settled.events)
         self._remember(settled)
         copies = [copy for event in settled.events for copy in self._copies.pop(event.key)]
         yield from rows(settled)
         if isinstance(settled.outcome, Delivered):
-            yield from self._dropped(copies, "duplicate")
+            yield from self._dropped(copies, Duplicate())
         else:
             for (pipe, attempt), group in grouped(copies).items():
                 yield from rows(_shared(settled, pipe, attempt, group))
@@ -114,13 +126,13 @@ class Task:
             self._arrived.update(keys)
             self._deliveries.add(keys)
 
-    def _dropped(self, events: Iterable[Event], outcome: Delivered | str) -> Iterator[Row]:
+    def _dropped(self, events: Iterable[Event], outcome: End) -> Iterator[Row]:
         now_ms = self._clock()
         for (pipe, attempt), group in grouped(events).items():
             yield from rows(
                 Settled(
                     events=group,
-                    outcome=outcome,  # type: ignore[arg-type]  # "duplicate"
+                    outcome=outcome,
                     destination=self._delivery.targets.name(pipe),
                     pipe=pipe,
                     attempt=attempt,

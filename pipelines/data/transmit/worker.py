@@ -89,11 +89,20 @@ class Worker:
         task = self._task()
         try:
             for batch in batches:
-                yield from _written([*task.take(batch), *task.answers(block=False)])
+                yield from self._given([*task.take(batch), *task.answers(block=False)], task)
+                while task.unsettled_bytes > self._settings.unsettled_bytes:
+                    yield from self._given(list(task.answers(block=True)), task)
             while task.waiting:
-                yield from _written(list(task.answers(block=True)))
+                yield from self._given(list(task.answers(block=True)), task)
         finally:
             task.close()
+
+    def _given(self, rows: list[Row], task: Task) -> Iterator[pa.RecordBatch]:
+        """Rows to write; the time until they were taken does not count against the deadline."""
+        if rows:
+            began = self._loop.time()
+            yield to_batch(rows)
+            task.extend(self._loop.time() - began)
 
     def close(self) -> None:
         """End threads and connections."""
@@ -151,8 +160,3 @@ def policy(settings: TransmitSettings) -> Policy:
         pause_limit=settings.local_pause_limit_seconds,
         give_up=timedelta(hours=settings.give_up_hours),
     )
-
-
-def _written(rows: list[Row]) -> Iterator[pa.RecordBatch]:
-    if rows:
-        yield to_batch(rows)

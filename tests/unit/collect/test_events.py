@@ -139,6 +139,21 @@ def test_the_minute_follows_the_event_time_inside_the_window(time: str, minute: 
     assert found.item.attributes["time"] == time
 
 
+def test_long_strings_are_no_long_numbers_or_names() -> None:
+    digits, name = "1" * 5_000, "n" * 50_000
+    text = f'{{"a":"{digits}","b":"{"n" * 60_000}","{name}":"\\"{digits}"}}'
+
+    assert take(raw_event(text)).data == text
+
+
+@pytest.mark.parametrize("data", ["1.10", '{"a":1}', "true", "[]"])
+def test_data_of_a_text_format_is_a_string(data: str) -> None:
+    refusal = refuse(
+        f'{{"specversion":"1.0","id":"i","source":"s","type":"t","datacontenttype":"text/plain","data":{data}}}'.encode()
+    )
+    assert refusal.field == "data"
+
+
 @pytest.mark.parametrize(
     ("raw", "word"),
     [
@@ -157,6 +172,12 @@ def test_the_minute_follows_the_event_time_inside_the_window(time: str, minute: 
         (b'{"a":' + b"9" * 5000 + b"}", "range"),
         (b"[" * 100_000, "nested"),
         (b'{"a":01}', "not JSON"),
+        (b'{"a":0.' + b"1" * 999 + b"}", "1000 characters"),
+        (
+            b'{"a":[1,-' + b"1" * 300 + b'.5],"b":"' + b"1" * 2000 + b'","c":' + b"0." + b"1" * 999 + b"}",
+            "1000",
+        ),
+        (b'{"' + b"n" * 50_001 + b'" : 1}', "50000 bytes"),
     ],
 )
 def test_the_refusal_names_what_is_wrong(raw: bytes, word: str) -> None:
