@@ -58,10 +58,6 @@ _PRODUCER: Final = {
 }
 
 _CONSUMER: Final = {
-    "startingOffsets": "earliest",
-    # Records leave a topic only when their retention is over. A side that stood still for longer must go on
-    # with what is there, not fail at each start for want of what is not; Spark logs what it missed.
-    "failOnDataLoss": "false",
     "includeHeaders": "true",
     "kafka.reconnect.backoff.max.ms": "1000",
     "kafka.default.api.timeout.ms": "600000",
@@ -99,18 +95,21 @@ def read_topics(
     spark: SparkSession,
     settings: SparkSettings,
     *topics: Topic,
+    starting: str,
     fetch_wait_ms: int = REALTIME_FETCH_WAIT_MS,
     most_records: int | None = None,
 ) -> DataFrame:
     """A stream of records: key, value, headers, topic, partition, offset, timestamp.
 
-    `most_records` bounds a micro-batch; a real-time query takes no such bound.
+    `starting` is what `shared.kafka.resume` says. `most_records` bounds a micro-batch; a real-time query
+    takes no such bound.
     """
     bound = {} if most_records is None else {"maxOffsetsPerTrigger": str(most_records)}
     return (
         spark.readStream.format("kafka")
         .option("kafka.bootstrap.servers", settings.bootstrap)
         .option("subscribe", ",".join(topics))
+        .option("startingOffsets", starting)
         .option("kafka.fetch.max.wait.ms", fetch_wait_ms)
         .options(**_CONSUMER, **bound)
         .load()

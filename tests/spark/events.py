@@ -56,5 +56,9 @@ def by_topic(rows: DataFrame) -> dict[str, list[Row]]:
 
 
 def header_map(row: Row) -> dict[str, Any]:
-    """Headers of a row as text."""
-    return {header["key"]: bytes(header["value"]).decode() for header in row["headers"]}
+    """Headers of a row as text, those without a value left out."""
+    return {
+        h["key"]: bytes(h["value"]).decode("utf-8", "replace")
+        for h in row["headers"]
+        if h["value"] is not None
+    }

@@ -16,6 +16,7 @@ from shared.contracts.config import Pipe
 from shared.contracts.envelope import collected_item, delivery_key, encode_items
 from shared.contracts.topics import Topic
 from shared.runtime.settings import SparkSettings
+from tests.conftest import delete_records
 from tests.spark.events import ATTRIBUTES, STAMPS, event_headers, headers
 from tests.spark.transmit_side import Topics
 
@@ -101,6 +102,35 @@ def test_poison_goes_to_quarantine_and_the_partition_moves_on(
     quarantined = records.all_of(Topic.QUARANTINE)
     assert sorted(m.value() or b"" for m in quarantined) == sorted(3 * [poison or b"" for poison in _POISON])
     assert all(text(m, h.REASON) and text(m, h.ORIGIN).count("/") == 2 for m in quarantined)
+
+
+def test_a_node_that_stood_still_until_its_records_expired_goes_on_with_what_is_there(
+    spark: SparkSession, spark_settings: SparkSettings, topics: str, tmp_path: Path
+) -> None:
+    settings = spark_settings.model_copy(update={"bootstrap": topics, "checkpoints": str(tmp_path)})
+    records = Topics(topics)
+    send_collected(records, "before")
+    query = build_ingest(spark, settings)
+    until(lambda: events_of(records) == ["before"], _START_SECONDS, [query])
+    query.stop()
+    send_collected(records, "expired")
+    delete_records(topics)
+    send_collected(records, "after")
+
+    query = build_ingest(spark, settings)
+    try:
+        until(lambda: events_of(records) == ["after"], _START_SECONDS, [query])
+    finally:
+        query.stop()
+
+
+def send_collected(records: Topics, name: str) -> None:
+    records.put(Topic.COLLECTED, collected(name), _COLLECTED, _ONE_PARTITION)
+    records.flush()
+
+
+def events_of(records: Topics) -> list[str]:
+    return [text(message, h.CE_ID) for message in records.all_of(Topic.EVENTS)]
 
 
 def test_a_new_pipe_takes_effect_within_ten_seconds(side: tuple[Topics, list[StreamingQuery]]) -> None:

@@ -22,6 +22,7 @@ from shared.contracts import headers as h
 from shared.contracts.receipts import Receipt
 from shared.contracts.topics import Topic
 from shared.runtime.settings import SparkSettings
+from tests.conftest import delete_records
 from tests.spark.transmit_side import Topics, eventually, outbound_headers, pipe_to
 
 pytestmark = pytest.mark.spark
@@ -132,6 +133,32 @@ def test_every_record_comes_to_its_end(
     assert {(m.key(), m.value()) for m in quarantined} == {(key, value) for key, value, _ in poison}
     assert len(quarantined) == 3
     assert all({h.REASON, h.ORIGIN} <= dict(m.headers() or []).keys() for m in quarantined)
+
+
+def test_records_that_expired_while_it_stood_still_do_not_keep_it_from_the_later_ones(
+    spark: SparkSession, spark_settings: SparkSettings, topics: str, sink: Sink, tmp_path: Path
+) -> None:
+    side, settings = Topics(topics), own_settings(spark_settings, topics, tmp_path)
+    side.publish(*pipe_to("good", sink.url("/200")))
+    send_event(side, 1)
+    query = build(spark, settings)
+    eventually(lambda: "/200:e1" in sink.ids)
+    query.stop()
+    send_event(side, 2)
+    delete_records(topics)
+    send_event(side, 3)
+    query = build(spark, settings)
+    try:
+        eventually(lambda: "/200:e3" in sink.ids or not query.isActive)
+        assert query.exception() is None
+    finally:
+        query.stop()
+    assert set(sink.ids) == {"/200:e1", "/200:e3"}
+
+
+def send_event(side: Topics, number: int) -> None:
+    side.event("good", number)
+    side.flush()
 
 
 def start(bootstrap: str, settings: SparkSettings, checkpoints: Path) -> "subprocess.Popen[bytes]":

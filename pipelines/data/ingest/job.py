@@ -5,6 +5,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from pipelines.data.ingest.transforms import events
 from shared.contracts.topics import Topic
+from shared.kafka.resume import starting_offsets
 from shared.runtime.settings import SparkSettings
 from shared.runtime.spark import read_topics, realtime_writer
 
@@ -13,5 +14,6 @@ NODE = "ingest"
 
 def build(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
     """Start the query."""
-    collected = read_topics(spark, settings, Topic.COLLECTED)
+    starting = starting_offsets(spark, settings, NODE, Topic.COLLECTED)
+    collected = read_topics(spark, settings, Topic.COLLECTED, starting=starting)
     return realtime_writer(events(collected), settings, NODE, settings.ingest_batch).start()

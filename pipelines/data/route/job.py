@@ -6,6 +6,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pipelines.data.route.source import PipesSource
 from pipelines.data.route.transforms import outbound
 from shared.contracts.topics import Topic
+from shared.kafka.resume import starting_offsets
 from shared.runtime.settings import SparkSettings
 from shared.runtime.spark import read_topics, realtime_writer
 from shared.runtime.workers import own_workers
@@ -15,7 +16,8 @@ NODE = "route"
 
 def build(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
     """Start the query."""
-    events = read_topics(spark, settings, Topic.EVENTS)
+    starting = starting_offsets(spark, settings, NODE, Topic.EVENTS)
+    events = read_topics(spark, settings, Topic.EVENTS, starting=starting)
     routed = outbound(events, pipes(spark, settings))
     return realtime_writer(routed, settings, NODE, settings.route_batch).start()
 

@@ -10,6 +10,7 @@ from pipelines.data.transmit.settings import TransmitSettings
 from pipelines.data.transmit.transforms import flatten
 from pipelines.data.transmit.worker import transmit
 from shared.contracts.topics import Topic
+from shared.kafka.resume import starting_offsets
 from shared.runtime.settings import SparkSettings
 from shared.runtime.spark import MICROBATCH_FETCH_WAIT_MS, microbatch_writer, read_topics
 from shared.runtime.workers import keep_workers, own_workers, sign_of_life
@@ -20,11 +21,12 @@ NODE = "transmit"
 def build(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
     """Start the query. Settings of transmit's own come from the environment where `settings` has none."""
     own = settings if isinstance(settings, TransmitSettings) else TransmitSettings(**settings.model_dump())
+    topics = (Topic.OUTBOUND, Topic.RETRY_OUT)
     records = read_topics(
         spark,
         own,
-        Topic.OUTBOUND,
-        Topic.RETRY_OUT,
+        *topics,
+        starting=starting_offsets(spark, own, NODE, *topics),
         fetch_wait_ms=MICROBATCH_FETCH_WAIT_MS,
         most_records=own.transmit_batch_events,
     )
