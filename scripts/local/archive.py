@@ -1,6 +1,6 @@
 """A class-data archive of the broker: the JVM maps its classes instead of parsing them.
 
-[m] It takes a broker's start from 5.5 to 3.5 CPU seconds. It is made once, beside the jars, from the classes
+It takes a broker's start from 5.5 to 3.5 CPU seconds. It is made once, beside the jars, from the classes
 that a throwaway broker loads, and is of no consequence otherwise: without it, or with one that does not fit
 the jars, the JVM starts as usual.
 """

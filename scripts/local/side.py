@@ -11,7 +11,7 @@ from typing import Final
 
 HOST: Final = "127.0.0.1"
 BROKER_IDS: Final = (1, 2, 3)
-PORTS: Final = 9
+PORTS: Final = 8
 """Ports a side takes, from its base on."""
 
 
@@ -30,8 +30,7 @@ carries more than two do."""
 class Side:
     """Folders below `root`, ports from `port` on.
 
-    The base is collect's own port; then three brokers, three controllers, the warm-up's destination, and one
-    for metrics of the Spark driver.
+    The base is collect's own port; then three brokers, three controllers, and the warm-up's destination.
     """
 
     root: Path
@@ -60,11 +59,6 @@ class Side:
     def sink_port(self) -> int:
         """Port of the warm-up's destination."""
         return self.port + 2 * len(BROKER_IDS) + 1
-
-    @property
-    def spark_metrics_port(self) -> int:
-        """Port of the Spark driver's metrics."""
-        return self.sink_port + 1
 
     @property
     def ports(self) -> range:

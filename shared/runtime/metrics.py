@@ -31,7 +31,7 @@ class CollectMetric(StrEnum):
     """Gauge: requests being handled."""
 
     REQUEST_SECONDS = "hifi_collect_request_seconds"
-    """Histogram: from the request's head to its reply, for requests with a 2xx."""
+    """Histogram: from the request's head to its reply, for requests whose events were judged."""
 
     ACK_SECONDS = "hifi_collect_ack_seconds"
     """Histogram: how long Kafka took to acknowledge a request's records."""

@@ -15,7 +15,7 @@ class SideSettings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="HIFI_", frozen=True, extra="ignore")
 
     bootstrap: str = Field(description="Kafka bootstrap servers, host:port separated by commas.")
-    side: str = Field("local", description="Name of the side, in logs and client ids: local, blue, green.")
+    side: str = Field("local", description="Name of the side, in client ids: local, blue, green.")
 
 
 class SparkSettings(SideSettings):

@@ -76,7 +76,7 @@ def test_everything_goes_on_without_the_config_topic(live: LiveSide, tmp_path: P
             steady = max(map(counter, set(receiver.tally("/old").seen)))
             try:
                 admin.delete_topics([Topic.CONFIG])[Topic.CONFIG].result(30)
-                goal = receiver.tally("/old").distinct + 15 * RATE  # three real-time batches of route
+                goal = receiver.tally("/old").distinct + 15 * RATE  # two real-time batches of route
                 eventually(lambda: receiver.tally("/old").distinct >= goal, 60, "events flow without it")
             finally:
                 eventually(lambda: Topic.CONFIG not in admin.list_topics(timeout=10).topics, 30, "it is gone")

@@ -21,8 +21,7 @@ class Deliveries:
 
     Why a replay doubles at most one micro-batch: a micro-batch ends when its receipts are acknowledged, and
     the next one begins after that. Whoever crashes, whatever a finished micro-batch delivered is in the
-    topic; a worker reads it all before its first send, and up to the moment's end before each task's. What
-    is missing is what was in flight.
+    topic, and a worker reads it all before its first send. What is missing is what was in flight.
     """
 
     def __init__(self, memory: Memory) -> None:
