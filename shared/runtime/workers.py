@@ -29,7 +29,7 @@ def own_workers(spark: SparkSession, node: str) -> None:
 
 def sign_of_life(spark: SparkSession) -> DataFrame:
     """A frame whose every run uses a worker of the pool that is the own one now."""
-    return spark.range(0, 1, 1, 1).mapInArrow(_nothing, "id long")
+    return spark.range(0, 1, numPartitions=1).mapInArrow(_nothing, "id long")
 
 
 def keep_workers(query: StreamingQuery, sign: DataFrame) -> None:
