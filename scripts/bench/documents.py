@@ -1,25 +1,13 @@
 """The configuration that the bench runs with: one source, one destination, one pipe with a pattern."""
 
-from collections.abc import Mapping
 from typing import Final
 
-from confluent_kafka import KafkaException, Producer
+from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from shared.contracts.config import (
-    Destination,
-    Document,
-    Entry,
-    Pipe,
-    Source,
-    encode_entry,
-    kind_of,
-    sealed,
-    topic_key,
-)
+from scripts.config import topic
+from shared.contracts.config import Destination, Document, Pipe, Source
 from shared.contracts.topics import Topic
-from shared.kafka.admin import AdminError
-from shared.kafka.producer import producer_config
 
 WRITE_KEY: Final = "bench-write-key"
 NAME: Final = "bench"
@@ -53,28 +41,15 @@ def publish(bootstrap: str, url: str) -> None:
     """Publish them.
 
     Raises:
-        AdminError: if the brokers do not acknowledge.
+        PublishError: if the brokers do not acknowledge.
     """
-    found = documents(url)
-    _write(bootstrap, {_key(d): encode_entry(Entry(version=1, document=sealed(d))) for d in found})
+    topic.publish(bootstrap, topic.records_of(documents(url)))
 
 
 def retire(bootstrap: str) -> None:
     """Remove them again.
 
     Raises:
-        AdminError: if the brokers do not acknowledge.
+        PublishError: if the brokers do not acknowledge.
     """
-    _write(bootstrap, {_key(document): None for document in documents("http://nowhere/")})
-
-
-def _key(document: Document) -> bytes:
-    return topic_key(kind_of(document), document.name)
-
-
-def _write(bootstrap: str, values: Mapping[bytes, bytes | None]) -> None:
-    producer = Producer(producer_config(bootstrap, "bench-config"))
-    for key, value in values.items():
-        producer.produce(Topic.CONFIG, value, key)
-    if producer.flush(30):
-        raise AdminError("the brokers did not acknowledge the bench's configuration within 30 s")
+    topic.publish(bootstrap, topic.tombstones_of(documents("http://nowhere/")))

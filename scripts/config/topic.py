@@ -2,12 +2,22 @@
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from confluent_kafka import KafkaError, Message, Producer
 
 from scripts.config.plan import Change, Step
-from shared.contracts.config import LIVE_SECONDS, Catalogue, Source, encode_entry
+from shared.contracts.config import (
+    LIVE_SECONDS,
+    Catalogue,
+    Document,
+    Entry,
+    Source,
+    encode_entry,
+    kind_of,
+    sealed,
+    topic_key,
+)
 from shared.contracts.topics import Topic
 from shared.kafka.config_table import config_table
 from shared.kafka.producer import producer_config
@@ -57,6 +67,20 @@ def publish_steps(bootstrap: str, steps: Sequence[Step], say: Callable[[str], No
 def _publish(bootstrap: str, steps: Sequence[Step]) -> None:
     if steps:
         publish(bootstrap, {step.key: encode_entry(step.entry) for step in steps})
+
+
+def records_of(documents: Iterable[Document]) -> dict[bytes, bytes | None]:
+    """Records that publish documents for the first time, without looking at what is there."""
+    return {_key(each): encode_entry(Entry(version=1, document=sealed(each))) for each in documents}
+
+
+def tombstones_of(documents: Iterable[Document]) -> dict[bytes, bytes | None]:
+    """Records that take documents away again."""
+    return {_key(each): None for each in documents}
+
+
+def _key(document: Document) -> bytes:
+    return topic_key(kind_of(document), document.name)
 
 
 def publish(bootstrap: str, records: Mapping[bytes, bytes | None]) -> None:

@@ -6,23 +6,22 @@ as well: a side through which nothing passes is not ready, and the error names t
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import aiohttp
 from aiohttp import web
-from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
+from scripts.config.topic import publish, records_of, tombstones_of
 from scripts.local.hops import stuck_hop, topic_ends
 from scripts.local.side import HOST, Side
 from scripts.local.sink import Sink
 from scripts.local.steps import Say
 from scripts.local.synthetic import SyntheticLoad
-from shared.contracts.config import Document, Entry, encode_entry, kind_of, parse, sealed, topic_key
+from shared.contracts.config import Document, parse
 from shared.contracts.topics import Topic
 from shared.kafka.admin import admin_client
-from shared.kafka.producer import producer_config
 
 _NAME: Final = "hifi-warm-up"
 _KEY: Final = "hifi-warm-up-key"
@@ -46,6 +45,7 @@ def warm_up(side: Side, say: Say) -> int:
 
     Raises:
         WarmUpError: if nothing arrives.
+        PublishError: if the brokers do not take the documents.
     """
     return asyncio.run(_warm_up(side, say))
 
@@ -80,21 +80,11 @@ async def _warm_up(side: Side, say: Say) -> int:
     await web.TCPSite(runner, HOST, side.sink_port).start()
     published = documents(f"http://{HOST}:{side.sink_port}/")
     try:
-        await asyncio.to_thread(_publish, side, published, encode_entry)
+        await asyncio.to_thread(publish, side.bootstrap, records_of(published))
         return await _run(side, sink, say)
     finally:
-        await asyncio.to_thread(_publish, side, published, None)
+        await asyncio.to_thread(publish, side.bootstrap, tombstones_of(published))
         await runner.cleanup()
-
-
-def _publish(side: Side, published: Sequence[Document], encode: Callable[[Entry], bytes] | None) -> None:
-    """Write the documents, or their tombstones, to the `config` topic."""
-    producer = Producer(producer_config(side.bootstrap, _NAME) | {"log_level": 3})
-    for document in published:
-        value = encode(Entry(version=1, document=sealed(document))) if encode else None
-        producer.produce(Topic.CONFIG, value, topic_key(kind_of(document), document.name))
-    if producer.flush(30):
-        raise WarmUpError("the brokers did not take the warm-up's documents within 30 s")
 
 
 async def _run(side: Side, sink: Sink, say: Say) -> int:

@@ -20,6 +20,7 @@ from scripts.bench.profile import profile, show
 from scripts.bench.report import markdown, rich_table, summary, tables
 from scripts.bench.results import Load, Report, Target
 from scripts.bench.run import DESTINATION_PORTS, run_plan
+from scripts.config.topic import PublishError
 from scripts.local.brokers import BrokerError, java
 from scripts.local.jars import Jars, JarsError, ensure_jars
 from scripts.local.side import NoSideError, Side, free_base
@@ -27,7 +28,16 @@ from scripts.local.up import stop_signals_interrupt
 from shared.kafka.admin import AdminError
 
 _FILE_WIDTH = 140
-_FAILURES = (ChainError, AdminError, BrokerError, JarsError, NoSideError, KafkaException, TimeoutError)
+_FAILURES = (
+    ChainError,
+    AdminError,
+    PublishError,
+    BrokerError,
+    JarsError,
+    NoSideError,
+    KafkaException,
+    TimeoutError,
+)
 
 
 def bench(  # noqa: PLR0913, PLR0917 - one parameter an option

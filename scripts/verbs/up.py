@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from scripts.config.topic import PublishError
 from scripts.local.brokers import BrokerError
 from scripts.local.jars import JarsError
 from scripts.local.lock import RunningError
@@ -27,6 +28,7 @@ _FAILURES = (
     AdminError,
     NoSideError,
     WarmUpError,
+    PublishError,
 )
 
 

@@ -35,11 +35,12 @@ from tests.strategies import NASTY
 pytestmark = pytest.mark.contract
 
 
-def test_an_event_stands_in_collected_when_its_202_comes(
-    collect: CollectProcess, collected: Collected
+@pytest.mark.parametrize("event_time", ["2020-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z"])
+def test_an_event_stands_in_collected_when_its_202_comes_with_both_times(
+    collect: CollectProcess, collected: Collected, event_time: str
 ) -> None:
     before = int(time.time() * 1000)
-    given = event(time="2020-01-01T00:00:00Z", subject="s", count=3, flag=True, unset=None)
+    given = event(time=event_time, subject="s", count=3, flag=True, unset=None)
     answer = collect.post(encoded(given))
     assert (answer.status, answer.json) == (202, {"accepted": 1, "ids": ["e1"]})
     (record,) = collected.records()
@@ -49,7 +50,7 @@ def test_an_event_stands_in_collected_when_its_202_comes(
     received = int(stamped[headers.RECEIVED] or 0)
     assert before <= received <= time.time() * 1000
     (item,) = collected.items()
-    own = {"id": "e1", "source": "/test", "type": "t", "time": "2020-01-01T00:00:00Z", "subject": "s"}
+    own = {"id": "e1", "source": "/test", "type": "t", "time": event_time, "subject": "s"}
     assert item == collected_item(
         own | {"count": "3", "flag": "true"}, minute=received // 60_000, data='{"n": 1}'
     )

@@ -172,6 +172,9 @@ BAD_EVENTS = {
     "time a number": encoded(event(time=1767225600)),
     "data twice": encoded(event(data_base64="AA==", datacontenttype="x/y")),
     "bad base64": encoded(event(data=None, data_base64="***", datacontenttype="x/y")),
+    "data no string of a text format": encoded(event(data={"n": 1.10}, datacontenttype="text/plain")),
+    "a number too long for a later hop": with_data("0." + "1" * 1_000),
+    "a name too long for a later hop": with_data('{"' + "n" * 50_001 + '":1}'),
     "binary data that says it is JSON": encoded(event(data=None, data_base64="/w==")),
 }
 
