@@ -47,6 +47,7 @@ def delete_records(bootstrap: str, seconds: float = 30.0) -> None:
     while not _deleted(admin, upto):
         assert time.monotonic() < deadline, "topics cannot be emptied"
         time.sleep(0.2)
+        admin = admin_client(bootstrap)  # one that asked for the leaders before goes on with its answer
 
 
 def _deleted(admin: AdminClient, upto: list[TopicPartition]) -> bool:
