@@ -1,6 +1,6 @@
 # `make` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down doctor test test-unit test-contract test-spark test-integration lint format types imports bench lock clean
+.PHONY: help setup demo up down doctor test test-unit test-contract test-spark test-integration beside-contract beside-spark lint format types imports bench lock clean
 
 SHELL := /bin/bash
 BIN := .venv/bin
@@ -29,7 +29,13 @@ doctor: setup ## Say what is missing or wrong
 	@$(BIN)/hifi doctor $(ARGS)
 
 test: lint types imports ## Everything: lint, types, imports, all tests
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest tests/unit $(ARGS)
+	@$(MAKE) --no-print-directory -j2 beside-contract beside-spark
+	$(BIN)/python -m pytest tests/integration $(ARGS)
+
+# The one mostly waits, the other mostly computes; each line of output is whole.
+beside-contract beside-spark: beside-%:
+	@set -o pipefail; $(BIN)/python -m pytest tests/$* $(ARGS) 2>&1 | sed -u ''
 
 test-unit test-contract test-spark test-integration: test-%: setup
 	$(BIN)/python -m pytest tests/$* $(ARGS)

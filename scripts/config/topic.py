@@ -95,7 +95,8 @@ def publish(bootstrap: str, records: Mapping[bytes, bytes | None]) -> None:
         if error is not None:
             failures.append(error)
 
-    producer = Producer(producer_config(bootstrap, _CLIENT))
+    # What fails is raised; that a coordinator is still loading, and is asked again, nobody need read.
+    producer = Producer(producer_config(bootstrap, _CLIENT) | {"log_level": 3})
     for key, value in records.items():
         producer.produce(Topic.CONFIG, key=key, value=value, on_delivery=note)
     producer.flush()
