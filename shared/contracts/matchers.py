@@ -136,8 +136,8 @@ def _wildcard(operand: object, path: str) -> Matcher:
 def wildcard_regex(text: str, path: str) -> str:
     r"""A wildcard as a regular expression of Java: `*` is any run of characters, `\*` and `\\` literal.
 
-    The first place of each middle part is as good as any later one, so its group is atomic (`(?>...)`): a
-    search that goes back would take minutes over a long text of like characters.
+    The first place of each middle part is as good as any later one, so its group is atomic (`(?>...)`): with
+    a search that goes back, time would grow with the text's length to the power of the stars.
 
     Raises:
         PatternError: two stars in a row, or a backslash before anything else, as AWS refuses them.
