@@ -31,6 +31,25 @@ def reader_config(bootstrap: str, client_id: str) -> dict[str, Any]:
     }
 
 
+def keep_reading(
+    config: dict[str, Any], follow: Callable[[Consumer], None], stopping: threading.Event
+) -> None:
+    """Call `follow` with a consumer until stopping, and again with a new one when it returns or fails.
+
+    An old consumer may not take up a new topic of the same name; and were the thread to end with a failure,
+    its process would go on for ever with what it knew.
+    """
+    while not stopping.is_set():
+        consumer = Consumer(config)
+        try:
+            follow(consumer)
+        except Exception:
+            _log.exception("reading failed, beginning anew", extra={"client": config["client.id"]})
+            stopping.wait(_POLL_SECONDS)
+        finally:
+            consumer.close()
+
+
 class Table(Generic[T]):
     """The latest value of each key of a topic, and a view of them rebuilt at each change.
 
@@ -82,16 +101,7 @@ class Table(Generic[T]):
         return self._view
 
     def _run(self) -> None:
-        while not self._stopping.is_set():
-            # a new one each time: an old one may not take up a new topic of that name
-            consumer = Consumer(self._config)
-            try:
-                self._follow(consumer)
-            except Exception:  # without this thread the process would go on with old documents for ever
-                _log.exception("reading failed, beginning anew", extra={"topic": self._topic})
-                self._stopping.wait(_POLL_SECONDS)
-            finally:
-                consumer.close()
+        keep_reading(self._config, self._follow, self._stopping)
 
     def _follow(self, consumer: Consumer) -> None:
         """Read until stopping, or until the topic is deleted: what it said stays, a new one is awaited."""

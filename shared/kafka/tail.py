@@ -10,7 +10,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import ListOffsetsResultInfo, OffsetSpec  # where mypy sees them
 
 from shared.contracts.topics import Topic
-from shared.kafka.table import reader_config
+from shared.kafka.table import keep_reading, reader_config
 from shared.runtime.clock import Clock, wall_clock
 from shared.runtime.logging import get_logger
 
@@ -81,15 +81,7 @@ class Tail:
             return self._moved.wait_for(lambda: self._reached(goal), max(0.0, until - time.monotonic()))
 
     def _run(self) -> None:
-        while not self._stopping.is_set():
-            consumer = Consumer(self._config)
-            try:
-                self._follow(consumer)
-            except Exception:  # without this thread nothing would be remembered any more
-                _log.exception("reading failed, beginning anew", extra={"topic": self._topic})
-                self._stopping.wait(_POLL_SECONDS)
-            finally:
-                consumer.close()
+        keep_reading(self._config, self._follow, self._stopping)
 
     def _follow(self, consumer: Consumer) -> None:
         while not self._stopping.is_set() and not self._assign(consumer):

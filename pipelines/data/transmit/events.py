@@ -77,6 +77,11 @@ def texts_of(text: bytes) -> dict[str, str]:
     return {name: value for name, value in _texts.decode(text).items() if value is not None}
 
 
+def headers_size(headers: Headers) -> int:
+    """Bytes of all names and values."""
+    return sum(len(name.encode()) + len(value or b"") for name, value in headers)
+
+
 def encoded(texts: Mapping[str, str]) -> Headers:
     """Kafka headers of texts."""
     return [(name, text.encode()) for name, text in texts.items()]

@@ -7,7 +7,7 @@ import msgspec
 import pyarrow as pa
 
 from pipelines.data.transmit.decide import Dead, Delivered, End, RetryLater
-from pipelines.data.transmit.events import Event, Headers, Poison
+from pipelines.data.transmit.events import Event, Headers, Poison, headers_size
 from pipelines.data.transmit.schema import OUTPUT_ARROW
 from shared.contracts import headers as h
 from shared.contracts.limits import MAX_HEADERS_BYTES, MAX_READABLE_BYTES
@@ -68,7 +68,7 @@ def rows(settled: Settled) -> Iterator[Row]:
 
 def quarantined(poison: Poison) -> Row:
     """A record nobody can send, as far as a record can hold it."""
-    kept = poison.headers if _size(poison.headers) <= MAX_HEADERS_BYTES else []
+    kept = poison.headers if headers_size(poison.headers) <= MAX_HEADERS_BYTES else []
     value = poison.value and poison.value[:MAX_READABLE_BYTES]
     added: Headers = [(h.REASON, poison.reason.encode()), (h.ORIGIN, poison.origin.encode())]
     return Row(Topic.QUARANTINE, poison.key, value, kept + added)
@@ -123,10 +123,6 @@ def _moved(event: Event, settled: Settled, outcome: RetryLater | Dead) -> Row:
 def _kept(headers: Headers) -> Headers:
     """A record's headers without what an earlier attempt said, or a stranger if it would not fit."""
     kept = [header for header in headers if header[0] not in _OURS]
-    if _size(kept) <= MAX_HEADERS_BYTES:
+    if headers_size(kept) <= MAX_HEADERS_BYTES:
         return kept
     return [header for header in kept if header[0].startswith(_KNOWN)]
-
-
-def _size(headers: Headers) -> int:
-    return sum(len(name.encode()) + len(value or b"") for name, value in headers)

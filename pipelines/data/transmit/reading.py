@@ -7,7 +7,7 @@ import msgspec
 import pyarrow as pa
 from msgspec import Meta, Struct, field
 
-from pipelines.data.transmit.events import Event, Poison, encoded, texts_of
+from pipelines.data.transmit.events import Event, Poison, headers_size, texts_of
 from pipelines.data.transmit.schema import FLAT
 from shared.contracts import headers as h
 from shared.contracts.limits import MAX_HEADERS_BYTES, MAX_READABLE_BYTES
@@ -129,13 +129,9 @@ def _attributes(found: _Stamped, text: bytes) -> bytes:
 
 def _size_problem(event: Event) -> str:
     too_large = len(event.value or b"") > MAX_READABLE_BYTES or (
-        len(event.texts) > MAX_HEADERS_BYTES and _headers_size(event.texts) > MAX_HEADERS_BYTES
+        len(event.texts) > MAX_HEADERS_BYTES and headers_size(event.headers) > MAX_HEADERS_BYTES
     )
     return "oversized: more than any node writes" if too_large else ""
-
-
-def _headers_size(text: bytes) -> int:
-    return sum(len(name.encode()) + len(value or b"") for name, value in encoded(texts_of(text)))
 
 
 def _data_problem(event: Event) -> str:
