@@ -15,7 +15,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     first_minute: Load = Load(rate=1_000, batch=1, seconds=60)
     """Offered at once when the side says ready."""
 
-    warm_up: Load = Load(rate=10_000, batch=BATCH, seconds=60)
+    warm_up: Load = Load(rate=10_000, batch=BATCH, seconds=120)
     idle_seconds: float = 30.0
     loads: tuple[Load, ...] = (
         Load(rate=1_000, batch=1, seconds=30),

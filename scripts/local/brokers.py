@@ -120,7 +120,8 @@ def command(side: Side, broker: int, jars: Path) -> list[str]:
     """The command line of one broker."""
     archive = archive_file(jars)
     shared = [f"-XX:SharedArchiveFile={archive}"] if archive.exists() else []
-    return [*_jvm(jars, *_JVM_FLAGS, *shared), "kafka.Kafka", str(_config_file(side, broker))]
+    temporary = f"-Djava.io.tmpdir={side.temporary}"
+    return [*_jvm(jars, *_JVM_FLAGS, temporary, *shared), "kafka.Kafka", str(_config_file(side, broker))]
 
 
 def archive_file(jars: Path) -> Path:

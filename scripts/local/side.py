@@ -86,6 +86,11 @@ class Side:
         return self.root / "run"
 
     @property
+    def temporary(self) -> Path:
+        """Folder of the processes' temporary files, emptied at each start and end of the side."""
+        return self.root / "tmp"
+
+    @property
     def spark_ready(self) -> Path:
         """Written by the Spark driver, with its pid in it, once all its queries process data."""
         return self.run / "spark.ready"
@@ -101,7 +106,7 @@ class Side:
 
     def create(self) -> None:
         """Make the folders and write the description."""
-        for folder in (self.root, self.logs, self.run, self.checkpoints):
+        for folder in (self.root, self.logs, self.run, self.checkpoints, self.temporary):
             folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps({"port": self.port, "partitions": self.partitions}, indent=2) + "\n"
         draft = self.description.with_suffix(".new")
@@ -126,7 +131,7 @@ class Side:
 
     def environment(self) -> dict[str, str]:
         """What every process of the side finds in its environment."""
-        return {"HIFI_BOOTSTRAP": self.bootstrap, "HIFI_SIDE": "local"}
+        return {"HIFI_BOOTSTRAP": self.bootstrap, "HIFI_SIDE": "local", "TMPDIR": str(self.temporary)}
 
 
 def busy_ports(ports: Iterable[int]) -> list[int]:

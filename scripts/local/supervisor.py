@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -184,6 +185,7 @@ class Supervisor:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(_STOP_SECONDS)
         end_leftovers(self._side.root)
+        shutil.rmtree(self._side.temporary, ignore_errors=True)
         for name in ("supervisor.sock", "supervisord.pid", self._side.spark_ready.name):
             (self._side.run / name).unlink(missing_ok=True)
 

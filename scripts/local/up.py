@@ -1,6 +1,7 @@
 """Bring a side up, step by step, and take it down again whatever happens."""
 
 import http.client
+import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -109,6 +110,7 @@ def _start_brokers(side: Side, supervisor: Supervisor, steps: Steps) -> None:
     with steps.step("preparing jars and brokers") as say:
         jars = ensure_jars(say)
         ensure_archive(jars.broker, say)
+        shutil.rmtree(side.temporary, ignore_errors=True)  # what a killed process left
         side.create()
         side.spark_ready.unlink(missing_ok=True)
         brokers.prepare(side, jars.broker)

@@ -1,0 +1,53 @@
+"""When collect says that it may get traffic."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from scripts.local.cluster import Cluster
+from scripts.local.jars import ensure_jars
+from scripts.local.side import Side, free_base
+from shared.contracts.config import Source
+from shared.contracts.topics import Topic, topic_specs
+from shared.kafka.admin import ensure_topics
+from tests.contract.collect.conftest import publish
+from tests.contract.collect.process import KEY, CollectProcess, encoded, event, wait_until
+
+pytestmark = pytest.mark.contract
+
+
+@pytest.fixture
+def unconfigured(tmp_path: Path) -> Iterator[str]:
+    """Brokers of the test's own with every topic but `config`."""
+    side = Side(root=tmp_path / "side", port=free_base(), partitions=1)
+    with Cluster(side, ensure_jars(print).broker) as cluster:
+        ensure_topics(cluster.bootstrap, [spec for spec in topic_specs(1) if spec.name != Topic.CONFIG])
+        yield cluster.bootstrap
+
+
+def test_brokers_that_answer_are_not_enough_without_the_configuration(
+    unconfigured: str, tmp_path: Path
+) -> None:
+    """Nobody is told that a key is wrong before the keys are known."""
+    process = CollectProcess(unconfigured, tmp_path / "log")
+    try:
+        wait_until(lambda: _report(process).get("kafka") is True)
+        assert _report(process) == {"ready": False, "config": False, "kafka": True}
+        assert process.request("GET", "/readyz").status == 503
+        assert process.post(encoded(event())).status == 503
+        ensure_topics(unconfigured, topic_specs(1))
+        publish(unconfigured, Source(name="players", tenant="acme", write_keys=[KEY]))
+        wait_until(lambda: process.post(encoded(event())).status == 202)
+        assert _report(process) == {"ready": True, "config": True, "kafka": True}
+    finally:
+        process.kill()
+
+
+def _report(process: CollectProcess) -> dict[str, bool]:
+    try:
+        found: dict[str, bool] = json.loads(process.request("GET", "/readyz").text)
+    except OSError:
+        return {}
+    return found

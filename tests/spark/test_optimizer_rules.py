@@ -1,0 +1,63 @@
+"""Which of Spark's optimizer rules are left out, and that no plan misses them."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from pipelines.data.ingest.transforms import events
+from pipelines.data.route.schema import SOURCE_ROW
+from pipelines.data.route.transforms import outbound
+from pipelines.data.transmit.transforms import flatten
+from shared.runtime.spark import HARMFUL_RULE, IDLE_RULES
+
+pytestmark = pytest.mark.spark
+
+_EXCLUDED = "spark.sql.optimizer.excludedRules"
+_RECORD = (
+    "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
+    "timestampType int, headers array<struct<key: string, value: binary>>"
+)
+
+
+@pytest.fixture(params=["ingest", "route", "transmit"])
+def node(request: pytest.FixtureRequest, spark: SparkSession) -> DataFrame:
+    records = spark.createDataFrame(spark.sparkContext.emptyRDD(), _RECORD)
+    if request.param == "ingest":
+        return events(records)
+    if request.param == "transmit":
+        return flatten(records)
+    return outbound(records, spark.createDataFrame(spark.sparkContext.emptyRDD(), SOURCE_ROW))
+
+
+@pytest.fixture
+def rules(spark: SparkSession) -> Iterator[str]:
+    """What the session leaves out; put back after the test."""
+    found = spark.conf.get(_EXCLUDED)
+    assert found is not None
+    yield found
+    spark.conf.set(_EXCLUDED, found)
+
+
+def test_the_rules_left_out_change_no_plan(node: DataFrame, rules: str, spark: SparkSession) -> None:
+    assert set(rules.split(",")) == {HARMFUL_RULE, *IDLE_RULES}
+    without = _optimized(node, spark)
+    spark.conf.set(_EXCLUDED, HARMFUL_RULE)
+    assert _optimized(node, spark) == without
+
+
+def test_every_rule_left_out_is_one_that_spark_has(rules: str, spark: SparkSession) -> None:
+    optimizer = spark._jsparkSession.sessionState().optimizer()
+    spark.conf.set(_EXCLUDED, "")
+    batches = optimizer.batches().mkString("\n")
+    assert [rule for rule in rules.split(",") if rule.rsplit(".", 1)[1] not in batches] == []
+
+
+def _optimized(frame: DataFrame, spark: SparkSession) -> str:
+    """The plan as Spark optimizes it now, without the numbers it gives to expressions."""
+    plan = frame._jdf.queryExecution().analyzed()
+    assert spark._jvm is not None
+    mode = spark._jvm.org.apache.spark.sql.execution.CommandExecutionMode.ALL()
+    execution = spark._jsparkSession.sessionState().executePlan(plan, mode)
+    return re.sub(r"#\d+L?", "#", execution.optimizedPlan().toString())
