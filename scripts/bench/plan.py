@@ -38,7 +38,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         once = self.first_minute.seconds + self.warm_up.seconds + self.idle_seconds + loads
         trials = most_trials(self.bounds) * self.probe_seconds + self.bounds.holds * self.hold_seconds
         search = min(self.search_seconds + self.hold_seconds, trials) if self.rating else 0.0
-        return once * (2 if self.yardstick else 1) + search
+        return (once + search) * (2 if self.yardstick else 1)
 
 
 def quick() -> Plan:

@@ -35,7 +35,7 @@ def run_plan(plan: Plan, folder: Path, jars: Jars, say: Say, done: Done) -> None
     if plan.yardstick:
         theirs = Side(root=folder / "yardstick", port=base, partitions=plan.partitions)
         rated = found.rating.rate if found.rating else 0
-        beside = msgspec.structs.replace(plan, rating=False, loads=(*plan.loads, *_rated(plan, rated)))
+        beside = msgspec.structs.replace(plan, loads=(*plan.loads, *_rated(plan, rated)))
         done(measured(yardstick(theirs, _url(port), jars), port, beside, say))
 
 

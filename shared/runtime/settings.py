@@ -24,6 +24,9 @@ class SparkSettings(SideSettings):
     master: str = Field("local[8]", description="Spark master. Slots >= partitions of all real-time queries.")
     checkpoints: str = Field(description="Folder (or s3a:// prefix) of the queries' checkpoints.")
     jars: Path = Field(description="Folder of the Kafka connector's jars.")
+    ready_file: Path | None = Field(
+        None, description="Written, with the process's id, once all of its queries process data."
+    )
     driver_memory: str = Field("1g", description="Heap of the driver's JVM.")
     java_options: str = Field(
         "-XX:+UseParallelGC -Xmn640m -XX:ReservedCodeCacheSize=256m -XX:+ExitOnOutOfMemoryError",

@@ -3,8 +3,9 @@
 import sys
 
 from pipelines.data.ingest.job import NODE, build
-from shared.runtime.node import run_node
+from shared.kafka.application import run_application
 from shared.runtime.settings import SparkSettings
 
 if __name__ == "__main__":
-    sys.exit(run_node(NODE, SparkSettings(), build))  # type: ignore[call-arg]  # from the environment
+    settings = SparkSettings()  # type: ignore[call-arg]  # from the environment
+    sys.exit(run_application(NODE, settings, (build,)))

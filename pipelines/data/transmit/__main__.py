@@ -4,7 +4,8 @@ import sys
 
 from pipelines.data.transmit.job import NODE, build
 from pipelines.data.transmit.settings import TransmitSettings
-from shared.runtime.node import run_node
+from shared.kafka.application import run_application
 
 if __name__ == "__main__":
-    sys.exit(run_node(NODE, TransmitSettings(), build))  # type: ignore[call-arg]  # from the environment
+    settings = TransmitSettings()  # type: ignore[call-arg]  # from the environment
+    sys.exit(run_application(NODE, settings, (build,)))
