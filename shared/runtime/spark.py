@@ -88,6 +88,9 @@ two partitions costs half a core in brokers and driver, and p95 rises from 25 to
 MICROBATCH_FETCH_WAIT_MS: Final = 10
 """At the default of 500 ms a micro-batch waits up to 0.4 s for its first rows."""
 
+SOCKET_FOLDER_LENGTH: Final = 60
+"""Characters that Spark takes at most for `spark.python.unix.domain.socket.dir`."""
+
 REALTIME_LINGER_MS: Final = 25
 MICROBATCH_LINGER_MS: Final = 5
 
@@ -113,13 +116,26 @@ def spark_session(settings: SparkSettings, app: str) -> SparkSession:
 
 def _local() -> dict[str, str]:
     """Where the executors live in the driver: nothing listens to the network."""
-    folder = tempfile.gettempdir()
     return {
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
-        # The shorter way: a socket's path has at most 107 characters, 43 of them Spark's.
-        "spark.python.unix.domain.socket.dir": min(folder, os.path.relpath(folder), key=len),
+        "spark.python.unix.domain.socket.dir": socket_folder(tempfile.gettempdir(), str(Path.cwd())),
     }
+
+
+def socket_folder(temporary: str, current: str) -> str:
+    """The shorter way to the temporary folder from the current one, for the sockets of Spark's workers.
+
+    Raises:
+        ValueError: if Spark takes neither way: it adds a name of its own, and a socket's path is short.
+    """
+    way = min(temporary, os.path.relpath(temporary, current), key=len)
+    if len(way) > SOCKET_FOLDER_LENGTH:
+        raise ValueError(
+            f"TMPDIR: {temporary} has {len(temporary)} characters, and a folder for Unix sockets has at most "
+            f"{SOCKET_FOLDER_LENGTH}: set TMPDIR to a shorter path"
+        )
+    return way
 
 
 def read_topics(

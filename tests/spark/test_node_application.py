@@ -30,19 +30,25 @@ def route(
 ) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
     """`python -m pipelines.data.route`, and the file by which it says that it is ready."""
     ready = tmp_path / "ready"
+    (tmp_path / "tmp").mkdir()
     given = {
         "HIFI_BOOTSTRAP": topics,
         "HIFI_CHECKPOINTS": str(tmp_path / "checkpoints"),
         "HIFI_JARS": str(spark_settings.jars),
         "HIFI_JAVA_OPTIONS": spark_settings.java_options,
         "HIFI_READY_FILE": str(ready),
-        "TMPDIR": str(tmp_path),
+        "TMPDIR": str(tmp_path / "tmp"),
     }
-    process = subprocess.Popen([sys.executable, "-m", "pipelines.data.route"], env={**os.environ, **given})
-    yield process, ready
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(_STOP_SECONDS) == 0
-    assert not ready.exists(), "who has ended is not ready"
+    command = [sys.executable, "-m", "pipelines.data.route"]
+    # As the local side runs its driver: near the temporary folder, so that the way to the sockets is short.
+    process = subprocess.Popen(command, env={**os.environ, **given}, cwd=tmp_path)
+    try:
+        yield process, ready
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(_STOP_SECONDS) == 0
+        assert not ready.exists(), "who has ended is not ready"
+    finally:
+        process.kill()
 
 
 def test_a_node_says_when_it_is_ready_and_shows_its_progress_to_kafka(
@@ -51,7 +57,8 @@ def test_a_node_says_when_it_is_ready_and_shows_its_progress_to_kafka(
     process, ready = route
     records = Topics(topics)
     records.publish(Pipe(name="all", tenant="acme", source="player", destination="lake"))
-    eventually(ready.exists)
+    eventually(lambda: ready.exists() or process.poll() is not None)
+    assert process.poll() is None, "ended before it was ready"
     assert ready.read_text() == str(process.pid)
     end = sum(_end(topics, partition) for partition in (0, 1))
     records.put(Topic.EVENTS, b"{}", event_headers(), None)

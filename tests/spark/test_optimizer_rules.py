@@ -11,19 +11,16 @@ from pipelines.data.route.schema import SOURCE_ROW
 from pipelines.data.route.transforms import outbound
 from pipelines.data.transmit.transforms import flatten
 from shared.runtime.spark import HARMFUL_RULE, IDLE_RULES
+from tests.spark.events import KAFKA_ROW
 
 pytestmark = pytest.mark.spark
 
 _EXCLUDED = "spark.sql.optimizer.excludedRules"
-_RECORD = (
-    "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
-    "timestampType int, headers array<struct<key: string, value: binary>>"
-)
 
 
 @pytest.fixture(params=["ingest", "route", "transmit"])
 def node(request: pytest.FixtureRequest, spark: SparkSession) -> DataFrame:
-    records = spark.createDataFrame(spark.sparkContext.emptyRDD(), _RECORD)
+    records = spark.createDataFrame(spark.sparkContext.emptyRDD(), KAFKA_ROW)
     if request.param == "ingest":
         return events(records)
     if request.param == "transmit":
