@@ -103,9 +103,13 @@ def test_a_bad_item_keeps_the_good_ones_company_no_longer(
     ("value", "reason"),
     [
         (None, "no value"),
-        (b"", "not a JSON array"),
-        (b"{}", "not a JSON array"),
-        (b"[" + _GOOD + b"] [", "not a JSON array"),
+        (b"", "not a JSON array of events"),
+        (b"{}", "not a JSON array of events"),
+        (_GOOD, "not a JSON array of events"),
+        (b"[" + _GOOD + b"] [", "not a JSON array of events"),
+        (b"[" + _GOOD + b"][" + _GOOD + b"]", "not a JSON array of events"),
+        (b"[" + _GOOD + b"]},[" + _GOOD + b"]", "not a JSON array of events"),
+        (b"\t" + _GOOD + b"," + _GOOD + b"]", "not a JSON array of events"),
         (b"[" + _GOOD + b",]]", "not a JSON array of events"),
         (b"[]", "not a JSON array of events"),
         (b"[\xff]", "not UTF-8"),
@@ -168,4 +172,4 @@ def test_no_bytes_raise_or_vanish(spark: SparkSession, poison: list[bytes]) -> N
     unseen = [value for offset, value in enumerate(poison) if f"collected/0/{offset}" not in seen]
     assert whole <= set(poison)
     assert read >= len(unseen)
-    assert all(value.startswith(b"[") and value.endswith(b"]") for value in unseen)
+    assert all(isinstance(json.loads(value), list) for value in unseen)

@@ -11,7 +11,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
-from pipelines.data.ingest.schema import COLLECTED_ITEM, COLLECTED_ITEMS
+from pipelines.data.ingest.schema import COLLECTED_ITEM, COLLECTED_ITEMS, ENCLOSED_ITEMS, ENCLOSED_TEXTS
 from shared.contracts import headers as h
 from shared.contracts.envelope import REQUIRED_ATTRIBUTES, SPEC_VERSION
 from shared.contracts.topics import Topic
@@ -42,13 +42,17 @@ def _parsed(collected: DataFrame) -> DataFrame:
         oversized(fn.col("value"), headers),
         missing_header(headers, names, _COPIED),
         fn.when(~fn.is_valid_utf8(text), fn.lit("not UTF-8")),
-        fn.when(~fn.endswith(text, fn.lit("]")), fn.lit("not a JSON array")),
     )
     return (
         collected.withColumn("headers", fn.coalesce("headers", fn.array().cast(HEADERS_TYPE)))
         .withColumn("names", headers["key"])
         .withColumn("unreadable", unreadable)
-        .withColumn("items", fn.when(fn.col("unreadable").isNull(), parsed_items(text)))
+        .withColumn("enclosed", fn.when(fn.col("unreadable").isNull(), enclosed(text)))
+        .withColumn("read", fn.from_json("enclosed", ENCLOSED_ITEMS))
+        .withColumn(
+            "texts", fn.from_json(fn.when(fn.col("read.items").isNull(), fn.col("enclosed")), ENCLOSED_TEXTS)
+        )
+        .withColumn("items", items(fn.col("read"), fn.col("texts")))
         .withColumn("fault", fn.coalesce("unreadable", items_fault(fn.col("items"))))
         .withColumn(
             "copied", fn.array(*(text_header(key, header_value(headers, names, key)) for key in _COPIED))
@@ -56,15 +60,27 @@ def _parsed(collected: DataFrame) -> DataFrame:
     )
 
 
-def parsed_items(text: Column) -> Column:
+def enclosed(text: Column) -> Column:
+    """What should be a JSON array, within an object and with a mark behind it.
+
+    Alone, from_json takes one object for an array of one, and what comes behind for nothing: events would be
+    lost. Here neither leaves the mark in its place.
+    """
+    return fn.concat(fn.lit('{"items":'), text, fn.lit(',"closed":true}'))
+
+
+def items(read: Column, texts: Column) -> Column:
     """The items of a JSON array; null if it is none.
 
     One parse does for all that collect writes. An array with an item that is no object is null as a whole
-    to from_json, so its items are then read one by one.
+    to from_json, so its items are then read one by one, from their `texts`.
     """
-    texts = fn.from_json(text, "array<string>")
-    one_by_one = fn.transform(texts, lambda item: fn.from_json(item, COLLECTED_ITEM))
-    return fn.coalesce(fn.from_json(text, COLLECTED_ITEMS), one_by_one)
+    one_by_one = fn.transform(_closed(texts), lambda item: fn.from_json(item, COLLECTED_ITEM))
+    return fn.coalesce(_closed(read), one_by_one)
+
+
+def _closed(read: Column) -> Column:
+    return fn.when(read["closed"], read["items"])
 
 
 def items_fault(items: Column) -> Column:
