@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from scripts.load.receiver import Receiver, running
-from scripts.load.records import read_acked, read_received
+from scripts.load.receiver import Receiver, Tally, running
+from scripts.load.records import Received, read_acked, read_received
 from scripts.load.verify import Verdict, verdict, visible_ids, visible_in
+from shared.kafka.admin import wait_in_sync
 from tests.integration.live import LiveSide, eventually, sending
 
 pytestmark = [pytest.mark.integration, pytest.mark.fault]
@@ -24,21 +25,33 @@ AFTER_SECONDS = 6
 RECOVER_SECONDS = 120
 
 
+class End:
+    """The destination of all scenes: its file, and what it counts."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.receiver = Receiver(out=file)
+
+    @property
+    def tally(self) -> Tally:
+        return self.receiver.tally("/faults")
+
+
 class Scene:
     """A load from collect to one destination, with a record of both ends."""
 
-    def __init__(self, live: LiveSide, folder: Path) -> None:
+    def __init__(self, live: LiveSide, end: End, folder: Path) -> None:
         self.live = live
         self.acked_file = folder / "acked.tsv"
-        self.received_file = folder / "received.tsv"
-        self.receiver = Receiver(out=self.received_file)
+        self._end = end
+        self._began_ms = time.time_ns() // 1_000_000
 
     def acked(self) -> set[str]:
         return {row.event_id for row in read_acked(self.acked_file)} if self.acked_file.exists() else set()
 
-    def arrivals(self) -> list[str]:
-        """Ids, once for each arrival. The receiver counts them; its file lags a little."""
-        return [row.event_id for row in read_received(self.received_file)]
+    def received(self) -> list[Received]:
+        """What arrived since the scene began. The receiver's file lags a little."""
+        return [row for row in read_received(self._end.file) if row.received_ms >= self._began_ms]
 
     def run(self, inject: Callable[[], None]) -> Verdict:
         """Load, the fault, more load, until all that was acknowledged arrived or is visible."""
@@ -46,7 +59,7 @@ class Scene:
             self.flows(BEFORE_SECONDS)
             inject()
             self.flows(AFTER_SECONDS)
-        seen = self.receiver.tally("/faults").seen
+        seen = self._end.tally.seen
         try:
             eventually(
                 lambda: self.acked() <= seen, RECOVER_SECONDS, "all acknowledged events arrive", every=0.5
@@ -55,30 +68,22 @@ class Scene:
             missing = self.acked() - seen
             assert not missing - self.visible(), f"lost {len(missing)} of {len(self.acked())}"
         time.sleep(1)  # the receiver writes its file twice a second
-        return verdict(self.acked(), self.arrivals(), self.visible())
+        return verdict(self.acked(), [row.event_id for row in self.received()], self.visible())
 
     def visible(self) -> set[str]:
         """Ids that wait in the retry and dead-letter topics."""
         return visible_in("faults", visible_ids(self.live.bootstrap))
 
-    def wait_until_live(self) -> None:
-        """Before the pipe is in route's table its events match nothing: send some until one arrives."""
-        tally = self.receiver.tally("/faults")
-        eventually(
-            lambda: post_one(self.live.url) == 202 and tally.arrivals, 60, "the pipe is live", every=0.5
-        )
-
     def flows(self, seconds: float) -> None:
         """Wait until as many events as `seconds` of load hold arrived from now on."""
-        goal = self.receiver.tally("/faults").distinct + seconds * RATE
-        eventually(
-            lambda: self.receiver.tally("/faults").distinct >= goal, RECOVER_SECONDS, "events flow", every=0.1
-        )
+        goal = self._end.tally.distinct + seconds * RATE
+        eventually(lambda: self._end.tally.distinct >= goal, RECOVER_SECONDS, "events flow", every=0.1)
 
 
-@pytest.fixture
-def scene(live: LiveSide, tmp_path: Path) -> Iterator[Scene]:
-    found = Scene(live, tmp_path)
+@pytest.fixture(scope="module")
+def end(live: LiveSide, tmp_path_factory: pytest.TempPathFactory) -> Iterator[End]:
+    """A destination whose pipe is live."""
+    found = End(tmp_path_factory.mktemp("faults") / "received.tsv")
     with running(found.receiver) as receiver:
         live.apply(
             {"kind": "source", "name": "faults", "tenant": "faults", "write_keys": [KEY]},
@@ -91,8 +96,18 @@ def scene(live: LiveSide, tmp_path: Path) -> Iterator[Scene]:
                 "destination": "faults",
             },
         )
-        found.wait_until_live()
+        # Before the pipe is in route's table its events match nothing: send some until one arrives.
+        eventually(
+            lambda: post_one(live.url) == 202 and found.tally.arrivals, 60, "the pipe is live", every=0.5
+        )
         yield found
+
+
+@pytest.fixture
+def scene(live: LiveSide, end: End, tmp_path: Path) -> Scene:
+    """A side that is as it was before any fault."""
+    wait_in_sync(live.bootstrap)
+    return Scene(live, end, tmp_path)
 
 
 def test_nothing_is_lost_when_collect_is_killed_in_the_middle_of_requests(scene: Scene) -> None:
@@ -109,7 +124,7 @@ def test_a_killed_spark_driver_loses_nothing_and_repeats_at_most_one_transmit_ba
 
     found = scene.run(inject)
     assert found.lost == ()
-    rows = list(read_received(scene.received_file))
+    rows = scene.received()
     repeated = {name for name, count in Counter(row.event_id for row in rows).items() if count > 1}
     firsts = [row.received_ms for row in rows if row.event_id in repeated and row.received_ms <= killed_ms[0]]
     # One micro-batch is far shorter than a second here: what arrived earlier had its receipts written.
