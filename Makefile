@@ -1,6 +1,6 @@
 # `make` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down doctor test test-unit test-contract test-spark test-integration beside-contract beside-spark lint format types imports bench lock clean
+.PHONY: help setup demo up down doctor test test-unit test-contract test-spark test-bench test-integration quick beside-bench beside-contract beside-spark lint format types imports bench lock clean
 
 SHELL := /bin/bash
 BIN := .venv/bin
@@ -28,21 +28,25 @@ down: setup ## Stop the local side
 doctor: setup ## Say what is missing or wrong
 	@$(BIN)/hifi doctor $(ARGS)
 
-test: lint types imports ## Everything: lint, types, imports, all tests
-	$(BIN)/python -m pytest tests/unit $(ARGS)
+test: setup ## Everything: lint, types, imports, all tests
+	@$(MAKE) --no-print-directory -j2 quick beside-bench
 	@$(MAKE) --no-print-directory -j2 beside-contract beside-spark
 	$(BIN)/python -m pytest tests/integration $(ARGS)
 
-# The one mostly waits, the other mostly computes; each line of output is whole.
-beside-contract beside-spark: beside-%:
+quick: lint types imports ## Style, types, imports and the unit tests
+	$(BIN)/python -m pytest tests/unit $(ARGS)
+
+# Of two side by side one mostly waits and the other mostly computes; each line of output is whole.
+beside-bench beside-contract beside-spark: beside-%:
 	@set -o pipefail; $(BIN)/python -m pytest tests/$* $(ARGS) 2>&1 | sed -u ''
 
-test-unit test-contract test-spark test-integration: test-%: setup
+test-unit test-contract test-spark test-bench test-integration: test-%: setup
 	$(BIN)/python -m pytest tests/$* $(ARGS)
 
 test-unit: ## Only the pure functions' tests
 test-contract: ## Only the tests of one service or of brokers
 test-spark: ## Only the DataFrame functions' tests
+test-bench: ## Only the test of the bench
 test-integration: ## Only the tests of the whole side
 
 lint: setup ## Check style
