@@ -49,6 +49,7 @@ def route(
         assert not ready.exists(), "who has ended is not ready"
     finally:
         process.kill()
+        process.wait(_STOP_SECONDS)
 
 
 def test_a_node_says_when_it_is_ready_and_shows_its_progress_to_kafka(
