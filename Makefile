@@ -8,7 +8,7 @@ SECONDS ?= 60
 EVENTS ?=
 ARGS ?=
 # Not of the user's shell: tests and demo bring their own.
-unexport HIFI_BOOTSTRAP HIFI_CHECKPOINTS HIFI_JARS PYTHONPATH
+unexport HIFI_ALLOW_LOOPBACK HIFI_BOOTSTRAP HIFI_CHECKPOINTS HIFI_JARS PYTHONPATH
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-17s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -4,7 +4,9 @@ import os
 import socket
 from pathlib import Path
 
-from scripts.local.side import NoSideError, Side
+from scripts.local.side import REACH, NoSideError, Side
+from shared.contracts.addresses import Reach
+from shared.runtime.settings import SideSettings
 
 
 class NotRunningError(Exception):
@@ -23,6 +25,20 @@ def side_bootstrap(data: Path) -> str:
             f"the side is not running: no broker answers at {bootstrap}; start it with `hifi up`"
         )
     return bootstrap
+
+
+def side_reach() -> Reach:
+    """What the side may dial: as the environment says where that names the brokers; else as local sides may.
+
+    Raises:
+        NotRunningError: if the environment contradicts itself.
+    """
+    if not os.environ.get("HIFI_BOOTSTRAP"):
+        return REACH
+    try:
+        return SideSettings().reach  # type: ignore[call-arg]  # from the environment
+    except ValueError as error:
+        raise NotRunningError(f"HIFI_* in the environment cannot be used: {error}") from error
 
 
 def side_url(data: Path) -> str:

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from scripts.config.files import Written
 from scripts.config.problems import Problem, ProblemsError
-from shared.contracts.config import Catalogue, Document, Entry, Pipe, kind_of, sealed, topic_key
+from shared.contracts.addresses import Reach, literal, why_refused
+from shared.contracts.config import Catalogue, Destination, Document, Entry, Pipe, kind_of, sealed, topic_key
 
 
 class Change(StrEnum):
@@ -26,8 +28,8 @@ class Step(Struct, frozen=True):
     change: Change
 
 
-def plan(written: Sequence[Written], published: Catalogue) -> list[Step]:
-    """What to publish; documents of one call may refer to each other.
+def plan(written: Sequence[Written], published: Catalogue, reach: Reach) -> list[Step]:
+    """What to publish to a side of that reach; documents of one call may refer to each other.
 
     Raises:
         ProblemsError: if one of them contradicts another or what is published: then none may be published.
@@ -39,6 +41,7 @@ def plan(written: Sequence[Written], published: Catalogue) -> list[Step]:
         *_moved(written, published),
         *_contradictions(written, after),
         *_broken(written, published, after),
+        *_out_of_reach(written, reach),
     ]
     if problems:
         raise ProblemsError(problems)
@@ -89,6 +92,22 @@ def _broken(written: Sequence[Written], published: Catalogue, after: Catalogue) 
         for pipe in broken:
             if _names(pipe, each.document):
                 yield each.problem("$.tenant", f"pipe {pipe.name!r} of tenant {pipe.tenant!r} uses it")
+
+
+def _out_of_reach(written: Sequence[Written], reach: Reach) -> Iterator[Problem]:
+    """Destinations whose URL spells out an address that transmit would refuse, or not understand."""
+    for each in written:
+        if not isinstance(each.document, Destination):
+            continue
+        host = urlsplit(each.document.url).hostname or ""
+        address = literal(host)
+        if address is None:
+            continue
+        kind = reach.refuses(address)
+        if kind is not None:
+            yield each.problem("$.url", why_refused(kind))
+        elif host[0].isdigit() and host != str(address) and ":" not in host:
+            yield each.problem("$.url", f"spells an address in an unusual way; write {address}")
 
 
 def _names(pipe: Pipe, document: Document) -> bool:

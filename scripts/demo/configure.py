@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from scripts.config.files import Written, read_documents
 from scripts.config.plan import plan
 from scripts.config.topic import publish_steps, read_catalogue
+from scripts.local.side import REACH
 from shared.contracts.config import Destination
 
 SAMPLE: Final = "demo.yaml"
@@ -30,7 +31,7 @@ def apply_sample(bootstrap: str, receiver_url: str, say: Callable[[str], None]) 
         TimeoutError, PublishError: if the side does not answer.
     """
     written = [_moved(each, receiver_url) for each in read_documents([sample_file()])]
-    publish_steps(bootstrap, plan(written, read_catalogue(bootstrap)), say)
+    publish_steps(bootstrap, plan(written, read_catalogue(bootstrap), REACH), say)
 
 
 def _moved(written: Written, receiver_url: str) -> Written:

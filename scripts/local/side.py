@@ -9,10 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from shared.contracts.addresses import Reach
+
 HOST: Final = "127.0.0.1"
 BROKER_IDS: Final = (1, 2, 3)
 PORTS: Final = 8
 """Ports a side takes, from its base on."""
+
+REACH: Final = Reach(loopback=True)
+"""What a local side may dial: its destinations are mostly on the same machine."""
 
 
 class NoSideError(Exception):
@@ -131,7 +136,12 @@ class Side:
 
     def environment(self) -> dict[str, str]:
         """What every process of the side finds in its environment."""
-        return {"HIFI_BOOTSTRAP": self.bootstrap, "HIFI_SIDE": "local", "TMPDIR": str(self.temporary)}
+        return {
+            "HIFI_BOOTSTRAP": self.bootstrap,
+            "HIFI_SIDE": "local",
+            "HIFI_ALLOW_LOOPBACK": str(REACH.loopback).lower(),
+            "TMPDIR": str(self.temporary),
+        }
 
 
 def busy_ports(ports: Iterable[int]) -> list[int]:

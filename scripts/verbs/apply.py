@@ -6,7 +6,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from scripts.config.connection import NotRunningError, side_bootstrap
+from scripts.config.connection import NotRunningError, side_bootstrap, side_reach
 from scripts.config.files import read_documents
 from scripts.config.plan import Step, plan
 from scripts.config.problems import ProblemsError
@@ -32,7 +32,7 @@ def apply(
     try:
         written = read_documents(files)
         bootstrap = side_bootstrap(data)
-        steps = plan(written, read_catalogue(bootstrap))
+        steps = plan(written, read_catalogue(bootstrap), side_reach())
         if not dry_run:
             publish_steps(bootstrap, steps, lambda text: err().print(f"[dim]{text}[/]"))
     except ProblemsError as error:

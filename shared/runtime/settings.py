@@ -4,18 +4,39 @@ Values come from environment variables named `HIFI_` and the field's name in cap
 """
 
 from pathlib import Path
+from typing import Final, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from shared.contracts.addresses import Reach
+
+LOCAL: Final = "local"
+"""Name of a side on somebody's own machine."""
 
 
 class SideSettings(BaseSettings):
-    """Where the side's brokers are."""
+    """Where the side's brokers are, and what it may dial."""
 
     model_config = SettingsConfigDict(env_prefix="HIFI_", frozen=True, extra="ignore")
 
     bootstrap: str = Field(description="Kafka bootstrap servers, host:port separated by commas.")
-    side: str = Field("local", description="Name of the side, in client ids: local, blue, green.")
+    side: str = Field(LOCAL, description="Name of the side, in client ids: local, blue, green.")
+    allow_loopback: bool = Field(
+        False,
+        description="Destinations may be on the machine's own loopback addresses. For a local side only.",
+    )
+
+    @property
+    def reach(self) -> Reach:
+        """What the side may dial."""
+        return Reach(loopback=self.allow_loopback)
+
+    @model_validator(mode="after")
+    def _loopback_only_locally(self) -> Self:
+        if self.allow_loopback and self.side != LOCAL:
+            raise ValueError(f"allow_loopback is for a {LOCAL} side, and this is {self.side!r}")
+        return self
 
 
 class SparkSettings(SideSettings):

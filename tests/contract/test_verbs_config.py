@@ -34,13 +34,18 @@ class Hifi:
     """The command, pointed at brokers."""
 
     def __init__(self, bootstrap: str, folder: Path) -> None:
-        self._environment = {**os.environ, "HIFI_BOOTSTRAP": bootstrap, "COLUMNS": "200"}
+        self.environment = {
+            **os.environ,
+            "HIFI_BOOTSTRAP": bootstrap,
+            "HIFI_ALLOW_LOOPBACK": "true",
+            "COLUMNS": "200",
+        }
         self._folder = folder
 
     def __call__(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "scripts.cli", *arguments, "--data", str(self._folder)],
-            env=self._environment,
+            env=self.environment,
             input=stdin,
             capture_output=True,
             text=True,
@@ -86,6 +91,21 @@ def test_nothing_is_published_when_one_document_is_wrong(hifi: Hifi, tmp_path: P
     assert done.returncode == 1
     assert f"{file}:16: $.sampel: a pipe has no field 'sampel'; did you mean 'sample'?" in done.stderr
     assert hifi("get", "source", "wrong").returncode == 1
+
+
+def test_a_destination_on_loopback_is_only_for_a_side_that_allows_it(hifi: Hifi, tmp_path: Path) -> None:
+    file = tmp_path / "inner.yaml"
+    file.write_text(DOCUMENTS.replace("verbs", "inner"))
+    del hifi.environment["HIFI_ALLOW_LOOPBACK"]
+    done = hifi("apply", str(file))
+    assert done.returncode == 1
+    assert f"{file}:9: $.url: leads to a loopback address; give one that is public" in done.stderr
+    assert "HIFI_ALLOW_LOOPBACK=true" in done.stderr
+    hifi.environment |= {"HIFI_ALLOW_LOOPBACK": "true", "HIFI_SIDE": "blue"}
+    done = hifi("apply", str(file))
+    assert done.returncode == 1
+    assert "allow_loopback is for a local side, and this is 'blue'" in done.stderr
+    assert hifi("get", "source", "inner").returncode == 1
 
 
 def test_a_side_that_does_not_run_is_said(tmp_path: Path) -> None:

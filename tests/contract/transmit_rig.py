@@ -9,18 +9,24 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from datetime import timedelta
 from typing import Any, TypeVar
 
+import aiohttp
 import msgspec
+import psutil
 import pyarrow as pa
+from aiohttp.abc import AbstractResolver
 
 from pipelines.data.transmit.connectors.base import Connector
-from pipelines.data.transmit.connectors.webhook import Webhook, open_session
+from pipelines.data.transmit.connectors.webhook import Webhook
 from pipelines.data.transmit.decide import Policy
 from pipelines.data.transmit.delivered import Deliveries
 from pipelines.data.transmit.delivery import Delivery
+from pipelines.data.transmit.dial import open_session
 from pipelines.data.transmit.memory import Memory
 from pipelines.data.transmit.output import Row, Settled
 from pipelines.data.transmit.targets import Targets
 from pipelines.data.transmit.task import Task
+from scripts.local.side import REACH
+from shared.contracts.addresses import Reach
 from shared.contracts.config import Batch, Catalogue, Destination, Entry, Pipe, topic_key
 from shared.contracts.receipts import Receipt
 from shared.contracts.topics import Topic
@@ -43,11 +49,23 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+class Dialler(asyncio.SelectorEventLoop):
+    """A loop that remembers which addresses its sockets were to connect to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.dialled: list[str] = []
+
+    async def sock_connect(self, sock: socket.socket, address: Any) -> None:
+        self.dialled.append(str(address[0]))
+        await super().sock_connect(sock, address)
+
+
 class Loop:
     """An event loop on a thread of its own, as a worker has one."""
 
     def __init__(self) -> None:
-        self.loop = asyncio.new_event_loop()
+        self.loop = Dialler()
         self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self._thread.start()
 
@@ -107,25 +125,54 @@ class Server:
 
 
 class Rig:
-    """One server, one worker's loop; `deliver` runs one task over events and gives the rows it writes."""
+    """One server, one worker's loop; `deliver` runs one task over events and gives the rows it writes.
 
-    def __init__(self) -> None:
+    Its server is on the loopback address, so its side is a local one unless `reach` says otherwise.
+    """
+
+    def __init__(self, reach: Reach = REACH, resolver: AbstractResolver | None = None) -> None:
         self._far, self._near = Loop(), Loop()
         self.server = Server(self._far)
         self._documents: dict[bytes, Entry] = {}
         self.deliveries = Deliveries(Memory(60_000, 1000))
-        self._session = self._near.run(self._open())
-        self.connectors: Mapping[str, Connector] = {"webhook": Webhook(self._session)}
+        self.session = self._near.run(self._open(reach, resolver))
+        self.connectors: Mapping[str, Connector] = {"webhook": Webhook(self.session)}
         self.seconds = 0.0
 
-    async def _open(self) -> Any:
-        return open_session(100)
+    async def _open(self, reach: Reach, resolver: AbstractResolver | None) -> aiohttp.ClientSession:
+        return open_session(100, reach, resolver)
+
+    @property
+    def dialled(self) -> list[str]:
+        """Hosts that transmit's sockets were to connect to, so far."""
+        return self._near.loop.dialled
 
     def close(self) -> None:
-        self._near.run(self._session.close())
+        self._near.run(self.session.close())
         self.server.close()
         self._near.close()
         self._far.close()
+
+    def forget_names(self) -> None:
+        """Make transmit look every name up again."""
+        self._near.run(self._forget_names())
+
+    async def _forget_names(self) -> None:
+        connector = self.session.connector
+        assert isinstance(connector, aiohttp.TCPConnector)
+        connector.clear_dns_cache()
+
+    def wait_disconnected(self, seconds: float = 5.0) -> None:
+        """Return when transmit holds no connection to the server; fail if it still does in the end."""
+        until = time.monotonic() + seconds
+        while held := self._connections():
+            assert time.monotonic() < until, f"{held} connections are still open"
+            time.sleep(0.02)
+
+    def _connections(self) -> int:
+        found = psutil.Process().net_connections("tcp")
+        ours = [each for each in found if each.raddr and each.raddr.port == self.server.port]
+        return sum(1 for each in ours if each.status == psutil.CONN_ESTABLISHED)
 
     def pipe(self, name: str, path: str, port: int | None = None, **fields: Any) -> None:
         """A pipe, and a destination of the same name, on the server's path."""

@@ -16,6 +16,7 @@ def spark_settings(tmp_path_factory: pytest.TempPathFactory) -> SparkSettings:
     """Settings without brokers; a test with brokers replaces `bootstrap` and `checkpoints`."""
     return SparkSettings(  # type: ignore[call-arg]  # the rest has defaults
         bootstrap="localhost:1",
+        allow_loopback=True,  # the tests' destinations are on this machine
         master="local[16]",
         checkpoints=str(tmp_path_factory.mktemp("checkpoints")),
         jars=Path(ensure_jars(print).spark),

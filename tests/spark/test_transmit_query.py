@@ -166,6 +166,7 @@ def start(bootstrap: str, settings: SparkSettings, checkpoints: Path) -> "subpro
         **os.environ,
         "PYSPARK_PYTHON": sys.executable,
         "HIFI_BOOTSTRAP": bootstrap,
+        "HIFI_ALLOW_LOOPBACK": "true",
         "HIFI_CHECKPOINTS": str(checkpoints),
         "HIFI_JARS": str(settings.jars),
         "HIFI_MASTER": "local[2]",

@@ -8,10 +8,13 @@ from scripts.config.files import read_documents
 from scripts.config.plan import Change, plan, users
 from scripts.config.problems import ProblemsError
 from scripts.config.text import to_yaml
+from scripts.local.side import REACH
+from shared.contracts.addresses import Reach
 from shared.contracts.config import Catalogue, Destination, Source, decode_entry, kind_of
 
 pytestmark = pytest.mark.unit
 
+PUBLIC = Reach()
 GOOD = """\
 kind: source
 name: shop
@@ -31,11 +34,11 @@ destination: hook
 """
 
 
-def problems(tmp_path: Path, text: str) -> list[str]:
+def problems(tmp_path: Path, text: str, reach: Reach = PUBLIC) -> list[str]:
     path = tmp_path / "f.yaml"
     path.write_text(text)
     with pytest.raises(ProblemsError) as caught:
-        plan(read_documents([path]), Catalogue())
+        plan(read_documents([path]), Catalogue(), reach)
     return [str(each).replace(str(path), "f") for each in caught.value.problems]
 
 
@@ -43,7 +46,7 @@ def published(tmp_path: Path, text: str, before: Catalogue | None = None) -> Cat
     path = tmp_path / "p.yaml"
     path.write_text(text)
     before = before or Catalogue()
-    steps = plan(read_documents([path]), before)
+    steps = plan(read_documents([path]), before, PUBLIC)
     return Catalogue({**before.entries, **{step.key: step.entry for step in steps}})
 
 
@@ -120,12 +123,49 @@ def test_a_write_key_is_published_only_as_its_hash(tmp_path: Path) -> None:
     assert source.write_keys[0].startswith("sha256:")
 
 
+@pytest.mark.parametrize(
+    ("host", "said"),
+    [
+        ("169.254.169.254", "leads to a cloud metadata address; give one that is public, or a name that"),
+        ("user@10.0.0.7:8080", "leads to a private address"),
+        ("[::1]", "leads to a loopback address"),
+        ("[::ffff:8.8.8.8]", "leads to an IPv4-in-IPv6 address"),
+        ("localhost", "leads to a loopback address"),
+        ("hooks.localhost.", "leads to a loopback address"),
+        ("0x7f.1", "leads to a loopback address"),
+        ("0251.0376.0251.0376", "leads to a cloud metadata address"),
+        ("134744072", "spells an address in an unusual way; write 8.8.8.8"),
+        ("8.8.8.8.", "spells an address in an unusual way; write 8.8.8.8"),
+    ],
+)
+def test_a_url_that_spells_out_an_inner_address_is_refused_at_its_line(
+    tmp_path: Path, host: str, said: str
+) -> None:
+    (found,) = problems(tmp_path, GOOD.replace("example.com", host))
+    assert found.startswith(f"f:9: $.url: {said}")
+
+
+@pytest.mark.parametrize(
+    "host", ["8.8.8.8", "[2606:4700::1111]", "example.com", "10.example.com", "1e100.net"]
+)
+def test_a_url_that_is_public_or_a_name_is_taken(tmp_path: Path, host: str) -> None:
+    assert "hook" in published(tmp_path, GOOD.replace("example.com", host)).destinations
+
+
+def test_a_local_side_takes_its_own_machine_and_no_other_inner_address(tmp_path: Path) -> None:
+    path = tmp_path / "p.yaml"
+    path.write_text(GOOD.replace("https://example.com", "http://127.0.0.1:9000"))
+    assert len(plan(read_documents([path]), Catalogue(), REACH)) == 3
+    (found,) = problems(tmp_path, GOOD.replace("example.com", "192.168.1.4"), REACH)
+    assert "private" in found
+
+
 def test_versions_count_changes_and_the_same_again_is_unchanged(tmp_path: Path) -> None:
     before = published(tmp_path, GOOD)
     path = tmp_path / "p.yaml"
-    assert {step.change for step in plan(read_documents([path]), before)} == {Change.UNCHANGED}
+    assert {step.change for step in plan(read_documents([path]), before, PUBLIC)} == {Change.UNCHANGED}
     path.write_text(GOOD + "sample: 50\n")
-    steps = plan(read_documents([path]), before)
+    steps = plan(read_documents([path]), before, PUBLIC)
     assert [(step.change, step.entry.version) for step in steps] == [
         (Change.UNCHANGED, 1),
         (Change.UNCHANGED, 1),
@@ -139,7 +179,7 @@ def test_what_is_shown_can_be_applied_again_without_a_change(tmp_path: Path) -> 
     before = published(tmp_path, GOOD + extra)
     path = tmp_path / "shown.yaml"
     path.write_text(to_yaml(before.entries.values()))
-    assert {step.change for step in plan(read_documents([path]), before)} == {Change.UNCHANGED}
+    assert {step.change for step in plan(read_documents([path]), before, PUBLIC)} == {Change.UNCHANGED}
 
 
 def test_a_pipe_may_name_what_is_published_already(tmp_path: Path) -> None:

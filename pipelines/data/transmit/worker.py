@@ -17,10 +17,11 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from pipelines.data.transmit.connectors.base import Connector
-from pipelines.data.transmit.connectors.webhook import Webhook, open_session
+from pipelines.data.transmit.connectors.webhook import Webhook
 from pipelines.data.transmit.decide import Policy
 from pipelines.data.transmit.delivered import Deliveries
 from pipelines.data.transmit.delivery import Delivery
+from pipelines.data.transmit.dial import open_session
 from pipelines.data.transmit.memory import Memory
 from pipelines.data.transmit.output import Row, Settled, to_batch
 from pipelines.data.transmit.settings import TransmitSettings
@@ -80,7 +81,7 @@ class Worker:
 
     async def _connect(self) -> Mapping[str, Connector]:
         """A connector for each value of a destination's `connector` field."""
-        self._session = open_session(self._settings.connections)
+        self._session = open_session(self._settings.connections, self._settings.reach)
         return {"webhook": Webhook(self._session)}
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

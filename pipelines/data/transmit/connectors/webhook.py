@@ -9,6 +9,7 @@ import aiohttp
 
 from pipelines.data.transmit.batching import body
 from pipelines.data.transmit.connectors.base import Answer
+from pipelines.data.transmit.dial import RefusedAddressError
 from pipelines.data.transmit.events import Event
 from shared.contracts.config import Destination
 
@@ -20,18 +21,6 @@ DRAIN_SECONDS: Final = 0.5
 """How long the rest of a response may take, once its status is known."""
 
 _REASON_CHARACTERS: Final = 300
-
-
-def open_session(connections: int) -> aiohttp.ClientSession:
-    """The one place where connections to destinations are made. Call it on the loop that will use it."""
-    connector = aiohttp.TCPConnector(limit=connections, ttl_dns_cache=30, keepalive_timeout=30.0)
-    return aiohttp.ClientSession(
-        connector=connector,
-        cookie_jar=aiohttp.DummyCookieJar(),
-        auto_decompress=False,
-        timeout=aiohttp.ClientTimeout(total=None, connect=None, sock_connect=None, sock_read=None),
-        headers={"User-Agent": "hifi", "Accept": "*/*"},
-    )
 
 
 class Webhook:
@@ -60,11 +49,18 @@ class Webhook:
                 await _drain(response)
         except TimeoutError:
             return answer or Answer(error=f"timeout: no answer within {seconds:.1f} s")
-        except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError) as error:
-            return Answer(error=_clean(f"bad_url: {error}"), hopeless=True)
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            return answer or Answer(error=_clean(f"unreachable: {type(error).__name__}: {error}"))
+            return answer or _failure(error)
         return answer
+
+
+def _failure(error: Exception) -> Answer:
+    """What it means that there is no answer."""
+    if isinstance(error, aiohttp.InvalidURL | aiohttp.NonHttpUrlClientError):
+        return Answer(error=_clean(f"bad_url: `url` cannot be used: {error}"), hopeless=True)
+    if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, RefusedAddressError):
+        return Answer(error=f"refused_address: {error.os_error}", hopeless=True)
+    return Answer(error=_clean(f"unreachable: {type(error).__name__}: {error}"))
 
 
 def _clean(text: str) -> str:
