@@ -1,0 +1,29 @@
+"""The consumer of a node that is no Spark query. One owner of the client's settings."""
+
+from typing import Any
+
+from shared.kafka.shadow_group import group_name
+
+
+def member_config(bootstrap: str, client_id: str, node: str) -> dict[str, Any]:
+    """librdkafka settings of a member of a node's group.
+
+    It commits, twice a second and when it leaves, what its owner has stored after the effect. A member that
+    was killed is noticed after ten seconds instead of 45. What is read ahead is bounded for all partitions
+    together, not for each.
+    """
+    return {
+        "bootstrap.servers": bootstrap,
+        "client.id": client_id,
+        "group.id": group_name(node),
+        "auto.offset.reset": "earliest",
+        "enable.auto.offset.store": False,
+        "auto.commit.interval.ms": 500,
+        "partition.assignment.strategy": "cooperative-sticky",
+        "session.timeout.ms": 10_000,
+        "reconnect.backoff.max.ms": 1_000,
+        "socket.timeout.ms": 10_000,
+        "queued.min.messages": 2_000,
+        "queued.max.messages.kbytes": 8 * 1024,
+        "fetch.wait.max.ms": 500,
+    }
