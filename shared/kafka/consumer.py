@@ -9,7 +9,7 @@ def member_config(bootstrap: str, client_id: str, node: str) -> dict[str, Any]:
     """librdkafka settings of a member of a node's group.
 
     It commits, twice a second and when it leaves, what its owner has stored after the effect. A member that
-    was killed is noticed after ten seconds instead of 45. What is read ahead is bounded for all partitions
+    was killed is noticed after six seconds instead of 45. What is read ahead is bounded for all partitions
     together, not for each.
     """
     return {
@@ -20,7 +20,7 @@ def member_config(bootstrap: str, client_id: str, node: str) -> dict[str, Any]:
         "enable.auto.offset.store": False,
         "auto.commit.interval.ms": 500,
         "partition.assignment.strategy": "cooperative-sticky",
-        "session.timeout.ms": 10_000,
+        "session.timeout.ms": 6_000,
         "reconnect.backoff.max.ms": 1_000,
         "socket.timeout.ms": 10_000,
         "queued.min.messages": 2_000,

@@ -37,11 +37,6 @@ class Output(NamedTuple):
     value: bytes | None
     headers: Headers
 
-    @property
-    def size(self) -> int:
-        """About how many bytes it holds."""
-        return len(self.key or b"") + len(self.value or b"") + headers_size(self.headers)
-
 
 class Held(NamedTuple):
     """What is kept of a waiting record until it is due."""
@@ -49,6 +44,8 @@ class Held(NamedTuple):
     offset: int
     due_ms: int
     output: Output
+    size: int
+    """About how many bytes the output holds."""
 
 
 def delay_ms(topic: Topic) -> int:
@@ -61,10 +58,15 @@ def hold(record: Record, now_ms: int) -> Held:
     found = dict(record.headers)
     not_before, attempt = _whole(found.get(h.NOT_BEFORE)), _whole(found.get(h.ATTEMPT))
     if not_before is None:
-        return Held(record.offset, 0, quarantined(record, _problem(h.NOT_BEFORE)))
+        return _held(record, 0, quarantined(record, _problem(h.NOT_BEFORE)))
     if not attempt:
-        return Held(record.offset, 0, quarantined(record, _problem(h.ATTEMPT)))
-    return Held(record.offset, due_ms(record, not_before, now_ms), released(record, attempt + 1))
+        return _held(record, 0, quarantined(record, _problem(h.ATTEMPT)))
+    return _held(record, due_ms(record, not_before, now_ms), released(record, attempt + 1))
+
+
+def _held(record: Record, due: int, output: Output) -> Held:
+    size = len(output.key or b"") + len(output.value or b"") + headers_size(output.headers)
+    return Held(record.offset, due, output, size)
 
 
 def due_ms(record: Record, not_before_ms: int, now_ms: int) -> int:
@@ -94,7 +96,7 @@ def quarantined(record: Record, reason: str) -> Output:
 
 def headers_size(headers: Headers) -> int:
     """Bytes of all names and values."""
-    return sum(len(name) + len(value or b"") for name, value in headers)
+    return sum(len(name.encode()) + len(value or b"") for name, value in headers)
 
 
 def _problem(header: str) -> str:

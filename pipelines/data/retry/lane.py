@@ -51,7 +51,7 @@ class Lane:
     def take(self, held: Held) -> None:
         """Add the next record of the partition."""
         self._held.append(held)
-        self._bytes += held.output.size
+        self._bytes += held.size
 
     def due(self, now_ms: int, waiting: int) -> list[Held]:
         """The records to write now, first to last; they stay until `done`.
@@ -71,7 +71,7 @@ class Lane:
         """Forget the first records: they are where they belong."""
         self._pace = self._pace.spend(records)
         for _ in range(records):
-            self._bytes -= self._held.popleft().output.size
+            self._bytes -= self._held.popleft().size
 
     def wake_ms(self, now_ms: int) -> int | None:
         """When to look again, epoch milliseconds, a past moment for at once; None: when a record came."""
