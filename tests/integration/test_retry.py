@@ -1,6 +1,7 @@
 """A destination that is down at first gets its event at the second attempt, through the whole chain."""
 
 import json
+import urllib.error
 import urllib.request
 
 import msgspec
@@ -27,8 +28,11 @@ def post(url: str, event_id: str) -> int:
     event = {"specversion": "1.0", "id": event_id, "source": "/test", "type": "t", "data": {"n": 1}}
     headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/cloudevents+json"}
     request = urllib.request.Request(f"{url}/v1/events", json.dumps(event).encode(), headers)
-    with urllib.request.urlopen(request, timeout=30) as reply:
-        return int(reply.status)
+    try:
+        with urllib.request.urlopen(request, timeout=30) as reply:
+            return int(reply.status)
+    except urllib.error.HTTPError as error:
+        return error.code
 
 
 def receipts(bootstrap: str, event_id: str) -> list[Receipt]:
@@ -48,7 +52,7 @@ def test_an_event_arrives_at_the_second_attempt_when_its_destination_is_back(liv
             {"kind": "pipe", "source": NAME, "destination": NAME, **both},
         )
         seen = receiver.tally(f"/{NAME}").seen
-        assert post(live.url, "before") == 202
+        eventually(lambda: post(live.url, "before") == 202, 30, "the source is open")
         eventually(lambda: "before" in seen, 30, "the pipe is live")
 
         receiver.misbehaviour = Misbehaviour([parse_rule("503=100%")])
@@ -63,10 +67,6 @@ def test_an_event_arrives_at_the_second_attempt_when_its_destination_is_back(liv
         assert (first.result, first.attempt, first.status, first.tries) == ("retry", 1, 503, 3)
         assert (second.result, second.attempt, second.status) == ("delivered", 2, 202)
         assert DELAY_SECONDS <= (second.departed_ms - first.departed_ms) / 1000 <= DELAY_SECONDS + 5
-        (out,) = [m for m in Topics(live.bootstrap).all_of(Topic.RETRY_OUT) if _id(m.headers()) == b"held"]
-        assert dict(out.headers() or [])[h.ATTEMPT] == b"2"
+        sent_again = [dict(m.headers() or []) for m in Topics(live.bootstrap).all_of(Topic.RETRY_OUT)]
+        assert [one[h.ATTEMPT] for one in sent_again if one[h.PIPE] == NAME.encode()] == [b"2"]
         assert receiver.tally(f"/{NAME}").duplicated == 0
-
-
-def _id(headers: object) -> object:
-    return dict(headers or []).get(h.CE_ID)  # type: ignore[call-overload]

@@ -54,9 +54,10 @@ class Writer:
     def _produce(self, output: Output) -> bool:
         """Hand a record to the client, waiting for room; False where it is refused or time is over."""
         stop_by: float | None = None
+        headers: list[tuple[str, str | bytes | None]] = [*output.headers]
         while True:
             try:
-                self._client.produce(output.topic, output.value, output.key, headers=list(output.headers))
+                self._client.produce(output.topic, output.value, output.key, headers=headers)
             except BufferError:
                 self._client.poll(_STEP_SECONDS)
                 stop_by = self._stop_by(stop_by)
