@@ -103,12 +103,13 @@ def test_ten_minutes_of_failures_come_back_as_slowly_as_they_came() -> None:
 def test_a_backlog_that_is_due_at_one_moment_is_drawn_out() -> None:
     """A destination that named a moment in Retry-After: all of ten minutes' failures are due then."""
     moment = 300_000
-    records = [(at, moment) for at in range(0, 270_000, 500) for _ in range(100)]
+    records = [(at, moment) for at in range(0, 270_000, 500) for _ in range(300)]
     left = left_at(records, Topic.RETRY_IN_5M)
     span_seconds = SPREAD * 300
-    assert most_a_second(left) <= max(LEAST, len(records) / span_seconds + 1)
+    assert most_a_second(left) <= len(records) / span_seconds + 1
     assert left[-1][1] <= moment + span_seconds * 1000 + 2 * BEAT_MS
-    assert most_a_second(left_at(records, Topic.RETRY_IN_5M, spread=0)) == len(records)  # what is avoided
+    at_once = left_at(records, Topic.RETRY_IN_5M, spread=0)
+    assert most_a_second(at_once) > 20 * most_a_second(left), "what is avoided"
 
 
 def test_no_more_than_a_run_awaits_its_acknowledgement() -> None:
