@@ -156,8 +156,8 @@ def record_of(message: Message, now_ms: int) -> Record:
         topic=Topic(cast(str, message.topic())),
         partition=cast(int, message.partition()),
         offset=cast(int, message.offset()),
-        key=cast(bytes | None, message.key()),
-        value=cast(bytes | None, message.value()),
+        key=message.key(),
+        value=message.value(),
         headers=cast(Headers, message.headers() or []),
         written_ms=now_ms if kind == TIMESTAMP_NOT_AVAILABLE else at_ms,
     )
