@@ -59,8 +59,8 @@ def test_records_leave_when_they_are_due_and_the_unreadable_for_quarantine(topic
     rubbish, bare = side.all_of(Topic.QUARANTINE)
     said = dict(rubbish.headers() or [])
     assert (rubbish.key(), rubbish.value(), said["x"]) == (b"short", b"rubbish", b"\xff")
-    assert bytes(said[h.ORIGIN] or b"").startswith(b"retry_in.5m/0/")
-    assert b"hifi_not_before" in bytes(said[h.REASON] or b"")
+    assert str(said[h.ORIGIN]).startswith("b'retry_in.5m/0/")
+    assert "hifi_not_before" in str(said[h.REASON])
     assert (bare.key(), bare.value()) == (None, None)
 
     metrics = process.get("/metrics")[1]
@@ -88,7 +88,7 @@ def test_a_second_member_takes_over_and_a_killed_one_loses_nothing(topics: str, 
     found = [message.key() for message in side.all_of(Topic.RETRY_OUT)]
     assert set(found) == {key(number) for number in range(3 * count)}
     # Twice: what the killed one had written in the half second since its last commit.
-    assert len(found) - 3 * count <= 3 * 2 * LEAST
+    assert len(found) - 3 * count <= 3 * 2 * LEAST, first.log.read_text()
     assert second.stop() == 0, second.log.read_text()
 
 

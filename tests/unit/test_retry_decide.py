@@ -44,7 +44,7 @@ def test_a_record_leaves_with_its_key_its_bytes_and_the_next_attempt() -> None:
 def test_a_record_that_cannot_be_read_leaves_for_quarantine_at_its_turn(
     header: str, value: bytes | None
 ) -> None:
-    unreadable = record(**{header: value})
+    unreadable = record(not_before=value) if header == "not_before" else record(attempt=value)
     held = hold(unreadable, NOW)
     assert held.due_ms <= NOW
     assert held.output.topic == Topic.QUARANTINE
