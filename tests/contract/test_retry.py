@@ -74,7 +74,7 @@ def test_records_leave_when_they_are_due_and_the_unreadable_for_quarantine(topic
 
 def test_a_second_member_takes_over_and_a_killed_one_loses_nothing(topics: str, start: Start) -> None:
     """Records leave three topics at 500 a second each while one member joins and the other is killed."""
-    side, count, past = Topics(topics), 6_000, wall_clock() - 1
+    side, count, past = Topics(topics), 3_000, wall_clock() - 1
     for turn, topic in enumerate(RETRY_DELAYS):
         put(side, topic, range(turn * count, (turn + 1) * count), past)
     first = start()
@@ -93,24 +93,23 @@ def test_a_second_member_takes_over_and_a_killed_one_loses_nothing(topics: str, 
 
 
 def test_waiting_costs_no_cpu_and_no_memory_however_much_waits(topics: str, start: Start) -> None:
-    side, count = Topics(topics), 100_000
-    due = wall_clock() + 15_000
-    put(side, Topic.RETRY_IN_30S, range(count), due)
-    process = start(spread="0.1")
-    until(process.ready)
-    until(lambda: process.usage.cpu_percent(0.5) < 20, every=0)  # the first of them are read
+    """Of 100,000 records 60,000 are due, far more than are held in memory; the others are not."""
+    side, due, count = Topics(topics), 60_000, 100_000
+    put(side, Topic.RETRY_IN_30S, range(due), wall_clock() - 1)
+    put(side, Topic.RETRY_IN_5M, range(due, count), wall_clock() + 300_000)
+    process, resident = start(spread="0.1"), [0]
+
+    def drained() -> bool:
+        resident.append(process.usage.memory_info().rss)
+        return written(topics) >= due
+
+    until(drained)
+    until(lambda: process.usage.cpu_percent(0.5) < 20, every=0)
     before, began = process.usage.cpu_times(), time.monotonic()
-    time.sleep(max(0.0, min(3.0, due / 1000 - time.time() - 0.5)))  # what is measured, not waited for
+    time.sleep(2)  # what is measured, not waited for
     seconds, after = time.monotonic() - began, process.usage.cpu_times()
-    assert seconds > 1.5
-    assert written(topics) == 0
     used = after.user + after.system - before.user - before.system
     assert used / seconds < 0.05, f"{used:.2f} s of CPU in {seconds:.1f} s"
-
-    resident = [process.usage.memory_info().rss]
-    while written(topics) < count:
-        resident.append(process.usage.memory_info().rss)
-        assert time.time() * 1000 < due + 30_000
-        time.sleep(0.05)
-    assert max(resident) < 160 * MIB, f"{max(resident) // MIB} MiB"
-    assert {message.key() for message in side.all_of(Topic.RETRY_OUT)} == {key(n) for n in range(count)}
+    assert max(resident) < 200 * MIB, f"{max(resident) // MIB} MiB"
+    assert {message.key() for message in side.all_of(Topic.RETRY_OUT)} == {key(n) for n in range(due)}
+    assert left_over(topics) == count - due
