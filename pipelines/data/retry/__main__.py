@@ -40,7 +40,7 @@ def serve(settings: RetrySettings, stopping: threading.Event) -> None:
     )
 
     def report() -> Mapping[str, bool]:
-        return {"group": retrier.joined, "kafka": writer.waited < _STALLED_SECONDS}
+        return {"group": retrier.joined, "writes": writer.waited < _STALLED_SECONDS}
 
     meters.ready.set_function(lambda: all(report().values()))
     with health_served(settings.host, settings.port, report, meters.registry):
