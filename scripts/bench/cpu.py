@@ -15,6 +15,7 @@ OTHER = "helpers"
 _ROLES = (
     ("kafka.Kafka", "broker"),
     ("pipelines.data.collect", "collect"),
+    ("pipelines.data.retry", "retry"),
     ("pyspark.daemon", "spark python workers"),
     ("pyspark/daemon", "spark python workers"),
     ("org.apache.spark.deploy.SparkSubmit", "spark jvm"),

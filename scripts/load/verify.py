@@ -2,17 +2,27 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 from msgspec import Struct
 
 from shared.contracts.headers import CE_ID, PIPE
 from shared.contracts.topics import RETRY_DELAYS, Topic
+from shared.kafka.shadow_group import group_name
 from shared.kafka.table import reader_config
+from shared.runtime.clock import wall_clock
 
-VISIBLE_TOPICS = (*RETRY_DELAYS, Topic.DEAD_LETTER)
+READERS: Final = {**dict.fromkeys(RETRY_DELAYS, "retry"), Topic.RETRY_OUT: "transmit"}
+"""The node that takes a record on from a topic. What it has read does not wait there, though Kafka still
+holds it."""
+
+VISIBLE_TOPICS: Final = (*READERS, Topic.DEAD_LETTER)
 """Where an event that has not arrived may be found."""
+
+_RECENT_MS: Final = 60_000
+"""What was read so lately may have arrived after the caller looked."""
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
@@ -44,22 +54,26 @@ def verdict(acked: Iterable[str], arrivals: Iterable[str], visible: Iterable[str
     )
 
 
+Place = tuple[str, int]
+"""Topic and partition."""
+
 Visible = set[tuple[str, str]]
 """(pipe, event id): an event may wait in one pipe and be missing in another."""
 
 
 def visible_ids(bootstrap: str, seconds: float = 30.0) -> Visible:
-    """All that is in the retry and dead-letter topics, each read to the end it has now.
+    """All that is in the retry and dead-letter topics and not on its way again, each read to its end now.
 
     Raises:
         KafkaException: if the brokers do not answer.
         TimeoutError: if the ends were not reached within `seconds`.
     """
     deadline = time.monotonic() + seconds
+    starts = _read_by(bootstrap, "retry", seconds) | _read_by(bootstrap, "transmit", seconds)
     consumer = Consumer(reader_config(bootstrap, "verify"))
     found: Visible = set()
     try:
-        waiting = _assign(consumer, seconds)
+        waiting = _assign(consumer, starts, seconds)
         while waiting:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"{len(waiting)} partitions were not read to their end in {seconds:.0f} s")
@@ -75,19 +89,34 @@ def visible_in(pipe: str, visible: Visible) -> set[str]:
     return {event_id for found, event_id in visible if found == pipe}
 
 
-def _assign(consumer: Consumer, seconds: float) -> set[tuple[str, int]]:
+def _places(consumer: Consumer, topics: Iterable[str], seconds: float) -> list[Place]:
     known = consumer.list_topics(timeout=seconds).topics
-    partitions = [
-        (str(topic), partition)
-        for topic in VISIBLE_TOPICS
-        if topic in known
-        for partition in known[topic].partitions
-    ]
-    consumer.assign([TopicPartition(topic, partition, 0) for topic, partition in partitions])
-    return set(partitions)
+    return [(topic, number) for topic in topics if topic in known for number in known[topic].partitions]
 
 
-def _take(message: Message, found: Visible, waiting: set[tuple[str, int]]) -> None:
+def _read_by(bootstrap: str, node: str, seconds: float) -> dict[Place, int]:
+    """The offsets up to which a node has read its topics, by its group, but for what was written lately."""
+    topics = [str(topic) for topic, reader in READERS.items() if reader == node]
+    consumer = Consumer(reader_config(bootstrap, "verify") | {"group.id": group_name(node)})
+    try:
+        places = _places(consumer, topics, seconds)
+        read = consumer.committed([TopicPartition(*place) for place in places], timeout=seconds)
+        since = wall_clock() - _RECENT_MS
+        late = consumer.offsets_for_times([TopicPartition(*place, since) for place in places], seconds)
+    finally:
+        consumer.close()
+    found = {(at.topic, at.partition): at.offset for at in read if at.offset >= 0}
+    lately = {(at.topic, at.partition): at.offset for at in late if at.offset >= 0}
+    return {place: min(offset, lately.get(place, offset)) for place, offset in found.items()}
+
+
+def _assign(consumer: Consumer, starts: Mapping[Place, int], seconds: float) -> set[Place]:
+    places = _places(consumer, map(str, VISIBLE_TOPICS), seconds)
+    consumer.assign([TopicPartition(*place, starts.get(place, 0)) for place in places])
+    return set(places)
+
+
+def _take(message: Message, found: Visible, waiting: set[Place]) -> None:
     error = message.error()
     if error is None:
         headers = dict(message.headers() or [])

@@ -7,10 +7,10 @@ from confluent_kafka import KafkaException
 
 from scripts.local.checks import Check
 from scripts.local.hops import Lag, lags
-from scripts.local.programs import BROKERS, COLLECT, SPARK
+from scripts.local.programs import BROKERS, COLLECT, RETRY, SPARK
 from scripts.local.side import Side
 from scripts.local.supervisor import Supervisor, SupervisorError
-from scripts.local.up import collect_ready, spark_ready
+from scripts.local.up import says_ready, spark_ready
 from shared.contracts.topics import REPLICAS, Topic
 from shared.kafka.admin import admin_client, out_of_sync, topic_partitions
 
@@ -19,7 +19,7 @@ _RUNNING: Final = "RUNNING"
 
 
 def health(side: Side) -> Iterator[Check]:
-    """Processes, brokers, topics, collect, Spark, lag. What cannot be asked is a failed check."""
+    """Processes, brokers, topics, collect, retry, Spark, lag. What cannot be asked is a failed check."""
     supervisor = Supervisor(side)
     states = _states(supervisor)
     if states is None:
@@ -30,7 +30,9 @@ def health(side: Side) -> Iterator[Check]:
     yield from (process_check(side, name, states[name]) for name in started)
     yield from _kafka(side)
     if COLLECT in started:
-        yield collect_check(side, ready=collect_ready(side))
+        yield readyz_check(side.collect_url, ready=says_ready(side.collect_port))
+    if RETRY in started:
+        yield readyz_check(side.retry_url, ready=says_ready(side.retry_port))
     if SPARK in started:
         yield spark_check(side, ready=spark_ready(side, supervisor))
         yield from _lags(side)
@@ -71,9 +73,9 @@ def topics_check(side: Side, missing: Sequence[str]) -> Check:
     )
 
 
-def collect_check(side: Side, *, ready: bool) -> Check:
-    """collect's /readyz answers 200."""
-    url = f"{side.collect_url}/readyz"
+def readyz_check(base_url: str, *, ready: bool) -> Check:
+    """A service's /readyz answers 200."""
+    url = f"{base_url}/readyz"
     return Check(
         name="readyz",
         found=f"{url} {'200' if ready else 'not 200'}",
@@ -92,6 +94,8 @@ def lag_check(side: Side, lag: Lag) -> Check:
     name = f"lag {lag.node}"
     if lag.records is None:
         return Check(name=name, found="not known yet")
+    if lag.node == RETRY:  # to wait is its work; how long is the business of its metrics
+        return Check(name=name, found=f"{lag.records:,} records wait for their time")
     mend = f"wait, or send less; tail {side.logs / SPARK}.log" if lag.records > _LAG_RECORDS else None
     return Check(name=name, found=f"{lag.records:,} records behind", mend=mend)
 

@@ -7,7 +7,7 @@ from typing import Final
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
-from shared.contracts.topics import Topic
+from shared.contracts.topics import RETRY_DELAYS, Topic
 from shared.kafka.shadow_group import group_name
 
 _TIMEOUT_SECONDS: Final = 10.0
@@ -24,6 +24,7 @@ READS: Final = {
     "ingest": (Topic.COLLECTED,),
     "route": (Topic.EVENTS,),
     "transmit": (Topic.OUTBOUND, Topic.RETRY_OUT),
+    "retry": tuple(RETRY_DELAYS),
 }
 
 
@@ -61,7 +62,7 @@ def partition_ends(admin: AdminClient) -> dict[tuple[str, int], int]:
 
 
 def lags(admin: AdminClient) -> list[Lag]:
-    """How far each Spark node is behind, by its shadow group.
+    """How far each node behind collect is, by its group: a shadow one if it is a Spark query.
 
     Raises:
         KafkaException: if the brokers do not answer.
@@ -73,9 +74,9 @@ def lags(admin: AdminClient) -> list[Lag]:
 def _behind(
     committed: Mapping[tuple[str, int], int], ends: Mapping[tuple[str, int], int], topics: tuple[Topic, ...]
 ) -> int | None:
-    if not committed:
-        return None
     wanted = [(partition, end) for partition, end in ends.items() if partition[0] in topics]
+    if not committed and any(end for _, end in wanted):
+        return None
     return sum(max(0, end - committed.get(partition, 0)) for partition, end in wanted)
 
 

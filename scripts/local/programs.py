@@ -1,4 +1,4 @@
-"""What a local side runs: brokers, collect, the Spark driver."""
+"""What a local side runs: brokers, collect, the Spark driver, retry."""
 
 import sys
 from dataclasses import dataclass
@@ -12,6 +12,7 @@ from scripts.local.side import BROKER_IDS, Side
 BROKERS: Final = tuple(f"broker-{broker}" for broker in BROKER_IDS)
 COLLECT: Final = "collect"
 SPARK: Final = "spark"
+RETRY: Final = "retry"
 
 SPARK_SLOTS: Final = 8
 """Task slots of the driver: as many as partitions of all real-time queries, and some for micro-batches."""
@@ -39,7 +40,12 @@ class Program:
 
 def programs(side: Side, jars: Jars) -> list[Program]:
     """Everything of a side, in the order of starting."""
-    return [*(_broker(side, broker, jars) for broker in BROKER_IDS), _spark(side, jars), _collect(side)]
+    return [
+        *(_broker(side, broker, jars) for broker in BROKER_IDS),
+        _spark(side, jars),
+        _retry(side),
+        _collect(side),
+    ]
 
 
 def _environment(side: Side, name: str) -> dict[str, str]:
@@ -78,6 +84,18 @@ def _spark(side: Side, jars: Jars) -> Program:
         order=20,
         start_seconds=5,
         stop_seconds=45,
+    )
+
+
+def _retry(side: Side) -> Program:
+    return Program(
+        name=RETRY,
+        command=[sys.executable, "-m", "pipelines.data.retry"],
+        environment=_environment(side, RETRY) | {"HIFI_PORT": str(side.retry_port)},
+        group=RETRY,
+        order=25,
+        start_seconds=1,
+        stop_seconds=10,
     )
 
 

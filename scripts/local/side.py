@@ -13,7 +13,7 @@ from shared.contracts.addresses import Reach
 
 HOST: Final = "127.0.0.1"
 BROKER_IDS: Final = (1, 2, 3)
-PORTS: Final = 8
+PORTS: Final = 9
 """Ports a side takes, from its base on."""
 
 REACH: Final = Reach(loopback=True)
@@ -35,7 +35,8 @@ carries more than two do."""
 class Side:
     """Folders below `root`, ports from `port` on.
 
-    The base is collect's own port; then three brokers, three controllers, and the warm-up's destination.
+    The base is collect's own port; then three brokers, three controllers, the warm-up's
+    destination, and retry's health.
     """
 
     root: Path
@@ -64,6 +65,16 @@ class Side:
     def sink_port(self) -> int:
         """Port of the warm-up's destination."""
         return self.port + 2 * len(BROKER_IDS) + 1
+
+    @property
+    def retry_port(self) -> int:
+        """HTTP port of retry's health and metrics."""
+        return self.sink_port + 1
+
+    @property
+    def retry_url(self) -> str:
+        """Base URL of retry's health and metrics."""
+        return f"http://{HOST}:{self.retry_port}"
 
     @property
     def ports(self) -> range:

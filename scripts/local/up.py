@@ -15,7 +15,7 @@ from scripts.local import brokers
 from scripts.local.archive import ensure_archive
 from scripts.local.jars import ensure_jars
 from scripts.local.lock import held
-from scripts.local.programs import BROKERS, COLLECT, SPARK, programs
+from scripts.local.programs import BROKERS, COLLECT, RETRY, SPARK, programs
 from scripts.local.side import HOST, Side, busy_ports
 from scripts.local.steps import Say, Steps
 from scripts.local.supervisor import Supervisor, end_leftovers
@@ -48,20 +48,22 @@ def brokers_up(side: Side, steps: Steps) -> Iterator[Supervisor]:
             yield supervisor
         finally:
             _ignore_stop_signals(steps)
-            with steps.step("stopping: collect, Spark, brokers"):
+            with steps.step("stopping: collect, retry, Spark, brokers"):
                 supervisor.shut_down()
 
 
 def start_services(side: Side, supervisor: Supervisor, steps: Steps) -> None:
-    """Start Spark and collect and return when both say they are ready.
+    """Start Spark, retry and collect and return when all say they are ready.
 
     Raises:
         UpError: if one is not in time.
     """
-    supervisor.start_program(SPARK)  # the slower of the two: collect starts beside it
-    supervisor.start_program(COLLECT)
+    for program in (SPARK, RETRY, COLLECT):  # the slowest first: the others start beside it
+        supervisor.start_program(program)
     with steps.step("starting collect") as say:
-        _wait(COLLECT, lambda: collect_ready(side), side, supervisor, say)
+        _wait(COLLECT, lambda: says_ready(side.collect_port), side, supervisor, say)
+    with steps.step("starting retry") as say:
+        _wait(RETRY, lambda: says_ready(side.retry_port), side, supervisor, say)
     with steps.step("starting Spark") as say:
         _wait(SPARK, lambda: spark_ready(side, supervisor), side, supervisor, say)
 
@@ -85,9 +87,9 @@ def stop_signals_interrupt() -> None:
         signal.signal(number, signal.default_int_handler)
 
 
-def collect_ready(side: Side) -> bool:
-    """Whether collect's /readyz answers 200."""
-    connection = http.client.HTTPConnection(HOST, side.collect_port, timeout=2)
+def says_ready(port: int) -> bool:
+    """Whether /readyz of the service on a port answers 200."""
+    connection = http.client.HTTPConnection(HOST, port, timeout=2)
     try:
         connection.request("GET", "/readyz")
         return connection.getresponse().status == http.client.OK

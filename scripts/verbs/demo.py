@@ -52,7 +52,7 @@ def demo(  # noqa: PLR0913, PLR0917 one a command-line option
     data: Data = DATA_DEFAULT,
     port: Annotated[
         int | None,
-        typer.Option(envvar="HIFI_PORT", help="First of eight ports. [default: as before, or 8080]"),
+        typer.Option(envvar="HIFI_PORT", help="First of nine ports. [default: as before, or 8080]"),
     ] = None,
 ) -> None:
     """Show it all: start a side, configure it, send events, deliver them, and prove that none was lost.

@@ -44,7 +44,7 @@ def up(
     port: Annotated[
         int | None,
         typer.Option(
-            envvar="HIFI_PORT", help="First of eight ports; collect's. [default: as before, or 8080]"
+            envvar="HIFI_PORT", help="First of nine ports; collect's. [default: as before, or 8080]"
         ),
     ] = None,
     partitions: Annotated[

@@ -38,3 +38,19 @@ class CollectMetric(StrEnum):
 
     READY = "hifi_collect_ready"
     """Gauge: 1 when /readyz answers 200."""
+
+
+class RetryMetric(StrEnum):
+    """What retry exposes at /metrics."""
+
+    RELEASED = "hifi_retry_released_records"
+    """Counter by `topic`: records that waited there and are on their way to transmit again."""
+
+    QUARANTINED = "hifi_retry_quarantined_records"
+    """Counter: waiting records that could not be read."""
+
+    LATE_SECONDS = "hifi_retry_late_seconds"
+    """Histogram by `topic`: from the moment a record was due until it was written."""
+
+    READY = "hifi_retry_ready"
+    """Gauge: 1 when /readyz answers 200."""

@@ -158,7 +158,9 @@ def test_with_one_broker_of_three_requests_get_503_and_all_resumes_by_itself(sce
 
 
 def test_nothing_is_lost_when_everything_is_killed_at_once(scene: Scene) -> None:
-    found = scene.run(lambda: scene.live.kill("broker-1", "broker-2", "broker-3", "collect", "spark"))
+    found = scene.run(
+        lambda: scene.live.kill("broker-1", "broker-2", "broker-3", "collect", "retry", "spark")
+    )
     assert found.lost == ()
 
 

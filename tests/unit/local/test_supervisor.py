@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.local.programs import BROKERS, COLLECT, SPARK, Program
+from scripts.local.programs import BROKERS, COLLECT, RETRY, SPARK, Program
 from scripts.local.supervisor import configuration
 
 pytestmark = pytest.mark.unit
@@ -21,7 +21,7 @@ def _program(name: str, group: str, order: int) -> Program:
 @pytest.fixture
 def parsed() -> configparser.RawConfigParser:
     programs = [_program(name, "brokers", 10) for name in BROKERS]
-    programs += [_program(SPARK, SPARK, 20), _program(COLLECT, COLLECT, 30)]
+    programs += [_program(SPARK, SPARK, 20), _program(RETRY, RETRY, 25), _program(COLLECT, COLLECT, 30)]
     parser = configparser.RawConfigParser()
     parser.read_string(configuration(programs, sys.executable))
     return parser
@@ -33,7 +33,7 @@ def test_collect_stops_first_and_the_brokers_last_and_together(parsed: configpar
     assert parsed.get("group:brokers", "programs").split(",") == list(BROKERS)
 
 
-@pytest.mark.parametrize("name", [*BROKERS, SPARK, COLLECT])
+@pytest.mark.parametrize("name", [*BROKERS, SPARK, RETRY, COLLECT])
 def test_a_program_that_ends_is_started_again_for_ever(
     parsed: configparser.RawConfigParser, name: str
 ) -> None:
@@ -42,7 +42,7 @@ def test_a_program_that_ends_is_started_again_for_ever(
     assert parsed.getint(section, "startretries") >= 100_000
 
 
-@pytest.mark.parametrize("name", [*BROKERS, SPARK, COLLECT])
+@pytest.mark.parametrize("name", [*BROKERS, SPARK, RETRY, COLLECT])
 def test_sigkill_reaches_the_children_too(parsed: configparser.RawConfigParser, name: str) -> None:
     assert parsed.getboolean(f"program:{name}", "killasgroup")
 

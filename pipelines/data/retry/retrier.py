@@ -1,0 +1,183 @@
+"""The doing: records read, held until due, written on, and only then marked as read."""
+
+import threading
+from collections.abc import Iterable
+from typing import Final, cast
+
+from confluent_kafka import (
+    TIMESTAMP_NOT_AVAILABLE,
+    Consumer,
+    KafkaError,
+    KafkaException,
+    Message,
+    TopicPartition,
+)
+
+from pipelines.data.retry.decide import Headers, Held, Record, hold
+from pipelines.data.retry.lane import Lane
+from pipelines.data.retry.meters import Meters
+from pipelines.data.retry.writer import Writer
+from shared.contracts.topics import RETRY_DELAYS, Topic
+from shared.runtime.clock import Clock
+from shared.runtime.logging import get_logger
+
+_log = get_logger(__name__)
+_LONGEST_SECONDS: Final = 0.5
+"""Between two looks at the group and at the stop signal."""
+
+_PAUSE_SECONDS: Final = 0.5
+_MOST_MESSAGES: Final = 500
+
+Place = tuple[str, int]
+"""Topic and partition."""
+
+
+class Retrier:
+    """A member of the group, on its caller's thread."""
+
+    def __init__(  # noqa: PLR0913  # the world, piece by piece
+        self,
+        *,
+        consumer: Consumer,
+        writer: Writer,
+        clock: Clock,
+        spread: float,
+        meters: Meters,
+        stopping: threading.Event,
+    ) -> None:
+        self._consumer = consumer
+        self._writer = writer
+        self._clock = clock
+        self._spread = spread
+        self._meters = meters
+        self._stopping = stopping
+        self._lanes: dict[Place, Lane] = {}
+        self._paused: set[Place] = set()
+        self.joined = False
+        """Whether the group has given this member its part, which may be none."""
+
+    def run(self) -> None:
+        """Go on until stopping, then leave the group; what was written is committed.
+
+        Raises:
+            KafkaException: if a client cannot go on. Nothing is lost; a new process takes over.
+        """
+        topics = [str(topic) for topic in RETRY_DELAYS]
+        self._consumer.subscribe(
+            topics, on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._revoked
+        )
+        try:
+            while not self._stopping.is_set():
+                self.turn()
+        finally:
+            self._consumer.close()
+
+    def turn(self) -> None:
+        """Read what came, write what is due, mark it as read."""
+        self._read(self._timeout())
+        now_ms = self._clock()
+        due = {place: lane.due(now_ms, self._waiting(place, lane)) for place, lane in self._lanes.items()}
+        runs = {place: run for place, run in due.items() if run}
+        if runs:
+            if self._writer.write([held.output for run in runs.values() for held in run]):
+                self._settle(runs, now_ms)
+            else:
+                self._stopping.wait(_PAUSE_SECONDS)
+        self._hold_back()
+
+    def _timeout(self) -> float:
+        """Seconds to wait for a record: until the first one held may leave."""
+        now_ms = self._clock()
+        wakes = [wake for lane in self._lanes.values() if (wake := lane.wake_ms(now_ms)) is not None]
+        return min(_LONGEST_SECONDS, max(0.0, (min(wakes) - now_ms) / 1000)) if wakes else _LONGEST_SECONDS
+
+    def _read(self, seconds: float) -> None:
+        # consume() alone would hold back what it has until its timeout is over. What poll gave is in its lane
+        # before consume may take the partition away.
+        first = self._consumer.poll(seconds)
+        if first is not None:
+            self._take(first)
+            for message in self._consumer.consume(_MOST_MESSAGES, timeout=0):
+                self._take(message)
+
+    def _take(self, message: Message) -> None:
+        lane = self._lanes.get(_place(message))
+        if _readable(message) and lane is not None:
+            now_ms = self._clock()
+            lane.take(hold(record_of(message, now_ms), now_ms))
+
+    def _waiting(self, place: Place, lane: Lane) -> int:
+        """Records of a partition that have not left, by the end that the last fetch told of."""
+        if lane.first is None:
+            return 0
+        known = self._consumer.get_watermark_offsets(TopicPartition(*place), cached=True)
+        return max(0, known[1] - lane.first) if known else 0
+
+    def _settle(self, runs: dict[Place, list[Held]], now_ms: int) -> None:
+        for place, run in runs.items():
+            self._lanes[place].done(len(run))
+            self._meters.count(place[0], run, now_ms)
+        try:
+            ends = [TopicPartition(*place, run[-1].offset + 1) for place, run in runs.items()]
+            self._consumer.store_offsets(offsets=ends)
+        except KafkaException as error:  # another member's by now, which repeats the run
+            _log.warning("records written but not marked as read", extra={"error": str(error)})
+
+    def _hold_back(self) -> None:
+        """Leave with the brokers what does not fit."""
+        full = {place for place, lane in self._lanes.items() if lane.full} - self._paused
+        low = {place for place, lane in self._lanes.items() if lane.low} & self._paused
+        if full:
+            self._consumer.pause([TopicPartition(*place) for place in full])
+        if low:
+            self._consumer.resume([TopicPartition(*place) for place in low])
+        self._paused = (self._paused | full) - low
+
+    def _assigned(self, _consumer: Consumer, partitions: Iterable[TopicPartition]) -> None:
+        for partition in partitions:
+            place = (partition.topic, partition.partition)
+            self._lanes[place] = Lane(Topic(partition.topic), self._spread)
+            self._paused.discard(place)
+        self.joined = True
+        _log.info("partitions assigned", extra={"held": sorted(map(str, self._lanes))})
+
+    def _revoked(self, _consumer: Consumer, partitions: Iterable[TopicPartition]) -> None:
+        """Forget what is held: the next owner reads it again."""
+        for partition in partitions:
+            place = (partition.topic, partition.partition)
+            self._lanes.pop(place, None)
+            self._paused.discard(place)
+
+
+def record_of(message: Message, now_ms: int) -> Record:
+    """A message as the deciding part takes it; one without a timestamp counts as written now."""
+    kind, at_ms = message.timestamp()
+    return Record(
+        topic=Topic(cast(str, message.topic())),
+        partition=cast(int, message.partition()),
+        offset=cast(int, message.offset()),
+        key=message.key(),
+        value=message.value(),
+        headers=cast(Headers, message.headers() or []),
+        written_ms=now_ms if kind == TIMESTAMP_NOT_AVAILABLE else at_ms,
+    )
+
+
+def _place(message: Message) -> Place:
+    return cast(str, message.topic()), cast(int, message.partition())
+
+
+def _readable(message: Message) -> bool:
+    """Whether it is a record.
+
+    Raises:
+        KafkaException: if it says that reading cannot go on.
+    """
+    error = message.error()
+    if error is None:
+        return True
+    if error.fatal():
+        raise KafkaException(error)
+    if error.code() not in (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN):
+        _log.warning("not read", extra={"error": error.str()})
+    return False

@@ -1,0 +1,78 @@
+"""`/healthz`, `/readyz` and `/metrics` of a process that serves nothing else, on a thread of its own."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Final
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+
+Report = Callable[[], Mapping[str, bool]]
+"""What readiness rests on; the process is ready when all of it holds."""
+
+_JSON: Final = "application/json"
+_REQUEST_SECONDS: Final = 5.0
+
+
+@contextmanager
+def health_served(host: str, port: int, report: Report, registry: CollectorRegistry) -> Iterator[int]:
+    """Serve until the block ends; gives the port.
+
+    Raises:
+        OSError: if the port is taken.
+    """
+
+    class Handler(_Handler):
+        timeout = _REQUEST_SECONDS  # of a connection on which nothing comes
+
+        def answer(self) -> tuple[HTTPStatus, str, bytes]:
+            return _answer(self.path, report, registry)
+
+    with ThreadingHTTPServer((host, port), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, name="health", daemon=True)
+        thread.start()
+        try:
+            yield server.server_port
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def answer(self) -> tuple[HTTPStatus, str, bytes]:
+        """Status, content type and body of the reply to this request."""
+        raise NotImplementedError
+
+    def do_GET(self) -> None:
+        """Named by the library."""
+        status, content_type, body = self.answer()
+        self.send_response(status)
+        self.send_header("Content-Type", content_type)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command == "GET":
+            self.wfile.write(body)
+
+    do_HEAD = do_GET  # noqa: N815 - named by the library as well
+
+    def log_message(self, *_: object) -> None:
+        """Nothing: health is asked for every few seconds."""
+
+
+def _answer(path: str, report: Report, registry: CollectorRegistry) -> tuple[HTTPStatus, str, bytes]:
+    if path == "/healthz":
+        return HTTPStatus.OK, _JSON, b'{"alive":true}'
+    if path == "/metrics":
+        return HTTPStatus.OK, CONTENT_TYPE_LATEST, generate_latest(registry)
+    if path == "/readyz":
+        found = report()
+        ready = all(found.values())
+        body = json.dumps({"ready": ready, **found}).encode()
+        return HTTPStatus.OK if ready else HTTPStatus.SERVICE_UNAVAILABLE, _JSON, body
+    return HTTPStatus.NOT_FOUND, _JSON, b'{"error":"there is nothing here"}'

@@ -1,0 +1,115 @@
+"""The retrier on real brokers: in time, without loss, without much memory, and out of the way."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pipelines.data.retry.pace import LEAST
+from shared.contracts import headers as h
+from shared.contracts.topics import RETRY_DELAYS, Topic
+from shared.runtime.clock import wall_clock
+from tests.contract.retry_process import RetryProcess, key, left_over, put, until, written
+from tests.spark.transmit_side import Topics, outbound_headers
+
+pytestmark = pytest.mark.contract
+
+Start = Callable[..., RetryProcess]
+MIB = 1024 * 1024
+
+
+@pytest.fixture
+def start(topics: str, tmp_path: Path) -> Iterator[Start]:
+    """Starts processes of the test's own and ends them in good order: no dead member stays in the group."""
+    started: list[RetryProcess] = []
+
+    def begin(**settings: str) -> RetryProcess:
+        started.append(RetryProcess(topics, tmp_path / f"{len(started)}.log", **settings))
+        return started[-1]
+
+    yield begin
+    for process in started:
+        if process.process.poll() is None:
+            process.stop()
+        process.kill()
+
+
+def test_records_leave_when_they_are_due_and_the_unreadable_for_quarantine(topics: str, start: Start) -> None:
+    side, process = Topics(topics), start()
+    until(lambda: process.ready() and len(process.holds()) == len(RETRY_DELAYS))
+    assert process.get("/healthz")[0] == 200
+    soon = wall_clock() + 1_500
+    put(side, Topic.RETRY_IN_1H, range(3), wall_clock() - 1)
+    side.put(Topic.RETRY_IN_5M, b"rubbish", [(h.NOT_BEFORE, b"soon"), ("x", b"\xff")], b"short")
+    side.put(Topic.RETRY_IN_5M, None, outbound_headers("p", 0), None)
+    put(side, Topic.RETRY_IN_5M, range(3, 6), soon)
+    put(side, Topic.RETRY_IN_30S, range(6, 9), soon)
+    until(lambda: written(topics) == 9)
+
+    found = {message.key(): message for message in side.all_of(Topic.RETRY_OUT)}
+    assert set(found) == {key(number) for number in range(9)}
+    headers = dict(found[key(4)].headers() or [])
+    assert (headers[h.ATTEMPT], headers[h.FIRST_TRY], headers[h.PIPE]) == (b"2", b"17", b"p")
+    assert not {h.NOT_BEFORE, h.REASON} & set(headers)
+    for number in range(3, 9):
+        at_ms = found[key(number)].timestamp()[1]
+        assert soon <= at_ms <= soon + 3_000
+
+    rubbish, bare = side.all_of(Topic.QUARANTINE)
+    said = dict(rubbish.headers() or [])
+    assert (rubbish.key(), rubbish.value(), said["x"]) == (b"short", b"rubbish", b"\xff")
+    assert str(said[h.ORIGIN]).startswith("b'retry_in.5m/0/")
+    assert "hifi_not_before" in str(said[h.REASON])
+    assert (bare.key(), bare.value()) == (None, None)
+
+    metrics = process.get("/metrics")[1]
+    assert 'hifi_retry_released_records_total{topic="retry_in.1h"} 3.0' in metrics
+    assert "hifi_retry_quarantined_records_total 2.0" in metrics
+    began = time.monotonic()
+    assert process.stop() == 0, process.log.read_text()
+    assert time.monotonic() - began < 10
+    assert left_over(topics) == 0, "what was written is committed"
+
+
+def test_a_second_member_takes_over_and_a_killed_one_loses_nothing(topics: str, start: Start) -> None:
+    """Records leave three topics at 500 a second each while one member joins and the other is killed."""
+    side, count, past = Topics(topics), 3_000, wall_clock() - 1
+    for turn, topic in enumerate(RETRY_DELAYS):
+        put(side, topic, range(turn * count, (turn + 1) * count), past)
+    first = start()
+    until(lambda: written(topics) > 1_000)
+    second = start()
+    until(lambda: bool(second.holds()))
+    first.kill()
+    before = written(topics)
+    assert before < 3 * count, "killed in the middle"
+    until(lambda: left_over(topics) == 0, every=0.3)
+    found = [message.key() for message in side.all_of(Topic.RETRY_OUT)]
+    assert set(found) == {key(number) for number in range(3 * count)}
+    # Twice: what the killed one had written in the half second since its last commit.
+    assert len(found) - 3 * count <= 3 * 2 * LEAST, first.log.read_text()
+    assert second.stop() == 0, second.log.read_text()
+
+
+def test_waiting_costs_no_cpu_and_no_memory_however_much_waits(topics: str, start: Start) -> None:
+    """Of 100,000 records 60,000 are due, far more than are held in memory; the others are not."""
+    side, due, count = Topics(topics), 60_000, 100_000
+    put(side, Topic.RETRY_IN_30S, range(due), wall_clock() - 1)
+    put(side, Topic.RETRY_IN_5M, range(due, count), wall_clock() + 300_000)
+    process, resident = start(spread="0.1"), [0]
+
+    def drained() -> bool:
+        resident.append(process.usage.memory_info().rss)
+        return written(topics) >= due
+
+    until(drained)
+    until(lambda: process.usage.cpu_percent(0.5) < 20, every=0)
+    before, began = process.usage.cpu_times(), time.monotonic()
+    time.sleep(2)  # what is measured, not waited for
+    seconds, after = time.monotonic() - began, process.usage.cpu_times()
+    used = after.user + after.system - before.user - before.system
+    assert used / seconds < 0.05, f"{used:.2f} s of CPU in {seconds:.1f} s"
+    assert max(resident) < 200 * MIB, f"{max(resident) // MIB} MiB"
+    assert {message.key() for message in side.all_of(Topic.RETRY_OUT)} == {key(n) for n in range(due)}
+    assert left_over(topics) == count - due
