@@ -14,6 +14,8 @@ _MENDS: Final = {
     "url": "for example https://example.com/hook",
     "write_keys": "a list of keys of at least 8 characters, for example one of `openssl rand -hex 24`",
     "sample": "a percentage from 0 to 100",
+    "masks": "a list, for example [{path: $.data.user.email, action: redact}]; other actions are drop and hash",
+    "transform": "a JMESPath expression, for example data.{order: id, total: sum(items[].price)}",
     "match": "an event pattern, for example {type: [video.error]}",
 }
 _NAMES: Final = ("name", "tenant", "source", "destination")

@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Meta, Struct
 
+from shared.contracts.expressions import ExpressionError, compile_expression
+from shared.contracts.masks import MAX_MASKS, Mask, MaskError, mask_steps
 from shared.contracts.patterns import PatternError, compile_pattern
 
 KINDS: Final = ("source", "destination", "pipe")
@@ -92,6 +94,12 @@ class Pipe(Struct, tag="pipe", tag_field="kind", kw_only=True, frozen=True):
     """Percentage of the matching events, chosen by a stable hash of the event id: raising it only adds."""
 
     ramp: Ramp | None = None
+    masks: Annotated[list[Mask], Meta(max_length=MAX_MASKS)] = []
+    """Places whose values do not leave as they are. They come before the transform."""
+
+    transform: str | None = None
+    """JMESPath over the event as a CloudEvents JSON object (attributes and `data`); what it gives is the new
+    data."""
 
 
 Document = Source | Destination | Pipe
@@ -136,6 +144,9 @@ def parse(raw: object) -> Document:
 
 def _unknown(raw: object, known: object, path: str) -> Iterator[tuple[str, str]]:
     """Fields of `raw` that no document has."""
+    if isinstance(raw, list) and isinstance(known, list):
+        for at, (value, understood) in enumerate(zip(raw, known, strict=False)):
+            yield from _unknown(value, understood, f"{path}[{at}]")
     if not isinstance(raw, dict) or not isinstance(known, dict):
         return
     for name, value in raw.items():
@@ -156,6 +167,16 @@ def _check_pipe(pipe: Pipe) -> None:
         raise ConfigError("$.sample", f"the smallest sample is {SAMPLE_STEP} percent; 0 takes nothing")
     if pipe.ramp and pipe.ramp.start.tzinfo is None:
         raise ConfigError("$.ramp.start", "a time needs its offset, for example 2026-01-31T12:00:00Z")
+    for at, mask in enumerate(pipe.masks):
+        try:
+            mask_steps(mask.path)
+        except MaskError as error:
+            raise ConfigError(f"$.masks[{at}].path", str(error)) from error
+    if pipe.transform is not None:
+        try:
+            compile_expression(pipe.transform)
+        except ExpressionError as error:
+            raise ConfigError("$.transform", str(error)) from error
 
 
 def _check_destination(destination: Destination) -> None:

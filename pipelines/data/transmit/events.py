@@ -36,6 +36,14 @@ class Event(msgspec.Struct, gc=False):
     texts: bytes
     """All headers of the record, as a JSON object of texts."""
 
+    untouched: "Event | None" = None
+    """The event as it was read, where its pipe's masks or transform changed it."""
+
+    @property
+    def as_read(self) -> "Event":
+        """What is written on, where it does not leave."""
+        return self.untouched or self
+
     @property
     def headers(self) -> Headers:
         """All headers of the record, as Kafka has them."""

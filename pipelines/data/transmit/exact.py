@@ -1,0 +1,59 @@
+"""JSON to plain values and back, with every number that is only carried through as it was written.
+
+Integers are exact at any length. A number with a fraction or an exponent becomes a float that remembers its
+text, and is written as that text again; arithmetic with it gives a plain float.
+"""
+
+from typing import Any, Final
+
+import msgspec
+
+
+class Written(float):
+    """A float that some text stands for, which a plain one would be written differently from.
+
+    It calls itself float: JMESPath's functions go by the name of a type.
+    """
+
+    __slots__ = ("text",)
+    text: str
+
+
+Written.__name__ = "float"
+
+
+def _number(text: str) -> float:
+    number = float(text)
+    if repr(number) == text:
+        return number
+    written = Written(number)
+    written.text = text
+    return written
+
+
+def _text(value: object) -> msgspec.Raw:
+    if isinstance(value, Written):
+        return msgspec.Raw(value.text.encode())
+    raise TypeError("not a JSON value")
+
+
+_decoder: Final = msgspec.json.Decoder(float_hook=_number)
+_encoder: Final = msgspec.json.Encoder(enc_hook=_text)
+
+
+def decode(text: bytes | str) -> Any:
+    """Plain values; of a name that occurs twice in an object, the last.
+
+    Raises:
+        msgspec.DecodeError: if it is no JSON.
+    """
+    return _decoder.decode(text)
+
+
+def encode(value: object) -> bytes:
+    """JSON without spaces.
+
+    Raises:
+        TypeError: if something in it is no JSON value. A plain float that is not finite becomes null.
+    """
+    return _encoder.encode(value)
