@@ -1,7 +1,7 @@
 """JMESPath with an account: each step is paid for, and an expression that spends too much is stopped.
 
-JMESPath always ends, but after how long? `[@,@]` doubles what it is given, so sixty of them piped together are
-2^60 values. What can multiply (selections, joined texts, flattened arrays) pays for the size of what it makes; a
+JMESPath always ends, but after how long? `[@,@]` doubles what it is given, so sixty of them, piped, are 2^60
+values. What can multiply (selections, joined texts, flattened arrays) pays for the size of what it makes; a
 visit of the tree, which all loops consist of, pays one step.
 """
 

@@ -2,8 +2,8 @@
 
 Only the objects and arrays on the way to a masked value are taken apart and put together again; every value
 beside the way is copied as the bytes that were received, so no number, escape or space in it changes. What is
-put together holds what was parsed and nothing else: of a name that occurs twice in an object on the way the last
-counts, and the other, in which the same place might be, is gone.
+put together holds what was parsed and nothing else: of a name that occurs twice in an object on the way the
+last counts, and the other, in which the same place might be, is gone.
 """
 
 import hmac

@@ -66,6 +66,13 @@ def rows(settled: Settled) -> Iterator[Row]:
             yield _moved(event, settled, settled.outcome)
 
 
+def as_read(settled: Settled) -> Settled:
+    """The same end, of the events as they were read: what waits or is dead is masked when it leaves."""
+    if all(event.untouched is None for event in settled.events):
+        return settled
+    return msgspec.structs.replace(settled, events=[event.as_read for event in settled.events])
+
+
 def quarantined(poison: Poison) -> Row:
     """A record nobody can send, as far as a record can hold it."""
     kept = poison.headers if headers_size(poison.headers) <= MAX_HEADERS_BYTES else []

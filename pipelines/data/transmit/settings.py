@@ -26,6 +26,12 @@ class TransmitSettings(SparkSettings):
         gt=0,
         description="Nothing in a micro-batch waits longer; what has no answer then is retried later.",
     )
+    shape_seconds: float = Field(
+        2.0,
+        gt=0,
+        description="How long events wait for the turn of their pipe's masks and transform; what has had "
+        "none then is retried later, so that a costly transform does not hold up the micro-batch.",
+    )
     requests_per_destination: int = Field(
         8, ge=1, description="Requests that one task keeps in the air to one destination."
     )

@@ -37,7 +37,7 @@ class Shape:
     """The masks and the transform of one pipe, compiled. Not for two threads at once."""
 
     def __init__(self, pipe: Pipe) -> None:
-        """Raises ValueError if they cannot be compiled: `hifi apply` did not see them."""
+        """Raises MaskError or ExpressionError if a newer version of hifi took what this one does not know."""
         masks = compiled(pipe.masks)
         self.hashes = any(action == "hash" for _, action in masks)
         """Whether a key is needed."""
@@ -45,7 +45,8 @@ class Shape:
         self._data_masks = below(DATA, masks)
         names = dict.fromkeys(str(steps[0]) for steps, _ in masks if steps[0] != DATA)
         self._attribute_masks = {name: below(name, masks) for name in names}
-        self._transform = Evaluation(compile_expression(pipe.transform)) if pipe.transform else None
+        text = pipe.transform
+        self._transform = None if text is None else Evaluation(compile_expression(text))
 
     def apply(self, event: Event, key: bytes) -> Event:
         """The event as it may leave; it remembers the one it was made of.
@@ -83,6 +84,15 @@ class Shape:
             if name in attributes
         }
         return _with_attributes(event, attributes, changes) if changes else event
+
+
+def shape_of(pipe: Pipe) -> Shape | None:
+    """The shape of a pipe; None where it has neither masks nor a transform, and events leave as they came.
+
+    Raises:
+        MaskError, ExpressionError: as Shape does.
+    """
+    return Shape(pipe) if pipe.masks or pipe.transform is not None else None
 
 
 def _with_attributes(event: Event, attributes: dict[str, str], changes: dict[str, str | None]) -> Event:

@@ -1,15 +1,36 @@
-"""Which destination a pipe leads to, as the configuration says now."""
+"""Where a pipe leads and what it does to its events on the way, as the configuration says now."""
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
-from shared.contracts.config import Catalogue, Destination
+from pipelines.data.transmit.connectors.base import Kind
+from pipelines.data.transmit.connectors.registry import OptionsError, options_of
+from pipelines.data.transmit.shape import Shape, shape_of
+from shared.contracts.config import Catalogue, Destination, Pipe
+from shared.contracts.expressions import ExpressionError
+from shared.contracts.masks import MaskError
 
 _LOOK_SECONDS: Final = 0.05
 _MOST_NAMES: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A destination, ready to be sent to through one pipe."""
+
+    pipe: Pipe
+    destination: Destination
+    options: Any
+    """The destination's, as its connector wants them."""
+
+    shape: Shape | None
+    """The pipe's masks and transform; None where it has neither."""
+
+    problem: str = ""
+    """Why nothing can be sent as it is, for a while: a newer version of hifi may know how."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +47,18 @@ class Targets:
     waited for again until the configuration changes: a deleted pipe's backlog must not slow the others.
     """
 
-    def __init__(self, view: Callable[[], Catalogue], wait_seconds: float) -> None:
+    def __init__(
+        self, view: Callable[[], Catalogue], wait_seconds: float, kinds: Mapping[str, Kind[Any]]
+    ) -> None:
         self._view = view
         self._wait_seconds = wait_seconds
+        self._kinds = kinds
+        self._targets: dict[str, Target] = {}
         self._in_vain: set[str] = set()
         self._in_vain_in: Catalogue | None = None
 
-    async def find(self, pipe: str) -> Destination | Lost:
-        """The pipe's destination."""
+    async def find(self, pipe: str) -> Target | Lost:
+        """Where the pipe leads."""
         until = time.monotonic() + self._wait_seconds
         while isinstance(found := self._look(pipe), Lost):
             if pipe in self._waited_for() or time.monotonic() >= until:
@@ -53,7 +78,7 @@ class Targets:
         known = self._view().pipes.get(pipe)
         return known.destination if known else ""
 
-    def _look(self, pipe: str) -> Destination | Lost:
+    def _look(self, pipe: str) -> Target | Lost:
         catalogue = self._view()
         known = catalogue.pipes.get(pipe)
         if known is None:
@@ -63,4 +88,23 @@ class Targets:
             return Lost(
                 f"unknown_destination: there is no destination {known.destination!r}, or it was deleted"
             )
-        return destination
+        return self._target(known, destination)
+
+    def _target(self, pipe: Pipe, destination: Destination) -> Target:
+        """Made once for a pair of documents: the table keeps the objects until they change."""
+        known = self._targets.get(pipe.name)
+        if known is not None and known.pipe is pipe and known.destination is destination:
+            return known
+        if len(self._targets) > _MOST_NAMES:
+            self._targets.clear()
+        self._targets[pipe.name] = made = self._made(pipe, destination)
+        return made
+
+    def _made(self, pipe: Pipe, destination: Destination) -> Target:
+        try:
+            options = options_of(destination, self._kinds)
+            return Target(pipe, destination, options, shape_of(pipe))
+        except OptionsError as error:
+            return Target(pipe, destination, None, None, str(error))
+        except (MaskError, ExpressionError) as error:
+            return Target(pipe, destination, None, None, f"bad_pipe: its masks or its transform: {error}")

@@ -13,7 +13,7 @@ from pipelines.data.transmit.decide import Delivered, Duplicate, End
 from pipelines.data.transmit.delivered import Deliveries
 from pipelines.data.transmit.delivery import Delivery
 from pipelines.data.transmit.events import Event
-from pipelines.data.transmit.output import Row, Settled, quarantined, rows
+from pipelines.data.transmit.output import Row, Settled, as_read, quarantined, rows
 from pipelines.data.transmit.reading import read
 from shared.runtime.clock import Clock
 
@@ -109,6 +109,7 @@ class Task:
 
     def _end(self, settled: Settled) -> Iterator[Row]:
         """An outcome, shared by the copies of its events; of a delivered event they are duplicates."""
+        settled = as_read(settled)
         self._waiting -= len(settled.events)
         self._unsettled_bytes -= sum(event.size for event in settled.events)
         self._remember(settled)
