@@ -1,0 +1,91 @@
+"""Masks and transforms put to work: on a thread beside the loop, in short turns, for a bounded time.
+
+A transform works for as long as its account lasts. On the loop it would hold up the answers of all
+destinations; here it only competes for the interpreter. The turns of several pipes alternate.
+"""
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from pipelines.data.transmit.events import Event
+from pipelines.data.transmit.shape import Shape, ShapeError
+from shared.contracts.masks import mask_secret
+from shared.contracts.secrets import Secrets, UnknownSecretError
+from shared.runtime.logging import get_logger
+
+if TYPE_CHECKING:
+    from pipelines.data.transmit.targets import Target
+
+_log = get_logger(__name__)
+_TURN_SECONDS: Final = 0.01
+_NO_TURN: Final = "deadline: no turn for the pipe's masks or transform in time"
+
+
+@dataclass(slots=True)
+class Shaped:
+    """What became of events, by the reason where they may not leave."""
+
+    ready: list[Event] = field(default_factory=list)
+    dead: dict[str, list[Event]] = field(default_factory=lambda: defaultdict(list))
+    waiting: dict[str, list[Event]] = field(default_factory=lambda: defaultdict(list))
+
+
+class Shaping:
+    """One thread that shapes the events of all pipes."""
+
+    def __init__(self, secrets: Secrets, seconds: float) -> None:
+        """Args: the keys of hash masks; seconds that events wait for their turn at most."""
+        self._secrets = secrets
+        self._seconds = seconds
+        self._thread = ThreadPoolExecutor(1, "shaping")
+
+    async def shape(self, target: "Target", events: Sequence[Event], deadline: float) -> Shaped:
+        """Events of one pipe as they may leave, by the deadline, on the loop's clock."""
+        shape, shaped, loop = target.shape, Shaped(), asyncio.get_running_loop()
+        if shape is None:
+            return Shaped(ready=list(events))
+        key = self._key(target.pipe.tenant) if shape.hashes else b""
+        if key is None:
+            reference = mask_secret(target.pipe.tenant)
+            reason = f"secret_missing: there is no {reference}, the key of the pipe's hash masks; create it"
+            shaped.waiting[reason] += events
+            return shaped
+        until, at = min(deadline, loop.time() + self._seconds), 0
+        while at < len(events):
+            if loop.time() >= until:
+                shaped.waiting[_NO_TURN] += events[at:]
+                break
+            at += await loop.run_in_executor(self._thread, _turn, shape, events[at:], key, shaped)
+        return shaped
+
+    def close(self) -> None:
+        """End the thread."""
+        self._thread.shutdown()
+
+    def _key(self, tenant: str) -> bytes | None:
+        """The tenant's key; None where there is none, or an empty one."""
+        try:
+            return self._secrets.get(mask_secret(tenant)).encode() or None
+        except UnknownSecretError:
+            return None
+
+
+def _turn(shape: Shape, events: Sequence[Event], key: bytes, shaped: Shaped) -> int:
+    """Shape events until the turn is over; returns how many."""
+    over = time.monotonic() + _TURN_SECONDS
+    for done, event in enumerate(events, 1):
+        try:
+            shaped.ready.append(shape.apply(event, key))
+        except ShapeError as error:
+            shaped.dead[str(error)].append(event)
+        except Exception as error:  # a defect; its text may hold a value
+            _log.error("masks or transform failed unexpectedly", extra={"error": type(error).__name__})
+            shaped.waiting[f"internal: {type(error).__name__}"].append(event)
+        if time.monotonic() >= over:
+            return done
+    return len(events)
