@@ -21,7 +21,9 @@ from shared.contracts.limits import MAX_EVENT_BYTES
 from shared.contracts.patterns import DATA
 
 STEPS: Final = 10_000
-"""What the evaluation of a transform may take, and one step more for each byte of the event."""
+MOST_STEPS: Final = 250_000
+"""An evaluation may take STEPS and one for each byte of the event, but never more than MOST_STEPS: honest
+transforms are linear in the event, and even the largest event must not keep the others waiting for long."""
 
 _JSON: Final = "application/json"
 _attributes: Final = msgspec.json.Decoder(dict[str, str])
@@ -122,12 +124,17 @@ def _transformed(event: Event, transform: Evaluation) -> Event:
     return msgspec.structs.replace(event, value=value)
 
 
+def steps_for(event: Event) -> int:
+    """Steps that the evaluation of an event may take."""
+    return min(MOST_STEPS, STEPS + len(event.attributes) + len(event.value or b""))
+
+
 def _result(event: Event, transform: Evaluation) -> bytes | None:
     """What a transform makes of an event; what goes wrong is said without the event's values."""
     try:
-        return transform.apply(_as_mapping(event), STEPS + len(event.attributes) + len(event.value or b""))
+        return transform.apply(_as_mapping(event), steps_for(event))
     except TooManyStepsError:
-        reason = f"it takes more than {STEPS} steps and one for each byte of the event; make it simpler"
+        reason = f"takes more than {STEPS} steps and one a byte, or {MOST_STEPS} in all; make it simpler"
     except NoJsonError as error:
         reason = f"its result would hold {error}"
     except JMESPathTypeError as error:
