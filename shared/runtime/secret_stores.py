@@ -9,7 +9,7 @@ from typing import Any, Final
 import yaml
 
 from shared.runtime.logging import get_logger
-from shared.runtime.secrets import NoSecrets, SecretStore, SecretStoreError
+from shared.runtime.secrets import SecretStore, SecretStoreError
 from shared.runtime.settings import LOCAL
 
 _log = get_logger(__name__)
@@ -26,7 +26,15 @@ def store_for(side: str, path: Path | None) -> SecretStore:
     """The file if there is one, else AWS; a local side without a file has no secrets."""
     if path is not None:
         return SecretsFile(path)
-    return NoSecrets() if side == LOCAL else SecretsManager(side)
+    return NoStore() if side == LOCAL else SecretsManager(side)
+
+
+class NoStore:
+    """The store of a side that has no secrets."""
+
+    def fetch(self, names: Collection[str]) -> Mapping[str, str | None]:
+        """None for each."""
+        return dict.fromkeys(names)
 
 
 class SecretsFile:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final, Protocol
 
-from shared.contracts.secrets import SCHEME, secret_name
+from shared.contracts.secrets import SCHEME, UnknownSecretError, secret_name
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
@@ -17,15 +17,6 @@ REFRESH_SECONDS: Final = 60.0
 
 _AGAIN_SECONDS: Final = 5.0
 """Until the store is asked again after it gave no answer."""
-
-
-class UnknownSecretError(LookupError):
-    """A secret that is not in memory: it does not exist, or could not be read yet."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"there is no secret {SCHEME}{name}, or it cannot be read; create it, or mend the name"
-        )
 
 
 class SecretStoreError(Exception):
@@ -44,15 +35,7 @@ class SecretStore(Protocol):
         ...
 
 
-class NoSecrets:
-    """The store of a side that has none."""
-
-    def fetch(self, names: Collection[str]) -> Mapping[str, str | None]:
-        """None for each."""
-        return dict.fromkeys(names)
-
-
-class Secrets:
+class SecretTable:
     """The wanted secrets' values, refreshed every minute, and at once when a new one is wanted.
 
     While the store does not answer, what is known stays in force.
@@ -68,7 +51,7 @@ class Secrets:
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._run, name="secrets", daemon=True)
 
-    def start(self) -> "Secrets":
+    def start(self) -> "SecretTable":
         """Begin to keep up; returns at once."""
         self._thread.start()
         return self
@@ -101,7 +84,7 @@ class Secrets:
         name = secret_name(reference)
         value = self._values.get(name) if name else None
         if value is None:
-            raise UnknownSecretError(name or "?")
+            raise UnknownSecretError(reference if name else f"{SCHEME}?")
         return value
 
     def _run(self) -> None:

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from shared.contracts.secrets import UnknownSecretError
 from shared.runtime.secret_stores import SecretsManager
-from shared.runtime.secrets import Secrets, SecretStoreError, UnknownSecretError
+from shared.runtime.secrets import SecretStoreError, SecretTable
 from tests.contract.aws import REGION, client, local_aws
 from tests.contract.transmit_rig import free_port
 
@@ -53,7 +54,7 @@ def test_a_rotated_secret_and_a_deleted_one(manager: Any) -> None:
 
 def test_a_secret_is_there_as_soon_as_a_document_names_it(manager: Any) -> None:
     manager.create_secret(Name="hifi/blue/a", SecretString="1")
-    secrets = Secrets(SecretsManager("blue")).start()
+    secrets = SecretTable(SecretsManager("blue")).start()
     with pytest.raises(UnknownSecretError):
         secrets.get("secret://a")
     secrets.want({"a"})

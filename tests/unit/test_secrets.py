@@ -8,10 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from shared.contracts.config import Pipe, Source, parse
-from shared.contracts.secrets import mask_secret, named_secrets, secret_name
-from shared.runtime.secret_stores import SecretsFile, SecretsManager, store_for
-from shared.runtime.secrets import NoSecrets, Secrets, SecretStoreError, UnknownSecretError
+from shared.contracts.config import Destination, Pipe, Source, parse
+from shared.contracts.secrets import UnknownSecretError, mask_secret, named_secrets, secret_name
+from shared.runtime.secret_stores import NoStore, SecretsFile, SecretsManager, store_for
+from shared.runtime.secrets import SecretStoreError, SecretTable
 
 pytestmark = pytest.mark.unit
 
@@ -42,24 +42,24 @@ def store() -> Store:
 
 
 @pytest.fixture
-def secrets(store: Store) -> Iterator[Secrets]:
-    found = Secrets(store, HOUR).start()
+def secrets(store: Store) -> Iterator[SecretTable]:
+    found = SecretTable(store, HOUR).start()
     yield found
     found.stop()
 
 
-def wanted(secrets: Secrets, *names: str) -> Secrets:
+def wanted(secrets: SecretTable, *names: str) -> SecretTable:
     secrets.want(names)
     assert secrets.wait(5)
     return secrets
 
 
-def test_a_wanted_secret_is_in_memory_at_once_long_before_the_next_refresh(secrets: Secrets) -> None:
+def test_a_wanted_secret_is_in_memory_at_once_long_before_the_next_refresh(secrets: SecretTable) -> None:
     assert wanted(secrets, "a").get("secret://a") == VALUE
     assert wanted(secrets, "a", "b").get("secret://b") == "other"
 
 
-def test_what_nobody_wants_is_never_asked_for(secrets: Secrets, store: Store) -> None:
+def test_what_nobody_wants_is_never_asked_for(secrets: SecretTable, store: Store) -> None:
     assert secrets.wait(5)
     assert not store.asked.acquire(blocking=False)
     with pytest.raises(UnknownSecretError):
@@ -70,7 +70,7 @@ def test_what_nobody_wants_is_never_asked_for(secrets: Secrets, store: Store) ->
     "reference", ["secret://c", "a", "SECRET://a", "secret:/a", "", "secret://", "secret://A"]
 )
 def test_a_missing_secret_and_a_text_that_is_no_reference_are_unknown(
-    secrets: Secrets, reference: str
+    secrets: SecretTable, reference: str
 ) -> None:
     with pytest.raises(UnknownSecretError):
         wanted(secrets, "a", "c").get(reference)
@@ -78,7 +78,7 @@ def test_a_missing_secret_and_a_text_that_is_no_reference_are_unknown(
 
 @pytest.mark.parametrize("error", [SecretStoreError("silent"), RuntimeError(VALUE)])
 def test_what_is_known_stays_in_force_while_the_store_is_silent(
-    secrets: Secrets, store: Store, error: Exception, caplog: pytest.LogCaptureFixture
+    secrets: SecretTable, store: Store, error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     wanted(secrets, "a")
     store.error = error
@@ -88,7 +88,7 @@ def test_what_is_known_stays_in_force_while_the_store_is_silent(
 
 
 def test_a_secret_that_could_not_be_read_this_time_stays_and_a_deleted_one_goes(
-    secrets: Secrets, store: Store
+    secrets: SecretTable, store: Store
 ) -> None:
     wanted(secrets, "a", "b")
     del store.values["a"]
@@ -99,7 +99,7 @@ def test_a_secret_that_could_not_be_read_this_time_stays_and_a_deleted_one_goes(
 
 
 def test_a_changed_secret_is_in_force_after_the_refresh(store: Store) -> None:
-    secrets = wanted(Secrets(store, 0.01).start(), "a")
+    secrets = wanted(SecretTable(store, 0.01).start(), "a")
     store.values["a"] = "changed"
     while store.asked.acquire(blocking=False):
         pass
@@ -109,7 +109,7 @@ def test_a_changed_secret_is_in_force_after_the_refresh(store: Store) -> None:
     secrets.stop()
 
 
-def test_no_text_of_it_holds_a_value(secrets: Secrets) -> None:
+def test_no_text_of_it_holds_a_value(secrets: SecretTable) -> None:
     wanted(secrets, "a")
     with pytest.raises(UnknownSecretError, match="secret://c") as raised:
         secrets.get("secret://c")
@@ -117,18 +117,18 @@ def test_no_text_of_it_holds_a_value(secrets: Secrets) -> None:
 
 
 def test_a_stopped_one_has_forgotten_all(store: Store) -> None:
-    secrets = wanted(Secrets(store, HOUR).start(), "a")
+    secrets = wanted(SecretTable(store, HOUR).start(), "a")
     secrets.stop()
     with pytest.raises(UnknownSecretError):
         secrets.get("secret://a")
 
 
-def test_documents_name_what_is_loaded() -> None:
-    source = Source(name="s", tenant="t", write_keys=["secret://in.a/source", "secret://NO"])
-    pipe = Pipe(
-        name="p", tenant="t", source="s", destination="d", match={"data": {"x": ["secret://deep", 1]}}
-    )
-    assert named_secrets([source, pipe]) == {"in.a/source", "deep"}
+def test_what_destinations_name_is_loaded_wherever_it_stands_and_nothing_else() -> None:
+    options = {"a": "secret://in.a/place", "b": [{"c": "secret://deep"}], "d": "secret://NO", "e": 1}
+    destination = Destination(name="d", tenant="t", options=options)
+    source = Source(name="s", tenant="t", write_keys=["secret://of-a-source"])
+    pipe = Pipe(name="p", tenant="t", source="s", destination="d", match={"type": ["secret://pattern"]})
+    assert named_secrets([destination, source, pipe]) == {"in.a/place", "deep"}
     assert secret_name(mask_secret("t")) == "masks/t"
 
 
@@ -175,7 +175,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 def test_where_a_side_keeps_its_secrets(tmp_path: Path) -> None:
     assert isinstance(store_for("blue", None), SecretsManager)
-    assert isinstance(store_for("local", None), NoSecrets)
+    assert isinstance(store_for("local", None), NoStore)
     assert isinstance(store_for("blue", tmp_path), SecretsFile)
 
 

@@ -10,14 +10,15 @@ import itertools
 import queue
 import random
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 
 import pyarrow as pa
 from pyspark import TaskContext
 
-from pipelines.data.transmit.connectors.base import Connector
-from pipelines.data.transmit.connectors.webhook import Webhook
+from pipelines.data.transmit.connecting import Connectors
+from pipelines.data.transmit.connectors.base import Context
+from pipelines.data.transmit.connectors.registry import KINDS
 from pipelines.data.transmit.decide import Policy
 from pipelines.data.transmit.delivered import Deliveries
 from pipelines.data.transmit.delivery import Delivery
@@ -36,7 +37,7 @@ from shared.runtime.clock import wall_clock
 from shared.runtime.collector import spare_collector
 from shared.runtime.logging import configure_logging, get_logger
 from shared.runtime.secret_stores import store_for
-from shared.runtime.secrets import Secrets
+from shared.runtime.secrets import SecretTable
 
 _log = get_logger(__name__)
 
@@ -70,7 +71,7 @@ class Worker:
         self._begun = False
         client = f"hifi-{settings.side}-transmit"
         self._deliveries = Deliveries(Memory(int(settings.memory_seconds * 1000), settings.memory_entries))
-        self._secrets = Secrets(store_for(settings.side, settings.secrets)).start()
+        self._secrets = SecretTable(store_for(settings.side, settings.secrets)).start()
         self._table = config_table(settings.bootstrap, client, self._learn)
         self._tail = Tail(
             bootstrap=settings.bootstrap,
@@ -83,12 +84,18 @@ class Worker:
         self._thread = threading.Thread(target=self._loop.run_forever, name="deliveries", daemon=True)
         self._thread.start()
         self._connectors = asyncio.run_coroutine_threadsafe(self._connect(), self._loop).result()
-        self._targets = Targets(lambda: self._table.view, settings.pipe_wait_seconds)
+        self._targets = Targets(lambda: self._table.view, settings.pipe_wait_seconds, KINDS)
 
-    async def _connect(self) -> Mapping[str, Connector]:
-        """A connector for each value of a destination's `connector` field."""
+    async def _connect(self) -> Connectors:
         self._session = open_session(self._settings.connections, self._settings.reach)
-        return {"webhook": Webhook(self._session)}
+        context = Context(
+            session=self._session, secrets=self._secrets, reach=self._settings.reach, clock=wall_clock
+        )
+        return Connectors(KINDS, context)
+
+    async def _disconnect(self) -> None:
+        await self._connectors.close()
+        await self._session.close()
 
     def _learn(self, catalogue: Catalogue) -> None:
         """Before a document is in force its secrets are on their way."""
@@ -117,7 +124,7 @@ class Worker:
 
     def close(self) -> None:
         """End threads and connections."""
-        asyncio.run_coroutine_threadsafe(self._session.close(), self._loop).result()
+        asyncio.run_coroutine_threadsafe(self._disconnect(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
