@@ -19,7 +19,6 @@ REDACTED: Final = "***"
 
 MAX_MASKS: Final = 100
 
-_KEYS: Final = "secret://masks/"
 _RECOGNISED_BY: Final = frozenset({"id", "source", "type", "time", "specversion", "datacontenttype"})
 _STEP: Final = re.compile(
     r"""\.(?P<name>[^.\[\]'"*\s]+)"""
@@ -50,11 +49,6 @@ Steps = tuple[Step, ...]
 
 class MaskError(ValueError):
     """A path that names no place; the text says where in it, and the mend."""
-
-
-def mask_secret(tenant: str) -> str:
-    """The reference of the key that a tenant's hash masks are keyed with."""
-    return f"{_KEYS}{tenant}"
 
 
 def mask_steps(path: str) -> Steps:

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from pipelines.data.transmit.events import Event
 from pipelines.data.transmit.shape import Shape, ShapeError
-from shared.contracts.masks import mask_secret
-from shared.contracts.secrets import Secrets, UnknownSecretError
+from shared.contracts.secrets import Secrets, UnknownSecretError, mask_secret
 from shared.runtime.logging import get_logger
 
 if TYPE_CHECKING:
@@ -49,11 +48,10 @@ class Shaping:
         shape, shaped, loop = target.shape, Shaped(), asyncio.get_running_loop()
         if shape is None:
             return Shaped(ready=list(events))
-        key = self._key(target.pipe.tenant) if shape.hashes else b""
-        if key is None:
-            reference = mask_secret(target.pipe.tenant)
-            reason = f"secret_missing: there is no {reference}, the key of the pipe's hash masks; create it"
-            shaped.waiting[reason] += events
+        try:
+            key = self._key(target.pipe.tenant) if shape.hashes else b""
+        except UnknownSecretError as error:
+            shaped.waiting[str(error)] += events
             return shaped
         until, at = min(deadline, loop.time() + self._seconds), 0
         while at < len(events):
@@ -67,12 +65,16 @@ class Shaping:
         """End the thread."""
         self._thread.shutdown()
 
-    def _key(self, tenant: str) -> bytes | None:
-        """The tenant's key; None where there is none, or an empty one."""
-        try:
-            return self._secrets.get(mask_secret(tenant)).encode() or None
-        except UnknownSecretError:
-            return None
+    def _key(self, tenant: str) -> bytes:
+        """The tenant's key for hashes.
+
+        Raises:
+            UnknownSecretError: if there is none; an empty one is none.
+        """
+        reference = mask_secret(tenant)
+        if not (key := self._secrets.get(reference).encode()):
+            raise UnknownSecretError(reference)
+        return key
 
 
 def _turn(shape: Shape, events: Sequence[Event], key: bytes, shaped: Shaped) -> int:
