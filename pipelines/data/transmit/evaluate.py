@@ -109,7 +109,8 @@ class _Functions(functions.Functions):  # type: ignore[misc]  # the library has 
                 found = exact.decode(arg)
             except (msgspec.DecodeError, UnicodeError, RecursionError):
                 return None
-        return found if _number(found) else None
+        infinite = isinstance(found, float) and not math.isfinite(found)
+        return found if _number(found) and not infinite else None
 
     @_signature({"types": ["string"]}, {"types": ["array-string"]})
     def _func_join(self, separator: str, array: list[str]) -> str:
@@ -186,6 +187,11 @@ class Evaluation:
         self._tree = tree
         self._account = Account()
         self._interpreter = _Interpreter(self._account)
+
+    @property
+    def left(self) -> int:
+        """Steps that the last application did not take."""
+        return self._account.left
 
     def apply(self, event: Mapping[str, Any], steps: int) -> bytes | None:
         """The result as JSON; None if it is null.
