@@ -69,5 +69,7 @@ def in_short(document: Document) -> str:
         case Pipe():
             share = "" if document.sample == 100 else f", {document.sample:g} %"
             ramp = ", ramp" if document.ramp else ""
+            masks = f", {len(document.masks)} mask{'s' * (len(document.masks) > 1)}" if document.masks else ""
+            transform = ", transform" if document.transform is not None else ""
             match_text = f", match {json.dumps(document.match, ensure_ascii=False)}" if document.match else ""
-            return f"{document.source} -> {document.destination}{share}{ramp}{match_text}"
+            return f"{document.source} -> {document.destination}{share}{ramp}{masks}{transform}{match_text}"

@@ -8,7 +8,7 @@ from pipelines.data.transmit.connectors.registry import KINDS, options_of
 from scripts.config.files import read_documents
 from scripts.config.plan import Change, plan, users
 from scripts.config.problems import ProblemsError
-from scripts.config.text import to_yaml
+from scripts.config.text import in_short, to_yaml
 from scripts.local.side import REACH
 from shared.contracts.addresses import Reach
 from shared.contracts.config import Catalogue, Destination, Source, decode_entry, kind_of
@@ -94,6 +94,25 @@ def published(tmp_path: Path, text: str, before: Catalogue | None = None) -> Cat
         (GOOD.replace("hook'}", "hook', headers: {a b: c}}"), "f:9: $.options.headers.a b: is no name"),
         (GOOD.replace("hook'}", "hook', headers: {Host: c}}"), "f:9: $.options.headers.Host: is set by hifi"),
         (GOOD.replace("hook'}", 'hook\', headers: {a: "b\\nc"}}'), "f:9: $.options.headers.a: holds a line"),
+        (
+            GOOD + "masks:\n- {path: $.data.a, action: drop}\n- {path: $..b, action: drop}\n",
+            "f:18: $.masks[1].path: cannot be read from character 2 on ('..b'); a step is",
+        ),
+        (
+            GOOD + "masks:\n- {path: $.data.a, action: remove}\n",
+            "f:17: $.masks[0].action: Invalid enum value 'remove'; a list, for example",
+        ),
+        (GOOD + "masks:\n- {path: $.id, action: drop}\n", "f:17: $.masks[0].path: `id` cannot be masked"),
+        (GOOD + "masks:\n- {path: $.data, action: drop, if: 1}\n", "f:17: $.masks[0].if: masks[0] has no"),
+        (
+            GOOD + "transform: 'data.{total: sum(items[].price}'\n",
+            "f:16: $.transform: is no JMESPath at character 31, near '}'",
+        ),
+        (
+            GOOD + "transform: |\n  {\n    n: lenght(data)\n  }\n",
+            "f:16: $.transform: calls lenght() at line 2, character 6, which JMESPath does not have; did you",
+        ),
+        (GOOD + "transform: [data]\n", "f:16: $.transform: Expected text | null, got list; a JMESPath"),
         (GOOD + "---\n" + GOOD, "f:18: $.name: source 'shop' is given twice, first at f:2"),
     ],
 )
@@ -237,3 +256,13 @@ def test_users_of_a_destination_are_named(tmp_path: Path) -> None:
     before = published(tmp_path, GOOD)
     assert users(before, "destination", "hook") == ["orders"]
     assert users(before, "pipe", "orders") == []
+
+
+def test_masks_and_a_transform_are_shown_and_can_be_applied_again(tmp_path: Path) -> None:
+    text = GOOD + "masks:\n- path: $.data['a.b'][*].c\n  action: hash\ntransform: 'data.{n: \"x\"}'\n"
+    before = published(tmp_path, text)
+    assert in_short(before.pipes["orders"]) == "shop -> hook, 1 mask, transform"
+    path = tmp_path / "again.yaml"
+    path.write_text(to_yaml([entry for entry in before.entries.values() if entry.document.name == "orders"]))
+    (step,) = plan(read_documents([path]), before, PUBLIC)
+    assert step.change is Change.UNCHANGED

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipelines.data.transmit.account import Account
 from pipelines.data.transmit.masking import Masked, compiled, masked_json
 from shared.contracts.config import ConfigError, Pipe, parse
 from shared.contracts.masks import Every, Mask, MaskError, mask_steps
@@ -20,10 +21,14 @@ KEY = b"key-of-acme"
 PIPE = {"kind": "pipe", "name": "p", "tenant": "acme", "source": "s", "destination": "d"}
 
 
+def account() -> Account:
+    return Account(10_000)
+
+
 def applied(text: str, *masks: tuple[str, Any]) -> str | None:
     """Masks on `$` of the text itself."""
     found: list[Masked] = [(mask_steps(f"$.data{path}")[1:], action) for path, action in masks]
-    masked = masked_json(text.encode(), found, KEY)
+    masked = masked_json(text.encode(), found, KEY, account())
     return None if masked is None else masked.decode()
 
 
@@ -213,7 +218,7 @@ MASKS = st.lists(st.tuples(PATHS, st.sampled_from(["redact", "drop", "hash"])), 
 
 @given(trees(), MASKS)
 def test_a_masked_value_is_nowhere_and_every_other_one_is_there(tree: Tree, masks: list[Masked]) -> None:
-    masked = (masked_json(written(tree).encode(), masks, KEY) or b"").decode()
+    masked = (masked_json(written(tree).encode(), masks, KEY, account()) or b"").decode()
     gone = {leaf for steps, _ in masks for leaf in met(tree, steps)}
     assert not [leaf for leaf in gone if leaf.strip('"') in masked]
     assert not [leaf for leaf in set(visible(tree)) - gone if leaf not in masked]
@@ -240,18 +245,21 @@ def test_what_a_redaction_leaves_has_the_structure_it_had(tree: Tree, steps: tup
         return json.loads(text, parse_float=str, parse_int=str)
 
     text = written(tree)
-    assert read(masked_json(text.encode(), [(steps, "redact")], KEY) or b"") == redacted(read(text), steps)
+    assert read(masked_json(text.encode(), [(steps, "redact")], KEY, account()) or b"") == redacted(
+        read(text), steps
+    )
 
 
 @given(trees(), PATHS)
 def test_to_mask_again_changes_nothing_but_hashes(tree: Tree, steps: tuple[Any, ...]) -> None:
-    once = masked_json(written(tree).encode(), [(steps, "redact")], KEY)
+    once = masked_json(written(tree).encode(), [(steps, "redact")], KEY, account())
     assert once is not None
-    assert masked_json(once, [(steps, "redact")], KEY) == once
+    assert masked_json(once, [(steps, "redact")], KEY, account()) == once
 
 
 def test_equal_values_have_equal_hashes_within_a_tenant_only() -> None:
-    one, two = (masked_json(b'["a@b","a@b","c"]', [((Every(),), "hash")], key) or b"" for key in (b"1", b"2"))
+    masks: list[Masked] = [((Every(),), "hash")]
+    one, two = (masked_json(b'["a@b","a@b","c"]', masks, key, account()) or b"" for key in (b"1", b"2"))
     first, again, other = json.loads(one)
     assert first == again != other
     assert first not in json.loads(two)

@@ -12,14 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.data.transmit import exact
+from pipelines.data.transmit.account import TooManyStepsError
 from pipelines.data.transmit.batching import body
-from pipelines.data.transmit.evaluate import Evaluation, TooManyStepsError
+from pipelines.data.transmit.evaluate import Evaluation
 from pipelines.data.transmit.events import Event
 from pipelines.data.transmit.shape import MOST_STEPS, Shape, ShapeError, shape_of, steps_for
 from shared.contracts.config import ConfigError, Pipe, parse
 from shared.contracts.expressions import ExpressionError, compile_expression
 from shared.contracts.limits import MAX_EVENT_BYTES
-from shared.contracts.masks import Mask
+from shared.contracts.masks import MAX_MASKS, Mask
 from tests.strategies import json_texts
 from tests.unit.transmit_events import event
 
@@ -171,14 +172,18 @@ COSTLY = [
     "[" + ",".join(["data == data"] * 600) + "]",
     "data|" + "|".join(["sort(@)", "reverse(@)", "[::-1]"] * 30),
     "map(&map(&[@, @], [@, @]), data)",
+    "data[?@ > `3` && @ < `9`]",
+    "data[].{a: @, b: @}",
 ]
+MEGABYTE = json.dumps(list(range(150_000)), separators=(",", ":")).encode()
 
 
 @pytest.mark.parametrize("expression", COSTLY)
-def test_an_expression_that_does_much_ends_soon(expression: str) -> None:
+@pytest.mark.parametrize("value", [MANY, MEGABYTE], ids=["texts", "numbers"])
+def test_an_expression_that_does_much_ends_soon(expression: str, value: bytes) -> None:
     began = time.thread_time()
     with suppress(ShapeError):
-        shaped(expression, value=MANY)
+        shaped(expression, value=value)
     assert time.thread_time() - began < 5
 
 
@@ -303,3 +308,12 @@ def test_data_that_is_no_json_can_be_masked_as_a_whole_only() -> None:
 def test_json_data_can_be_masked_as_a_whole() -> None:
     assert shaped(None, redact("$.data")).value == b'"***"'
     assert shaped(None, [Mask(path="$.data", action="drop")]).value is None
+
+
+def test_many_masks_of_many_values_are_stopped_before_they_hold_up_the_others() -> None:
+    masks = redact(*(f"$.data[*].name{n}" for n in range(MAX_MASKS)))
+    began = time.thread_time()
+    with pytest.raises(ShapeError, match="mask_failed: masks and values meet more than 500000 times"):
+        shaped(None, masks, value=b"[" + b",".join([b"{}"] * 150_000) + b"]")
+    assert time.thread_time() - began < 5
+    assert shaped(None, redact("$.data[*].name"), value=b"[" + b",".join([b"{}"] * 150_000) + b"]")

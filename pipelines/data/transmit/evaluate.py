@@ -14,6 +14,7 @@ from jmespath import functions
 from jmespath.visitor import Options, TreeInterpreter, _Expression
 
 from pipelines.data.transmit import exact
+from pipelines.data.transmit.account import Account, TooManyStepsError
 from shared.contracts.expressions import Node
 
 _STEP_CHARACTERS: Final = 16
@@ -28,25 +29,12 @@ def _signature(*types: Mapping[str, list[str]]) -> Callable[[_Method], _Method]:
     return functions.signature(*types)  # type: ignore[no-any-return]
 
 
-class TooManyStepsError(Exception):
-    """The account is empty."""
-
-
 class NoJsonError(Exception):
     """A result that JSON has no word for; the text says which."""
 
 
-class Account:
-    """Steps that an evaluation may still take."""
-
-    def __init__(self) -> None:
-        self.left = 0
-
-    def pay(self, steps: int) -> None:
-        """Raises TooManyStepsError when there are not so many."""
-        self.left -= steps
-        if self.left < 0:
-            raise TooManyStepsError
+class _Account(Account):
+    """One that can also tell what a tree costs."""
 
     def pay_for(self, value: Any) -> None:
         """One step for each value in a tree, a part shared by two places counted twice; texts by length.
@@ -78,7 +66,7 @@ class Account:
 class _Functions(functions.Functions):  # type: ignore[misc]  # the library has no types
     """The library's, paid for."""
 
-    def __init__(self, account: Account) -> None:
+    def __init__(self, account: _Account) -> None:
         self._account = account
 
     def call_function(self, function_name: str, resolved_args: list[Any]) -> Any:
@@ -128,7 +116,7 @@ class _Functions(functions.Functions):  # type: ignore[misc]  # the library has 
 class _Interpreter(TreeInterpreter):  # type: ignore[misc]  # the library has no types
     """The library's, paid for."""
 
-    def __init__(self, account: Account) -> None:
+    def __init__(self, account: _Account) -> None:
         super().__init__(Options(custom_functions=_Functions(account)))
         self._account = account
 
@@ -185,7 +173,7 @@ class Evaluation:
 
     def __init__(self, tree: Node) -> None:
         self._tree = tree
-        self._account = Account()
+        self._account = _Account()
         self._interpreter = _Interpreter(self._account)
 
     @property

@@ -13,6 +13,7 @@ from typing import Final
 import msgspec
 from msgspec import Raw
 
+from pipelines.data.transmit.account import Account
 from shared.contracts.masks import REDACTED, Action, Every, Mask, Steps, mask_steps
 
 Masked = tuple[Steps, Action]
@@ -21,6 +22,7 @@ Masked = tuple[Steps, Action]
 _STRICTEST: Final[Sequence[Action]] = ("drop", "redact", "hash")
 """Where several masks meet one value."""
 
+_CONTAINERS: Final = (b"{", b"[")
 _members: Final = msgspec.json.Decoder(dict[str, Raw])
 _elements: Final = msgspec.json.Decoder(list[Raw])
 _string: Final = msgspec.json.Decoder(str)
@@ -63,30 +65,33 @@ def masked_bytes(value: bytes, masks: Sequence[Masked], key: bytes) -> bytes | N
             return _hash(value, key).encode()
 
 
-def masked_json(value: bytes, masks: Sequence[Masked], key: bytes) -> bytes | None:
+def masked_json(value: bytes, masks: Sequence[Masked], key: bytes, account: Account) -> bytes | None:
     """A JSON text with these masks applied; the same bytes where none meets anything, None if it is dropped.
 
     Args:
         value: valid JSON.
         masks: at least one; their ways start at this value.
         key: for hashes; empty where no mask needs one.
+        account: one step is paid for each mask at each value that it may meet.
 
     Raises:
+        TooManyStepsError: if the account does not suffice.
         msgspec.DecodeError: if it is no JSON after all, or holds a name that is no Unicode.
         RecursionError: if it is nested too deep.
     """
-    if any(not steps for steps, _ in masks):
+    account.pay(len(masks))
+    if _ends(masks):
         return _replaced(value, [mask for mask in masks if not mask[0]], key)
     match value.lstrip()[:1]:
         case b"{":
-            return _object(value, masks, key)
+            return _object(value, masks, key, account)
         case b"[":
-            return _array(value, masks, key)
+            return _array(value, masks, key, account)
         case _:
             return value
 
 
-def _object(value: bytes, masks: Sequence[Masked], key: bytes) -> bytes:
+def _object(value: bytes, masks: Sequence[Masked], key: bytes, account: Account) -> bytes:
     members = _members.decode(value)
     named = members if any(isinstance(steps[0], Every) for steps, _ in masks) else _names(masks)
     met = [name for name in named if name in members]
@@ -94,7 +99,7 @@ def _object(value: bytes, masks: Sequence[Masked], key: bytes) -> bytes:
         return value
     for name in met:
         inside = [(steps[1:], action) for steps, action in masks if steps[0] == name or _every(steps)]
-        masked = masked_json(bytes(members[name]), inside, key)
+        masked = masked_json(bytes(members[name]), inside, key, account)
         if masked is None:
             del members[name]
         else:
@@ -102,26 +107,36 @@ def _object(value: bytes, masks: Sequence[Masked], key: bytes) -> bytes:
     return _encode(members)
 
 
-def _array(value: bytes, masks: Sequence[Masked], key: bytes) -> bytes:
-    elements = _elements.decode(value)
+def _array(value: bytes, masks: Sequence[Masked], key: bytes, account: Account) -> bytes:
+    any_element = list(_inside_element(None, masks))
+    some = {steps[0] for steps, _ in masks if isinstance(steps[0], int)}
+    ends = _ends(any_element)
     kept: list[Raw] = []
     changed = False
-    for index, element in enumerate(elements):
-        inside = list(_inside_element(index, masks))
+    for index, element in enumerate(_elements.decode(value)):
         received = bytes(element)
-        masked = masked_json(received, inside, key) if inside else received
+        inside = list(_inside_element(index, masks)) if index in some else any_element
+        masked: bytes | None = received
+        if inside and (ends or index in some or received[:1] in _CONTAINERS):
+            masked = masked_json(received, inside, key, account)
         changed |= masked is not received
         if masked is not None:
             kept.append(element if masked is received else Raw(masked))
     return _encode(kept) if changed else value
 
 
-def _inside_element(index: int, masks: Iterable[Masked]) -> Iterable[Masked]:
+def _inside_element(index: int | None, masks: Iterable[Masked]) -> Iterable[Masked]:
+    """What is left of masks inside an element: the one with this index, or any that no mask names."""
     for steps, action in masks:
         if isinstance(steps[0], str):
             yield steps, action
         elif _every(steps) or steps[0] == index:
             yield steps[1:], action
+
+
+def _ends(masks: Iterable[Masked]) -> bool:
+    """Whether the way of some mask is at its end."""
+    return any(not steps for steps, _ in masks)
 
 
 def _names(masks: Iterable[Masked]) -> Iterable[str]:

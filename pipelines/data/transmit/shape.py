@@ -10,7 +10,8 @@ import msgspec
 from jmespath.exceptions import JMESPathTypeError
 
 from pipelines.data.transmit import exact
-from pipelines.data.transmit.evaluate import Evaluation, NoJsonError, TooManyStepsError
+from pipelines.data.transmit.account import Account, TooManyStepsError
+from pipelines.data.transmit.evaluate import Evaluation, NoJsonError
 from pipelines.data.transmit.events import Event
 from pipelines.data.transmit.masking import below, compiled, masked_bytes, masked_json, masked_text
 from shared.contracts.config import Pipe
@@ -24,6 +25,9 @@ STEPS: Final = 10_000
 MOST_STEPS: Final = 250_000
 """An evaluation may take STEPS and one for each byte of the event, but never more than MOST_STEPS: honest
 transforms are linear in the event, and even the largest event must not keep the others waiting for long."""
+
+MASK_STEPS: Final = 500_000
+"""How often a mask may meet a value in one event."""
 
 _JSON: Final = "application/json"
 _attributes: Final = msgspec.json.Decoder(dict[str, str])
@@ -67,11 +71,13 @@ class Shape:
             return event
         try:
             if event.is_json:
-                masked = masked_json(value, masks, key)
+                masked = masked_json(value, masks, key, Account(MASK_STEPS))
             elif any(steps for steps, _ in masks):
                 raise ShapeError("mask_failed: the data is not JSON, so a place in it cannot be found")
             else:
                 masked = masked_bytes(value, masks, key)
+        except TooManyStepsError:
+            raise ShapeError(f"mask_failed: masks and values meet more than {MASK_STEPS} times") from None
         except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
             raise ShapeError(f"mask_failed: the data cannot be taken apart ({_kind(error)})") from None
         return event if masked is value else msgspec.structs.replace(event, value=masked)
