@@ -21,14 +21,16 @@ from pipelines.data.transmit.decide import Policy
 from pipelines.data.transmit.delivered import Deliveries
 from pipelines.data.transmit.delivery import Delivery
 from pipelines.data.transmit.dial import open_session
+from pipelines.data.transmit.gates import GateRules, Gates
 from pipelines.data.transmit.memory import Memory
 from pipelines.data.transmit.output import Row, Settled
+from pipelines.data.transmit.parcels import Patience
 from pipelines.data.transmit.targets import Targets
 from pipelines.data.transmit.task import Task
 from scripts.local.side import REACH
 from shared.contracts.addresses import Reach
-from shared.contracts.config import Batch, Catalogue, Destination, Entry, Pipe, topic_key
-from shared.contracts.receipts import Receipt
+from shared.contracts.config import Batch, Catalogue, Destination, Entry, Limits, Pipe, topic_key
+from shared.contracts.receipts import Lane, Receipt
 from shared.contracts.topics import Topic
 from shared.runtime.clock import wall_clock
 
@@ -130,8 +132,13 @@ class Rig:
     Its server is on the loopback address, so its side is a local one unless `reach` says otherwise.
     """
 
-    def __init__(self, reach: Reach = REACH, resolver: AbstractResolver | None = None) -> None:
+    def __init__(
+        self, reach: Reach = REACH, resolver: AbstractResolver | None = None, lane: Lane = "slow"
+    ) -> None:
+        """Without more words it is the slow lane, which waits for everybody until the deadline."""
         self._far, self._near = Loop(), Loop()
+        self.gates = Gates(GateRules(lane=lane), wall_clock, self._near.loop.time)
+        self.patience = Patience(answer=0.5, turn=1.0) if lane == "fast" else Patience()
         self.server = Server(self._far)
         self._documents: dict[bytes, Entry] = {}
         self.deliveries = Deliveries(Memory(60_000, 1000))
@@ -178,6 +185,7 @@ class Rig:
         """A pipe, and a destination of the same name, on the server's path."""
         limits = Batch(max_events=fields.pop("max_events", 500))
         url = fields.pop("url", f"http://127.0.0.1:{port or self.server.port}{path}")
+        fields.setdefault("limits", Limits(requests=4))
         destination = Destination(name=name, tenant="t", url=url, batch=limits, **fields)
         pipe = Pipe(name=name, tenant="t", source="s", destination=name)
         self._documents[topic_key("destination", name)] = Entry(version=1, document=destination)
@@ -207,7 +215,8 @@ class Rig:
             connectors=self.connectors,
             policy=Policy(local_tries=3, pause=0.01, pause_limit=0.5, give_up=timedelta(hours=24)),
             deadline=self._near.loop.time() + deadline,
-            requests_per_destination=4,
+            gates=self.gates,
+            patience=self.patience,
             settle=answers.put,
             clock=wall_clock,
             jitter=lambda: 0.5,

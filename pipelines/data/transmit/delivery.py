@@ -3,40 +3,35 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from pipelines.data.transmit.batching import halves, split
 from pipelines.data.transmit.connectors.base import Answer, Connector
-from pipelines.data.transmit.decide import Dead, End, Outcome, Policy, RetryNow, Situation, Split, decide
+from pipelines.data.transmit.decide import (
+    Dead,
+    End,
+    Outcome,
+    Policy,
+    RetryNow,
+    Situation,
+    SlowLane,
+    Split,
+    decide,
+)
 from pipelines.data.transmit.events import Event
+from pipelines.data.transmit.gates import Gate, Gates, MovedError, NoTurnError, OpenError
 from pipelines.data.transmit.output import Settled
+from pipelines.data.transmit.parcels import Parcel, Patience, left, part
+from pipelines.data.transmit.patience import within
 from pipelines.data.transmit.targets import Lost, Targets
-from shared.contracts.config import Destination
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 _GRACE_SECONDS: Final = 1.0
 """Past a try's deadline, in which a connector must have answered; a hang in its own code ends here."""
-
-
-class NoTurnError(Exception):
-    """The deadline came before the request could be made."""
-
-
-@dataclass(slots=True, kw_only=True)
-class Parcel:
-    """Events on their way in one request, and what is known of them."""
-
-    destination: Destination
-    attempt: int
-    events: Sequence[Event]
-    """Those not settled yet."""
-
-    started_ms: int
-    tries: int = 0
-    halves: list[Sequence[Event]] = field(default_factory=list)
+_SILENCE: Final = Answer(error="timeout: the connector gave no answer")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,11 +44,11 @@ class Delivery:
     deadline: float
     """On the loop's clock."""
 
-    requests_per_destination: int
+    gates: Gates
+    patience: Patience
     settle: Callable[[Settled], None]
     clock: Clock
     jitter: Callable[[], float]
-    _slots: dict[str, asyncio.Semaphore] = field(default_factory=dict)
 
     async def deliver(self, pipe: str, attempt: int, events: Sequence[Event]) -> None:
         """Bring events of one pipe to an end, by the deadline; does not raise but when cancelled."""
@@ -67,13 +62,12 @@ class Delivery:
         if foreign:
             self._bury(pipe, attempt, foreign, f"foreign: pipe {pipe!r} is another tenant's now", started_ms)
             events = [event for event in events if event.tenant in (None, found.tenant)]
-        runs = split(events, found.batch)
-        await asyncio.gather(
-            *(
-                self._parcel(Parcel(destination=found, attempt=attempt, events=run, started_ms=started_ms))
-                for run in runs
-            )
-        )
+        ready = asyncio.get_running_loop().time()
+        parcels = [
+            Parcel(destination=found, attempt=attempt, events=run, started_ms=started_ms, ready=ready)
+            for run in split(events, found.batch)
+        ]
+        await asyncio.gather(*(self._parcel(parcel) for parcel in parcels))
 
     def _bury(self, pipe: str, attempt: int, events: Sequence[Event], reason: str, started_ms: int) -> None:
         self.settle(
@@ -91,6 +85,10 @@ class Delivery:
     async def _parcel(self, parcel: Parcel) -> None:
         try:
             await self._until_settled(parcel)
+        except MovedError:
+            self._hand_on(parcel)
+        except OpenError as error:
+            self._leave(parcel, f"breaker_open: {parcel.destination.name!r} is {error}")
         except NoTurnError:
             self._leave(parcel, f"deadline: no turn for {parcel.destination.name!r} before the deadline")
         except TimeoutError:
@@ -101,10 +99,10 @@ class Delivery:
 
     async def _until_settled(self, parcel: Parcel) -> None:
         while parcel.events:
-            pause = self._judge(parcel, await self._try(parcel), self._seconds_left())
+            pause = self._judge(parcel, await self._try(parcel), self._local_seconds_left(parcel))
             parts, parcel.halves = parcel.halves, []
             if parts:
-                await asyncio.gather(*(self._parcel(_part(parcel, events)) for events in parts))
+                await asyncio.gather(*(self._parcel(part(parcel, events)) for events in parts))
             if parcel.events:
                 await asyncio.sleep(pause)
 
@@ -112,30 +110,50 @@ class Delivery:
         """One request.
 
         Raises:
+            MovedError: if this lane cannot wait for the destination.
+            OpenError: if its breaker is open.
             NoTurnError: if the deadline came before the request's turn.
             TimeoutError: if the connector did not keep to its time.
         """
-        name = parcel.destination.name
-        slot = self._slots.setdefault(name, asyncio.Semaphore(self.requests_per_destination))
+        loop, gate = asyncio.get_running_loop(), self.gates.of(parcel.destination)
+        asked = loop.time()
+        if gate.moved:
+            raise MovedError
         try:
-            async with asyncio.timeout_at(self.deadline):
-                await slot.acquire()
-        except TimeoutError as error:
-            raise NoTurnError from error
+            turn_until = min(self.deadline, asked + self.patience.turn)
+            tokens_until = min(self.deadline, asked + self.patience.answer)
+            async with gate.turn(len(parcel.events), turn_until, tokens_until):
+                return await self._request(parcel, gate, loop.time() - asked)
+        except NoTurnError:
+            if turn_until == self.deadline:
+                raise
+            gate.overdue()
+            raise MovedError from None
+
+    async def _request(self, parcel: Parcel, gate: Gate, turn: float) -> Sequence[Answer]:
+        loop = asyncio.get_running_loop()
+        began, seconds = loop.time(), min(parcel.destination.timeout_seconds, self._seconds_left())
+        if seconds <= 0:
+            raise NoTurnError
+        parcel.tries += 1
+        parcel.tried = parcel.tried or began
+        connector = self.connectors[parcel.destination.connector]
+        sending = connector.send(parcel.destination, parcel.events, seconds)
         try:
-            seconds = min(parcel.destination.timeout_seconds, self._seconds_left())
-            if seconds <= 0:
-                raise NoTurnError
-            parcel.tries += 1
-            connector = self.connectors[parcel.destination.connector]
-            async with asyncio.timeout(seconds + _GRACE_SECONDS):
-                return await connector.send(parcel.destination, parcel.events, seconds)
-        finally:
-            slot.release()
+            answers = await within(sending, min(self.patience.answer, seconds + _GRACE_SECONDS))
+        except TimeoutError:
+            if self.patience.answer < seconds + _GRACE_SECONDS:
+                gate.overdue()
+                raise MovedError from None
+            gate.ended([_SILENCE], loop.time() - began, turn)
+            raise
+        gate.ended(answers, loop.time() - began, turn)
+        return answers
 
     def _judge(self, parcel: Parcel, answers: Sequence[Answer], seconds_left: float) -> float:
         """Settle what is at an end, keep the rest in the parcel; returns the pause before its next try."""
         now_ms, jitter = self.clock(), self.jitter()
+        gate = self.gates.of(parcel.destination)
         groups: dict[tuple[Answer, Outcome], list[Event]] = defaultdict(list)
         memo: dict[tuple[Answer, int], Outcome] = {}
         for event, answer in zip(parcel.events, answers, strict=True):
@@ -149,6 +167,7 @@ class Delivery:
                     first_try_ms=first_ms,
                     now_ms=now_ms,
                     seconds_left=seconds_left,
+                    closed=gate.breaker.state == "closed",
                 )
                 outcome = memo[answer, first_ms] = decide(answer, at, self.policy, jitter)
             groups[answer, outcome].append(event)
@@ -167,40 +186,48 @@ class Delivery:
                 case Split():
                     parcel.halves += halves(events) if len(events) > 1 else [events]
                 case _:
-                    self.settle(_settled(parcel, events, outcome, answer.status, now_ms))
+                    self._settle(parcel, events, outcome, answer.status, now_ms)
         parcel.events = again
         return pause
 
+    def _hand_on(self, parcel: Parcel) -> None:
+        """To the slow lane, which can wait."""
+        events = left(parcel)
+        parcel.events = []
+        if events:
+            self._settle(parcel, events, SlowLane(), None, self.clock())
+
     def _leave(self, parcel: Parcel, error: str) -> None:
         """Out of time or out of luck: whatever is left goes to the retry topics."""
-        events = [*parcel.events, *(event for part in parcel.halves for event in part)]
-        parcel.events, parcel.halves = events, []
+        parcel.events = events = left(parcel)
         if events:
             self._judge(parcel, [Answer(error=error)] * len(events), seconds_left=0)
+
+    def _settle(
+        self, parcel: Parcel, events: list[Event], outcome: End, status: int | None, now_ms: int
+    ) -> None:
+        gate = self.gates.of(parcel.destination)
+        self.settle(
+            Settled(
+                events=events,
+                outcome=outcome,
+                destination=parcel.destination.name,
+                pipe=events[0].pipe,
+                attempt=parcel.attempt,
+                status=status,
+                tries=parcel.tries,
+                started_ms=parcel.started_ms,
+                departed_ms=now_ms,
+                breaker=gate.breaker.state,
+                lane=gate.pace.lane,
+                recovered=gate.recovered,
+            )
+        )
 
     def _seconds_left(self) -> float:
         return max(0.0, self.deadline - asyncio.get_running_loop().time())
 
-
-def _part(parcel: Parcel, events: Sequence[Event]) -> Parcel:
-    return Parcel(
-        destination=parcel.destination,
-        attempt=parcel.attempt,
-        events=events,
-        started_ms=parcel.started_ms,
-        tries=parcel.tries - 1,  # to split is not a failed try
-    )
-
-
-def _settled(parcel: Parcel, events: list[Event], outcome: End, status: int | None, now_ms: int) -> Settled:
-    return Settled(
-        events=events,
-        outcome=outcome,
-        destination=parcel.destination.name,
-        pipe=events[0].pipe,
-        attempt=parcel.attempt,
-        status=status,
-        tries=parcel.tries,
-        started_ms=parcel.started_ms,
-        departed_ms=now_ms,
-    )
+    def _local_seconds_left(self, parcel: Parcel) -> float:
+        now = asyncio.get_running_loop().time()
+        local = (parcel.tried or now) + self.patience.local_tries - now
+        return max(0.0, min(self._seconds_left(), local))

@@ -26,8 +26,20 @@ class TransmitSettings(SparkSettings):
         gt=0,
         description="Nothing in a micro-batch waits longer; what has no answer then is retried later.",
     )
-    requests_per_destination: int = Field(
-        8, ge=1, description="Requests that one task keeps in the air to one destination."
+    patience_seconds: float = Field(
+        0.8,
+        gt=0,
+        description="How long the fast lane waits for one answer; then the destination's events go to the "
+        "slow lane, until it is fast again.",
+    )
+    turn_seconds: float = Field(
+        2.0,
+        gt=0,
+        description="How long the fast lane waits for one of a destination's slots; then the same.",
+    )
+    slow_trigger: str = Field("1 second", description="How often the slow lane looks for events.")
+    slow_batch_events: int = Field(
+        5_000, ge=1, description="Most events of one micro-batch of the slow lane."
     )
     connections: int = Field(512, ge=1, description="Connections that one Python worker keeps, over all.")
     local_tries: int = Field(
