@@ -15,6 +15,7 @@ import psutil
 import pyarrow as pa
 from aiohttp.abc import AbstractResolver
 
+from pipelines.data.transmit.breaker import Rules
 from pipelines.data.transmit.connectors.base import Connector
 from pipelines.data.transmit.connectors.webhook import Webhook
 from pipelines.data.transmit.decide import Policy
@@ -137,7 +138,8 @@ class Rig:
     ) -> None:
         """Without more words it is the slow lane, which waits for everybody until the deadline."""
         self._far, self._near = Loop(), Loop()
-        self.gates = Gates(GateRules(lane=lane), wall_clock, self._near.loop.time)
+        rules = GateRules(lane=lane, breaking=Rules(pause=0.3))
+        self.gates = Gates(rules, wall_clock, self._near.loop.time)
         self.patience = Patience(answer=0.5, turn=1.0) if lane == "fast" else Patience()
         self.server = Server(self._far)
         self._documents: dict[bytes, Entry] = {}
@@ -153,6 +155,10 @@ class Rig:
     def dialled(self) -> list[str]:
         """Hosts that transmit's sockets were to connect to, so far."""
         return self._near.loop.dialled
+
+    def tasks(self) -> int:
+        """Tasks on transmit's loop."""
+        return len(asyncio.all_tasks(self._near.loop))
 
     def close(self) -> None:
         self._near.run(self.session.close())
@@ -172,11 +178,11 @@ class Rig:
     def wait_disconnected(self, seconds: float = 5.0) -> None:
         """Return when transmit holds no connection to the server; fail if it still does in the end."""
         until = time.monotonic() + seconds
-        while held := self._connections():
+        while held := self.connections():
             assert time.monotonic() < until, f"{held} connections are still open"
             time.sleep(0.02)
 
-    def _connections(self) -> int:
+    def connections(self) -> int:
         found = psutil.Process().net_connections("tcp")
         ours = [each for each in found if each.raddr and each.raddr.port == self.server.port]
         return sum(1 for each in ours if each.status == psutil.CONN_ESTABLISHED)

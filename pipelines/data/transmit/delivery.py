@@ -31,6 +31,7 @@ from shared.runtime.logging import get_logger
 _log = get_logger(__name__)
 _GRACE_SECONDS: Final = 1.0
 """Past a try's deadline, in which a connector must have answered; a hang in its own code ends here."""
+
 _SILENCE: Final = Answer(error="timeout: the connector gave no answer")
 
 
@@ -62,9 +63,8 @@ class Delivery:
         if foreign:
             self._bury(pipe, attempt, foreign, f"foreign: pipe {pipe!r} is another tenant's now", started_ms)
             events = [event for event in events if event.tenant in (None, found.tenant)]
-        ready = asyncio.get_running_loop().time()
         parcels = [
-            Parcel(destination=found, attempt=attempt, events=run, started_ms=started_ms, ready=ready)
+            Parcel(destination=found, attempt=attempt, events=run, started_ms=started_ms)
             for run in split(events, found.batch)
         ]
         await asyncio.gather(*(self._parcel(parcel) for parcel in parcels))

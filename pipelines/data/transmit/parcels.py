@@ -37,10 +37,9 @@ class Parcel:
     """Those not settled yet."""
 
     started_ms: int
-    ready: float
-    """When it was, on the loop's clock, as the next."""
-
     tried: float | None = None
+    """When it was first, on the loop's clock."""
+
     tries: int = 0
     halves: list[Sequence[Event]] = field(default_factory=list)
 
