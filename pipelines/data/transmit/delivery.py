@@ -74,7 +74,7 @@ class Delivery:
         if foreign:
             self._bury(pipe, attempt, foreign, f"foreign: pipe {pipe!r} is another tenant's now", started_ms)
             events = [event for event in events if event.tenant in (None, tenant)]
-        runs = split(events, found.destination.batch)
+        runs = split(events, found.batch)
         await asyncio.gather(
             *(
                 self._parcel(Parcel(target=found, attempt=attempt, events=run, started_ms=started_ms))
