@@ -14,6 +14,7 @@ from pipelines.data.transmit.events import Event
 from pipelines.data.transmit.output import Settled
 from pipelines.data.transmit.targets import Lost, Target, Targets
 from shared.contracts.config import Destination
+from shared.contracts.secrets import UnknownSecretError
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
 
@@ -140,6 +141,8 @@ class Delivery:
             async with asyncio.timeout(seconds + _GRACE_SECONDS):
                 connector = await self.connectors.named(parcel.destination.connector)
                 return await connector.send(parcel.destination, parcel.target.options, parcel.events, seconds)
+        except UnknownSecretError as error:
+            return [Answer(error=str(error), later=True)] * len(parcel.events)
         finally:
             slot.release()
 

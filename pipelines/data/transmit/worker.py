@@ -28,13 +28,16 @@ from pipelines.data.transmit.output import Row, Settled, to_batch
 from pipelines.data.transmit.settings import TransmitSettings
 from pipelines.data.transmit.targets import Targets
 from pipelines.data.transmit.task import Task
-from shared.contracts.secrets import NoSecrets
+from shared.contracts.config import Catalogue
+from shared.contracts.secrets import named_secrets
 from shared.contracts.topics import Topic
 from shared.kafka.config_table import config_table
 from shared.kafka.tail import Tail
 from shared.runtime.clock import wall_clock
 from shared.runtime.collector import spare_collector
 from shared.runtime.logging import configure_logging, get_logger
+from shared.runtime.secret_stores import store_for
+from shared.runtime.secrets import SecretTable
 
 _log = get_logger(__name__)
 
@@ -65,9 +68,11 @@ class Worker:
 
     def __init__(self, settings: TransmitSettings) -> None:
         self._settings = settings
+        self._begun = False
         client = f"hifi-{settings.side}-transmit"
         self._deliveries = Deliveries(Memory(int(settings.memory_seconds * 1000), settings.memory_entries))
-        self._table = config_table(settings.bootstrap, client)
+        self._secrets = SecretTable(store_for(settings.side, settings.secrets)).start()
+        self._table = config_table(settings.bootstrap, client, self._learn)
         self._tail = Tail(
             bootstrap=settings.bootstrap,
             client_id=client,
@@ -84,13 +89,17 @@ class Worker:
     async def _connect(self) -> Connectors:
         self._session = open_session(self._settings.connections, self._settings.reach)
         context = Context(
-            session=self._session, secrets=NoSecrets(), reach=self._settings.reach, clock=wall_clock
+            session=self._session, secrets=self._secrets, reach=self._settings.reach, clock=wall_clock
         )
         return Connectors(KINDS, context)
 
     async def _disconnect(self) -> None:
         await self._connectors.close()
         await self._session.close()
+
+    def _learn(self, catalogue: Catalogue) -> None:
+        """Before a document is in force its secrets are on their way."""
+        self._secrets.want(named_secrets(entry.document for entry in catalogue.entries.values()))
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Deliver the rows of one task; what comes to an end is given out as it does."""
@@ -121,6 +130,7 @@ class Worker:
         self._loop.close()
         self._tail.stop()
         self._table.stop()
+        self._secrets.stop()
 
     def _ready(self) -> None:
         """Block until the process knows what was delivered and where to deliver.
@@ -131,6 +141,10 @@ class Worker:
         """
         while not (self._table.wait(5.0) and self._tail.wait(5.0)):
             _log.warning("configuration or receipts not read to the end yet")
+        if not self._begun:
+            self._begun = True
+            if not self._secrets.wait(self._settings.secrets_wait_seconds):
+                _log.warning("secrets not loaded yet: what needs one is retried later")
         if _tried_before() and not self._tail.catch_up(self._settings.memory_wait_seconds):
             _log.warning("latest receipts not read in time: a replay may send some events twice")
 
