@@ -43,7 +43,7 @@ def _to(names: Iterable[str], url: str) -> list[Document]:
     for name in names:
         both = {"name": name, "tenant": NAME}
         documents += [
-            parse({"kind": "destination", "url": f"{url}/{name}", **both}),
+            parse({"kind": "destination", "options": {"url": f"{url}/{name}"}, **both}),
             parse({"kind": "pipe", "source": NAME, "destination": name, **both}),
         ]
     return documents

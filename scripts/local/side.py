@@ -111,6 +111,11 @@ class Side:
         """Written by the Spark driver, with its pid in it, once all its queries process data."""
         return self.run / "spark.ready"
 
+    @property
+    def secrets(self) -> Path:
+        """The file that a developer puts secrets into, unless HIFI_SECRETS names another."""
+        return self.root / "secrets.yaml"
+
     def broker_folder(self, broker: int) -> Path:
         """Folder of a broker's configuration and log."""
         return self.root / "brokers" / str(broker)
@@ -151,6 +156,7 @@ class Side:
             "HIFI_BOOTSTRAP": self.bootstrap,
             "HIFI_SIDE": "local",
             "HIFI_ALLOW_LOOPBACK": str(REACH.loopback).lower(),
+            "HIFI_SECRETS": str(Path(os.environ.get("HIFI_SECRETS") or self.secrets).resolve()),
             "TMPDIR": str(self.temporary),
         }
 

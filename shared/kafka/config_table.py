@@ -1,16 +1,26 @@
 """The side's documents in memory: the one table collect, route and transmit all read."""
 
-from shared.contracts.config import Catalogue, decode_entry
+from collections.abc import Callable, Mapping
+
+from shared.contracts.config import Catalogue, Entry, decode_entry
 from shared.contracts.topics import Topic
 from shared.kafka.table import Table
 
 
-def config_table(bootstrap: str, client_id: str) -> Table[Catalogue]:
-    """A started table of the `config` topic."""
+def config_table(
+    bootstrap: str, client_id: str, seen: Callable[[Catalogue], None] = lambda _: None
+) -> Table[Catalogue]:
+    """A started table of the `config` topic; `seen` is told of each new catalogue before it is in force."""
+
+    def view(entries: Mapping[bytes, Entry]) -> Catalogue:
+        catalogue = Catalogue(entries)
+        seen(catalogue)
+        return catalogue
+
     return Table(
         bootstrap=bootstrap,
         client_id=client_id,
         topic=Topic.CONFIG,
         decode=decode_entry,
-        view=Catalogue,
+        view=view,
     ).start()

@@ -73,6 +73,7 @@ def test_what_the_destination_asks_for_is_given_within_bounds(asked: float, unti
         ([Answer(error="timeout: ")], True),
         ([Answer(status=408)], True),
         ([Answer(error="refused_address: ", hopeless=True)], None),
+        ([Answer(error="secret_missing: ", later=True)], None),
     ],
 )
 def test_only_a_destination_that_takes_nothing_counts_as_failed(

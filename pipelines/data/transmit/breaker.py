@@ -84,7 +84,7 @@ def has_failed(answers: Sequence[Answer]) -> bool | None:
 
     A refusal of these events is no failure: the destination is there. Nor is it one where some arrived.
     """
-    if all(answer.hopeless for answer in answers):
+    if all(answer.hopeless or answer.later for answer in answers):
         return None
     return all(answer.status is None or _failed(answer.status) for answer in answers)
 

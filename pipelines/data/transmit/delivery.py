@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipelines.data.transmit.batching import halves, split
-from pipelines.data.transmit.connectors.base import Answer, Connector
+from pipelines.data.transmit.connecting import Connectors
+from pipelines.data.transmit.connectors.base import Answer
 from pipelines.data.transmit.decide import (
     Dead,
     End,
@@ -25,6 +26,7 @@ from pipelines.data.transmit.output import Settled
 from pipelines.data.transmit.parcels import Parcel, Patience, left, part
 from pipelines.data.transmit.patience import within
 from pipelines.data.transmit.targets import Lost, Targets
+from shared.contracts.secrets import UnknownSecretError
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
 
@@ -40,7 +42,7 @@ class Delivery:
     """Delivers what one task was given, and tells of each end through `settle`."""
 
     targets: Targets
-    connectors: Mapping[str, Connector]
+    connectors: Connectors
     policy: Policy
     deadline: float
     """On the loop's clock."""
@@ -59,12 +61,13 @@ class Delivery:
             self._bury(pipe, attempt, events, found.reason, started_ms)
             return
         # A name may have changed hands while its events were on their way.
-        foreign = [event for event in events if event.tenant not in (None, found.tenant)]
+        tenant = found.destination.tenant
+        foreign = [event for event in events if event.tenant not in (None, tenant)]
         if foreign:
             self._bury(pipe, attempt, foreign, f"foreign: pipe {pipe!r} is another tenant's now", started_ms)
-            events = [event for event in events if event.tenant in (None, found.tenant)]
+            events = [event for event in events if event.tenant in (None, tenant)]
         parcels = [
-            Parcel(destination=found, attempt=attempt, events=run, started_ms=started_ms)
+            Parcel(target=found, attempt=attempt, events=run, started_ms=started_ms)
             for run in split(events, found.batch)
         ]
         await asyncio.gather(*(self._parcel(parcel) for parcel in parcels))
@@ -83,6 +86,9 @@ class Delivery:
         )
 
     async def _parcel(self, parcel: Parcel) -> None:
+        if parcel.target.problem:
+            self._leave(parcel, parcel.target.problem)
+            return
         try:
             await self._until_settled(parcel)
         except MovedError:
@@ -137,10 +143,12 @@ class Delivery:
             raise NoTurnError
         parcel.tries += 1
         parcel.tried = parcel.tried or began
-        connector = self.connectors[parcel.destination.connector]
-        sending = connector.send(parcel.destination, parcel.events, seconds)
         try:
-            answers = await within(sending, min(self.patience.answer, seconds + _GRACE_SECONDS))
+            answers = await within(
+                self._send(parcel, seconds), min(self.patience.answer, seconds + _GRACE_SECONDS)
+            )
+        except UnknownSecretError as error:
+            return [Answer(error=str(error), later=True)] * len(parcel.events)
         except TimeoutError:
             if self.patience.answer < seconds + _GRACE_SECONDS:
                 gate.overdue()
@@ -149,6 +157,10 @@ class Delivery:
             raise
         gate.ended(answers, loop.time() - began, turn)
         return answers
+
+    async def _send(self, parcel: Parcel, seconds: float) -> Sequence[Answer]:
+        connector = await self.connectors.named(parcel.destination.connector)
+        return await connector.send(parcel.destination, parcel.target.options, parcel.events, seconds)
 
     def _judge(self, parcel: Parcel, answers: Sequence[Answer], seconds_left: float) -> float:
         """Settle what is at an end, keep the rest in the parcel; returns the pause before its next try."""

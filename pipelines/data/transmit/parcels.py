@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from pipelines.data.transmit.events import Event
+from pipelines.data.transmit.targets import Target
 from shared.contracts.config import Destination
 
 _LOCAL_TRIES: Final = 1.25
@@ -31,7 +32,7 @@ class Patience:
 class Parcel:
     """Events on their way in one request, and what is known of them."""
 
-    destination: Destination
+    target: Target
     attempt: int
     events: Sequence[Event]
     """Those not settled yet."""
@@ -42,6 +43,11 @@ class Parcel:
 
     tries: int = 0
     halves: list[Sequence[Event]] = field(default_factory=list)
+
+    @property
+    def destination(self) -> Destination:
+        """Where they go."""
+        return self.target.destination
 
 
 def left(parcel: Parcel) -> list[Event]:

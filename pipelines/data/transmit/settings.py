@@ -1,5 +1,7 @@
 """Settings of the transmit node. The object travels to the Python workers with the function they run."""
 
+from pathlib import Path
+
 from pydantic import Field
 
 from shared.runtime.settings import SparkSettings
@@ -55,6 +57,17 @@ class TransmitSettings(SparkSettings):
     )
     give_up_hours: float = Field(
         24.0, gt=0, description="Time after the first try at which an event goes to the dead-letter topic."
+    )
+    secrets: Path | None = Field(
+        None,
+        description="YAML file of `name: value` lines that holds the secrets, mode 0600; for development. "
+        "Without it they come from AWS Secrets Manager, on a local side from nowhere.",
+    )
+    secrets_wait_seconds: float = Field(
+        5.0,
+        ge=0,
+        description="How long a new worker waits for the secrets; without them it begins all the same, and "
+        "what needs one is retried later.",
     )
     pipe_wait_seconds: float = Field(
         1.0,

@@ -10,7 +10,7 @@ import itertools
 import queue
 import random
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Final
@@ -19,8 +19,9 @@ import pyarrow as pa
 from confluent_kafka import Message
 from pyspark import TaskContext
 
-from pipelines.data.transmit.connectors.base import Connector
-from pipelines.data.transmit.connectors.webhook import Webhook
+from pipelines.data.transmit.connecting import Connectors
+from pipelines.data.transmit.connectors.base import Context
+from pipelines.data.transmit.connectors.registry import KINDS
 from pipelines.data.transmit.decide import Policy
 from pipelines.data.transmit.delivered import Deliveries
 from pipelines.data.transmit.delivery import Delivery
@@ -33,13 +34,17 @@ from pipelines.data.transmit.settings import TransmitSettings
 from pipelines.data.transmit.targets import Targets
 from pipelines.data.transmit.task import Task
 from shared.contracts import headers as h
+from shared.contracts.config import Catalogue
 from shared.contracts.receipts import Lane
+from shared.contracts.secrets import named_secrets
 from shared.contracts.topics import Topic
 from shared.kafka.config_table import config_table
 from shared.kafka.tail import Tail
 from shared.runtime.clock import wall_clock
 from shared.runtime.collector import spare_collector
 from shared.runtime.logging import configure_logging, get_logger
+from shared.runtime.secret_stores import store_for
+from shared.runtime.secrets import SecretTable
 
 _log = get_logger(__name__)
 _LOOKUPS: Final = 32
@@ -74,6 +79,7 @@ class Worker:
 
     def __init__(self, settings: TransmitSettings, lane: Lane) -> None:
         self._settings = settings
+        self._begun = False
         client = f"hifi-{settings.side}-transmit"
         self._loop = asyncio.new_event_loop()
         # A name that takes long to look up must not keep others from being looked up.
@@ -81,7 +87,8 @@ class Worker:
         self._gates = Gates(gate_rules(settings, lane), wall_clock, self._loop.time)
         self._patience = patience(settings, lane)
         self._deliveries = Deliveries(Memory(int(settings.memory_seconds * 1000), settings.memory_entries))
-        self._table = config_table(settings.bootstrap, client)
+        self._secrets = SecretTable(store_for(settings.side, settings.secrets)).start()
+        self._table = config_table(settings.bootstrap, client, self._learn)
         self._tail = Tail(
             bootstrap=settings.bootstrap,
             client_id=client,
@@ -92,7 +99,7 @@ class Worker:
         self._thread = threading.Thread(target=self._loop.run_forever, name="deliveries", daemon=True)
         self._thread.start()
         self._connectors = asyncio.run_coroutine_threadsafe(self._connect(), self._loop).result()
-        self._targets = Targets(lambda: self._table.view, settings.pipe_wait_seconds)
+        self._targets = Targets(lambda: self._table.view, settings.pipe_wait_seconds, KINDS)
 
     def _take(self, receipts: list[Message]) -> None:
         """Learn from `receipts` records what arrived, and who is fast again."""
@@ -100,10 +107,20 @@ class Worker:
         if found := recovered(receipts):
             self._loop.call_soon_threadsafe(self._gates.heard, found)
 
-    async def _connect(self) -> Mapping[str, Connector]:
-        """A connector for each value of a destination's `connector` field."""
+    async def _connect(self) -> Connectors:
         self._session = open_session(self._settings.connections, self._settings.reach)
-        return {"webhook": Webhook(self._session)}
+        context = Context(
+            session=self._session, secrets=self._secrets, reach=self._settings.reach, clock=wall_clock
+        )
+        return Connectors(KINDS, context)
+
+    async def _disconnect(self) -> None:
+        await self._connectors.close()
+        await self._session.close()
+
+    def _learn(self, catalogue: Catalogue) -> None:
+        """Before a document is in force its secrets are on their way."""
+        self._secrets.want(named_secrets(entry.document for entry in catalogue.entries.values()))
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Deliver the rows of one task; what comes to an end is given out as it does."""
@@ -128,9 +145,10 @@ class Worker:
 
     def close(self) -> None:
         """End threads and connections."""
-        asyncio.run_coroutine_threadsafe(self._session.close(), self._loop).result()
+        asyncio.run_coroutine_threadsafe(self._disconnect(), self._loop).result()
         self._tail.stop()
         self._table.stop()
+        self._secrets.stop()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -144,6 +162,10 @@ class Worker:
         """
         while not (self._table.wait(5.0) and self._tail.wait(5.0)):
             _log.warning("configuration or receipts not read to the end yet")
+        if not self._begun:
+            self._begun = True
+            if not self._secrets.wait(self._settings.secrets_wait_seconds):
+                _log.warning("secrets not loaded yet: what needs one is retried later")
         if _tried_before() and not self._tail.catch_up(self._settings.memory_wait_seconds):
             _log.warning("latest receipts not read in time: a replay may send some events twice")
 
