@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import statistics
 import threading
 import time
 from collections import Counter
@@ -211,33 +212,61 @@ def test_the_slow_lane_says_when_a_destination_is_quick_again_and_the_fast_lane_
     assert [r.result for r in receipts(fast.deliver(flat_batch([row(3)])))] == ["delivered"]
 
 
-def test_four_bad_destinations_leave_no_task_no_thread_and_no_connection(fast: Rig) -> None:
+BAD = ("hangs", "late", "resets", "unavailable")
+GOOD = tuple(f"good-{n}" for n in range(16))
+
+
+def twenty(rig: Rig) -> None:
+    """Sixteen destinations that answer after 20 ms, and four that are as bad as their names."""
+
     async def reset(_: bytes, writer: asyncio.StreamWriter) -> None:
         writer.transport.abort()
 
-    late(fast, "/hangs", 60.0)
-    late(fast, "/late", 3.0)
-    fast.server.manners["/resets"] = reset
-    fast.server.answer("/unavailable", reply(503))
-    fast.server.answer("/", reply(200))
-    bad = ("hangs", "late", "resets", "unavailable")
-    for name in bad:
-        fast.pipe(name, f"/{name}", max_events=2)
-    fast.pipe("fine", "/", max_events=2)
+    late(rig, "/hangs", 60.0)
+    late(rig, "/late", 3.0)
+    late(rig, "/", 0.02)
+    rig.server.manners["/resets"] = reset
+    rig.server.answer("/unavailable", reply(503))
+    for name in BAD:
+        rig.pipe(name, f"/{name}", max_events=2)
+    for name in GOOD:
+        rig.pipe(name, "/", max_events=2)
+
+
+def test_micro_batches_with_four_bad_destinations_take_no_longer_than_those_without(fast: Rig) -> None:
+    twenty(fast)
+    seconds: dict[bool, list[float]] = {False: [], True: []}
+    number = 0
+    for turn in range(120):  # taking turns, so that whatever else the machine does hits both alike
+        bad = turn % 2 == 1
+        pipes = (*GOOD, *BAD) if bad else GOOD
+        rows = fast.deliver(flat_batch([row(number + n, pipe=p) for n, p in enumerate(pipes * 2)]))
+        number += 2 * len(pipes)
+        assert sum(len(r.ids) for r in receipts(rows) if r.destination in GOOD) == 2 * len(GOOD)
+        seconds[bad].append(fast.seconds)
+    learning = seconds[True][0]
+    assert learning < 1.0, "one wait of 0.5 s for all that are slow together"
+    without, beside = (sorted(seconds[bad])[:-1] for bad in (False, True))  # each without its longest
+    assert statistics.median(beside) <= 1.2 * statistics.median(without) + 0.005
+    assert beside[56] <= 1.2 * without[56] + 0.02  # p95
+
+
+def test_four_bad_destinations_leave_no_task_no_thread_and_no_connection(fast: Rig) -> None:
+    twenty(fast)
     number = 0
 
     def round_of_all() -> list[Row]:
         nonlocal number
         number += 100
         return fast.deliver(
-            flat_batch([row(number + n, pipe=p) for n, p in enumerate((*bad, "fine") * 8)]),
+            flat_batch([row(number + n, pipe=p) for n, p in enumerate((*BAD, "good-0") * 8)]),
         )
 
     round_of_all()
     threads, files = threading.active_count(), psutil.Process().num_fds()
     for _ in range(60):
         rows = round_of_all()
-        assert sum(len(r.ids) for r in receipts(rows) if r.destination == "fine") == 8
+        assert sum(len(r.ids) for r in receipts(rows) if r.destination == "good-0") == 8
     assert json.loads(fast.server.bodies[-1])
     until = time.monotonic() + 5
     while fast.tasks() and time.monotonic() < until:
