@@ -25,8 +25,8 @@ _LIVE_SECONDS = 15.0
 
 
 def main(
-    rate: Annotated[int, typer.Option(min=1, help="Events a second, each to every destination.")] = 50,
-    batch: Annotated[int, typer.Option(min=1, help="Events a request to collect.")] = 10,
+    rate: Annotated[int, typer.Option(min=1, help="Events a second, each to every destination.")] = 20,
+    batch: Annotated[int, typer.Option(min=1, help="Events a request to collect.")] = 5,
     seconds: Annotated[float, typer.Option(min=10, help="Of each phase.")] = 60.0,
     pairs: Annotated[int, typer.Option(min=1, help="Phases without the bad ones, and with them.")] = 4,
     out: Annotated[Path, typer.Option(help="JSON file of all figures.")] = Path("isolation.json"),

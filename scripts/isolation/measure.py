@@ -9,8 +9,10 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from scripts.bench import cpu
 from scripts.bench.chains import Chain
 from scripts.bench.children import ChainError
+from scripts.bench.cpu import Seconds
 from scripts.bench.measure import offer
 from scripts.bench.percentiles import Quantiles, quantiles
 from scripts.bench.results import Load
@@ -32,7 +34,7 @@ _receipt = msgspec.json.Decoder(Receipt)
 class Phase(Struct, frozen=True, kw_only=True):
     """One load, with the bad destinations or without."""
 
-    bad: bool
+    bad: bool = False
     lag: Quantiles
     """Of the events to the good destinations: from collect's receipt of it to the answer, ms."""
 
@@ -44,6 +46,12 @@ class Phase(Struct, frozen=True, kw_only=True):
 
     doubled: int
     """Delivered twice to a good destination, by the receipts."""
+
+    moved: int
+    """Delivered to a good destination by the slow lane."""
+
+    cpu: Seconds = {}
+    """Of the side, by process."""
 
     bad_results: dict[str, dict[str, int]]
     """Of each bad destination: events by lane, breaker and result."""
@@ -66,15 +74,22 @@ def measure(chain: Chain, load: Load, port: int, *, bad: bool) -> Phase:
         offer(chain, msgspec.structs.replace(load, seconds=_LEAD_SECONDS), Path(folder, "lead.tsv"))
         time.sleep(_SETTLE_SECONDS)
         start_ms = wall_clock()
+        used = cpu.used(chain.roots)
         with watched(chain.side, port) as held:
             sent = offer(chain, load, Path(folder, "acked.tsv"))
         time.sleep(_SETTLE_SECONDS)
+        spent = cpu.since(used, cpu.used(chain.roots))
     chain.check()
-    return _phase(chain.side.bootstrap, start_ms, sent.acked, held, bad=bad)
+    found = _receipts(chain.side.bootstrap, start_ms, sent.acked)
+    quarter = max(1, len(held) // 4)
+    return msgspec.structs.replace(
+        found, bad=bad, cpu=spent, held_first=_most(held[:quarter]), held_last=_most(held[-quarter:])
+    )
 
 
-def _phase(bootstrap: str, start_ms: int, acked: int, held: list[Held], *, bad: bool) -> Phase:
+def _receipts(bootstrap: str, start_ms: int, acked: int) -> Phase:
     lags: list[int] = []
+    moved = 0
     delivered: Counter[tuple[str, str]] = Counter()
     results: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for message in records_since(bootstrap, Topic.RECEIPTS, start_ms, _READ_SECONDS):
@@ -88,19 +103,17 @@ def _phase(bootstrap: str, start_ms: int, acked: int, held: list[Held], *, bad: 
             if received_ms >= start_ms:
                 delivered[receipt.destination, event_id] += 1
                 lags.append(receipt.departed_ms - received_ms)
+                moved += receipt.lane == "slow"
     lag = quantiles(lags)
     if lag is None:
         raise ChainError("nothing was delivered to the good destinations")
-    quarter = max(1, len(held) // 4)
     return Phase(
-        bad=bad,
         lag=lag,
         acked=acked,
         missing=acked * len(GOOD) - len(delivered),
         doubled=delivered.total() - len(delivered),
+        moved=moved,
         bad_results={name: dict(counts) for name, counts in results.items()},
-        held_first=_most(held[:quarter]),
-        held_last=_most(held[-quarter:]),
     )
 
 
