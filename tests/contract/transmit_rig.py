@@ -151,7 +151,14 @@ class Rig:
         self.deliveries = Deliveries(Memory(60_000, 1000))
         self.session = self._near.run(self._open(reach, resolver))
         self.secrets = Held()
-        self.context = Context(session=self.session, secrets=self.secrets, reach=reach, clock=wall_clock)
+        self.ahead_ms = 0
+        """How far the connectors' clock is ahead."""
+        self.context = Context(
+            session=self.session,
+            secrets=self.secrets,
+            reach=reach,
+            clock=lambda: wall_clock() + self.ahead_ms,
+        )
         self.use(KINDS)
         self.seconds = 0.0
 
@@ -183,6 +190,13 @@ class Rig:
         connector = self.session.connector
         assert isinstance(connector, aiohttp.TCPConnector)
         connector.clear_dns_cache()
+
+    def settled(self, holds: Callable[[], bool], seconds: float = 5.0) -> None:
+        """Return when something holds that the loops are about to bring about; fail if it never does."""
+        until = time.monotonic() + seconds
+        while not holds():
+            assert time.monotonic() < until, "did not come true in time"
+            time.sleep(0.01)
 
     def wait_disconnected(self, seconds: float = 5.0) -> None:
         """Return when transmit holds no connection to the server; fail if it still does in the end."""
