@@ -153,7 +153,7 @@ def test_a_destination_that_echoes_a_secret_gets_it_into_no_record(rig: Rig, man
 
 
 class Issuer:
-    """A token endpoint at `/token` of the rig's server, and a destination at `/` that takes its last token."""
+    """A token endpoint at `/token` of the rig's server, and a destination at `/` that takes its newest."""
 
     def __init__(self, rig: Rig, lifetime: float = 3600.0) -> None:
         self.lifetime = lifetime
