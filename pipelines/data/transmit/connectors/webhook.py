@@ -27,12 +27,10 @@ from pipelines.data.transmit.formats import Content, Format, content
 from pipelines.data.transmit.posting import Reply, Request, post
 from pipelines.data.transmit.tokens import TokenError, Tokens
 from shared.contracts.config import Batch, Destination, SecretRef
-from shared.contracts.secrets import UnknownSecretError
+from shared.contracts.secrets import SCHEME, UnknownSecretError, secret_name
 
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
-_SECRET: Final = "secret://"  # noqa: S105 how one is named, not one
-_REFERENCE: Final = re.compile(r"secret://[a-z0-9][a-z0-9._/-]{0,126}")
 _OWN_HEADERS: Final = frozenset(
     {"content-type", "content-length", "content-encoding", "transfer-encoding", "connection", "host"}
 )
@@ -134,7 +132,7 @@ class Webhook:
         return headers
 
     def _value(self, text: str) -> str:
-        return header_text(self._secrets, text) if text.startswith(_SECRET) else text
+        return header_text(self._secrets, text) if text.startswith(SCHEME) else text
 
     def _signature(self, how: Signing, events: Sequence[Event], body: bytes) -> dict[str, str]:
         keys = [self._key(reference) for reference in how.keys]
@@ -186,9 +184,9 @@ def _header_faults(name: str, value: str) -> Iterator[Place]:
         yield path, "is no name of an HTTP header; use letters, digits and hyphens"
     elif name.lower() in _OWN_HEADERS:
         yield path, "is set by hifi itself; leave it out"
-    if value.startswith(_SECRET) and not _REFERENCE.fullmatch(value):
+    if value.startswith(SCHEME) and secret_name(value) is None:
         yield path, "is no name of a secret; write it like secret://shop/api-key"
-    elif name.lower() in _AUTHORISING and not value.startswith(_SECRET):
+    elif name.lower() in _AUTHORISING and not value.startswith(SCHEME):
         yield path, "is a secret; name it: secret://shop/authorization, or use `auth`"
     elif not _HEADER_VALUE.fullmatch(value):
         yield path, "holds a line break or a character outside ASCII; encode it"
