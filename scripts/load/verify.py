@@ -14,7 +14,11 @@ from shared.kafka.shadow_group import group_name
 from shared.kafka.table import reader_config
 from shared.runtime.clock import wall_clock
 
-READERS: Final = {**dict.fromkeys(RETRY_DELAYS, "retry"), Topic.RETRY_OUT: "transmit"}
+READERS: Final = {
+    **dict.fromkeys(RETRY_DELAYS, "retry"),
+    Topic.RETRY_OUT: "transmit",
+    Topic.OUTBOUND_SLOW: "transmit_slow",
+}
 """The node that takes a record on from a topic. What it has read does not wait there, though Kafka still
 holds it."""
 
@@ -69,7 +73,9 @@ def visible_ids(bootstrap: str, seconds: float = 30.0) -> Visible:
         TimeoutError: if the ends were not reached within `seconds`.
     """
     deadline = time.monotonic() + seconds
-    starts = _read_by(bootstrap, "retry", seconds) | _read_by(bootstrap, "transmit", seconds)
+    starts: dict[Place, int] = {}
+    for node in set(READERS.values()):
+        starts |= _read_by(bootstrap, node, seconds)
     consumer = Consumer(reader_config(bootstrap, "verify"))
     found: Visible = set()
     try:

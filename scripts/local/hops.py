@@ -24,6 +24,7 @@ READS: Final = {
     "ingest": (Topic.COLLECTED,),
     "route": (Topic.EVENTS,),
     "transmit": (Topic.OUTBOUND, Topic.RETRY_OUT),
+    "transmit_slow": (Topic.OUTBOUND_SLOW,),
     "retry": tuple(RETRY_DELAYS),
 }
 

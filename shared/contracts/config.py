@@ -55,6 +55,16 @@ class Batch(Struct, kw_only=True, frozen=True):
     max_bytes: Annotated[int, Meta(ge=1_024, le=8 * 1024 * 1024)] = 1024 * 1024
 
 
+class Limits(Struct, kw_only=True, frozen=True):
+    """How much a destination is asked to take at once."""
+
+    requests: Annotated[int, Meta(ge=1, le=64)] = 8
+    """Requests in the air to it at the same time."""
+
+    rate: Annotated[float, Meta(gt=0)] | None = None
+    """Events a second, after a burst of one second's worth; None is without limit."""
+
+
 class Destination(Struct, tag="destination", tag_field="kind", kw_only=True, frozen=True):
     """Where events go."""
 
@@ -69,6 +79,8 @@ class Destination(Struct, tag="destination", tag_field="kind", kw_only=True, fro
     batch: Batch = Batch()
     timeout_seconds: Annotated[float, Meta(gt=0, le=10)] = 5.0
     """Deadline of one try, over connect, send and read."""
+
+    limits: Limits = Limits()
 
 
 class Ramp(Struct, kw_only=True, frozen=True):

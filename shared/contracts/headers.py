@@ -40,6 +40,9 @@ LAST_TRY = "hifi_last_try"
 DELIVERED = "hifi_delivered"
 """On a receipt: the 16-byte delivery keys of the events that arrived, end to end."""
 
+RECOVERED = "hifi_recovered"
+"""On a receipt of the slow lane: the name of a destination that is fast enough for the fast lane again."""
+
 
 def attribute_header(name: str) -> str:
     """The header that carries a CloudEvents attribute."""

@@ -11,6 +11,13 @@ Result = Literal["delivered", "retry", "dead", "duplicate"]
 """`duplicate`: delivered a moment ago, dropped now; no request was sent for these events."""
 
 
+Breaker = Literal["closed", "open", "half_open"]
+"""Whether a destination is tried: as usual; not at all; with one request, to see."""
+
+Lane = Literal["fast", "slow"]
+"""Which of transmit's two queries sends to a destination; the slow one's batches wait for it."""
+
+
 class Receipt(msgspec.Struct, kw_only=True, frozen=True):
     """The value of a `receipts` record: one request, and the events in it that shared one result."""
 
@@ -37,6 +44,10 @@ class Receipt(msgspec.Struct, kw_only=True, frozen=True):
     """When the destination's answer was in, epoch milliseconds."""
 
     reason: str = ""
+
+    breaker: Breaker = "closed"
+    lane: Lane = "fast"
+    """Of the destination, at that moment, as the process saw it that sent."""
 
 
 def pack_keys(keys: Iterable[bytes]) -> bytes:

@@ -14,6 +14,7 @@ class Topic(StrEnum):
     COLLECTED = "collected"
     EVENTS = "events"
     OUTBOUND = "outbound"
+    OUTBOUND_SLOW = "outbound_slow"
     RECEIPTS = "receipts"
     RETRY_IN_30S = "retry_in.30s"
     RETRY_IN_5M = "retry_in.5m"
@@ -64,7 +65,7 @@ class TopicSpec:
 def topic_specs(partitions: int) -> tuple[TopicSpec, ...]:
     """Specs of all topics of a side whose busy topics have `partitions` partitions each."""
     busy = (Topic.COLLECTED, Topic.EVENTS, Topic.OUTBOUND, Topic.RECEIPTS)
-    quiet = (*RETRY_DELAYS, Topic.RETRY_OUT)
+    quiet = (Topic.OUTBOUND_SLOW, *RETRY_DELAYS, Topic.RETRY_OUT)
     kept = (Topic.DEAD_LETTER, Topic.QUARANTINE, Topic.LEDGER)
     return (
         TopicSpec(name=Topic.CONFIG, partitions=1, retention=None),

@@ -8,7 +8,6 @@ import pytest
 
 from pipelines.data.transmit.events import Event
 from pipelines.data.transmit.output import Row
-from pipelines.data.transmit.shaping import Shaping
 from shared.contracts import headers as h
 from shared.contracts.masks import Mask
 from shared.contracts.topics import Topic
@@ -133,25 +132,45 @@ def test_batches_are_cut_by_what_leaves(rig: Rig) -> None:
     assert len(rig.server.bodies) == 1 + 8
 
 
-def test_a_costly_transform_holds_up_neither_its_batch_nor_another_pipe(rig: Rig) -> None:
-    """Sixty events that cost their whole account each, and as many that cost nothing."""
-    rig.shaping.close()
-    rig.shaping = Shaping(rig.secrets, 0.5)
-    rig.pipe("slow", "/", transform="data[].[[@,@],[@,@],[@,@],[@,@],[@,@],[@,@],[@,@],[@,@]]")
-    rig.pipe("fast", "/fast", transform="{n: data.n}")
-    rig.server.answer("/fast", reply(200))
-    large = json.dumps(list(range(50_000))).encode()
+COSTLY = "data[].[[@,@],[@,@],[@,@],[@,@],[@,@],[@,@],[@,@],[@,@]]"
+"""It uses up its account at each of these events."""
+
+LARGE = json.dumps(list(range(50_000))).encode()
+
+
+def fast_and_slow(rig: Rig, deadline: float) -> tuple[list[Row], list[str]]:
+    """Records of sixty events with a costly transform, and the results of as many that cost nothing."""
+    rig.pipe("costly", "/", transform=COSTLY)
+    rig.pipe("light", "/light", transform="{n: data.n}")
+    rig.server.answer("/light", reply(200))
     rows = rig.deliver(
-        flat_batch([row(n, value=large, pipe="slow") for n in range(60)]),
-        flat_batch([row(n, pipe="fast") for n in range(100, 160)]),
-        deadline=10,
+        flat_batch([row(n, value=LARGE, pipe="costly") for n in range(60)]),
+        flat_batch([row(n, pipe="light") for n in range(100, 160)]),
+        deadline=deadline,
     )
-    assert [r.result for r in receipts(rows) if r.pipe == "fast"] == ["delivered"]
-    slow = [record for record in records(rows) if dict(record.headers)[h.PIPE] == b"slow"]
-    assert len(slow) == 60
-    assert {r.topic for r in slow} == {Topic.DEAD_LETTER, Topic.RETRY_IN_30S}
-    assert {reason(r).partition(":")[0] for r in slow} == {"transform_failed", "deadline"}
+    moved = [record for record in records(rows) if dict(record.headers)[h.PIPE] == b"costly"]
+    assert len(moved) == 60
+    return moved, [receipt.result for receipt in receipts(rows) if receipt.pipe == "light"]
+
+
+def test_the_fast_lane_does_not_wait_for_a_costly_transform() -> None:
+    rig = Rig(lane="fast")
+    try:
+        moved, light = fast_and_slow(rig, deadline=20)
+    finally:
+        rig.close()
+    assert light == ["delivered"]
+    assert {record.topic for record in moved} == {Topic.DEAD_LETTER, Topic.OUTBOUND_SLOW}
+    assert {record.value for record in moved} == {LARGE}
     assert rig.seconds < 5
+
+
+def test_the_slow_lane_waits_for_it_until_the_deadline(rig: Rig) -> None:
+    moved, light = fast_and_slow(rig, deadline=1.5)
+    assert light == ["delivered"]
+    assert {record.topic for record in moved} == {Topic.DEAD_LETTER, Topic.RETRY_IN_30S}
+    assert {reason(record).partition(":")[0] for record in moved} == {"transform_failed", "deadline"}
+    assert rig.seconds < 6
 
 
 def test_a_defect_in_shaping_is_retried_and_does_not_end_the_task(

@@ -15,6 +15,7 @@ import psutil
 import pyarrow as pa
 from aiohttp.abc import AbstractResolver
 
+from pipelines.data.transmit.breaker import Rules
 from pipelines.data.transmit.connecting import Connectors
 from pipelines.data.transmit.connectors.base import Context, Kind
 from pipelines.data.transmit.connectors.registry import KINDS
@@ -22,15 +23,17 @@ from pipelines.data.transmit.decide import Policy
 from pipelines.data.transmit.delivered import Deliveries
 from pipelines.data.transmit.delivery import Delivery
 from pipelines.data.transmit.dial import open_session
+from pipelines.data.transmit.gates import GateRules, Gates
 from pipelines.data.transmit.memory import Memory
 from pipelines.data.transmit.output import Row, Settled
+from pipelines.data.transmit.parcels import Patience
 from pipelines.data.transmit.shaping import Shaping
 from pipelines.data.transmit.targets import Targets
 from pipelines.data.transmit.task import Task
 from scripts.local.side import REACH
 from shared.contracts.addresses import Reach
-from shared.contracts.config import Batch, Catalogue, Destination, Entry, Pipe, topic_key
-from shared.contracts.receipts import Receipt
+from shared.contracts.config import Batch, Catalogue, Destination, Entry, Limits, Pipe, topic_key
+from shared.contracts.receipts import Lane, Receipt
 from shared.contracts.secrets import UnknownSecretError
 from shared.contracts.topics import Topic
 from shared.runtime.clock import wall_clock
@@ -38,6 +41,9 @@ from shared.runtime.clock import wall_clock
 T = TypeVar("T")
 Manner = Callable[[bytes, asyncio.StreamWriter], Awaitable[None]]
 """What the server does with a request's body."""
+
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+"""What a server does with a connection."""
 
 
 def reply(status: int, headers: str = "", body: str = "ok") -> bytes:
@@ -90,7 +96,7 @@ class Server:
         self.bodies: list[bytes] = []
         self.heads: list[bytes] = []
         self.connections = 0
-        self._server = loop.run(asyncio.start_server(self._serve, "127.0.0.1", 0))
+        self._server = loop.run(asyncio.start_server(self.serve, "127.0.0.1", 0))
         self.port = int(self._server.sockets[0].getsockname()[1])
 
     def answer(self, path: str, *responses: bytes) -> None:
@@ -102,7 +108,8 @@ class Server:
 
         self.manners[path] = manner
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Speak with one client to its end."""
         self.connections += 1
         try:
             while True:
@@ -145,20 +152,45 @@ class Rig:
     Its server is on the loopback address, so its side is a local one unless `reach` says otherwise.
     """
 
-    def __init__(self, reach: Reach = REACH, resolver: AbstractResolver | None = None) -> None:
+    def __init__(
+        self, reach: Reach = REACH, resolver: AbstractResolver | None = None, lane: Lane = "slow"
+    ) -> None:
+        """Without more words it is the slow lane, which waits for everybody until the deadline."""
         self._far, self._near = Loop(), Loop()
+        rules = GateRules(lane=lane, breaking=Rules(pause=0.3))
+        self.gates = Gates(rules, wall_clock, self._near.loop.time)
+        self.patience = Patience(answer=0.5, turn=1.0) if lane == "fast" else Patience()
+        self._listening: list[asyncio.Server] = []
         self.server = Server(self._far)
         self._documents: dict[bytes, Entry] = {}
         self.deliveries = Deliveries(Memory(60_000, 1000))
         self.session = self._near.run(self._open(reach, resolver))
         self.secrets = Held()
-        self.context = Context(session=self.session, secrets=self.secrets, reach=reach, clock=wall_clock)
-        self.shaping = Shaping(self.secrets, 2.0)
+        self.ahead_ms = 0
+        """How far the connectors' clock is ahead."""
+        self.context = Context(
+            session=self.session,
+            secrets=self.secrets,
+            reach=reach,
+            clock=lambda: wall_clock() + self.ahead_ms,
+        )
+        self.shaping = Shaping(self.secrets)
         self.use(KINDS)
         self.seconds = 0.0
 
     async def _open(self, reach: Reach, resolver: AbstractResolver | None) -> aiohttp.ClientSession:
         return open_session(100, reach, resolver)
+
+    def listen(self, serve: Serve, **how: Any) -> int:
+        """One more server on the far side, which speaks for itself; `how` is for asyncio. Gives its port."""
+        where: dict[str, Any] = {} if "sock" in how else {"host": "127.0.0.1", "port": 0}
+        server = self._far.run(asyncio.start_server(serve, **where, **how))
+        self._listening.append(server)
+        return int(server.sockets[0].getsockname()[1])
+
+    async def _stop_listening(self) -> None:
+        for server in self._listening:
+            server.close()
 
     def use(self, kinds: Mapping[str, Kind[Any]]) -> None:
         """Deliver by these connectors from now on."""
@@ -170,10 +202,15 @@ class Rig:
         """Hosts that transmit's sockets were to connect to, so far."""
         return self._near.loop.dialled
 
+    def tasks(self) -> int:
+        """Tasks on transmit's loop."""
+        return len(asyncio.all_tasks(self._near.loop))
+
     def close(self) -> None:
         self._near.run(self._connectors.close())
         self._near.run(self.session.close())
         self.shaping.close()
+        self._far.run(self._stop_listening())
         self.server.close()
         self._near.close()
         self._far.close()
@@ -187,14 +224,21 @@ class Rig:
         assert isinstance(connector, aiohttp.TCPConnector)
         connector.clear_dns_cache()
 
+    def settled(self, holds: Callable[[], bool], seconds: float = 5.0) -> None:
+        """Return when something holds that the loops are about to bring about; fail if it never does."""
+        until = time.monotonic() + seconds
+        while not holds():
+            assert time.monotonic() < until, "did not come true in time"
+            time.sleep(0.01)
+
     def wait_disconnected(self, seconds: float = 5.0) -> None:
         """Return when transmit holds no connection to the server; fail if it still does in the end."""
         until = time.monotonic() + seconds
-        while held := self._connections():
+        while held := self.connections():
             assert time.monotonic() < until, f"{held} connections are still open"
             time.sleep(0.02)
 
-    def _connections(self) -> int:
+    def connections(self) -> int:
         found = psutil.Process().net_connections("tcp")
         ours = [each for each in found if each.raddr and each.raddr.port == self.server.port]
         return sum(1 for each in ours if each.status == psutil.CONN_ESTABLISHED)
@@ -207,6 +251,7 @@ class Rig:
     def lead(self, name: str, connector: str, options: dict[str, Any], **fields: Any) -> None:
         """A pipe, and a destination of the same name, of any kind."""
         shape = {field: fields.pop(field) for field in ("masks", "transform") if field in fields}
+        fields.setdefault("limits", Limits(requests=4))
         batch = Batch(
             **{limit: fields.pop(limit) for limit in ("max_events", "max_bytes") if limit in fields}
         )
@@ -246,7 +291,8 @@ class Rig:
             shaping=self.shaping,
             policy=Policy(local_tries=3, pause=0.01, pause_limit=0.5, give_up=timedelta(hours=24)),
             deadline=self._near.loop.time() + deadline,
-            requests_per_destination=4,
+            gates=self.gates,
+            patience=self.patience,
             settle=answers.put,
             clock=wall_clock,
             jitter=lambda: 0.5,

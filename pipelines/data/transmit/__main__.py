@@ -2,10 +2,10 @@
 
 import sys
 
-from pipelines.data.transmit.job import NODE, build
+from pipelines.data.transmit.job import NODE, build, build_slow
 from pipelines.data.transmit.settings import TransmitSettings
 from shared.kafka.application import run_application
 
 if __name__ == "__main__":
     settings = TransmitSettings()  # type: ignore[call-arg]  # from the environment
-    sys.exit(run_application(NODE, settings, (build,)))
+    sys.exit(run_application(NODE, settings, (build_slow, build)))

@@ -43,7 +43,10 @@ class Situation:
     first_try_ms: int
     now_ms: int
     seconds_left: float
-    """Until the micro-batch's deadline."""
+    """Until the micro-batch's deadline, or until others have waited long enough."""
+
+    closed: bool = True
+    """Whether the destination's breaker is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,12 @@ class Duplicate:
     """It arrived before: nothing is to be done."""
 
 
-End = Delivered | RetryLater | Dead | Duplicate
+@dataclass(frozen=True, slots=True)
+class SlowLane:
+    """Left to the query that has time for its destination."""
+
+
+End = Delivered | RetryLater | Dead | Duplicate | SlowLane
 """What settles an event."""
 
 Outcome = Delivered | RetryLater | Dead | RetryNow | Split
@@ -122,7 +130,7 @@ def _is_final(status: int | None) -> bool:
 def _again_now(status: int | None, asked: float | None, pause: float, at: Situation, policy: Policy) -> bool:
     unasked_limit = status == 429 and asked is None  # hammering a rate limiter only prolongs it
     in_time = pause <= policy.pause_limit and pause < at.seconds_left
-    return at.tries < policy.local_tries and in_time and not unasked_limit
+    return at.closed and at.tries < policy.local_tries and in_time and not unasked_limit
 
 
 def _later(answer: Answer, asked: float | None, at: Situation, policy: Policy) -> RetryLater | Dead:

@@ -3,18 +3,30 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from pipelines.data.transmit.batching import halves, split
 from pipelines.data.transmit.connecting import Connectors
 from pipelines.data.transmit.connectors.base import Answer
-from pipelines.data.transmit.decide import Dead, End, Outcome, Policy, RetryNow, Situation, Split, decide
+from pipelines.data.transmit.decide import (
+    Dead,
+    End,
+    Outcome,
+    Policy,
+    RetryNow,
+    Situation,
+    SlowLane,
+    Split,
+    decide,
+)
 from pipelines.data.transmit.events import Event
+from pipelines.data.transmit.gates import Gate, Gates, MovedError, NoTurnError, OpenError
 from pipelines.data.transmit.output import Settled
+from pipelines.data.transmit.parcels import Parcel, Patience, left, part
+from pipelines.data.transmit.patience import within
 from pipelines.data.transmit.shaping import Shaping
 from pipelines.data.transmit.targets import Lost, Target, Targets
-from shared.contracts.config import Destination
 from shared.contracts.secrets import UnknownSecretError
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
@@ -23,28 +35,7 @@ _log = get_logger(__name__)
 _GRACE_SECONDS: Final = 1.0
 """Past a try's deadline, in which a connector must have answered; a hang in its own code ends here."""
 
-
-class NoTurnError(Exception):
-    """The deadline came before the request could be made."""
-
-
-@dataclass(slots=True, kw_only=True)
-class Parcel:
-    """Events on their way in one request, and what is known of them."""
-
-    target: Target
-    attempt: int
-    events: Sequence[Event]
-    """Those not settled yet."""
-
-    started_ms: int
-    tries: int = 0
-    halves: list[Sequence[Event]] = field(default_factory=list)
-
-    @property
-    def destination(self) -> Destination:
-        """Where they go."""
-        return self.target.destination
+_SILENCE: Final = Answer(error="timeout: the connector gave no answer")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -58,11 +49,11 @@ class Delivery:
     deadline: float
     """On the loop's clock."""
 
-    requests_per_destination: int
+    gates: Gates
+    patience: Patience
     settle: Callable[[Settled], None]
     clock: Clock
     jitter: Callable[[], float]
-    _slots: dict[str, asyncio.Semaphore] = field(default_factory=dict)
 
     async def deliver(self, pipe: str, attempt: int, events: Sequence[Event]) -> None:
         """Bring events of one pipe to an end, by the deadline; does not raise but when cancelled."""
@@ -79,23 +70,33 @@ class Delivery:
             events = [event for event in events if event.tenant in (None, tenant)]
         if found.shape:
             events = await self._shaped(found, attempt, events, started_ms)
-        runs = split(events, found.destination.batch)
-        await asyncio.gather(
-            *(
-                self._parcel(Parcel(target=found, attempt=attempt, events=run, started_ms=started_ms))
-                for run in runs
-            )
-        )
+        parcels = [
+            Parcel(target=found, attempt=attempt, events=run, started_ms=started_ms)
+            for run in split(events, found.batch)
+        ]
+        await asyncio.gather(*(self._parcel(parcel) for parcel in parcels))
 
     async def _shaped(
         self, target: Target, attempt: int, events: Sequence[Event], started_ms: int
     ) -> Sequence[Event]:
         """The events as they may leave; those that may not are settled here, each by itself."""
-        shaped = await self.shaping.shape(target, events, self.deadline)
+
+        def parcel(some: Sequence[Event]) -> Parcel:
+            return Parcel(target=target, attempt=attempt, events=some, started_ms=started_ms)
+
+        if self.gates.of(target.destination).moved:  # the slow lane shapes them
+            self._hand_on(parcel(events))
+            return []
+        until = min(self.deadline, asyncio.get_running_loop().time() + self.patience.answer)
+        shaped = await self.shaping.shape(target, events, until)
         for reason, dead in shaped.dead.items():
             self._bury(target.pipe.name, attempt, dead, reason, started_ms)
         for reason, waiting in shaped.waiting.items():
-            self._leave(Parcel(target=target, attempt=attempt, events=waiting, started_ms=started_ms), reason)
+            self._leave(parcel(waiting), reason)
+        if until < self.deadline:
+            self._hand_on(parcel(shaped.late))
+        else:
+            self._leave(parcel(shaped.late), "deadline: no turn for the pipe's masks or transform")
         return shaped.ready
 
     def _bury(self, pipe: str, attempt: int, events: Sequence[Event], reason: str, started_ms: int) -> None:
@@ -117,6 +118,10 @@ class Delivery:
             return
         try:
             await self._until_settled(parcel)
+        except MovedError:
+            self._hand_on(parcel)
+        except OpenError as error:
+            self._leave(parcel, f"breaker_open: {parcel.destination.name!r} is {error}")
         except NoTurnError:
             self._leave(parcel, f"deadline: no turn for {parcel.destination.name!r} before the deadline")
         except TimeoutError:
@@ -127,10 +132,10 @@ class Delivery:
 
     async def _until_settled(self, parcel: Parcel) -> None:
         while parcel.events:
-            pause = self._judge(parcel, await self._try(parcel), self._seconds_left())
+            pause = self._judge(parcel, await self._try(parcel), self._local_seconds_left(parcel))
             parts, parcel.halves = parcel.halves, []
             if parts:
-                await asyncio.gather(*(self._parcel(_part(parcel, events)) for events in parts))
+                await asyncio.gather(*(self._parcel(part(parcel, events)) for events in parts))
             if parcel.events:
                 await asyncio.sleep(pause)
 
@@ -138,32 +143,56 @@ class Delivery:
         """One request.
 
         Raises:
+            MovedError: if this lane cannot wait for the destination.
+            OpenError: if its breaker is open.
             NoTurnError: if the deadline came before the request's turn.
             TimeoutError: if the connector did not keep to its time.
         """
-        name = parcel.destination.name
-        slot = self._slots.setdefault(name, asyncio.Semaphore(self.requests_per_destination))
+        loop, gate = asyncio.get_running_loop(), self.gates.of(parcel.destination)
+        asked = loop.time()
+        if gate.moved:
+            raise MovedError
         try:
-            async with asyncio.timeout_at(self.deadline):
-                await slot.acquire()
-        except TimeoutError as error:
-            raise NoTurnError from error
+            turn_until = min(self.deadline, asked + self.patience.turn)
+            tokens_until = min(self.deadline, asked + self.patience.answer)
+            async with gate.turn(len(parcel.events), turn_until, tokens_until):
+                return await self._request(parcel, gate, loop.time() - asked)
+        except NoTurnError:
+            if turn_until == self.deadline:
+                raise
+            gate.overdue()
+            raise MovedError from None
+
+    async def _request(self, parcel: Parcel, gate: Gate, turn: float) -> Sequence[Answer]:
+        loop = asyncio.get_running_loop()
+        began, seconds = loop.time(), min(parcel.destination.timeout_seconds, self._seconds_left())
+        if seconds <= 0:
+            raise NoTurnError
+        parcel.tries += 1
+        parcel.tried = parcel.tried or began
         try:
-            seconds = min(parcel.destination.timeout_seconds, self._seconds_left())
-            if seconds <= 0:
-                raise NoTurnError
-            parcel.tries += 1
-            async with asyncio.timeout(seconds + _GRACE_SECONDS):
-                connector = await self.connectors.named(parcel.destination.connector)
-                return await connector.send(parcel.destination, parcel.target.options, parcel.events, seconds)
+            answers = await within(
+                self._send(parcel, seconds), min(self.patience.answer, seconds + _GRACE_SECONDS)
+            )
         except UnknownSecretError as error:
             return [Answer(error=str(error), later=True)] * len(parcel.events)
-        finally:
-            slot.release()
+        except TimeoutError:
+            if self.patience.answer < seconds + _GRACE_SECONDS:
+                gate.overdue()
+                raise MovedError from None
+            gate.ended([_SILENCE], loop.time() - began, turn)
+            raise
+        gate.ended(answers, loop.time() - began, turn)
+        return answers
+
+    async def _send(self, parcel: Parcel, seconds: float) -> Sequence[Answer]:
+        connector = await self.connectors.named(parcel.destination.connector)
+        return await connector.send(parcel.destination, parcel.target.options, parcel.events, seconds)
 
     def _judge(self, parcel: Parcel, answers: Sequence[Answer], seconds_left: float) -> float:
         """Settle what is at an end, keep the rest in the parcel; returns the pause before its next try."""
         now_ms, jitter = self.clock(), self.jitter()
+        gate = self.gates.of(parcel.destination)
         groups: dict[tuple[Answer, Outcome], list[Event]] = defaultdict(list)
         memo: dict[tuple[Answer, int], Outcome] = {}
         for event, answer in zip(parcel.events, answers, strict=True):
@@ -177,6 +206,7 @@ class Delivery:
                     first_try_ms=first_ms,
                     now_ms=now_ms,
                     seconds_left=seconds_left,
+                    closed=gate.breaker.state == "closed",
                 )
                 outcome = memo[answer, first_ms] = decide(answer, at, self.policy, jitter)
             groups[answer, outcome].append(event)
@@ -195,40 +225,48 @@ class Delivery:
                 case Split():
                     parcel.halves += halves(events) if len(events) > 1 else [events]
                 case _:
-                    self.settle(_settled(parcel, events, outcome, answer.status, now_ms))
+                    self._settle(parcel, events, outcome, answer.status, now_ms)
         parcel.events = again
         return pause
 
+    def _hand_on(self, parcel: Parcel) -> None:
+        """To the slow lane, which can wait."""
+        events = left(parcel)
+        parcel.events = []
+        if events:
+            self._settle(parcel, events, SlowLane(), None, self.clock())
+
     def _leave(self, parcel: Parcel, error: str) -> None:
         """Out of time or out of luck: whatever is left goes to the retry topics."""
-        events = [*parcel.events, *(event for part in parcel.halves for event in part)]
-        parcel.events, parcel.halves = events, []
+        parcel.events = events = left(parcel)
         if events:
             self._judge(parcel, [Answer(error=error)] * len(events), seconds_left=0)
+
+    def _settle(
+        self, parcel: Parcel, events: list[Event], outcome: End, status: int | None, now_ms: int
+    ) -> None:
+        gate = self.gates.of(parcel.destination)
+        self.settle(
+            Settled(
+                events=events,
+                outcome=outcome,
+                destination=parcel.destination.name,
+                pipe=events[0].pipe,
+                attempt=parcel.attempt,
+                status=status,
+                tries=parcel.tries,
+                started_ms=parcel.started_ms,
+                departed_ms=now_ms,
+                breaker=gate.breaker.state,
+                lane=gate.pace.lane,
+                recovered=gate.recovered,
+            )
+        )
 
     def _seconds_left(self) -> float:
         return max(0.0, self.deadline - asyncio.get_running_loop().time())
 
-
-def _part(parcel: Parcel, events: Sequence[Event]) -> Parcel:
-    return Parcel(
-        target=parcel.target,
-        attempt=parcel.attempt,
-        events=events,
-        started_ms=parcel.started_ms,
-        tries=parcel.tries - 1,  # to split is not a failed try
-    )
-
-
-def _settled(parcel: Parcel, events: list[Event], outcome: End, status: int | None, now_ms: int) -> Settled:
-    return Settled(
-        events=events,
-        outcome=outcome,
-        destination=parcel.destination.name,
-        pipe=events[0].pipe,
-        attempt=parcel.attempt,
-        status=status,
-        tries=parcel.tries,
-        started_ms=parcel.started_ms,
-        departed_ms=now_ms,
-    )
+    def _local_seconds_left(self, parcel: Parcel) -> float:
+        now = asyncio.get_running_loop().time()
+        local = (parcel.tried or now) + self.patience.local_tries - now
+        return max(0.0, min(self._seconds_left(), local))

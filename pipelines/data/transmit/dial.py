@@ -33,7 +33,7 @@ class RefusedAddressError(OSError):
     """
 
     def __init__(self, kind: Kind) -> None:
-        super().__init__(f"`url` {why_refused(kind)}")
+        super().__init__(why_refused(kind))
 
 
 def open_session(

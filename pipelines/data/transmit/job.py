@@ -1,6 +1,10 @@
-"""The wiring: outbound and retry_out in, receipts, retries and dead letters out, in micro-batches."""
+"""The wiring: outbound and retry_out in, receipts, retries and dead letters out, in micro-batches.
+
+Two queries: the fast lane's waits for nobody long, and hands on to the slow lane's what would hold it up.
+"""
 
 import functools
+from typing import Final
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -15,12 +19,13 @@ from shared.runtime.settings import SparkSettings
 from shared.runtime.spark import MICROBATCH_FETCH_WAIT_MS, microbatch_writer, read_topics
 from shared.runtime.workers import keep_workers, own_workers, sign_of_life
 
-NODE = "transmit"
+NODE: Final = "transmit"
+SLOW_NODE: Final = "transmit_slow"
 
 
 def build(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
-    """Start the query. Settings of transmit's own come from the environment where `settings` has none."""
-    own = settings if isinstance(settings, TransmitSettings) else TransmitSettings(**settings.model_dump())
+    """Start the fast lane's query."""
+    own = _own(settings)
     topics = (Topic.OUTBOUND, Topic.RETRY_OUT)
     records = read_topics(
         spark,
@@ -33,7 +38,32 @@ def build(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
     # Few tasks: each costs a fixed time, a Python process, and a reader of the receipts.
     rows = flatten(records).coalesce(own.transmit_tasks)
     own_workers(spark, NODE)
-    written = rows.mapInArrow(functools.partial(transmit, own), OUTPUT)
+    written = rows.mapInArrow(functools.partial(transmit, own, "fast"), OUTPUT)
     query = microbatch_writer(written, own, NODE).start()
     keep_workers(query, sign_of_life(spark))
     return query
+
+
+def build_slow(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
+    """Start the slow lane's query: the same work for destinations that the other one does not wait for.
+
+    Its process starts with the first event and ends a minute after the last: most sides need none.
+    """
+    own = _own(settings)
+    records = read_topics(
+        spark,
+        own,
+        Topic.OUTBOUND_SLOW,
+        starting=starting_offsets(spark, own, SLOW_NODE, Topic.OUTBOUND_SLOW),
+        fetch_wait_ms=MICROBATCH_FETCH_WAIT_MS,
+        most_records=own.slow_batch_events,
+    )
+    rows = flatten(records).coalesce(1)
+    own_workers(spark, SLOW_NODE)
+    written = rows.mapInArrow(functools.partial(transmit, own, "slow"), OUTPUT)
+    return microbatch_writer(written, own, SLOW_NODE).trigger(processingTime=own.slow_trigger).start()
+
+
+def _own(settings: SparkSettings) -> TransmitSettings:
+    """Settings of transmit's own come from the environment where `settings` has none."""
+    return settings if isinstance(settings, TransmitSettings) else TransmitSettings(**settings.model_dump())

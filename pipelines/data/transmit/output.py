@@ -6,12 +6,12 @@ from typing import Final, NamedTuple
 import msgspec
 import pyarrow as pa
 
-from pipelines.data.transmit.decide import Dead, Delivered, End, RetryLater
+from pipelines.data.transmit.decide import Dead, Delivered, End, RetryLater, SlowLane
 from pipelines.data.transmit.events import Event, Headers, Poison, headers_size
 from pipelines.data.transmit.schema import OUTPUT_ARROW
 from shared.contracts import headers as h
 from shared.contracts.limits import MAX_HEADERS_BYTES, MAX_READABLE_BYTES
-from shared.contracts.receipts import Receipt, Result, pack_keys
+from shared.contracts.receipts import Breaker, Lane, Receipt, Result, pack_keys
 from shared.contracts.topics import Topic
 
 RECEIPT_EVENTS: Final = 1_000
@@ -47,6 +47,11 @@ class Settled(msgspec.Struct, frozen=True, kw_only=True):
     departed_ms: int
     """When the last answer was in, epoch milliseconds."""
 
+    breaker: Breaker = "closed"
+    lane: Lane = "fast"
+    recovered: bool = False
+    """Whether to tell the fast lane that the destination is fast again."""
+
 
 def to_batch(rows: Iterable[Row]) -> pa.RecordBatch:
     """Rows in schema.OUTPUT."""
@@ -58,7 +63,14 @@ def to_batch(rows: Iterable[Row]) -> pa.RecordBatch:
 
 
 def rows(settled: Settled) -> Iterator[Row]:
-    """Receipts, and for what was not delivered the record itself on its way to another topic."""
+    """Receipts, and for what was not delivered the record itself on its way to another topic.
+
+    What goes to the slow lane has come to no end yet: that lane writes its receipt.
+    """
+    if isinstance(settled.outcome, SlowLane):
+        for event in settled.events:
+            yield _handed_on(event, settled)
+        return
     for at in range(0, len(settled.events), RECEIPT_EVENTS):
         yield _receipt(settled, settled.events[at : at + RECEIPT_EVENTS])
     if isinstance(settled.outcome, RetryLater | Dead):
@@ -95,8 +107,12 @@ def _receipt(settled: Settled, events: list[Event]) -> Row:
         received_ms=[event.received_ms for event in events],
         departed_ms=settled.departed_ms,
         reason=reason,
+        breaker=settled.breaker,
+        lane=settled.lane,
     )
     headers: Headers = [(h.DELIVERED, pack_keys(e.key for e in events))] if result == "delivered" else []
+    if settled.recovered:
+        headers.append((h.RECOVERED, settled.destination.encode()))
     return Row(Topic.RECEIPTS, None, _encoder.encode(receipt), headers)
 
 
@@ -125,6 +141,15 @@ def _moved(event: Event, settled: Settled, outcome: RetryLater | Dead) -> Row:
         topic = outcome.topic
         added.append((h.NOT_BEFORE, str(outcome.not_before_ms).encode()))
     return Row(topic, event.key, event.value, _kept(event.headers) + added)
+
+
+def _handed_on(event: Event, settled: Settled) -> Row:
+    """The record as it came; the time of its first try travels along, once there was one."""
+    first_ms = event.first_try_ms
+    if first_ms is None and settled.tries:
+        first_ms = settled.started_ms
+    added: Headers = [] if first_ms is None else [(h.FIRST_TRY, str(first_ms).encode())]
+    return Row(Topic.OUTBOUND_SLOW, event.key, event.value, _kept(event.headers) + added)
 
 
 def _kept(headers: Headers) -> Headers:

@@ -28,14 +28,20 @@ class TransmitSettings(SparkSettings):
         gt=0,
         description="Nothing in a micro-batch waits longer; what has no answer then is retried later.",
     )
-    shape_seconds: float = Field(
+    patience_seconds: float = Field(
+        0.8,
+        gt=0,
+        description="How long the fast lane waits for one answer; then the destination's events go to the "
+        "slow lane, until it is fast again. It waits as long for a pipe's masks and transform.",
+    )
+    turn_seconds: float = Field(
         2.0,
         gt=0,
-        description="How long events wait for the turn of their pipe's masks and transform; what has had "
-        "none then is retried later, so that a costly transform does not hold up the micro-batch.",
+        description="How long the fast lane waits for one of a destination's slots; then the same.",
     )
-    requests_per_destination: int = Field(
-        8, ge=1, description="Requests that one task keeps in the air to one destination."
+    slow_trigger: str = Field("1 second", description="How often the slow lane looks for events.")
+    slow_batch_events: int = Field(
+        5_000, ge=1, description="Most events of one micro-batch of the slow lane."
     )
     connections: int = Field(512, ge=1, description="Connections that one Python worker keeps, over all.")
     local_tries: int = Field(

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 _log = get_logger(__name__)
 _TURN_SECONDS: Final = 0.01
-_NO_TURN: Final = "deadline: no turn for the pipe's masks or transform in time"
 
 
 @dataclass(slots=True)
@@ -32,19 +31,19 @@ class Shaped:
     ready: list[Event] = field(default_factory=list)
     dead: dict[str, list[Event]] = field(default_factory=lambda: defaultdict(list))
     waiting: dict[str, list[Event]] = field(default_factory=lambda: defaultdict(list))
+    late: Sequence[Event] = ()
+    """Those that had no turn."""
 
 
 class Shaping:
     """One thread that shapes the events of all pipes."""
 
-    def __init__(self, secrets: Secrets, seconds: float) -> None:
-        """Args: the keys of hash masks; seconds that events wait for their turn at most."""
+    def __init__(self, secrets: Secrets) -> None:
         self._secrets = secrets
-        self._seconds = seconds
         self._thread = ThreadPoolExecutor(1, "shaping")
 
-    async def shape(self, target: "Target", events: Sequence[Event], deadline: float) -> Shaped:
-        """Events of one pipe as they may leave, by the deadline, on the loop's clock."""
+    async def shape(self, target: "Target", events: Sequence[Event], until: float) -> Shaped:
+        """Events of one pipe as they may leave; turns are given until a moment on the loop's clock."""
         shape, shaped, loop = target.shape, Shaped(), asyncio.get_running_loop()
         if shape is None:
             return Shaped(ready=list(events))
@@ -53,10 +52,10 @@ class Shaping:
         except UnknownSecretError as error:
             shaped.waiting[str(error)] += events
             return shaped
-        until, at = min(deadline, loop.time() + self._seconds), 0
+        at = 0
         while at < len(events):
             if loop.time() >= until:
-                shaped.waiting[_NO_TURN] += events[at:]
+                shaped.late = events[at:]
                 break
             at += await loop.run_in_executor(self._thread, _turn, shape, events[at:], key, shaped)
         return shaped

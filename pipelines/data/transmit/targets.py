@@ -9,7 +9,7 @@ from typing import Any, Final
 from pipelines.data.transmit.connectors.base import Kind
 from pipelines.data.transmit.connectors.registry import OptionsError, options_of
 from pipelines.data.transmit.shape import Shape, shape_of
-from shared.contracts.config import Catalogue, Destination, Pipe
+from shared.contracts.config import Batch, Catalogue, Destination, Pipe
 from shared.contracts.expressions import ExpressionError
 from shared.contracts.masks import MaskError
 
@@ -28,6 +28,9 @@ class Target:
 
     shape: Shape | None
     """The pipe's masks and transform; None where it has neither."""
+
+    batch: Batch
+    """What one request may carry."""
 
     problem: str = ""
     """Why nothing can be sent as it is, for a while: a newer version of hifi may know how."""
@@ -103,8 +106,11 @@ class Targets:
     def _made(self, pipe: Pipe, destination: Destination) -> Target:
         try:
             options = options_of(destination, self._kinds)
-            return Target(pipe, destination, options, shape_of(pipe))
+            shape = shape_of(pipe)
         except OptionsError as error:
-            return Target(pipe, destination, None, None, str(error))
+            return Target(pipe, destination, None, None, destination.batch, str(error))
         except (MaskError, ExpressionError) as error:
-            return Target(pipe, destination, None, None, f"bad_pipe: its masks or its transform: {error}")
+            problem = f"bad_pipe: its masks or its transform: {error}"
+            return Target(pipe, destination, None, None, destination.batch, problem)
+        batch = self._kinds[destination.connector].batch(options, destination.batch)
+        return Target(pipe, destination, options, shape, batch)

@@ -160,4 +160,6 @@ def _shared(settled: Settled, pipe: str, attempt: int, copies: list[Event]) -> S
         tries=settled.tries,
         started_ms=settled.started_ms,
         departed_ms=settled.departed_ms,
+        breaker=settled.breaker,
+        lane=settled.lane,
     )

@@ -11,9 +11,12 @@ import queue
 import random
 import threading
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from typing import Final
 
 import pyarrow as pa
+from confluent_kafka import Message
 from pyspark import TaskContext
 
 from pipelines.data.transmit.connecting import Connectors
@@ -23,13 +26,17 @@ from pipelines.data.transmit.decide import Policy
 from pipelines.data.transmit.delivered import Deliveries
 from pipelines.data.transmit.delivery import Delivery
 from pipelines.data.transmit.dial import open_session
+from pipelines.data.transmit.gates import GateRules, Gates
 from pipelines.data.transmit.memory import Memory
 from pipelines.data.transmit.output import Row, Settled, to_batch
+from pipelines.data.transmit.parcels import Patience
 from pipelines.data.transmit.settings import TransmitSettings
 from pipelines.data.transmit.shaping import Shaping
 from pipelines.data.transmit.targets import Targets
 from pipelines.data.transmit.task import Task
+from shared.contracts import headers as h
 from shared.contracts.config import Catalogue
+from shared.contracts.receipts import Lane
 from shared.contracts.secrets import named_secrets
 from shared.contracts.topics import Topic
 from shared.kafka.config_table import config_table
@@ -41,21 +48,25 @@ from shared.runtime.secret_stores import store_for
 from shared.runtime.secrets import SecretTable
 
 _log = get_logger(__name__)
+_LOOKUPS: Final = 32
+"""Threads that look names up; a thread that waits costs little."""
 
 
-def transmit(settings: TransmitSettings, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def transmit(
+    settings: TransmitSettings, lane: Lane, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     """Batches in schema.FLAT to batches in schema.OUTPUT: the function for `mapInArrow`."""
     coming = iter(batches)
     for first in coming:  # a task without rows needs no worker
-        yield from _process(settings).run(itertools.chain((first,), coming))
+        yield from _process(settings, lane).run(itertools.chain((first,), coming))
         _settle()
 
 
 @functools.lru_cache(maxsize=1)
-def _process(settings: TransmitSettings) -> "Worker":
+def _process(settings: TransmitSettings, lane: Lane) -> "Worker":
     """This process's worker, made at its first row."""
-    configure_logging("transmit")
-    return Worker(settings)
+    configure_logging("transmit" if lane == "fast" else "transmit_slow")
+    return Worker(settings, lane)
 
 
 @functools.cache
@@ -67,10 +78,15 @@ def _settle() -> None:
 class Worker:
     """What one Python process keeps: a loop on its own thread, connections, configuration, memory."""
 
-    def __init__(self, settings: TransmitSettings) -> None:
+    def __init__(self, settings: TransmitSettings, lane: Lane) -> None:
         self._settings = settings
         self._begun = False
         client = f"hifi-{settings.side}-transmit"
+        self._loop = asyncio.new_event_loop()
+        # A name that takes long to look up must not keep others from being looked up.
+        self._loop.set_default_executor(ThreadPoolExecutor(_LOOKUPS, thread_name_prefix="look-up"))
+        self._gates = Gates(gate_rules(settings, lane), wall_clock, self._loop.time)
+        self._patience = patience(settings, lane)
         self._deliveries = Deliveries(Memory(int(settings.memory_seconds * 1000), settings.memory_entries))
         self._secrets = SecretTable(store_for(settings.side, settings.secrets)).start()
         self._table = config_table(settings.bootstrap, client, self._learn)
@@ -79,20 +95,25 @@ class Worker:
             client_id=client,
             topic=Topic.RECEIPTS,
             window_ms=int(settings.memory_seconds * 1000),
-            take=self._deliveries.take,
+            take=self._take,
         ).start()
-        self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="deliveries", daemon=True)
         self._thread.start()
         self._connectors = asyncio.run_coroutine_threadsafe(self._connect(), self._loop).result()
         self._targets = Targets(lambda: self._table.view, settings.pipe_wait_seconds, KINDS)
+
+    def _take(self, receipts: list[Message]) -> None:
+        """Learn from `receipts` records what arrived, and who is fast again."""
+        self._deliveries.take(receipts)
+        if found := recovered(receipts):
+            self._loop.call_soon_threadsafe(self._gates.heard, found)
 
     async def _connect(self) -> Connectors:
         self._session = open_session(self._settings.connections, self._settings.reach)
         context = Context(
             session=self._session, secrets=self._secrets, reach=self._settings.reach, clock=wall_clock
         )
-        self._shaping = Shaping(self._secrets, self._settings.shape_seconds)
+        self._shaping = Shaping(self._secrets)
         return Connectors(KINDS, context)
 
     async def _disconnect(self) -> None:
@@ -127,13 +148,13 @@ class Worker:
     def close(self) -> None:
         """End threads and connections."""
         asyncio.run_coroutine_threadsafe(self._disconnect(), self._loop).result()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
         self._shaping.close()
         self._tail.stop()
         self._table.stop()
         self._secrets.stop()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
 
     def _ready(self) -> None:
         """Block until the process knows what was delivered and where to deliver.
@@ -159,7 +180,8 @@ class Worker:
             shaping=self._shaping,
             policy=policy(self._settings),
             deadline=self._loop.time() + self._settings.deadline_seconds,
-            requests_per_destination=self._settings.requests_per_destination,
+            gates=self._gates,
+            patience=self._patience,
             settle=answers.put,
             clock=wall_clock,
             jitter=random.random,
@@ -177,6 +199,24 @@ def _tried_before() -> bool:
     """Whether Spark runs this task again after it failed."""
     context = TaskContext.get()
     return context is not None and context.attemptNumber() > 0
+
+
+def recovered(receipts: Iterable[Message]) -> list[tuple[str, int]]:
+    """Destinations that the slow lane found quick, and when, epoch milliseconds."""
+    found = ((dict(each.headers() or ()).get(h.RECOVERED), each.timestamp()[1]) for each in receipts)
+    return [(name.decode(), at_ms) for name, at_ms in found if isinstance(name, bytes)]
+
+
+def gate_rules(settings: TransmitSettings, lane: Lane) -> GateRules:
+    """How a process of a lane treats destinations; the fast lane's tasks share the limits of each."""
+    return GateRules(lane=lane, share=1 / settings.transmit_tasks if lane == "fast" else 1.0)
+
+
+def patience(settings: TransmitSettings, lane: Lane) -> Patience:
+    """How long a lane waits for one destination."""
+    if lane == "slow":
+        return Patience()
+    return Patience(answer=settings.patience_seconds, turn=settings.turn_seconds)
 
 
 def policy(settings: TransmitSettings) -> Policy:

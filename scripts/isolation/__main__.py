@@ -1,0 +1,74 @@
+"""`python -m scripts.isolation`: what four bad destinations cost sixteen good ones, on a side of its own.
+
+One hangs, one answers after three seconds, one resets every connection, one says 503. Phases with and without
+them take turns on one warm side, so that a slow minute hits both: without, with, with, without, and so on.
+"""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import msgspec
+import typer
+
+from scripts.bench.chains import Chain, hifi
+from scripts.bench.results import Load
+from scripts.isolation import documents
+from scripts.isolation.destinations import Destinations, running
+from scripts.isolation.measure import Phase, measure
+from scripts.local.side import Side, free_base
+
+_LIVE_SECONDS = 15.0
+
+
+def main(
+    rate: Annotated[int, typer.Option(min=1, help="Events a second, each to every destination.")] = 20,
+    batch: Annotated[int, typer.Option(min=1, help="Events a request to collect.")] = 5,
+    seconds: Annotated[float, typer.Option(min=10, help="Of each phase.")] = 60.0,
+    pairs: Annotated[int, typer.Option(min=1, help="Phases without the bad ones, and with them.")] = 4,
+    out: Annotated[Path, typer.Option(help="JSON file of all figures.")] = Path("isolation.json"),
+) -> None:
+    """Measure p95 of 16 good destinations without four bad ones, and with them."""
+    load = Load(rate=rate, batch=batch, seconds=seconds)
+    phases: list[Phase] = []
+    with TemporaryDirectory(prefix="hifi-iso-") as folder, running() as destinations:
+        side = Side(root=Path(folder, "side"), port=free_base())
+        with hifi(side, f"{destinations.url}/bench") as chain:
+            documents.publish(side.bootstrap, destinations.url)
+            time.sleep(_LIVE_SECONDS)
+            for number in range(2 * pairs):
+                phases.append(_phase(chain, load, destinations, bad=number % 4 in (1, 2)))
+                out.write_bytes(msgspec.json.format(msgspec.json.encode(phases), indent=2) + b"\n")
+    _tell(phases)
+
+
+def _tell(phases: Sequence[Phase]) -> None:
+    rises = []
+    for pair in zip(phases[::2], phases[1::2], strict=True):
+        without, beside = sorted(pair, key=lambda phase: phase.bad)
+        rises.append(100 * (beside.lag.p95 / without.lag.p95 - 1))
+        typer.echo(f"p95 {without.lag.p95:.0f} -> {beside.lag.p95:.0f} ms ({rises[-1]:+.0f} %)")
+    typer.echo(f"median of {len(rises)} pairs: {median(rises):+.0f} %")
+
+
+def _phase(chain: Chain, load: Load, destinations: Destinations, *, bad: bool) -> Phase:
+    change = documents.publish_bad if bad else _without
+    change(chain.side.bootstrap, destinations.url)
+    time.sleep(_LIVE_SECONDS)
+    before = dict(destinations.requests)
+    found = measure(chain, load, destinations.port, bad=bad)
+    asked = {name: count - before[name] for name, count in destinations.requests.items()}
+    found = msgspec.structs.replace(found, bad_requests=asked)
+    typer.echo(f"{'with' if bad else 'without'} the bad four: {msgspec.json.encode(found).decode()}")
+    return found
+
+
+def _without(bootstrap: str, _: str) -> None:
+    documents.retire_bad(bootstrap)
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,63 @@
+"""Both queries at work, between real brokers and real destinations."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.data.transmit.job import build, build_slow
+from pipelines.data.transmit.settings import TransmitSettings
+from scripts.load.misbehaviour import Misbehaviour, parse_rule
+from scripts.load.receiver import Receiver, running
+from shared.contracts.receipts import Receipt
+from shared.contracts.topics import Topic
+from shared.runtime.settings import SparkSettings
+from tests.spark.transmit_side import Topics, eventually, pipe_to
+
+pytestmark = pytest.mark.spark
+
+
+def receipts(side: Topics, pipe: str) -> list[Receipt]:
+    found = [msgspec.json.decode(m.value() or b"", type=Receipt) for m in side.all_of(Topic.RECEIPTS)]
+    return [receipt for receipt in found if receipt.pipe == pipe]
+
+
+def test_a_slow_destination_gets_its_events_by_the_slow_lane_and_comes_back_when_it_is_fast(
+    spark: SparkSession, spark_settings: SparkSettings, topics: str, tmp_path: Path
+) -> None:
+    side, sent = Topics(topics), 0
+    settings = TransmitSettings(
+        **{**spark_settings.model_dump(), "bootstrap": topics, "checkpoints": str(tmp_path)}
+    )
+
+    def feed() -> None:
+        nonlocal sent
+        side.event("late", sent)
+        side.event("fine", sent)
+        side.flush()
+        sent += 1
+
+    def arrives_fast() -> bool:
+        feed()
+        return receipts(side, "late")[-1].lane == "fast" and len(side.all_of(Topic.OUTBOUND_SLOW)) < sent - 5
+
+    slow = Misbehaviour([parse_rule("delay:2s=100%")])
+    with running(Receiver(misbehaviour=slow)) as late, running(Receiver()) as fine:
+        side.publish(*pipe_to("late", f"{late.url}/"), *pipe_to("fine", f"{fine.url}/"))
+        feed()
+        queries = [build_slow(spark, settings), build(spark, settings)]
+        try:
+            eventually(lambda: bool(receipts(side, "late")))
+            (first,) = receipts(side, "late")
+            assert (first.result, first.lane, first.attempt) == ("delivered", "slow", 1)
+            assert first.departed_ms > receipts(side, "fine")[0].departed_ms
+            late.misbehaviour = Misbehaviour()
+            eventually(arrives_fast)
+            eventually(lambda: len(late.tally("/").seen) == sent == len(fine.tally("/").seen))
+            assert all(query.exception() is None for query in queries)
+        finally:
+            for query in queries:
+                query.stop()
+    assert late.tally("/").duplicated <= 1  # the request that was in the air at the move
+    assert fine.tally("/").duplicated == 0
