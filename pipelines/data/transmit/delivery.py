@@ -171,7 +171,7 @@ class Delivery:
         parcel.tries += 1
         parcel.tried = parcel.tried or began
         try:
-            answers = await within(
+            answers, spent = await within(
                 self._send(parcel, seconds), min(self.patience.answer, seconds + _GRACE_SECONDS)
             )
         except UnknownSecretError as error:
@@ -182,7 +182,7 @@ class Delivery:
                 raise MovedError from None
             gate.ended([_SILENCE], loop.time() - began, turn)
             raise
-        gate.ended(answers, loop.time() - began, turn)
+        gate.ended(answers, spent, turn)
         return answers
 
     async def _send(self, parcel: Parcel, seconds: float) -> Sequence[Answer]:
