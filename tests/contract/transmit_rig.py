@@ -198,9 +198,17 @@ class Rig:
 
     def pipe(self, name: str, path: str, port: int | None = None, **fields: Any) -> None:
         """A pipe, and a destination of the same name, on the server's path."""
-        limits = Batch(max_events=fields.pop("max_events", 500))
         options = {"url": f"http://127.0.0.1:{port or self.server.port}{path}"} | fields.pop("options", {})
-        destination = Destination(name=name, tenant="t", options=options, batch=limits, **fields)
+        self.lead(name, fields.pop("connector", "webhook"), options, **fields)
+
+    def lead(self, name: str, connector: str, options: dict[str, Any], **fields: Any) -> None:
+        """A pipe, and a destination of the same name, of any kind."""
+        batch = Batch(
+            **{limit: fields.pop(limit) for limit in ("max_events", "max_bytes") if limit in fields}
+        )
+        destination = Destination(
+            name=name, tenant="t", connector=connector, options=options, batch=batch, **fields
+        )
         pipe = Pipe(name=name, tenant="t", source="s", destination=name)
         self._documents[topic_key("destination", name)] = Entry(version=1, document=destination)
         self._documents[topic_key("pipe", name)] = Entry(version=1, document=pipe)
@@ -208,6 +216,10 @@ class Rig:
     def without(self, kind: str, name: str) -> None:
         """Take a document away again."""
         del self._documents[topic_key(kind, name)]
+
+    def forget_deliveries(self) -> None:
+        """Take what was delivered for new."""
+        self.deliveries = Deliveries(Memory(60_000, 1000))
 
     def deliver(self, *batches: pa.RecordBatch, deadline: float = 5.0) -> list[Row]:
         """Run one task to its end."""
