@@ -12,7 +12,7 @@ import aiohttp
 
 from pipelines.data.transmit.aws import Signer, judged
 from pipelines.data.transmit.connectors.base import Answer
-from pipelines.data.transmit.exchange import Reply, exchange
+from pipelines.data.transmit.exchange import Reply, Request, exchange
 
 PART_BYTES: Final = 5 * 1024 * 1024
 """S3 takes no smaller part but the last."""
@@ -101,11 +101,10 @@ class Objects:
         self, target: Target, method: str, query: str, data: bytes, seconds: float
     ) -> Reply | Answer:
         url = target.url + query
-        headers = target.signer.signed(method, url, _TYPE, data)
-        return await exchange(self._session, method, url, headers=headers, data=data, seconds=seconds)
+        return await exchange(self._session, target.signer.signed(Request(method, url, _TYPE, data)), seconds)
 
     def _abort(self, target: Target, number: str) -> None:
-        """Parts that nobody completes cost their owner money; a life-cycle rule takes away what this misses."""
+        """Parts that nobody completes cost money; a rule of the bucket should take away what this misses."""
         work = self._request(target, "DELETE", f"?uploadId={number}", b"", ABORT_SECONDS)
         task = asyncio.get_running_loop().create_task(work)
         self._aborting.add(task)

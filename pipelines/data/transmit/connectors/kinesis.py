@@ -23,7 +23,7 @@ from pipelines.data.transmit.aws import (
 from pipelines.data.transmit.batching import structured
 from pipelines.data.transmit.connectors.base import Answer, Context, Kind, Place
 from pipelines.data.transmit.events import Event
-from pipelines.data.transmit.exchange import Reply, exchange, word
+from pipelines.data.transmit.exchange import Reply, Request, exchange, word
 from shared.contracts.config import Destination
 from shared.contracts.secrets import Secrets
 
@@ -35,6 +35,10 @@ RECORD_BYTES: Final = 1024 * 1024
 _KEY_CHARACTERS: Final = 256
 _ANSWER_BYTES: Final = 64 * 1024
 _ITEM_BYTES: Final = 1024
+_HEADERS: Final = {
+    "Content-Type": "application/x-amz-json-1.1",
+    "X-Amz-Target": "Kinesis_20131202.PutRecords",
+}
 _TOO_LARGE: Final = 413
 _THROTTLED_SECONDS: Final = "1"
 """A shard's limits are for each second: what one second refuses the next may take."""
@@ -119,19 +123,9 @@ class Kinesis:
         """One request; an Answer where it failed as a whole."""
         url = (options.endpoint or f"https://kinesis.{options.region}.amazonaws.com").rstrip("/") + "/"
         data = _encoder.encode(_Request(options.stream, records))
-        headers = {
-            "Content-Type": "application/x-amz-json-1.1",
-            "X-Amz-Target": "Kinesis_20131202.PutRecords",
-        }
-        reply = await exchange(
-            self._session,
-            "POST",
-            url,
-            headers=signer.signed("POST", url, headers, data),
-            data=data,
-            seconds=seconds,
-            most_bytes=_ANSWER_BYTES + _ITEM_BYTES * len(records),
-        )
+        request = signer.signed(Request("POST", url, _HEADERS, data))
+        most = _ANSWER_BYTES + _ITEM_BYTES * len(records)
+        reply = await exchange(self._session, request, seconds, most)
         if isinstance(reply, Answer) or reply.ok:
             return reply
         return judged(reply, _code(reply.body))

@@ -44,7 +44,7 @@ class Options(Struct, kw_only=True, frozen=True):
     secret_access_key: SecretKey
     prefix: Annotated[
         str,
-        Meta(pattern="^[A-Za-z0-9_./=-]{0,512}$", description="begins each object's name, for example raw/"),
+        Meta(pattern="^[A-Za-z0-9_./=-]{0,512}$", description="begins each object's name: raw/"),
     ] = ""
     endpoint: Endpoint | None = None
 
@@ -66,14 +66,11 @@ class S3:
         minutes: dict[int, list[Event]] = defaultdict(list)
         for event in events:
             minutes[event.minute].append(event)
-        answers = await asyncio.gather(
-            *(
-                self._write(
-                    f"{base_url(options)}/{name(options.prefix, destination, some)}", signer, until, some
-                )
-                for some in minutes.values()
-            )
-        )
+        writes = [
+            self._write(f"{base_url(options)}/{name(options.prefix, destination, some)}", signer, until, some)
+            for some in minutes.values()
+        ]
+        answers = await asyncio.gather(*writes)
         by_minute = dict(zip(minutes, answers, strict=True))
         return [by_minute[event.minute] for event in events]
 
