@@ -19,7 +19,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from pipelines.data.transmit.connectors.base import Answer
 from pipelines.data.transmit.dial import RefusedAddressError, check_addresses
-from pipelines.data.transmit.exchange import clean
+from pipelines.data.transmit.posting import clean
 from shared.contracts.addresses import Kind, Reach, special
 from shared.contracts.limits import MAX_RECORD_BYTES
 from shared.runtime.logging import get_logger
@@ -96,6 +96,7 @@ class Cluster:
         self._looked: float | None = None
         self._refused: Answer | None = None
         self._denied: KafkaError | None = None
+        self._down: KafkaError | None = None
         self._looking: asyncio.Task[None] | None = None
         self.used = 0.0
         """When it was last sent to, on the loop's clock."""
@@ -150,7 +151,7 @@ class Cluster:
             KafkaException: if the cluster does not say, or has no such topic.
         """
         loop = asyncio.get_running_loop()
-        self._denied = None
+        self._denied = self._down = None
         listing = loop.run_in_executor(self._executor, lambda: producer.list_topics(topic, seconds))
         found = await self._polled(producer, listing)
         await self._check([(broker.host, broker.port) for broker in found.brokers.values()])
@@ -163,14 +164,14 @@ class Cluster:
         while not work.done():
             await asyncio.wait((work,), timeout=_POLL_SECONDS)
             producer.poll(0)
-            if self._denied is not None:
+            if problem := self._denied or self._down:
                 work.cancel()
-                raise KafkaException(self._denied)
+                raise KafkaException(problem)
         return work.result()
 
     async def _check(self, servers: Sequence[Server]) -> None:
         for host, port in servers:
-            await check_addresses(host, port, self._reach, "bootstrap_servers")
+            await check_addresses(host, port, self._reach)
             if not self._access.tls and not is_here(host):
                 raise NeedsTlsError
 
@@ -224,6 +225,8 @@ class Cluster:
         """Called by `poll` for what concerns no one record."""
         if error.code() in _DENIED:
             self._denied = error
+        elif error.code() == KafkaError._ALL_BROKERS_DOWN:
+            self._down = error
 
     def _silence(self) -> Answer:
         """No answer in time; a wrong password is one of the reasons why."""
@@ -234,7 +237,7 @@ class Cluster:
     def _failure(self, error: Exception) -> Answer:
         match error:
             case RefusedAddressError():
-                return Answer(error=f"refused_address: {error}", hopeless=True)
+                return Answer(error=f"refused_address: `bootstrap_servers` {error}", hopeless=True)
             case NeedsTlsError():
                 return Answer(error="tls_needed: without `tls` only this machine is dialled", hopeless=True)
             case BufferError():

@@ -9,6 +9,7 @@ from typing import Final
 from pipelines.data.transmit.batching import halves, split
 from pipelines.data.transmit.connecting import Connectors
 from pipelines.data.transmit.connectors.base import Answer
+from pipelines.data.transmit.credentials import BadSecretError
 from pipelines.data.transmit.decide import Dead, End, Outcome, Policy, RetryNow, Situation, Split, decide
 from pipelines.data.transmit.events import Event
 from pipelines.data.transmit.output import Settled
@@ -75,7 +76,7 @@ class Delivery:
         if foreign:
             self._bury(pipe, attempt, foreign, f"foreign: pipe {pipe!r} is another tenant's now", started_ms)
             events = [event for event in events if event.tenant in (None, tenant)]
-        runs = split(events, found.destination.batch)
+        runs = split(events, found.batch)
         await asyncio.gather(
             *(
                 self._parcel(Parcel(target=found, attempt=attempt, events=run, started_ms=started_ms))
@@ -141,7 +142,7 @@ class Delivery:
             async with asyncio.timeout(seconds + _GRACE_SECONDS):
                 connector = await self.connectors.named(parcel.destination.connector)
                 return await connector.send(parcel.destination, parcel.target.options, parcel.events, seconds)
-        except UnknownSecretError as error:
+        except (UnknownSecretError, BadSecretError) as error:
             return [Answer(error=str(error), later=True)] * len(parcel.events)
         finally:
             slot.release()

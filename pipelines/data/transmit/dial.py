@@ -32,8 +32,8 @@ class RefusedAddressError(OSError):
     Does not say which: a customer who may read what inner names lead to could map the network.
     """
 
-    def __init__(self, kind: Kind, field: str = "url") -> None:
-        super().__init__(f"`{field}` {why_refused(kind)}")
+    def __init__(self, kind: Kind) -> None:
+        super().__init__(why_refused(kind))
 
 
 def open_session(
@@ -89,19 +89,19 @@ def _refusal(host: str, reach: Reach) -> Kind | None:
         return Kind.RESERVED
 
 
-async def check_addresses(host: str, port: int, reach: Reach, field: str) -> None:
+async def check_addresses(host: str, port: int, reach: Reach) -> None:
     """For a client that dials by itself: all addresses of a name must be good, it may take any of them.
 
     What it does not see is an answer that is another one when the client looks the name up itself.
 
     Raises:
-        RefusedAddressError: if one of them must not be dialled; names the field.
+        RefusedAddressError: if one of them must not be dialled.
         OSError: if the name has none.
     """
     for each in await aiohttp.ThreadedResolver().resolve(host, port, socket.AF_UNSPEC):
         refused = _refusal(each["host"], reach)
         if refused is not None:
-            raise RefusedAddressError(refused, field)
+            raise RefusedAddressError(refused)
 
 
 class GuardedResolver(AbstractResolver):

@@ -1,4 +1,4 @@
-"""One HTTP request whose answer's body matters, through the guarded session."""
+"""One HTTP request of any method whose answer's body matters as much as its status does."""
 
 import asyncio
 import re
@@ -10,12 +10,11 @@ import aiohttp
 from yarl import URL
 
 from pipelines.data.transmit.connectors.base import Answer
-from pipelines.data.transmit.dial import RefusedAddressError
+from pipelines.data.transmit.posting import no_answer
 
 MOST_BYTES: Final = 64 * 1024
 """Of an answer's body, where its reader does not expect more."""
 
-_REASON_CHARACTERS: Final = 300
 _WORD: Final = re.compile(r"[A-Za-z0-9_.:-]{1,80}")
 
 
@@ -29,6 +28,8 @@ class Request:
 
     headers: Mapping[str, str]
     data: bytes
+    option: str = "endpoint"
+    """The name under which the customer gave the URL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ async def exchange(
     except TimeoutError:
         return Answer(error=f"timeout: no answer within {seconds:.1f} s")
     except (aiohttp.ClientError, OSError, ValueError) as error:
-        return no_answer(error)
+        return no_answer(error, request.option)
 
 
 async def _read(response: aiohttp.ClientResponse, most: int) -> bytes:
@@ -93,21 +94,6 @@ async def _read(response: aiohttp.ClientResponse, most: int) -> bytes:
     if not response.content.at_eof():
         response.close()
     return bytes(found)
-
-
-def no_answer(error: Exception) -> Answer:
-    """What it means that there is no answer."""
-    if isinstance(error, aiohttp.InvalidURL | aiohttp.NonHttpUrlClientError):
-        return Answer(error=clean(f"bad_url: it cannot be used: {error}"), hopeless=True)
-    refused = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
-    if isinstance(refused, RefusedAddressError):
-        return Answer(error=f"refused_address: {refused}", hopeless=True)
-    return Answer(error=clean(f"unreachable: {type(error).__name__}: {error}"))
-
-
-def clean(text: str) -> str:
-    """A reason that can be written: what a hostile server made the client say may hold lone surrogates."""
-    return text[:_REASON_CHARACTERS].encode(errors="replace").decode()
 
 
 def word(text: object) -> str:

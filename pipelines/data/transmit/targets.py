@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pipelines.data.transmit.connectors.base import Kind
 from pipelines.data.transmit.connectors.registry import OptionsError, options_of
-from shared.contracts.config import Catalogue, Destination
+from shared.contracts.config import Batch, Catalogue, Destination
 
 _LOOK_SECONDS: Final = 0.05
 _MOST_NAMES: Final = 10_000
@@ -21,6 +21,9 @@ class Target:
     destination: Destination
     options: Any
     """As its connector wants them."""
+
+    batch: Batch
+    """What one request may carry."""
 
     problem: str = ""
     """Why it cannot be sent to as it is, for a while: a newer version of hifi may know how."""
@@ -95,6 +98,8 @@ class Targets:
 
     def _decoded(self, destination: Destination) -> Target:
         try:
-            return Target(destination, options_of(destination, self._kinds))
+            options = options_of(destination, self._kinds)
         except OptionsError as error:
-            return Target(destination, None, str(error))
+            return Target(destination, None, destination.batch, str(error))
+        batch = self._kinds[destination.connector].batch(options, destination.batch)
+        return Target(destination, options, batch)

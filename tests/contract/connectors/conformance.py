@@ -35,17 +35,14 @@ SLACK = 1.0
 """Seconds that a busy machine may add to a deadline."""
 
 
-@pytest.fixture
-def silent() -> Iterator[Silent]:
-    server = Silent()
-    yield server
-    server.close()
-
-
 class Conformance:
     """The suite. Test names say what a connector would do wrong."""
 
-    silent = staticmethod(silent)
+    @pytest.fixture
+    def silent(self) -> Iterator[Silent]:
+        server = Silent()
+        yield server
+        server.close()
 
     @pytest.fixture
     def rig(self, far: Far) -> Iterator[Rig]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from pipelines.data.transmit.events import Event
 from shared.contracts.addresses import Reach
-from shared.contracts.config import Destination
+from shared.contracts.config import Batch, Destination
 from shared.contracts.secrets import Secrets
 from shared.runtime.clock import Clock
 
@@ -101,6 +101,10 @@ def _nothing(_: Any) -> Iterable[Place]:
     return ()
 
 
+def _as_asked(_: Any, limits: Batch) -> Batch:
+    return limits
+
+
 def _no_words(_: Any) -> str:
     return ""
 
@@ -114,6 +118,9 @@ class Kind(Generic[O]):
 
     open: Callable[[Context], Awaitable[Connector[O]]]
     """Called on the loop that will send, once, when the first destination needs it."""
+
+    batch: Callable[[O, Batch], Batch] = _as_asked
+    """What one request may carry, of what the destination's `batch` allows. Pure."""
 
     faults: Callable[[O], Iterable[Place]] = _nothing
     """What `hifi apply` refuses beyond the types: path and sentence. Pure."""

@@ -1,6 +1,5 @@
 """Elasticsearch and OpenSearch: one `_bulk` a batch, an answer for each event."""
 
-import base64
 import re
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Final, Literal
@@ -11,9 +10,10 @@ import msgspec
 from msgspec import Meta, Struct
 
 from pipelines.data.transmit.connectors.base import Answer, Context, Kind, Place
+from pipelines.data.transmit.credentials import basic, header_text
 from pipelines.data.transmit.events import Event
 from pipelines.data.transmit.exchange import Reply, Request, exchange, word
-from pipelines.data.transmit.lines import line
+from pipelines.data.transmit.formats import line
 from shared.contracts.config import Destination, SecretRef
 from shared.contracts.secrets import Secrets
 
@@ -79,6 +79,7 @@ class Elasticsearch:
             f"{options.url.rstrip('/')}/{options.index}/_bulk?{_FILTER}",
             {"Content-Type": "application/x-ndjson", **_authorization(options, self._secrets)},
             bulk(options.operation, events),
+            "url",
         )
         most = _ANSWER_BYTES + _ITEM_BYTES * len(events)
         reply = await exchange(self._session, request, seconds, most)
@@ -125,12 +126,12 @@ def _authorization(options: Options, secrets: Secrets) -> dict[str, str]:
 
     Raises:
         UnknownSecretError: if a secret is missing.
+        BadSecretError: if it cannot be used.
     """
     if options.api_key is not None:
-        return {"Authorization": f"ApiKey {secrets.get(options.api_key)}"}
+        return {"Authorization": f"ApiKey {header_text(secrets, options.api_key)}"}
     if options.username is not None and options.password is not None:
-        pair = f"{options.username}:{secrets.get(options.password)}".encode()
-        return {"Authorization": f"Basic {base64.b64encode(pair).decode()}"}
+        return {"Authorization": basic(options.username, secrets.get(options.password).strip())}
     return {}
 
 

@@ -1,6 +1,5 @@
 """Amazon Kinesis data streams: PutRecords, an answer for each record."""
 
-import asyncio
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Final
 
@@ -24,13 +23,15 @@ from pipelines.data.transmit.batching import structured
 from pipelines.data.transmit.connectors.base import Answer, Context, Kind, Place
 from pipelines.data.transmit.events import Event
 from pipelines.data.transmit.exchange import Reply, Request, exchange, word
-from shared.contracts.config import Destination
+from shared.contracts.config import Batch, Destination
 from shared.contracts.secrets import Secrets
 
 RECORDS: Final = 500
-REQUEST_BYTES: Final = 5 * 1024 * 1024
 RECORD_BYTES: Final = 1024 * 1024
-"""PutRecords' limits; data and partition keys count, before base64."""
+"""PutRecords' limits, of one request and of one record: data and partition key, before base64."""
+
+REQUEST_BYTES: Final = 4 * 1024 * 1024
+"""Of data; PutRecords takes 5 MiB, partition keys included."""
 
 _KEY_CHARACTERS: Final = 256
 _ANSWER_BYTES: Final = 64 * 1024
@@ -95,61 +96,36 @@ class Kinesis:
     async def send(
         self, destination: Destination, options: Options, events: Sequence[Event], seconds: float
     ) -> Sequence[Answer]:
-        """As many requests as PutRecords' limits ask for, one after the other."""
-        until = asyncio.get_running_loop().time() + seconds
+        """One request."""
         secret = self._secrets.get(options.secret_access_key)
         signer = Signer("kinesis", options.region, options.access_key_id, secret)
         records = [record(event) for event in events]
-        found = [Answer(status=_TOO_LARGE)] * len(events)
-        stopped: Answer | None = None
-        for run in runs(records):
-            if stopped is None:
-                left = until - asyncio.get_running_loop().time()
-                reply = await self._put(options, signer, [records[at] for at in run], left)
-                answers = [reply] * len(run) if isinstance(reply, Answer) else _answers(reply, len(run))
-                stopped = reply if isinstance(reply, Answer) else None
-            else:  # the whole request failed: the next would do no better
-                answers = [stopped] * len(run)
-            for at, answer in zip(run, answers, strict=True):
-                found[at] = answer
-        return found
+        fit = [each for each in records if each.size <= RECORD_BYTES]
+        taken = iter(await self._put(options, signer, fit, seconds) if fit else ())
+        return [next(taken) if each.size <= RECORD_BYTES else Answer(status=_TOO_LARGE) for each in records]
 
     async def close(self) -> None:
         """Nothing: the connections are the session's."""
 
     async def _put(
         self, options: Options, signer: Signer, records: list[_Record], seconds: float
-    ) -> Reply | Answer:
-        """One request; an Answer where it failed as a whole."""
+    ) -> list[Answer]:
+        """One request."""
         url = (options.endpoint or f"https://kinesis.{options.region}.amazonaws.com").rstrip("/") + "/"
         data = _encoder.encode(_Request(options.stream, records))
         request = signer.signed(Request("POST", url, _HEADERS, data))
         most = _ANSWER_BYTES + _ITEM_BYTES * len(records)
         reply = await exchange(self._session, request, seconds, most)
-        if isinstance(reply, Answer) or reply.ok:
-            return reply
-        return judged(reply, _code(reply.body))
+        if isinstance(reply, Answer):
+            return [reply] * len(records)
+        return (
+            _answers(reply, len(records)) if reply.ok else [judged(reply, _code(reply.body))] * len(records)
+        )
 
 
 def record(event: Event) -> _Record:
     """The event in CloudEvents' structured JSON format, under its partition key."""
     return _Record(structured(event), partition_key(event, attributes_of(event))[:_KEY_CHARACTERS])
-
-
-def runs(records: Sequence[_Record]) -> Iterator[list[int]]:
-    """Positions of records that fit one request together; those that fit none are left out."""
-    run: list[int] = []
-    size = 0
-    for at, each in enumerate(records):
-        if each.size > RECORD_BYTES:
-            continue
-        if run and (len(run) >= RECORDS or size + each.size > REQUEST_BYTES):
-            yield run
-            run, size = [], 0
-        run.append(at)
-        size += each.size
-    if run:
-        yield run
 
 
 def _answers(reply: Reply, records: int) -> list[Answer]:
@@ -166,7 +142,7 @@ def _answers(reply: Reply, records: int) -> list[Answer]:
 def _answer(code: str | None) -> Answer:
     if not code:
         return Answer(status=200)
-    status = status_of(code) or 400
+    status = status_of(code) or 500  # of single records all that is documented may be sent again
     return Answer(
         status=status,
         detail=word(code),
@@ -180,6 +156,10 @@ def _code(body: bytes) -> str:
         return _failure.decode(body).type.rpartition("#")[2]
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return ""
+
+
+def _batch(_: Options, limits: Batch) -> Batch:
+    return Batch(max_events=min(limits.max_events, RECORDS), max_bytes=min(limits.max_bytes, REQUEST_BYTES))
 
 
 async def _open(context: Context) -> Kinesis:
@@ -198,4 +178,6 @@ def _summary(options: Options) -> str:
     return f"{options.stream} ({options.region})"
 
 
-CONNECTOR: Final = Kind(options=Options, open=_open, faults=_faults, hosts=_hosts, summary=_summary)
+CONNECTOR: Final = Kind(
+    options=Options, open=_open, batch=_batch, faults=_faults, hosts=_hosts, summary=_summary
+)

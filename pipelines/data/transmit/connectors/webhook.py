@@ -1,121 +1,181 @@
-"""HTTP destinations: one POST a batch, in CloudEvents' JSON batch format."""
+"""HTTP destinations: one POST a batch, in one of four shapes, signed and authorised if they want that."""
 
 import asyncio
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Final
 from urllib.parse import urlsplit
 
-import aiohttp
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
-from pipelines.data.transmit.batching import body
+from pipelines.data.transmit import signing
 from pipelines.data.transmit.connectors.base import Answer, Context, Kind, Place
-from pipelines.data.transmit.dial import RefusedAddressError
+from pipelines.data.transmit.credentials import (
+    Auth,
+    BadSecretError,
+    Basic,
+    Bearer,
+    HttpUrl,
+    OAuth2,
+    basic,
+    bearer,
+    header_text,
+)
 from pipelines.data.transmit.events import Event
-from shared.contracts.config import Destination
+from pipelines.data.transmit.formats import Content, Format, content
+from pipelines.data.transmit.posting import Reply, Request, post
+from pipelines.data.transmit.tokens import TokenError, Tokens
+from shared.contracts.config import Batch, Destination, SecretRef
+from shared.contracts.secrets import SCHEME, UnknownSecretError, secret_name
 
-CONTENT_TYPE: Final = "application/cloudevents-batch+json; charset=utf-8"
-RESPONSE_BYTES: Final = 64 * 1024
-"""How much of a response is read, to keep its connection alive; a longer one costs it its connection."""
-
-DRAIN_SECONDS: Final = 0.5
-"""How long the rest of a response may take, once its status is known."""
-
-_REASON_CHARACTERS: Final = 300
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
 _OWN_HEADERS: Final = frozenset(
     {"content-type", "content-length", "content-encoding", "transfer-encoding", "connection", "host"}
 )
+_AUTHORISING: Final = frozenset({"authorization", "proxy-authorization", "cookie"})
+
+
+class Signing(Struct, kw_only=True, frozen=True):
+    """Signatures as Standard Webhooks has them."""
+
+    keys: Annotated[tuple[SecretRef, ...], Meta(min_length=1, max_length=8)]
+    """Each signs every request: to change a key, name both for a while."""
 
 
 class Options(Struct, kw_only=True, frozen=True):
     """How to reach an HTTP endpoint."""
 
-    url: Annotated[
-        str, Meta(pattern=r"^https?://", description="where to POST, for example https://example.com/hook")
-    ]
+    url: Annotated[HttpUrl, Meta(description="where to POST, for example https://example.com/hook")]
     headers: Annotated[
-        dict[str, str], Meta(description="further headers of each request, for example {X-Team: blue}")
+        dict[str, str],
+        Meta(description="more headers, for example {X-Team: blue, X-Api-Key: secret://shop/api-key}"),
     ] = {}
+    format: Annotated[Format, Meta(description="one of batch, array, ndjson, event")] = "batch"
+    auth: Annotated[
+        Auth | None,
+        Meta(
+            description="{type: bearer, token: secret://..}, "
+            "{type: basic, username: .., password: secret://..} or "
+            "{type: oauth2, token_url: .., client_id: .., client_secret: secret://..}"
+        ),
+    ] = None
+    signing: Annotated[
+        Signing | None, Meta(description="for example {keys: [secret://shop/webhook]}, of one to eight keys")
+    ] = None
 
 
 class Webhook:
     """A destination that answers for a whole request at once."""
 
-    def __init__(self, session: aiohttp.ClientSession) -> None:
-        self._session = session
+    def __init__(self, context: Context) -> None:
+        self._session = context.session
+        self._secrets = context.secrets
+        self._clock = context.clock
+        self._tokens = Tokens(context.session, context.secrets, context.clock)
 
     async def send(
         self, destination: Destination, options: Options, events: Sequence[Event], seconds: float
     ) -> Sequence[Answer]:
         """POST the events; the status line decides for all of them."""
-        return [await self._post(options, body(events), seconds)] * len(events)
+        return [await self._answer(options, events, seconds)] * len(events)
 
     async def close(self) -> None:
-        """Nothing: the connections are the session's."""
+        """End what is under way to token endpoints; the connections are the session's."""
+        await self._tokens.close()
 
-    async def _post(self, options: Options, data: bytes, seconds: float) -> Answer:
-        headers = {**options.headers, "Content-Type": CONTENT_TYPE}
-        answer: Answer | None = None
+    async def _answer(self, options: Options, events: Sequence[Event], seconds: float) -> Answer:
+        loop = asyncio.get_running_loop()
+        until = loop.time() + seconds
+        found = content(options.format, events)
         try:
-            async with (
-                asyncio.timeout(seconds),
-                self._session.post(
-                    options.url, data=data, headers=headers, allow_redirects=False
-                ) as response,
-            ):
-                answer = Answer(status=response.status, retry_after=response.headers.get("Retry-After"))
-                await _drain(response)
+            headers = self._headers(options, events, found)
+            token = await self._token(options, seconds)
+            reply = await self._post(options, found, headers | token, until - loop.time())
+            if isinstance(options.auth, OAuth2) and isinstance(reply, Reply) and reply.status == 401:
+                self._tokens.refused(options.auth, token["Authorization"].partition(" ")[2])
+                token = await self._token(options, until - loop.time())
+                reply = await self._post(options, found, headers | token, until - loop.time())
+        except (UnknownSecretError, BadSecretError) as error:
+            return Answer(error=str(error), later=True)
+        except TokenError as error:
+            return error.answer
         except TimeoutError:
-            return answer or Answer(error=f"timeout: no answer within {seconds:.1f} s")
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            return answer or _failure(error)
-        return answer
+            return Answer(error=f"timeout: no token within {seconds:.1f} s")
+        if isinstance(reply, Answer):
+            return reply
+        return Answer(status=reply.status, retry_after=reply.retry_after)
 
+    async def _post(
+        self, options: Options, found: Content, headers: Mapping[str, str], seconds: float
+    ) -> Reply | Answer:
+        return await post(self._session, Request(options.url, found.body, headers), seconds)
 
-def _failure(error: Exception) -> Answer:
-    """What it means that there is no answer."""
-    if isinstance(error, aiohttp.InvalidURL | aiohttp.NonHttpUrlClientError):
-        return Answer(error=_clean(f"bad_url: `url` cannot be used: {error}"), hopeless=True)
-    if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, RefusedAddressError):
-        return Answer(error=f"refused_address: {error.os_error}", hopeless=True)
-    return Answer(error=_clean(f"unreachable: {type(error).__name__}: {error}"))
+    async def _token(self, options: Options, seconds: float) -> dict[str, str]:
+        """The one header that may have to be waited for."""
+        if not isinstance(options.auth, OAuth2):
+            return {}
+        async with asyncio.timeout(seconds):
+            return {"Authorization": bearer(await self._tokens.get(options.auth))}
 
+    def _headers(self, options: Options, events: Sequence[Event], found: Content) -> dict[str, str]:
+        headers = {name: self._value(text) for name, text in options.headers.items()}
+        headers["Content-Type"] = found.content_type
+        match options.auth:
+            case Bearer(token=token):
+                headers["Authorization"] = bearer(header_text(self._secrets, token))
+            case Basic(username=username, password=password):
+                headers["Authorization"] = basic(username, self._secrets.get(password).strip())
+        if options.signing:
+            headers |= self._signature(options.signing, events, found.body)
+        return headers
 
-def _clean(text: str) -> str:
-    """A reason that can be written: what a hostile server made the client say may hold lone surrogates."""
-    return text[:_REASON_CHARACTERS].encode(errors="replace").decode()
+    def _value(self, text: str) -> str:
+        return header_text(self._secrets, text) if text.startswith(SCHEME) else text
 
+    def _signature(self, how: Signing, events: Sequence[Event], body: bytes) -> dict[str, str]:
+        keys = [self._key(reference) for reference in how.keys]
+        return signing.signed(keys, signing.message_id(events), self._clock() // 1000, body)
 
-async def _drain(response: aiohttp.ClientResponse) -> None:
-    """Read a short response to its end, so that its connection can be used again; drop any other."""
-    left = RESPONSE_BYTES
-    with suppress(TimeoutError):
-        async with asyncio.timeout(DRAIN_SECONDS):
-            while left > 0 and not response.content.at_eof():
-                left -= len(await response.content.read(left))
-    if not response.content.at_eof():
-        response.close()
+    def _key(self, reference: str) -> bytes:
+        try:
+            return signing.key_of(self._secrets.get(reference))
+        except ValueError as error:
+            raise BadSecretError(reference, str(error)) from None
 
 
 async def _open(context: Context) -> Webhook:
-    return Webhook(context.session)
+    return Webhook(context)
+
+
+def _batch(options: Options, limits: Batch) -> Batch:
+    return replace(limits, max_events=1) if options.format == "event" else limits
 
 
 def _faults(options: Options) -> Iterator[Place]:
-    try:
-        url = urlsplit(options.url)
-        usable = bool(url.hostname) and url.port != 0
-    except ValueError as error:
-        yield "$.url", f"is no URL: {error}"
-        return
-    if not usable or re.search(r"[\s\x00-\x1f]", options.url):
-        yield "$.url", "is no URL; write it like https://example.com/events, spaces as %20"
+    yield from _url_faults("$.url", options.url)
+    if isinstance(options.auth, OAuth2):
+        yield from _url_faults("$.auth.token_url", options.auth.token_url)
     for name, value in options.headers.items():
         yield from _header_faults(name, value)
+        if options.auth and name.lower() == "authorization":
+            yield f"$.headers.{name}", "is what `auth` sets; give one of them"
+        if options.signing and name.lower() in signing.HEADERS:
+            yield f"$.headers.{name}", "is what `signing` sets; leave it out"
+
+
+def _url_faults(path: str, text: str) -> Iterator[Place]:
+    try:
+        url = urlsplit(text)
+        usable = bool(url.hostname) and url.port != 0
+    except ValueError as error:
+        yield path, f"is no URL: {error}"
+        return
+    if not usable or re.search(r"[\s\x00-\x1f]", text):
+        yield path, "is no URL; write it like https://example.com/events, spaces as %20"
+    if url.password is not None:
+        yield path, "holds a password; name it in `auth`: {type: basic, username: .., password: secret://..}"
 
 
 def _header_faults(name: str, value: str) -> Iterator[Place]:
@@ -124,16 +184,24 @@ def _header_faults(name: str, value: str) -> Iterator[Place]:
         yield path, "is no name of an HTTP header; use letters, digits and hyphens"
     elif name.lower() in _OWN_HEADERS:
         yield path, "is set by hifi itself; leave it out"
-    if not _HEADER_VALUE.fullmatch(value):
+    if value.startswith(SCHEME) and secret_name(value) is None:
+        yield path, "is no name of a secret; write it like secret://shop/api-key"
+    elif name.lower() in _AUTHORISING and not value.startswith(SCHEME):
+        yield path, "is a secret; name it: secret://shop/authorization, or use `auth`"
+    elif not _HEADER_VALUE.fullmatch(value):
         yield path, "holds a line break or a character outside ASCII; encode it"
 
 
 def _hosts(options: Options) -> Iterator[Place]:
     yield "$.url", urlsplit(options.url).hostname or ""
+    if isinstance(options.auth, OAuth2):
+        yield "$.auth.token_url", urlsplit(options.auth.token_url).hostname or ""
 
 
 def _summary(options: Options) -> str:
     return options.url
 
 
-CONNECTOR: Final = Kind(options=Options, open=_open, faults=_faults, hosts=_hosts, summary=_summary)
+CONNECTOR: Final = Kind(
+    options=Options, open=_open, batch=_batch, faults=_faults, hosts=_hosts, summary=_summary
+)
