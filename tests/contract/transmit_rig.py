@@ -38,6 +38,9 @@ T = TypeVar("T")
 Manner = Callable[[bytes, asyncio.StreamWriter], Awaitable[None]]
 """What the server does with a request's body."""
 
+Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+"""What a server does with a connection."""
+
 
 def reply(status: int, headers: str = "", body: str = "ok") -> bytes:
     """A plain HTTP response."""
@@ -89,7 +92,7 @@ class Server:
         self.bodies: list[bytes] = []
         self.heads: list[bytes] = []
         self.connections = 0
-        self._server = loop.run(asyncio.start_server(self._serve, "127.0.0.1", 0))
+        self._server = loop.run(asyncio.start_server(self.serve, "127.0.0.1", 0))
         self.port = int(self._server.sockets[0].getsockname()[1])
 
     def answer(self, path: str, *responses: bytes) -> None:
@@ -101,7 +104,8 @@ class Server:
 
         self.manners[path] = manner
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Speak with one client to its end."""
         self.connections += 1
         try:
             while True:
@@ -146,17 +150,36 @@ class Rig:
 
     def __init__(self, reach: Reach = REACH, resolver: AbstractResolver | None = None) -> None:
         self._far, self._near = Loop(), Loop()
+        self._listening: list[asyncio.Server] = []
         self.server = Server(self._far)
         self._documents: dict[bytes, Entry] = {}
         self.deliveries = Deliveries(Memory(60_000, 1000))
         self.session = self._near.run(self._open(reach, resolver))
         self.secrets = Held()
-        self.context = Context(session=self.session, secrets=self.secrets, reach=reach, clock=wall_clock)
+        self.ahead_ms = 0
+        """How far the connectors' clock is ahead."""
+        self.context = Context(
+            session=self.session,
+            secrets=self.secrets,
+            reach=reach,
+            clock=lambda: wall_clock() + self.ahead_ms,
+        )
         self.use(KINDS)
         self.seconds = 0.0
 
     async def _open(self, reach: Reach, resolver: AbstractResolver | None) -> aiohttp.ClientSession:
         return open_session(100, reach, resolver)
+
+    def listen(self, serve: Serve, **how: Any) -> int:
+        """One more server on the far side, which speaks for itself; `how` is for asyncio. Gives its port."""
+        where: dict[str, Any] = {} if "sock" in how else {"host": "127.0.0.1", "port": 0}
+        server = self._far.run(asyncio.start_server(serve, **where, **how))
+        self._listening.append(server)
+        return int(server.sockets[0].getsockname()[1])
+
+    async def _stop_listening(self) -> None:
+        for server in self._listening:
+            server.close()
 
     def use(self, kinds: Mapping[str, Kind[Any]]) -> None:
         """Deliver by these connectors from now on."""
@@ -171,6 +194,7 @@ class Rig:
     def close(self) -> None:
         self._near.run(self._connectors.close())
         self._near.run(self.session.close())
+        self._far.run(self._stop_listening())
         self.server.close()
         self._near.close()
         self._far.close()
@@ -183,6 +207,13 @@ class Rig:
         connector = self.session.connector
         assert isinstance(connector, aiohttp.TCPConnector)
         connector.clear_dns_cache()
+
+    def settled(self, holds: Callable[[], bool], seconds: float = 5.0) -> None:
+        """Return when something holds that the loops are about to bring about; fail if it never does."""
+        until = time.monotonic() + seconds
+        while not holds():
+            assert time.monotonic() < until, "did not come true in time"
+            time.sleep(0.01)
 
     def wait_disconnected(self, seconds: float = 5.0) -> None:
         """Return when transmit holds no connection to the server; fail if it still does in the end."""

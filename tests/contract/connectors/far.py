@@ -25,6 +25,9 @@ class Far(ABC):
     per_event: ClassVar[bool] = False
     """Answers for each event; otherwise one answer is for all events of a request."""
 
+    alone: ClassVar[bool] = False
+    """Each event travels in a request of its own."""
+
     overwrites: ClassVar[bool] = False
     """What is sent twice is there once."""
 

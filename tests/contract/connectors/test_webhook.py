@@ -1,10 +1,14 @@
-"""The webhook connector keeps every connector's promises."""
+"""The webhook connector keeps every connector's promises, in each shape and whoever it has to prove to be."""
 
 import asyncio
-from collections.abc import Iterator
+import base64
+import hashlib
+import hmac
+import json
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
+from urllib.parse import parse_qs
 
-import msgspec
 import pytest
 
 from tests.contract.connectors.conformance import Conformance
@@ -13,11 +17,8 @@ from tests.contract.transmit_rig import Loop, Server, reply
 
 pytestmark = pytest.mark.contract
 
-
-class Item(msgspec.Struct):
-    """What the far side looks at."""
-
-    id: str
+KEY = base64.b64encode(b"k" * 24).decode()
+OLD_KEY = base64.b64encode(b"o" * 24).decode()
 
 
 class Endpoint(Far):
@@ -25,27 +26,40 @@ class Endpoint(Far):
 
     connector = "webhook"
     largest: ClassVar[int | None] = 200_000
+    more: ClassVar[Mapping[str, Any]] = {}
+    """Options beside the URL."""
 
     def __init__(self) -> None:
         self._loop = Loop()
         self._server = Server(self._loop)
-        self._server.manners["/"] = self._answer
+        self._server.manners |= {"/": self._answer, "/token": self._grant}
         self._received: list[str] = []
+        self._requests = 0
         self._refused: set[str] = set()
         self._failing: set[str] = set()
         self._throttled = self._losing = False
 
     async def _answer(self, body: bytes, writer: asyncio.StreamWriter) -> None:
-        ids = {item.id for item in msgspec.json.decode(body, type=list[Item])}
-        if self._losing:
+        self._requests += 1
+        headers = self.headers()
+        ids = self.ids(body)
+        if not self.trusts(headers, body):
+            writer.write(reply(401))
+        elif self._losing:
             self._losing = False
             self._received += ids
             writer.transport.abort()
         else:
-            status = self._status(body, ids)
+            status = self._status(body, set(ids))
             if status == 200:
                 self._received += ids
             writer.write(reply(status))
+
+    async def _grant(self, body: bytes, writer: asyncio.StreamWriter) -> None:
+        form = parse_qs(body.decode())
+        good = form["client_secret"] == ["client-secret"] and form["grant_type"] == ["client_credentials"]
+        token = json.dumps({"access_token": "token-1", "token_type": "Bearer", "expires_in": 3600})
+        writer.write(reply(200, body=token) if good else reply(401))
 
     def _status(self, body: bytes, ids: set[str]) -> int:
         if self._throttled:
@@ -59,8 +73,22 @@ class Endpoint(Far):
             return 503
         return 200
 
+    def headers(self) -> dict[str, str]:
+        """Of the request that is being answered."""
+        lines = self._server.heads[-1].decode().split("\r\n")[1:]
+        return {name.lower(): text for name, _, text in (line.partition(": ") for line in lines)}
+
+    def ids(self, body: bytes) -> list[str]:
+        """Of the events in a body."""
+        return [item["id"] for item in json.loads(body)]
+
+    def trusts(self, headers: Mapping[str, str], body: bytes) -> bool:
+        """Whether a request is from hifi."""
+        return True
+
     def options(self, port: int | None = None) -> dict[str, Any]:
-        return {"url": f"http://127.0.0.1:{port or self._server.port}/"}
+        more = json.loads(json.dumps(self.more).replace("PORT", str(self._server.port)))
+        return {"url": f"http://127.0.0.1:{port or self._server.port}/", **more}
 
     def received(self) -> list[str]:
         return list(self._received)
@@ -78,16 +106,84 @@ class Endpoint(Far):
         self._losing = True
 
     def requests(self) -> int:
-        return len(self._server.bodies)
+        return self._requests
 
     def close(self) -> None:
         self._server.close()
         self._loop.close()
 
 
+class Single(Endpoint):
+    """Takes one event a request, and proves who sends it by a bearer token."""
+
+    per_event = alone = True
+    secrets: ClassVar[Mapping[str, str]] = {"secret://t/bearer": "bearer-value"}
+    more: ClassVar[Mapping[str, Any]] = {
+        "format": "event",
+        "auth": {"type": "bearer", "token": "secret://t/bearer"},
+    }
+
+    def ids(self, body: bytes) -> list[str]:
+        return [json.loads(body)["id"]]
+
+    def trusts(self, headers: Mapping[str, str], body: bytes) -> bool:
+        return headers["authorization"] == "Bearer bearer-value"
+
+
+class Lines(Endpoint):
+    """Takes NDJSON, and knows its sender by a password and a header of its own."""
+
+    secrets: ClassVar[Mapping[str, str]] = {
+        "secret://t/password": "p\u00e4ss:word",
+        "secret://t/key": "api-key",
+    }
+    more: ClassVar[Mapping[str, Any]] = {
+        "format": "ndjson",
+        "headers": {"X-Api-Key": "secret://t/key", "X-Team": "blue"},
+        "auth": {"type": "basic", "username": "user", "password": "secret://t/password"},
+    }
+
+    def ids(self, body: bytes) -> list[str]:
+        return [json.loads(line)["id"] for line in body.splitlines()]
+
+    def trusts(self, headers: Mapping[str, str], body: bytes) -> bool:
+        user = base64.b64decode(headers["authorization"].removeprefix("Basic ")).decode()
+        return (user, headers["x-api-key"], headers["x-team"]) == ("user:p\u00e4ss:word", "api-key", "blue")
+
+
+class Signed(Endpoint):
+    """Takes arrays of data by an OAuth2 token, and checks signatures with a key that is being replaced."""
+
+    secrets: ClassVar[Mapping[str, str]] = {
+        "secret://t/client": "client-secret",
+        "secret://t/new": f"whsec_{KEY}",
+        "secret://t/old": f"whsec_{OLD_KEY}",
+    }
+    more: ClassVar[Mapping[str, Any]] = {
+        "format": "array",
+        "signing": {"keys": ["secret://t/new", "secret://t/old"]},
+        "auth": {
+            "type": "oauth2",
+            "token_url": "http://127.0.0.1:PORT/token",
+            "client_id": "hifi",
+            "client_secret": "secret://t/client",
+            "credentials": "body",
+        },
+    }
+
+    def ids(self, body: bytes) -> list[str]:
+        return [f"e{item['n']}" if isinstance(item, dict) else "e3" for item in json.loads(body)]
+
+    def trusts(self, headers: Mapping[str, str], body: bytes) -> bool:
+        signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
+        mine = base64.b64encode(hmac.new(b"o" * 24, signed, hashlib.sha256).digest()).decode()
+        known = f"v1,{mine}" in headers["webhook-signature"].split()
+        return known and headers["authorization"] == "Bearer token-1"
+
+
 class TestWebhook(Conformance):
-    @pytest.fixture
-    def far(self) -> Iterator[Far]:
-        endpoint = Endpoint()
+    @pytest.fixture(params=[Endpoint, Single, Lines, Signed])
+    def far(self, request: pytest.FixtureRequest) -> Iterator[Far]:
+        endpoint = request.param()
         yield endpoint
         endpoint.close()

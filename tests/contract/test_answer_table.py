@@ -1,0 +1,328 @@
+"""The answer table: whatever a destination does, where its event ends and how often the destination saw it.
+
+Each case goes through a real socket. An event is in one of three places afterwards: with the destination, in
+a retry topic, in `dead_letter`; each with one receipt.
+"""
+
+import asyncio
+import datetime
+import ipaddress
+import json
+import socket
+import ssl
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from shared.contracts import headers as h
+from shared.contracts.topics import Topic
+from tests.contract.transmit_rig import Manner, Rig, free_port, receipts, records, reply
+from tests.unit.transmit_events import flat_batch, row
+
+pytestmark = pytest.mark.contract
+
+TRIES: Final = 3
+"""Of the rig's policy, inside one micro-batch."""
+
+SHORT: Final = 0.4
+"""Timeout of a destination that is not going to answer, seconds."""
+
+LARGE: Final = b'"' + b"x" * 400_000 + b'"'
+
+Act = Callable[[Rig], dict[str, Any]]
+"""Prepares the far side; gives fields of the destination."""
+
+DELIVERED: Final = "delivered"
+LATER: Final = Topic.RETRY_IN_30S
+LATER_STILL: Final = Topic.RETRY_IN_5M
+LAST: Final = Topic.RETRY_IN_1H
+DEAD: Final = Topic.DEAD_LETTER
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One row of the table, for one event of several that share a pipe."""
+
+    act: Act
+
+    end: str
+    """DELIVERED or a topic."""
+
+    seen: int
+    """How many requests with the event reached the destination."""
+
+    tries: int
+    """What its receipt says."""
+
+    reason: str = ""
+    """How the reason begins."""
+
+    wait: float | None = None
+    """Seconds from the last try until the next may be made."""
+
+    status: int | None = None
+    id: str = "e1"
+    rows: int = 2
+    """Events in the pipe, `e0` and so on."""
+
+    value: bytes = b"{}"
+    """Of each event."""
+
+
+def answers(*responses: bytes) -> Act:
+    """These in turn, the last one for ever."""
+
+    def act(rig: Rig) -> dict[str, Any]:
+        rig.server.answer("/", *responses)
+        return {}
+
+    return act
+
+
+def says(status: int, headers: str = "") -> Act:
+    return answers(reply(status, headers, body="" if status == 204 else "text"))
+
+
+def manner(how: Manner, **fields: Any) -> Act:
+    def act(rig: Rig) -> dict[str, Any]:
+        rig.server.manners["/"] = how
+        return fields
+
+    return act
+
+
+def takes_at_most(events: int) -> Act:
+    async def how(body: bytes, writer: asyncio.StreamWriter) -> None:
+        writer.write(reply(200 if len(json.loads(body)) <= events else 413))
+
+    return manner(how)
+
+
+def status_then_reset(status: int) -> Manner:
+    async def how(_: bytes, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 %d X\r\nContent-Length: 1000\r\n\r\nhalf" % status)
+        await writer.drain()
+        writer.transport.abort()
+
+    return how
+
+
+async def reset(_: bytes, writer: asyncio.StreamWriter) -> None:
+    writer.transport.abort()
+
+
+async def hang(_: bytes, writer: asyncio.StreamWriter) -> None:
+    await asyncio.sleep(60)
+
+
+def partly(rig: Rig) -> dict[str, Any]:
+    """Takes one event, fails for the next, refuses the last: each is a request of its own."""
+
+    async def how(body: bytes, writer: asyncio.StreamWriter) -> None:
+        writer.write(reply({"e0": 200, "e1": 503, "e2": 404}[json.loads(body)["id"]]))
+
+    rig.server.manners["/"] = how
+    return {"options": {"format": "event"}}
+
+
+def resets_in_the_request(rig: Rig) -> dict[str, Any]:
+    """Reads a part of the request's body and cuts the connection."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        await reader.readexactly(10)
+        writer.transport.abort()
+
+    return {"options": {"url": f"http://127.0.0.1:{rig.listen(serve)}/"}}
+
+
+def reads_nothing(rig: Rig) -> dict[str, Any]:
+    """Takes the connection, and of a request not more than its system's buffer holds."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.transport.pause_reading()  # type: ignore[attr-defined]
+        await asyncio.sleep(60)
+
+    port = rig.listen(serve, sock=listener)
+    return {
+        "options": {"url": f"http://127.0.0.1:{port}/"},
+        "timeout_seconds": SHORT,
+        "max_bytes": 8 * 1024 * 1024,
+    }
+
+
+def leads_to(url: str) -> Act:
+    return lambda _: {
+        "options": {"url": url.format(closed=free_port())},
+        "timeout_seconds": 2.0,
+    }
+
+
+def speaks_no_tls(rig: Rig) -> dict[str, Any]:
+    """Answers a handshake with plain HTTP."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(reply(400))
+        await writer.drain()
+
+    return {"options": {"url": f"https://127.0.0.1:{rig.listen(serve)}/"}}
+
+
+def proves_nothing(rig: Rig) -> dict[str, Any]:
+    """Speaks TLS, with a certificate that nobody signed."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await rig.server.serve(reader, writer)
+
+    return {"options": {"url": f"https://127.0.0.1:{rig.listen(serve, ssl=self_signed())}/"}}
+
+
+def self_signed() -> ssl.SSLContext:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.datetime.now(datetime.UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(
+            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False
+        )
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    text = certificate.public_bytes(pem) + key.private_bytes(
+        pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with tempfile.NamedTemporaryFile() as file:
+        Path(file.name).write_bytes(text)
+        context.load_cert_chain(file.name)
+    return context
+
+
+DATE: Final = "Fri, 31 Dec 2999 23:59:59 GMT"
+AT_ONCE_THEN_LATER: Final[dict[str, Any]] = {"end": LATER, "seen": TRIES, "tries": TRIES, "wait": 30}
+REFUSED: Final[dict[str, Any]] = {"end": DEAD, "seen": 1, "tries": 1}
+TAKEN: Final[dict[str, Any]] = {"end": DELIVERED, "seen": 1, "tries": 1}
+
+TABLE: Final[dict[str, Case]] = {
+    "200": Case(act=says(200), status=200, **TAKEN),
+    "201": Case(act=says(201), status=201, **TAKEN),
+    "204": Case(act=says(204), status=204, **TAKEN),
+    "301": Case(act=says(301, "Location: /on\r\n"), status=301, reason="redirect: ", **REFUSED),
+    "400": Case(act=says(400), status=400, reason="refused: ", **REFUSED),
+    "401": Case(act=says(401), status=401, reason="refused: ", **REFUSED),
+    "404": Case(act=says(404), status=404, reason="refused: ", **REFUSED),
+    "408": Case(act=says(408), status=408, reason="refused: ", **AT_ONCE_THEN_LATER),
+    "413 until it fits": Case(act=takes_at_most(1), end=DELIVERED, seen=3, tries=1, status=200, rows=4),
+    "413 for each event": Case(act=takes_at_most(0), end=DEAD, seen=3, tries=1, status=413, rows=4),
+    "429": Case(act=says(429), end=LATER, seen=1, tries=1, wait=30, status=429),
+    "429, 0 s": Case(act=says(429, "Retry-After: 0\r\n"), status=429, **AT_ONCE_THEN_LATER),
+    "429, 60 s": Case(
+        act=says(429, "Retry-After: 60\r\n"), end=LATER_STILL, seen=1, tries=1, wait=60, status=429
+    ),
+    "429, date": Case(
+        act=says(429, f"Retry-After: {DATE}\r\n"), end=LAST, seen=1, tries=1, wait=3600, status=429
+    ),
+    "500": Case(act=says(500), status=500, reason="failed: ", **AT_ONCE_THEN_LATER),
+    "500, then 200": Case(act=answers(reply(500), reply(200)), end=DELIVERED, seen=2, tries=2, status=200),
+    "502": Case(act=says(502), status=502, reason="failed: ", **AT_ONCE_THEN_LATER),
+    "503": Case(act=says(503), status=503, reason="failed: ", **AT_ONCE_THEN_LATER),
+    "503, 10 s": Case(act=says(503, "Retry-After: 10\r\n"), end=LATER, seen=1, tries=1, wait=30, status=503),
+    "503, 400 s": Case(
+        act=says(503, "Retry-After: 400\r\n"), end=LAST, seen=1, tries=1, wait=400, status=503
+    ),
+    "503, a day": Case(
+        act=says(503, "Retry-After: 86400\r\n"), end=LAST, seen=1, tries=1, wait=3600, status=503
+    ),
+    "connect refused": Case(
+        act=leads_to("http://127.0.0.1:{closed}/"), end=LATER, seen=0, tries=TRIES, reason="unreachable: "
+    ),
+    "reset without an answer": Case(act=manner(reset), reason="unreachable: ", **AT_ONCE_THEN_LATER),
+    "reset within the request": Case(
+        act=resets_in_the_request, end=LATER, seen=0, tries=TRIES, reason="unreachable: ", value=LARGE
+    ),
+    "reset within the answer, 200": Case(act=manner(status_then_reset(200)), status=200, **TAKEN),
+    "reset within the answer, 500": Case(
+        act=manner(status_then_reset(500)), status=500, **AT_ONCE_THEN_LATER
+    ),
+    "no TLS": Case(
+        act=speaks_no_tls,
+        end=LATER,
+        seen=0,
+        tries=TRIES,
+        reason="unreachable: ClientConnectorSSLError: ",
+    ),
+    "TLS that proves nothing": Case(
+        act=proves_nothing,
+        end=LATER,
+        seen=0,
+        tries=TRIES,
+        reason="unreachable: ClientConnectorCertificateError: ",
+    ),
+    "timeout before the request was written": Case(
+        act=reads_nothing, end=LATER, seen=0, tries=TRIES, reason="timeout: ", rows=20, value=LARGE
+    ),
+    "timeout after the request was written": Case(
+        act=manner(hang, timeout_seconds=SHORT), reason="timeout: ", **AT_ONCE_THEN_LATER
+    ),
+    "bad DNS": Case(
+        act=leads_to("http://no-such-host.invalid/"),
+        end=LATER,
+        seen=0,
+        tries=TRIES,
+        reason="unreachable: ClientConnectorDNSError: ",
+    ),
+    "partial failure, the good": Case(act=partly, id="e0", rows=3, status=200, **TAKEN),
+    "partial failure, the failed": Case(act=partly, id="e1", rows=3, status=503, **AT_ONCE_THEN_LATER),
+    "partial failure, the refused": Case(act=partly, id="e2", rows=3, status=404, **REFUSED),
+}
+
+
+@pytest.fixture
+def rig() -> Iterator[Rig]:
+    fresh = Rig()
+    yield fresh
+    fresh.close()
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_answer(rig: Rig, name: str) -> None:
+    case = TABLE[name]
+    rig.pipe("p1", "/", **case.act(rig))
+    batch = flat_batch([row(n, value=case.value) for n in range(case.rows)])
+    rows = rig.deliver(batch)
+    assert sorted(id_ for receipt in receipts(rows) for id_ in receipt.ids) == [f"e{n}" for n in order(case)]
+    (receipt,) = [receipt for receipt in receipts(rows) if case.id in receipt.ids]
+    moved = {(dict(r.headers)["ce_id"] or b"").decode(): r for r in records(rows)}
+    record = moved.get(case.id)
+    assert (record.topic if record else receipt.result) == case.end
+    seen = sum(f'"id":"{case.id}"'.encode() in body for body in rig.server.bodies)
+    assert (seen, receipt.tries, receipt.status) == (case.seen, case.tries, case.status)
+    assert receipt.reason.startswith(case.reason)
+    if record:
+        assert record.value == case.value
+        assert dict(record.headers)[h.REASON] == receipt.reason.encode()
+    if record and case.wait:
+        said = {name: int(text or b"") for name, text in record.headers if name in (h.NOT_BEFORE, h.LAST_TRY)}
+        assert said[h.NOT_BEFORE] - said[h.LAST_TRY] == case.wait * 1000
+
+
+def order(case: Case) -> list[int]:
+    """Numbers of the case's events, as their ids are sorted."""
+    return sorted(range(case.rows), key=str)
