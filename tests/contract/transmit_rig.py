@@ -181,6 +181,10 @@ class Rig:
         for server in self._listening:
             server.close()
 
+    def connector(self, name: str) -> Any:
+        """An open connector."""
+        return self._near.run(self._connectors.named(name))
+
     def use(self, kinds: Mapping[str, Kind[Any]]) -> None:
         """Deliver by these connectors from now on."""
         self._kinds = kinds

@@ -1,10 +1,12 @@
 """Customers' Kafka clusters: one librdkafka producer for each, and what is checked before it is used.
 
 librdkafka opens its connections itself, to addresses that it looks up itself. So what hifi can do is to look
-first: at the addresses of the bootstrap servers, at those of all brokers that the cluster names, and at the
-latter again every minute. What nobody can see is a name that leads elsewhere between the two look-ups, or a
-cluster that names another broker within that minute. Against these stands TLS: off a local side it is
-required, and whoever is dialled must show a certificate for the name that the customer, or his cluster, gave.
+first, and to send no event before: at the addresses of the bootstrap servers, at those of all brokers that the
+cluster names, and at these again every minute. What it cannot do is to keep librdkafka from opening a
+connection to a broker the moment it is named, or to see a name that leads elsewhere at librdkafka's own
+look-up, or a broker named within that minute. Against these stands TLS: but for loopback it is required, so
+that nobody hears more than a TLS greeting who shows no certificate for the name that the customer, or the
+cluster, gave.
 """
 
 import asyncio
@@ -30,6 +32,7 @@ LOOK_SECONDS: Final = 60.0
 """Between two looks at which brokers a cluster names."""
 
 _POLL_SECONDS: Final = 0.005
+_GRACE_SECONDS: Final = 0.2
 _QUEUE_KIB: Final = 32 * 1024
 _DENIED: Final = (KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED)
 _STATUSES: Final = {
@@ -37,8 +40,6 @@ _STATUSES: Final = {
     KafkaError.SASL_AUTHENTICATION_FAILED: 401,
     KafkaError.TOPIC_AUTHORIZATION_FAILED: 403,
     KafkaError.CLUSTER_AUTHORIZATION_FAILED: 403,
-    KafkaError._UNKNOWN_TOPIC: 404,
-    KafkaError.UNKNOWN_TOPIC_OR_PART: 404,
     KafkaError.TOPIC_EXCEPTION: 404,
     KafkaError.MSG_SIZE_TOO_LARGE: 413,
     KafkaError.RECORD_LIST_TOO_LARGE: 413,
@@ -50,6 +51,10 @@ _STATUSES: Final = {
     KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND: 503,
 }
 """Nearest HTTP statuses, so that the one decision on outcomes serves all connectors."""
+
+_TOO_LARGE: Final = 413
+_UNKNOWN: Final = (KafkaError._UNKNOWN_TOPIC, KafkaError.UNKNOWN_TOPIC_OR_PART)
+"""A broker says so as well of a topic that was made a moment ago."""
 
 _TIMEOUTS: Final = (KafkaError._MSG_TIMED_OUT, KafkaError._TIMED_OUT, KafkaError.REQUEST_TIMED_OUT)
 Server = tuple[str, int]
@@ -92,8 +97,10 @@ class Cluster:
         self._reach = reach
         self._executor = executor
         self._producer: Producer | None = None
+        self._single: Producer | None = None
         self._opening = asyncio.Lock()
-        self._looked: float | None = None
+        self._looked = 0.0
+        self._topics: set[str] = set()
         self._refused: Answer | None = None
         self._denied: KafkaError | None = None
         self._down: KafkaError | None = None
@@ -113,7 +120,13 @@ class Cluster:
         self._look_again(producer, topic)
         if self._refused is not None:
             return [self._refused] * len(records)
-        return await self._write(producer, topic, records, until)
+        answers = await self._write(producer, topic, records, until)
+        large = [at for at, answer in answers.items() if answer.status == _TOO_LARGE]
+        if large:
+            alone = await self._write(self._alone(), topic, [records[at] for at in large], until)
+            answers |= {large[at]: answer for at, answer in alone.items()}
+        silence = self._silence()
+        return [answers.get(at, silence) for at in range(len(records))]
 
     async def close(self) -> None:
         """Forget what was not written: whoever waited for it has long been told."""
@@ -125,7 +138,7 @@ class Cluster:
     async def _open(self, topic: str, seconds: float) -> Producer:
         """The producer, once the cluster was looked at."""
         async with self._opening:
-            if self._producer is None or self._looked is None:
+            if self._producer is None or topic not in self._topics:
                 await self._check(self._access.servers)
                 if self._producer is None:
                     self._producer = Producer(producer_config(self._access, self._error), logger=_log)
@@ -138,9 +151,13 @@ class Cluster:
 
     async def _drop(self) -> None:
         """Destroy the producer, on a thread: it waits for threads of its own."""
-        held, self._producer, self._looked = [self._producer], None, None
-        if held[0] is not None:
-            held[0].purge(blocking=False)
+        held = [producer for producer in (self._producer, self._single) if producer is not None]
+        self._producer = self._single = None
+        self._topics.clear()
+        for producer in held:
+            producer.purge(blocking=False)
+        if held:
+            del producer
             await asyncio.get_running_loop().run_in_executor(self._executor, held.clear)
 
     async def _look(self, producer: Producer, topic: str, seconds: float) -> None:
@@ -149,15 +166,23 @@ class Cluster:
         Raises:
             RefusedAddressError: if one of them must not be dialled.
             KafkaException: if the cluster does not say, or has no such topic.
+            TimeoutError: if it says nothing.
         """
         loop = asyncio.get_running_loop()
         self._denied = self._down = None
         listing = loop.run_in_executor(self._executor, lambda: producer.list_topics(topic, seconds))
-        found = await self._polled(producer, listing)
+        listing.add_done_callback(_seen)
+        try:
+            found = await self._polled(producer, listing)
+        except KafkaException as error:
+            if error.args[0].code() == KafkaError._TRANSPORT:  # no broker was to be had in all that time
+                raise TimeoutError from error
+            raise
         await self._check([(broker.host, broker.port) for broker in found.brokers.values()])
         if found.topics[topic].error is not None:
             raise KafkaException(found.topics[topic].error)
         self._looked = loop.time()
+        self._topics.add(topic)
 
     async def _polled(self, producer: Producer, work: asyncio.Future[Any]) -> Any:
         """Serve the client's errors while it works: a wrong password shows in them alone."""
@@ -165,8 +190,11 @@ class Cluster:
             await asyncio.wait((work,), timeout=_POLL_SECONDS)
             producer.poll(0)
             if problem := self._denied or self._down:
-                work.cancel()
-                raise KafkaException(problem)
+                # what it was told may be on its way, and say why: it dials brokers as soon as they are named
+                await asyncio.wait((work,), timeout=_GRACE_SECONDS)
+                if not work.done():
+                    work.cancel()
+                    raise KafkaException(problem)
         return work.result()
 
     async def _check(self, servers: Sequence[Server]) -> None:
@@ -178,7 +206,7 @@ class Cluster:
     def _look_again(self, producer: Producer, topic: str) -> None:
         """Check now and then, while sending goes on, what a cluster may have changed since."""
         loop = asyncio.get_running_loop()
-        due = self._looked is None or loop.time() - self._looked > LOOK_SECONDS
+        due = loop.time() - self._looked > LOOK_SECONDS
         if due and (self._looking is None or self._looking.done()):
             self._looked = loop.time()
             self._looking = loop.create_task(self._second_look(producer, topic))
@@ -190,12 +218,13 @@ class Cluster:
         except (RefusedAddressError, NeedsTlsError) as error:
             self._refused = self._failure(error)
             producer.purge(blocking=False)
-        except (OSError, KafkaException) as error:  # the next record will show it
+        except (OSError, KafkaException) as error:  # a time-out too; the next record will show it
             _log.info("brokers not looked at", extra={"error": type(error).__name__})
 
     async def _write(
         self, producer: Producer, topic: str, records: Sequence[Record], until: float
-    ) -> Sequence[Answer]:
+    ) -> dict[int, Answer]:
+        """Answers by the records' positions, as far as they came in time."""
         loop = asyncio.get_running_loop()
         answers: dict[int, Answer] = {}
         for at, record in enumerate(records):
@@ -208,8 +237,14 @@ class Cluster:
             producer.poll(0)
             if len(answers) < len(records):
                 await asyncio.sleep(_POLL_SECONDS)
-        silence = self._silence()
-        return [answers.get(at, silence) for at in range(len(records))]
+        return dict(answers)  # what is reported later is not heard
+
+    def _alone(self) -> Producer:
+        """A producer of batches of one: brokers refuse a batch that is too large, not the record in it that is."""
+        if self._single is None:
+            config = producer_config(self._access, self._error) | {"batch.num.messages": 1}
+            self._single = Producer(config, logger=_log)
+        return self._single
 
     def _report(
         self, answers: dict[int, Answer], at: int, error: KafkaError | None, _message: Message
@@ -250,8 +285,16 @@ class Cluster:
         return Answer(error=clean(f"unreachable: {type(error).__name__}: {error}"))
 
 
+def _seen(work: asyncio.Future[Any]) -> None:
+    """What nobody waits for any more may have failed."""
+    if not work.cancelled():
+        work.exception()
+
+
 def answer_of(error: KafkaError) -> Answer:
     """What a Kafka error comes to. Its text may name addresses, so its name has to do."""
+    if error.code() in _UNKNOWN:
+        return Answer(error="unknown_topic: the cluster has no such topic; create it", later=True)
     status = _STATUSES.get(error.code())
     if status is not None:
         return Answer(status=status, detail=error.name())
@@ -284,6 +327,7 @@ def producer_config(access: Access, on_error: Callable[[KafkaError], None]) -> d
         "queue.buffering.max.kbytes": _QUEUE_KIB,
         "linger.ms": min(5, milliseconds - 1),
         "error_cb": on_error,
+        "log_level": 2,  # its lines are about somebody else's servers, and name addresses
     }
     if access.ca is not None:
         config["ssl.ca.pem"] = access.ca

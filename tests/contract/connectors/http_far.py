@@ -9,6 +9,9 @@ import aiohttp
 from tests.contract.connectors.far import Far
 from tests.contract.transmit_rig import Loop, Manner, Server, reply
 
+KEPT = ("ETag", "Content-Type")
+"""Headers of an answer that are passed on."""
+
 
 class Everywhere(dict[str, Manner]):
     """One manner for all paths."""
@@ -89,7 +92,9 @@ class HttpFar(Far):
             aiohttp.ClientSession(auto_decompress=False) as session,
             session.request(asked.method, url + asked.target, data=body, headers=headers) as found,
         ):
-            kept = "".join(f"{n}: {v}\r\n" for n, v in found.headers.items() if n in ("ETag", "Content-Type"))
+            kept = "".join(
+                f"{n}: {v}\r\n" for n, v in found.headers.items() if n.lower() in ("etag", "content-type")
+            )
             return reply(found.status, kept, (await found.read()).decode("latin-1"))
 
     def refuse(self, ids: set[str]) -> None:
