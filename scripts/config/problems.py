@@ -43,5 +43,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def plain(message: str) -> str:
     """msgspec's sentence in a user's words."""
     return (
-        message.replace("`", "").replace("str", "text").replace("object", "mapping").replace("array", "list")
+        message.replace("`", "")
+        .replace("Object missing required field", "lacks the field")
+        .replace("str", "text")
+        .replace("object", "mapping")
+        .replace("array", "list")
     )
