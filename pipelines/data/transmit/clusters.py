@@ -1,8 +1,8 @@
 """Customers' Kafka clusters: one librdkafka producer for each, and what is checked before it is used.
 
 librdkafka opens its connections itself, to addresses that it looks up itself. So what hifi can do is to look
-first, and to send no event before: at the addresses of the bootstrap servers, at those of all brokers that the
-cluster names, and at these again every minute. What it cannot do is to keep librdkafka from opening a
+first, and to send no event before: at the addresses of the bootstrap servers, at those of all brokers that
+the cluster names, and at these again every minute. What it cannot do is to keep librdkafka from opening a
 connection to a broker the moment it is named, or to see a name that leads elsewhere at librdkafka's own
 look-up, or a broker named within that minute. Against these stands TLS: but for loopback it is required, so
 that nobody hears more than a TLS greeting who shows no certificate for the name that the customer, or the
@@ -154,11 +154,8 @@ class Cluster:
         held = [producer for producer in (self._producer, self._single) if producer is not None]
         self._producer = self._single = None
         self._topics.clear()
-        for producer in held:
-            producer.purge(blocking=False)
         if held:
-            del producer
-            await asyncio.get_running_loop().run_in_executor(self._executor, held.clear)
+            await asyncio.get_running_loop().run_in_executor(self._executor, _destroy, held)
 
     async def _look(self, producer: Producer, topic: str, seconds: float) -> None:
         """Check which brokers the cluster names.
@@ -240,7 +237,7 @@ class Cluster:
         return dict(answers)  # what is reported later is not heard
 
     def _alone(self) -> Producer:
-        """A producer of batches of one: brokers refuse a batch that is too large, not the record in it that is."""
+        """A producer of batches of one: of a batch that is too large brokers do not say which record is."""
         if self._single is None:
             config = producer_config(self._access, self._error) | {"batch.num.messages": 1}
             self._single = Producer(config, logger=_log)
@@ -283,6 +280,12 @@ class Cluster:
                 found = error.args[0]
                 return self._silence() if found.code() in _TIMEOUTS else answer_of(found)
         return Answer(error=clean(f"unreachable: {type(error).__name__}: {error}"))
+
+
+def _destroy(held: list[Producer]) -> None:
+    """Take the last references, so that what they wait for is waited for here."""
+    while held:
+        held.pop().purge(blocking=False)
 
 
 def _seen(work: asyncio.Future[Any]) -> None:

@@ -15,7 +15,7 @@ from pipelines.data.transmit.posting import no_answer
 MOST_BYTES: Final = 64 * 1024
 """Of an answer's body, where its reader does not expect more."""
 
-_WORD: Final = re.compile(r"[A-Za-z0-9_.:-]{1,80}")
+_WORD: Final = re.compile(r"[A-Za-z_]{1,80}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,5 +97,7 @@ async def _read(response: aiohttp.ClientResponse, most: int) -> bytes:
 
 
 def word(text: object) -> str:
-    """A destination's own word for what is wrong, if it is one: never a sentence, which may hold data."""
+    """A destination's own word for what is wrong, if it is one.
+
+    Never a sentence, which may hold data, nor digits: a server may say what it was sent, a key."""
     return text if isinstance(text, str) and _WORD.fullmatch(text) else ""
