@@ -4,6 +4,7 @@ Not boto3's own clients: they open connections without a check of the address, t
 block a thread that nobody can take back when its time is over.
 """
 
+import asyncio
 import dataclasses
 import re
 from collections.abc import Iterator, Mapping
@@ -34,6 +35,9 @@ Endpoint = Annotated[
     ),
 ]
 
+_LARGE: Final = 128 * 1024
+"""Bytes whose hash takes longer than the way to a thread."""
+
 _THROTTLED: Final = re.compile("Throttl|SlowDown|LimitExceeded|ProvisionedThroughputExceeded|TooManyRequests")
 _STATUSES: Final[Mapping[str, int]] = {
     "RequestTimeout": 408,
@@ -60,8 +64,14 @@ class Signer:
     access_key_id: str
     secret_access_key: str = dataclasses.field(repr=False)
 
-    def signed(self, request: Request) -> Request:
-        """The request with a signature of version 4 over all that it holds."""
+    async def signed(self, request: Request) -> Request:
+        """The request with a signature of version 4; a large one is hashed on a thread, 8 ms a MiB."""
+        if len(request.data) < _LARGE:
+            return self.sign(request)
+        return await asyncio.to_thread(self.sign, request)
+
+    def sign(self, request: Request) -> Request:
+        """The same, here and now."""
         found = AWSRequest(
             method=request.method, url=request.url, data=request.data, headers=dict(request.headers)
         )

@@ -101,7 +101,8 @@ class Objects:
         self, target: Target, method: str, query: str, data: bytes, seconds: float
     ) -> Reply | Answer:
         url = target.url + query
-        return await exchange(self._session, target.signer.signed(Request(method, url, _TYPE, data)), seconds)
+        request = await target.signer.signed(Request(method, url, _TYPE, data))
+        return await exchange(self._session, request, seconds)
 
     def _abort(self, target: Target, number: str) -> None:
         """Parts that nobody completes cost money; a rule of the bucket should take away what this misses."""

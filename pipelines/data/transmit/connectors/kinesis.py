@@ -113,7 +113,7 @@ class Kinesis:
         """One request."""
         url = (options.endpoint or f"https://kinesis.{options.region}.amazonaws.com").rstrip("/") + "/"
         data = _encoder.encode(_Request(options.stream, records))
-        request = signer.signed(Request("POST", url, _HEADERS, data))
+        request = await signer.signed(Request("POST", url, _HEADERS, data))
         most = _ANSWER_BYTES + _ITEM_BYTES * len(records)
         reply = await exchange(self._session, request, seconds, most)
         if isinstance(reply, Answer):
