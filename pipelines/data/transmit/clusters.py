@@ -322,7 +322,6 @@ def producer_config(access: Access, on_error: Callable[[KafkaError], None]) -> d
         "delivery.timeout.ms": milliseconds,
         "request.timeout.ms": min(milliseconds, 30_000),
         "socket.timeout.ms": max(10, milliseconds),
-        "socket.connection.setup.timeout.ms": max(1_000, milliseconds),
         "reconnect.backoff.max.ms": 1_000,
         "topic.metadata.refresh.interval.ms": int(LOOK_SECONDS * 1000),
         "connections.max.idle.ms": 60_000,
