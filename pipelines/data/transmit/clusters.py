@@ -321,7 +321,7 @@ def producer_config(access: Access, on_error: Callable[[KafkaError], None]) -> d
         "allow.auto.create.topics": False,
         "delivery.timeout.ms": milliseconds,
         "request.timeout.ms": min(milliseconds, 30_000),
-        "socket.timeout.ms": max(10, milliseconds),
+        "socket.timeout.ms": max(10_000, milliseconds),  # less would end a connection that only is slow
         "reconnect.backoff.max.ms": 1_000,
         "topic.metadata.refresh.interval.ms": int(LOOK_SECONDS * 1000),
         "connections.max.idle.ms": 60_000,
