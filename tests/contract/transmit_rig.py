@@ -1,6 +1,7 @@
 """A destination with bad manners on a real socket, and transmit around it, without Spark and Kafka."""
 
 import asyncio
+import dataclasses
 import queue
 import socket
 import threading
@@ -34,7 +35,7 @@ from scripts.local.side import REACH
 from shared.contracts.addresses import Reach
 from shared.contracts.config import Batch, Catalogue, Destination, Entry, Limits, Pipe, topic_key
 from shared.contracts.receipts import Lane, Receipt
-from shared.contracts.secrets import UnknownSecretError
+from shared.contracts.secrets import Secrets, UnknownSecretError
 from shared.contracts.topics import Topic
 from shared.runtime.clock import wall_clock
 
@@ -192,6 +193,15 @@ class Rig:
     async def _stop_listening(self) -> None:
         for server in self._listening:
             server.close()
+
+    def replace_secrets(self, secrets: Secrets) -> None:
+        """Give connectors that are opened from now on other secrets."""
+        self.context = dataclasses.replace(self.context, secrets=secrets)
+        self.use(self._kinds)
+
+    def connector(self, name: str) -> Any:
+        """An open connector."""
+        return self._near.run(self._connectors.named(name))
 
     def use(self, kinds: Mapping[str, Kind[Any]]) -> None:
         """Deliver by these connectors from now on."""

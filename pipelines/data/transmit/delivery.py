@@ -9,6 +9,7 @@ from typing import Final
 from pipelines.data.transmit.batching import halves, split
 from pipelines.data.transmit.connecting import Connectors
 from pipelines.data.transmit.connectors.base import Answer
+from pipelines.data.transmit.credentials import BadSecretError
 from pipelines.data.transmit.decide import (
     Dead,
     End,
@@ -174,7 +175,7 @@ class Delivery:
             answers, spent = await within(
                 self._send(parcel, seconds), min(self.patience.answer, seconds + _GRACE_SECONDS)
             )
-        except UnknownSecretError as error:
+        except (UnknownSecretError, BadSecretError) as error:
             return [Answer(error=str(error), later=True)] * len(parcel.events)
         except TimeoutError:
             if self.patience.answer < seconds + _GRACE_SECONDS:

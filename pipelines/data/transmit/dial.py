@@ -89,6 +89,21 @@ def _refusal(host: str, reach: Reach) -> Kind | None:
         return Kind.RESERVED
 
 
+async def check_addresses(host: str, port: int, reach: Reach) -> None:
+    """For a client that dials by itself: all addresses of a name must be good, it may take any of them.
+
+    What it does not see is an answer that is another one when the client looks the name up itself.
+
+    Raises:
+        RefusedAddressError: if one of them must not be dialled.
+        OSError: if the name has none.
+    """
+    for each in await aiohttp.ThreadedResolver().resolve(host, port, socket.AF_UNSPEC):
+        refused = _refusal(each["host"], reach)
+        if refused is not None:
+            raise RefusedAddressError(refused)
+
+
 class GuardedResolver(AbstractResolver):
     """Leaves out the refused ones of the addresses that another resolver finds."""
 

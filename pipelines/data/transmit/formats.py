@@ -44,8 +44,13 @@ def _data(event: Event) -> bytes:
     return data_member(event.content_type, event.value).partition(b":")[2]
 
 
+def line(event: Event) -> bytes:
+    """One CloudEvent without a line break."""
+    return structured(event).translate(_LINE_BREAKS)
+
+
 def _lines(events: Sequence[Event]) -> bytes:
-    return b"".join([structured(event).translate(_LINE_BREAKS) + b"\n" for event in events])
+    return b"".join([line(event) + b"\n" for event in events])
 
 
 def _single(events: Sequence[Event]) -> bytes:

@@ -68,22 +68,23 @@ async def post(session: aiohttp.ClientSession, request: Request, seconds: float)
     except TimeoutError:
         return reply or Answer(error=f"timeout: no answer within {seconds:.1f} s")
     except (aiohttp.ClientError, OSError, ValueError) as error:
-        return reply or _failure(error, request.option)
+        return reply or no_answer(error, request.option)
     return reply
 
 
-def _failure(error: Exception, option: str) -> Answer:
+def no_answer(error: Exception, option: str) -> Answer:
     """What it means that there is no answer."""
     if isinstance(error, aiohttp.InvalidURL | aiohttp.NonHttpUrlClientError):
-        return Answer(error=_clean(f"bad_url: `{option}` cannot be used: {error}"), hopeless=True)
-    if isinstance(error, aiohttp.ClientConnectorError) and isinstance(error.os_error, RefusedAddressError):
-        return Answer(error=f"refused_address: `{option}` {error.os_error}", hopeless=True)
+        return Answer(error=clean(f"bad_url: `{option}` cannot be used: {error}"), hopeless=True)
+    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    if isinstance(cause, RefusedAddressError):
+        return Answer(error=f"refused_address: `{option}` {cause}", hopeless=True)
     if isinstance(error, aiohttp.ClientResponseError):  # quotes what came, and that may be what was sent
         return Answer(error="unreachable: the answer is not HTTP")
-    return Answer(error=_clean(f"unreachable: {type(error).__name__}: {error}"))
+    return Answer(error=clean(f"unreachable: {type(error).__name__}: {error}"))
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """A reason that can be written: what a hostile server made the client say may hold lone surrogates."""
     return text[:_REASON_CHARACTERS].encode(errors="replace").decode()
 

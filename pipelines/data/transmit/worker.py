@@ -121,8 +121,16 @@ class Worker:
         await self._session.close()
 
     def _learn(self, catalogue: Catalogue) -> None:
-        """Before a document is in force its secrets are on their way."""
+        """Before a document is in force its secrets are on their way, and its connector is loaded.
+
+        On the table's thread: the first s3 or kinesis destination takes up to a second to load.
+        """
         self._secrets.want(named_secrets(entry.document for entry in catalogue.entries.values()))
+        for name in {destination.connector for destination in catalogue.destinations.values()}:
+            try:
+                KINDS.get(name)
+            except Exception:  # whoever sends by it will say so, and nobody else suffers
+                _log.exception("connector cannot be loaded", extra={"connector": name})
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Deliver the rows of one task; what comes to an end is given out as it does."""

@@ -33,6 +33,9 @@ class Answer:
     hopeless: bool = False
     """The same try could never succeed: a malformed address, a refused one."""
 
+    detail: str = ""
+    """The destination's own word for what is wrong, beside the status; no sentence: it may hold data."""
+
     later: bool = False
     """Nothing was sent, and to try again at once would change nothing: a secret is missing."""
 
@@ -40,7 +43,8 @@ class Answer:
         """A word and a sentence, for people who look at a retry or a dead letter."""
         if self.status is None:
             return self.error
-        return f"{_word(self.status)}: the destination answered {self.status}"
+        detail = f" ({self.detail})" if self.detail else ""
+        return f"{_word(self.status)}: the destination answered {self.status}{detail}"
 
 
 def _word(status: int) -> str:

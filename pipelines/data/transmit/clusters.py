@@ -1,0 +1,350 @@
+"""Customers' Kafka clusters: one librdkafka producer for each, and what is checked before it is used.
+
+librdkafka opens its connections itself, to addresses that it looks up itself. So what hifi can do is to look
+first, and to send no event before: at the addresses of the bootstrap servers, at those of all brokers that
+the cluster names, and at these again every minute. What it cannot do is to keep librdkafka from opening a
+connection to a broker the moment it is named, or to see a name that leads elsewhere at librdkafka's own
+look-up, or a broker named within that minute. Against these stands TLS: but for loopback it is required, so
+that nobody hears more than a TLS greeting who shows no certificate for the name that the customer, or the
+cluster, gave.
+"""
+
+import asyncio
+import functools
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from typing import Any, Final
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from pipelines.data.transmit.connectors.base import Answer
+from pipelines.data.transmit.dial import RefusedAddressError, check_addresses
+from pipelines.data.transmit.posting import clean
+from shared.contracts.addresses import Kind, Reach, special
+from shared.contracts.limits import MAX_RECORD_BYTES
+from shared.runtime.logging import get_logger
+
+_log = get_logger(__name__)
+
+LOOK_SECONDS: Final = 60.0
+"""Between two looks at which brokers a cluster names."""
+
+_POLL_SECONDS: Final = 0.005
+_GRACE_SECONDS: Final = 0.2
+_QUEUE_KIB: Final = 32 * 1024
+_DENIED: Final = (KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED)
+_STATUSES: Final = {
+    KafkaError._AUTHENTICATION: 401,
+    KafkaError.SASL_AUTHENTICATION_FAILED: 401,
+    KafkaError.TOPIC_AUTHORIZATION_FAILED: 403,
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED: 403,
+    KafkaError.TOPIC_EXCEPTION: 404,
+    KafkaError.MSG_SIZE_TOO_LARGE: 413,
+    KafkaError.RECORD_LIST_TOO_LARGE: 413,
+    KafkaError.INVALID_RECORD: 400,
+    KafkaError.POLICY_VIOLATION: 400,
+    KafkaError.UNSUPPORTED_FOR_MESSAGE_FORMAT: 400,
+    KafkaError.THROTTLING_QUOTA_EXCEEDED: 429,
+    KafkaError.NOT_ENOUGH_REPLICAS: 503,
+    KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND: 503,
+}
+"""Nearest HTTP statuses, so that the one decision on outcomes serves all connectors."""
+
+_TOO_LARGE: Final = 413
+_UNKNOWN: Final = (KafkaError._UNKNOWN_TOPIC, KafkaError.UNKNOWN_TOPIC_OR_PART)
+"""A broker says so as well of a topic that was made a moment ago."""
+
+_TIMEOUTS: Final = (KafkaError._MSG_TIMED_OUT, KafkaError._TIMED_OUT, KafkaError.REQUEST_TIMED_OUT)
+Server = tuple[str, int]
+"""Host and port."""
+
+Headers = list[tuple[str, str | bytes | None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """How to reach a cluster; equal ones share a producer."""
+
+    servers: tuple[Server, ...]
+    timeout_seconds: float
+    tls: bool
+    ca: str | None
+    mechanism: str | None
+    username: str | None
+    password: str | None = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What to write."""
+
+    key: bytes
+    value: bytes
+    headers: Headers
+
+
+class NeedsTlsError(Exception):
+    """A cluster without TLS that is not on this machine."""
+
+
+class Cluster:
+    """A producer, made when it is first needed. Belongs to one event loop, which also serves its reports."""
+
+    def __init__(self, access: Access, reach: Reach, executor: Executor) -> None:
+        self._access = access
+        self._reach = reach
+        self._executor = executor
+        self._producer: Producer | None = None
+        self._single: Producer | None = None
+        self._opening = asyncio.Lock()
+        self._looked = 0.0
+        self._topics: set[str] = set()
+        self._refused: Answer | None = None
+        self._denied: KafkaError | None = None
+        self._down: KafkaError | None = None
+        self._looking: asyncio.Task[None] | None = None
+        self.used = 0.0
+        """When it was last sent to, on the loop's clock."""
+
+    async def send(self, topic: str, records: Sequence[Record], seconds: float) -> Sequence[Answer]:
+        """Write records, acknowledged by all replicas in step; an answer for each."""
+        loop = asyncio.get_running_loop()
+        self.used, until = loop.time(), loop.time() + seconds
+        try:
+            async with asyncio.timeout_at(until):
+                producer = await self._open(topic, seconds)
+        except (OSError, KafkaException, NeedsTlsError) as error:
+            return [self._failure(error)] * len(records)
+        self._look_again(producer, topic)
+        if self._refused is not None:
+            return [self._refused] * len(records)
+        answers = await self._write(producer, topic, records, until)
+        large = [at for at, answer in answers.items() if answer.status == _TOO_LARGE]
+        if large:
+            alone = await self._write(self._alone(), topic, [records[at] for at in large], until)
+            answers |= {large[at]: answer for at, answer in alone.items()}
+        silence = self._silence()
+        return [answers.get(at, silence) for at in range(len(records))]
+
+    async def close(self) -> None:
+        """Forget what was not written: whoever waited for it has long been told."""
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.wait((self._looking,))
+        await self._drop()
+
+    async def _open(self, topic: str, seconds: float) -> Producer:
+        """The producer, once the cluster was looked at."""
+        async with self._opening:
+            if self._producer is None or topic not in self._topics:
+                await self._check(self._access.servers)
+                if self._producer is None:
+                    self._producer = Producer(producer_config(self._access, self._error), logger=_log)
+                try:
+                    await self._look(self._producer, topic, seconds)
+                except (RefusedAddressError, NeedsTlsError):
+                    await self._drop()
+                    raise
+            return self._producer
+
+    async def _drop(self) -> None:
+        """Destroy the producer, on a thread: it waits for threads of its own."""
+        held = [producer for producer in (self._producer, self._single) if producer is not None]
+        self._producer = self._single = None
+        self._topics.clear()
+        if held:
+            await asyncio.get_running_loop().run_in_executor(self._executor, _destroy, held)
+
+    async def _look(self, producer: Producer, topic: str, seconds: float) -> None:
+        """Check which brokers the cluster names.
+
+        Raises:
+            RefusedAddressError: if one of them must not be dialled.
+            KafkaException: if the cluster does not say, or has no such topic.
+            TimeoutError: if it says nothing.
+        """
+        loop = asyncio.get_running_loop()
+        self._denied = self._down = None
+        listing = loop.run_in_executor(self._executor, lambda: producer.list_topics(topic, seconds))
+        listing.add_done_callback(_seen)
+        try:
+            found = await self._polled(producer, listing)
+        except KafkaException as error:
+            if error.args[0].code() == KafkaError._TRANSPORT:  # no broker was to be had in all that time
+                raise TimeoutError from error
+            raise
+        await self._check([(broker.host, broker.port) for broker in found.brokers.values()])
+        if found.topics[topic].error is not None:
+            raise KafkaException(found.topics[topic].error)
+        self._looked = loop.time()
+        self._topics.add(topic)
+
+    async def _polled(self, producer: Producer, work: asyncio.Future[Any]) -> Any:
+        """Serve the client's errors while it works: a wrong password shows in them alone."""
+        while not work.done():
+            await asyncio.wait((work,), timeout=_POLL_SECONDS)
+            producer.poll(0)
+            if problem := self._denied or self._down:
+                # what it was told may be on its way, and say why: it dials brokers as soon as they are named
+                await asyncio.wait((work,), timeout=_GRACE_SECONDS)
+                if not work.done():
+                    work.cancel()
+                    raise KafkaException(problem)
+        return work.result()
+
+    async def _check(self, servers: Sequence[Server]) -> None:
+        for host, port in servers:
+            await check_addresses(host, port, self._reach)
+            if not self._access.tls and not is_here(host):
+                raise NeedsTlsError
+
+    def _look_again(self, producer: Producer, topic: str) -> None:
+        """Check now and then, while sending goes on, what a cluster may have changed since."""
+        loop = asyncio.get_running_loop()
+        due = loop.time() - self._looked > LOOK_SECONDS
+        if due and (self._looking is None or self._looking.done()):
+            self._looked = loop.time()
+            self._looking = loop.create_task(self._second_look(producer, topic))
+
+    async def _second_look(self, producer: Producer, topic: str) -> None:
+        try:
+            await self._look(producer, topic, self._access.timeout_seconds)
+            self._refused = None
+        except (RefusedAddressError, NeedsTlsError) as error:
+            self._refused = self._failure(error)
+            producer.purge(blocking=False)
+        except (OSError, KafkaException) as error:  # a time-out too; the next record will show it
+            _log.info("brokers not looked at", extra={"error": type(error).__name__})
+
+    async def _write(
+        self, producer: Producer, topic: str, records: Sequence[Record], until: float
+    ) -> dict[int, Answer]:
+        """Answers by the records' positions, as far as they came in time."""
+        loop = asyncio.get_running_loop()
+        answers: dict[int, Answer] = {}
+        for at, record in enumerate(records):
+            report = functools.partial(self._report, answers, at)
+            try:
+                producer.produce(topic, record.value, record.key, headers=record.headers, on_delivery=report)
+            except (BufferError, KafkaException) as error:
+                answers[at] = self._failure(error)
+        while len(answers) < len(records) and loop.time() < until:
+            producer.poll(0)
+            if len(answers) < len(records):
+                await asyncio.sleep(_POLL_SECONDS)
+        return dict(answers)  # what is reported later is not heard
+
+    def _alone(self) -> Producer:
+        """A producer of batches of one: of a batch that is too large brokers do not say which record is."""
+        if self._single is None:
+            config = producer_config(self._access, self._error) | {"batch.num.messages": 1}
+            self._single = Producer(config, logger=_log)
+        return self._single
+
+    def _report(
+        self, answers: dict[int, Answer], at: int, error: KafkaError | None, _message: Message
+    ) -> None:
+        """Called by `poll`, so on the loop, for whichever try a record belongs to."""
+        if error is None:
+            self._denied = None
+            answers[at] = Answer(status=200)
+        else:
+            answers[at] = self._failure(KafkaException(error))
+
+    def _error(self, error: KafkaError) -> None:
+        """Called by `poll` for what concerns no one record."""
+        if error.code() in _DENIED:
+            self._denied = error
+        elif error.code() == KafkaError._ALL_BROKERS_DOWN:
+            self._down = error
+
+    def _silence(self) -> Answer:
+        """No answer in time; a wrong password is one of the reasons why."""
+        if self._denied is not None:
+            return answer_of(self._denied)
+        return Answer(error=f"timeout: no answer within {self._access.timeout_seconds:g} s")
+
+    def _failure(self, error: Exception) -> Answer:
+        match error:
+            case RefusedAddressError():
+                return Answer(error=f"refused_address: `bootstrap_servers` {error}", hopeless=True)
+            case NeedsTlsError():
+                return Answer(error="tls_needed: without `tls` only this machine is dialled", hopeless=True)
+            case BufferError():
+                return Answer(error="busy: enough events wait for this cluster already", later=True)
+            case TimeoutError():
+                return self._silence()
+            case KafkaException():
+                found = error.args[0]
+                return self._silence() if found.code() in _TIMEOUTS else answer_of(found)
+        return Answer(error=clean(f"unreachable: {type(error).__name__}: {error}"))
+
+
+def _destroy(held: list[Producer]) -> None:
+    """Take the last references, so that what they wait for is waited for here."""
+    while held:
+        held.pop().purge(blocking=False)
+
+
+def _seen(work: asyncio.Future[Any]) -> None:
+    """What nobody waits for any more may have failed."""
+    if not work.cancelled():
+        work.exception()
+
+
+def answer_of(error: KafkaError) -> Answer:
+    """What a Kafka error comes to. Its text may name addresses, so its name has to do."""
+    if error.code() in _UNKNOWN:
+        return Answer(error="unknown_topic: the cluster has no such topic; create it", later=True)
+    status = _STATUSES.get(error.code())
+    if status is not None:
+        return Answer(status=status, detail=error.name())
+    return Answer(error=f"unreachable: the cluster is not to be had: {error.name()}")
+
+
+def producer_config(access: Access, on_error: Callable[[KafkaError], None]) -> dict[str, Any]:
+    """librdkafka settings of a producer for a customer's cluster.
+
+    Not idempotent: it would ask for a further permission, and a lost sequence would end the producer for all.
+    """
+    milliseconds = max(1, int(access.timeout_seconds * 1000))
+    security = ("SASL_SSL" if access.tls else "SASL_PLAINTEXT") if access.mechanism else None
+    config: dict[str, Any] = {
+        "bootstrap.servers": ",".join(f"[{h}]:{p}" if ":" in h else f"{h}:{p}" for h, p in access.servers),
+        "client.id": "hifi",
+        "security.protocol": security or ("SSL" if access.tls else "PLAINTEXT"),
+        "acks": "all",
+        "compression.type": "lz4",
+        "partitioner": "murmur2_random",
+        "allow.auto.create.topics": False,
+        "delivery.timeout.ms": milliseconds,
+        "request.timeout.ms": min(milliseconds, 30_000),
+        "socket.timeout.ms": max(10_000, milliseconds),  # less would end a connection that only is slow
+        "reconnect.backoff.max.ms": 1_000,
+        "topic.metadata.refresh.interval.ms": int(LOOK_SECONDS * 1000),
+        "connections.max.idle.ms": 60_000,
+        "message.max.bytes": MAX_RECORD_BYTES,
+        "queue.buffering.max.kbytes": _QUEUE_KIB,
+        "linger.ms": min(5, milliseconds - 1),
+        "error_cb": on_error,
+        "log_level": 2,  # its lines are about somebody else's servers, and name addresses
+    }
+    if access.ca is not None:
+        config["ssl.ca.pem"] = access.ca
+    if access.mechanism is not None:
+        config |= {
+            "sasl.mechanism": access.mechanism,
+            "sasl.username": access.username,
+            "sasl.password": access.password,
+        }
+    return config
+
+
+def is_here(host: str) -> bool:
+    """Whether a host is this machine's own, as it is written."""
+    try:
+        return host == "localhost" or special(ip_address(host)) == Kind.LOOPBACK
+    except ValueError:
+        return False

@@ -1,0 +1,169 @@
+"""Elasticsearch and OpenSearch: one `_bulk` a batch, an answer for each event."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Final, Literal
+from urllib.parse import urlsplit
+
+import aiohttp
+import msgspec
+from msgspec import Meta, Struct
+
+from pipelines.data.transmit.connectors.base import Answer, Context, Kind, Place
+from pipelines.data.transmit.credentials import basic, header_text
+from pipelines.data.transmit.events import Event
+from pipelines.data.transmit.exchange import Reply, Request, exchange, word
+from pipelines.data.transmit.formats import line
+from shared.contracts.config import Destination, SecretRef
+from shared.contracts.secrets import Secrets
+
+_ANSWER_BYTES: Final = 64 * 1024
+_ITEM_BYTES: Final = 256
+"""Of an answer for one event, with room; `filter_path` leaves out what is not read."""
+
+_FILTER: Final = "filter_path=items.*.status,items.*.error.type"
+_EXISTS: Final = 409
+_INDEX: Final = r"^[a-z0-9.][a-z0-9._-]{0,254}$"
+
+
+class Options(Struct, kw_only=True, frozen=True):
+    """How to reach an index."""
+
+    url: Annotated[
+        str,
+        Meta(
+            pattern=r"^https?://[^\s?#]+$", description="of the cluster, for example https://es.example.com"
+        ),
+    ]
+    index: Annotated[str, Meta(pattern=_INDEX, description="an index, alias or data stream, lower-case")]
+    operation: Annotated[
+        Literal["index", "create"],
+        Meta(description="index overwrites what is there; create leaves it; a data stream takes only create"),
+    ] = "index"
+    api_key: (
+        Annotated[SecretRef, Meta(description="an encoded API key, for example secret://acme/es")] | None
+    ) = None
+    username: Annotated[str, Meta(description="for basic authentication")] | None = None
+    password: Annotated[SecretRef, Meta(description="by name, for example secret://acme/es")] | None = None
+
+
+class _Error(Struct):
+    type: str | None = None
+
+
+class _Item(Struct):
+    status: int
+    error: _Error | None = None
+
+
+class _Bulk(Struct):
+    items: list[dict[str, _Item]] = []
+
+
+_decoder: Final = msgspec.json.Decoder(_Bulk)
+
+
+class Elasticsearch:
+    """A cluster that says of each event whether it took it."""
+
+    def __init__(self, session: aiohttp.ClientSession, secrets: Secrets) -> None:
+        self._session = session
+        self._secrets = secrets
+
+    async def send(
+        self, destination: Destination, options: Options, events: Sequence[Event], seconds: float
+    ) -> Sequence[Answer]:
+        """One bulk request."""
+        request = Request(
+            "POST",
+            f"{options.url.rstrip('/')}/{options.index}/_bulk?{_FILTER}",
+            {"Content-Type": "application/x-ndjson", **_authorization(options, self._secrets)},
+            bulk(options.operation, events),
+            "url",
+        )
+        most = _ANSWER_BYTES + _ITEM_BYTES * len(events)
+        reply = await exchange(self._session, request, seconds, most)
+        if isinstance(reply, Answer):
+            return [reply] * len(events)
+        return answers(reply, len(events)) if reply.ok else [reply.answer()] * len(events)
+
+    async def close(self) -> None:
+        """Nothing: the connections are the session's."""
+
+
+def bulk(operation: str, events: Sequence[Event]) -> bytes:
+    """The body: for each event a line that says what to do, and a line that is the document.
+
+    The document's id names the delivery (pipe, CloudEvents source, id), so that a repeat overwrites; the
+    event's id alone may be another source's as well, and one of the two would be lost.
+    """
+    action = b'{"%b":{"_id":"%%b"}}\n%%b\n' % operation.encode()
+    return b"".join([action % (event.key.hex().encode(), line(event)) for event in events])
+
+
+def answers(reply: Reply, events: int) -> list[Answer]:
+    """An answer for each event, from one that says which were taken.
+
+    What a `create` finds there already was delivered by an earlier try.
+    """
+    try:
+        items = [item for each in _decoder.decode(reply.body).items for item in each.values()]
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        items = []
+    if len(items) != events:
+        error = f"bad_answer: the destination answered {reply.status}, but not for each event"
+        return [Answer(error=error)] * events
+    return [_answer(item) for item in items]
+
+
+def _answer(item: _Item) -> Answer:
+    status = 200 if item.status == _EXISTS else item.status
+    return Answer(status=status, detail=word(item.error.type) if item.error else "")
+
+
+def _authorization(options: Options, secrets: Secrets) -> dict[str, str]:
+    """The header that names the customer to the cluster.
+
+    Raises:
+        UnknownSecretError: if a secret is missing.
+        BadSecretError: if it cannot be used.
+    """
+    if options.api_key is not None:
+        return {"Authorization": f"ApiKey {header_text(secrets, options.api_key)}"}
+    if options.username is not None and options.password is not None:
+        return {"Authorization": basic(options.username, secrets.get(options.password).strip())}
+    return {}
+
+
+async def _open(context: Context) -> Elasticsearch:
+    return Elasticsearch(context.session, context.secrets)
+
+
+def _faults(options: Options) -> Iterator[Place]:
+    try:
+        url = urlsplit(options.url)
+        usable = bool(url.hostname) and url.port != 0
+    except ValueError as error:
+        yield "$.url", f"is no URL: {error}"
+        return
+    if not usable:
+        yield "$.url", "is no URL; write it like https://es.example.com"
+    elif url.username or url.password:
+        yield "$.url", "holds a user; write `username`, and `password` as secret://name"
+    if (options.username is None) != (options.password is None):
+        yield "$.username", "goes with `password`; write both, or `api_key`"
+    if options.api_key and options.username:
+        yield "$.api_key", "and `username` exclude each other; leave one out"
+    if re.fullmatch(r"\.{1,2}", options.index):
+        yield "$.index", "is no name of an index"
+
+
+def _hosts(options: Options) -> Iterator[Place]:
+    yield "$.url", urlsplit(options.url).hostname or ""
+
+
+def _summary(options: Options) -> str:
+    return f"{options.url.rstrip('/')}/{options.index}"
+
+
+CONNECTOR: Final = Kind(options=Options, open=_open, faults=_faults, hosts=_hosts, summary=_summary)

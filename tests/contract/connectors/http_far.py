@@ -1,0 +1,117 @@
+"""An HTTP far side, whatever it speaks: looks at each request, and may leave it to a server behind it."""
+
+import asyncio
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import aiohttp
+
+from tests.contract.connectors.far import Far
+from tests.contract.transmit_rig import Loop, Manner, Server, reply
+
+KEPT = ("ETag", "Content-Type")
+"""Headers of an answer that are passed on."""
+
+
+class Everywhere(dict[str, Manner]):
+    """One manner for all paths."""
+
+    def __init__(self, manner: Manner) -> None:
+        super().__init__()
+        self._manner = manner
+
+    def __missing__(self, _: str) -> Manner:
+        return self._manner
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request."""
+
+    head: bytes
+    body: bytes
+
+    @property
+    def method(self) -> str:
+        return self.head.split()[0].decode()
+
+    @property
+    def target(self) -> str:
+        """Path and query."""
+        return self.head.split()[1].decode()
+
+    @property
+    def headers(self) -> dict[str, str]:
+        lines = (line.split(b": ", 1) for line in self.head.split(b"\r\n")[1:] if b": " in line)
+        return {name.decode(): value.decode() for name, value in lines}
+
+
+class HttpFar(Far):
+    """Bad manners by ids; the rest is for `take`."""
+
+    def __init__(self) -> None:
+        self._loop = Loop()
+        self._server = Server(self._loop)
+        self._server.manners = Everywhere(self._manner)
+        self._refused: set[str] = set()
+        self._failing: set[str] = set()
+        self._throttled = self._losing = False
+
+    @property
+    def port(self) -> int:
+        return self._server.port
+
+    @abstractmethod
+    async def take(self, asked: Asked) -> bytes:
+        """The response, as bytes."""
+
+    async def _manner(self, body: bytes, writer: asyncio.StreamWriter) -> None:
+        asked = Asked(self._server.heads[-1], body)
+        losing, self._losing = self._losing, False
+        response = await self.take(asked)
+        if losing:
+            writer.transport.abort()
+        else:
+            writer.write(response)
+
+    def status_of(self, id_: str) -> int:
+        """What becomes of an event."""
+        if self._throttled:
+            return 429
+        if id_ in self._refused:
+            return 400
+        if id_ in self._failing:
+            self._failing.discard(id_)
+            return 503
+        return 200
+
+    async def forwarded(self, asked: Asked, url: str, body: bytes) -> bytes:
+        """What the server behind it answers."""
+        headers = {k: v for k, v in asked.headers.items() if k.lower() != "content-length"}
+        async with (
+            aiohttp.ClientSession(auto_decompress=False) as session,
+            session.request(asked.method, url + asked.target, data=body, headers=headers) as found,
+        ):
+            kept = "".join(
+                f"{n}: {v}\r\n" for n, v in found.headers.items() if n.lower() in ("etag", "content-type")
+            )
+            return reply(found.status, kept, (await found.read()).decode("latin-1"))
+
+    def refuse(self, ids: set[str]) -> None:
+        self._refused = ids
+
+    def fail_once(self, ids: set[str]) -> None:
+        self._failing = set(ids)
+
+    def throttle(self) -> None:
+        self._throttled = True
+
+    def lose_answer_once(self) -> None:
+        self._losing = True
+
+    def requests(self) -> int:
+        return len(self._server.bodies)
+
+    def close(self) -> None:
+        self._server.close()
+        self._loop.close()

@@ -1,0 +1,149 @@
+"""The elasticsearch connector keeps every connector's promises, and reads the answer for each document."""
+
+import base64
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import msgspec
+import pytest
+
+from scripts.local.side import REACH
+from shared.contracts import headers as h
+from shared.contracts.topics import Topic
+from tests.contract.connectors.conformance import ALL, Conformance, ends, lead, opened, reasons, send
+from tests.contract.connectors.http_far import Asked, HttpFar
+from tests.contract.transmit_rig import Rig, records, reply
+from tests.unit.transmit_events import flat_batch, row
+
+pytestmark = pytest.mark.contract
+
+KEY = "VnVhQ2ZHY0JDZGJrUW0tZTVhT3g6dWkybHAyYXhUTm1zeWFrdzl0dk5udw=="
+FILTER = "filter_path=items.*.status,items.*.error.type"
+PASSWORD = "correct horse: battery"
+
+
+class Index(HttpFar):
+    """An index as the bulk API describes it: NDJSON in pairs of lines, an item for each, ids overwrite."""
+
+    connector = "elasticsearch"
+    per_event: ClassVar[bool] = True
+    overwrites: ClassVar[bool] = True
+    secrets: ClassVar[dict[str, str]] = {"secret://t/es": KEY}
+    authorization = f"ApiKey {KEY}"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.documents: dict[str, dict[str, Any]] = {}
+        self.gone = False
+
+    def options(self, port: int | None = None) -> dict[str, Any]:
+        url = f"http://127.0.0.1:{port or self.port}/es/"
+        return {"url": url, "index": "events", "api_key": "secret://t/es"}
+
+    async def take(self, asked: Asked) -> bytes:
+        if asked.headers.get("Authorization") != self.authorization:
+            return reply(401, body='{"error":{"type":"security_exception"},"status":401}')
+        if asked.headers["Content-Type"] != "application/x-ndjson" or not asked.body.endswith(b"\n"):
+            return reply(400, body='{"error":{"type":"illegal_argument_exception"},"status":400}')
+        assert asked.target == f"/es/events/_bulk?{FILTER}"
+        lines = [msgspec.json.decode(line) for line in asked.body.splitlines()]
+        items = [self._item(action, doc) for action, doc in zip(lines[::2], lines[1::2], strict=True)]
+        return reply(200, body=msgspec.json.encode({"items": items}).decode())
+
+    def _item(self, action: dict[str, Any], document: dict[str, Any]) -> dict[str, Any]:
+        ((operation, about),) = action.items()
+        status, error = self._written(operation, about["_id"], document)
+        return {operation: {"status": status} | ({"error": {"type": error}} if error else {})}
+
+    def _written(self, operation: str, key: str, document: dict[str, Any]) -> tuple[int, str]:
+        if self.gone:
+            return 404, "index_not_found_exception"
+        status = self.status_of(document["id"])
+        if status != 200:
+            names = {429: "es_rejected_execution_exception", 400: "mapper_parsing_exception"}
+            return status, names.get(status, "unavailable_shards_exception")
+        if operation == "create" and key in self.documents:
+            return 409, "version_conflict_engine_exception"
+        created = key not in self.documents
+        self.documents[key] = document
+        return (201, "") if created else (200, "")
+
+    def received(self) -> list[str]:
+        return [document["id"] for document in self.documents.values()]
+
+
+class TestElasticsearch(Conformance):
+    @pytest.fixture
+    def far(self) -> Iterator[Index]:
+        index = Index()
+        yield index
+        index.close()
+
+
+@pytest.fixture
+def index() -> Iterator[Index]:
+    index = Index()
+    yield index
+    index.close()
+
+
+@pytest.fixture
+def rig(index: Index) -> Iterator[Rig]:
+    rig = opened(index, REACH)
+    yield rig
+    rig.close()
+
+
+def test_a_document_is_the_event_with_its_data_whatever_white_space_it_had(index: Index, rig: Rig) -> None:
+    value = b'{\r\n "text": "a\\nb",\n "n": 12345678901234567890.10 }'
+    rig.deliver(flat_batch([row(1, value=value)]))
+    (document,) = index.documents.values()
+    assert document["id"] == "e1"
+    assert document["data"] == {"text": "a\nb", "n": 12345678901234567890.10}
+    assert b"12345678901234567890.10 }" in index._server.bodies[0]
+
+
+def test_events_of_two_sources_with_one_id_are_two_documents(index: Index, rig: Rig) -> None:
+    rig.deliver(flat_batch([row(1, id="same"), row(2, id="same")]))
+    assert index.received() == ["same", "same"]
+
+
+def test_create_takes_a_document_that_is_there_for_delivered(index: Index, rig: Rig) -> None:
+    lead(rig, index, "p1")
+    rig.lead("p1", "elasticsearch", index.options() | {"operation": "create"})
+    assert ends(send(rig)) == ends(send(rig)) == dict.fromkeys(ALL, "delivered")
+    assert len(index.documents) == len(ALL)
+
+
+def test_a_refused_document_is_dead_with_the_clusters_word_for_it_and_no_more(index: Index, rig: Rig) -> None:
+    index.refuse({"e3"})
+    (record,) = records(send(rig))
+    said = dict(record.headers)
+    assert record.topic == Topic.DEAD_LETTER
+    assert said[h.STATUS] == b"400"
+    assert said[h.REASON] == b"refused: the destination answered 400 (mapper_parsing_exception)"
+
+
+def test_an_index_that_is_gone_and_a_wrong_key_are_dead_letters(index: Index, rig: Rig) -> None:
+    index.gone = True
+    assert reasons(send(rig)) == ["refused: the destination answered 404 (index_not_found_exception)"] * len(
+        ALL
+    )
+    rig.secrets.values = {"secret://t/es": "wrong"}
+    assert reasons(send(rig)) == ["refused: the destination answered 401"] * len(ALL)
+
+
+def test_basic_authentication(index: Index, rig: Rig) -> None:
+    index.authorization = "Basic " + base64.b64encode(f"hifi:{PASSWORD}".encode()).decode()
+    rig.secrets.values = {"secret://t/password": PASSWORD}
+    options = {"url": index.options()["url"], "index": "events"}
+    rig.lead("p1", "elasticsearch", options | {"username": "hifi", "password": "secret://t/password"})
+    assert set(ends(send(rig)).values()) == {"delivered"}
+
+
+@pytest.mark.parametrize("body", ["", "{", "[]", '{"items":[]}', '{"items":[{"index":{"status":201}}]}'])
+def test_a_success_that_does_not_say_what_was_taken_is_none(index: Index, rig: Rig, body: str) -> None:
+    index._server.answer(f"/es/events/_bulk?{FILTER}", reply(200, body=body))
+    rows = send(rig)
+    assert ends(rows) == dict.fromkeys(ALL, "retry")
+    assert {text.partition(":")[0] for text in reasons(rows)} == {"bad_answer"}

@@ -1,0 +1,169 @@
+"""The kinesis connector keeps every connector's promises, against moto's Kinesis behind a server of ours."""
+
+import base64
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import msgspec
+import pytest
+
+from pipelines.data.transmit.connectors.kinesis import RECORD_BYTES
+from scripts.local.side import REACH
+from shared.contracts import headers as h
+from shared.contracts.topics import Topic
+from tests.contract.aws import REGION, client, local_aws
+from tests.contract.connectors.conformance import ALL, Conformance, ends, opened, reasons, send
+from tests.contract.connectors.http_far import Asked, HttpFar
+from tests.contract.transmit_rig import Rig, receipts, records, reply
+from tests.unit.transmit_events import flat_batch, row
+
+pytestmark = pytest.mark.contract
+
+CODES = {429: "ProvisionedThroughputExceededException", 503: "InternalFailure"}
+
+
+class Stream(HttpFar):
+    """A stream of two shards; each record may fail by itself."""
+
+    connector = "kinesis"
+    per_event: ClassVar[bool] = True
+    largest: ClassVar[int | None] = RECORD_BYTES
+    secrets: ClassVar[dict[str, str]] = {"secret://t/aws": "a-secret-access-key"}
+    cannot: ClassVar[dict[str, str]] = {
+        "refuse": "a single record is refused for a while only, never for good"
+    }
+
+    def __init__(self, aws: str) -> None:
+        super().__init__()
+        self._aws = aws
+        self._client = client("kinesis", aws)
+        self._client.create_stream(StreamName="events", ShardCount=2)
+        self.failure = b""
+        self.largest_batch = 0
+
+    def options(self, port: int | None = None) -> dict[str, Any]:
+        return {
+            "stream": "events",
+            "region": REGION,
+            "access_key_id": "AKIAEXAMPLE",
+            "secret_access_key": "secret://t/aws",
+            "endpoint": f"http://127.0.0.1:{port or self.port}",
+        }
+
+    async def take(self, asked: Asked) -> bytes:
+        if self.failure:
+            return self.failure
+        request = msgspec.json.decode(asked.body)
+        self.largest_batch = max(self.largest_batch, len(request["Records"]))
+        judged = [self.status_of(_event(each["Data"])["id"]) for each in request["Records"]]
+        request["Records"] = [
+            r for r, status in zip(request["Records"], judged, strict=True) if status == 200
+        ]
+        taken: Iterator[Any] = iter(())
+        if request["Records"]:
+            response = await self.forwarded(asked, self._aws, msgspec.json.encode(request))
+            head, _, body = response.partition(b"\r\n\r\n")
+            if not head.startswith(b"HTTP/1.1 200"):
+                return response
+            taken = iter(msgspec.json.decode(body)["Records"])
+        items = [next(taken) if status == 200 else {"ErrorCode": CODES[status]} for status in judged]
+        failed = sum(status != 200 for status in judged)
+        return reply(200, body=msgspec.json.encode({"FailedRecordCount": failed, "Records": items}).decode())
+
+    def records(self) -> list[dict[str, Any]]:
+        """All that is there."""
+        found = []
+        for shard in self._client.list_shards(StreamName="events")["Shards"]:
+            at = self._client.get_shard_iterator(
+                StreamName="events", ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON"
+            )["ShardIterator"]
+            found += self._client.get_records(ShardIterator=at)["Records"]
+        return found
+
+    def received(self) -> list[str]:
+        return [msgspec.json.decode(each["Data"])["id"] for each in self.records()]
+
+
+def _event(data: str) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.json.decode(base64.b64decode(data))
+    return found
+
+
+@pytest.fixture
+def far() -> Iterator[Stream]:
+    with local_aws() as aws:
+        stream = Stream(aws)
+        yield stream
+        stream.close()
+
+
+class TestKinesis(Conformance):
+    @pytest.fixture
+    def far(self, far: Stream) -> Stream:
+        return far
+
+
+@pytest.fixture
+def rig(far: Stream) -> Iterator[Rig]:
+    rig = opened(far, REACH)
+    yield rig
+    rig.close()
+
+
+def test_a_record_is_the_event_under_its_partition_key(far: Stream, rig: Rig) -> None:
+    value = b'{ "n": 12345678901234567890.10 }'
+    headers = bytes(row(2)["headers"])  # type: ignore[call-overload]
+    keyed = row(2) | {"headers": headers.replace(b"{", b'{"ce_partitionkey":"k",', 1)}
+    rig.deliver(flat_batch([row(1, value=value), keyed]))
+    first, second = sorted(far.records(), key=lambda each: str(each["PartitionKey"]))
+    assert (first["PartitionKey"], second["PartitionKey"]) == ("e1", "k")
+    assert first["Data"].endswith(b',"data":' + value + b"}")
+
+
+def test_a_request_holds_no_more_than_put_records_takes(far: Stream, rig: Rig) -> None:
+    rig.lead("p1", "kinesis", far.options(), max_events=10_000, timeout_seconds=10)
+    rows = rig.deliver(flat_batch([row(n) for n in range(1_100)]), deadline=20)
+    assert {receipt.result for receipt in receipts(rows)} == {"delivered"}
+    assert len(far.received()) == 1_100
+    assert far.largest_batch == 500
+
+
+def test_throttled_records_alone_wait_with_the_services_word_for_it(far: Stream, rig: Rig) -> None:
+    far.throttle()
+    (first, *_) = records(send(rig))
+    said = dict(first.headers)
+    assert (first.topic, said[h.STATUS]) == (Topic.RETRY_IN_30S, b"429")
+    assert said[h.REASON] == (
+        b"refused: the destination answered 429 (ProvisionedThroughputExceededException)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "type_", "said"),
+    [
+        (400, "com.amazonaws.kinesis#ResourceNotFoundException", ("dead", "404 (ResourceNotFoundException)")),
+        (400, "UnrecognizedClientException", ("dead", "401 (UnrecognizedClientException)")),
+        (400, "AccessDeniedException", ("dead", "403 (AccessDeniedException)")),
+        (400, "LimitExceededException", ("retry", "429 (LimitExceededException)")),
+        (400, "ThrottlingException", ("retry", "429 (ThrottlingException)")),
+        (400, "ValidationException", ("dead", "400 (ValidationException)")),
+        (500, "InternalFailure", ("retry", "500 (InternalFailure)")),
+        (503, "<html>", ("retry", "503")),
+    ],
+)
+def test_what_becomes_of_a_request_that_fails_as_a_whole(
+    far: Stream, rig: Rig, status: int, type_: str, said: tuple[str, str]
+) -> None:
+    end, says = said
+    far.failure = reply(status, body=msgspec.json.encode({"__type": type_}).decode())
+    rows = send(rig)
+    assert ends(rows) == dict.fromkeys(ALL, end)
+    assert {text.partition("answered ")[2] for text in reasons(rows)} == {says}
+
+
+@pytest.mark.parametrize("body", ["", "[]", "{}", '{"Records":[]}', '{"Records":[{}]}'])
+def test_a_success_that_does_not_say_what_was_taken_is_none(far: Stream, rig: Rig, body: str) -> None:
+    far.failure = reply(200, body=body)
+    rows = send(rig)
+    assert ends(rows) == dict.fromkeys(ALL, "retry")
+    assert {text.partition(":")[0] for text in reasons(rows)} == {"bad_answer"}
