@@ -87,8 +87,8 @@ def test_a_second_member_takes_over_and_a_killed_one_loses_nothing(topics: str, 
     until(lambda: left_over(topics) == 0, every=0.3)
     found = [message.key() for message in side.all_of(Topic.RETRY_OUT)]
     assert set(found) == {key(number) for number in range(3 * count)}
-    # Twice: what the killed one had written in the half second since its last commit.
-    assert len(found) - 3 * count <= 3 * 2 * LEAST, first.log.read_text()
+    # Twice: what the killed one wrote in one turn, though the group was being shared out anew.
+    assert len(found) - 3 * count <= 3 * LEAST, first.log.read_text()
     assert second.stop() == 0, second.log.read_text()
 
 
