@@ -30,6 +30,7 @@ VERBS: Final = {
     "send": "Load",
     "receive": "Load",
     "bench": "Load",
+    "trial": "Load",
 }
 """Every verb and the panel of the help page it stands in."""
 
