@@ -18,7 +18,7 @@ def documents(url: str) -> list[Document]:
     """Everything from the source goes to the destination at `url`; the pattern matches, but must be asked."""
     return [
         Source(name=NAME, tenant=NAME, write_keys=[WRITE_KEY]),
-        Destination(name=NAME, tenant=NAME, url=url),
+        Destination(name=NAME, tenant=NAME, options={"url": url}),
         Pipe(
             name=NAME,
             tenant=NAME,

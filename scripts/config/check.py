@@ -1,25 +1,22 @@
 """Everything that is wrong with one document, not only the first thing. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
 
-from scripts.config.problems import did_you_mean
+from scripts.config.options import option_faults, option_fields
+from scripts.config.problems import Fault, did_you_mean, plain
 from shared.contracts.config import KINDS, ConfigError, Destination, Document, Pipe, Source, parse
 
 _TYPES: Final[Mapping[str, type[Document]]] = {"source": Source, "destination": Destination, "pipe": Pipe}
 _MENDS: Final = {
     "name": "at most 63 lower-case letters, digits, '.', '_' and '-', a letter or digit first",
-    "url": "for example https://example.com/hook",
     "write_keys": "a list of keys of at least 8 characters, for example one of `openssl rand -hex 24`",
     "sample": "a percentage from 0 to 100",
     "match": "an event pattern, for example {type: [video.error]}",
 }
 _NAMES: Final = ("name", "tenant", "source", "destination")
-
-Fault = tuple[str, str, str]
-"""Path, message, mend."""
 
 
 def faults(raw: object) -> Iterator[Fault]:
@@ -32,6 +29,8 @@ def faults(raw: object) -> Iterator[Fault]:
         yield _kind_fault(kind)
         return
     found = list(_field_faults(_TYPES[str(kind)], raw))
+    if kind == "destination":
+        found += option_faults(raw)
     yield from found or _last_faults(raw)
 
 
@@ -45,12 +44,18 @@ def _field_faults(struct: type[Document], raw: Mapping[Any, Any]) -> Iterator[Fa
     fields = {field.encode_name: field for field in msgspec.structs.fields(struct)}
     for name in raw:
         if name not in fields and name != "kind":
-            yield f"$.{name}", f"a {raw['kind']} has no field {name!r}", did_you_mean(str(name), fields)
+            yield f"$.{name}", f"a {raw['kind']} has no field {name!r}", _unknown_mend(name, raw, fields)
     for name, field in fields.items():
         if name in raw:
             yield from _value_fault(name, raw[name], field.type)
         elif field.required:
             yield "$", f"{name!r} is missing", _mend(name)
+
+
+def _unknown_mend(name: object, raw: Mapping[Any, Any], fields: Iterable[str]) -> str:
+    if raw["kind"] == "destination" and name in option_fields(raw):
+        return f"write {name!r} below `options:`"
+    return did_you_mean(str(name), fields)
 
 
 def _value_fault(name: str, value: object, wanted: Any) -> Iterator[Fault]:
@@ -73,9 +78,7 @@ def _plain(message: str, value: object) -> str:
     """msgspec's sentence in a user's words."""
     if "matching regex" in message:
         return f"{value!r} is not allowed here"
-    return (
-        message.replace("`", "").replace("str", "text").replace("object", "mapping").replace("array", "list")
-    )
+    return plain(message)
 
 
 def _mend(name: str) -> str:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from scripts.config.files import Written
+from scripts.config.options import hosts
 from scripts.config.problems import Problem, ProblemsError
 from shared.contracts.addresses import Reach, literal, why_refused
 from shared.contracts.config import Catalogue, Destination, Document, Entry, Pipe, kind_of, sealed, topic_key
@@ -95,19 +95,25 @@ def _broken(written: Sequence[Written], published: Catalogue, after: Catalogue) 
 
 
 def _out_of_reach(written: Sequence[Written], reach: Reach) -> Iterator[Problem]:
-    """Destinations whose URL spells out an address that transmit would refuse, or not understand."""
+    """Destinations that spell out an address that transmit would refuse, or not understand."""
     for each in written:
-        if not isinstance(each.document, Destination):
-            continue
-        host = urlsplit(each.document.url).hostname or ""
-        address = literal(host)
-        if address is None:
-            continue
-        kind = reach.refuses(address)
-        if kind is not None:
-            yield each.problem("$.url", why_refused(kind))
-        elif host[0].isdigit() and host != str(address) and ":" not in host:
-            yield each.problem("$.url", f"spells an address in an unusual way; write {address}")
+        if isinstance(each.document, Destination):
+            for path, host in hosts(each.document):
+                message = _host_problem(host, reach)
+                if message:
+                    yield each.problem(path, message)
+
+
+def _host_problem(host: str, reach: Reach) -> str:
+    address = literal(host)
+    if address is None:
+        return ""
+    kind = reach.refuses(address)
+    if kind is not None:
+        return why_refused(kind)
+    if host[0].isdigit() and host != str(address) and ":" not in host:
+        return f"spells an address in an unusual way; write {address}"
+    return ""
 
 
 def _names(pipe: Pipe, document: Document) -> bool:

@@ -5,6 +5,9 @@ from difflib import get_close_matches
 
 from msgspec import Struct
 
+Fault = tuple[str, str, str]
+"""Path, message, mend: a problem that does not know its file."""
+
 
 class Problem(Struct, frozen=True, kw_only=True, order=True):
     """One thing to mend. As text: `file:line: $.field: message; mend`."""
@@ -35,3 +38,10 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     names = list(known)
     close = get_close_matches(name, names, n=1)
     return f"did you mean {close[0]!r}?" if close else f"there is: {', '.join(names)}"
+
+
+def plain(message: str) -> str:
+    """msgspec's sentence in a user's words."""
+    return (
+        message.replace("`", "").replace("str", "text").replace("object", "mapping").replace("array", "list")
+    )

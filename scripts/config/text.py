@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import yaml
 
+from scripts.config.options import summary
 from scripts.config.yaml_loader import CoreLoader
 from shared.contracts.config import Destination, Document, Entry, Pipe, Source, kind_of
 
@@ -64,7 +65,7 @@ def in_short(document: Document) -> str:
             limit = f", {document.rate_limit:g} events/s" if document.rate_limit else ""
             return f"{len(document.write_keys)} write key{'s' * (len(document.write_keys) > 1)}{limit}"
         case Destination():
-            return f"{document.connector} {document.url}"
+            return f"{document.connector} {summary(document)}".rstrip()
         case Pipe():
             share = "" if document.sample == 100 else f", {document.sample:g} %"
             ramp = ", ramp" if document.ramp else ""

@@ -38,4 +38,5 @@ def _moved(written: Written, receiver_url: str) -> Written:
     document = written.document
     if not isinstance(document, Destination):
         return written
-    return replace(written, document=replace(document, url=document.url.replace(SAMPLE_BASE, receiver_url)))
+    url = str(document.options["url"]).replace(SAMPLE_BASE, receiver_url)
+    return replace(written, document=replace(document, options={**document.options, "url": url}))

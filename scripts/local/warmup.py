@@ -55,7 +55,7 @@ def documents(url: str) -> tuple[Document, ...]:
     shared = {"name": _NAME, "tenant": "hifi"}
     return (
         parse({"kind": "source", **shared, "write_keys": [_KEY]}),
-        parse({"kind": "destination", **shared, "url": url}),
+        parse({"kind": "destination", **shared, "options": {"url": url}}),
         parse({"kind": "pipe", **shared, "source": _NAME, "destination": _NAME}),
     )
 

@@ -6,11 +6,9 @@ far as it is understood, because a document left out would take its events with 
 """
 
 import hashlib
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Annotated, Any, Final, Literal
-from urllib.parse import urlsplit
+from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta, Struct
@@ -28,14 +26,12 @@ SEALED_PREFIX: Final = "sha256:"
 SAMPLE_STEP: Final = 0.01
 """The smallest difference of a sample, percent."""
 
-_HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
-_OWN_HEADERS: Final = frozenset(
-    {"content-type", "content-length", "content-encoding", "transfer-encoding", "connection", "host"}
-)
-
 Name = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")]
 Percent = Annotated[float, Meta(ge=0, le=100)]
+SecretRef = Annotated[str, Meta(pattern="^secret://[a-z0-9][a-z0-9._/-]{0,126}$")]
+"""Stands for a secret in a document: the topic never holds one."""
+
+DEFAULT_CONNECTOR: Final = "webhook"
 
 
 class Source(Struct, tag="source", tag_field="kind", kw_only=True, frozen=True):
@@ -62,13 +58,15 @@ class Destination(Struct, tag="destination", tag_field="kind", kw_only=True, fro
 
     name: Name
     tenant: Name
-    url: Annotated[str, Meta(pattern=r"^https?://")]
-    connector: Literal["webhook"] = "webhook"
+    connector: Name = DEFAULT_CONNECTOR
+    """What speaks to it: the name of one of transmit's connectors."""
+
+    options: dict[str, Any] = {}
+    """The connector's own; transmit knows which there are, and decodes them."""
+
     batch: Batch = Batch()
     timeout_seconds: Annotated[float, Meta(gt=0, le=10)] = 5.0
     """Deadline of one try, over connect, send and read."""
-
-    headers: dict[str, str] = {}
 
 
 class Ramp(Struct, kw_only=True, frozen=True):
@@ -125,17 +123,15 @@ def parse(raw: object) -> Document:
     except msgspec.ValidationError as error:
         message, _, path = str(error).partition(" - at `")
         raise ConfigError(path.rstrip("`") or "$", message) from error
-    for place, message in _unknown(raw, msgspec.to_builtins(document), "$"):
+    for place, message in unknown_fields(raw, msgspec.to_builtins(document), "$"):
         raise ConfigError(place, message)
     if isinstance(document, Pipe):
         _check_pipe(document)
-    if isinstance(document, Destination):
-        _check_destination(document)
     return document
 
 
-def _unknown(raw: object, known: object, path: str) -> Iterator[tuple[str, str]]:
-    """Fields of `raw` that no document has."""
+def unknown_fields(raw: object, known: object, path: str) -> Iterator[tuple[str, str]]:
+    """Fields of `raw` that are not in what it was decoded to: paths, below the one given, and sentences."""
     if not isinstance(raw, dict) or not isinstance(known, dict):
         return
     for name, value in raw.items():
@@ -144,7 +140,7 @@ def _unknown(raw: object, known: object, path: str) -> Iterator[tuple[str, str]]
                 f"{path}.{name}",
                 f"{path.rpartition('.')[2].replace('$', 'a document')} has no field {name!r}",
             )
-        yield from _unknown(value, known.get(name), f"{path}.{name}")
+        yield from unknown_fields(value, known.get(name), f"{path}.{name}")
 
 
 def _check_pipe(pipe: Pipe) -> None:
@@ -156,24 +152,6 @@ def _check_pipe(pipe: Pipe) -> None:
         raise ConfigError("$.sample", f"the smallest sample is {SAMPLE_STEP} percent; 0 takes nothing")
     if pipe.ramp and pipe.ramp.start.tzinfo is None:
         raise ConfigError("$.ramp.start", "a time needs its offset, for example 2026-01-31T12:00:00Z")
-
-
-def _check_destination(destination: Destination) -> None:
-    try:
-        url = urlsplit(destination.url)
-        usable = bool(url.hostname) and url.port != 0
-    except ValueError as error:
-        raise ConfigError("$.url", f"is no URL: {error}") from error
-    if not usable or re.search(r"[\s\x00-\x1f]", destination.url):
-        raise ConfigError("$.url", "is no URL; write it like https://example.com/events, spaces as %20")
-    for name, value in destination.headers.items():
-        path = f"$.headers.{name}"
-        if not _HEADER_NAME.fullmatch(name):
-            raise ConfigError(path, "is no name of an HTTP header; use letters, digits and hyphens")
-        if name.lower() in _OWN_HEADERS:
-            raise ConfigError(path, "is set by hifi itself; leave it out")
-        if not _HEADER_VALUE.fullmatch(value):
-            raise ConfigError(path, "holds a line break or a character outside ASCII; encode it")
 
 
 def key_digest(write_key: str) -> str:

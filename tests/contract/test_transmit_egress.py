@@ -110,7 +110,7 @@ def reason(rows: list[Row]) -> str:
 
 
 def send_to(rig: Rig, url: str) -> list[Row]:
-    rig.pipe("p1", "/", url=url, timeout_seconds=2.0)
+    rig.pipe("p1", "/", options={"url": url}, timeout_seconds=2.0)
     return rig.deliver(flat_batch([row(1)]))
 
 
@@ -204,7 +204,7 @@ def test_a_good_address_that_does_not_answer_is_no_refusal(names: Rig) -> None:
 @pytest.mark.parametrize("names", [Names({"turn.test": [["127.0.0.1"], ["169.254.169.254"]]})], indirect=True)
 def test_a_name_that_turns_to_an_inner_address_later_is_refused_then(names: Rig) -> None:
     url = f"http://turn.test:{names.server.port}/"
-    names.pipe("p1", "/", url=url)
+    names.pipe("p1", "/", options={"url": url})
     (receipt,) = receipts(names.deliver(flat_batch([row(1)])))
     assert receipt.result == "delivered"
     names.forget_names()

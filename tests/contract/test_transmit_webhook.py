@@ -4,13 +4,14 @@ import asyncio
 import json
 import os
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipelines.data.transmit.connectors.base import Answer
+from pipelines.data.transmit.connectors.base import Answer, Context, Kind
 from pipelines.data.transmit.events import Event
 from shared.contracts import headers as h
 from shared.contracts.config import Destination
@@ -144,7 +145,7 @@ def test_nobody_listening_is_retried_later(rig: Rig) -> None:
 @pytest.mark.parametrize("url", ["http://no-such-host.invalid/", "https://127.0.0.1:{port}/"])
 def test_unknown_host_and_broken_tls_are_retried_later(rig: Rig, url: str) -> None:
     rig.server.answer("/", reply(200))
-    rig.pipe("p1", "/", url=url.format(port=rig.server.port), timeout_seconds=2.0)
+    rig.pipe("p1", "/", options={"url": url.format(port=rig.server.port)}, timeout_seconds=2.0)
     assert [r.topic for r in records(rig.deliver(flat_batch([row(1)])))] == [Topic.RETRY_IN_30S]
 
 
@@ -333,7 +334,7 @@ def test_record_nobody_can_send_is_quarantined_and_its_neighbours_travel(rig: Ri
 
 def test_connections_are_kept_and_requests_say_what_they_carry(rig: Rig) -> None:
     rig.server.answer("/", reply(200))
-    rig.pipe("p1", "/", headers={"X-Team": "blue"})
+    rig.pipe("p1", "/", options={"headers": {"X-Team": "blue"}})
     for n in range(5):
         rig.deliver(flat_batch([row(n)]))
     assert (len(rig.server.bodies), rig.server.connections) == (5, 1)
@@ -343,26 +344,57 @@ def test_connections_are_kept_and_requests_say_what_they_carry(rig: Rig) -> None
 
 
 def test_a_header_that_cannot_be_sent_costs_nothing_but_time(rig: Rig) -> None:
-    rig.pipe("p1", "/", headers={"X-Bad": "a\r\nb"})
+    rig.pipe("p1", "/", options={"headers": {"X-Bad": "a\r\nb"}})
     rows = rig.deliver(flat_batch([row(1)]))
     assert [r.topic for r in records(rows)] == [Topic.RETRY_IN_30S]
+
+
+class Anything(msgspec.Struct):
+    """Options that take all."""
 
 
 class Defective:
     """A connector that breaks its promise."""
 
     async def send(
-        self, destination: Destination, events: Sequence[Event], seconds: float
+        self, destination: Destination, options: Anything, events: Sequence[Event], seconds: float
     ) -> Sequence[Answer]:
         raise LookupError("a defect")
+
+    async def close(self) -> None:
+        pass
+
+
+async def open_defective(_: Context) -> Defective:
+    return Defective()
 
 
 def test_a_defect_in_a_connector_costs_nothing_but_time(rig: Rig) -> None:
     rig.pipe("p1", "/")
-    rig.connectors = {"webhook": Defective()}
+    rig.use({"webhook": Kind(options=Anything, open=open_defective)})
     (later,) = records(rows := rig.deliver(flat_batch([row(1)])))
     assert later.topic == Topic.RETRY_IN_30S
     assert [(r.result, r.reason) for r in receipts(rows)] == [("retry", "internal: LookupError")]
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"connector": "fax"}, "unknown_connector: there is no connector 'fax'"),
+        ({"connector": "base"}, "unknown_connector: there is no connector 'base'"),
+        (
+            {"options": {"url": 7}},
+            "bad_options: the webhook connector: Expected `str`, got `int` - at `$.url`",
+        ),
+    ],
+)
+def test_a_destination_of_a_newer_version_waits_for_it_and_nothing_is_sent(
+    rig: Rig, changes: dict[str, Any], said: str
+) -> None:
+    rig.pipe("p1", "/", **changes)
+    (later,) = records(rows := rig.deliver(flat_batch([row(1)])))
+    assert (later.topic, header(later.headers, h.REASON)) == (Topic.RETRY_IN_30S, said)
+    assert [(r.result, r.tries) for r in receipts(rows)] == [("retry", 0)]
 
 
 class Received(msgspec.Struct):

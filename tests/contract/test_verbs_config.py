@@ -20,7 +20,8 @@ write_keys: [verbs-write-key]
 kind: destination
 name: verbs
 tenant: acme
-url: http://127.0.0.1:9/
+options:
+  url: http://127.0.0.1:9/
 ---
 kind: pipe
 name: verbs
@@ -89,7 +90,7 @@ def test_nothing_is_published_when_one_document_is_wrong(hifi: Hifi, tmp_path: P
     file.write_text(DOCUMENTS.replace("verbs", "wrong") + "sampel: 3\n")
     done = hifi("apply", str(file))
     assert done.returncode == 1
-    assert f"{file}:16: $.sampel: a pipe has no field 'sampel'; did you mean 'sample'?" in done.stderr
+    assert f"{file}:17: $.sampel: a pipe has no field 'sampel'; did you mean 'sample'?" in done.stderr
     assert hifi("get", "source", "wrong").returncode == 1
 
 
@@ -99,7 +100,7 @@ def test_a_destination_on_loopback_is_only_for_a_side_that_allows_it(hifi: Hifi,
     del hifi.environment["HIFI_ALLOW_LOOPBACK"]
     done = hifi("apply", str(file))
     assert done.returncode == 1
-    assert f"{file}:9: $.url: leads to a loopback address; give one that is public" in done.stderr
+    assert f"{file}:10: $.options.url: leads to a loopback address; give one that is public" in done.stderr
     assert "HIFI_ALLOW_LOOPBACK=true" in done.stderr
     hifi.environment |= {"HIFI_ALLOW_LOOPBACK": "true", "HIFI_SIDE": "blue"}
     done = hifi("apply", str(file))

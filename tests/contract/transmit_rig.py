@@ -15,8 +15,9 @@ import psutil
 import pyarrow as pa
 from aiohttp.abc import AbstractResolver
 
-from pipelines.data.transmit.connectors.base import Connector
-from pipelines.data.transmit.connectors.webhook import Webhook
+from pipelines.data.transmit.connecting import Connectors
+from pipelines.data.transmit.connectors.base import Context, Kind
+from pipelines.data.transmit.connectors.registry import KINDS
 from pipelines.data.transmit.decide import Policy
 from pipelines.data.transmit.delivered import Deliveries
 from pipelines.data.transmit.delivery import Delivery
@@ -29,6 +30,7 @@ from scripts.local.side import REACH
 from shared.contracts.addresses import Reach
 from shared.contracts.config import Batch, Catalogue, Destination, Entry, Pipe, topic_key
 from shared.contracts.receipts import Receipt
+from shared.contracts.secrets import UnknownSecretError
 from shared.contracts.topics import Topic
 from shared.runtime.clock import wall_clock
 
@@ -124,6 +126,18 @@ class Server:
         self._loop.run(end())
 
 
+class Held:
+    """Secrets by reference, as the test puts them there."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, str] = {}
+
+    def get(self, reference: str) -> str:
+        if reference not in self.values:
+            raise UnknownSecretError(reference)
+        return self.values[reference]
+
+
 class Rig:
     """One server, one worker's loop; `deliver` runs one task over events and gives the rows it writes.
 
@@ -136,11 +150,18 @@ class Rig:
         self._documents: dict[bytes, Entry] = {}
         self.deliveries = Deliveries(Memory(60_000, 1000))
         self.session = self._near.run(self._open(reach, resolver))
-        self.connectors: Mapping[str, Connector] = {"webhook": Webhook(self.session)}
+        self.secrets = Held()
+        self.context = Context(session=self.session, secrets=self.secrets, reach=reach, clock=wall_clock)
+        self.use(KINDS)
         self.seconds = 0.0
 
     async def _open(self, reach: Reach, resolver: AbstractResolver | None) -> aiohttp.ClientSession:
         return open_session(100, reach, resolver)
+
+    def use(self, kinds: Mapping[str, Kind[Any]]) -> None:
+        """Deliver by these connectors from now on."""
+        self._kinds = kinds
+        self._connectors = Connectors(kinds, self.context)
 
     @property
     def dialled(self) -> list[str]:
@@ -148,6 +169,7 @@ class Rig:
         return self._near.loop.dialled
 
     def close(self) -> None:
+        self._near.run(self._connectors.close())
         self._near.run(self.session.close())
         self.server.close()
         self._near.close()
@@ -177,8 +199,8 @@ class Rig:
     def pipe(self, name: str, path: str, port: int | None = None, **fields: Any) -> None:
         """A pipe, and a destination of the same name, on the server's path."""
         limits = Batch(max_events=fields.pop("max_events", 500))
-        url = fields.pop("url", f"http://127.0.0.1:{port or self.server.port}{path}")
-        destination = Destination(name=name, tenant="t", url=url, batch=limits, **fields)
+        options = {"url": f"http://127.0.0.1:{port or self.server.port}{path}"} | fields.pop("options", {})
+        destination = Destination(name=name, tenant="t", options=options, batch=limits, **fields)
         pipe = Pipe(name=name, tenant="t", source="s", destination=name)
         self._documents[topic_key("destination", name)] = Entry(version=1, document=destination)
         self._documents[topic_key("pipe", name)] = Entry(version=1, document=pipe)
@@ -203,8 +225,8 @@ class Rig:
         answers: queue.SimpleQueue[Settled] = queue.SimpleQueue()
         catalogue = Catalogue(self._documents)
         delivery = Delivery(
-            targets=Targets(lambda: catalogue, 0.1),
-            connectors=self.connectors,
+            targets=Targets(lambda: catalogue, 0.1, self._kinds),
+            connectors=self._connectors,
             policy=Policy(local_tries=3, pause=0.01, pause_limit=0.5, give_up=timedelta(hours=24)),
             deadline=self._near.loop.time() + deadline,
             requests_per_destination=4,

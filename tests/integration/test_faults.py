@@ -87,7 +87,12 @@ def end(live: LiveSide, tmp_path_factory: pytest.TempPathFactory) -> Iterator[En
     with running(found.receiver) as receiver:
         live.apply(
             {"kind": "source", "name": "faults", "tenant": "faults", "write_keys": [KEY]},
-            {"kind": "destination", "name": "faults", "tenant": "faults", "url": f"{receiver.url}/faults"},
+            {
+                "kind": "destination",
+                "name": "faults",
+                "tenant": "faults",
+                "options": {"url": f"{receiver.url}/faults"},
+            },
             {
                 "kind": "pipe",
                 "name": "faults",

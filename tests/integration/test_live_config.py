@@ -31,7 +31,11 @@ def documents(name: str, receiver: Receiver, *pipes: str) -> list[dict[str, obje
 
 def pipe_documents(name: str, receiver: Receiver, pipe: str) -> list[dict[str, object]]:
     both: dict[str, object] = {"name": f"{name}-{pipe}", "tenant": name}
-    destination: dict[str, object] = {"kind": "destination", "url": f"{receiver.url}/{pipe}", **both}
+    destination: dict[str, object] = {
+        "kind": "destination",
+        "options": {"url": f"{receiver.url}/{pipe}"},
+        **both,
+    }
     return [destination, {"kind": "pipe", "source": name, "destination": f"{name}-{pipe}"} | both]
 
 

@@ -66,7 +66,12 @@ def captured(live: LiveSide) -> Iterator[Captured]:
         live.apply(
             {"kind": "source", "name": "real", "tenant": "real", "write_keys": [KEY]},
             *(
-                {"kind": "destination", "name": f"real-{n}", "tenant": "real", "url": f"{receiver.url}/{n}"}
+                {
+                    "kind": "destination",
+                    "name": f"real-{n}",
+                    "tenant": "real",
+                    "options": {"url": f"{receiver.url}/{n}"},
+                }
                 for n in pipes
             ),
             *(

@@ -48,7 +48,7 @@ def test_an_event_arrives_at_the_second_attempt_when_its_destination_is_back(liv
     with running(Receiver()) as receiver:
         live.apply(
             {"kind": "source", "write_keys": [KEY], **both},
-            {"kind": "destination", "url": f"{receiver.url}/{NAME}", **both},
+            {"kind": "destination", "options": {"url": f"{receiver.url}/{NAME}"}, **both},
             {"kind": "pipe", "source": NAME, "destination": NAME, **both},
         )
         seen = receiver.tally(f"/{NAME}").seen

@@ -78,7 +78,7 @@ def outbound_headers(pipe: str, number: int, **changes: str) -> Headers:
 def pipe_to(name: str, url: str) -> tuple[Destination, Pipe]:
     """A pipe and its destination, of one name."""
     return (
-        Destination(name=name, tenant="t", url=url),
+        Destination(name=name, tenant="t", options={"url": url}),
         Pipe(name=name, tenant="t", source="s", destination=name),
     )
 

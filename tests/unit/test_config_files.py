@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.data.transmit.connectors.registry import KINDS, options_of
 from scripts.config.files import read_documents
 from scripts.config.plan import Change, plan, users
 from scripts.config.problems import ProblemsError
@@ -24,7 +25,7 @@ write_keys: [a-long-write-key]
 kind: destination
 name: hook
 tenant: acme
-url: https://example.com/hook
+options: {url: 'https://example.com/hook'}
 ---
 kind: pipe
 name: orders
@@ -57,8 +58,8 @@ def published(tmp_path: Path, text: str, before: Catalogue | None = None) -> Cat
         ("name: a\n", "f:1: $: the document does not say its kind; add `kind:`"),
         ("- a\n", "f:1: $: a document is a mapping, not a list"),
         (
-            GOOD.replace("url:", "\nurll:"),
-            "f:10: $.urll: a destination has no field 'urll'; did you mean 'url'?",
+            GOOD.replace("{url:", "\n  {urll:"),
+            "f:10: $.options.urll: the webhook connector has no option 'urll'; did you mean 'url'?",
         ),
         (GOOD.replace("name: shop", "name: Shop"), "f:2: $.name: 'Shop' is not allowed here; at most 63"),
         (GOOD + "sample: 101\n", "f:16: $.sample: Expected float <= 100.0; a percentage"),
@@ -66,17 +67,33 @@ def published(tmp_path: Path, text: str, before: Catalogue | None = None) -> Cat
         (GOOD + "name: again\n", "f:16: $.name: given twice, first on line 12"),
         (GOOD + "match: {a: [1}\n", "f:16: $: while parsing a flow sequence"),
         (GOOD.replace("source: shop", "source: shup"), "f:14: $.source: there is no source 'shup'"),
+        (
+            GOOD.replace("options: {url: ", "url: ").replace("hook'}", "hook'"),
+            "f:9: $.url: a destination has no field 'url'; write 'url' below `options:`",
+        ),
+        (
+            GOOD.replace("options: {url: 'https://example.com/hook'}", "timeout_seconds: 2"),
+            "f:6: $.options: 'url' is missing; where to POST, for example https://example.com/hook",
+        ),
+        (
+            GOOD.replace("https:", "ftp:"),
+            "f:9: $.options.url: is not allowed here; where to POST, for example https://",
+        ),
+        (
+            GOOD.replace("options:", "connector: webhok\noptions:"),
+            "f:9: $.connector: there is no connector 'webhok'; did you mean 'webhook'?",
+        ),
         (GOOD + "sample: 0.001\n", "f:16: $.sample: the smallest sample is 0.01 percent"),
         (
-            GOOD.replace("hook\n---", "hook\nbatch: {max_evens: 7}\n---"),
+            GOOD.replace("hook'}\n---", "hook'}\nbatch: {max_evens: 7}\n---"),
             "f:10: $.batch.max_evens: batch has no",
         ),
-        (GOOD.replace("//example.com", "//exa mple.com"), "f:9: $.url: is no URL"),
-        (GOOD.replace("//example.com", "//example.com:port"), "f:9: $.url: is no URL"),
-        (GOOD.replace("//example.com", "//"), "f:9: $.url: is no URL"),
-        (GOOD.replace("hook\n---", "hook\nheaders: {a b: c}\n---"), "f:10: $.headers.a b: is no name"),
-        (GOOD.replace("hook\n---", "hook\nheaders: {Host: c}\n---"), "f:10: $.headers.Host: is set by hifi"),
-        (GOOD.replace("hook\n---", 'hook\nheaders: {a: "b\\nc"}\n---'), "f:10: $.headers.a: holds a line"),
+        (GOOD.replace("//example.com", "//exa mple.com"), "f:9: $.options.url: is no URL"),
+        (GOOD.replace("//example.com", "//example.com:port"), "f:9: $.options.url: is no URL"),
+        (GOOD.replace("//example.com", "//"), "f:9: $.options.url: is no URL"),
+        (GOOD.replace("hook'}", "hook', headers: {a b: c}}"), "f:9: $.options.headers.a b: is no name"),
+        (GOOD.replace("hook'}", "hook', headers: {Host: c}}"), "f:9: $.options.headers.Host: is set by hifi"),
+        (GOOD.replace("hook'}", 'hook\', headers: {a: "b\\nc"}}'), "f:9: $.options.headers.a: holds a line"),
         (GOOD + "---\n" + GOOD, "f:18: $.name: source 'shop' is given twice, first at f:2"),
     ],
 )
@@ -111,10 +128,10 @@ def test_words_of_yaml_1_1_stay_words_in_a_pattern(tmp_path: Path) -> None:
 
 
 def test_anchors_and_merges_work(tmp_path: Path) -> None:
-    headers = "headers: {<<: &common {x-team: a}, x-also: b}\n"
-    text = GOOD.replace("url:", "connector: &kind webhook\n" + headers + "url:")
+    headers = "headers: {<<: &common {x-team: a}, x-also: b}"
+    text = GOOD.replace("options: {", "connector: &kind webhook\noptions: {" + headers + ", ")
     (destination,) = published(tmp_path, text).destinations.values()
-    assert destination.headers == {"x-team": "a", "x-also": "b"}
+    assert destination.options["headers"] == {"x-team": "a", "x-also": "b"}
 
 
 def test_a_write_key_is_published_only_as_its_hash(tmp_path: Path) -> None:
@@ -142,7 +159,7 @@ def test_a_url_that_spells_out_an_inner_address_is_refused_at_its_line(
     tmp_path: Path, host: str, said: str
 ) -> None:
     (found,) = problems(tmp_path, GOOD.replace("example.com", host))
-    assert found.startswith(f"f:9: $.url: {said}")
+    assert found.startswith(f"f:9: $.options.url: {said}")
 
 
 @pytest.mark.parametrize(
@@ -207,12 +224,13 @@ def test_a_name_does_not_go_over_to_another_tenant(tmp_path: Path) -> None:
 def test_a_document_of_a_newer_version_is_read_as_far_as_it_is_understood() -> None:
     value = (
         b'{"version":3,"since":"tomorrow","document":{"kind":"destination","name":"d","tenant":"t",'
-        b'"url":"https://example.com","lanes":4,"batch":{"max_events":7,"shape":"round"}}}'
+        b'"options":{"url":"https://example.com","http":3},"lanes":4,"batch":{"max_events":7,"shape":"round"}}}'
     )
     document = decode_entry(value).document
 
     assert isinstance(document, Destination)
     assert document.batch.max_events == 7
+    assert options_of(document, KINDS).url == "https://example.com"
 
 
 def test_users_of_a_destination_are_named(tmp_path: Path) -> None:

@@ -109,7 +109,7 @@ def decide(answer: Answer, at: Situation, policy: Policy, jitter: float) -> Outc
         return Dead(answer.describe())
     asked = retry_after_seconds(answer.retry_after, at.now_ms)
     pause = max(policy.pause * 4 ** (at.tries - 1) * (0.5 + jitter / 2), asked or 0.0)
-    if _again_now(status, asked, pause, at, policy):
+    if not answer.later and _again_now(status, asked, pause, at, policy):
         return RetryNow(pause)
     return _later(answer, asked, at, policy)
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pipelines.data.transmit.batching import halves, split
-from pipelines.data.transmit.connectors.base import Answer, Connector
+from pipelines.data.transmit.connecting import Connectors
+from pipelines.data.transmit.connectors.base import Answer
 from pipelines.data.transmit.decide import Dead, End, Outcome, Policy, RetryNow, Situation, Split, decide
 from pipelines.data.transmit.events import Event
 from pipelines.data.transmit.output import Settled
-from pipelines.data.transmit.targets import Lost, Targets
+from pipelines.data.transmit.targets import Lost, Target, Targets
 from shared.contracts.config import Destination
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
@@ -29,7 +30,7 @@ class NoTurnError(Exception):
 class Parcel:
     """Events on their way in one request, and what is known of them."""
 
-    destination: Destination
+    target: Target
     attempt: int
     events: Sequence[Event]
     """Those not settled yet."""
@@ -38,13 +39,18 @@ class Parcel:
     tries: int = 0
     halves: list[Sequence[Event]] = field(default_factory=list)
 
+    @property
+    def destination(self) -> Destination:
+        """Where they go."""
+        return self.target.destination
+
 
 @dataclass(slots=True, kw_only=True)
 class Delivery:
     """Delivers what one task was given, and tells of each end through `settle`."""
 
     targets: Targets
-    connectors: Mapping[str, Connector]
+    connectors: Connectors
     policy: Policy
     deadline: float
     """On the loop's clock."""
@@ -63,14 +69,15 @@ class Delivery:
             self._bury(pipe, attempt, events, found.reason, started_ms)
             return
         # A name may have changed hands while its events were on their way.
-        foreign = [event for event in events if event.tenant not in (None, found.tenant)]
+        tenant = found.destination.tenant
+        foreign = [event for event in events if event.tenant not in (None, tenant)]
         if foreign:
             self._bury(pipe, attempt, foreign, f"foreign: pipe {pipe!r} is another tenant's now", started_ms)
-            events = [event for event in events if event.tenant in (None, found.tenant)]
-        runs = split(events, found.batch)
+            events = [event for event in events if event.tenant in (None, tenant)]
+        runs = split(events, found.destination.batch)
         await asyncio.gather(
             *(
-                self._parcel(Parcel(destination=found, attempt=attempt, events=run, started_ms=started_ms))
+                self._parcel(Parcel(target=found, attempt=attempt, events=run, started_ms=started_ms))
                 for run in runs
             )
         )
@@ -89,6 +96,9 @@ class Delivery:
         )
 
     async def _parcel(self, parcel: Parcel) -> None:
+        if parcel.target.problem:
+            self._leave(parcel, parcel.target.problem)
+            return
         try:
             await self._until_settled(parcel)
         except NoTurnError:
@@ -127,9 +137,9 @@ class Delivery:
             if seconds <= 0:
                 raise NoTurnError
             parcel.tries += 1
-            connector = self.connectors[parcel.destination.connector]
             async with asyncio.timeout(seconds + _GRACE_SECONDS):
-                return await connector.send(parcel.destination, parcel.events, seconds)
+                connector = await self.connectors.named(parcel.destination.connector)
+                return await connector.send(parcel.destination, parcel.target.options, parcel.events, seconds)
         finally:
             slot.release()
 
@@ -184,7 +194,7 @@ class Delivery:
 
 def _part(parcel: Parcel, events: Sequence[Event]) -> Parcel:
     return Parcel(
-        destination=parcel.destination,
+        target=parcel.target,
         attempt=parcel.attempt,
         events=events,
         started_ms=parcel.started_ms,

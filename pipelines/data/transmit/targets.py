@@ -2,14 +2,28 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+from pipelines.data.transmit.connectors.base import Kind
+from pipelines.data.transmit.connectors.registry import OptionsError, options_of
 from shared.contracts.config import Catalogue, Destination
 
 _LOOK_SECONDS: Final = 0.05
 _MOST_NAMES: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A destination, ready to be sent to."""
+
+    destination: Destination
+    options: Any
+    """As its connector wants them."""
+
+    problem: str = ""
+    """Why it cannot be sent to as it is, for a while: a newer version of hifi may know how."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,14 +40,18 @@ class Targets:
     waited for again until the configuration changes: a deleted pipe's backlog must not slow the others.
     """
 
-    def __init__(self, view: Callable[[], Catalogue], wait_seconds: float) -> None:
+    def __init__(
+        self, view: Callable[[], Catalogue], wait_seconds: float, kinds: Mapping[str, Kind[Any]]
+    ) -> None:
         self._view = view
         self._wait_seconds = wait_seconds
+        self._kinds = kinds
+        self._targets: dict[str, Target] = {}
         self._in_vain: set[str] = set()
         self._in_vain_in: Catalogue | None = None
 
-    async def find(self, pipe: str) -> Destination | Lost:
-        """The pipe's destination."""
+    async def find(self, pipe: str) -> Target | Lost:
+        """Where the pipe leads."""
         until = time.monotonic() + self._wait_seconds
         while isinstance(found := self._look(pipe), Lost):
             if pipe in self._waited_for() or time.monotonic() >= until:
@@ -53,7 +71,7 @@ class Targets:
         known = self._view().pipes.get(pipe)
         return known.destination if known else ""
 
-    def _look(self, pipe: str) -> Destination | Lost:
+    def _look(self, pipe: str) -> Target | Lost:
         catalogue = self._view()
         known = catalogue.pipes.get(pipe)
         if known is None:
@@ -63,4 +81,20 @@ class Targets:
             return Lost(
                 f"unknown_destination: there is no destination {known.destination!r}, or it was deleted"
             )
-        return destination
+        return self._target(destination)
+
+    def _target(self, destination: Destination) -> Target:
+        """Options are decoded once a document: the table keeps the object until it changes."""
+        known = self._targets.get(destination.name)
+        if known is not None and known.destination is destination:
+            return known
+        if len(self._targets) > _MOST_NAMES:
+            self._targets.clear()
+        self._targets[destination.name] = made = self._decoded(destination)
+        return made
+
+    def _decoded(self, destination: Destination) -> Target:
+        try:
+            return Target(destination, options_of(destination, self._kinds))
+        except OptionsError as error:
+            return Target(destination, None, str(error))

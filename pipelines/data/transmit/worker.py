@@ -10,14 +10,15 @@ import itertools
 import queue
 import random
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 
 import pyarrow as pa
 from pyspark import TaskContext
 
-from pipelines.data.transmit.connectors.base import Connector
-from pipelines.data.transmit.connectors.webhook import Webhook
+from pipelines.data.transmit.connecting import Connectors
+from pipelines.data.transmit.connectors.base import Context
+from pipelines.data.transmit.connectors.registry import KINDS
 from pipelines.data.transmit.decide import Policy
 from pipelines.data.transmit.delivered import Deliveries
 from pipelines.data.transmit.delivery import Delivery
@@ -27,6 +28,7 @@ from pipelines.data.transmit.output import Row, Settled, to_batch
 from pipelines.data.transmit.settings import TransmitSettings
 from pipelines.data.transmit.targets import Targets
 from pipelines.data.transmit.task import Task
+from shared.contracts.secrets import NoSecrets
 from shared.contracts.topics import Topic
 from shared.kafka.config_table import config_table
 from shared.kafka.tail import Tail
@@ -77,12 +79,18 @@ class Worker:
         self._thread = threading.Thread(target=self._loop.run_forever, name="deliveries", daemon=True)
         self._thread.start()
         self._connectors = asyncio.run_coroutine_threadsafe(self._connect(), self._loop).result()
-        self._targets = Targets(lambda: self._table.view, settings.pipe_wait_seconds)
+        self._targets = Targets(lambda: self._table.view, settings.pipe_wait_seconds, KINDS)
 
-    async def _connect(self) -> Mapping[str, Connector]:
-        """A connector for each value of a destination's `connector` field."""
+    async def _connect(self) -> Connectors:
         self._session = open_session(self._settings.connections, self._settings.reach)
-        return {"webhook": Webhook(self._session)}
+        context = Context(
+            session=self._session, secrets=NoSecrets(), reach=self._settings.reach, clock=wall_clock
+        )
+        return Connectors(KINDS, context)
+
+    async def _disconnect(self) -> None:
+        await self._connectors.close()
+        await self._session.close()
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Deliver the rows of one task; what comes to an end is given out as it does."""
@@ -107,7 +115,7 @@ class Worker:
 
     def close(self) -> None:
         """End threads and connections."""
-        asyncio.run_coroutine_threadsafe(self._session.close(), self._loop).result()
+        asyncio.run_coroutine_threadsafe(self._disconnect(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()

@@ -84,11 +84,11 @@ class Transmit:
         return Answer(status, TRIES)
 
     def _try(self, destination: Destination, body: bytes) -> int | None:
-        url = urlsplit(destination.url)
+        url = urlsplit(destination.options["url"])
         connection = self._connection(url, destination.timeout_seconds)
         try:
             path = (url.path or "/") + (f"?{url.query}" if url.query else "")
-            connection.request("POST", path, body, _CONTENT_TYPE | destination.headers)
+            connection.request("POST", path, body, _CONTENT_TYPE | destination.options.get("headers", {}))
             answer = connection.getresponse()
             answer.read()
         except (OSError, http.client.HTTPException):

@@ -1,11 +1,20 @@
 """What every connector promises: send a batch, answer for each of its events."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from pipelines.data.transmit.events import Event
+from shared.contracts.addresses import Reach
 from shared.contracts.config import Destination
+from shared.contracts.secrets import Secrets
+from shared.runtime.clock import Clock
+
+if TYPE_CHECKING:
+    import aiohttp  # who only reads options need not wait for it
+
+O = TypeVar("O")  # noqa: E741 a connector's Options
+O_contra = TypeVar("O_contra", contravariant=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +33,9 @@ class Answer:
     hopeless: bool = False
     """The same try could never succeed: a malformed address, a refused one."""
 
+    later: bool = False
+    """Nothing was sent, and to try again at once would change nothing: a secret is missing."""
+
     def describe(self) -> str:
         """A word and a sentence, for people who look at a retry or a dead letter."""
         if self.status is None:
@@ -39,16 +51,17 @@ def _word(status: int) -> str:
     return "failed"
 
 
-class Connector(Protocol):
-    """One kind of destination: one file in this folder, one class, one line in `worker.connectors`."""
+class Connector(Protocol[O_contra]):
+    """One kind of destination, open: all destinations of that kind share the object."""
 
     async def send(
-        self, destination: Destination, events: Sequence[Event], seconds: float
+        self, destination: Destination, options: O_contra, events: Sequence[Event], seconds: float
     ) -> Sequence[Answer]:
         """Try to deliver, once.
 
         Args:
             destination: where to.
+            options: the destination's, decoded.
             events: at least one, within the destination's batch limits.
             seconds: the try is over, connect, send and read included, when these have passed.
 
@@ -56,3 +69,53 @@ class Connector(Protocol):
             One answer for each event, in order. What goes wrong is an answer, not an exception.
         """
         ...
+
+    async def close(self) -> None:
+        """Give up what it holds: connections, threads, files."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What a connector is given by the process that opens it."""
+
+    session: "aiohttp.ClientSession"
+    """Guarded: dials nothing beyond `reach`, follows nothing by itself. Not the connector's to close."""
+
+    secrets: Secrets
+    reach: Reach
+    """What may be dialled, for those that cannot dial through the session."""
+
+    clock: Clock
+
+
+Place = tuple[str, str]
+"""A path below a destination's options (`$.url`), and something about it."""
+
+
+def _nothing(_: Any) -> Iterable[Place]:
+    return ()
+
+
+def _no_words(_: Any) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind(Generic[O]):
+    """One kind of destination, as its file declares it in `CONNECTOR`."""
+
+    options: type[O]
+    """A msgspec Struct; the description of a field (`Meta`) is the mend that `hifi apply` gives."""
+
+    open: Callable[[Context], Awaitable[Connector[O]]]
+    """Called on the loop that will send, once, when the first destination needs it."""
+
+    faults: Callable[[O], Iterable[Place]] = _nothing
+    """What `hifi apply` refuses beyond the types: path and sentence. Pure."""
+
+    hosts: Callable[[O], Iterable[Place]] = _nothing
+    """What will be dialled: path and host, so that `hifi apply` can refuse a plain inner address. Pure."""
+
+    summary: Callable[[O], str] = _no_words
+    """Where events go, in a few words, for a list of destinations. Pure."""

@@ -1,14 +1,17 @@
 """HTTP destinations: one POST a batch, in CloudEvents' JSON batch format."""
 
 import asyncio
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Final
+from typing import Annotated, Final
+from urllib.parse import urlsplit
 
 import aiohttp
+from msgspec import Meta, Struct
 
 from pipelines.data.transmit.batching import body
-from pipelines.data.transmit.connectors.base import Answer
+from pipelines.data.transmit.connectors.base import Answer, Context, Kind, Place
 from pipelines.data.transmit.dial import RefusedAddressError
 from pipelines.data.transmit.events import Event
 from shared.contracts.config import Destination
@@ -21,6 +24,22 @@ DRAIN_SECONDS: Final = 0.5
 """How long the rest of a response may take, once its status is known."""
 
 _REASON_CHARACTERS: Final = 300
+_HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
+_OWN_HEADERS: Final = frozenset(
+    {"content-type", "content-length", "content-encoding", "transfer-encoding", "connection", "host"}
+)
+
+
+class Options(Struct, kw_only=True, frozen=True):
+    """How to reach an HTTP endpoint."""
+
+    url: Annotated[
+        str, Meta(pattern=r"^https?://", description="where to POST, for example https://example.com/hook")
+    ]
+    headers: Annotated[
+        dict[str, str], Meta(description="further headers of each request, for example {X-Team: blue}")
+    ] = {}
 
 
 class Webhook:
@@ -30,19 +49,22 @@ class Webhook:
         self._session = session
 
     async def send(
-        self, destination: Destination, events: Sequence[Event], seconds: float
+        self, destination: Destination, options: Options, events: Sequence[Event], seconds: float
     ) -> Sequence[Answer]:
         """POST the events; the status line decides for all of them."""
-        return [await self._post(destination, body(events), seconds)] * len(events)
+        return [await self._post(options, body(events), seconds)] * len(events)
 
-    async def _post(self, destination: Destination, data: bytes, seconds: float) -> Answer:
-        headers = {**destination.headers, "Content-Type": CONTENT_TYPE}
+    async def close(self) -> None:
+        """Nothing: the connections are the session's."""
+
+    async def _post(self, options: Options, data: bytes, seconds: float) -> Answer:
+        headers = {**options.headers, "Content-Type": CONTENT_TYPE}
         answer: Answer | None = None
         try:
             async with (
                 asyncio.timeout(seconds),
                 self._session.post(
-                    destination.url, data=data, headers=headers, allow_redirects=False
+                    options.url, data=data, headers=headers, allow_redirects=False
                 ) as response,
             ):
                 answer = Answer(status=response.status, retry_after=response.headers.get("Retry-After"))
@@ -77,3 +99,41 @@ async def _drain(response: aiohttp.ClientResponse) -> None:
                 left -= len(await response.content.read(left))
     if not response.content.at_eof():
         response.close()
+
+
+async def _open(context: Context) -> Webhook:
+    return Webhook(context.session)
+
+
+def _faults(options: Options) -> Iterator[Place]:
+    try:
+        url = urlsplit(options.url)
+        usable = bool(url.hostname) and url.port != 0
+    except ValueError as error:
+        yield "$.url", f"is no URL: {error}"
+        return
+    if not usable or re.search(r"[\s\x00-\x1f]", options.url):
+        yield "$.url", "is no URL; write it like https://example.com/events, spaces as %20"
+    for name, value in options.headers.items():
+        yield from _header_faults(name, value)
+
+
+def _header_faults(name: str, value: str) -> Iterator[Place]:
+    path = f"$.headers.{name}"
+    if not _HEADER_NAME.fullmatch(name):
+        yield path, "is no name of an HTTP header; use letters, digits and hyphens"
+    elif name.lower() in _OWN_HEADERS:
+        yield path, "is set by hifi itself; leave it out"
+    if not _HEADER_VALUE.fullmatch(value):
+        yield path, "holds a line break or a character outside ASCII; encode it"
+
+
+def _hosts(options: Options) -> Iterator[Place]:
+    yield "$.url", urlsplit(options.url).hostname or ""
+
+
+def _summary(options: Options) -> str:
+    return options.url
+
+
+CONNECTOR: Final = Kind(options=Options, open=_open, faults=_faults, hosts=_hosts, summary=_summary)

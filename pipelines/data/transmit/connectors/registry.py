@@ -1,0 +1,62 @@
+"""Which connectors there are: the files of this folder that declare one."""
+
+import functools
+import pkgutil
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any, Final
+
+import msgspec
+
+from pipelines.data.transmit import connectors
+from pipelines.data.transmit.connectors.base import Kind
+from shared.contracts.config import Destination
+
+_NOT_ONE: Final = frozenset(("base", "registry"))
+
+
+class _Files(Mapping[str, Kind[Any]]):
+    """Kinds by the names of their files. A file is imported when its kind is asked for, and not before."""
+
+    def __getitem__(self, name: str) -> Kind[Any]:
+        if name not in _names():
+            raise KeyError(name)
+        found: Kind[Any] = import_module(f"{connectors.__name__}.{name}").CONNECTOR
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in _names()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_names())
+
+    def __len__(self) -> int:
+        return len(_names())
+
+
+@functools.cache
+def _names() -> tuple[str, ...]:
+    files = {module.name for module in pkgutil.iter_modules(connectors.__path__)}
+    return tuple(sorted(name for name in files - _NOT_ONE if not name.startswith("_")))
+
+
+KINDS: Final[Mapping[str, Kind[Any]]] = _Files()
+
+
+class OptionsError(ValueError):
+    """A destination that this version cannot read: a word, a colon, a sentence."""
+
+
+def options_of(destination: Destination, kinds: Mapping[str, Kind[Any]]) -> Any:
+    """A destination's options, as its connector wants them; what it does not know is passed over.
+
+    Raises:
+        OptionsError: if there is no such connector, or it cannot read them.
+    """
+    kind = kinds.get(destination.connector)
+    if kind is None:
+        raise OptionsError(f"unknown_connector: there is no connector {destination.connector!r}")
+    try:
+        return msgspec.convert(destination.options, kind.options)
+    except msgspec.ValidationError as error:
+        raise OptionsError(f"bad_options: the {destination.connector} connector: {error}") from error
