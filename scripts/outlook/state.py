@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -113,13 +112,11 @@ def _state(name: str, receipts: list[Seen], waiting: Waiting, window_seconds: fl
         counts[one.result] += len(one.minutes)
     tried = counts["delivered"] + counts["retry"] + counts["dead"]
     failed = [one for one in receipts if one.result in ("retry", "dead")]
-    told: dict[str, Any] = {}
-    for one in receipts:
-        told |= {key: text for key, text in (("breaker", one.breaker), ("lane", one.lane)) if text}
+    sent = [one for one in receipts if one.result != "duplicate"]
     return State(
         name=name,
-        breaker=told.get("breaker"),
-        lane=told.get("lane"),
+        breaker=next((one.breaker for one in reversed(sent) if one.breaker), None),
+        lane=next((one.lane for one in reversed(sent) if one.lane), None),
         events_per_second=round(counts["delivered"] / window_seconds, 2) if window_seconds else 0.0,
         success=counts["delivered"] / tried if tried else None,
         last_error=failed[-1].reason if failed else None,

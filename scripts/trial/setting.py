@@ -52,7 +52,7 @@ def configured(side: Side, urls: dict[str, str]) -> Iterator[None]:
     """
     documents: list[Document] = [Source(name=NAME, tenant=NAME, write_keys=[KEY])]
     for name, url in urls.items():
-        documents.append(Destination(name=name, tenant=NAME, url=url))
+        documents.append(Destination(name=name, tenant=NAME, options={"url": url}))
         documents.append(Pipe(name=name, tenant=NAME, source=NAME, destination=name))
     topic.publish(side.bootstrap, topic.records_of(documents))
     try:
