@@ -18,7 +18,7 @@ Headers = list[tuple[str, bytes | None]]
 _GONE: Final = frozenset((*h.OF_A_TRY, h.ATTEMPT))
 """What a letter's copy does not take along: to transmit it is new."""
 
-_REFERENCE: Final = re.compile(r"(\d{1,9})/(\d{1,18})")
+_REFERENCE: Final = re.compile(r"([0-9]{1,9})/([0-9]{1,18})")
 
 
 class Letter(Struct, frozen=True, kw_only=True):
