@@ -16,6 +16,7 @@ from confluent_kafka import Consumer, TopicPartition
 from shared.contracts import headers as h
 from shared.contracts.topics import RETRY_DELAYS, Topic
 from shared.kafka.shadow_group import group_name
+from shared.kafka.span import SpanReader
 from shared.kafka.table import reader_config
 from tests.contract.transmit_rig import free_port
 from tests.spark.transmit_side import Topics, outbound_headers
@@ -115,3 +116,9 @@ def written(bootstrap: str, topic: Topic = Topic.RETRY_OUT) -> int:
         return int(end - low)
     finally:
         consumer.close()
+
+
+def distinct(bootstrap: str, topic: Topic) -> int:
+    """How many different keys a topic holds; one at a time, as there may be a million records."""
+    with SpanReader(bootstrap, "test") as reader:
+        return len({message.key() for message in reader.read(reader.whole([topic]))})

@@ -1,5 +1,7 @@
 """How destinations are doing, from receipts and from samples of what waits."""
 
+from itertools import pairwise
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -22,7 +24,7 @@ def test_a_sample_is_bounded_lies_within_and_begins_with_the_oldest(
     read = [offset for part in parts for offset in (part.start, part.end - 1)]
     assert sum(part.records for part in parts) == (count if count <= most else most // 10 * 10)
     assert all(start <= offset < start + count for offset in read)
-    assert all(before.end <= after.start for before, after in zip(parts, parts[1:], strict=False))
+    assert all(before.end <= after.start for before, after in pairwise(parts))
     assert not count or parts[0].start == start
     assert scale(span, parts) * sum(part.records for part in parts) == pytest.approx(count)
 
