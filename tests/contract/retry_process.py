@@ -21,6 +21,7 @@ from shared.kafka.table import reader_config
 from tests.contract.transmit_rig import free_port
 from tests.spark.transmit_side import Topics, outbound_headers
 
+_FLUSH = 50_000
 PAYLOAD = b'{"n":"%s"}' % (b"x" * 400)
 
 
@@ -35,6 +36,8 @@ def put(topics: Topics, topic: Topic, numbers: range, not_before_ms: int) -> Non
     headers = outbound_headers("p", 0, **stamps)
     for number in numbers:
         topics.put(topic, PAYLOAD, headers, key(number))
+        if number % _FLUSH == 0:  # the client's own queue is bounded
+            topics.flush()
     topics.flush()
 
 
