@@ -2,7 +2,7 @@
 
 import base64
 import re
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
@@ -167,6 +167,6 @@ def _whole(text: str | None) -> int | None:
     return int(text) if text and text.isascii() and text.isdigit() else None
 
 
-def is_open(letter: Letter, replayed: Container[LetterKey]) -> bool:
-    """Whether it was never put back."""
-    return letter.key not in replayed
+def still_open(letters: Iterable[Letter], closed: Container[LetterKey]) -> Iterator[Letter]:
+    """The letters without those that are closed: put back before."""
+    return (letter for letter in letters if letter.key not in closed)

@@ -4,6 +4,7 @@ import json
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,10 +13,10 @@ from confluent_kafka import KafkaException
 from scripts.config.connection import NotRunningError, side_bootstrap
 from scripts.config.topic import read_catalogue
 from scripts.console import REFUSED, USAGE, err, fail, out
-from scripts.letters.letter import Filter, Letter, is_open, plain, reference
+from scripts.letters.letter import Filter, Letter, plain, reference, still_open
 from scripts.letters.office import NotReplayedError, Office, Sender
 from scripts.letters.pages import kinds, listed, whole
-from scripts.letters.tally import Tally
+from scripts.letters.tally import Tally, counted
 from scripts.moments import moment_ms
 from scripts.verbs.options import DATA_DEFAULT, Data
 from shared.contracts.config import Catalogue
@@ -53,10 +54,9 @@ def list_letters(  # noqa: PLR0913, PLR0917 - one parameter an option
     with _opened(data) as (office, _):
         newest: deque[Letter] = deque(maxlen=limit)
         found = 0
-        for letter in office.letters(wanted):
-            if every or is_open(letter, office.replayed):
-                newest.append(letter)
-                found += 1
+        for letter in still_open(office.letters(wanted), {} if every else office.replayed):
+            newest.append(letter)
+            found += 1
         if as_json:
             typer.echo(_json([plain(letter, office.replayed, body=False) for letter in newest]))
         elif newest:
@@ -113,35 +113,26 @@ def replay_letters(  # noqa: PLR0913, PLR0917 - one parameter an option
     """
     wanted = _filter(pipe, destination, reason, since, until, letters)
     with _opened(data) as (office, catalogue):
-
-        def chosen() -> Iterator[Letter]:
-            for letter in office.letters(wanted):
-                if again or is_open(letter, office.replayed):
-                    yield letter
-                elif not counted:
-                    tally.skipped += 1
-
-        tally, counted = Tally(), False
-        for letter in chosen():
-            tally.add(letter)
-        counted = True
+        closed = {} if again else office.replayed
+        tally = counted(office.letters(wanted), closed)
         if tally.letters and not as_json:
             out().print(kinds(tally, catalogue.pipes))
-        go = not dry_run and tally.letters > 0 and (yes or _agreed(tally.letters))
-        sender = Sender(_bootstrap(data), wall_clock)
-        try:
-            if go:
-                sender.send(chosen(), rate)
-        except NotReplayedError as error:
-            fail(f"{sender.sent:,} of {tally.letters:,} replayed: {error}")
-        except KeyboardInterrupt:
-            fail(
-                f"{sender.sent:,} of {tally.letters:,} replayed",
-                "replay again, what is done is not done twice",
-            )
-        _report(tally, sender.sent, as_json=as_json, dry_run=dry_run)
-        if not go and not dry_run and tally.letters:
+        go = tally.letters > 0 and not dry_run and (yes or _agreed(tally.letters))
+        sent = _sent(data, still_open(office.letters(wanted), closed), rate, tally.letters) if go else 0
+        _report(tally, sent, as_json=as_json, dry_run=dry_run)
+        if tally.letters and not (go or dry_run):
             raise typer.Exit(REFUSED)
+
+
+def _sent(data: Path, letters: Iterator[Letter], rate: float, count: int) -> int:
+    sender = Sender(_bootstrap(data), wall_clock)
+    try:
+        sender.send(letters, rate)
+    except NotReplayedError as error:
+        fail(f"{sender.sent:,} of {count:,} replayed: {error}")
+    except KeyboardInterrupt:
+        fail(f"{sender.sent:,} of {count:,} replayed", "replay again, what is done is not done twice")
+    return sender.sent
 
 
 def _agreed(count: int) -> bool:
@@ -188,7 +179,7 @@ def _filter(  # noqa: PLR0913, PLR0917 - one parameter an option
 
 
 @contextmanager
-def _opened(data: Data) -> Iterator[tuple[Office, Catalogue]]:
+def _opened(data: Path) -> Iterator[tuple[Office, Catalogue]]:
     try:
         bootstrap = _bootstrap(data)
         catalogue = read_catalogue(bootstrap)
@@ -200,7 +191,7 @@ def _opened(data: Data) -> Iterator[tuple[Office, Catalogue]]:
         fail(str(error))
 
 
-def _bootstrap(data: Data) -> str:
+def _bootstrap(data: Path) -> str:
     try:
         return side_bootstrap(data)
     except NotRunningError as error:

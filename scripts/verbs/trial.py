@@ -40,7 +40,7 @@ def outage(  # noqa: PLR0913, PLR0917 - one parameter an option
     as_json: Json = False,
     data: Data = DATA_DEFAULT,
 ) -> None:
-    """Take a destination down, bring it back, and account for every event; 10 minutes of it take 100.
+    """Take a destination down, bring it back, and account for every event; 10 minutes of it take 75.
 
     What failed at its third attempt waits for an hour. Exit status 1 if anything was lost.
     """
