@@ -75,7 +75,7 @@ class Office:
         found: dict[LetterKey, int] = {}
         for message in self._reader.read(self._reader.whole([Topic.REPLAYED])):
             replay = decode_replay(message.value() or b"")
-            found.update(dict.fromkeys(replay.letters, replay.at_ms))
+            found |= dict.fromkeys(replay.letters, replay.at_ms)
         return found
 
 

@@ -25,5 +25,7 @@ def member_config(bootstrap: str, client_id: str, node: str) -> dict[str, Any]:
         "socket.timeout.ms": 10_000,
         "queued.min.messages": 2_000,
         "queued.max.messages.kbytes": 8 * 1024,
+        # Of compressed bytes: alike records become twenty times as large when they are unpacked, all at once.
+        "fetch.message.max.bytes": 128 * 1024,
         "fetch.wait.max.ms": 500,
     }

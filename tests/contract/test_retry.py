@@ -116,7 +116,7 @@ def test_waiting_costs_no_cpu_and_no_memory_however_much_waits(topics: str, star
         f" {max(resident) // MIB} MiB at most; {used:.2%} of a core while the rest waits\n"
     )
     assert used < 0.05
-    assert max(resident) < 200 * MIB
+    assert max(resident) < 150 * MIB
     assert distinct(topics, Topic.RETRY_OUT) == due
     assert left_over(topics) == count - due
 
@@ -126,4 +126,4 @@ def idle_share(process: RetryProcess, length: float = 2.0) -> float:
     before, began = process.usage.cpu_times(), time.monotonic()
     time.sleep(length)  # what is measured, not waited for
     seconds, after = time.monotonic() - began, process.usage.cpu_times()
-    return (after.user + after.system - before.user - before.system) / seconds
+    return max(0.0, (after.user + after.system - before.user - before.system) / seconds)

@@ -14,7 +14,7 @@ from confluent_kafka import (
 )
 
 from pipelines.data.retry.decide import Headers, Held, Record, hold
-from pipelines.data.retry.lane import Lane
+from pipelines.data.retry.lane import RUN, Lane
 from pipelines.data.retry.meters import Meters
 from pipelines.data.retry.writer import Writer
 from shared.contracts.topics import RETRY_DELAYS, Topic
@@ -27,7 +27,8 @@ _LONGEST_SECONDS: Final = 0.5
 
 _PAUSE_SECONDS: Final = 0.5
 _COMMIT_PAUSE_SECONDS: Final = 0.05
-_MOST_MESSAGES: Final = 500
+_MOST_MESSAGES: Final = RUN
+"""Read in one turn: as many as may leave in it."""
 
 Place = tuple[str, int]
 """Topic and partition."""
