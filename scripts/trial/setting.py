@@ -15,7 +15,7 @@ from scripts.bench.results import Load, Sent
 from scripts.bench.tails import records_since
 from scripts.config import topic
 from scripts.local.side import Side
-from shared.contracts.config import LIVE_SECONDS, Destination, Document, Pipe, Source
+from shared.contracts.config import LIVE_SECONDS, Batch, Destination, Document, Pipe, Source
 from shared.contracts.receipts import Receipt
 from shared.contracts.topics import Topic
 
@@ -44,7 +44,7 @@ class Delivery(NamedTuple):
 
 
 @contextmanager
-def configured(side: Side, urls: dict[str, str]) -> Iterator[None]:
+def configured(side: Side, urls: dict[str, str], batch: Batch = Batch()) -> Iterator[None]:
     """One source, with a pipe and a destination of each name, in force; removed again at the end.
 
     Raises:
@@ -52,7 +52,7 @@ def configured(side: Side, urls: dict[str, str]) -> Iterator[None]:
     """
     documents: list[Document] = [Source(name=NAME, tenant=NAME, write_keys=[KEY])]
     for name, url in urls.items():
-        documents.append(Destination(name=name, tenant=NAME, options={"url": url}))
+        documents.append(Destination(name=name, tenant=NAME, options={"url": url}, batch=batch))
         documents.append(Pipe(name=name, tenant=NAME, source=NAME, destination=name))
     topic.publish(side.bootstrap, topic.records_of(documents))
     try:

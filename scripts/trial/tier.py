@@ -16,10 +16,14 @@ from scripts.load.records import read_acked
 from scripts.load.verify import verdict, visible_ids, visible_in
 from scripts.local.side import Side
 from scripts.trial.setting import Say, configured, deliveries, offering
+from shared.contracts.config import Batch
 from shared.contracts.topics import RETRY_DELAYS
 from shared.runtime.clock import wall_clock
 
 PIPE: Final = "trial-tier"
+_SINGLE: Final = Batch(max_events=1)
+"""A request an event, so that a share of the requests is that share of the events."""
+
 _PAUSE_SECONDS: Final = 0.2
 _SPARE_SECONDS: Final = 30.0
 _SETTLE_SECONDS: Final = 2.0
@@ -34,7 +38,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     """Of each run."""
 
     percent: float = 1.0
-    """Of the requests that are told to come again later, each with the events in it."""
+    """Of the requests, one an event, that are told to come again later."""
 
     warm_up: float = 30.0
     """Of load that does not count."""
@@ -87,7 +91,7 @@ def run(side: Side, plan: Plan, folder: Path, say: Say) -> Found:
         KafkaException: if the brokers do not answer.
         TimeoutError: if the topics could not be read.
     """
-    with running(Receiver()) as receiver, configured(side, {PIPE: f"{receiver.url}/{PIPE}"}):
+    with running(Receiver()) as receiver, configured(side, {PIPE: f"{receiver.url}/{PIPE}"}, _SINGLE):
         _offered(side, receiver, plan.rate, plan.warm_up, folder / "warm-up.tsv")
         pairs: list[Pair] = []
         for number in range(plan.pairs):

@@ -61,7 +61,7 @@ def tier(  # noqa: PLR0913, PLR0917 - one parameter an option
     rate: Annotated[int, typer.Option(min=1, help="Events per second.")] = 200,
     pairs: Annotated[int, typer.Option(min=1, help="Pairs of runs.")] = 5,
     seconds: Annotated[float, typer.Option(min=5, help="Of each run.")] = 40.0,
-    percent: Annotated[float, typer.Option(min=0, max=4, help="Requests that are put off.")] = 1.0,
+    percent: Annotated[float, typer.Option(min=0, max=4, help="Events that are put off.")] = 1.0,
     as_json: Json = False,
     data: Data = DATA_DEFAULT,
 ) -> None:
