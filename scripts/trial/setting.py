@@ -25,6 +25,7 @@ KEY: Final = "trial-write-key"
 NAME: Final = "trial"
 """Of the source and of the tenant."""
 
+_USUAL: Final = Batch()
 _GRACE_SECONDS: Final = 60.0
 _READ_SECONDS: Final = 300.0
 
@@ -44,7 +45,7 @@ class Delivery(NamedTuple):
 
 
 @contextmanager
-def configured(side: Side, urls: dict[str, str], batch: Batch = Batch()) -> Iterator[None]:
+def configured(side: Side, urls: dict[str, str], batch: Batch = _USUAL) -> Iterator[None]:
     """One source, with a pipe and a destination of each name, in force; removed again at the end.
 
     Raises:

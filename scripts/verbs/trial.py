@@ -74,7 +74,7 @@ def tier(  # noqa: PLR0913, PLR0917 - one parameter an option
     else:
         out().print(_tier_table(found))
         out().print(
-            f"p95 with {percent:g} % of the requests put off, against none: x{found.ratio:.2f} (median)"
+            f"p95 with {percent:g} % of the events put off, against none: x{found.ratio:.2f} (median)"
         )
     if any(run.lost for pair in found.pairs for run in (pair.well, pair.delayed)):
         raise typer.Exit(REFUSED)
