@@ -1,7 +1,7 @@
 """One event of a hundred needs the global tier: what that costs the others. Paired runs, taking turns."""
 
 import time
-from array import array
+from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 from typing import Final
@@ -15,7 +15,7 @@ from scripts.load.receiver import Receiver, running
 from scripts.load.records import read_acked
 from scripts.load.verify import verdict, visible_ids, visible_in
 from scripts.local.side import Side
-from scripts.trial.setting import Say, configured, deliveries, offering
+from scripts.trial.setting import Delivery, Say, configured, deliveries, offering
 from shared.contracts.config import Batch
 from shared.contracts.topics import RETRY_DELAYS
 from shared.runtime.clock import wall_clock
@@ -26,7 +26,6 @@ _SINGLE: Final = Batch(max_events=1)
 
 _PAUSE_SECONDS: Final = 0.2
 _SPARE_SECONDS: Final = 30.0
-_SETTLE_SECONDS: Final = 2.0
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -106,31 +105,46 @@ def _one(side: Side, receiver: Receiver, plan: Plan, kind: str, acked: Path) -> 
     receiver.misbehaviour = Misbehaviour([plan.rule] if kind == "delayed" else [])
     began = wall_clock()
     promised = _offered(side, receiver, plan.rate, plan.seconds, acked)
-    time.sleep(_SETTLE_SECONDS)  # the last receipts
     seen = receiver.tally(f"/{PIPE}").seen
     visible = visible_in(PIPE, visible_ids(side.bootstrap)) if promised - seen else set()
-    lags, later = array("q"), 0
-    for one in deliveries(side.bootstrap, began):
-        if one.pipe == PIPE and one.received_ms >= began:
-            lags.append(one.lag_ms)
-            later += one.attempt > 1
-    lag = quantiles(lags)
+    found: list[Delivery] = []
+
+    def unwritten() -> bool:
+        """Whether the last receipts are not there yet."""
+        read = deliveries(side.bootstrap, began)
+        found[:] = [one for one in read if one.pipe == PIPE and one.received_ms >= began]
+        return len(found) < len(promised & seen)
+
+    _wait(unwritten, _SPARE_SECONDS)
+    later = sum(one.attempt > 1 for one in found)
+    lag = quantiles(one.lag_ms for one in found)
     if lag is None:
         raise TimeoutError("nothing was delivered")
-    return Run(later=later / len(lags), lag=lag, lost=len(verdict(promised, seen, visible).lost))
+    return Run(later=later / len(found), lag=lag, lost=len(verdict(promised, seen, visible).lost))
 
 
 def _offered(side: Side, receiver: Receiver, rate: int, seconds: float, acked: Path) -> set[str]:
     """Offer a load and wait until it has arrived, also by the second attempt; gives what was acknowledged."""
+    put_off = receiver.requests.misbehaved
     with offering(side, Load(rate=rate, batch=1, seconds=seconds), acked) as load:
         load.result(seconds)
-    receiver.misbehaviour = Misbehaviour()
     promised = {row.event_id for row in read_acked(acked)}
+    seen = receiver.tally(f"/{PIPE}").seen
+
+    def open_tries() -> bool:
+        return len(promised - seen) > receiver.requests.misbehaved - put_off
+
+    _wait(open_tries, _SPARE_SECONDS)
+    receiver.misbehaviour = Misbehaviour()
     first_delay = next(iter(RETRY_DELAYS.values())).total_seconds()
-    deadline = time.monotonic() + 1.5 * first_delay + _SPARE_SECONDS
-    while promised - receiver.tally(f"/{PIPE}").seen and time.monotonic() < deadline:
-        time.sleep(_PAUSE_SECONDS)
+    _wait(lambda: bool(promised - seen), 1.5 * first_delay + _SPARE_SECONDS)
     return promised
+
+
+def _wait(unfinished: Callable[[], bool], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while unfinished() and time.monotonic() < deadline:
+        time.sleep(_PAUSE_SECONDS)
 
 
 def _line(pair: Pair) -> str:
