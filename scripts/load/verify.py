@@ -72,9 +72,9 @@ def visible_ids(bootstrap: str, seconds: float = 30.0) -> Visible:
     """
     deadline = time.monotonic() + seconds
     starts = _read_by(bootstrap, "retry", seconds) | _read_by(bootstrap, "transmit", seconds)
-    gone = _replayed(bootstrap, seconds)
     consumer = Consumer(reader_config(bootstrap, "verify"))
     found: Visible = set()
+    gone = _replayed(bootstrap, seconds)
     try:
         waiting = _assign(consumer, starts, seconds)
         while waiting:
