@@ -1,8 +1,9 @@
 """The `hifi` command: one module a verb.
 
-A verb is `scripts/verbs/<verb>.py` with a function of that name, annotated for typer, whose docstring is its
-help. Only the module of the verb in use is imported; the page that lists all verbs reads their docstrings
-from the source, so that it is instant whatever they import.
+A verb is `scripts/verbs/<verb>.py`, `_` for a hyphen, with a function of that name, annotated for typer,
+whose docstring is its help. Where a verb has verbs of its own, the module has GROUP too, their typer
+application, of which the function is the callback. Only the module of the verb in use is imported; the page
+that lists all verbs reads their docstrings from the source, so that it is instant whatever they import.
 """
 
 import ast
@@ -11,6 +12,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
 import typer
@@ -23,9 +25,12 @@ VERBS: Final = {
     "apply": "Configuration",
     "get": "Configuration",
     "delete": "Configuration",
+    "destinations": "Delivery",
+    "dead-letters": "Delivery",
     "send": "Load",
     "receive": "Load",
     "bench": "Load",
+    "trial": "Load",
 }
 """Every verb and the panel of the help page it stands in."""
 
@@ -42,16 +47,21 @@ def application(arguments: Sequence[str]) -> typer.Typer:
     )
     wanted = next((each for each in arguments if not each.startswith("-")), None)
     for verb, panel in VERBS.items():
-        spec = find_spec(f"scripts.verbs.{verb}")
-        if spec and spec.origin:
-            function = _imported(verb) if verb == wanted else _described(verb, Path(spec.origin))
-            app.command(verb, rich_help_panel=panel)(function)
+        name = verb.replace("-", "_")
+        spec = find_spec(f"scripts.verbs.{name}")
+        if verb == wanted:
+            _add(app, verb, import_module(f"scripts.verbs.{name}"), panel)
+        elif spec and spec.origin:
+            app.command(verb, rich_help_panel=panel)(_described(name, Path(spec.origin)))
     return app
 
 
-def _imported(verb: str) -> Callable[..., Any]:
-    function: Callable[..., Any] = getattr(import_module(f"scripts.verbs.{verb}"), verb)
-    return function
+def _add(app: typer.Typer, verb: str, module: ModuleType, panel: str) -> None:
+    group: typer.Typer | None = getattr(module, "GROUP", None)
+    if group is not None:
+        app.add_typer(group, name=verb, rich_help_panel=panel)
+    else:
+        app.command(verb, rich_help_panel=panel)(getattr(module, verb))
 
 
 def _described(verb: str, source: Path) -> Callable[..., Any]:

@@ -40,6 +40,11 @@ def fail(message: str, hint: str = "", status: int = REFUSED) -> NoReturn:
     raise typer.Exit(status)
 
 
+def harmless(text: str) -> str:
+    """Text of a stranger that a terminal shows and does not obey."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
 def plain_table(*columns: str) -> Table:
     """A table without a frame, as command lines print lists; where space is scarce the last column yields."""
     table = Table(box=None, pad_edge=False, header_style="bold dim", padding=(0, 3, 0, 0))

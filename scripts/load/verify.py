@@ -2,15 +2,17 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Final
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 from msgspec import Struct
 
 from shared.contracts.headers import CE_ID, PIPE
+from shared.contracts.replays import LetterKey, decode_replay
 from shared.contracts.topics import RETRY_DELAYS, Topic
 from shared.kafka.shadow_group import group_name
+from shared.kafka.span import SpanReader
 from shared.kafka.table import reader_config
 from shared.runtime.clock import wall_clock
 
@@ -78,13 +80,14 @@ def visible_ids(bootstrap: str, seconds: float = 30.0) -> Visible:
         starts |= _read_by(bootstrap, node, seconds)
     consumer = Consumer(reader_config(bootstrap, "verify"))
     found: Visible = set()
+    gone = _replayed(bootstrap, seconds)
     try:
         waiting = _assign(consumer, starts, seconds)
         while waiting:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"{len(waiting)} partitions were not read to their end in {seconds:.0f} s")
             for message in consumer.consume(num_messages=1_000, timeout=0.2):
-                _take(message, found, waiting)
+                _take(message, found, waiting, gone)
     finally:
         consumer.close()
     return found
@@ -116,15 +119,27 @@ def _read_by(bootstrap: str, node: str, seconds: float) -> dict[Place, int]:
     return {place: min(offset, lately.get(place, offset)) for place, offset in found.items()}
 
 
+def _replayed(bootstrap: str, seconds: float) -> set[LetterKey]:
+    """Dead letters that are on their way again, but for those that were put there lately."""
+    since = wall_clock() - _RECENT_MS
+    with SpanReader(bootstrap, "verify", seconds=seconds) as reader:
+        records = reader.read(reader.whole([Topic.REPLAYED]))
+        replays = [decode_replay(record.value() or b"") for record in records]
+    return {letter for replay in replays if replay.at_ms < since for letter in replay.letters}
+
+
 def _assign(consumer: Consumer, starts: Mapping[Place, int], seconds: float) -> set[Place]:
     places = _places(consumer, map(str, VISIBLE_TOPICS), seconds)
     consumer.assign([TopicPartition(*place, starts.get(place, 0)) for place in places])
     return set(places)
 
 
-def _take(message: Message, found: Visible, waiting: set[Place]) -> None:
+def _take(message: Message, found: Visible, waiting: set[Place], gone: Container[LetterKey]) -> None:
     error = message.error()
     if error is None:
+        at = LetterKey(message.partition() or 0, message.offset() or 0, message.timestamp()[1])
+        if message.topic() == Topic.DEAD_LETTER and at in gone:
+            return
         headers = dict(message.headers() or [])
         pipe, event_id = headers.get(PIPE), headers.get(CE_ID)
         if isinstance(pipe, bytes) and isinstance(event_id, bytes):

@@ -37,11 +37,19 @@ FIRST_TRY = "hifi_first_try"
 LAST_TRY = "hifi_last_try"
 """Epoch milliseconds of the first and the last time the record was sent."""
 
+DESTINATION = "hifi_destination"
+"""On a record in `dead_letter` or `retry_in.*`: name of the destination of the last try, empty where the pipe
+led to none."""
+
 DELIVERED = "hifi_delivered"
 """On a receipt: the 16-byte delivery keys of the events that arrived, end to end."""
 
 RECOVERED = "hifi_recovered"
 """On a receipt of the slow lane: the name of a destination that is fast enough for the fast lane again."""
+
+
+OF_A_TRY = (REASON, STATUS, FIRST_TRY, LAST_TRY, NOT_BEFORE, DESTINATION)
+"""What transmit says of a record that it could not deliver, anew at each attempt."""
 
 
 def attribute_header(name: str) -> str:

@@ -21,6 +21,7 @@ class Topic(StrEnum):
     RETRY_IN_1H = "retry_in.1h"
     RETRY_OUT = "retry_out"
     DEAD_LETTER = "dead_letter"
+    REPLAYED = "replayed"
     QUARANTINE = "quarantine"
     LEDGER = "ledger"
 
@@ -66,7 +67,7 @@ def topic_specs(partitions: int) -> tuple[TopicSpec, ...]:
     """Specs of all topics of a side whose busy topics have `partitions` partitions each."""
     busy = (Topic.COLLECTED, Topic.EVENTS, Topic.OUTBOUND, Topic.RECEIPTS)
     quiet = (Topic.OUTBOUND_SLOW, *RETRY_DELAYS, Topic.RETRY_OUT)
-    kept = (Topic.DEAD_LETTER, Topic.QUARANTINE, Topic.LEDGER)
+    kept = (Topic.DEAD_LETTER, Topic.REPLAYED, Topic.QUARANTINE, Topic.LEDGER)
     return (
         TopicSpec(name=Topic.CONFIG, partitions=1, retention=None),
         *(TopicSpec(name=name, partitions=partitions, retention=_REPLAYABLE) for name in busy),

@@ -16,10 +16,12 @@ from confluent_kafka import Consumer, TopicPartition
 from shared.contracts import headers as h
 from shared.contracts.topics import RETRY_DELAYS, Topic
 from shared.kafka.shadow_group import group_name
+from shared.kafka.span import SpanReader
 from shared.kafka.table import reader_config
 from tests.contract.transmit_rig import free_port
 from tests.spark.transmit_side import Topics, outbound_headers
 
+_FLUSH = 50_000
 PAYLOAD = b'{"n":"%s"}' % (b"x" * 400)
 
 
@@ -34,6 +36,8 @@ def put(topics: Topics, topic: Topic, numbers: range, not_before_ms: int) -> Non
     headers = outbound_headers("p", 0, **stamps)
     for number in numbers:
         topics.put(topic, PAYLOAD, headers, key(number))
+        if number % _FLUSH == 0:  # the client's own queue is bounded
+            topics.flush()
     topics.flush()
 
 
@@ -115,3 +119,9 @@ def written(bootstrap: str, topic: Topic = Topic.RETRY_OUT) -> int:
         return int(end - low)
     finally:
         consumer.close()
+
+
+def distinct(bootstrap: str, topic: Topic) -> int:
+    """How many different keys a topic holds; one at a time, as there may be a million records."""
+    with SpanReader(bootstrap, "test") as reader:
+        return len({message.key() for message in reader.read(reader.whole([topic]))})

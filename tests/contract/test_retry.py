@@ -1,5 +1,7 @@
 """The retrier on real brokers: in time, without loss, without much memory, and out of the way."""
 
+import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,7 +12,7 @@ from pipelines.data.retry.pace import LEAST
 from shared.contracts import headers as h
 from shared.contracts.topics import RETRY_DELAYS, Topic
 from shared.runtime.clock import wall_clock
-from tests.contract.retry_process import RetryProcess, key, left_over, put, until, written
+from tests.contract.retry_process import RetryProcess, distinct, key, left_over, put, until, written
 from tests.spark.transmit_side import Topics, outbound_headers
 
 pytestmark = pytest.mark.contract
@@ -87,29 +89,41 @@ def test_a_second_member_takes_over_and_a_killed_one_loses_nothing(topics: str, 
     until(lambda: left_over(topics) == 0, every=0.3)
     found = [message.key() for message in side.all_of(Topic.RETRY_OUT)]
     assert set(found) == {key(number) for number in range(3 * count)}
-    # Twice: what the killed one had written in the half second since its last commit.
-    assert len(found) - 3 * count <= 3 * 2 * LEAST, first.log.read_text()
+    # Twice: what the killed one wrote in one turn, though the group was being shared out anew.
+    assert len(found) - 3 * count <= 3 * LEAST, first.log.read_text()
     assert second.stop() == 0, second.log.read_text()
 
 
 def test_waiting_costs_no_cpu_and_no_memory_however_much_waits(topics: str, start: Start) -> None:
-    """Of 100,000 records 60,000 are due, far more than are held in memory; the others are not."""
-    side, due, count = Topics(topics), 60_000, 100_000
+    """Of WAITING records, 100,000 unless told, three of five are due, far more than are held in memory."""
+    side, count = Topics(topics), int(os.environ.get("WAITING", "100000"))
+    due, patience = count * 3 // 5, 60 + count / 5_000
     put(side, Topic.RETRY_IN_30S, range(due), wall_clock() - 1)
-    put(side, Topic.RETRY_IN_5M, range(due, count), wall_clock() + 300_000)
+    put(side, Topic.RETRY_IN_1H, range(due, count), wall_clock() + 3_600_000)
+    began = time.monotonic()
     process, resident = start(spread="0.1"), [0]
 
     def drained() -> bool:
         resident.append(process.usage.memory_info().rss)
         return written(topics) >= due
 
-    until(drained)
+    until(drained, patience)
+    seconds = time.monotonic() - began
     until(lambda: process.usage.cpu_percent(0.5) < 20, every=0)
-    before, began = process.usage.cpu_times(), time.monotonic()
-    time.sleep(2)  # what is measured, not waited for
-    seconds, after = time.monotonic() - began, process.usage.cpu_times()
-    used = after.user + after.system - before.user - before.system
-    assert used / seconds < 0.05, f"{used:.2f} s of CPU in {seconds:.1f} s"
-    assert max(resident) < 200 * MIB, f"{max(resident) // MIB} MiB"
-    assert {message.key() for message in side.all_of(Topic.RETRY_OUT)} == {key(n) for n in range(due)}
+    used = idle_share(process)
+    sys.stdout.write(
+        f"{count:,} waited, {due:,} of them left within {seconds:.0f} s of the start;"
+        f" {max(resident) // MIB} MiB at most; {used:.2%} of a core while the rest waits\n"
+    )
+    assert used < 0.05
+    assert max(resident) < 150 * MIB
+    assert distinct(topics, Topic.RETRY_OUT) == due
     assert left_over(topics) == count - due
+
+
+def idle_share(process: RetryProcess, length: float = 2.0) -> float:
+    """Of a core, that a process takes for a while."""
+    before, began = process.usage.cpu_times(), time.monotonic()
+    time.sleep(length)  # what is measured, not waited for
+    seconds, after = time.monotonic() - began, process.usage.cpu_times()
+    return max(0.0, (after.user + after.system - before.user - before.system) / seconds)

@@ -23,10 +23,10 @@ KEY = "integration-comes-back"
 DELAY_SECONDS = RETRY_DELAYS[Topic.RETRY_IN_30S].total_seconds()
 
 
-def post(url: str, event_id: str) -> int:
+def post(url: str, event_id: str, key: str = KEY) -> int:
     """The status of a request with one CloudEvent."""
     event = {"specversion": "1.0", "id": event_id, "source": "/test", "type": "t", "data": {"n": 1}}
-    headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/cloudevents+json"}
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/cloudevents+json"}
     request = urllib.request.Request(f"{url}/v1/events", json.dumps(event).encode(), headers)
     try:
         with urllib.request.urlopen(request, timeout=30) as reply:

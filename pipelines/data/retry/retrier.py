@@ -14,7 +14,7 @@ from confluent_kafka import (
 )
 
 from pipelines.data.retry.decide import Headers, Held, Record, hold
-from pipelines.data.retry.lane import Lane
+from pipelines.data.retry.lane import RUN, Lane
 from pipelines.data.retry.meters import Meters
 from pipelines.data.retry.writer import Writer
 from shared.contracts.topics import RETRY_DELAYS, Topic
@@ -26,7 +26,9 @@ _LONGEST_SECONDS: Final = 0.5
 """Between two looks at the group and at the stop signal."""
 
 _PAUSE_SECONDS: Final = 0.5
-_MOST_MESSAGES: Final = 500
+_COMMIT_PAUSE_SECONDS: Final = 0.05
+_MOST_MESSAGES: Final = RUN
+"""Read in one turn: as many as may leave in it."""
 
 Place = tuple[str, int]
 """Topic and partition."""
@@ -53,6 +55,9 @@ class Retrier:
         self._stopping = stopping
         self._lanes: dict[Place, Lane] = {}
         self._paused: set[Place] = set()
+        self._uncommitted: dict[Place, int] = {}
+        """The next offset of each partition of which something was written and not marked as read."""
+
         self.joined = False
         """Whether the group has given this member its part, which may be none."""
 
@@ -64,17 +69,25 @@ class Retrier:
         """
         topics = [str(topic) for topic in RETRY_DELAYS]
         self._consumer.subscribe(
-            topics, on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._revoked
+            topics, on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost
         )
         try:
             while not self._stopping.is_set():
                 self.turn()
         finally:
+            self._committed()
             self._consumer.close()
 
     def turn(self) -> None:
-        """Read what came, write what is due, mark it as read."""
+        """Read what came, write what is due, mark it as read; nothing is written before that is done.
+
+        So a kill repeats what one turn wrote, also where the group is being shared out anew, during which
+        the brokers take no commits for a second or more.
+        """
         self._read(self._timeout())
+        if not self._committed():
+            self._stopping.wait(_COMMIT_PAUSE_SECONDS)
+            return
         now_ms = self._clock()
         due = {place: lane.due(now_ms, self._waiting(place, lane)) for place, lane in self._lanes.items()}
         runs = {place: run for place, run in due.items() if run}
@@ -117,11 +130,21 @@ class Retrier:
         for place, run in runs.items():
             self._lanes[place].done(len(run))
             self._meters.count(place[0], run, now_ms)
-        try:
-            ends = [TopicPartition(*place, run[-1].offset + 1) for place, run in runs.items()]
-            self._consumer.store_offsets(offsets=ends)
-        except KafkaException as error:  # another member's by now, which repeats the run
-            _log.warning("records written but not marked as read", extra={"error": str(error)})
+            self._uncommitted[place] = run[-1].offset + 1
+        self._committed()
+
+    def _committed(self) -> bool:
+        """Whether all that was written is marked as read by now."""
+        if self._uncommitted:
+            ends = [TopicPartition(*place, offset) for place, offset in self._uncommitted.items()]
+            try:
+                answers = self._consumer.commit(offsets=ends, asynchronous=False) or []
+            except KafkaException as error:
+                _log.info("not marked as read yet", extra={"error": error.args[0].str()})
+                return False
+            refused = {_where(answer) for answer in answers if answer.error}
+            self._uncommitted = {at: n for at, n in self._uncommitted.items() if at in refused}
+        return not self._uncommitted
 
     def _hold_back(self) -> None:
         """Leave with the brokers what does not fit."""
@@ -135,7 +158,7 @@ class Retrier:
 
     def _assigned(self, _consumer: Consumer, partitions: Iterable[TopicPartition]) -> None:
         for partition in partitions:
-            place = (partition.topic, partition.partition)
+            place = _where(partition)
             self._lanes[place] = Lane(Topic(partition.topic), self._spread)
             self._paused.discard(place)
         self.joined = True
@@ -143,10 +166,19 @@ class Retrier:
 
     def _revoked(self, _consumer: Consumer, partitions: Iterable[TopicPartition]) -> None:
         """Forget what is held: the next owner reads it again."""
+        self._committed()
+        self._forget(partitions)
+
+    def _lost(self, _consumer: Consumer, partitions: Iterable[TopicPartition]) -> None:
+        """The same where they are another member's already, which repeats what is not marked as read."""
+        self._forget(partitions)
+
+    def _forget(self, partitions: Iterable[TopicPartition]) -> None:
         for partition in partitions:
-            place = (partition.topic, partition.partition)
+            place = _where(partition)
             self._lanes.pop(place, None)
             self._paused.discard(place)
+            self._uncommitted.pop(place, None)
 
 
 def record_of(message: Message, now_ms: int) -> Record:
@@ -161,6 +193,10 @@ def record_of(message: Message, now_ms: int) -> Record:
         headers=cast(Headers, message.headers() or []),
         written_ms=now_ms if kind == TIMESTAMP_NOT_AVAILABLE else at_ms,
     )
+
+
+def _where(partition: TopicPartition) -> Place:
+    return partition.topic, partition.partition
 
 
 def _place(message: Message) -> Place:

@@ -17,7 +17,7 @@ from shared.contracts.topics import Topic
 RECEIPT_EVENTS: Final = 1_000
 """Ids of 256 bytes, escaped six-fold, still fit a record."""
 
-_OURS: Final = frozenset((h.REASON, h.STATUS, h.FIRST_TRY, h.LAST_TRY, h.NOT_BEFORE))
+_OURS: Final = frozenset(h.OF_A_TRY)
 _KNOWN: Final = (h.CE_PREFIX, "hifi_", h.CONTENT_TYPE)
 _encoder = msgspec.json.Encoder()
 
@@ -132,6 +132,7 @@ def _moved(event: Event, settled: Settled, outcome: RetryLater | Dead) -> Row:
     first_ms = settled.started_ms if event.first_try_ms is None else event.first_try_ms
     added: Headers = [
         (h.REASON, outcome.reason.encode()),
+        (h.DESTINATION, settled.destination.encode()),
         (h.STATUS, str(settled.status or "").encode()),
         (h.FIRST_TRY, str(first_ms).encode()),
         (h.LAST_TRY, str(settled.departed_ms).encode()),

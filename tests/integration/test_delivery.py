@@ -1,0 +1,86 @@
+"""A destination that is down, and back; dead letters that are sent again: through the whole chain."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipelines.data.retry.pace import LEAST
+from scripts.load.misbehaviour import Misbehaviour, parse_rule
+from scripts.load.receiver import Receiver, running
+from scripts.trial.outage import DOWN, Plan, run
+from tests.integration.live import LiveSide, eventually
+from tests.integration.test_retry import post
+
+pytestmark = [pytest.mark.integration, pytest.mark.fault]
+
+OUTAGE = Plan(rate=200, steady=4, lead=8, before=12, outage=20, after=12)
+
+
+def test_a_destination_that_was_down_gets_everything_and_the_others_notice_nothing(
+    live: LiveSide, tmp_path: Path
+) -> None:
+    found = run(live.side, OUTAGE, tmp_path, print)
+    for name, fate in found.fates.items():
+        assert (fate.lost, fate.waiting) == ((), 0), name
+        assert fate.received == fate.acked >= OUTAGE.load.seconds * OUTAGE.rate * 0.99, name
+    assert found.drain.events >= OUTAGE.outage * OUTAGE.rate * 0.9, "what failed came later"
+    # A second by the clock may hold the ends of two of retry's beats.
+    assert found.drain.most_a_second <= 2 * LEAST + OUTAGE.rate, found.drain
+    before, down = found.lags["before"], found.lags["down"]
+    assert before is not None
+    assert down is not None
+    # Room for a busy machine; `hifi trial outage` gives the figure.
+    assert down.p95 <= 1.5 * before.p95 + 250, f"p95 {before.p95:.0f} ms before, {down.p95:.0f} ms while down"
+    assert found.fates[DOWN].duplicated == 0
+
+
+def hifi(live: LiveSide, *arguments: str) -> Any:
+    """The command's JSON."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("HIFI_")}
+    done = subprocess.run(
+        [sys.executable, "-m", "scripts.cli", *arguments, "--json", "--data", str(live.side.root)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_a_dead_letter_that_is_replayed_arrives_once_with_its_id(live: LiveSide) -> None:
+    name, key = "letters", "integration-letters"
+    both = {"name": name, "tenant": name}
+    with running(Receiver()) as receiver:
+        live.apply(
+            {"kind": "source", "write_keys": [key], **both},
+            {"kind": "destination", "options": {"url": f"{receiver.url}/{name}"}, **both},
+            {"kind": "pipe", "source": name, "destination": name, **both},
+        )
+        seen = receiver.tally(f"/{name}").seen
+        eventually(lambda: post(live.url, "probe", key) == 202, 30, "the source is open")
+        eventually(lambda: "probe" in seen, 30, "the pipe is live")
+        receiver.misbehaviour = Misbehaviour([parse_rule("404=100%")])
+        assert post(live.url, "refused", key) == 202
+        (letter,) = eventually(
+            lambda: hifi(live, "dead-letters", "list", "--destination", name), 30, "it is a dead letter"
+        )
+        assert letter["reason"] == "refused: the destination answered 404"
+        shown = {one["name"]: one for one in hifi(live, "destinations")["destinations"]}
+        assert (shown[name]["last_error"], shown[name]["waiting"]) == (letter["reason"], 0)
+        assert 0 < shown[name]["success"] < 1
+
+        receiver.misbehaviour = Misbehaviour()
+        replay = ("dead-letters", "replay", "--destination", name, "--yes")
+        assert hifi(live, *replay)["replayed"] == 1
+        eventually(lambda: "refused" in seen, 30, "the replayed event arrives")
+        assert hifi(live, *replay)["replayed"] == 0
+        assert post(live.url, "later", key) == 202
+        eventually(lambda: "later" in seen, 30, "an event that came after the second replay arrives")
+        assert receiver.tally(f"/{name}").duplicated == 0

@@ -1,0 +1,42 @@
+"""What a record says that could not be delivered."""
+
+import pytest
+
+from pipelines.data.transmit.decide import Dead, End, RetryLater
+from pipelines.data.transmit.output import Row, Settled, rows
+from shared.contracts import headers as h
+from shared.contracts.topics import Topic
+from tests.unit.transmit_events import event, row
+
+pytestmark = pytest.mark.unit
+
+
+def moved(outcome: End, headers: dict[str, object], destination: str = "shop") -> Row:
+    settled = Settled(
+        events=[event(1, **headers)],
+        outcome=outcome,
+        destination=destination,
+        pipe="p1",
+        attempt=1,
+        started_ms=5,
+        departed_ms=6,
+    )
+    return list(rows(settled))[-1]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "topic"),
+    [(Dead("refused: 404"), Topic.DEAD_LETTER), (RetryLater(Topic.RETRY_IN_5M, 9, "x"), Topic.RETRY_IN_5M)],
+)
+def test_a_record_names_the_destination_of_its_last_try_and_no_other(outcome: End, topic: Topic) -> None:
+    earlier = row(1)["headers"]
+    assert isinstance(earlier, bytes)
+    told = earlier[:-1] + b',"hifi_destination":"of an earlier attempt"}'
+    found = moved(outcome, {"headers": told})
+    assert found.topic == topic
+    assert [value for name, value in found.headers if name == h.DESTINATION] == [b"shop"]
+
+
+def test_a_record_whose_pipe_leads_nowhere_names_none() -> None:
+    found = moved(Dead("unknown_pipe: gone"), {}, destination="")
+    assert dict(found.headers)[h.DESTINATION] == b""
