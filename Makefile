@@ -1,14 +1,17 @@
 # `make` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down doctor test test-unit test-contract test-spark test-bench test-integration quick beside-bench beside-contract beside-spark lint format types imports bench lock clean
+.PHONY: help setup demo up down doctor test test-unit test-contract test-spark test-synth test-deploy test-bench test-integration synth plan localstack deploy-local policy-tools deploy-tools quick beside-synth beside-deploy beside-bench beside-contract beside-spark beside-faults beside-flows lint format types imports bench lock clean
 
 SHELL := /bin/bash
 BIN := .venv/bin
 SECONDS ?= 60
 EVENTS ?=
+SIDE ?= blue
 ARGS ?=
 # Not of the user's shell: tests and demo bring their own.
 unexport HIFI_ALLOW_LOOPBACK HIFI_BOOTSTRAP HIFI_CHECKPOINTS HIFI_JARS PYTHONPATH
+# The bindings of CDKTF run on any node from 20 on; their warning about its age would fill the screen.
+export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION := 1
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-17s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,23 +32,29 @@ doctor: setup ## Say what is missing or wrong
 	@$(BIN)/hifi doctor $(ARGS)
 
 test: setup ## Everything: lint, types, imports, all tests
-	@$(MAKE) --no-print-directory -j2 quick beside-bench
-	@$(MAKE) --no-print-directory -j2 beside-contract beside-spark
-	$(BIN)/python -m pytest tests/integration $(ARGS)
+	@$(MAKE) --no-print-directory -j3 quick beside-synth beside-bench
+	@$(MAKE) --no-print-directory -j3 beside-contract beside-spark beside-deploy
+	@$(MAKE) --no-print-directory -j2 beside-faults beside-flows
 
 quick: lint types imports ## Style, types, imports and the unit tests
 	$(BIN)/python -m pytest tests/unit $(ARGS)
 
-# Of two side by side one mostly waits and the other mostly computes; each line of output is whole.
-beside-bench beside-contract beside-spark: beside-%:
-	@set -o pipefail; $(BIN)/python -m pytest tests/$* $(ARGS) 2>&1 | sed -u ''
+# Of those side by side some mostly wait and others mostly compute; each line of output is whole.
+beside-faults: PART := tests/integration -m fault
+beside-flows: PART := tests/integration -m "not fault"
+beside-synth beside-deploy beside-bench beside-contract beside-spark beside-faults beside-flows: beside-%:
+	@set -o pipefail; $(BIN)/python -m pytest $(or $(PART),tests/$*) $(ARGS) 2>&1 | sed -u ''
 
-test-unit test-contract test-spark test-bench test-integration: test-%: setup
+beside-synth test-synth: policy-tools
+beside-deploy test-deploy: deploy-tools
+test-unit test-contract test-spark test-synth test-deploy test-bench test-integration: test-%: setup
 	$(BIN)/python -m pytest tests/$* $(ARGS)
 
 test-unit: ## Only the pure functions' tests
 test-contract: ## Only the tests of one service or of brokers
 test-spark: ## Only the DataFrame functions' tests
+test-synth: ## Only the tests of what AWS and Kubernetes will be asked for
+test-deploy: ## Only the tests that apply the stacks to local endpoints
 test-bench: ## Only the test of the bench
 test-integration: ## Only the tests of the whole side
 
@@ -63,6 +72,25 @@ types: setup ## Check types
 imports: setup ## Check who may import whom
 	$(BIN)/lint-imports
 
+policy-tools: setup ## Install the policy check of the stacks (checkov) in its own .venv-policy
+	@scripts/setup.sh policy-tools
+
+deploy-tools: setup ## Install cdktf in node_modules and LocalStack in its own .venv-localstack
+	@scripts/setup.sh deploy-tools
+
+synth: setup ## Write the Terraform of every stack to cdktf.out: HIFI_ENVIRONMENT=local, staging or production
+	@$(BIN)/python -m infra.main
+	@echo cdktf.out/stacks/*
+
+localstack: setup ## Serve an AWS here, until Ctrl-C: WAY=docker, host or moto
+	@$(BIN)/python -m scripts.aws.localstack $(WAY)
+
+deploy-local: setup ## Deploy every stack to an AWS here: that of `make localstack`, or one of its own
+	@$(BIN)/python -m scripts.aws.deploy_local
+
+plan: setup ## Say what Terraform would change: SIDE=blue, green, foundation or edge
+	@$(BIN)/python -m scripts.aws.plan $(SIDE) $(ARGS)
+
 bench: setup ## Measure the chain and its rating on this machine
 	@$(BIN)/hifi bench $(ARGS)
 
@@ -70,4 +98,4 @@ lock: setup ## Pin the newest versions that pyproject.toml allows, with their ha
 	@scripts/lock.sh
 
 clean: ## Remove .venv and caches; the side's data stays
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-policy .venv-localstack cdktf.out node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

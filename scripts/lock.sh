@@ -15,3 +15,4 @@ compile() {
 compile requirements-build.in -o requirements-build.txt
 compile pyproject.toml -c requirements-build.txt -o requirements.txt
 compile pyproject.toml --extra dev -c requirements-build.txt -c requirements.txt -o requirements-dev.txt
+compile requirements-policy.in -o requirements-policy.txt

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Everything a fresh machine needs: JDK and Maven (by apt where it may), .venv, jars. Idempotent.
+# With `policy-tools`, `deploy-tools` or `localstack` it makes only these.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -45,23 +46,105 @@ install_packages() {
 
 wanted() { cat requirements-build.txt requirements-dev.txt pyproject.toml; "$1" --version; pwd; }
 
+# Of .venv, where make_environment puts it: five times as fast as pip, which needs half of the set-up's time.
+install() {
+    local python=$1; shift
+    local index=${UV_DEFAULT_INDEX:-$(.venv/bin/python -m pip config get global.index-url 2>/dev/null || true)}
+    index=${PIP_INDEX_URL:-$index}
+    if [ -n "$index" ]; then export UV_DEFAULT_INDEX=$index; fi
+    .venv/bin/uv pip install --quiet --native-tls --no-progress --link-mode copy --python "$python" "$@" >&2
+}
+
 make_environment() {
     local python stamp
     python=$(find_python)
     [ -n "$python" ] || die "no Python 3.11 or newer with venv; name one: HIFI_PYTHON=/path/to/python make setup"
     stamp=$(wanted "$python" | sha256sum)
     if [ -x .venv/bin/hifi ] && [ "$(cat .venv/stamp 2>/dev/null)" = "$stamp" ]; then return; fi
-    say "making .venv with $("$python" --version) (some minutes at the first time: PySpark is 400 MB)"
+    say "making .venv with $("$python" --version) (a minute or more at the first time: PySpark is 400 MB)"
     "$python" -m venv --clear .venv
-    local pip=(.venv/bin/python -m pip --disable-pip-version-check --no-input install --require-hashes)
-    [ -t 2 ] || pip+=(--progress-bar off)
-    "${pip[@]}" -r requirements-build.txt >&2
-    "${pip[@]}" --no-build-isolation -r requirements-dev.txt >&2
-    .venv/bin/python -m pip --disable-pip-version-check --no-input install -q --no-deps --no-build-isolation -e . >&2
+    .venv/bin/python -m pip --disable-pip-version-check --no-input install -q --require-hashes \
+        -r requirements-build.txt >&2
+    say "installing the packages of requirements-dev.txt"
+    install .venv --require-hashes --no-build-isolation -r requirements-dev.txt
+    install .venv --no-deps --no-build-isolation -e .
     printf '%s\n' "$stamp" > .venv/stamp
 }
 
+# Tools whose dependencies fit no other environment. NAME gets .venv-NAME.
+make_tools() {
+    local name=$1 requirements=$2 python=$3 stamp
+    stamp=$({ cat "$requirements"; "$python" --version; pwd; } | sha256sum)
+    if [ "$(cat ".venv-$name/stamp" 2>/dev/null)" = "$stamp" ]; then return; fi
+    say "making .venv-$name (300 MB)"
+    "$python" -m venv --clear --without-pip ".venv-$name"
+    install ".venv-$name" --require-hashes -r "$requirements"
+    printf '%s\n' "$stamp" > ".venv-$name/stamp"
+}
+
+make_policy_tools() {
+    local python
+    python=$(find_python)
+    [ -n "$python" ] || die "no Python 3.11 or newer with venv; name one: HIFI_PYTHON=/path/to/python make policy-tools"
+    make_tools policy requirements-policy.txt "$python"
+}
+
+# The `cdktf` that deploys, and what it runs on.
+make_cdktf() {
+    if ! command -v npm >/dev/null; then say "no npm: \`cdktf deploy\` needs it, for example: apt-get install npm"; return; fi
+    local stamp
+    stamp=$({ cat package-lock.json; node --version; } | sha256sum)
+    if [ "$(cat node_modules/.stamp 2>/dev/null)" = "$stamp" ]; then return; fi
+    say "installing cdktf's command line in node_modules (400 MB)"
+    npm ci --no-audit --no-fund --loglevel=error >&2
+    printf '%s\n' "$stamp" > node_modules/.stamp
+}
+
+# pyenv's command of that name may stand for a version that is not chosen: what is looked for is one that runs.
+make_localstack() {
+    local candidate
+    for candidate in python3.13 "${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.13*/bin/python3.13; do
+        if "$candidate" -c 'import venv' 2>/dev/null; then
+            make_tools localstack scripts/aws/localstack-requirements.txt "$candidate"
+            .venv/bin/python -m scripts.aws.dynamodb_local
+            return
+        fi
+    done
+    say "no python3.13, which LocalStack needs outside a container: install it, or use a container engine"
+}
+
+# The version that the Python package of the AWS provider is made for.
+AWS_PROVIDER=5.100.0
+
+# Terraform looks into folders of its own and into its registry. Where a machine keeps a mirror in another folder,
+# it is linked there. Only the last folder can be a link: Terraform follows no other.
+link_providers() {
+    local found target
+    while IFS= read -r found; do
+        target=$HOME/.terraform.d/plugins/registry.terraform.io/${found#*/registry.terraform.io/}
+        if [ -e "$target" ]; then continue; fi
+        say "linking Terraform's provider from $found"
+        mkdir -p "${target%/*}"
+        ln -sfn "$found" "$target"
+    done < <(find /opt /srv /usr/local /mnt -maxdepth 8 -type d \
+        -path "*/registry.terraform.io/hashicorp/aws/$AWS_PROVIDER/*_*" 2>/dev/null)
+}
+
+name_what_aws_needs() {
+    command -v node >/dev/null || say "no node: the stacks for AWS cannot be synthesised; Node.js 20 or newer, for" \
+        "example: apt-get install nodejs npm"
+    command -v terraform >/dev/null || say "no terraform: the stacks for AWS can be neither checked nor planned;" \
+        "1.11 or newer from https://developer.hashicorp.com/terraform/install"
+}
+
+case ${1:-} in
+    policy-tools) make_policy_tools; exit ;;
+    deploy-tools) make_cdktf; make_localstack; exit ;;
+    localstack) make_localstack; exit ;;
+esac
 install_packages
 make_environment
 .venv/bin/python -m scripts.local.archive
+link_providers
+name_what_aws_needs
 say "done"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from scripts.local.side import REACH, NoSideError, Side
 from shared.contracts.addresses import Reach
+from shared.contracts.bootstrap import IAM
 from shared.runtime.settings import SideSettings
 
 
@@ -20,7 +21,7 @@ def side_bootstrap(data: Path) -> str:
         NotRunningError: if there is no side, or none of its brokers takes a connection.
     """
     bootstrap = os.environ.get("HIFI_BOOTSTRAP") or _load(data).bootstrap
-    if not any(_answers(address) for address in bootstrap.split(",")):
+    if not any(_answers(address) for address in bootstrap.removeprefix(IAM).split(",")):
         raise NotRunningError(
             f"the side is not running: no broker answers at {bootstrap}; start it with `hifi up`"
         )

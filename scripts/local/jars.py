@@ -48,10 +48,15 @@ class Jars:
 
 
 def cached_jars() -> Jars:
-    """Where the jars are or will be: a folder in the user's cache, named after the POM's content."""
+    """Where the jars are or will be."""
+    return Jars(cache_of(_POM))
+
+
+def cache_of(pom: Path) -> Path:
+    """The folder for the jars of a POM: in the user's cache, named after the POM's content."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    digest = hashlib.sha256(_POM.read_bytes()).hexdigest()[:12]
-    return Jars(Path(cache) / "hifi" / f"jars-{digest}")
+    digest = hashlib.sha256(pom.read_bytes()).hexdigest()[:12]
+    return Path(cache) / "hifi" / f"jars-{digest}"
 
 
 def ensure_jars(say: Say) -> Jars:
@@ -62,13 +67,24 @@ def ensure_jars(say: Say) -> Jars:
     """
     jars = cached_jars()
     for profile in _PROFILES:
-        if not (jars.root / profile).is_dir():
-            say(f"fetching the {profile} jars from Maven Central")
-            _fetch(profile, jars.root)
+        ensure_profile(_POM, profile, say)
     return jars
 
 
-def _fetch(profile: str, root: Path) -> None:
+def ensure_profile(pom: Path, profile: str, say: Say) -> Path:
+    """The folder of the jars of one profile of a POM, fetched if they are missing.
+
+    Raises:
+        JarsError: if Maven is missing or fails.
+    """
+    root = cache_of(pom)
+    if not (root / profile).is_dir():
+        say(f"fetching the {profile} jars from Maven Central")
+        _fetch(pom, profile, root)
+    return root / profile
+
+
+def _fetch(pom: Path, profile: str, root: Path) -> None:
     maven = shutil.which("mvn")
     if maven is None:
         raise JarsError("mvn not found: `make setup`, or install Maven (apt-get install maven)")
@@ -77,7 +93,7 @@ def _fetch(profile: str, root: Path) -> None:
         folder = Path(draft) / profile
         done = subprocess.run(
             [
-                *(maven, "-B", "-q", "-Dstyle.color=never", "-s", str(_SETTINGS), "-f", str(_POM)),
+                *(maven, "-B", "-q", "-Dstyle.color=never", "-s", str(_SETTINGS), "-f", str(pom)),
                 *(f"-P{profile}", "dependency:copy-dependencies", f"-DoutputDirectory={folder}"),
             ],
             stdin=subprocess.DEVNULL,

@@ -9,6 +9,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from shared.contracts.topics import REPLICAS, TopicSpec
+from shared.runtime.brokers import client_config
 
 _TRY_SECONDS = 5.0
 _PAUSE_SECONDS = 0.2
@@ -21,8 +22,8 @@ class AdminError(Exception):
 def admin_client(bootstrap: str) -> AdminClient:
     """An admin client that gives up on a dead broker soon and does not write to stderr."""
     return AdminClient(
-        {
-            "bootstrap.servers": bootstrap,
+        client_config(bootstrap)
+        | {
             "socket.connection.setup.timeout.ms": 3_000,
             "reconnect.backoff.max.ms": 500,
             "log_level": 0,

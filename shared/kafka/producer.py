@@ -11,6 +11,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from shared.contracts.limits import MAX_RECORD_BYTES
 from shared.contracts.topics import Topic
+from shared.runtime.brokers import client_config
 from shared.runtime.logging import get_logger
 
 Headers = Sequence[tuple[str, str | bytes | None]]
@@ -28,8 +29,7 @@ def producer_config(bootstrap: str, client_id: str) -> dict[str, Any]:
     librdkafka's own defaults are not idempotent and wait five minutes; a caller who waits for an
     acknowledgement wants a definite answer within a minute.
     """
-    return {
-        "bootstrap.servers": bootstrap,
+    return client_config(bootstrap) | {
         "client.id": client_id,
         "acks": "all",
         "enable.idempotence": True,

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from shared.contracts.topics import Topic
+from shared.runtime.brokers import client_config
 from shared.runtime.logging import get_logger
 
 T = TypeVar("T")
@@ -18,8 +19,7 @@ _LOOK_SECONDS = 5.0
 
 def reader_config(bootstrap: str, client_id: str) -> dict[str, Any]:
     """librdkafka settings of a reader that belongs to no group and commits nothing."""
-    return {
-        "bootstrap.servers": bootstrap,
+    return client_config(bootstrap) | {
         "client.id": client_id,
         "group.id": f"{client_id}-unused",
         "enable.auto.commit": False,

@@ -11,6 +11,7 @@ from confluent_kafka.admin._listoffsets import ListOffsetsResultInfo, OffsetSpec
 
 from shared.contracts.topics import Topic
 from shared.kafka.table import keep_reading, reader_config
+from shared.runtime.brokers import client_config
 from shared.runtime.clock import Clock, wall_clock
 from shared.runtime.logging import get_logger
 
@@ -49,7 +50,7 @@ class Tail:
         self._moved = threading.Condition()
         self._loaded = threading.Event()
         self._stopping = threading.Event()
-        self._admin = AdminClient({"bootstrap.servers": bootstrap, "client.id": client_id})
+        self._admin = AdminClient(client_config(bootstrap) | {"client.id": client_id})
         self._thread = threading.Thread(target=self._run, name=f"tail-{topic}", daemon=True)
 
     def start(self) -> "Tail":

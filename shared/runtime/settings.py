@@ -20,7 +20,9 @@ class SideSettings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="HIFI_", frozen=True, extra="ignore")
 
-    bootstrap: str = Field(description="Kafka bootstrap servers, host:port separated by commas.")
+    bootstrap: str = Field(
+        description="Kafka bootstrap servers, host:port separated by commas; with iam:// before them for MSK."
+    )
     side: str = Field(LOCAL, description="Name of the side, in client ids: local, blue, green.")
     allow_loopback: bool = Field(
         False,

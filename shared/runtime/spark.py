@@ -11,6 +11,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from shared.contracts.limits import MAX_RECORD_BYTES
 from shared.contracts.topics import Topic
+from shared.runtime.brokers import spark_options
 from shared.runtime.settings import SparkSettings
 
 _OPTIMIZER: Final = "org.apache.spark.sql.catalyst.optimizer"
@@ -154,7 +155,7 @@ def read_topics(
     bound = {} if most_records is None else {"maxOffsetsPerTrigger": str(most_records)}
     return (
         spark.readStream.format("kafka")
-        .option("kafka.bootstrap.servers", settings.bootstrap)
+        .options(**spark_options(settings.bootstrap))
         .option("subscribe", ",".join(topics))
         .option("startingOffsets", starting)
         .option("kafka.fetch.max.wait.ms", fetch_wait_ms)
@@ -188,7 +189,7 @@ def _kafka_writer(rows: DataFrame, settings: SparkSettings, node: str) -> DataSt
     return (
         rows.writeStream.queryName(node)
         .format("kafka")
-        .option("kafka.bootstrap.servers", settings.bootstrap)
+        .options(**spark_options(settings.bootstrap))
         .option("checkpointLocation", f"{settings.checkpoints}/{node}")
         .option("includeHeaders", "true")
         .options(**_PRODUCER)

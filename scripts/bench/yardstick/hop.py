@@ -1,7 +1,7 @@
 """The loop every hop runs: read, handle, write, wait for the acknowledgement, only then mark as read."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import cast
+from typing import Any, cast
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 from msgspec import Struct
@@ -9,6 +9,7 @@ from msgspec import Struct
 from shared.contracts import headers
 from shared.contracts.topics import Topic
 from shared.kafka.producer import producer_config
+from shared.runtime.brokers import client_config
 
 HeaderList = list[tuple[str, bytes]]
 
@@ -46,10 +47,9 @@ FLUSH_SECONDS = 60.0
 _IDLE_SECONDS = 0.5
 
 
-def consumer_config(bootstrap: str, group: str) -> dict[str, str | int | bool]:
+def consumer_config(bootstrap: str, group: str) -> dict[str, Any]:
     """librdkafka settings of a hop's consumer: it commits once a second what the loop has stored."""
-    return {
-        "bootstrap.servers": bootstrap,
+    return client_config(bootstrap) | {
         "group.id": group,
         "client.id": group,
         "auto.offset.reset": "earliest",

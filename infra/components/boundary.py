@@ -1,0 +1,88 @@
+"""The permissions boundary: the most that any role of a side can do, whatever its own policies say."""
+
+from cdktf_cdktf_provider_aws.iam_policy import IamPolicy
+from constructs import Construct
+
+from infra.aws.policy import ANY, Statement, policy_document, write_reasons
+from infra.config import Environment
+
+# What the roles of nodes, control plane, add-ons and pods use: see AWS's own policies for EKS.
+_SERVICES = (
+    "acm",
+    "autoscaling",
+    "cloudwatch",
+    "dynamodb",
+    "ec2",
+    "ecr",
+    "eks",
+    "eks-auth",
+    "elasticloadbalancing",
+    "kafka",
+    "kms",
+    "logs",
+    "sns",
+    "sts",
+    "wafv2",
+)
+
+_KAFKA_KINDS = ("cluster", "topic", "group", "transactional-id")
+
+
+class Boundary(Construct):
+    """The boundary's policy; the deploy role may make only roles that carry it."""
+
+    def __init__(self, scope: Construct, name: str, *, environment: Environment) -> None:
+        """Declare the policy.
+
+        Args:
+            scope: The stack.
+            name: Name of this part in the stack.
+            environment: Settings of the environment.
+        """
+        super().__init__(scope, name)
+        statements = boundary_statements(environment)
+        policy = IamPolicy(
+            self,
+            "boundary",
+            name=environment.names.boundary,
+            description="The most that a role of a side can do; it grants nothing by itself",
+            policy=policy_document(statements),
+        )
+        write_reasons(policy, statements)
+
+
+def boundary_statements(environment: Environment) -> list[Statement]:
+    """What the roles of the sides may do at most: no IAM, no bucket of others, no state."""
+    prefix = environment.names.prefix
+    state = f"arn:aws:s3:::{environment.names.bucket('state')}"
+    return [
+        Statement(
+            sid="ServicesOfASide",
+            actions=[f"{service}:*" for service in _SERVICES],
+            resources=[ANY],
+            conditions={"StringEquals": {"aws:RequestedRegion": environment.region}},
+            reason="a boundary grants nothing: it caps what a role's own policies grant",
+        ),
+        # Without a condition: brokers decide these themselves, and are not documented to know any global key.
+        Statement(
+            sid="OurTopics",
+            actions=["kafka-cluster:*"],
+            resources=[environment.arns.of("kafka", f"{kind}/{prefix}-*") for kind in _KAFKA_KINDS],
+        ),
+        Statement(
+            sid="OurBuckets",
+            actions=["s3:*"],
+            resources=[f"arn:aws:s3:::{prefix}-*"],
+        ),
+        Statement(
+            sid="RolesOfServices",
+            actions=["iam:CreateServiceLinkedRole"],
+            resources=[f"arn:aws:iam::{environment.account}:role/aws-service-role/*"],
+        ),
+        Statement(
+            sid="NeverTheState",
+            effect="Deny",
+            actions=["s3:*"],
+            resources=[state, f"{state}/*"],
+        ),
+    ]

@@ -1,0 +1,144 @@
+"""Versions and sizes of what a side consists of. Both sides of an environment have the same."""
+
+import re
+from ipaddress import IPv4Network
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, field_validator, model_validator
+
+from infra.model import Model
+
+ZONES = 3
+SMALLEST_PREFIX = 20
+"""Of a VPC: a longer one leaves too few addresses for the pods of three zones."""
+
+_GRAVITON = re.compile(r"^[a-z]+\d+g")
+_RETENTIONS = {
+    1,
+    3,
+    5,
+    7,
+    14,
+    30,
+    60,
+    90,
+    120,
+    150,
+    180,
+    365,
+    400,
+    545,
+    731,
+    1096,
+    1827,
+    2192,
+    2557,
+    2922,
+    3288,
+    3653,
+}
+
+
+def _is_retention(days: int) -> int:
+    if days not in _RETENTIONS:
+        near = min(_RETENTIONS, key=lambda each: abs(each - days))
+        raise ValueError(f"CloudWatch keeps logs for certain numbers of days only; {near} is near {days}")
+    return days
+
+
+LogDays = Annotated[int, AfterValidator(_is_retention)]
+
+
+class NetworkSettings(Model):
+    """The VPC's ways out."""
+
+    nat_gateways: Literal[1, 3] = Field(description="3: one a zone; 1: cheaper, and out with its zone.")
+    flow_log_days: LogDays = Field(description="Days the flow logs are kept.")
+    client_ranges: list[IPv4Network] = Field(
+        default=[IPv4Network("10.0.0.0/8")],
+        description="From where clients reach the internal load balancer.",
+    )
+    interface_endpoints: list[str] = Field(
+        description="AWS services with an interface endpoint, as in `ecr.api`; others go by the NAT gateways."
+    )
+
+
+class KafkaSettings(Model):
+    """The MSK cluster."""
+
+    version: str = Field(
+        pattern=r"^\d+\.\d+\.(x|\d+)(\.kraft)?$", description="Kafka version, as MSK names it."
+    )
+    instance_type: str = Field(pattern=r"^kafka\.", description="Instance type of a broker.")
+    brokers: int = Field(ge=ZONES, description="Brokers, a multiple of the three zones.")
+    volume_gib: int = Field(ge=1, le=16384, description="First size of a broker's volume; grows by itself.")
+    volume_limit_gib: int = Field(ge=1, le=16384, description="Size the volume may grow to.")
+    log_days: LogDays = Field(description="Days the brokers' logs are kept.")
+
+    @model_validator(mode="after")
+    def _fits_the_zones(self) -> Self:
+        if self.brokers % ZONES:
+            raise ValueError(f"brokers: {self.brokers} is no multiple of {ZONES}; MSK spreads them evenly")
+        if self.volume_limit_gib < self.volume_gib:
+            raise ValueError("volume_limit_gib: is below volume_gib; MSK never shrinks a volume")
+        return self
+
+
+class NodeGroup(Model):
+    """A managed node group."""
+
+    instance_types: list[str] = Field(min_length=1, description="Instance types, the preferred one first.")
+    minimum: int = Field(ge=0, description="Nodes at least.")
+    maximum: int = Field(ge=1, description="Nodes at most.")
+    disk_gib: int = Field(default=50, ge=20, description="Size of a node's volume.")
+
+    @model_validator(mode="after")
+    def _minimum_is_least(self) -> Self:
+        if self.minimum > self.maximum:
+            raise ValueError(f"minimum: {self.minimum} is above maximum {self.maximum}")
+        return self
+
+    @model_validator(mode="after")
+    def _one_processor(self) -> Self:
+        if len({bool(_GRAVITON.match(each)) for each in self.instance_types}) > 1:
+            raise ValueError(
+                f"instance_types: {', '.join(self.instance_types)} mix Graviton with other processors, and a "
+                "node group has one image; name types of one kind"
+            )
+        return self
+
+    @property
+    def is_graviton(self) -> bool:
+        """Whether its instances have AWS's ARM processor."""
+        return bool(_GRAVITON.match(self.instance_types[0]))
+
+
+class Charts(Model):
+    """Versions of the add-ons' Helm charts."""
+
+    keda: str
+    cluster_autoscaler: str
+    metrics_server: str
+    load_balancer_controller: str
+
+
+class ClusterSettings(Model):
+    """The EKS cluster."""
+
+    version: str = Field(pattern=r"^1\.\d+$", description="Kubernetes version.")
+    public_access: list[IPv4Network] = Field(
+        default=[], description="Ranges that reach the API from outside; empty: no public endpoint."
+    )
+    administrators: list[str] = Field(default=[], description="ARNs of IAM roles that may do everything.")
+    log_days: LogDays = Field(description="Days the control plane's logs are kept.")
+    services: NodeGroup = Field(description="On demand: collect, retry, observe, add-ons.")
+    drivers: NodeGroup = Field(description="On demand: Spark master and drivers.")
+    workers: NodeGroup = Field(description="Spot: Spark workers.")
+    charts: Charts
+
+    @field_validator("public_access")
+    @classmethod
+    def _not_everyone(cls, ranges: list[IPv4Network]) -> list[IPv4Network]:
+        if any(each.prefixlen < 8 for each in ranges):
+            raise ValueError("opens the API to half the world; name your own ranges, such as 203.0.113.0/24")
+        return ranges

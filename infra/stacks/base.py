@@ -1,0 +1,41 @@
+"""What every stack has: a provider for its environment, a state backend, tags."""
+
+from cdktf import LocalBackend, S3Backend, TerraformStack
+from constructs import Construct
+
+from infra.aws.provider import configure_provider
+from infra.config import Environment
+
+
+class Stack(TerraformStack):
+    """A stack of one environment; its resources carry the environment's tags and the stack's name."""
+
+    def __init__(self, scope: Construct, name: str, *, environment: Environment) -> None:
+        """Configure provider and backend.
+
+        Args:
+            scope: The app.
+            name: Name of the stack: `foundation`, `blue`, `green` or `edge`.
+            environment: Settings of the environment.
+        """
+        super().__init__(scope, name)
+        self.environment = environment
+        self.aws = configure_provider(self, environment, tags=environment.tags(stack=name))
+        _configure_backend(self, name, environment)
+
+
+def _configure_backend(stack: TerraformStack, name: str, environment: Environment) -> None:
+    if environment.state_folder is not None:
+        LocalBackend(stack, path=str(environment.state_folder / f"{name}.tfstate"))
+        return
+    backend = S3Backend(
+        stack,
+        bucket=environment.names.bucket("state"),
+        key=f"{name}.tfstate",
+        region=environment.region,
+        encrypt=True,
+        kms_key_id=environment.names.key_alias("state"),
+        allowed_account_ids=[environment.account],
+    )
+    # The binding is older than Terraform's locking in the bucket itself, which needs no table.
+    backend.add_override("use_lockfile", True)

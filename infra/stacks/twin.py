@@ -1,0 +1,237 @@
+"""One side: network, Kafka, Kubernetes. Blue and green are two instances of this class."""
+
+from constructs import Construct
+
+from infra.components.addon_identities import Surroundings, addon_identities
+from infra.components.addons import Addons
+from infra.components.alarm_topic import AlarmTopic
+from infra.components.charts import charts
+from infra.components.cluster import Cluster
+from infra.components.cluster_access import ClusterAccess
+from infra.components.endpoints import Endpoints
+from infra.components.flow_logs import FlowLogs
+from infra.components.found_keys import FoundKeys
+from infra.components.ingress import Ingress
+from infra.components.kafka import Kafka
+from infra.components.kafka_alarms import KafkaAlarms
+from infra.components.kafka_storage import KafkaStorage
+from infra.components.managed_addons import AfterNodes, BeforeNodes
+from infra.components.network import Network
+from infra.components.node_groups import NodeGroups
+from infra.components.node_pools import pools
+from infra.components.pod_identities import PodIdentities
+from infra.components.security_groups import SecurityGroups
+from infra.components.workload_identities import Checkpoints, workload_identities
+from infra.config import Environment
+from infra.naming import Side
+from infra.stacks.base import Stack
+
+
+class TwinStack(Stack):
+    """A whole side, which refers to no other stack: what it needs of foundation it finds by name."""
+
+    def __init__(self, scope: Construct, name: str, *, environment: Environment, side: Side) -> None:
+        """Wire the side's components.
+
+        Args:
+            scope: The app.
+            name: Name of the stack.
+            environment: Settings of the environment.
+            side: Which side it is.
+        """
+        super().__init__(scope, name, environment=environment)
+        self._twin = environment.twin(side)
+        self._prefix = self._twin.names.prefix
+        self._boundary = environment.names.boundary_arn
+        self._keys = FoundKeys(self, "keys", names=environment.names)
+        self._network = self._declare_network()
+        self._groups = SecurityGroups(
+            self,
+            "security",
+            prefix=self._prefix,
+            vpc_id=self._network.vpc_id,
+            client_ranges=environment.network.client_ranges,
+        )
+        self._declare_surroundings()
+        self._ingress = self._declare_ingress()
+        self._kafka = self._declare_kafka()
+        self._cluster = self._declare_cluster()
+        self._declare_pods()
+
+    def _declare_network(self) -> Network:
+        return Network(
+            self,
+            "network",
+            prefix=self._prefix,
+            cidr=self._twin.cidr,
+            region=self.environment.region,
+            settings=self.environment.network,
+        )
+
+    def _declare_surroundings(self) -> None:
+        """The network's endpoints and its flow logs."""
+        settings = self.environment.network
+        Endpoints(
+            self,
+            "endpoints",
+            prefix=self._prefix,
+            region=self.environment.region,
+            network=self._network,
+            security_group=self._groups.endpoints,
+            interfaces=settings.interface_endpoints,
+        )
+        FlowLogs(
+            self,
+            "flows",
+            prefix=self._prefix,
+            account=self.environment.account,
+            boundary_arn=self._boundary,
+            vpc_id=self._network.vpc_id,
+            key_arn=self._keys.logs,
+            days=settings.flow_log_days,
+        )
+
+    def _declare_ingress(self) -> Ingress:
+        return Ingress(
+            self,
+            "ingress",
+            balancer_name=self._twin.names.load_balancer,
+            domain=self.environment.events_host,
+            vpc_id=self._network.vpc_id,
+            subnet_ids=self._network.subnet_ids,
+            security_group=self._groups.balancer,
+            deletion_protection=self.environment.protected,
+        )
+
+    def _declare_kafka(self) -> Kafka:
+        settings = self.environment.kafka
+        kafka = Kafka(
+            self,
+            "kafka",
+            prefix=self._prefix,
+            settings=settings,
+            subnet_ids=self._network.subnet_ids,
+            security_group=self._groups.brokers,
+            key_arn=self._keys.kafka,
+            log_key_arn=self._keys.logs,
+            prevent_destroy=self.environment.protected,
+        )
+        KafkaStorage(
+            self,
+            "kafka-storage",
+            prefix=self._prefix,
+            cluster_arn=kafka.arns.cluster,
+            limit_gib=settings.volume_limit_gib,
+        )
+        topic = AlarmTopic(
+            self,
+            "alarms",
+            prefix=self._prefix,
+            key_arn=self._keys.logs,
+            subscribers=self.environment.alarm_subscribers,
+        )
+        KafkaAlarms(
+            self,
+            "kafka-alarms",
+            cluster_name=self._prefix,
+            brokers=settings.brokers,
+            topic_arn=topic.arn,
+        )
+        return kafka
+
+    def _declare_cluster(self) -> Cluster:
+        return Cluster(
+            self,
+            "cluster",
+            prefix=self._prefix,
+            settings=self.environment.cluster,
+            boundary_arn=self._boundary,
+            subnet_ids=self._network.subnet_ids,
+            key_arn=self._keys.cluster,
+            log_key_arn=self._keys.logs,
+        )
+
+    def _declare_pods(self) -> None:
+        """What pods need, in the order in which they need it: plug-ins, nodes, DNS, rights, add-ons."""
+        access = ClusterAccess(
+            self,
+            "access",
+            cluster_name=self._cluster.name,
+            administrators=[
+                self.environment.arns.iam(f"role/{self.environment.names.deploy_role}"),
+                *self.environment.cluster.administrators,
+            ],
+        )
+        before = BeforeNodes(
+            self,
+            "before-nodes",
+            prefix=self._prefix,
+            cluster_name=self._cluster.name,
+            boundary_arn=self._boundary,
+        )
+        nodes = self._declare_nodes(before)
+        after = AfterNodes(
+            self,
+            "after-nodes",
+            prefix=self._prefix,
+            cluster_name=self._cluster.name,
+            boundary_arn=self._boundary,
+            nodes=nodes.groups,
+        )
+        identities = self._declare_identities()
+        if self.environment.is_local:  # no Kubernetes answers there
+            return
+        Addons(
+            self,
+            "addons",
+            cluster=self._cluster,
+            region=self.environment.region,
+            charts=charts(
+                settings=self.environment.cluster,
+                cluster_name=self._prefix,
+                region=self.environment.region,
+                vpc_id=self._network.vpc_id,
+            ),
+            after=[*access.grants, *after.addons, *identities.associations],
+        )
+
+    def _declare_nodes(self, before: BeforeNodes) -> NodeGroups:
+        return NodeGroups(
+            self,
+            "nodes",
+            prefix=self._prefix,
+            cluster_name=self._cluster.name,
+            pools=pools(self.environment.cluster),
+            boundary_arn=self._boundary,
+            subnet_ids=self._network.subnet_ids,
+            security_group_ids=[self._cluster.security_group_id, self._groups.nodes.id],
+            key_arn=self._keys.cluster,
+            version=self.environment.cluster.version,
+            tags=self.environment.tags(stack=str(self._twin.side)),
+            after=before.addons,
+        )
+
+    def _declare_identities(self) -> PodIdentities:
+        addons = Surroundings(
+            region=self.environment.region,
+            account=self.environment.account,
+            cluster_name=self._prefix,
+            kafka=self._kafka.arns,
+            target_group_arn=self._ingress.target_group_arn,
+        )
+        checkpoints = Checkpoints(
+            bucket=self.environment.names.bucket("checkpoints"),
+            folder=str(self._twin.side),
+            key_arn=self._keys.data,
+        )
+        return PodIdentities(
+            self,
+            "identities",
+            prefix=self._prefix,
+            cluster_name=self._cluster.name,
+            boundary_arn=self._boundary,
+            identities=[
+                *addon_identities(addons),
+                *workload_identities(kafka=self._kafka.arns, checkpoints=checkpoints),
+            ],
+        )

@@ -1,0 +1,91 @@
+"""The facts that an overlay takes from outside, written into its `side.env` and `release.env`.
+
+`python -m infra.workloads.values blue --bootstrap ... --service-image ... --spark-image ...` does it for the
+environment that HIFI_ENVIRONMENT names. What is committed is that of `local`.
+"""
+
+import argparse
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from infra.config import Environment, InvalidSettingsError, load_environment, load_run
+from infra.naming import Side
+from shared.contracts.bootstrap import IAM
+
+OVERLAYS: Final = Path(__file__).with_name("overlays")
+_BROKER: Final = re.compile(r"[A-Za-z0-9.-]+:\d{1,5}")
+_IMAGE: Final = re.compile(r"\S+/\S+(@sha256:[0-9a-f]{64}|:[\w][\w.-]{0,127})")
+
+
+def side_facts(environment: Environment, side: Side, *, bootstrap: str) -> dict[str, str]:
+    """The environment variables of every process of a side.
+
+    Raises:
+        InvalidSettingsError: `bootstrap` is no list of host:port.
+    """
+    if not all(_BROKER.fullmatch(broker) for broker in bootstrap.split(",")):
+        raise InvalidSettingsError(f"bootstrap: {bootstrap!r}; give host:port, separated by commas")
+    return {
+        "AWS_REGION": environment.region,
+        "HIFI_BOOTSTRAP": f"{IAM}{bootstrap}",
+        "HIFI_CHECKPOINTS": f"s3a://{environment.names.bucket('checkpoints')}/{side}",
+        "HIFI_SIDE": side.value,
+        "KAFKA_BROKERS": bootstrap,  # as KEDA reads them
+    }
+
+
+def release_facts(
+    environment: Environment, side: Side, *, service_image: str, spark_image: str
+) -> dict[str, str]:
+    """What a release puts into the manifests.
+
+    Raises:
+        InvalidSettingsError: an image has neither tag nor digest.
+    """
+    for field, image in {"service_image": service_image, "spark_image": spark_image}.items():
+        if not _IMAGE.fullmatch(image):
+            raise InvalidSettingsError(f"{field}: {image!r}; give repository@sha256:digest or repository:tag")
+    twin = environment.twin(side)
+    return {
+        "NETWORK": str(twin.cidr),
+        "SERVICE_IMAGE": service_image,
+        "SPARK_IMAGE": spark_image,
+        "TARGET_GROUP": twin.names.load_balancer,
+    }
+
+
+def text(facts: Mapping[str, str]) -> str:
+    """Facts as kustomize reads them."""
+    return "".join(f"{key}={value}\n" for key, value in sorted(facts.items()))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write both files of a side's overlay; the exit code."""
+    parser = argparse.ArgumentParser(prog="infra.workloads.values", description=__doc__)
+    parser.add_argument("side", type=Side, choices=list(Side))
+    parser.add_argument(
+        "--bootstrap", required=True, help="the side's brokers, host:port separated by commas"
+    )
+    parser.add_argument("--service-image", required=True, help="repository@digest of the services' image")
+    parser.add_argument("--spark-image", required=True, help="repository@digest of Spark's image")
+    given = parser.parse_args(arguments)
+    try:
+        environment = load_environment(load_run())
+        side = side_facts(environment, given.side, bootstrap=given.bootstrap)
+        release = release_facts(
+            environment, given.side, service_image=given.service_image, spark_image=given.spark_image
+        )
+    except InvalidSettingsError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    folder = OVERLAYS / given.side
+    (folder / "side.env").write_text(text(side))
+    (folder / "release.env").write_text(text(release))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

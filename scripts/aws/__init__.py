@@ -1,0 +1,1 @@
+"""Local endpoints for the stacks."""

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Put this release into a side's cluster and wait until it runs: deploy_workloads.sh green
+# PREFIX, SERVICE_IMAGE and SPARK_IMAGE come from the environment.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+side=${1:?name a side: blue or green}
+cluster=${PREFIX:?}-$side
+
+kafka=$(aws kafka list-clusters-v2 --cluster-name-filter "$cluster" --output text \
+    --query "ClusterInfoList[?ClusterName=='$cluster' && State=='ACTIVE'].ClusterArn")
+[ -n "$kafka" ] || { echo "no MSK cluster $cluster that is ACTIVE: wait for its maintenance to end" >&2; exit 1; }
+bootstrap=$(aws kafka get-bootstrap-brokers --cluster-arn "$kafka" --query BootstrapBrokerStringSaslIam --output text)
+.venv/bin/python -m infra.workloads.values "$side" --bootstrap "$bootstrap" \
+    --service-image "${SERVICE_IMAGE:?}" --spark-image "${SPARK_IMAGE:?}"
+
+aws eks update-kubeconfig --name "$cluster" --alias "$cluster" >&2
+kube() { kubectl --context "$cluster" --namespace hifi "$@"; }
+
+kube apply -f infra/workloads/base/common/namespace.yaml
+# Made once a cluster; nobody but Spark's processes ever reads it.
+if ! kube get secret spark-auth > /dev/null 2>&1; then
+    openssl rand -hex 32 | tr -d '\n' | kube create secret generic spark-auth --from-file=secret=/dev/stdin
+fi
+# A Job's pod cannot be changed.
+kube delete job topics --ignore-not-found --wait
+kube apply -k "infra/workloads/overlays/$side"
+kube wait --for=condition=complete job/topics --timeout=10m
+# A dark side is parked at zero.
+kube annotate scaledobject --all autoscaling.keda.sh/paused-replicas-
+for workload in statefulset/spark-master deployment/{spark-worker,ingest-driver,route-driver,transmit-driver,collect,retry,observe}; do
+    kube rollout status "$workload" --timeout=20m
+done

@@ -1,0 +1,113 @@
+"""Which side is light, and what a change of the traffic makes of the weights.
+
+`python -m scripts.release.weights switch --to green --now '{"blue": 100, "green": 0}'` prints the new weights
+as infra/weights.json holds them; `dark` prints the side that a release goes to.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+SIDES: Final = ("blue", "green")
+_ALL: Final = 100
+
+
+class WrongWeightsError(ValueError):
+    """Weights from which the wanted change makes no sense; the message says what does."""
+
+
+class Weights(NamedTuple):
+    """The sides' shares of the traffic, in percent."""
+
+    blue: int
+    green: int
+
+    @classmethod
+    def parse(cls, text: str) -> "Weights":
+        """The weights in a JSON text.
+
+        Raises:
+            WrongWeightsError: the text holds no share for each side, or not 100 percent.
+        """
+        try:
+            found = json.loads(text)
+            weights = cls(**{side: int(found[side]) for side in SIDES})
+        except (ValueError, KeyError, TypeError) as error:
+            raise WrongWeightsError(f'weights: {text!r}; give {{"blue": 100, "green": 0}}') from error
+        if sum(weights) != _ALL or min(weights) < 0:
+            raise WrongWeightsError(f"weights: {text!r}; the shares must be 0 or more and sum up to {_ALL}")
+        return weights
+
+    def text(self) -> str:
+        """The weights as JSON."""
+        return json.dumps(self._asdict())
+
+
+def dark(now: Weights) -> str:
+    """The side without traffic.
+
+    Raises:
+        WrongWeightsError: both have some.
+    """
+    if 0 not in now:
+        raise WrongWeightsError(f"both sides serve ({now.text()}): switch to one of them before a release")
+    return SIDES[now.index(0)]
+
+
+def switched(to: str, share: int) -> Weights:
+    """Weights that give a side its share, and the other one the rest."""
+    return Weights(**{side: share if side == to else _ALL - share for side in SIDES})
+
+
+def burst() -> Weights:
+    """Weights that open both sides."""
+    return Weights(blue=_ALL // 2, green=_ALL // 2)
+
+
+def rolled_back(now: Weights) -> Weights:
+    """Weights from before the last change: a canary ends, a switch is taken back.
+
+    Raises:
+        WrongWeightsError: nothing tells which side was light before.
+    """
+    if now.blue == now.green:
+        raise WrongWeightsError("both sides have the same share: switch to the one that is to stay")
+    lighter = SIDES[now.index(max(now))]
+    return switched(dark(now) if 0 in now else lighter, _ALL)
+
+
+def _decided(given: argparse.Namespace) -> str:
+    now = Weights.parse(given.now)
+    match given.change:
+        case "dark":
+            return dark(now)
+        case "switch":
+            return switched(given.to, given.share).text()
+        case "burst":
+            return burst().text()
+        case _:
+            return rolled_back(now).text()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Print what was asked for; the exit code."""
+    parser = argparse.ArgumentParser(prog="scripts.release.weights", description=__doc__)
+    parser.add_argument("change", choices=["dark", "switch", "burst", "rollback"])
+    parser.add_argument("--now", required=True, help="the weights that hold, as JSON")
+    parser.add_argument("--to", choices=SIDES, help="the side that gets the share")
+    parser.add_argument("--share", type=int, choices=range(_ALL + 1), default=_ALL, metavar="PERCENT")
+    given = parser.parse_args(arguments)
+    if given.change == "switch" and given.to is None:
+        parser.error("switch: --to names the side")
+    try:
+        print(_decided(given))
+    except WrongWeightsError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

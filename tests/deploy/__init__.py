@@ -1,0 +1,1 @@
+"""Stacks applied with Terraform's real AWS provider against a local endpoint."""

@@ -1,0 +1,93 @@
+"""What the local services keep: documents under keys, in one account and region."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from moto.core.utils import utcnow
+from moto.ec2.exceptions import InvalidSubnetIdError
+from moto.ec2.models import ec2_backends
+
+from tests.deploy.aws.rest import Document, RefusedError
+
+Key = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Place:
+    """An account and a region."""
+
+    account: str
+    region: str
+
+    def arn(self, service: str, path: str) -> str:
+        """The ARN of something of a service in this place."""
+        return f"arn:aws:{service}:{self.region}:{self.account}:{path}"
+
+    def subnets(self, names: list[str]) -> list[Any]:
+        """moto's subnets of these ids; refuses one that is not there."""
+        network = ec2_backends[self.account][self.region]
+        try:
+            found: list[Any] = network.describe_subnets(subnet_ids=list(dict.fromkeys(names)))
+        except InvalidSubnetIdError as error:
+            raise RefusedError("InvalidParameterException", str(error)) from error
+        return found
+
+    def zones(self, subnets: list[str]) -> set[str]:
+        """The availability zones these subnets are in."""
+        return {each.availability_zone for each in self.subnets(subnets)}
+
+
+class Documents:
+    """Documents of one kind under keys whose first part is their owner's name."""
+
+    def __init__(self, kind: str, *, missing: RefusedError, exists: str) -> None:
+        self.kind = kind
+        self._missing = missing
+        self._exists = exists
+        self._all: dict[Key, Document] = {}
+
+    def __iter__(self) -> Iterator[Document]:
+        return iter(self._all.values())
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def add(self, key: Key, document: Document) -> Document:
+        """Keep a document; refuses a key twice."""
+        if key in self._all:
+            raise RefusedError(self._exists, f"The {self.kind} {'/'.join(key)} exists", 409)
+        self._all[key] = document
+        return document
+
+    def get(self, key: Key) -> Document:
+        """The document; refuses a key that nothing is under."""
+        if key not in self._all:
+            message = self._missing.message or f"The {self.kind} {'/'.join(key)} does not exist"
+            raise RefusedError(self._missing.code, message, self._missing.status)
+        return self._all[key]
+
+    def remove(self, key: Key) -> Document:
+        """Forget a document and give it; refuses a key that nothing is under."""
+        found = self.get(key)
+        del self._all[key]
+        return found
+
+    def of(self, *owner: str) -> list[Document]:
+        """The documents whose keys begin with `owner`."""
+        return [value for key, value in self._all.items() if key[: len(owner)] == owner]
+
+    def remove_of(self, *owner: str) -> None:
+        """Forget the documents whose keys begin with `owner`."""
+        for key in [each for each in self._all if each[: len(owner)] == owner]:
+            del self._all[key]
+
+
+def stamp() -> float:
+    """Now, as EKS writes it: seconds since 1970."""
+    return utcnow().timestamp()
+
+
+def iso_stamp() -> str:
+    """Now, as MSK writes it."""
+    return utcnow().isoformat(timespec="milliseconds") + "Z"

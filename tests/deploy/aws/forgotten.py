@@ -1,0 +1,93 @@
+"""What moto forgets: parts of a request, which a second plan shows; to remove things; whose a key is."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from moto.ec2.models import EC2Backend
+from moto.ec2.models.launch_templates import LaunchTemplate
+from moto.ec2.models.security_groups import SecurityGroupRule
+from moto.kms.models import KmsBackend
+from moto.route53.models import HealthCheck
+from moto.route53.responses import Route53
+
+_OF_AN_ALARM: Final = "CLOUDWATCH_METRIC"
+_CREATE_ALIAS: Final[Any] = KmsBackend.create_alias
+_DELETE_GATEWAY: Final[Any] = EC2Backend.delete_nat_gateway
+_DELETE_VPC: Final[Any] = EC2Backend.delete_vpc
+_MAKE_RULE: Final[Any] = SecurityGroupRule.__init__
+_MAKE_TEMPLATE: Final[Any] = LaunchTemplate.__init__
+_CREATE_CHECK: Final[Any] = Route53.create_health_check
+_CONFIG_OF_CHECK: Final[Any] = HealthCheck.health_check_config
+
+
+def make_rule(rule: Any, *given: Any, **named: Any) -> None:
+    """moto's own, which keeps of a prefix list, the last that is given by position, only its id."""
+    _MAKE_RULE(rule, *given, **named)
+    rule.prefix_list = given[-1] or {}
+
+
+def description_of_rule(rule: Any) -> str | None:
+    """What a rule is for; moto knows it of address ranges only."""
+    sources = (rule.ip_range, rule.source_group, rule.prefix_list)
+    return next((each["Description"] for each in sources if each.get("Description")), None)
+
+
+def make_template(template: Any, backend: Any, name: str, data: dict[str, Any], *rest: Any) -> None:
+    """moto's own, which takes the template's own tags for tags of what is made from it."""
+    specified = data.get("TagSpecifications", [])
+    kept = [each for each in specified if each["ResourceType"] != "launch-template"]
+    _MAKE_TEMPLATE(template, backend, name, data | {"TagSpecifications": kept}, *rest)
+
+
+def delete_nat_gateway(backend: Any, gateway: str) -> Any:
+    """moto's own, which leaves the gateway's network interface behind."""
+    deleted = _DELETE_GATEWAY(backend, gateway)
+    for interface in [name for name, each in backend.enis.items() if each is deleted._eni]:
+        del backend.enis[interface]
+    return deleted
+
+
+def delete_vpc(backend: Any, network: str) -> Any:
+    """moto's own, which leaves the network's default access list behind."""
+    deleted = _DELETE_VPC(backend, network)
+    for name in [name for name, each in backend.network_acls.items() if each.vpc_id == network]:
+        del backend.network_acls[name]
+    return deleted
+
+
+def create_alias(backend: Any, key: str, alias: str) -> None:
+    """moto's own, which takes a key that AWS makes for a service for a customer's."""
+    _CREATE_ALIAS(backend, key, alias)
+    if alias.startswith("alias/aws/"):
+        backend.describe_key(key).key_manager = "AWS"
+
+
+def create_health_check(response: Any) -> Any:
+    """moto's own, which forgets the alarm that a check looks at."""
+    reply = _CREATE_CHECK(response)
+    reply.result["HealthCheck"].given = response._get_param("HealthCheckConfig")
+    return reply
+
+
+def config_of_check(check: Any) -> Mapping[str, Any]:
+    """Of a check that looks at an alarm what was given, since nothing is probed; else moto's own."""
+    if check.type_ == _OF_AN_ALARM:
+        given: Mapping[str, Any] = check.given
+        return given
+    own: Mapping[str, Any] = _CONFIG_OF_CHECK.fget(check)
+    return own
+
+
+REMEMBERED: Final[Mapping[tuple[type, str], Any]] = MappingProxyType(
+    {
+        (EC2Backend, "delete_nat_gateway"): delete_nat_gateway,
+        (EC2Backend, "delete_vpc"): delete_vpc,
+        (KmsBackend, "create_alias"): create_alias,
+        (SecurityGroupRule, "__init__"): make_rule,
+        (SecurityGroupRule, "description"): property(description_of_rule),
+        (LaunchTemplate, "__init__"): make_template,
+        (Route53, "create_health_check"): create_health_check,
+        (HealthCheck, "health_check_config"): property(config_of_check),
+    }
+)

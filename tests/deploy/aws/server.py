@@ -1,0 +1,94 @@
+"""The local AWS on one port: a request goes to the service that its signature names."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from threading import Thread
+from typing import Any
+
+import boto3
+from moto.moto_server.werkzeug_app import (
+    DomainDispatcherApplication,
+    MotoRequestHandler,
+    create_backend_app,
+)
+from werkzeug.serving import BaseWSGIServer, make_server
+from werkzeug.wrappers import Response
+
+from tests.deploy.aws import eks, kafka
+from tests.deploy.aws.documents import Place
+from tests.deploy.aws.gaps import fill_gaps
+from tests.deploy.aws.inventory import inventory
+
+# LocalStack's account, so that a stack finds the same names in either.
+LOCAL = Place(account="000000000000", region="eu-west-1")
+CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
+
+
+class QuietHandler(MotoRequestHandler):
+    """moto's, which writes a line for each of Terraform's thousands of requests."""
+
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+        """Write nothing."""
+
+
+class LocalAws:
+    """A WSGI application: MSK and EKS from here, all else from moto."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.endpoint = ""
+        fill_gaps()
+        self._moto = DomainDispatcherApplication(create_backend_app)
+        self._own = {
+            "kafka": kafka.service(place),
+            "eks": eks.service(place, cache(lambda: self.client("autoscaling"))),
+        }
+
+    def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
+        # moto's own header: the account is otherwise fixed when moto is imported.
+        environ["HTTP_X_MOTO_ACCOUNT_ID"] = self.place.account
+        app = self._own.get(_signed_for(environ.get("HTTP_AUTHORIZATION", "")), self._moto)
+        try:
+            return app(environ, start_response)
+        except NotImplementedError as gap:
+            # Terraform would try for minutes what broke the connection.
+            return Response(str(gap), 501)(environ, start_response)
+
+    def inventory(self) -> Counter[str]:
+        """How many things of each kind there are, in every service."""
+        own = (counts for service in self._own.values() for counts in service.inventory().items())
+        return inventory(own)
+
+    def client(self, service: str) -> Any:
+        """A boto3 client of this endpoint."""
+        return boto3.client(service, endpoint_url=self.endpoint, region_name=self.place.region, **CREDENTIALS)
+
+
+def bind(aws: LocalAws, port: int) -> BaseWSGIServer:
+    """Bind the loopback address at `port` (0: a free one) and tell `aws` its endpoint."""
+    server = make_server("127.0.0.1", port, aws, threaded=True, request_handler=QuietHandler)
+    aws.endpoint = f"http://127.0.0.1:{server.server_port}"
+    return server
+
+
+@contextmanager
+def serving(place: Place = LOCAL, *, port: int = 0) -> Iterator[LocalAws]:
+    """Serve in a thread of this process, so that a test can look behind the endpoint."""
+    aws = LocalAws(place)
+    server = bind(aws, port)
+    thread = Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield aws
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def _signed_for(authorization: str) -> str:
+    """`Credential=key/date/region/service/aws4_request`: the service, or nothing."""
+    scope = authorization.partition("Credential=")[2].partition(",")[0].split("/")
+    return scope[3] if len(scope) == 5 else ""

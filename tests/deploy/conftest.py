@@ -1,0 +1,69 @@
+"""A local AWS and the stacks synthesised for it, once a run."""
+
+import json
+import socket
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from shutil import which
+
+import pytest
+
+from tests.deploy.aws.server import LocalAws, serving
+
+ORDER = ("foundation", "blue", "green", "edge")
+Synthesise = Callable[[int, int], Path]
+
+
+@pytest.fixture(scope="session")
+def aws() -> Iterator[LocalAws]:
+    """The local AWS, empty, on a free port."""
+    with serving() as local:
+        yield local
+
+
+@pytest.fixture(scope="session")
+def synthesise(aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Synthesise:
+    """A function of the weights of blue and green: it gives the folder of the stacks, all with one state."""
+    _need("node", "apt-get install nodejs npm")
+    state = tmp_path_factory.mktemp("state")
+
+    @cache
+    def synthesise(blue: int, green: int) -> Path:
+        # Imported late, since the import starts node.
+        from cdktf import App  # noqa: PLC0415
+
+        from infra.config import RunSettings, load_environment, load_weights  # noqa: PLC0415
+        from infra.main import declare  # noqa: PLC0415
+
+        folder = tmp_path_factory.mktemp(f"stacks-{blue}-{green}")
+        weights = folder / "weights.json"
+        weights.write_text(json.dumps({"blue": blue, "green": green}))
+        run = RunSettings.model_validate(
+            {"aws_endpoint": aws.endpoint, "weights": weights, "state_folder": state}
+        )
+        app = App(outdir=str(folder))
+        declare(app, load_environment(run), load_weights(run.weights))
+        app.synth()
+        return folder
+
+    return synthesise
+
+
+@pytest.fixture(scope="session")
+def terraform_command() -> str:
+    """The path of terraform, or a skip that says how to get it."""
+    return _need("terraform", "https://developer.hashicorp.com/terraform/install, or apt from HashiCorp")
+
+
+def _need(command: str, source: str) -> str:
+    found = which(command)
+    if found is None:
+        pytest.skip(f"no {command}: install it ({source}) to apply the stacks to a local AWS")
+    return found
+
+
+def free_port() -> int:
+    """A port on the loopback address that nothing listens on."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return int(taken.getsockname()[1])

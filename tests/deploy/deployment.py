@@ -1,0 +1,74 @@
+"""All stacks of one synthesis: deployed side by side where they wait, removed in the order of need."""
+
+import json
+import time
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from pathlib import Path
+
+from tests.deploy.aws.server import LocalAws
+from tests.deploy.terraform import Change, Terraform
+
+TWINS = ("blue", "green")
+STACKS = ("foundation", *TWINS, "edge")
+FOUNDATION_S = 300
+
+
+def stack(folder: Path, name: str) -> Terraform:
+    """Terraform over one stack of a synthesis."""
+    return Terraform(folder / "stacks" / name)
+
+
+def declared(folder: Path, name: str) -> dict[str, object]:
+    """The Terraform JSON of one stack."""
+    document: dict[str, object] = json.loads((folder / "stacks" / name / "cdk.tf.json").read_text())
+    return document
+
+
+def deploy(folder: Path, aws: LocalAws) -> None:
+    """Apply every stack.
+
+    The AWS provider waits a fixed minute for the lifecycles of foundation's buckets, which no twin looks at:
+    the twins start as soon as what they look up is there.
+    """
+    for name in STACKS:
+        stack(folder, name).init()
+    with ThreadPoolExecutor() as pool:
+        foundation = pool.submit(stack(folder, "foundation").apply)
+        _await_what_twins_look_up(folder, aws, foundation)
+        for each in [pool.submit(stack(folder, name).apply) for name in TWINS]:
+            each.result()
+        foundation.result()
+    stack(folder, "edge").apply()
+
+
+def plans(folder: Path) -> dict[str, list[Change]]:
+    """What an apply of each stack would change."""
+    with ThreadPoolExecutor() as pool:
+        made = {name: pool.submit(stack(folder, name).plan) for name in STACKS}
+        return {name: each.result() for name, each in made.items()}
+
+
+def destroy(folder: Path) -> None:
+    """Remove every stack, the last first."""
+    stack(folder, "edge").destroy()
+    with ThreadPoolExecutor() as pool:
+        for each in [pool.submit(stack(folder, name).destroy) for name in TWINS]:
+            each.result()
+    stack(folder, "foundation").destroy()
+
+
+def _await_what_twins_look_up(folder: Path, aws: LocalAws, foundation: Future[None]) -> None:
+    resources = declared(folder, "foundation")["resource"]
+    assert isinstance(resources, dict)
+    aliases = {each["name"] for each in resources["aws_kms_alias"].values()}
+    kms, acm = aws.client("kms"), aws.client("acm")
+    deadline = time.monotonic() + FOUNDATION_S
+    while time.monotonic() < deadline:
+        wait([foundation], timeout=0.5)
+        if foundation.done():
+            foundation.result()
+        there = {each["AliasName"] for each in kms.list_aliases()["Aliases"]}
+        issued = acm.list_certificates(CertificateStatuses=["ISSUED"])["CertificateSummaryList"]
+        if aliases <= there and issued:
+            return
+    raise TimeoutError(f"foundation did not make {aliases} and a certificate within {FOUNDATION_S} s")

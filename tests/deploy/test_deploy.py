@@ -1,0 +1,190 @@
+"""The stacks, deployed to a local AWS and removed again; each test goes on where the one before ended."""
+
+import json
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.deploy.aws.server import LocalAws
+from tests.deploy.conftest import Synthesise
+from tests.deploy.deployment import STACKS, TWINS, declared, deploy, destroy, plans, stack
+from tests.deploy.terraform import environment
+
+pytestmark = pytest.mark.deploy
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def stacks(terraform_command: str, aws: LocalAws, synthesise: Synthesise) -> Iterator[Path]:
+    """Every stack, deployed with blue light and green dark; the folder of their Terraform JSON."""
+    assert aws.inventory() == Counter(), "the account is not empty"
+    folder = synthesise(100, 0)
+    deploy(folder, aws)
+    yield folder
+
+
+@pytest.mark.parametrize("side", TWINS)
+def test_a_twin_has_a_kafka_and_an_eks_cluster_of_its_own_in_three_zones(
+    stacks: Path, aws: LocalAws, side: str
+) -> None:
+    kafka, eks = _kafka(aws, side), _eks(aws, side)
+    brokers = kafka["Provisioned"]["BrokerNodeGroupInfo"]["ClientSubnets"]
+    nodes = eks["resourcesVpcConfig"]["subnetIds"]
+    assert len(aws.place.zones(brokers)) == len(aws.place.zones(nodes)) == 3
+    networks = {each.vpc_id for each in aws.place.subnets([*brokers, *nodes])}
+    assert networks == {eks["resourcesVpcConfig"]["vpcId"]}
+    others = {_eks(aws, other)["resourcesVpcConfig"]["vpcId"] for other in TWINS if other != side}
+    assert not networks & others
+
+
+@pytest.mark.parametrize("side", TWINS)
+def test_brokers_keep_what_two_of_three_have_written(stacks: Path, aws: LocalAws, side: str) -> None:
+    chosen = _kafka(aws, side)["Provisioned"]["CurrentBrokerSoftwareInfo"]
+    revision = aws.client("kafka").describe_configuration_revision(
+        Arn=chosen["ConfigurationArn"], Revision=chosen["ConfigurationRevision"]
+    )
+    properties = dict(
+        line.replace(" ", "").split("=", 1)
+        for line in revision["ServerProperties"].decode().split()
+        if "=" in line
+    )
+    assert properties["default.replication.factor"] == "3"
+    assert properties["min.insync.replicas"] == "2"
+    assert properties["unclean.leader.election.enable"] == "false"
+    assert properties["auto.create.topics.enable"] == "false"
+
+
+@pytest.mark.parametrize("side", TWINS)
+def test_the_cluster_autoscaler_finds_every_node_group_and_can_start_one_from_zero(
+    stacks: Path, aws: LocalAws, side: str
+) -> None:
+    cluster = _eks(aws, side)["name"]
+    for group in _scaling_groups(aws, cluster):
+        tags = {each["Key"]: each["Value"] for each in group["Tags"]}
+        assert tags["k8s.io/cluster-autoscaler/enabled"]
+        assert tags[f"k8s.io/cluster-autoscaler/{cluster}"]
+        assert any(key.startswith("k8s.io/cluster-autoscaler/node-template/label/") for key in tags)
+
+
+def test_a_second_plan_is_empty_though_kafka_and_nodes_have_scaled(stacks: Path, aws: LocalAws) -> None:
+    for side in TWINS:
+        _grow_volumes(aws, side)
+        _start_a_node(aws, side)
+    assert plans(stacks) == {name: [] for name in STACKS}
+
+
+def test_a_switch_changes_the_weights_of_the_records_and_nothing_else(
+    stacks: Path, synthesise: Synthesise
+) -> None:
+    canary = synthesise(95, 5)
+    for name in set(STACKS) - {"edge"}:
+        assert declared(canary, name) == declared(stacks, name)
+    edge = stack(canary, "edge")
+    edge.init()
+    changes = edge.plan()
+    assert len(changes) == len(TWINS)
+    assert {(each.kind, each.actions, each.attributes) for each in changes} == {
+        ("aws_route53_record", ("update",), frozenset({"weighted_routing_policy"}))
+    }
+
+
+def test_cdktf_deploy_goes_on_from_what_terraform_made_and_switches(
+    stacks: Path, aws: LocalAws, synthesise: Synthesise
+) -> None:
+    command = ROOT / "node_modules" / ".bin" / "cdktf"
+    if not command.exists() or shutil.which("node") is None:
+        pytest.skip("no cdktf-cli: `make deploy-tools` installs it (needs Node.js 20 or newer with npm)")
+    canary = synthesise(95, 5)
+    for side in TWINS:
+        assert "No changes." in _cdktf_deploy(command, canary, side)
+    assert "2 changed" in _cdktf_deploy(command, canary, "edge")
+    assert _weights(aws) == {"blue": 95, "green": 5}
+
+
+def test_destroy_leaves_nothing(stacks: Path, aws: LocalAws) -> None:
+    assert aws.inventory(), "the inventory sees nothing of what is deployed"
+    destroy(stacks)
+    assert aws.inventory() == Counter()
+    states = [json.loads(each.read_text()) for each in _state_files(stacks)]
+    assert [each["resources"] for each in states] == [[]] * len(STACKS)
+
+
+def _cdktf_deploy(command: Path, folder: Path, name: str) -> str:
+    """Deploy one stack of a synthesis by CDKTF's command line; gives what it said."""
+    arguments = ["deploy", name, "--auto-approve", "--skip-synth", "--skip-provider-lock"]
+    done = subprocess.run(
+        [str(command), *arguments, "--output", str(folder)],
+        cwd=ROOT,
+        env={**environment(), "CI": "1", "DISABLE_VERSION_CHECK": "1", "CHECKPOINT_DISABLE": "1"},
+        capture_output=True,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
+    return done.stdout
+
+
+def _kafka(aws: LocalAws, side: str) -> dict[str, Any]:
+    found = aws.client("kafka").list_clusters_v2(ClusterNameFilter=f"hifi-local-{side}")["ClusterInfoList"]
+    assert len(found) == 1
+    cluster: dict[str, Any] = found[0]
+    return cluster
+
+
+def _eks(aws: LocalAws, side: str) -> dict[str, Any]:
+    cluster: dict[str, Any] = aws.client("eks").describe_cluster(name=f"hifi-local-{side}")["cluster"]
+    return cluster
+
+
+def _scaling_groups(aws: LocalAws, cluster: str) -> list[dict[str, Any]]:
+    eks = aws.client("eks")
+    node_groups = [
+        eks.describe_nodegroup(clusterName=cluster, nodegroupName=name)["nodegroup"]
+        for name in eks.list_nodegroups(clusterName=cluster)["nodegroups"]
+    ]
+    assert node_groups
+    names = [group["name"] for each in node_groups for group in each["resources"]["autoScalingGroups"]]
+    reply = aws.client("autoscaling").describe_auto_scaling_groups(AutoScalingGroupNames=names)
+    found: list[dict[str, Any]] = reply["AutoScalingGroups"]
+    assert len(found) == len(node_groups)
+    return found
+
+
+def _grow_volumes(aws: LocalAws, side: str) -> None:
+    cluster = _kafka(aws, side)
+    storage = cluster["Provisioned"]["BrokerNodeGroupInfo"]["StorageInfo"]["EbsStorageInfo"]
+    larger = {"KafkaBrokerNodeId": "All", "VolumeSizeGB": storage["VolumeSize"] + 10}
+    aws.client("kafka").update_broker_storage(
+        ClusterArn=cluster["ClusterArn"],
+        CurrentVersion=cluster["CurrentVersion"],
+        TargetBrokerEBSVolumeInfo=[larger],
+    )
+
+
+def _start_a_node(aws: LocalAws, side: str) -> None:
+    eks, cluster = aws.client("eks"), f"hifi-local-{side}"
+    for name in eks.list_nodegroups(clusterName=cluster)["nodegroups"]:
+        sizes = eks.describe_nodegroup(clusterName=cluster, nodegroupName=name)["nodegroup"]["scalingConfig"]
+        eks.update_nodegroup_config(
+            clusterName=cluster,
+            nodegroupName=name,
+            scalingConfig={"desiredSize": sizes["desiredSize"] + 1},
+        )
+
+
+def _weights(aws: LocalAws) -> dict[str, int]:
+    route53 = aws.client("route53")
+    (zone,) = route53.list_hosted_zones()["HostedZones"]
+    records = route53.list_resource_record_sets(HostedZoneId=zone["Id"])["ResourceRecordSets"]
+    return {each["SetIdentifier"]: each["Weight"] for each in records if "Weight" in each}
+
+
+def _state_files(folder: Path) -> list[Path]:
+    backends = [declared(folder, name)["terraform"] for name in STACKS]
+    return [Path(each["backend"]["local"]["path"]) for each in backends if isinstance(each, dict)]

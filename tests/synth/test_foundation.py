@@ -1,0 +1,219 @@
+import json
+from typing import Any
+
+import pytest
+
+from tests.synth.conftest import ENVIRONMENTS, Synthesised
+from tests.synth.terraform import Stack, address, one, resources, statements
+
+
+@pytest.fixture(params=ENVIRONMENTS)
+def stack(request: pytest.FixtureRequest, synthesised: Synthesised) -> Stack:
+    return synthesised(request.param)["foundation"]
+
+
+@pytest.fixture
+def production(synthesised: Synthesised) -> Stack:
+    return synthesised("production")["foundation"]
+
+
+def of_bucket(stack: Stack, kind: str, bucket: dict[str, Any]) -> dict[str, Any]:
+    return one(stack, kind, bucket=f"${{{address(stack, 'aws_s3_bucket', bucket)}.bucket}}")
+
+
+def test_every_key_rotates_and_has_an_alias(stack: Stack) -> None:
+    keys, aliases = resources(stack, "aws_kms_key"), resources(stack, "aws_kms_alias")
+    assert all(key["enable_key_rotation"] for key in keys)
+    purposes = {alias["name"].rsplit("-", 1)[1] for alias in aliases}
+    assert purposes == {"state", "data", "images", "kafka", "cluster", "logs"}
+    assert len(keys) == len({alias["target_key_id"] for alias in aliases}) == len(aliases)
+
+
+def test_keys_admit_only_the_account_and_two_services(stack: Stack) -> None:
+    account = "arn:aws:iam::"
+    for key in resources(stack, "aws_kms_key"):
+        for statement in statements(key):
+            principal = statement["Principal"]
+            if "Service" in principal:
+                assert statement["Condition"], statement["Sid"]
+            else:
+                assert principal["AWS"].startswith(account)
+                assert principal["AWS"].endswith(":root")
+
+
+def test_every_bucket_is_private(stack: Stack) -> None:
+    buckets = resources(stack, "aws_s3_bucket")
+    assert len(buckets) == 4
+    for bucket in buckets:
+        block = of_bucket(stack, "aws_s3_bucket_public_access_block", bucket)
+        assert block["block_public_acls"] is block["ignore_public_acls"] is True
+        assert block["block_public_policy"] is block["restrict_public_buckets"] is True
+        owner = of_bucket(stack, "aws_s3_bucket_ownership_controls", bucket)
+        assert owner["rule"]["object_ownership"] == "BucketOwnerEnforced"
+
+
+def test_every_bucket_refuses_plain_http(stack: Stack) -> None:
+    for bucket in resources(stack, "aws_s3_bucket"):
+        policy = of_bucket(stack, "aws_s3_bucket_policy", bucket)
+        (refusal,) = (each for each in statements(policy) if each["Effect"] == "Deny")
+        assert refusal["Condition"] == {"Bool": {"aws:SecureTransport": "false"}}
+        assert refusal["Action"] == ["s3:*"]
+        assert refusal["Principal"] == {"AWS": "*"}
+
+
+def test_every_bucket_is_versioned_and_forgets_old_versions(stack: Stack) -> None:
+    for bucket in resources(stack, "aws_s3_bucket"):
+        versioning = of_bucket(stack, "aws_s3_bucket_versioning", bucket)
+        assert versioning["versioning_configuration"]["status"] == "Enabled"
+        lifecycle = of_bucket(stack, "aws_s3_bucket_lifecycle_configuration", bucket)
+        forgets = [rule for rule in lifecycle["rule"] if rule.get("noncurrent_version_expiration")]
+        assert forgets
+        assert all(rule["status"] == "Enabled" for rule in lifecycle["rule"])
+
+
+def test_buckets_with_data_use_our_keys_and_log_access(stack: Stack) -> None:
+    for bucket in resources(stack, "aws_s3_bucket"):
+        encryption = of_bucket(stack, "aws_s3_bucket_server_side_encryption_configuration", bucket)
+        default = encryption["rule"][0]["apply_server_side_encryption_by_default"]
+        if "access-logs" in bucket["bucket"]:
+            assert default["sse_algorithm"] == "AES256"
+        else:
+            assert default["sse_algorithm"] == "aws:kms"
+            assert default["kms_master_key_id"].startswith("${aws_kms_key.")
+            assert of_bucket(stack, "aws_s3_bucket_logging", bucket)["target_prefix"].endswith("/")
+
+
+def test_only_local_buckets_are_emptied(synthesised: Synthesised) -> None:
+    buckets = {name: resources(synthesised(name)["foundation"], "aws_s3_bucket") for name in ENVIRONMENTS}
+    emptied = {name: {each["force_destroy"] for each in found} for name, found in buckets.items()}
+    assert emptied == {"local": {True}, "staging": {False}, "production": {False}}
+
+
+def test_landed_data_never_expires(stack: Stack) -> None:
+    (landed,) = (each for each in resources(stack, "aws_s3_bucket") if "-landed-" in each["bucket"])
+    rules = of_bucket(stack, "aws_s3_bucket_lifecycle_configuration", landed)["rule"]
+    assert not any(rule.get("expiration") for rule in rules)
+
+
+def test_images_never_change_and_are_scanned(stack: Stack) -> None:
+    repositories = resources(stack, "aws_ecr_repository")
+    assert {each["name"].rsplit("/", 1)[1] for each in repositories} == {"service", "spark"}
+    for repository in repositories:
+        assert repository["image_tag_mutability"] == "IMMUTABLE"
+        assert repository["image_scanning_configuration"]["scan_on_push"] is True
+        assert repository["encryption_configuration"][0]["encryption_type"] == "KMS"
+
+
+def test_tables_are_on_demand_restorable_and_encrypted(stack: Stack) -> None:
+    tables = resources(stack, "aws_dynamodb_table")
+    assert tables
+    for table in tables:
+        assert table["billing_mode"] == "PAY_PER_REQUEST"
+        assert table["point_in_time_recovery"]["enabled"] is True
+        assert table["server_side_encryption"]["enabled"] is True
+        assert {each["name"] for each in table["attribute"]} == {table["hash_key"], table["range_key"]}
+
+
+def test_production_tables_refuse_to_be_deleted(production: Stack) -> None:
+    assert all(each["deletion_protection_enabled"] for each in resources(production, "aws_dynamodb_table"))
+
+
+def test_only_the_named_repository_may_take_on_a_role(production: Stack) -> None:
+    subjects = {}
+    for role in resources(production, "aws_iam_role"):
+        (trust,) = statements(role)
+        assert trust["Action"] == ["sts:AssumeRoleWithWebIdentity"]
+        claims = trust["Condition"]["StringEquals"]
+        assert claims["token.actions.githubusercontent.com:aud"] == "sts.amazonaws.com"
+        subjects[role["name"]] = claims["token.actions.githubusercontent.com:sub"]
+    assert subjects == {
+        "hifi-production-plan": "repo:example/hifi:pull_request",
+        "hifi-production-deploy": "repo:example/hifi:environment:production",
+    }
+
+
+def granted(stack: Stack, role: str) -> list[dict[str, Any]]:
+    policies = [each for each in resources(stack, "aws_iam_policy") if each["name"].startswith(f"{role}-")]
+    assert policies
+    return [statement for policy in policies for statement in statements(policy)]
+
+
+def test_a_plan_only_reads(production: Stack) -> None:
+    verbs = {
+        action.split(":")[1]
+        for statement in granted(production, "hifi-production-plan")
+        for action in statement["Action"]
+    }
+    assert all(verb.startswith(("Describe", "Get", "List", "View", "Decrypt")) for verb in verbs)
+
+
+def test_a_plan_reads_no_object_but_states(production: Stack) -> None:
+    reads = [each for each in granted(production, "hifi-production-plan") if "s3:GetObject" in each["Action"]]
+    state = "arn:aws:s3:::hifi-production-state-222222222222"
+    assert [each["Resource"] for each in reads] == [[state, f"{state}/*"]]
+
+
+def test_a_deployment_changes_no_role_but_those_of_sides_and_of_services(production: Stack) -> None:
+    allowed = {
+        "arn:aws:iam::222222222222:role/hifi-production-blue-*",
+        "arn:aws:iam::222222222222:role/hifi-production-green-*",
+        "arn:aws:iam::222222222222:role/aws-service-role/*",
+    }
+    reading = ("iam:Get", "iam:List")
+    for statement in granted(production, "hifi-production-deploy"):
+        iam = [each for each in statement["Action"] if each.startswith("iam:")]
+        if any(not each.startswith(reading) for each in iam):
+            assert set(statement["Resource"]) <= allowed, statement["Sid"]
+
+
+def test_roles_are_widened_only_within_the_boundary(production: Stack) -> None:
+    widening = {"iam:CreateRole", "iam:AttachRolePolicy", "iam:PutRolePolicy"}
+    boundary = "arn:aws:iam::222222222222:policy/hifi-production-boundary"
+    found = [each for each in granted(production, "hifi-production-deploy") if widening & set(each["Action"])]
+    assert found
+    assert all(each["Condition"]["StringEquals"]["iam:PermissionsBoundary"] == boundary for each in found)
+    granted_actions = {a for each in granted(production, "hifi-production-deploy") for a in each["Action"]}
+    assert not granted_actions & {"iam:DeleteRolePermissionsBoundary", "iam:PutRolePermissionsBoundary"}
+    assert not granted_actions & {"iam:CreatePolicyVersion", "iam:CreatePolicy", "iam:CreateUser"}
+
+
+def test_a_deployment_writes_every_state_but_foundations(production: Stack) -> None:
+    may = granted(production, "hifi-production-deploy")
+    (writes,) = (each for each in may if "s3:PutObject" in each["Action"])
+    files = {each.rsplit("/", 1)[1] for each in writes["Resource"]}
+    stacks = ("blue", "green", "edge")
+    assert files == {f"{stack}.tfstate{end}" for stack in stacks for end in ("", ".tflock")}
+
+
+def test_the_boundary_knows_no_iam_and_no_state(production: Stack) -> None:
+    boundary = statements(one(production, "aws_iam_policy", name="hifi-production-boundary"))
+    allowed = {action for each in boundary if each["Effect"] == "Allow" for action in each["Action"]}
+    assert not any(each.startswith(("iam:", "*")) for each in allowed - {"iam:CreateServiceLinkedRole"})
+    (denied,) = (each for each in boundary if each["Effect"] == "Deny")
+    assert "arn:aws:s3:::hifi-production-state-222222222222/*" in denied["Resource"]
+
+
+def test_policies_fit_into_iam(stack: Stack) -> None:
+    limit = 6144
+    for policy in resources(stack, "aws_iam_policy"):
+        assert len("".join(policy["policy"].split())) <= limit, policy["name"]
+
+
+def test_the_certificate_is_of_the_host_that_takes_events(production: Stack) -> None:
+    certificate = one(production, "aws_acm_certificate")
+    assert certificate["domain_name"] == "events.hifi.example.com"
+    assert certificate["validation_method"] == "DNS"
+    assert resources(production, "aws_acm_certificate_validation")
+
+
+def test_the_budget_tells_someone_before_and_when_it_is_spent(production: Stack) -> None:
+    budget = one(production, "aws_budgets_budget", budget_type="COST", time_unit="MONTHLY")
+    kinds = {each["notification_type"]: each["threshold"] for each in budget["notification"]}
+    assert kinds == {"ACTUAL": 80, "FORECASTED": 100}
+    assert all(each["subscriber_email_addresses"] for each in budget["notification"])
+
+
+def test_lifecycle_of_images_ends_what_has_no_tag(stack: Stack) -> None:
+    for policy in resources(stack, "aws_ecr_lifecycle_policy"):
+        rules = json.loads(policy["policy"])["rules"]
+        assert {rule["selection"]["tagStatus"] for rule in rules} == {"untagged", "tagged"}

@@ -1,0 +1,188 @@
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+import infra
+from shared.contracts.topics import Topic
+
+from ..conftest import Synthesised
+from .reading import Resource, Stack, follow, kafka_resource, one, resources, statements
+
+_WORKLOADS = {"collect", "retry", "observe", "spark", "topics"}
+_ADDONS = {"cluster-autoscaler", "aws-load-balancer-controller", "keda-operator"}
+
+
+def _associations(stack: Stack) -> dict[str, Resource]:
+    return {each["service_account"]: each for each in resources(stack, "aws_eks_pod_identity_association")}
+
+
+def _allowed(stack: Stack, account: str) -> list[Resource]:
+    """Statements of a service account's role."""
+    role = follow(stack, _associations(stack)[account]["role_arn"])
+    return statements(one(stack, "aws_iam_role_policy", name=role["name"]))
+
+
+def _topics(stack: Stack, account: str, action: str) -> set[str]:
+    """Topics on which a service account may do something."""
+    found = [
+        kafka_resource(stack, arn)
+        for each in _allowed(stack, account)
+        if f"kafka-cluster:{action}" in each["Action"]
+        for arn in each["Resource"]
+    ]
+    return {each[1] for each in found if each and each[0] == "topic"}
+
+
+def test_every_pod_that_calls_aws_has_a_role(side: Stack) -> None:
+    found = _associations(side)
+    assert set(found) == _WORKLOADS | _ADDONS
+    assert {found[each]["namespace"] for each in _WORKLOADS} == {"hifi"}
+
+
+def test_every_service_account_of_the_workloads_has_a_role(side: Stack) -> None:
+    folder = Path(infra.__file__).parent / "workloads" / "base"
+    documents = [each for file in folder.rglob("*.yaml") for each in yaml.safe_load_all(file.read_text())]
+    accounts = {each["metadata"]["name"] for each in documents if each.get("kind") == "ServiceAccount"}
+    assert accounts
+    assert accounts == {
+        each["service_account"] for each in _associations(side).values() if each["namespace"] == "hifi"
+    }
+
+
+def test_a_pods_role_serves_no_other_pod(side: Stack) -> None:
+    cluster = one(side, "aws_eks_cluster")["name"]
+    for account, association in _associations(side).items():
+        (trust,) = json.loads(follow(side, association["role_arn"])["assume_role_policy"])["Statement"]
+        assert trust["Principal"] == {"Service": "pods.eks.amazonaws.com"}
+        assert trust["Condition"]["StringEquals"] == {
+            "aws:RequestTag/eks-cluster-name": cluster,
+            "aws:RequestTag/kubernetes-namespace": association["namespace"],
+            "aws:RequestTag/kubernetes-service-account": account,
+        }
+
+
+def test_no_role_is_without_boundary_or_for_people(side: Stack, environment: str) -> None:
+    for role in resources(side, "aws_iam_role"):
+        assert role["permissions_boundary"].endswith(f":policy/hifi-{environment}-boundary")
+        for trust in json.loads(role["assume_role_policy"])["Statement"]:
+            assert set(trust["Principal"]) == {"Service"}
+            assert trust["Principal"]["Service"].endswith(".amazonaws.com")
+
+
+def test_what_is_allowed_on_everything_only_looks_and_says_why(side: Stack) -> None:
+    found = 0
+    for policy in resources(side, "aws_iam_role_policy"):
+        for each in statements(policy):
+            if "*" in each["Resource"]:
+                found += 1
+                assert policy["//"]["reasons"][each["Sid"]]
+                verbs = {action.partition(":")[2] for action in each["Action"]}
+                assert all(verb.startswith(("Describe", "Get", "List")) for verb in verbs)
+    assert found == 2  # the autoscaler's and the load balancer controller's
+
+
+def test_no_action_is_a_wildcard(side: Stack) -> None:
+    for policy in resources(side, "aws_iam_role_policy"):
+        for each in statements(policy):
+            assert not any("*" in action for action in each["Action"])
+
+
+@pytest.mark.parametrize(
+    ("account", "topics"),
+    [
+        ("collect", {Topic.COLLECTED}),
+        ("retry", {Topic.RETRY_OUT}),
+        ("observe", set()),
+        ("keda-operator", set()),
+        ("topics", {Topic.CONFIG}),
+    ],
+)
+def test_who_writes_which_topic(side: Stack, account: str, topics: set[str]) -> None:
+    assert _topics(side, account, "WriteData") == topics
+
+
+def test_spark_writes_what_its_nodes_write_and_neither_config_nor_what_collect_takes(side: Stack) -> None:
+    assert set(Topic) - _topics(side, "spark", "WriteData") == {
+        Topic.CONFIG,
+        Topic.COLLECTED,
+        Topic.RETRY_OUT,
+    }
+
+
+@pytest.mark.parametrize("account", ["collect", "spark", "topics"])
+def test_who_follows_the_configuration(side: Stack, account: str) -> None:
+    assert Topic.CONFIG in _topics(side, account, "ReadData")
+
+
+def test_only_the_topics_job_makes_topics(side: Stack) -> None:
+    makers = {each for each in _associations(side) if _topics(side, each, "CreateTopic")}
+    assert makers == {"topics"}
+    assert _topics(side, "topics", "CreateTopic") == set(Topic)
+
+
+def test_nobody_deletes_a_topic(side: Stack) -> None:
+    assert not any(_topics(side, each, "DeleteTopic") for each in _associations(side))
+
+
+def test_kafka_rights_end_at_the_sides_own_cluster(side: Stack) -> None:
+    checked = 0
+    for account in _associations(side):
+        for each in _allowed(side, account):
+            if any(action.startswith("kafka-cluster:") for action in each["Action"]):
+                checked += 1
+                for arn in each["Resource"]:
+                    assert kafka_resource(side, arn) or follow(side, arn) is one(side, "aws_msk_cluster")
+    assert checked > len(_WORKLOADS)
+
+
+def test_a_sides_spark_reaches_its_own_checkpoints_only(synthesised: Synthesised) -> None:
+    for name in ("blue", "green"):
+        allowed = {each["Sid"]: each for each in _allowed(synthesised("production")[name], "spark")}
+        bucket = "arn:aws:s3:::hifi-production-checkpoints-222222222222"
+        assert allowed["CheckpointFiles"]["Resource"] == [f"{bucket}/{name}/*"]
+        assert allowed["CheckpointList"]["Resource"] == [bucket]
+        assert allowed["CheckpointList"]["Condition"] == {"StringLike": {"s3:prefix": [name, f"{name}/*"]}}
+
+
+def test_no_other_pod_reaches_a_bucket(side: Stack) -> None:
+    readers = {
+        account
+        for account in _associations(side)
+        if any(action.startswith("s3:") for each in _allowed(side, account) for action in each["Action"])
+    }
+    assert readers == {"spark"}
+
+
+def test_the_autoscaler_scales_its_own_cluster_only(side: Stack) -> None:
+    (scale,) = [each for each in _allowed(side, "cluster-autoscaler") if each["Sid"] == "Scale"]
+    cluster = one(side, "aws_eks_cluster")["name"]
+    assert scale["Condition"] == {
+        "StringEquals": {f"aws:ResourceTag/k8s.io/cluster-autoscaler/{cluster}": "owned"}
+    }
+
+
+def test_the_load_balancer_controller_only_fills_collects_target_group(side: Stack) -> None:
+    changes = [
+        each
+        for each in _allowed(side, "aws-load-balancer-controller")
+        if not all(":Describe" in action for action in each["Action"])
+    ]
+    (register,) = changes
+    (target,) = register["Resource"]
+    assert follow(side, target) is one(side, "aws_lb_target_group")
+
+
+def test_nodes_pull_images_and_no_more(side: Stack) -> None:
+    (role,) = [
+        each for each in resources(side, "aws_iam_role") if "ec2.amazonaws.com" in each["assume_role_policy"]
+    ]
+    attached = {
+        each["policy_arn"].rpartition("/")[2]
+        for each in resources(side, "aws_iam_role_policy_attachment")
+        if follow(side, each["role"]) is role
+    }
+    assert attached == {"AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly"}
+    own = [each for each in resources(side, "aws_iam_role_policy") if follow(side, each["role"]) is role]
+    assert not own

@@ -1,0 +1,54 @@
+from .reading import Stack, follow, one, resources
+
+
+def test_the_front_door_is_internal_and_in_three_zones(side: Stack) -> None:
+    balancer = one(side, "aws_lb")
+    assert balancer["internal"] is True
+    subnets = [follow(side, each) for each in balancer["subnets"]]
+    assert len({each["availability_zone"] for each in subnets}) == 3
+    assert all("-private-" in each["tags"]["Name"] for each in subnets)
+
+
+def test_only_tls_with_the_certificate_of_the_events_host(side: Stack) -> None:
+    listener = one(side, "aws_lb_listener")
+    assert (listener["protocol"], listener["port"]) == ("TLS", 443)
+    assert "TLS13" in listener["ssl_policy"]
+    (key,) = side["data"]["aws_acm_certificate"]
+    assert listener["certificate_arn"] == f"${{data.aws_acm_certificate.{key}.arn}}"
+    certificate = side["data"]["aws_acm_certificate"][key]
+    assert certificate["domain"].startswith("events.")
+    assert certificate["statuses"] == ["ISSUED"]
+
+
+def test_requests_go_to_pods_that_are_ready(side: Stack) -> None:
+    (action,) = one(side, "aws_lb_listener")["default_action"]
+    targets = follow(side, action["target_group_arn"])
+    assert targets["target_type"] == "ip"
+    assert targets["health_check"]["path"] == "/readyz"
+    assert targets["health_check"]["matcher"] == "200"
+
+
+def test_the_balancer_reaches_collect_and_nothing_else(side: Stack) -> None:
+    (group,) = one(side, "aws_lb")["security_groups"]
+    rules = resources(side, "aws_vpc_security_group_egress_rule")
+    (out,) = [each for each in rules if each["security_group_id"] == group]
+    port = one(side, "aws_lb_target_group")["port"]
+    assert out["from_port"] == out["to_port"] == port
+    admitted = [
+        each
+        for each in resources(side, "aws_vpc_security_group_ingress_rule")
+        if each.get("referenced_security_group_id") == group
+    ]
+    assert [(each["security_group_id"], each["to_port"]) for each in admitted] == [
+        (out["referenced_security_group_id"], port)
+    ]
+
+
+def test_edge_finds_balancer_and_targets_by_name(side: Stack, environment: str) -> None:
+    name = f"hifi-{environment}-blue-collect"
+    assert one(side, "aws_lb")["name"] == one(side, "aws_lb_target_group")["name"] == name
+    assert len(name) <= 32
+
+
+def test_production_keeps_its_front_door(production: Stack) -> None:
+    assert one(production, "aws_lb")["enable_deletion_protection"] is True

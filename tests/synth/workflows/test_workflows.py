@@ -1,0 +1,194 @@
+"""GitHub's workflows: valid, pinned, without a secret, one change of an environment at a time."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from infra.config import EnvironmentName, RunSettings, load_environment
+from tests.synth.golang import command as go_command
+
+ROOT = Path(__file__).parents[3]
+FOLDER = ROOT / ".github"
+FILES = sorted((FOLDER / "workflows").glob("*.yml"))
+ACTIONS = sorted((FOLDER / "actions").glob("*/action.yml"))
+CHANGE_AN_ENVIRONMENT = ("release", "switch", "burst", "rollback")
+MAY = {"contents": "read", "id-token": "write"}
+
+Workflow = dict[str, Any]
+
+
+def load(name: str) -> Workflow:
+    # The keyword `on` is a truth value of YAML 1.1.
+    loaded = yaml.load((FOLDER / "workflows" / f"{name}.yml").read_text(), Loader=yaml.BaseLoader)
+    assert isinstance(loaded, dict)
+    return loaded
+
+
+def jobs() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for file in FILES:
+        for name, job in load(file.stem)["jobs"].items():
+            yield file.stem, name, job
+
+
+def uses(job: dict[str, Any]) -> str:
+    return "\n".join(step.get("uses", "") for step in job.get("steps", []))
+
+
+def runs(job: dict[str, Any]) -> str:
+    return "\n".join(step.get("run", "") for step in job.get("steps", []))
+
+
+def roles(job: dict[str, Any]) -> str:
+    taken = [step.get("with", {}).get("role-to-assume") for step in job.get("steps", [])]
+    return "\n".join(role for role in taken if role)
+
+
+def tool(name: str) -> str:
+    return str(Path(sys.executable).with_name(name))
+
+
+def run(*command: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, cwd=ROOT)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_files_fit_githubs_schemas() -> None:
+    assert FILES
+    assert ACTIONS
+    run(tool("check-jsonschema"), "--builtin-schema", "vendor.github-workflows", *map(str, FILES))
+    run(tool("check-jsonschema"), "--builtin-schema", "vendor.github-actions", *map(str, ACTIONS))
+
+
+def test_zizmor_finds_nothing_unsafe() -> None:
+    run(
+        tool("zizmor"),
+        "--offline",
+        "--quiet",
+        "--no-progress",
+        "--config",
+        str(FOLDER / "zizmor.yml"),
+        str(FOLDER),
+    )
+
+
+def test_actionlint_finds_nothing() -> None:
+    run(go_command("github.com/rhysd/actionlint/cmd/actionlint@v1.7.7"), *map(str, FILES))
+
+
+@pytest.mark.parametrize("file", [*FILES, *ACTIONS], ids=lambda file: f"{file.parent.name}/{file.name}")
+def test_every_foreign_action_is_pinned_by_commit_and_says_its_version(file: Path) -> None:
+    for line in file.read_text().splitlines():
+        if (found := re.search(r"uses: (.*)", line)) and not found[1].startswith("./"):
+            assert re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", found[1]), line
+
+
+def test_an_action_has_one_version_everywhere() -> None:
+    text = "\n".join(file.read_text() for file in (*FILES, *ACTIONS))
+    pins = set(re.findall(r"uses: ([\w./-]+)@([0-9a-f]{40} # v[\d.]+)", text))
+    assert len(pins) == len({action for action, _ in pins}) > 5
+
+
+def test_nothing_is_permitted_but_what_a_job_names() -> None:
+    for file in FILES:
+        assert load(file.stem)["permissions"] == {}
+    for workflow, name, job in jobs():
+        comments = {"pull-requests": "write"} if (workflow, name) == ("ci", "plan") else {}
+        assert job["permissions"].items() <= (MAY | comments).items(), (workflow, name)
+
+
+def test_no_workflow_knows_a_secret() -> None:
+    for file in (*FILES, *ACTIONS):
+        assert not re.search(r"secrets\.|secrets: inherit|access-key|AKIA", file.read_text()), file
+
+
+def test_aws_is_reached_by_openid_connect_alone() -> None:
+    takers = [(workflow, name, job) for workflow, name, job in jobs() if roles(job)]
+    assert takers
+    for workflow, name, job in takers:
+        assert job["permissions"]["id-token"] == "write", (workflow, name)
+        if "plan-role" in roles(job):
+            # The role trusts the subject `pull_request`, which a job with an environment does not have.
+            assert "environment" not in job
+            assert "head.repo.full_name == github.repository" in job["if"]
+        else:
+            # And the deploying role's names the environment, with whatever protection rules that has.
+            assert job["environment"]
+
+
+def test_only_jobs_that_take_a_role_or_call_one_get_a_token() -> None:
+    for workflow, name, job in jobs():
+        wants = bool(roles(job)) or job.get("uses") == "./.github/workflows/weights.yml"
+        assert ("id-token" in job["permissions"]) == wants, (workflow, name)
+
+
+@pytest.mark.parametrize("name", CHANGE_AN_ENVIRONMENT)
+def test_one_change_of_an_environment_at_a_time_and_none_broken_off(name: str) -> None:
+    guard = load(name)["concurrency"]
+    assert re.fullmatch(r"deploy-\$\{\{ inputs\.environment( \|\| 'production')? \}\}", guard["group"])
+    assert guard["cancel-in-progress"] == "false"
+
+
+def test_every_workflow_that_starts_by_itself_has_a_guard() -> None:
+    for file in FILES:
+        # What is only called runs in its caller's group; a second one of its own would wait for itself.
+        called = set(load(file.stem)["on"]) == {"workflow_call"}
+        assert ("concurrency" in load(file.stem)) != called, file
+
+
+def test_a_merge_goes_to_the_dark_side_is_verified_and_only_then_gets_traffic() -> None:
+    release = load("release")["jobs"]
+    deploy = runs(release["deploy"])
+    assert set(release["deploy"]["needs"]) == {"dark", "images"}
+    assert release["deploy"]["env"]["SIDE"] == "${{ needs.dark.outputs.side }}"
+    order = [deploy.index(step) for step in ("deploy_stack.sh", "deploy_workloads.sh", "verify.sh")]
+    assert order == sorted(order)
+    assert "deploy" in release["switch"]["needs"]
+    assert release["switch"]["with"]["change"] == "switch --to ${{ needs.dark.outputs.side }}"
+
+
+def test_traffic_moves_in_one_place_after_a_look_at_who_gets_it() -> None:
+    movers = [workflow for workflow, _, job in jobs() if "deploy_stack.sh edge" in runs(job)]
+    assert movers == ["weights"]
+    text = runs(load("weights")["jobs"]["weights"])
+    assert text.index("healthy.sh") < text.index("deploy_stack.sh edge")
+    for name in ("switch", "burst", "rollback"):
+        assert set(load(name)["on"]) == {"workflow_dispatch"}
+        (job,) = load(name)["jobs"].values()
+        assert job["with"]["change"].split()[0] == name
+
+
+def test_every_script_and_module_that_is_run_is_there() -> None:
+    texts = [runs(job) for _, _, job in jobs()]
+    named = set(re.findall(r"scripts/[\w/]+\.sh", "\n".join(texts)))
+    assert len(named) > 4
+    for script in named:
+        assert os.access(ROOT / script, os.X_OK), script
+    for module in re.findall(r"python -m (scripts[\w.]+|infra[\w.]+)", "\n".join(texts)):
+        assert (ROOT / f"{module.replace('.', '/')}.py").is_file(), module
+
+
+@pytest.mark.parametrize("name", list(EnvironmentName))
+def test_images_are_built_for_the_processors_of_the_nodes(name: EnvironmentName) -> None:
+    cluster = load_environment(RunSettings(environment=name)).cluster
+    groups = (cluster.services, cluster.drivers, cluster.workers)
+    arm = {bool(re.match(r"[a-z]+\d+g", each)) for group in groups for each in group.instance_types}
+    built = {step["with"]["platforms"] for step in steps_that_build()}
+    assert (arm, built) == ({True}, {"linux/arm64"})
+
+
+def steps_that_build() -> list[dict[str, Any]]:
+    steps: list[dict[str, Any]] = load("release")["jobs"]["images"]["steps"]
+    found = [step for step in steps if "docker/build-push-action" in step.get("uses", "")]
+    assert len(found) == 2
+    return found
+
+
+def test_shell_scripts_are_clean() -> None:
+    run(tool("shellcheck"), *map(str, [*(ROOT / "scripts").rglob("*.sh"), *(ROOT / "infra").rglob("*.sh")]))

@@ -1,0 +1,116 @@
+"""What the images are built from, and that it fits."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyspark
+import pytest
+
+from tests.synth.workloads.manifests import WORKLOADS
+
+ROOT = WORKLOADS.parents[1]
+IMAGES = WORKLOADS / "images"
+DOCKERFILES = sorted(IMAGES.glob("*.Dockerfile"))
+LEFT_OUT = ("pyspark", "py4j", "pandas", "pyarrow", "numpy")
+
+
+def test_there_is_one_a_kind() -> None:
+    assert [file.name for file in DOCKERFILES] == ["service.Dockerfile", "spark.Dockerfile"]
+
+
+@pytest.mark.parametrize("file", DOCKERFILES, ids=lambda file: str(file.name))
+def test_every_base_is_pinned_by_digest_and_says_its_version(file: Path) -> None:
+    bases = re.findall(r"^FROM (\S+)", file.read_text(), re.M)
+    assert bases
+    for base in bases:
+        assert re.fullmatch(r"[\w./-]+:\d+\.\d+\.[\w.-]+@sha256:[0-9a-f]{64}", base), base
+
+
+@pytest.mark.parametrize("file", DOCKERFILES, ids=lambda file: str(file.name))
+def test_the_process_is_not_root_and_packages_come_with_their_hashes(file: Path) -> None:
+    text = file.read_text()
+    last = text[text.rindex("\nFROM ") :]
+    assert re.findall(r"^USER (\S+)", last, re.M) == ["10001:10001"]
+    installs = re.findall(r"pip install (.*)", text)
+    assert installs
+    assert all("--require-hashes" in install for install in installs)
+
+
+@pytest.mark.parametrize("file", DOCKERFILES, ids=lambda file: str(file.name))
+def test_what_is_copied_is_there_and_let_through(file: Path) -> None:
+    ignored = file.with_name(f"{file.name}.dockerignore").read_text().splitlines()
+    assert ignored[1] == "*"
+    let_through = [line[1:] for line in ignored if line.startswith("!")]
+    for line in re.findall(r"^COPY (?!--from)(.*)", file.read_text(), re.M):
+        for source in line.split()[:-1]:
+            assert (ROOT / source).exists(), source
+            assert any(Path(source).match(each) or source.startswith(f"{each}/") for each in let_through)
+
+
+def test_hadoops_client_for_s3_is_of_the_release_that_spark_has() -> None:
+    (client,) = (Path(pyspark.__file__).parent / "jars").glob("hadoop-client-api-*.jar")
+    (wanted,) = re.findall(r"<hadoop.version>(.*)</", (IMAGES / "cluster-pom.xml").read_text())
+    assert client.name == f"hadoop-client-api-{wanted}.jar"
+
+
+def test_the_way_into_msk_lies_beside_the_kafka_client_that_loads_it() -> None:
+    wanted = re.findall(r"<artifactId>(.*)</", (IMAGES / "cluster-pom.xml").read_text())
+    assert "aws-msk-iam-auth" in wanted
+    text = (IMAGES / "spark.Dockerfile").read_text()
+    assert "mv /jars/cluster/aws-msk-iam-auth-*.jar /jars/connector" in text
+    assert re.search(r"^COPY --from=jars /jars/connector /opt/hifi/jars$", text, re.M)
+
+
+def test_services_are_installed_without_what_only_spark_needs() -> None:
+    requirements = ROOT / "requirements.txt"
+    drop = f"drop={' '.join(LEFT_OUT)}"
+    made = subprocess.run(
+        ["awk", "-v", drop, "-f", IMAGES / "drop-packages.awk", requirements],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    before, after = (
+        set(re.findall(r"^([\w.-]+)==", text, re.M)) for text in (requirements.read_text(), made)
+    )
+    assert before - after == set(LEFT_OUT) & before
+    assert "pyspark" in before
+    # Not a hash of a package that is gone, and every hash of those that stay.
+    assert made.count("--hash=") == sum(
+        block.count("--hash=")
+        for block in re.split(r"\n(?=[\w.-]+==)", requirements.read_text())
+        if block.split("==")[0] not in LEFT_OUT
+    )
+    assert drop.removeprefix("drop=") in (IMAGES / "service.Dockerfile").read_text()
+
+
+def test_collect_starts_without_what_is_left_out() -> None:
+    blocked = f"import sys; sys.modules.update(dict.fromkeys({LEFT_OUT!r}))"
+    program = f"{blocked}; import pipelines.data.collect.__main__, shared.kafka.admin"
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT, timeout=60)
+
+
+def test_a_worker_is_told_to_leave_and_waited_for_until_its_executors_are_gone(tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    executor = subprocess.Popen(
+        [sys.executable, "-c", "import time; time.sleep(3)", "CoarseGrainedExecutorBackend"]
+    )
+    worker = subprocess.Popen(["sh", "-c", f"trap 'touch {told}' PWR; while :; do sleep 0.1; done"])
+    try:
+        time.sleep(0.5)
+        started = time.monotonic()
+        subprocess.run([IMAGES / "drain-worker.sh", str(worker.pid), "30"], check=True, timeout=40)
+        waited = time.monotonic() - started
+    finally:
+        ended = executor.poll()
+        os.kill(worker.pid, signal.SIGKILL)
+        worker.wait()
+        executor.wait()
+    assert told.exists()
+    assert ended == 0
+    assert 1 < waited < 10

@@ -1,0 +1,62 @@
+"""What the manifests and the workflows count on is what the stacks declare."""
+
+from infra.config import EnvironmentName, RunSettings, load_environment
+from infra.naming import Side
+from infra.workloads.facts import facts
+from infra.workloads.values import release_facts, side_facts
+from tests.synth.conftest import Synthesised
+from tests.synth.terraform import resources
+from tests.synth.workloads.manifests import WITH_PODS, Manifest, container, named, of_kind, pod
+
+PRODUCTION = load_environment(RunSettings(environment=EnvironmentName.PRODUCTION))
+
+
+def test_roles_and_registry_are_foundations(synthesised: Synthesised) -> None:
+    foundation = synthesised("production")["foundation"]
+    found = facts(PRODUCTION)
+    roles = {each["name"] for each in resources(foundation, "aws_iam_role")}
+    assert {found[role].rpartition("/")[2] for role in ("plan_role", "deploy_role")} <= roles
+    repositories = {each["name"] for each in resources(foundation, "aws_ecr_repository")}
+    _, _, registry = found["registry"].partition("/")
+    assert repositories == {f"{registry}/service", f"{registry}/spark"}
+
+
+def test_checkpoints_go_to_foundations_bucket(synthesised: Synthesised) -> None:
+    foundation = synthesised("production")["foundation"]
+    folder = side_facts(PRODUCTION, Side.BLUE, bootstrap="b:9098")["HIFI_CHECKPOINTS"]
+    buckets = {each["bucket"] for each in resources(foundation, "aws_s3_bucket")}
+    assert folder.removeprefix("s3a://").partition("/")[0] in buckets
+
+
+def test_the_load_balancer_sends_to_collects_port(synthesised: Synthesised, blue: list[Manifest]) -> None:
+    groups = resources(synthesised("production")["blue"], "aws_lb_target_group")
+    images = {"service_image": "r/service:1", "spark_image": "r/spark:1"}
+    wanted = release_facts(PRODUCTION, Side.BLUE, **images)["TARGET_GROUP"]
+    (group,) = [each for each in groups if each["name"] == wanted]
+    only = container(named(blue, "Deployment", "collect"))
+    assert (group["port"], group["target_type"]) == (only["ports"][0]["containerPort"], "ip")
+    assert group["health_check"]["path"] == only["readinessProbe"]["httpGet"]["path"]
+
+
+def test_who_runs_with_a_service_account_is_who_aws_knows(
+    synthesised: Synthesised, blue: list[Manifest]
+) -> None:
+    known = {
+        each["service_account"]
+        for each in resources(synthesised("production")["blue"], "aws_eks_pod_identity_association")
+        if each["namespace"] == "hifi"
+    }
+    assert {pod(each)["serviceAccountName"] for each in of_kind(blue, *WITH_PODS)} == known
+
+
+def test_pods_are_sent_to_pools_that_are_there(synthesised: Synthesised, blue: list[Manifest]) -> None:
+    groups = resources(synthesised("production")["blue"], "aws_eks_node_group")
+    taints = {
+        each["labels"]["hifi/pool"]: {(one["key"], one["value"]) for one in each.get("taint", [])}
+        for each in groups
+    }
+    for workload in of_kind(blue, *WITH_PODS):
+        tolerated = {
+            (one["key"], one["value"]) for one in pod(workload).get("tolerations", []) if "value" in one
+        }
+        assert taints[pod(workload)["nodeSelector"]["hifi/pool"]] == tolerated

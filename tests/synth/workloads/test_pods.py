@@ -1,0 +1,247 @@
+"""How each pod runs: as whom, where, with what, and how it ends."""
+
+import importlib.util
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+from infra.config import EnvironmentName, RunSettings, load_environment
+from pipelines.data.collect.settings import CollectSettings
+from shared.contracts.topics import Topic, TopicSpec
+from shared.runtime.settings import SideSettings, SparkSettings
+from tests.synth.workloads.manifests import (
+    CHAIN,
+    LASTING,
+    WITH_PODS,
+    Manifest,
+    command,
+    container,
+    containers,
+    environment,
+    label,
+    named,
+    of_kind,
+    pod,
+    pod_labels,
+    seconds_before_kill,
+    selects,
+)
+
+TO_COME = {"pipelines.data.retry", "pipelines.control.observe"}
+"""Modules of later issues, whose manifests are here already."""
+
+SPOT_NOTICE_SECONDS = 120
+
+
+def workloads(manifests: list[Manifest]) -> list[Manifest]:
+    return of_kind(manifests, *WITH_PODS)
+
+
+def test_all_of_a_side_is_there(manifests: list[Manifest]) -> None:
+    assert {label(each) for each in workloads(manifests)} == {
+        "Job/topics",
+        "Deployment/collect",
+        "Deployment/retry",
+        "Deployment/observe",
+        "StatefulSet/spark-master",
+        "Deployment/spark-worker",
+        *(f"Deployment/{node}-driver" for node in CHAIN),
+    }
+    assert {each["metadata"].get("namespace", "hifi") for each in manifests} == {"hifi"}
+
+
+def test_every_module_that_is_started_exists(manifests: list[Manifest]) -> None:
+    started = {
+        words[words.index("-m") + 1] for each in workloads(manifests) if "-m" in (words := command(each))
+    }
+    assert started >= {"pipelines.data.collect", *(f"pipelines.data.{node}" for node in CHAIN)}
+    for module in started - TO_COME:
+        assert importlib.util.find_spec(f"{module}.__main__"), module
+
+
+def test_selectors_take_their_own_pods_and_no_others(manifests: list[Manifest]) -> None:
+    for each in of_kind(manifests, *LASTING):
+        taken = [
+            label(other)
+            for other in workloads(manifests)
+            if selects(each["spec"]["selector"], pod_labels(other))
+        ]
+        assert taken == [label(each)]
+    for service in of_kind(manifests, "Service"):
+        selector = {"matchLabels": service["spec"]["selector"]}
+        assert sum(selects(selector, pod_labels(each)) for each in workloads(manifests)) == 1, label(service)
+
+
+def test_nothing_runs_as_root_or_writes_to_its_image(manifests: list[Manifest]) -> None:
+    for each in workloads(manifests):
+        security = pod(each)["securityContext"]
+        assert security["runAsNonRoot"] is True
+        assert security["runAsUser"] >= 10_000
+        assert security["seccompProfile"] == {"type": "RuntimeDefault"}
+        for one in containers(each):
+            assert one["securityContext"] == {
+                "allowPrivilegeEscalation": False,
+                "readOnlyRootFilesystem": True,
+                "capabilities": {"drop": ["ALL"]},
+            }
+            mounts = {mount["mountPath"] for mount in one["volumeMounts"]}
+            assert "/tmp" in mounts
+        assert all(
+            volume.get("emptyDir", {"sizeLimit": 1}).get("sizeLimit") for volume in pod(each)["volumes"]
+        )
+        assert not {"hostNetwork", "hostPID", "hostIPC"} & pod(each).keys()
+
+
+def test_nobody_has_a_token_for_the_kubernetes_api(manifests: list[Manifest]) -> None:
+    accounts = {each["metadata"]["name"] for each in of_kind(manifests, "ServiceAccount")}
+    for each in workloads(manifests):
+        assert pod(each)["automountServiceAccountToken"] is False
+        assert pod(each)["serviceAccountName"] in accounts
+
+
+def test_resources_are_asked_for_and_memory_is_bounded(manifests: list[Manifest]) -> None:
+    for each in workloads(manifests):
+        resources = container(each)["resources"]
+        assert {"cpu", "memory", "ephemeral-storage"} <= resources["requests"].keys()
+        # A request below the limit gets a pod evicted when its node is full.
+        assert resources["limits"]["memory"] == resources["requests"]["memory"]
+        assert "cpu" not in resources["limits"]
+
+
+def test_every_pod_is_probed_from_start_to_end(manifests: list[Manifest]) -> None:
+    for each in of_kind(manifests, *LASTING):
+        ports = {port["name"] for port in container(each)["ports"]}
+        for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+            asked = container(each)[probe]
+            if "exec" not in asked:
+                assert (asked.get("httpGet") or asked["tcpSocket"])["port"] in ports
+    collect = container(named(manifests, "Deployment", "collect"))
+    assert collect["readinessProbe"]["httpGet"]["path"] == "/readyz"
+    assert collect["livenessProbe"]["httpGet"]["path"] == "/healthz"
+
+
+def test_what_is_more_than_one_is_spread_over_the_zones(manifests: list[Manifest]) -> None:
+    for each in of_kind(manifests, *LASTING):
+        if each["spec"].get("replicas") == 1:
+            continue
+        zones = [
+            spread
+            for spread in pod(each)["topologySpreadConstraints"]
+            if spread["topologyKey"] == "topology.kubernetes.io/zone"
+        ]
+        (zone,) = zones
+        assert zone["maxSkew"] == 1
+        assert selects(zone["labelSelector"], pod_labels(each))
+
+
+def test_collect_ends_after_the_balancer_has_left_and_its_requests_are_done(
+    manifests: list[Manifest],
+) -> None:
+    collect = named(manifests, "Deployment", "collect")
+    pause = container(collect)["lifecycle"]["preStop"]["sleep"]["seconds"]
+    drain = CollectSettings.model_fields["drain_timeout"].default
+    flush = 10
+    assert pause >= 30
+    assert seconds_before_kill(collect) > pause + drain + flush
+
+
+def test_a_worker_is_drained_within_the_notice_of_a_spot_node(manifests: list[Manifest]) -> None:
+    worker = named(manifests, "Deployment", "spark-worker")
+    hook = container(worker)["lifecycle"]["preStop"]["exec"]["command"]
+    assert hook[:2] == ["/opt/hifi/bin/drain-worker", "1"]
+    longest_batch = int(SparkSettings.model_fields["ingest_batch"].default.split()[0])
+    assert longest_batch < int(hook[2]) < seconds_before_kill(worker) < SPOT_NOTICE_SECONDS
+    # Signals go to process 1, which has to be Spark's own.
+    assert command(worker)[0] == "spark-class"
+
+
+@pytest.mark.parametrize("node", CHAIN)
+def test_one_driver_a_node_with_its_own_name_and_executors(manifests: list[Manifest], node: str) -> None:
+    driver = named(manifests, "Deployment", f"{node}-driver")
+    assert driver["spec"]["replicas"] == 1
+    assert driver["spec"]["strategy"] == {"type": "Recreate"}
+    assert command(driver)[-1] == f"pipelines.data.{node}"
+    ready = environment(driver)["HIFI_READY_FILE"]
+    assert container(driver)["readinessProbe"]["exec"]["command"] == ["test", "-f", ready]
+    submitted = environment(driver)["PYSPARK_SUBMIT_ARGS"].split()
+    assert f"spark.driver.host={node}-driver.hifi.svc.cluster.local" in submitted
+    assert f"spark.executor.resource.{node}.amount=1" in submitted
+    assert submitted[-1] == "pyspark-shell"
+    service = named(manifests, "Service", f"{node}-driver")
+    assert service["spec"]["clusterIP"] == "None"
+    assert service["spec"]["publishNotReadyAddresses"] is True
+    assert selects({"matchLabels": service["spec"]["selector"]}, pod_labels(driver))
+
+
+def test_master_workers_and_drivers_call_the_master_the_same(manifests: list[Manifest]) -> None:
+    words = command(named(manifests, "StatefulSet", "spark-master"))
+    url = f"spark://{words[words.index('--host') + 1]}:{words[words.index('--port') + 1]}"
+    assert command(named(manifests, "Deployment", "spark-worker"))[-1] == url
+    for node in CHAIN:
+        assert environment(named(manifests, "Deployment", f"{node}-driver"))["HIFI_MASTER"] == url
+
+
+def test_everything_of_spark_shares_a_secret_that_no_manifest_holds(manifests: list[Manifest]) -> None:
+    assert not of_kind(manifests, "Secret")
+    spark = [each for each in workloads(manifests) if pod(each)["serviceAccountName"] == "spark"]
+    assert len(spark) == 2 + len(CHAIN)
+    for each in spark:
+        (secret,) = [one for one in container(each)["env"] if one["name"] == "_SPARK_AUTH_SECRET"]
+        assert secret["valueFrom"]["secretKeyRef"] == {"name": "spark-auth", "key": "secret"}
+
+
+def test_every_process_finds_what_its_settings_want(manifests: list[Manifest]) -> None:
+    (side,) = [each["data"] for each in of_kind(manifests, "ConfigMap") if "HIFI_SIDE" in each["data"]]
+    assert side["HIFI_CHECKPOINTS"].startswith("s3a://")
+    assert wanted(SideSettings) <= side.keys()
+    in_image = {"HIFI_JARS"}
+    for node in CHAIN:
+        driver = named(manifests, "Deployment", f"{node}-driver")
+        assert wanted(SparkSettings) <= side.keys() | environment(driver).keys() | in_image
+
+
+def test_who_has_a_program_has_pods_and_who_has_none_holds_no_release_up(manifests: list[Manifest]) -> None:
+    for each in of_kind(manifests, "Deployment"):
+        words = command(each)
+        if "-m" in words and not (find_spec(words[words.index("-m") + 1])):
+            assert each["spec"]["replicas"] == 0
+        else:
+            assert each["spec"].get("replicas") != 0
+
+
+def wanted(settings: Any) -> set[str]:
+    return {f"HIFI_{name.upper()}" for name, field in settings.model_fields.items() if field.is_required()}
+
+
+def test_the_job_makes_every_topic_of_the_contracts(
+    blue: list[Manifest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = named(blue, "Job", "topics")
+    asked: list[tuple[str, tuple[TopicSpec, ...]]] = []
+    monkeypatch.setattr("shared.kafka.admin.ensure_topics", lambda *given: asked.append(given))
+    monkeypatch.setenv("HIFI_BOOTSTRAP", "broker:9098")
+    monkeypatch.setenv("PARTITIONS", environment(job)["PARTITIONS"])
+    option, program = command(job)
+    assert option == "-c"
+    exec(compile(program, "job.yaml", "exec"), {})
+    ((bootstrap, specs),) = asked
+    assert bootstrap == "broker:9098"
+    assert {spec.name for spec in specs} == set(Topic)
+
+
+def test_who_has_a_volume_lives_where_every_zone_has_a_node(manifests: list[Manifest]) -> None:
+    (master,) = [each for each in workloads(manifests) if "volumeClaimTemplates" in each["spec"]]
+    assert pod(master)["nodeSelector"] == {"hifi/pool": "services"}
+    assert load_environment(RunSettings(environment=EnvironmentName.PRODUCTION)).cluster.services.minimum >= 3
+    (claim,) = master["spec"]["volumeClaimTemplates"]
+    storage = named(manifests, "StorageClass", claim["spec"]["storageClassName"])
+    assert storage["parameters"]["encrypted"] == "true"
+    assert storage["volumeBindingMode"] == "WaitForFirstConsumer"
+
+
+def test_only_who_tolerates_a_pools_taint_is_sent_there(manifests: list[Manifest]) -> None:
+    for each in workloads(manifests):
+        pool = pod(each)["nodeSelector"]["hifi/pool"]
+        tolerated = {toleration.get("value") for toleration in pod(each).get("tolerations", [])} - {None}
+        assert tolerated == {pool} - {"services"}

@@ -1,0 +1,86 @@
+"""Both sides are the same but for what names them; and what a release writes into an overlay."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from infra.config import EnvironmentName, InvalidSettingsError, RunSettings, load_environment
+from infra.naming import Side
+from infra.workloads import values
+from tests.synth.workloads.manifests import Manifest, container, named
+
+DIGEST = "sha256:" + "0" * 64
+PRODUCTION = load_environment(RunSettings(environment=EnvironmentName.PRODUCTION))
+
+
+def test_the_sides_differ_in_name_network_and_brokers_alone(
+    blue: list[Manifest], green: list[Manifest]
+) -> None:
+    environment = load_environment(RunSettings())
+    ranges = {side: str(environment.twin(side).cidr) for side in Side}
+
+    def as_text(manifests: list[Manifest], side: Side) -> str:
+        config = next(
+            each["metadata"]["name"] for each in manifests if each["metadata"]["name"].startswith("side-")
+        )
+        text = yaml.safe_dump(manifests, sort_keys=True)
+        return text.replace(config, "side").replace(ranges[side], "NETWORK").replace(side.value, "SIDE")
+
+    assert as_text(blue, Side.BLUE) == as_text(green, Side.GREEN)
+    assert blue != green
+
+
+def test_images_and_target_group_are_the_releases(blue: list[Manifest], green: list[Manifest]) -> None:
+    for side, manifests in ((Side.BLUE, blue), (Side.GREEN, green)):
+        names = load_environment(RunSettings()).twin(side).names
+        binding = named(manifests, "TargetGroupBinding", "collect")
+        assert binding["spec"] == {
+            "targetGroupName": names.load_balancer,
+            "targetType": "ip",
+            "serviceRef": {
+                "name": "collect",
+                "port": named(manifests, "Service", "collect")["spec"]["ports"][0]["port"],
+            },
+        }
+        assert container(named(manifests, "Deployment", "collect"))["image"] == "hifi/service:dev"
+        assert container(named(manifests, "StatefulSet", "spark-master"))["image"] == "hifi/spark:dev"
+
+
+@pytest.mark.parametrize("side", list(Side))
+def test_what_is_committed_is_local(side: Side) -> None:
+    environment = load_environment(RunSettings())
+    committed = dict(
+        line.split("=", 1) for line in (values.OVERLAYS / side / "side.env").read_text().splitlines()
+    )
+    assert committed == values.side_facts(environment, side, bootstrap=committed["KAFKA_BROKERS"])
+    assert ".invalid:" in committed["HIFI_BOOTSTRAP"]
+
+
+def test_a_release_writes_the_facts_of_its_environment_and_side(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(values, "OVERLAYS", tmp_path)
+    monkeypatch.setenv("HIFI_ENVIRONMENT", "production")
+    (tmp_path / "green").mkdir()
+    images = [f"--{name}-image=registry.example/hifi/{name}@{DIGEST}" for name in ("service", "spark")]
+    assert values.main(["green", "--bootstrap=b-1.kafka:9098,b-2.kafka:9098", *images]) == 0
+    side, release = ((tmp_path / "green" / name).read_text() for name in ("side.env", "release.env"))
+    assert "HIFI_SIDE=green\n" in side
+    assert f"HIFI_CHECKPOINTS=s3a://{PRODUCTION.names.bucket('checkpoints')}/green\n" in side
+    assert f"SPARK_IMAGE=registry.example/hifi/spark@{DIGEST}\n" in release
+    assert "TARGET_GROUP=hifi-production-green-collect\n" in release
+    assert f"NETWORK={PRODUCTION.cidrs[Side.GREEN]}\n" in release
+
+
+@pytest.mark.parametrize("bootstrap", ["", "broker", "broker:9098,", "broker:9098 other:9098"])
+def test_brokers_that_are_none_are_refused_by_name(bootstrap: str) -> None:
+    with pytest.raises(InvalidSettingsError, match=r"bootstrap:.*host:port"):
+        values.side_facts(PRODUCTION, Side.BLUE, bootstrap=bootstrap)
+
+
+def test_an_image_without_a_version_is_refused_by_name() -> None:
+    with pytest.raises(InvalidSettingsError, match=r"spark_image:.*digest"):
+        values.release_facts(
+            PRODUCTION, Side.BLUE, service_image=f"r/service@{DIGEST}", spark_image="r/spark"
+        )

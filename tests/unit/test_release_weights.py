@@ -1,0 +1,76 @@
+"""What each change makes of the weights."""
+
+import json
+
+import pytest
+
+from scripts.release.weights import (
+    SIDES,
+    Weights,
+    WrongWeightsError,
+    burst,
+    dark,
+    main,
+    rolled_back,
+    switched,
+)
+
+BLUE, GREEN = Weights(100, 0), Weights(0, 100)
+
+
+@pytest.mark.parametrize(("now", "side"), [(BLUE, "green"), (GREEN, "blue")])
+def test_a_release_goes_to_the_side_without_traffic(now: Weights, side: str) -> None:
+    assert dark(now) == side
+
+
+@pytest.mark.parametrize("now", [Weights(50, 50), Weights(95, 5)])
+def test_where_both_serve_there_is_no_dark_side(now: Weights) -> None:
+    with pytest.raises(WrongWeightsError, match="both sides serve"):
+        dark(now)
+
+
+def test_a_switch_gives_all_a_canary_a_share_a_burst_half() -> None:
+    assert switched("green", 100) == GREEN
+    assert switched("green", 5) == Weights(95, 5)
+    assert burst() == Weights(50, 50)
+
+
+@pytest.mark.parametrize(
+    ("now", "before"),
+    [(GREEN, BLUE), (BLUE, GREEN), (Weights(95, 5), BLUE), (Weights(5, 95), GREEN)],
+    ids=["switch", "switch back", "canary of green", "canary of blue"],
+)
+def test_a_rollback_takes_back_a_switch_and_ends_a_canary(now: Weights, before: Weights) -> None:
+    assert rolled_back(now) == before
+
+
+def test_a_rollback_of_a_burst_needs_to_be_told_the_side() -> None:
+    with pytest.raises(WrongWeightsError, match="switch to the one"):
+        rolled_back(burst())
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"blue": 100}', '{"blue": "x", "green": 0}', "null"])
+def test_weights_that_cannot_be_read_are_refused_with_an_example(text: str) -> None:
+    with pytest.raises(WrongWeightsError, match=r'weights: .*give {"blue": 100, "green": 0}'):
+        Weights.parse(text)
+
+
+@pytest.mark.parametrize("text", ['{"blue": 100, "green": 100}', '{"blue": 110, "green": -10}'])
+def test_weights_are_percentages(text: str) -> None:
+    with pytest.raises(WrongWeightsError, match="sum up to 100"):
+        Weights.parse(text)
+
+
+def test_the_command_prints_the_file_of_the_weights(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["switch", "--to", "green", "--share", "5", "--now", '{"blue": 100, "green": 0}']) == 0
+    assert json.loads(capsys.readouterr().out) == {"blue": 95, "green": 5}
+    assert main(["dark", "--now", '{"blue": 0, "green": 100}']) == 0
+    assert capsys.readouterr().out == "blue\n"
+
+
+def test_the_command_says_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["dark", "--now", burst().text()]) == 1
+    assert "both sides serve" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["switch", "--now", BLUE.text()])
+    assert all(side in BLUE.text() for side in SIDES)
