@@ -9,6 +9,7 @@ from pipelines.data.transmit.connectors.base import Place
 from pipelines.data.transmit.connectors.registry import KINDS, OptionsError, options_of
 from scripts.config.problems import Fault, did_you_mean, plain
 from shared.contracts.config import DEFAULT_CONNECTOR, Destination, unknown_fields
+from shared.contracts.secrets import foreign_secrets
 
 ROOT = "$.options"
 
@@ -28,6 +29,10 @@ def option_faults(raw: Mapping[Any, Any]) -> Iterator[Fault]:
     elif isinstance(options, dict):
         found = list(_field_faults(name, kind.options, options))
         yield from found or _last_faults(name, options)
+        tenant = str(raw.get("tenant"))
+        for path, reference in foreign_secrets(tenant, options):
+            mend = f"a tenant's secrets begin with its name: secret://{tenant}/..."
+            yield f"{ROOT}{path}", f"names {reference}, which is not its tenant's", mend
 
 
 def hosts(destination: Destination) -> Iterator[Place]:

@@ -42,15 +42,31 @@ def secret_name(reference: str) -> str | None:
 
 def mask_secret(tenant: str) -> str:
     """The reference of the key that a tenant's hash masks are keyed with."""
-    return f"{SCHEME}masks/{tenant}"
+    return f"{SCHEME}{tenant}/masks"
+
+
+def foreign_secrets(tenant: str, options: object) -> Iterator[tuple[str, str]]:
+    """Paths, and references at them, of the secrets in options that do not belong to the tenant.
+
+    A document is a tenant's own, and so may its secrets only be: what it names goes to an address it gives.
+    """
+    for path, text in _texts(options, ""):
+        name = secret_name(text)
+        if name and not name.startswith(f"{tenant}/"):
+            yield path, text
 
 
 def named_secrets(documents: Iterable[Document]) -> frozenset[str]:
-    """All secrets that documents ask for: destinations by a reference in their options, pipes by a mask."""
+    """All secrets that documents ask for: destinations by a reference in their options, pipes by a mask.
+
+    Another tenant's are none of them.
+    """
     names: set[str | None] = set()
     for document in documents:
         if isinstance(document, Destination):
-            names.update(secret_name(text) for text in _texts(document.options))
+            foreign = {text for _, text in foreign_secrets(document.tenant, document.options)}
+            texts = {text for _, text in _texts(document.options, "")}
+            names.update(secret_name(text) for text in texts - foreign)
         if isinstance(document, Pipe) and _hashes(document):
             names.add(secret_name(mask_secret(document.tenant)))
     return frozenset(name for name in names if name)
@@ -61,12 +77,13 @@ def _hashes(pipe: Pipe) -> bool:
     return any(mask.action == "hash" for mask in pipe.masks)
 
 
-def _texts(value: object) -> Iterator[str]:
+def _texts(value: object, path: str) -> Iterator[tuple[str, str]]:
+    """Every text in plain values, with its path."""
     if isinstance(value, str):
-        yield value
+        yield path, value
     elif isinstance(value, dict):
-        for each in value.values():
-            yield from _texts(each)
+        for name, each in value.items():
+            yield from _texts(each, f"{path}.{name}")
     elif isinstance(value, list):
-        for each in value:
-            yield from _texts(each)
+        for at, each in enumerate(value):
+            yield from _texts(each, f"{path}[{at}]")

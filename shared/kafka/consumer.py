@@ -3,6 +3,7 @@
 from typing import Any
 
 from shared.kafka.shadow_group import group_name
+from shared.runtime.brokers import client_config
 
 
 def member_config(bootstrap: str, client_id: str, node: str) -> dict[str, Any]:
@@ -13,7 +14,7 @@ def member_config(bootstrap: str, client_id: str, node: str) -> dict[str, Any]:
     for all partitions together, not for each.
     """
     return {
-        "bootstrap.servers": bootstrap,
+        **client_config(bootstrap),
         "client.id": client_id,
         "group.id": group_name(node),
         "auto.offset.reset": "earliest",

@@ -25,7 +25,7 @@ from tests.unit.transmit_events import flat_batch, row
 pytestmark = pytest.mark.contract
 
 CANARY: Final = "canary0in1a2coal3mine"
-NAME: Final = "acme/canary"
+NAME: Final = "t/canary"
 REFERENCE: Final = f"secret://{NAME}"
 SIGNING: Final = "whsec_" + base64.b64encode(CANARY.encode()).decode()
 BASIC: Final = base64.b64encode(f"u:{CANARY}".encode()).decode()

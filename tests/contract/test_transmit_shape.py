@@ -93,14 +93,14 @@ def test_without_its_key_nothing_leaves_and_the_event_is_retried_later(rig: Rig)
     rows = rig.deliver(flat_batch([row(1, value=VALUE)]))
     (later,) = records(rows)
     assert (later.topic, later.value) == (Topic.RETRY_IN_30S, VALUE)
-    assert reason(later).startswith("secret_missing: there is no secret://masks/t")
+    assert reason(later).startswith("secret_missing: there is no secret://t/masks")
     assert not rig.server.bodies
     assert not rig.dialled
 
 
 def test_with_its_key_the_same_event_leaves_hashed(rig: Rig) -> None:
     rig.pipe("p1", "/", masks=HASHED)
-    rig.secrets.values["secret://masks/t"] = "a-key"
+    rig.secrets.values["secret://t/masks"] = "a-key"
     rig.deliver(flat_batch([row(1, value=VALUE), row(2, value=VALUE)]))
     one, two = sent(rig)
     assert one == two
@@ -109,7 +109,7 @@ def test_with_its_key_the_same_event_leaves_hashed(rig: Rig) -> None:
 
 def test_an_empty_key_is_none(rig: Rig) -> None:
     rig.pipe("p1", "/", masks=HASHED)
-    rig.secrets.values["secret://masks/t"] = ""
+    rig.secrets.values["secret://t/masks"] = ""
     rig.deliver(flat_batch([row(1, value=VALUE)]))
     assert not rig.server.bodies
 

@@ -43,20 +43,20 @@ def applied(tmp_path: Path, text: str) -> list[str]:
         ),
         ("  auth:\n    type: bearer\n", f"f:6: $.options.auth: lacks the field token{MEND}"),
         (
-            "  auth:\n    type: bearer\n    tokn: a\n    token: secret://a\n",
+            "  auth:\n    type: bearer\n    tokn: a\n    token: secret://acme/a\n",
             "f:8: $.options.auth.tokn: auth has no field 'tokn'",
         ),
         (
-            "  auth: {type: basic, username: 'a:b', password: secret://a}\n",
+            "  auth: {type: basic, username: 'a:b', password: secret://acme/a}\n",
             f"f:6: $.options.auth.username: is not allowed here{MEND}",
         ),
         (
-            "  auth: {type: oauth2, token_url: 'http://10.0.0.1/', client_id: a, client_secret: secret://a}\n",
+            "  auth: {type: oauth2, token_url: 'http://10.0.0.1/', client_id: a, client_secret: secret://acme/a}\n",
             "f:6: $.options.auth.token_url: leads to a private address",
         ),
         ("  signing: {keys: []}\n", "f:6: $.options.signing.keys: Expected list of length >= 1; for example"),
         (
-            f"  signing:\n    keys:\n    - secret://a\n    - {PLAIN}\n",
+            f"  signing:\n    keys:\n    - secret://acme/a\n    - {PLAIN}\n",
             "f:9: $.options.signing.keys[1]: is not allowed here; for example {keys: [secret://shop/webhook]}",
         ),
         (
@@ -64,13 +64,17 @@ def applied(tmp_path: Path, text: str) -> list[str]:
             "f:7: $.options.headers.Authorization: is a secret; name it: secret://shop/authorization, or use",
         ),
         (f"  headers:\n    cookie: {PLAIN}\n", "f:7: $.options.headers.cookie: is a secret"),
+        (
+            "  signing: {keys: [secret://acme/a, secret://acme.com/b]}\n",
+            "f:6: $.options.signing.keys[1]: names secret://acme.com/b, which is not its tenant's; a tenant's",
+        ),
         ("  headers: {X-Key: 'secret://A b'}\n", "f:6: $.options.headers.X-Key: is no name of a secret"),
         (
-            "  headers: {authorization: secret://a}\n  auth: {type: bearer, token: secret://b}\n",
+            "  headers: {authorization: secret://acme/a}\n  auth: {type: bearer, token: secret://acme/b}\n",
             "f:6: $.options.headers.authorization: is what `auth` sets",
         ),
         (
-            "  headers: {Webhook-Id: a}\n  signing: {keys: [secret://a]}\n",
+            "  headers: {Webhook-Id: a}\n  signing: {keys: [secret://acme/a]}\n",
             "f:6: $.options.headers.Webhook-Id: is what `signing` sets",
         ),
         (
@@ -93,8 +97,8 @@ def test_a_problem_is_said_with_its_line_and_mend(tmp_path: Path, text: str, sai
         "",
         "  format: event\n  headers: {X-Key: secret://acme/key, Authorization: secret://acme/header}\n",
         "  auth: {type: basic, username: a, password: secret://acme/pw}\n",
-        "  auth: {type: oauth2, token_url: https://idp.example.com, client_id: a, client_secret: secret://b}\n"
-        "  signing: {keys: [secret://new, secret://old]}\n",
+        "  auth: {type: oauth2, token_url: https://idp.example.com, client_id: a, client_secret: secret://acme/b}\n"
+        "  signing: {keys: [secret://acme/new, secret://acme/old]}\n",
     ],
 )
 def test_what_the_connector_knows_is_taken(tmp_path: Path, text: str) -> None:

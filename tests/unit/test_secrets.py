@@ -124,12 +124,19 @@ def test_a_stopped_one_has_forgotten_all(store: Store) -> None:
 
 
 def test_what_destinations_name_is_loaded_wherever_it_stands_and_nothing_else() -> None:
-    options = {"a": "secret://in.a/place", "b": [{"c": "secret://deep"}], "d": "secret://NO", "e": 1}
+    options = {
+        "a": "secret://t/in.a/place",
+        "b": [{"c": "secret://t/deep"}],
+        "f": "secret://u/x",
+        "g": "secret://t",
+        "d": "secret://NO",
+        "e": 1,
+    }
     destination = Destination(name="d", tenant="t", options=options)
     source = Source(name="s", tenant="t", write_keys=["secret://of-a-source"])
     pipe = Pipe(name="p", tenant="t", source="s", destination="d", match={"type": ["secret://pattern"]})
-    assert named_secrets([destination, source, pipe]) == {"in.a/place", "deep"}
-    assert secret_name(mask_secret("t")) == "masks/t"
+    assert named_secrets([destination, source, pipe]) == {"t/in.a/place", "t/deep"}
+    assert secret_name(mask_secret("t")) == "t/masks"
 
 
 @pytest.mark.parametrize("text", ["", "a: canary-in-a-coal-mine\nb: '2'\nc/d.e: |\n  long\n  text\n"])

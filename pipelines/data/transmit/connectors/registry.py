@@ -11,6 +11,7 @@ import msgspec
 from pipelines.data.transmit import connectors
 from pipelines.data.transmit.connectors.base import Kind
 from shared.contracts.config import Destination
+from shared.contracts.secrets import foreign_secrets
 
 _NOT_ONE: Final = frozenset(("base", "registry"))
 
@@ -51,11 +52,13 @@ def options_of(destination: Destination, kinds: Mapping[str, Kind[Any]]) -> Any:
     """A destination's options, as its connector wants them; what it does not know is passed over.
 
     Raises:
-        OptionsError: if there is no such connector, or it cannot read them.
+        OptionsError: if there is no such connector, it cannot read them, or they name another's secret.
     """
     kind = kinds.get(destination.connector)
     if kind is None:
         raise OptionsError(f"unknown_connector: there is no connector {destination.connector!r}")
+    for path, reference in foreign_secrets(destination.tenant, destination.options):
+        raise OptionsError(f"foreign_secret: options{path} names {reference}, which is not its tenant's")
     try:
         return msgspec.convert(destination.options, kind.options)
     except msgspec.ValidationError as error:
