@@ -82,7 +82,7 @@ def test_what_leaves_is_masked_and_nothing_hifi_writes_about_it_tells_the_value(
     live: LiveSide, tmp_path: Path
 ) -> None:
     tenant = f"masks-{uuid4().hex[:8]}"
-    live.side.secrets.write_text(f"masks/{tenant}: a-key\n")
+    live.side.secrets.write_text(f"{tenant}/masks: a-key\n")
     live.side.secrets.chmod(0o600)
     bodies: dict[str, bytes] = {}
 

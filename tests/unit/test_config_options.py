@@ -66,7 +66,7 @@ def applied(tmp_path: Path, text: str) -> list[str]:
         (f"  headers:\n    cookie: {PLAIN}\n", "f:7: $.options.headers.cookie: is a secret"),
         (
             "  signing: {keys: [secret://acme/a, secret://acme.com/b]}\n",
-            "f:6: $.options.signing.keys[1]: names secret://acme.com/b, which is not its tenant's; a tenant's",
+            "f:6: $.options.signing.keys[1]: names secret://acme.com/b, which is not its tenant's; a",
         ),
         ("  headers: {X-Key: 'secret://A b'}\n", "f:6: $.options.headers.X-Key: is no name of a secret"),
         (
