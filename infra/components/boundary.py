@@ -70,6 +70,17 @@ def boundary_statements(environment: Environment) -> list[Statement]:
             resources=[environment.arns.of("kafka", f"{kind}/{prefix}-*") for kind in _KAFKA_KINDS],
         ),
         Statement(
+            sid="OurSecrets",
+            actions=["secretsmanager:GetSecretValue"],
+            resources=[environment.arns.of("secretsmanager", "secret:hifi/*")],
+        ),
+        Statement(
+            sid="OurSecretsTogether",
+            actions=["secretsmanager:BatchGetSecretValue"],
+            resources=[ANY],
+            reason="AWS knows no resource of it; each value needs GetSecretValue as well",
+        ),
+        Statement(
             sid="OurBuckets",
             actions=["s3:*"],
             resources=[f"arn:aws:s3:::{prefix}-*"],

@@ -1,8 +1,8 @@
-"""What each of hifi's own pods may do in AWS: its topics, and for Spark its side's checkpoints."""
+"""What each of hifi's own pods may do in AWS: its topics; for Spark its side's checkpoints and secrets."""
 
 from dataclasses import dataclass
 
-from infra.aws.policy import Statement
+from infra.aws.policy import ANY, Statement
 from infra.components.kafka_access import KafkaAccess, KafkaArns
 from infra.components.pod_identities import PodIdentity
 from shared.contracts.topics import RETRY_DELAYS, Topic
@@ -14,7 +14,7 @@ _WAITING = tuple(RETRY_DELAYS)
 _NO_OFFSETS = ("*-unused",)
 _ACCESS = {
     "collect": KafkaAccess(reads=[Topic.CONFIG], writes=[Topic.COLLECTED], watches=_NO_OFFSETS),
-    "retry": KafkaAccess(reads=_WAITING, writes=[Topic.RETRY_OUT], joins=["hifi.retry"]),
+    "retry": KafkaAccess(reads=_WAITING, writes=[Topic.RETRY_OUT, Topic.QUARANTINE], joins=["hifi.retry"]),
     "observe": KafkaAccess(
         reads=[Topic.LEDGER, Topic.CONFIG, Topic.DEAD_LETTER, Topic.QUARANTINE],
         describes=list(Topic),
@@ -27,6 +27,7 @@ _ACCESS = {
         writes=[
             Topic.EVENTS,
             Topic.OUTBOUND,
+            Topic.OUTBOUND_SLOW,
             Topic.RECEIPTS,
             *_WAITING,
             Topic.DEAD_LETTER,
@@ -72,12 +73,26 @@ class Checkpoints:
         ]
 
 
-def workload_identities(*, kafka: KafkaArns, checkpoints: Checkpoints) -> list[PodIdentity]:
+def secret_statements(secrets_arn: str) -> list[Statement]:
+    """Read the secrets that destinations name; transmit asks for twenty at once."""
+    return [
+        Statement(
+            sid="SecretsTogether",
+            actions=["secretsmanager:BatchGetSecretValue"],
+            resources=[ANY],
+            reason="AWS knows no resource of it; each value needs GetSecretValue as well",
+        ),
+        Statement(sid="Secrets", actions=["secretsmanager:GetSecretValue"], resources=[secrets_arn]),
+    ]
+
+
+def workload_identities(*, kafka: KafkaArns, checkpoints: Checkpoints, secrets_arn: str) -> list[PodIdentity]:
     """One identity a service account of hifi.
 
     Args:
         kafka: The side's MSK cluster.
         checkpoints: The side's checkpoints.
+        secrets_arn: Pattern of the ARNs of the secrets that destinations of the side name.
     """
     return [
         PodIdentity(
@@ -85,7 +100,7 @@ def workload_identities(*, kafka: KafkaArns, checkpoints: Checkpoints) -> list[P
             service_account=account,
             statements=[
                 *access.statements(kafka),
-                *(checkpoints.statements() if account == "spark" else []),
+                *([*checkpoints.statements(), *secret_statements(secrets_arn)] if account == "spark" else []),
             ],
         )
         for account, access in _ACCESS.items()

@@ -232,6 +232,12 @@ class TwinStack(Stack):
             boundary_arn=self._boundary,
             identities=[
                 *addon_identities(addons),
-                *workload_identities(kafka=self._kafka.arns, checkpoints=checkpoints),
+                *workload_identities(
+                    kafka=self._kafka.arns,
+                    checkpoints=checkpoints,
+                    secrets_arn=self.environment.arns.of(
+                        "secretsmanager", f"secret:hifi/{self._twin.side}/*"
+                    ),
+                ),
             ],
         )

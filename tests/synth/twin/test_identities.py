@@ -79,8 +79,10 @@ def test_what_is_allowed_on_everything_only_looks_and_says_why(side: Stack) -> N
                 found += 1
                 assert policy["//"]["reasons"][each["Sid"]]
                 verbs = {action.partition(":")[2] for action in each["Action"]}
-                assert all(verb.startswith(("Describe", "Get", "List")) for verb in verbs)
-    assert found == 2  # the autoscaler's and the load balancer controller's
+                assert all(verb.startswith(("BatchGet", "Describe", "Get", "List")) for verb in verbs)
+    assert (
+        found == 3
+    )  # of the autoscaler, the load balancer controller, and Spark for several secrets at once
 
 
 def test_no_action_is_a_wildcard(side: Stack) -> None:
@@ -93,7 +95,7 @@ def test_no_action_is_a_wildcard(side: Stack) -> None:
     ("account", "topics"),
     [
         ("collect", {Topic.COLLECTED}),
-        ("retry", {Topic.RETRY_OUT}),
+        ("retry", {Topic.RETRY_OUT, Topic.QUARANTINE}),
         ("observe", set()),
         ("keda-operator", set()),
         ("topics", {Topic.CONFIG}),
@@ -108,6 +110,7 @@ def test_spark_writes_what_its_nodes_write_and_neither_config_nor_what_collect_t
         Topic.CONFIG,
         Topic.COLLECTED,
         Topic.RETRY_OUT,
+        Topic.REPLAYED,
     }
 
 
