@@ -1,17 +1,20 @@
 """Say what Terraform would change in one stack: `python -m scripts.aws.plan blue [terraform's options]`."""
 
+import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from shutil import which
 
-from infra.config import EnvironmentName, RunSettings
+from localstack_client.config import get_service_endpoint
+
 from scripts.aws.deploy_local import NEEDED, ROOT, STACKS, Serves, what_serves
 
 
 def main() -> None:
     """Synthesise and plan; the exit status is Terraform's."""
     name, *options = sys.argv[1:] or [""]
-    problem = _problem(name, RunSettings())
+    problem = _problem(name, os.environ)
     if problem:
         sys.exit(f"plan: {problem}")
     terraform = ["terraform", f"-chdir=cdktf.out/stacks/{name}"]
@@ -23,15 +26,15 @@ def main() -> None:
         sys.exit(error.returncode)
 
 
-def _problem(name: str, run: RunSettings) -> str | None:
+def _problem(name: str, environ: Mapping[str, str]) -> str | None:
     """What makes a plan impossible, with the mend."""
     if name not in STACKS:
         return f"{name or 'nothing'}: no such stack; give SIDE=blue, green, foundation or edge"
     for command, source in NEEDED.items():
         if which(command) is None:
             return f"no {command}: {source}"
-    endpoint = str(run.aws_endpoint).rstrip("/")
-    if run.environment is EnvironmentName.LOCAL and what_serves(endpoint) is Serves.NOTHING:
+    endpoint = environ.get("HIFI_AWS_ENDPOINT") or str(get_service_endpoint("s3"))
+    if environ.get("HIFI_ENVIRONMENT", "local") == "local" and what_serves(endpoint) is Serves.NOTHING:
         return (
             f"nothing serves an AWS at {endpoint}: `make localstack WAY=moto`, in another terminal "
             "`make deploy-local`; or name another environment: HIFI_ENVIRONMENT=staging"
