@@ -10,6 +10,7 @@ import pytest
 from pipelines.data.transmit.connectors.kinesis import RECORD_BYTES
 from scripts.local.side import REACH
 from shared.contracts import headers as h
+from shared.contracts.config import Limits
 from shared.contracts.topics import Topic
 from tests.contract.aws import REGION, client, local_aws
 from tests.contract.connectors.conformance import ALL, Conformance, ends, opened, reasons, send
@@ -121,7 +122,9 @@ def test_a_record_is_the_event_under_its_partition_key(far: Stream, rig: Rig) ->
 
 
 def test_a_request_holds_no_more_than_put_records_takes(far: Stream, rig: Rig) -> None:
-    rig.lead("p1", "kinesis", far.options(), max_events=10_000, timeout_seconds=10)
+    # One request after another: of two records that come at one moment moto keeps one.
+    alone = Limits(requests=1)
+    rig.lead("p1", "kinesis", far.options(), max_events=10_000, timeout_seconds=10, limits=alone)
     rows = rig.deliver(flat_batch([row(n) for n in range(1_100)]), deadline=20)
     assert {receipt.result for receipt in receipts(rows)} == {"delivered"}
     assert len(far.received()) == 1_100
