@@ -116,7 +116,7 @@ async def paced(pieces: Iterator[bytes], pause: float | None) -> AsyncIterator[b
             yield part
 
 
-def ends_without_a_trace(rig: Rig, grace: float = 0.7) -> None:
+def ends_without_a_trace(rig: Rig, grace: float = 2.0) -> None:
     """Within `grace` seconds of the deadline, and every connection given up."""
     assert rig.seconds < DEADLINE + grace
     rig.wait_disconnected()
@@ -182,5 +182,5 @@ def test_a_hundred_hostile_answers_at_once_leave_no_connection(rig: Rig) -> None
     for number in range(100):
         speak(rig, streams[number % len(streams)], number=number)
     assert len(receipts(deliver(rig, 100, memory=100 * MEMORY_EACH))) == 100
-    # Both ends of all the streams are in this process, and share its core with the tests beside it.
-    ends_without_a_trace(rig, grace=4.0)
+    # No stream ever ends. Both ends of all of them are in this process, which shares its core with other tests.
+    ends_without_a_trace(rig, grace=10.0)
