@@ -182,5 +182,5 @@ def test_a_hundred_hostile_answers_at_once_leave_no_connection(rig: Rig) -> None
     for number in range(100):
         speak(rig, streams[number % len(streams)], number=number)
     assert len(receipts(deliver(rig, 100, memory=100 * MEMORY_EACH))) == 100
-    # No stream ever ends. Both ends of all of them are in this process, which shares its core with other tests.
+    # No stream ever ends. Both ends of all of them are in this process, beside other tests.
     ends_without_a_trace(rig, grace=10.0)
