@@ -11,7 +11,7 @@ ARGS ?=
 # Not of the user's shell: tests and demo bring their own.
 unexport HIFI_ALLOW_LOOPBACK HIFI_BOOTSTRAP HIFI_CHECKPOINTS HIFI_JARS PYTHONPATH
 # The bindings of CDKTF run on any node from 20 on; their warning about its age would fill the screen.
-export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION := 1
+export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION := 20
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-17s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -47,11 +47,21 @@ def what_serves(endpoint: str) -> Serves:
     return Serves.MOTO if _answers(f"{endpoint}/moto-api/") else Serves.NOTHING
 
 
+def missing_tool() -> str | None:
+    """The first command that is needed and not there, with where to get it."""
+    return next((f"no {name}: {source}" for name, source in NEEDED.items() if which(name) is None), None)
+
+
+def terraform(name: str) -> list[str]:
+    """Terraform's command line over a synthesised stack, up to its command."""
+    return ["terraform", f"-chdir=cdktf.out/stacks/{name}"]
+
+
 def main() -> None:
     """Deploy; the exit status is Terraform's."""
-    for command, source in NEEDED.items():
-        if which(command) is None:
-            sys.exit(f"deploy-local: no {command}: {source}")
+    missing = missing_tool()
+    if missing:
+        sys.exit(f"deploy-local: {missing}")
     endpoint = str(get_service_endpoint("s3"))
     found = what_serves(endpoint)
     if found is Serves.LOCALSTACK:
@@ -79,12 +89,12 @@ def deploy(endpoint: str, state: Path) -> None:
     environment = {**os.environ, **own}
     _run([sys.executable, "-m", "infra.main"], environment)
     for name in STACKS:
-        _run([*_terraform(name), "init", "-input=false", "-reconfigure"], environment)
+        _run([*terraform(name), "init", "-input=false", "-reconfigure"], environment)
         _apply(name, environment)
 
 
 def _apply(name: str, environment: Mapping[str, str]) -> None:
-    command = [*_terraform(name), "apply", "-json", "-input=false", "-auto-approve"]
+    command = [*terraform(name), "apply", "-json", "-input=false", "-auto-approve"]
     progress = Progress(name, time.monotonic())
     with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None  # for the type checker: it is a pipe
@@ -93,10 +103,6 @@ def _apply(name: str, environment: Mapping[str, str]) -> None:
                 print(f"deploy-local: {told}", flush=True)
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command)
-
-
-def _terraform(name: str) -> list[str]:
-    return ["terraform", f"-chdir=cdktf.out/stacks/{name}"]
 
 
 @contextmanager

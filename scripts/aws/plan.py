@@ -4,11 +4,10 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from shutil import which
 
 from localstack_client.config import get_service_endpoint
 
-from scripts.aws.deploy_local import NEEDED, ROOT, STACKS, Serves, what_serves
+from scripts.aws.deploy_local import ROOT, STACKS, Serves, missing_tool, terraform, what_serves
 
 
 def main() -> None:
@@ -17,11 +16,12 @@ def main() -> None:
     problem = _problem(name, os.environ)
     if problem:
         sys.exit(f"plan: {problem}")
-    terraform = ["terraform", f"-chdir=cdktf.out/stacks/{name}"]
     try:
         subprocess.run([sys.executable, "-m", "infra.main"], cwd=ROOT, check=True)
-        subprocess.run([*terraform, "init", "-input=false"], cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
-        subprocess.run([*terraform, "plan", "-input=false", *options], cwd=ROOT, check=True)
+        subprocess.run(
+            [*terraform(name), "init", "-input=false"], cwd=ROOT, stdout=subprocess.DEVNULL, check=True
+        )
+        subprocess.run([*terraform(name), "plan", "-input=false", *options], cwd=ROOT, check=True)
     except subprocess.CalledProcessError as error:
         sys.exit(error.returncode)
 
@@ -30,9 +30,9 @@ def _problem(name: str, environ: Mapping[str, str]) -> str | None:
     """What makes a plan impossible, with the mend."""
     if name not in STACKS:
         return f"{name or 'nothing'}: no such stack; give SIDE=blue, green, foundation or edge"
-    for command, source in NEEDED.items():
-        if which(command) is None:
-            return f"no {command}: {source}"
+    missing = missing_tool()
+    if missing:
+        return missing
     endpoint = environ.get("HIFI_AWS_ENDPOINT") or str(get_service_endpoint("s3"))
     if environ.get("HIFI_ENVIRONMENT", "local") == "local" and what_serves(endpoint) is Serves.NOTHING:
         return (

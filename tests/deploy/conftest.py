@@ -11,7 +11,6 @@ import pytest
 
 from tests.deploy.aws.server import LocalAws, serving
 
-ORDER = ("foundation", "blue", "green", "edge")
 Synthesise = Callable[[int, int], Path]
 
 
