@@ -11,13 +11,22 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from pipelines.data.transmit.breaker import Rules
 from scripts.bench.percentiles import Quantiles, quantiles
 from scripts.bench.results import Load
 from scripts.load.receiver import Receiver, Tally, running
 from scripts.load.records import read_acked
 from scripts.load.verify import Verdict, verdict, visible_ids, visible_in
 from scripts.local.side import Side
-from scripts.trial.setting import NAME, Delivery, Say, configured, deliveries, offering
+from scripts.trial.setting import (
+    NAME,
+    Delivery,
+    Say,
+    configured,
+    deliveries,
+    handed_on,
+    offering,
+)
 from shared.contracts.topics import RETRY_DELAYS
 from shared.runtime.clock import wall_clock
 
@@ -89,20 +98,22 @@ class Found(Struct, frozen=True, kw_only=True):
     """Of the destinations that were well, by phase; milliseconds inside hifi."""
 
     drain: Drain
+    handed_on: Mapping[str, int]
+    """Events that went to the slow lane, by destination: of these some may have arrived twice."""
 
 
 def back_within(outage: float) -> float:
     """Seconds after the end of an outage in which all that waited has left retry.
 
-    An event failed for the last time just before the end waits for the delay of that attempt, and for half
-    of it more where many are due at once.
+    The breaker may stay open for as long again as the outage was; an event put off last just before its end
+    waits for the delay of its attempt, and for half of it more where many are due at once.
     """
     tried_until = 0.0
     for delay in (delay.total_seconds() for delay in RETRY_DELAYS.values()):
         tried_until += delay
         if outage < tried_until:
             break
-    return 1.5 * delay
+    return min(outage, Rules().pause_limit) + 1.5 * delay
 
 
 def run(side: Side, plan: Plan, folder: Path, say: Say) -> Found:
@@ -128,7 +139,10 @@ def run(side: Side, plan: Plan, folder: Path, say: Say) -> Found:
             for name, tally in ((n, (ill if n == DOWN else well).tally(f"/{n}")) for n in urls)
         }
     lags, drain = measured(deliveries(side.bootstrap, marks.begun), marks)
-    return Found(plan=plan, fates=fates, lags=lags, drain=drain)
+    slow = handed_on(side.bootstrap, marks.begun)
+    return Found(
+        plan=plan, fates=fates, lags=lags, drain=drain, handed_on={name: slow[name] for name in urls}
+    )
 
 
 def _phases(side: Side, plan: Plan, ill: Receiver, acked: Path, say: Say) -> Marks:

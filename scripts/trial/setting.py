@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +17,7 @@ from scripts.bench.tails import records_since
 from scripts.config import topic
 from scripts.local.side import Side
 from shared.contracts.config import LIVE_SECONDS, Batch, Destination, Document, Pipe, Source
+from shared.contracts.headers import PIPE
 from shared.contracts.receipts import Receipt
 from shared.contracts.topics import Topic
 
@@ -92,6 +94,17 @@ def offering(side: Side, load: Load, acked: Path) -> Iterator[Offering]:
             yield Offering(process)
         finally:
             process.terminate()
+
+
+def handed_on(bootstrap: str, since_ms: int) -> Counter[str]:
+    """How many events of each pipe went to the slow lane since a moment; a destination may see those twice.
+
+    Raises:
+        KafkaException: if the brokers do not answer.
+        TimeoutError: if the topic could not be read in time.
+    """
+    messages = records_since(bootstrap, Topic.OUTBOUND_SLOW, since_ms, _READ_SECONDS)
+    return Counter((dict(message.headers() or ()).get(PIPE) or b"").decode() for message in messages)
 
 
 _decoder = msgspec.json.Decoder(Receipt)

@@ -98,9 +98,10 @@ def _say(text: str) -> None:
 
 
 def _outage_tables(found: outages.Found) -> Iterator[Table]:
-    fates = plain_table("DESTINATION", "ACKNOWLEDGED", "ARRIVED", "WAITING", "LOST", "TWICE")
+    fates = plain_table("DESTINATION", "ACKNOWLEDGED", "ARRIVED", "WAITING", "LOST", "TWICE", "HANDED ON")
     for name, fate in found.fates.items():
-        counts = (fate.acked, fate.received, fate.waiting, len(fate.lost), fate.duplicated)
+        lost, handed_on = len(fate.lost), found.handed_on[name]
+        counts = (fate.acked, fate.received, fate.waiting, lost, fate.duplicated, handed_on)
         fates.add_row(name, *(f"{count:,}" for count in counts))
     yield fates
     lags = plain_table("THE OTHERS", "EVENTS", "P50 MS", "P95 MS", "P99 MS")

@@ -19,7 +19,8 @@ MINUTE = "hifi_minute"
 
 PIPE = "hifi_pipe"
 ATTEMPT = "hifi_attempt"
-"""Global attempt, from 1; the local retries inside one attempt do not count."""
+"""Global attempt, from 1; the local retries inside one attempt do not count. In `retry_in.*`: attempts made
+so far, 0 where an open breaker kept the event from its first."""
 
 NOT_BEFORE = "hifi_not_before"
 """Epoch milliseconds before which a waiting record must not be sent again."""

@@ -141,12 +141,14 @@ def test_the_slow_lane_keeps_the_rate_and_the_number_of_requests(slow: Rig) -> N
 def test_a_failing_destination_is_left_alone_and_its_events_wait_in_the_retry_topics(fast: Rig) -> None:
     fast.server.answer("/", reply(503))
     fast.pipe("p1", "/")
-    tries = []
+    tries, attempts = [], []
     for n in range(5):
         rows = fast.deliver(flat_batch([row(n)]))
         tries.append(receipts(rows)[0].tries)
         assert [r.topic for r in records(rows)] == [Topic.RETRY_IN_30S]
+        attempts.append(dict(records(rows)[0].headers)[h.ATTEMPT])
     assert tries == [3, 2, 0, 0, 0]
+    assert attempts == [b"1", b"1", b"0", b"0", b"0"], "what was not tried loses no attempt"
     (receipt,) = receipts(rows)
     assert (receipt.result, receipt.breaker, receipt.lane) == ("retry", "open", "fast")
     assert receipt.reason.startswith("breaker_open: 'p1' ")

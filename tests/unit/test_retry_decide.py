@@ -55,8 +55,9 @@ def test_a_record_that_cannot_be_read_leaves_for_quarantine_at_its_turn(
     assert said["ce_id"] == b"e1"
 
 
-def test_attempt_nought_is_unreadable() -> None:
-    assert hold(record(attempt=b"0"), NOW).output.topic == Topic.QUARANTINE
+def test_a_record_that_was_never_tried_leaves_for_its_first_attempt() -> None:
+    held = hold(record(attempt=b"0"), NOW)
+    assert dict(held.output.headers)[h.ATTEMPT] == b"1"
 
 
 def test_an_oversized_record_is_cut_for_quarantine_so_that_it_can_be_written() -> None:

@@ -88,7 +88,7 @@ def test_status_decides_the_first_try(status: int, kind: type) -> None:
 def test_no_answer_is_tried_again_and_then_left_for_later() -> None:
     answer = Answer(error="timeout: no answer")
     assert isinstance(outcome(answer, tries=2), RetryNow)
-    assert outcome(answer, tries=3) == RetryLater(Topic.RETRY_IN_30S, NOW + 30_000, "timeout: no answer")
+    assert outcome(answer, tries=3) == RetryLater(Topic.RETRY_IN_30S, NOW + 30_000, 1, "timeout: no answer")
 
 
 def test_hopeless_try_is_dead_at_once() -> None:
@@ -115,6 +115,13 @@ def test_each_attempt_waits_longer(attempt: int, topic: Topic) -> None:
     assert isinstance(found, RetryLater)
     assert found.topic == topic
     assert found.not_before_ms == NOW + RETRY_DELAYS[topic] / timedelta(milliseconds=1)
+
+
+@pytest.mark.parametrize("attempt", [1, 2, 3])
+def test_what_a_young_breaker_kept_from_being_tried_waits_shortly_and_loses_no_attempt(attempt: int) -> None:
+    found = outcome(Answer(error="breaker_open: 'p1'"), tries=0, attempt=attempt, closed=False, counted=False)
+    assert isinstance(found, RetryLater)
+    assert (found.topic, found.attempts) == (Topic.RETRY_IN_30S, attempt - 1)
 
 
 def test_event_is_given_up_when_the_next_try_would_be_a_day_after_the_first() -> None:

@@ -26,7 +26,10 @@ def moved(outcome: End, headers: dict[str, object], destination: str = "shop") -
 
 @pytest.mark.parametrize(
     ("outcome", "topic"),
-    [(Dead("refused: 404"), Topic.DEAD_LETTER), (RetryLater(Topic.RETRY_IN_5M, 9, "x"), Topic.RETRY_IN_5M)],
+    [
+        (Dead("refused: 404"), Topic.DEAD_LETTER),
+        (RetryLater(Topic.RETRY_IN_5M, 9, 1, "x"), Topic.RETRY_IN_5M),
+    ],
 )
 def test_a_record_names_the_destination_of_its_last_try_and_no_other(outcome: End, topic: Topic) -> None:
     earlier = row(1)["headers"]
@@ -35,6 +38,11 @@ def test_a_record_names_the_destination_of_its_last_try_and_no_other(outcome: En
     found = moved(outcome, {"headers": told})
     assert found.topic == topic
     assert [value for name, value in found.headers if name == h.DESTINATION] == [b"shop"]
+
+
+def test_a_waiting_record_says_once_how_many_attempts_were_made() -> None:
+    found = moved(RetryLater(Topic.RETRY_IN_30S, 9, 0, "x"), {})
+    assert [value for name, value in found.headers if name == h.ATTEMPT] == [b"0"]
 
 
 def test_a_record_whose_pipe_leads_nowhere_names_none() -> None:

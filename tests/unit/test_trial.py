@@ -18,9 +18,9 @@ def test_a_moment_lies_in_the_phase_that_had_begun() -> None:
 
 @pytest.mark.parametrize(
     ("outage", "seconds"),
-    [(0, 45), (29, 45), (30, 450), (329, 450), (330, 5_400), (600, 5_400), (9_000, 5_400)],
+    [(0, 45), (29, 74), (30, 480), (329, 510), (330, 5_460), (600, 5_460), (9_000, 5_460)],
 )
-def test_what_waits_comes_back_with_the_delay_of_its_last_failed_attempt(
+def test_what_waits_comes_back_with_the_breaker_and_the_delay_of_its_last_failed_attempt(
     outage: float, seconds: float
 ) -> None:
     assert back_within(outage) == seconds

@@ -59,7 +59,7 @@ def hold(record: Record, now_ms: int) -> Held:
     not_before, attempt = _whole(found.get(h.NOT_BEFORE)), _whole(found.get(h.ATTEMPT))
     if not_before is None:
         return _held(record, 0, quarantined(record, _problem(h.NOT_BEFORE)))
-    if not attempt:
+    if attempt is None:
         return _held(record, 0, quarantined(record, _problem(h.ATTEMPT)))
     return _held(record, due_ms(record, not_before, now_ms), released(record, attempt + 1))
 

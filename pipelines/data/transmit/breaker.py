@@ -79,6 +79,11 @@ def _opened(pause: float, asked: float, now: float, rules: Rules) -> Breaker:
     return Breaker(state="open", until=now + max(usual, min(asked, rules.pause_limit)), pause=usual)
 
 
+def is_young(breaker: Breaker, rules: Rules) -> bool:
+    """Whether a breaker that is not closed has opened a while ago only: its pauses still grow."""
+    return breaker.pause < rules.pause_limit
+
+
 def has_failed(answers: Sequence[Answer]) -> bool | None:
     """Whether a request says that the destination cannot take events now; None if it says nothing about it.
 

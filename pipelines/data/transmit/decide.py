@@ -48,6 +48,9 @@ class Situation:
     closed: bool = True
     """Whether the destination's breaker is."""
 
+    counted: bool = True
+    """Whether this attempt is one; not where a breaker that has just opened kept it from being made."""
+
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
@@ -72,6 +75,9 @@ class RetryLater:
 
     topic: Topic
     not_before_ms: int
+    attempts: int
+    """Made so far, over all rounds."""
+
     reason: str
 
 
@@ -134,15 +140,19 @@ def _again_now(status: int | None, asked: float | None, pause: float, at: Situat
 
 
 def _later(answer: Answer, asked: float | None, at: Situation, policy: Policy) -> RetryLater | Dead:
-    """30 s, 5 m, then hourly; the destination may ask for more, up to the longest of them."""
-    usual = _DELAYS[min(at.attempt, len(_DELAYS)) - 1][1]
+    """30 s, 5 m, then hourly; the destination may ask for more, up to the longest of them.
+
+    What was not tried waits for the shortest: nothing is known yet that asks for more.
+    """
+    usual = _DELAYS[min(at.attempt, len(_DELAYS)) - 1 if at.counted else 0][1]
     delay = max(usual, min(timedelta(seconds=asked or 0.0), _LONGEST))
     topic = next(topic for topic, held in _DELAYS if held >= delay)
     not_before_ms = at.now_ms + delay // timedelta(milliseconds=1)
     if not_before_ms - at.first_try_ms > policy.give_up // timedelta(milliseconds=1):
         hours = policy.give_up.total_seconds() / 3600
         return Dead(f"time_over: not delivered within {hours:g} h; at last {answer.describe()}")
-    return RetryLater(topic, not_before_ms, answer.describe())
+    attempts = at.attempt if at.counted else at.attempt - 1
+    return RetryLater(topic, not_before_ms, attempts, answer.describe())
 
 
 def retry_after_seconds(value: str | None, now_ms: int) -> float | None:

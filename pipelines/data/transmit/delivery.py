@@ -122,7 +122,9 @@ class Delivery:
         except MovedError:
             self._hand_on(parcel)
         except OpenError as error:
-            self._leave(parcel, f"breaker_open: {parcel.destination.name!r} is {error}")
+            # Tried in this very task, it failed then; otherwise a short outage must not cost a long wait.
+            counted = parcel.tries > 0 or not error.young
+            self._leave(parcel, f"breaker_open: {parcel.destination.name!r} is {error}", counted=counted)
         except NoTurnError:
             self._leave(parcel, f"deadline: no turn for {parcel.destination.name!r} before the deadline")
         except TimeoutError:
@@ -190,7 +192,9 @@ class Delivery:
         connector = await self.connectors.named(parcel.destination.connector)
         return await connector.send(parcel.destination, parcel.target.options, parcel.events, seconds)
 
-    def _judge(self, parcel: Parcel, answers: Sequence[Answer], seconds_left: float) -> float:
+    def _judge(
+        self, parcel: Parcel, answers: Sequence[Answer], seconds_left: float, *, counted: bool = True
+    ) -> float:
         """Settle what is at an end, keep the rest in the parcel; returns the pause before its next try."""
         now_ms, jitter = self.clock(), self.jitter()
         gate = self.gates.of(parcel.destination)
@@ -208,6 +212,7 @@ class Delivery:
                     now_ms=now_ms,
                     seconds_left=seconds_left,
                     closed=gate.breaker.state == "closed",
+                    counted=counted,
                 )
                 outcome = memo[answer, first_ms] = decide(answer, at, self.policy, jitter)
             groups[answer, outcome].append(event)
@@ -237,11 +242,11 @@ class Delivery:
         if events:
             self._settle(parcel, events, SlowLane(), None, self.clock())
 
-    def _leave(self, parcel: Parcel, error: str) -> None:
+    def _leave(self, parcel: Parcel, error: str, *, counted: bool = True) -> None:
         """Out of time or out of luck: whatever is left goes to the retry topics."""
         parcel.events = events = left(parcel)
         if events:
-            self._judge(parcel, [Answer(error=error)] * len(events), seconds_left=0)
+            self._judge(parcel, [Answer(error=error)] * len(events), seconds_left=0, counted=counted)
 
     def _settle(
         self, parcel: Parcel, events: list[Event], outcome: End, status: int | None, now_ms: int

@@ -33,6 +33,15 @@ class MovedError(Exception):
 class OpenError(Exception):
     """The destination's breaker is open; the text says for how long."""
 
+    def __init__(self, seconds: float, *, young: bool) -> None:
+        """
+        Args:
+            seconds: until it lets a request through.
+            young: see `breaker.is_young`.
+        """
+        super().__init__(f"not tried again for {seconds:.0f} s, after it failed several times in a row")
+        self.young = young
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateRules:
@@ -120,7 +129,7 @@ class Gate:
             raise MovedError
         if self.breaker.state == "open":
             wait = max(0.0, self._breaker.until - self._seconds())
-            raise OpenError(f"not tried again for {wait:.0f} s, after it failed several times in a row")
+            raise OpenError(wait, young=breakers.is_young(self._breaker, self._rules.breaking))
 
     async def _tokens(self, events: int, until: float) -> None:
         """Wait for the destination's rate, unless the wait is known to be too long."""

@@ -137,11 +137,12 @@ def _moved(event: Event, settled: Settled, outcome: RetryLater | Dead) -> Row:
         (h.FIRST_TRY, str(first_ms).encode()),
         (h.LAST_TRY, str(settled.departed_ms).encode()),
     ]
-    topic = Topic.DEAD_LETTER
+    kept, topic = _kept(event.headers), Topic.DEAD_LETTER
     if isinstance(outcome, RetryLater):
-        topic = outcome.topic
+        kept, topic = [header for header in kept if header[0] != h.ATTEMPT], outcome.topic
         added.append((h.NOT_BEFORE, str(outcome.not_before_ms).encode()))
-    return Row(topic, event.key, event.value, _kept(event.headers) + added)
+        added.append((h.ATTEMPT, str(outcome.attempts).encode()))
+    return Row(topic, event.key, event.value, kept + added)
 
 
 def _handed_on(event: Event, settled: Settled) -> Row:
