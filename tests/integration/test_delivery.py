@@ -12,7 +12,7 @@ import pytest
 from pipelines.data.retry.pace import LEAST
 from scripts.load.misbehaviour import Misbehaviour, parse_rule
 from scripts.load.receiver import Receiver, running
-from scripts.trial.outage import DOWN, Plan, run
+from scripts.trial.outage import Plan, run
 from tests.integration.live import LiveSide, eventually
 from tests.integration.test_retry import post
 
