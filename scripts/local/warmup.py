@@ -19,7 +19,7 @@ from scripts.local.side import HOST, Side
 from scripts.local.sink import Sink
 from scripts.local.steps import Say
 from scripts.local.synthetic import SyntheticLoad
-from shared.contracts.config import Document, parse
+from shared.contracts.config import Catalogue, Document, parse
 from shared.contracts.topics import Topic
 from shared.kafka.admin import admin_client
 
@@ -58,6 +58,11 @@ def documents(url: str) -> tuple[Document, ...]:
         parse({"kind": "destination", **shared, "options": {"url": url}}),
         parse({"kind": "pipe", **shared, "source": _NAME, "destination": _NAME}),
     )
+
+
+def is_warming(catalogue: Catalogue) -> bool:
+    """Whether a side with these documents is in its warm-up."""
+    return _NAME in catalogue.sources
 
 
 def warm(elapsed: float, lags_ms: Sequence[int]) -> bool:

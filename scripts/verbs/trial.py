@@ -1,5 +1,6 @@
 """`hifi trial`: a group of verbs that put a running side to the test and print what they found."""
 
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,9 +15,10 @@ from rich.table import Table
 from scripts.bench.children import ChainError
 from scripts.bench.percentiles import Quantiles
 from scripts.config.connection import NotRunningError, side_bootstrap
-from scripts.config.topic import PublishError
+from scripts.config.topic import PublishError, read_catalogue
 from scripts.console import REFUSED, err, fail, out, plain_table
 from scripts.local.side import Side
+from scripts.local.warmup import is_warming
 from scripts.trial import outage as outages
 from scripts.trial import tier as tiers
 from scripts.verbs.options import DATA_DEFAULT, Data
@@ -82,9 +84,13 @@ def tier(  # noqa: PLR0913, PLR0917 - one parameter an option
 
 @contextmanager
 def _ready(data: Path) -> Iterator[tuple[Side, Path]]:
-    """The running side, and a folder for a while."""
+    """The running side, which is warm, and a folder for a while."""
     try:
-        side_bootstrap(data)
+        if is_warming(read_catalogue(side_bootstrap(data))):
+            fail(
+                "the side is warming up, so nothing measured now would count: wait for `hifi up` to be ready"
+            )
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # the load and the documents are taken away
         with TemporaryDirectory(prefix="hifi-trial-") as folder:
             yield Side.load(data), Path(folder)
     except KafkaException as error:

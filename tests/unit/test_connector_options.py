@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from pipelines.data.transmit.clusters import Access, producer_config
 from pipelines.data.transmit.connectors import elasticsearch, kafka, s3
 from pipelines.data.transmit.connectors.registry import KINDS
+from pipelines.data.transmit.kafka_access import Access, producer_config
 from scripts.config.check import faults
 from shared.contracts.config import Batch, Destination
 from tests.unit.transmit_events import event

@@ -11,69 +11,26 @@ cluster, gave.
 
 import asyncio
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
-from ipaddress import ip_address
+from dataclasses import dataclass
 from typing import Any, Final
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from pipelines.data.transmit.connectors.base import Answer
 from pipelines.data.transmit.dial import RefusedAddressError, check_addresses
+from pipelines.data.transmit.kafka_access import LOOK_SECONDS, Access, Server, is_here, producer_config
+from pipelines.data.transmit.kafka_answers import DENIED, TIMEOUTS, TOO_LARGE, answer_of
 from pipelines.data.transmit.posting import clean
-from shared.contracts.addresses import Kind, Reach, special
-from shared.contracts.limits import MAX_RECORD_BYTES
+from shared.contracts.addresses import Reach
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 
-LOOK_SECONDS: Final = 60.0
-"""Between two looks at which brokers a cluster names."""
-
 _POLL_SECONDS: Final = 0.005
 _GRACE_SECONDS: Final = 0.2
-_QUEUE_KIB: Final = 32 * 1024
-_DENIED: Final = (KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED)
-_STATUSES: Final = {
-    KafkaError._AUTHENTICATION: 401,
-    KafkaError.SASL_AUTHENTICATION_FAILED: 401,
-    KafkaError.TOPIC_AUTHORIZATION_FAILED: 403,
-    KafkaError.CLUSTER_AUTHORIZATION_FAILED: 403,
-    KafkaError.TOPIC_EXCEPTION: 404,
-    KafkaError.MSG_SIZE_TOO_LARGE: 413,
-    KafkaError.RECORD_LIST_TOO_LARGE: 413,
-    KafkaError.INVALID_RECORD: 400,
-    KafkaError.POLICY_VIOLATION: 400,
-    KafkaError.UNSUPPORTED_FOR_MESSAGE_FORMAT: 400,
-    KafkaError.THROTTLING_QUOTA_EXCEEDED: 429,
-    KafkaError.NOT_ENOUGH_REPLICAS: 503,
-    KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND: 503,
-}
-"""Nearest HTTP statuses, so that the one decision on outcomes serves all connectors."""
-
-_TOO_LARGE: Final = 413
-_UNKNOWN: Final = (KafkaError._UNKNOWN_TOPIC, KafkaError.UNKNOWN_TOPIC_OR_PART)
-"""A broker says so as well of a topic that was made a moment ago."""
-
-_TIMEOUTS: Final = (KafkaError._MSG_TIMED_OUT, KafkaError._TIMED_OUT, KafkaError.REQUEST_TIMED_OUT)
-Server = tuple[str, int]
-"""Host and port."""
-
 Headers = list[tuple[str, str | bytes | None]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Access:
-    """How to reach a cluster; equal ones share a producer."""
-
-    servers: tuple[Server, ...]
-    timeout_seconds: float
-    tls: bool
-    ca: str | None
-    mechanism: str | None
-    username: str | None
-    password: str | None = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +78,7 @@ class Cluster:
         if self._refused is not None:
             return [self._refused] * len(records)
         answers = await self._write(producer, topic, records, until)
-        large = [at for at, answer in answers.items() if answer.status == _TOO_LARGE]
+        large = [at for at, answer in answers.items() if answer.status == TOO_LARGE]
         if large:
             alone = await self._write(self._alone(), topic, [records[at] for at in large], until)
             answers |= {large[at]: answer for at, answer in alone.items()}
@@ -255,7 +212,7 @@ class Cluster:
 
     def _error(self, error: KafkaError) -> None:
         """Called by `poll` for what concerns no one record."""
-        if error.code() in _DENIED:
+        if error.code() in DENIED:
             self._denied = error
         elif error.code() == KafkaError._ALL_BROKERS_DOWN:
             self._down = error
@@ -278,7 +235,7 @@ class Cluster:
                 return self._silence()
             case KafkaException():
                 found = error.args[0]
-                return self._silence() if found.code() in _TIMEOUTS else answer_of(found)
+                return self._silence() if found.code() in TIMEOUTS else answer_of(found)
         return Answer(error=clean(f"unreachable: {type(error).__name__}: {error}"))
 
 
@@ -292,59 +249,3 @@ def _seen(work: asyncio.Future[Any]) -> None:
     """What nobody waits for any more may have failed."""
     if not work.cancelled():
         work.exception()
-
-
-def answer_of(error: KafkaError) -> Answer:
-    """What a Kafka error comes to. Its text may name addresses, so its name has to do."""
-    if error.code() in _UNKNOWN:
-        return Answer(error="unknown_topic: the cluster has no such topic; create it", later=True)
-    status = _STATUSES.get(error.code())
-    if status is not None:
-        return Answer(status=status, detail=error.name())
-    return Answer(error=f"unreachable: the cluster is not to be had: {error.name()}")
-
-
-def producer_config(access: Access, on_error: Callable[[KafkaError], None]) -> dict[str, Any]:
-    """librdkafka settings of a producer for a customer's cluster.
-
-    Not idempotent: it would ask for a further permission, and a lost sequence would end the producer for all.
-    """
-    milliseconds = max(1, int(access.timeout_seconds * 1000))
-    security = ("SASL_SSL" if access.tls else "SASL_PLAINTEXT") if access.mechanism else None
-    config: dict[str, Any] = {
-        "bootstrap.servers": ",".join(f"[{h}]:{p}" if ":" in h else f"{h}:{p}" for h, p in access.servers),
-        "client.id": "hifi",
-        "security.protocol": security or ("SSL" if access.tls else "PLAINTEXT"),
-        "acks": "all",
-        "compression.type": "lz4",
-        "partitioner": "murmur2_random",
-        "allow.auto.create.topics": False,
-        "delivery.timeout.ms": milliseconds,
-        "request.timeout.ms": min(milliseconds, 30_000),
-        "socket.timeout.ms": max(10_000, milliseconds),  # less would end a connection that only is slow
-        "reconnect.backoff.max.ms": 1_000,
-        "topic.metadata.refresh.interval.ms": int(LOOK_SECONDS * 1000),
-        "connections.max.idle.ms": 60_000,
-        "message.max.bytes": MAX_RECORD_BYTES,
-        "queue.buffering.max.kbytes": _QUEUE_KIB,
-        "linger.ms": min(5, milliseconds - 1),
-        "error_cb": on_error,
-        "log_level": 2,  # its lines are about somebody else's servers, and name addresses
-    }
-    if access.ca is not None:
-        config["ssl.ca.pem"] = access.ca
-    if access.mechanism is not None:
-        config |= {
-            "sasl.mechanism": access.mechanism,
-            "sasl.username": access.username,
-            "sasl.password": access.password,
-        }
-    return config
-
-
-def is_here(host: str) -> bool:
-    """Whether a host is this machine's own, as it is written."""
-    try:
-        return host == "localhost" or special(ip_address(host)) == Kind.LOOPBACK
-    except ValueError:
-        return False

@@ -9,9 +9,10 @@ from typing import Annotated, Final, Literal
 from msgspec import Meta, Struct
 
 from pipelines.data.transmit.attributes import attributes_of, partition_key
-from pipelines.data.transmit.clusters import Access, Cluster, Headers, Record, Server
+from pipelines.data.transmit.clusters import Cluster, Headers, Record
 from pipelines.data.transmit.connectors.base import Answer, Context, Kind, Place
 from pipelines.data.transmit.events import Event
+from pipelines.data.transmit.kafka_access import Access, Server
 from shared.contracts.addresses import Kind as Address
 from shared.contracts.addresses import literal, special
 from shared.contracts.config import Destination, SecretRef

@@ -1,0 +1,78 @@
+"""How a customer's Kafka cluster is reached: what tells one from another, and librdkafka's settings."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from typing import Any, Final
+
+from confluent_kafka import KafkaError
+
+from shared.contracts.addresses import Kind, special
+from shared.contracts.limits import MAX_RECORD_BYTES
+
+LOOK_SECONDS: Final = 60.0
+"""Between two looks at which brokers a cluster names."""
+
+_QUEUE_KIB: Final = 32 * 1024
+
+Server = tuple[str, int]
+"""Host and port."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """How to reach a cluster; equal ones share a producer."""
+
+    servers: tuple[Server, ...]
+    timeout_seconds: float
+    tls: bool
+    ca: str | None
+    mechanism: str | None
+    username: str | None
+    password: str | None = field(repr=False)
+
+
+def producer_config(access: Access, on_error: Callable[[KafkaError], None]) -> dict[str, Any]:
+    """librdkafka settings of a producer for a customer's cluster.
+
+    Not idempotent: it would ask for a further permission, and a lost sequence would end the producer for all.
+    """
+    milliseconds = max(1, int(access.timeout_seconds * 1000))
+    security = ("SASL_SSL" if access.tls else "SASL_PLAINTEXT") if access.mechanism else None
+    config: dict[str, Any] = {
+        "bootstrap.servers": ",".join(f"[{h}]:{p}" if ":" in h else f"{h}:{p}" for h, p in access.servers),
+        "client.id": "hifi",
+        "security.protocol": security or ("SSL" if access.tls else "PLAINTEXT"),
+        "acks": "all",
+        "compression.type": "lz4",
+        "partitioner": "murmur2_random",
+        "allow.auto.create.topics": False,
+        "delivery.timeout.ms": milliseconds,
+        "request.timeout.ms": min(milliseconds, 30_000),
+        "socket.timeout.ms": max(10_000, milliseconds),  # less would end a connection that only is slow
+        "reconnect.backoff.max.ms": 1_000,
+        "topic.metadata.refresh.interval.ms": int(LOOK_SECONDS * 1000),
+        "connections.max.idle.ms": 60_000,
+        "message.max.bytes": MAX_RECORD_BYTES,
+        "queue.buffering.max.kbytes": _QUEUE_KIB,
+        "linger.ms": min(5, milliseconds - 1),
+        "error_cb": on_error,
+        "log_level": 2,  # its lines are about somebody else's servers, and name addresses
+    }
+    if access.ca is not None:
+        config["ssl.ca.pem"] = access.ca
+    if access.mechanism is not None:
+        config |= {
+            "sasl.mechanism": access.mechanism,
+            "sasl.username": access.username,
+            "sasl.password": access.password,
+        }
+    return config
+
+
+def is_here(host: str) -> bool:
+    """Whether a host is this machine's own, as it is written."""
+    try:
+        return host == "localhost" or special(ip_address(host)) == Kind.LOOPBACK
+    except ValueError:
+        return False

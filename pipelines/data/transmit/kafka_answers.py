@@ -1,0 +1,41 @@
+"""What Kafka's errors come to, in the terms in which all connectors answer."""
+
+from typing import Final
+
+from confluent_kafka import KafkaError
+
+from pipelines.data.transmit.connectors.base import Answer
+
+DENIED: Final = (KafkaError._AUTHENTICATION, KafkaError.SASL_AUTHENTICATION_FAILED)
+_STATUSES: Final = {
+    KafkaError._AUTHENTICATION: 401,
+    KafkaError.SASL_AUTHENTICATION_FAILED: 401,
+    KafkaError.TOPIC_AUTHORIZATION_FAILED: 403,
+    KafkaError.CLUSTER_AUTHORIZATION_FAILED: 403,
+    KafkaError.TOPIC_EXCEPTION: 404,
+    KafkaError.MSG_SIZE_TOO_LARGE: 413,
+    KafkaError.RECORD_LIST_TOO_LARGE: 413,
+    KafkaError.INVALID_RECORD: 400,
+    KafkaError.POLICY_VIOLATION: 400,
+    KafkaError.UNSUPPORTED_FOR_MESSAGE_FORMAT: 400,
+    KafkaError.THROTTLING_QUOTA_EXCEEDED: 429,
+    KafkaError.NOT_ENOUGH_REPLICAS: 503,
+    KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND: 503,
+}
+"""Nearest HTTP statuses, so that the one decision on outcomes serves all connectors."""
+
+TOO_LARGE: Final = 413
+_UNKNOWN: Final = (KafkaError._UNKNOWN_TOPIC, KafkaError.UNKNOWN_TOPIC_OR_PART)
+"""A broker says so as well of a topic that was made a moment ago."""
+
+TIMEOUTS: Final = (KafkaError._MSG_TIMED_OUT, KafkaError._TIMED_OUT, KafkaError.REQUEST_TIMED_OUT)
+
+
+def answer_of(error: KafkaError) -> Answer:
+    """What a Kafka error comes to. Its text may name addresses, so its name has to do."""
+    if error.code() in _UNKNOWN:
+        return Answer(error="unknown_topic: the cluster has no such topic; create it", later=True)
+    status = _STATUSES.get(error.code())
+    if status is not None:
+        return Answer(status=status, detail=error.name())
+    return Answer(error=f"unreachable: the cluster is not to be had: {error.name()}")
