@@ -104,7 +104,8 @@ def handed_on(bootstrap: str, since_ms: int) -> Counter[str]:
         TimeoutError: if the topic could not be read in time.
     """
     messages = records_since(bootstrap, Topic.OUTBOUND_SLOW, since_ms, _READ_SECONDS)
-    return Counter((dict(message.headers() or ()).get(PIPE) or b"").decode() for message in messages)
+    pipes = (dict(message.headers() or ()).get(PIPE) for message in messages)
+    return Counter(pipe.decode() for pipe in pipes if isinstance(pipe, bytes))
 
 
 _decoder = msgspec.json.Decoder(Receipt)
