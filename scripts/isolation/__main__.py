@@ -23,6 +23,7 @@ from scripts.isolation.measure import Phase, measure
 from scripts.local.side import Side, free_base
 
 _LIVE_SECONDS = 15.0
+_COLD_SECONDS = 40.0
 
 
 def main(
@@ -44,7 +45,7 @@ def main(
                 False,
                 True,
             ):  # what runs for the first time is slower, and the bad ones' paths are last
-                _phase(chain, load, destinations, bad=bad)
+                _phase(chain, msgspec.structs.replace(load, seconds=_COLD_SECONDS), destinations, bad=bad)
             for number in range(2 * pairs):
                 phases.append(_phase(chain, load, destinations, bad=number % 4 in (1, 2)))
                 out.write_bytes(msgspec.json.format(msgspec.json.encode(phases), indent=2) + b"\n")
