@@ -30,6 +30,18 @@ def fast() -> Iterator[Rig]:
     found.close()
 
 
+PATIENCE = 2.0
+"""Longer than a busy machine keeps the good destinations, which are in this process, from answering."""
+
+
+@pytest.fixture
+def patient() -> Iterator[Rig]:
+    """The fast lane, which waits PATIENCE for an answer."""
+    found = Rig(lane="fast", patience=PATIENCE)
+    yield found
+    found.close()
+
+
 @pytest.fixture
 def slow() -> Iterator[Rig]:
     found = Rig(lane="slow")
@@ -235,22 +247,24 @@ def twenty(rig: Rig) -> None:
         rig.pipe(name, "/", max_events=2)
 
 
-def test_micro_batches_with_four_bad_destinations_take_no_longer_than_those_without(fast: Rig) -> None:
-    twenty(fast)
+def test_micro_batches_with_four_bad_destinations_take_no_longer_than_those_without(patient: Rig) -> None:
+    twenty(patient)
     seconds: dict[bool, list[float]] = {False: [], True: []}
     number = 0
     for turn in range(80):  # taking turns, so that whatever else the machine does hits both alike
         bad = turn % 2 == 1
         pipes = (*GOOD, *BAD) if bad else GOOD
-        rows = fast.deliver(flat_batch([row(number + n, pipe=p) for n, p in enumerate(pipes * 2)]))
+        rows = patient.deliver(flat_batch([row(number + n, pipe=p) for n, p in enumerate(pipes * 2)]))
         number += 2 * len(pipes)
         assert sum(len(r.ids) for r in receipts(rows) if r.destination in GOOD) == 2 * len(GOOD)
-        seconds[bad].append(fast.seconds)
+        seconds[bad].append(patient.seconds)
     learning = seconds[True][0]
-    assert learning < 2.5, "one wait of 0.5 s for all that are slow together, and not for their answers"
+    assert learning < 2 * PATIENCE, "one wait for all that are slow together, and not for their answers"
     without, beside = (sorted(seconds[bad])[:-1] for bad in (False, True))  # each without its longest
     assert statistics.median(beside) <= 1.2 * statistics.median(without) + 0.02
-    assert sum(x > 0.5 for x in beside) <= sum(x > 0.5 for x in without) + 1, "nobody waits for the bad ones"
+    assert sum(x > PATIENCE for x in beside) <= sum(x > PATIENCE for x in without) + 1, (
+        "nobody waits for the bad ones"
+    )
 
 
 def test_four_bad_destinations_leave_no_task_no_thread_and_no_connection(fast: Rig) -> None:

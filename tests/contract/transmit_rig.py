@@ -16,6 +16,7 @@ import psutil
 import pyarrow as pa
 from aiohttp.abc import AbstractResolver
 
+from pipelines.data.transmit import lanes
 from pipelines.data.transmit.breaker import Rules
 from pipelines.data.transmit.connecting import Connectors
 from pipelines.data.transmit.connectors.base import Context, Kind
@@ -154,14 +155,22 @@ class Rig:
     """
 
     def __init__(
-        self, reach: Reach = REACH, resolver: AbstractResolver | None = None, lane: Lane | None = None
+        self,
+        reach: Reach = REACH,
+        resolver: AbstractResolver | None = None,
+        lane: Lane | None = None,
+        patience: float = 0.5,
     ) -> None:
-        """Without a lane it is the slow one, which waits for everybody, and no breaker ever opens."""
+        """Without a lane it is the slow one, which waits for everybody, and no breaker ever opens.
+
+        `patience` is the fast lane's, in seconds for an answer; for a slot it is twice that.
+        """
         self._far, self._near = Loop(), Loop()
         breaking = Rules(pause=0.3) if lane else Rules(failures=10_000, wasted=10_000)
-        rules = GateRules(lane=lane or "slow", breaking=breaking)
+        slowness = lanes.Rules(slow=0.8 * patience)
+        rules = GateRules(lane=lane or "slow", breaking=breaking, slowness=slowness)
         self.gates = Gates(rules, wall_clock, self._near.loop.time)
-        self.patience = Patience(answer=0.5, turn=1.0) if lane == "fast" else Patience()
+        self.patience = Patience(answer=patience, turn=2 * patience) if lane == "fast" else Patience()
         self._listening: list[asyncio.Server] = []
         self.server = Server(self._far)
         self._documents: dict[bytes, Entry] = {}
