@@ -1,4 +1,4 @@
-"""`python -m scripts.isolation lags` and `... leaks`: what four bad destinations cost sixteen good ones, on a side of its own.
+"""`python -m scripts.isolation`: what four bad destinations cost sixteen good ones, on a side of its own.
 
 One hangs, one answers after three seconds, one resets every connection, one says 503. Phases with and without
 them take turns on one warm side, so that a slow minute hits both: without, with, with, without, and so on.
