@@ -4,6 +4,7 @@ import time
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 from pathlib import Path
 from statistics import median
 from typing import Final
@@ -33,6 +34,7 @@ from shared.runtime.clock import wall_clock
 DOWN: Final = "trial-down"
 PHASES: Final = ("before", "down", "after")
 _PAUSE_SECONDS: Final = 0.5
+_SHORTEST_WAIT_MS: Final = min(RETRY_DELAYS.values()) // timedelta(milliseconds=1)
 _SPARE_SECONDS: Final = 60.0
 
 
@@ -77,7 +79,7 @@ class Drain(Struct, frozen=True, kw_only=True):
     """How the backlog left."""
 
     events: int
-    """That arrived at a later attempt than their first."""
+    """That arrived after they had waited in a retry topic, at whichever attempt."""
 
     seconds: float
     """From the moment the destination was back to the last of them."""
@@ -185,7 +187,7 @@ def measured(arrived: Iterable[Delivery], marks: Marks) -> tuple[dict[str, Quant
         if one.pipe != DOWN:
             if one.pipe.startswith(NAME) and (phase := marks.phase(one.received_ms)):
                 lags[phase].append(one.lag_ms)
-        elif one.attempt > 1:
+        elif one.lag_ms >= _SHORTEST_WAIT_MS:
             seconds[one.departed_ms // 1000] += 1
             last_ms = max(last_ms, one.departed_ms)
     rates = sorted(seconds.values()) or [0]
