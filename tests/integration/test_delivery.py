@@ -35,7 +35,7 @@ def test_a_destination_that_was_down_gets_everything_and_the_others_notice_nothi
     before, down = found.lags["before"], found.lags["down"]
     assert before is not None
     assert down is not None
-    # Medians: another side may start beside this one, which is seconds of p95; `hifi trial outage` gives that.
+    # Medians: another side may start beside this one, and cost p95 seconds; `hifi trial outage` gives that.
     assert down.p50 <= 1.5 * before.p50 + 250, f"p50 {before.p50:.0f} ms before, {down.p50:.0f} ms while down"
 
 
