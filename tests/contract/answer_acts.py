@@ -17,8 +17,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.contract.transmit_rig import Manner, Rig, free_port, reply
 
-SHORT: Final = 0.4
-"""Timeout of a destination that is not going to answer, seconds."""
+SHORT: Final = 1.5
+"""Timeout of a destination that is not going to answer, seconds. A busy machine has sent a request by then."""
 
 Act = Callable[[Rig], dict[str, Any]]
 """Prepares the far side; gives fields of the destination."""

@@ -167,7 +167,7 @@ def test_answer(rig: Rig, name: str) -> None:
     case = TABLE[name]
     rig.pipe("p1", "/", **case.act(rig))
     batch = flat_batch([row(n, value=case.value) for n in range(case.rows)])
-    rows = rig.deliver(batch)
+    rows = rig.deliver(batch, deadline=3 * TRIES * SHORT)
     assert sorted(id_ for receipt in receipts(rows) for id_ in receipt.ids) == [f"e{n}" for n in order(case)]
     (receipt,) = [receipt for receipt in receipts(rows) if case.id in receipt.ids]
     moved = {(dict(r.headers)["ce_id"] or b"").decode(): r for r in records(rows)}
