@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from tests.contract.transmit_rig import Manner, Rig, free_port, reply
 
 SHORT: Final = 1.5
-"""Timeout of a destination that is not going to answer, seconds. A busy machine has sent a request by then."""
+"""Timeout of a destination that will not answer, seconds. A busy machine has sent a request by then."""
 
 Act = Callable[[Rig], dict[str, Any]]
 """Prepares the far side; gives fields of the destination."""
