@@ -1,9 +1,10 @@
 """What a command costs, by a clock that other work on the machine hardly moves."""
 
 import os
-import resource
 import subprocess
 from collections.abc import Mapping, Sequence
+
+from scripts.bench.cpu import of_ended_children
 
 
 def cpu_seconds(command: Sequence[str], environ: Mapping[str, str] = os.environ) -> float:
@@ -12,11 +13,6 @@ def cpu_seconds(command: Sequence[str], environ: Mapping[str, str] = os.environ)
     Raises:
         CalledProcessError: if it fails.
     """
-    before = _of_children()
+    before = of_ended_children()
     subprocess.run(command, check=True, env=environ, capture_output=True)
-    return _of_children() - before
-
-
-def _of_children() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    return of_ended_children() - before

@@ -1,5 +1,6 @@
 """CPU seconds by process of a side, from the operating system's own accounts."""
 
+import resource
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -53,6 +54,12 @@ def used(roots: Iterable[int]) -> Seconds:
             own, ended = times.user + times.system, times.children_user + times.children_system
             totals[role(process.cmdline())] += own + ended
     return dict(totals)
+
+
+def of_ended_children() -> float:
+    """CPU seconds so far of this process's children that ended, theirs included."""
+    found = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return found.ru_utime + found.ru_stime
 
 
 def _trees(roots: Iterable[int]) -> Iterator[psutil.Process]:

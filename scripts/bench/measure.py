@@ -1,6 +1,5 @@
 """One load offered to a running chain, from the first request until everything has arrived."""
 
-import resource
 import subprocess
 import sys
 import time
@@ -91,9 +90,9 @@ class Bench:
     def _counted(
         self, load: Load, acked: Path, arrivals: Arrivals, receiver: int
     ) -> tuple[cpu.Seconds, Sent]:
-        before, load_before, earlier = self._used(receiver), _ended_children(), arrivals.count()
+        before, load_before, earlier = self._used(receiver), cpu.of_ended_children(), arrivals.count()
         sent = offer(self.chain, load, acked)
-        spent_by_load = _ended_children() - load_before
+        spent_by_load = cpu.of_ended_children() - load_before  # in a phase no other child ends
         arrivals.drain(earlier + sent.acked)
         return cpu.since(before, self._used(receiver)) | {"load": spent_by_load}, sent
 
@@ -172,9 +171,3 @@ def offer(chain: Chain, load: Load, acked: Path) -> Sent:
         return msgspec.json.decode(answer.stdout, type=Sent)
     except (subprocess.SubprocessError, msgspec.MsgspecError) as error:
         raise ChainError(f"the load generator failed: {error}") from error
-
-
-def _ended_children() -> float:
-    """CPU seconds of this process's children that ended: in a phase, the load generator alone."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
