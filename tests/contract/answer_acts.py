@@ -15,7 +15,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from tests.contract.transmit_rig import Manner, Rig, free_port, reply
+from tests.contract.mannered_server import Manner, free_port, reply
+from tests.contract.transmit_rig import Rig
 
 SHORT: Final = 1.5
 """Timeout of a destination that will not answer, seconds. A busy machine has sent a request by then."""

@@ -18,7 +18,7 @@ from shared.contracts.topics import RETRY_DELAYS, Topic
 from shared.kafka.shadow_group import group_name
 from shared.kafka.span import SpanReader
 from shared.kafka.table import reader_config
-from tests.contract.transmit_rig import free_port
+from tests.contract.mannered_server import free_port
 from tests.spark.transmit_side import Topics, outbound_headers
 
 _FLUSH = 50_000

@@ -29,7 +29,8 @@ from tests.contract.answer_acts import (
     status_then_reset,
     takes_at_most,
 )
-from tests.contract.transmit_rig import Rig, receipts, records, reply
+from tests.contract.mannered_server import reply
+from tests.contract.transmit_rig import Rig, receipts, records
 from tests.unit.transmit_events import flat_batch, row
 
 pytestmark = pytest.mark.contract

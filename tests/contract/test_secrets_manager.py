@@ -9,7 +9,7 @@ from shared.contracts.secrets import UnknownSecretError
 from shared.runtime.secret_stores import SecretsManager
 from shared.runtime.secrets import SecretStoreError, SecretTable
 from tests.contract.aws import REGION, client, local_aws
-from tests.contract.transmit_rig import free_port
+from tests.contract.mannered_server import free_port
 
 pytestmark = pytest.mark.contract
 

@@ -19,7 +19,8 @@ from shared.runtime.secret_stores import store_for
 from shared.runtime.secrets import SecretTable
 from tests.contract.connectors.far import Silent, nobody
 from tests.contract.connectors.http_far import Everywhere
-from tests.contract.transmit_rig import Rig, reply
+from tests.contract.mannered_server import reply
+from tests.contract.transmit_rig import Rig
 from tests.unit.transmit_events import flat_batch, row
 
 pytestmark = pytest.mark.contract

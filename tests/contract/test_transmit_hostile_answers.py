@@ -12,7 +12,8 @@ import pytest
 
 from pipelines.data.transmit.output import Row
 from shared.contracts.topics import Topic
-from tests.contract.transmit_rig import Rig, receipts, records, reply
+from tests.contract.mannered_server import reply
+from tests.contract.transmit_rig import Rig, receipts, records
 from tests.unit.transmit_events import flat_batch, row
 
 pytestmark = pytest.mark.contract

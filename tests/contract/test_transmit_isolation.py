@@ -16,7 +16,8 @@ from shared.contracts import headers as h
 from shared.contracts.config import Limits
 from shared.contracts.topics import Topic
 from shared.runtime.clock import wall_clock
-from tests.contract.transmit_rig import Rig, free_port, receipts, records, reply
+from tests.contract.mannered_server import free_port, reply
+from tests.contract.transmit_rig import Rig, receipts, records
 from tests.unit.transmit_events import flat_batch, row
 
 pytestmark = pytest.mark.contract

@@ -17,7 +17,8 @@ from shared.contracts import headers as h
 from shared.contracts.config import Destination
 from shared.contracts.receipts import unpack_keys
 from shared.contracts.topics import Topic
-from tests.contract.transmit_rig import Rig, free_port, receipts, records, reply
+from tests.contract.mannered_server import free_port, reply
+from tests.contract.transmit_rig import Rig, receipts, records
 from tests.unit.transmit_events import flat_batch, row
 
 pytestmark = pytest.mark.contract

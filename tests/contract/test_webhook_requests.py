@@ -13,7 +13,8 @@ from pipelines.data.transmit.signing import key_of, signed
 from shared.contracts import headers as h
 from shared.contracts.addresses import Reach
 from shared.contracts.topics import Topic
-from tests.contract.transmit_rig import Rig, receipts, records, reply
+from tests.contract.mannered_server import reply
+from tests.contract.transmit_rig import Rig, receipts, records
 from tests.unit.transmit_events import flat_batch, row
 
 pytestmark = pytest.mark.contract

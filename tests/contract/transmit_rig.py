@@ -1,14 +1,12 @@
-"""A destination with bad manners on a real socket, and transmit around it, without Spark and Kafka."""
+"""transmit around a destination with bad manners, without Spark and Kafka."""
 
 import asyncio
 import dataclasses
 import queue
-import socket
-import threading
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any
 
 import aiohttp
 import msgspec
@@ -39,101 +37,7 @@ from shared.contracts.receipts import Lane, Receipt
 from shared.contracts.secrets import Secrets, UnknownSecretError
 from shared.contracts.topics import Topic
 from shared.runtime.clock import wall_clock
-
-T = TypeVar("T")
-Manner = Callable[[bytes, asyncio.StreamWriter], Awaitable[None]]
-"""What the server does with a request's body."""
-
-Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
-"""What a server does with a connection."""
-
-
-def reply(status: int, headers: str = "", body: str = "ok") -> bytes:
-    """A plain HTTP response."""
-    return f"HTTP/1.1 {status} X\r\nContent-Length: {len(body)}\r\n{headers}\r\n{body}".encode()
-
-
-def free_port() -> int:
-    """A port on which nobody listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-class Dialler(asyncio.SelectorEventLoop):
-    """A loop that remembers which addresses its sockets were to connect to."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.dialled: list[str] = []
-
-    async def sock_connect(self, sock: socket.socket, address: Any) -> None:
-        self.dialled.append(str(address[0]))
-        await super().sock_connect(sock, address)
-
-
-class Loop:
-    """An event loop on a thread of its own, as a worker has one."""
-
-    def __init__(self) -> None:
-        self.loop = Dialler()
-        self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
-        self._thread.start()
-
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self.loop).result(30)
-
-    def close(self) -> None:
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self._thread.join()
-        self.loop.close()
-
-
-class Server:
-    """Answers each request by the manner of its path; keeps the bodies."""
-
-    def __init__(self, loop: Loop) -> None:
-        self._loop = loop
-        self.manners: dict[str, Manner] = {}
-        self.bodies: list[bytes] = []
-        self.heads: list[bytes] = []
-        self.connections = 0
-        self._server = loop.run(asyncio.start_server(self.serve, "127.0.0.1", 0))
-        self.port = int(self._server.sockets[0].getsockname()[1])
-
-    def answer(self, path: str, *responses: bytes) -> None:
-        """Give these responses in turn, the last one for ever."""
-        left = list(responses)
-
-        async def manner(_: bytes, writer: asyncio.StreamWriter) -> None:
-            writer.write(left.pop(0) if len(left) > 1 else left[0])
-
-        self.manners[path] = manner
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Speak with one client to its end."""
-        self.connections += 1
-        try:
-            while True:
-                head = await reader.readuntil(b"\r\n\r\n")
-                lines = dict(x.lower().split(b": ", 1) for x in head.split(b"\r\n")[1:] if b": " in x)
-                body = await reader.readexactly(int(lines[b"content-length"]))
-                self.heads.append(head)
-                self.bodies.append(body)
-                await self.manners[head.split()[1].decode()](body, writer)
-                await writer.drain()
-        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
-            pass
-        finally:
-            writer.transport.abort()
-
-    def close(self) -> None:
-        async def end() -> None:
-            self._server.close()
-            for task in asyncio.all_tasks() - {asyncio.current_task()}:
-                task.cancel()
-
-        self._loop.run(end())
+from tests.contract.mannered_server import Loop, Serve, Server
 
 
 class Held:

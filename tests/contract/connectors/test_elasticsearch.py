@@ -12,7 +12,8 @@ from shared.contracts import headers as h
 from shared.contracts.topics import Topic
 from tests.contract.connectors.conformance import ALL, Conformance, ends, lead, opened, reasons, send
 from tests.contract.connectors.http_far import Asked, HttpFar
-from tests.contract.transmit_rig import Rig, records, reply
+from tests.contract.mannered_server import reply
+from tests.contract.transmit_rig import Rig, records
 from tests.unit.transmit_events import flat_batch, row
 
 pytestmark = pytest.mark.contract

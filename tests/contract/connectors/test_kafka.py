@@ -19,7 +19,8 @@ from shared.contracts.addresses import Reach
 from shared.kafka.admin import admin_client
 from tests.contract.connectors.conformance import ALL, Conformance, ends, opened, reasons, send
 from tests.contract.connectors.far import Far
-from tests.contract.transmit_rig import Loop, Rig
+from tests.contract.mannered_server import Loop
+from tests.contract.transmit_rig import Rig
 from tests.unit.transmit_events import flat_batch, row
 
 pytestmark = pytest.mark.contract

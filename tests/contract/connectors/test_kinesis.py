@@ -15,7 +15,8 @@ from shared.contracts.topics import Topic
 from tests.contract.aws import REGION, client, local_aws
 from tests.contract.connectors.conformance import ALL, Conformance, ends, opened, reasons, send
 from tests.contract.connectors.http_far import Asked, HttpFar
-from tests.contract.transmit_rig import Rig, receipts, records, reply
+from tests.contract.mannered_server import reply
+from tests.contract.transmit_rig import Rig, receipts, records
 from tests.unit.transmit_events import flat_batch, row
 
 pytestmark = pytest.mark.contract

@@ -16,7 +16,8 @@ from scripts.local.side import REACH
 from tests.contract.aws import REGION, client, local_aws
 from tests.contract.connectors.conformance import ALL, Conformance, ends, events, opened, reasons, send
 from tests.contract.connectors.http_far import Asked, HttpFar
-from tests.contract.transmit_rig import Rig, reply
+from tests.contract.mannered_server import reply
+from tests.contract.transmit_rig import Rig
 from tests.unit.transmit_events import flat_batch, row
 
 pytestmark = pytest.mark.contract

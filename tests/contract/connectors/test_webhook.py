@@ -13,7 +13,7 @@ import pytest
 
 from tests.contract.connectors.conformance import Conformance
 from tests.contract.connectors.far import Far
-from tests.contract.transmit_rig import Loop, Server, reply
+from tests.contract.mannered_server import Loop, Server, reply
 
 pytestmark = pytest.mark.contract
 
