@@ -107,6 +107,13 @@ def stamp_minute(time_ms: int, received_ms: int) -> tuple[int, bool]:
     return (time_ms if on_time else received_ms) // MINUTE_MS, not on_time
 
 
+def lag_since(time_ms: int | None, received_ms: int) -> int:
+    """The moment that an event's lags count from, epoch milliseconds: the one that names its minute."""
+    if time_ms is None:
+        return received_ms
+    return received_ms if stamp_minute(time_ms, received_ms)[1] else time_ms
+
+
 def delivery_key(pipe: str, source: str, event_id: str) -> bytes:
     """16 bytes that name one delivery: this event (CloudEvents: source and id) through this pipe.
 

@@ -18,6 +18,18 @@ MINUTE = "hifi_minute"
 """Epoch minute in which every hop tallies the event; stamped once, by collect."""
 
 PIPE = "hifi_pipe"
+PIPES = "hifi_pipes"
+"""On an `outbound` record of an event that several pipes take: their names, joined by PIPES_SEPARATOR. The
+record of the first of them is the event's first copy."""
+
+PIPES_SEPARATOR = ","
+
+LETTER = "hifi_letter"
+"""On an `outbound` record that was a dead letter: `partition/offset` of that letter."""
+
+TRACEPARENT = "ce_traceparent"
+"""W3C trace context, as CloudEvents' distributed tracing extension carries it."""
+
 ATTEMPT = "hifi_attempt"
 """Global attempt, from 1; the local retries inside one attempt do not count. In `retry_in.*`: attempts made
 so far, 0 where an open breaker kept the event from its first."""

@@ -43,6 +43,10 @@ class Receipt(msgspec.Struct, kw_only=True, frozen=True):
     departed_ms: int
     """When the destination's answer was in, epoch milliseconds."""
 
+    tenant: str = ""
+    since_ms: list[int] = []
+    """What lags count from, `envelope.lag_since`; one for each id, epoch milliseconds."""
+
     reason: str = ""
 
     breaker: Breaker = "closed"

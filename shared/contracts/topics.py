@@ -13,6 +13,7 @@ class Topic(StrEnum):
     CONFIG = "config"
     COLLECTED = "collected"
     EVENTS = "events"
+    UNMATCHED = "unmatched"
     OUTBOUND = "outbound"
     OUTBOUND_SLOW = "outbound_slow"
     RECEIPTS = "receipts"
@@ -24,6 +25,7 @@ class Topic(StrEnum):
     REPLAYED = "replayed"
     QUARANTINE = "quarantine"
     LEDGER = "ledger"
+    TRACES = "traces"
 
 
 RETRY_DELAYS: dict[Topic, timedelta] = {
@@ -66,7 +68,7 @@ class TopicSpec:
 def topic_specs(partitions: int) -> tuple[TopicSpec, ...]:
     """Specs of all topics of a side whose busy topics have `partitions` partitions each."""
     busy = (Topic.COLLECTED, Topic.EVENTS, Topic.OUTBOUND, Topic.RECEIPTS)
-    quiet = (Topic.OUTBOUND_SLOW, *RETRY_DELAYS, Topic.RETRY_OUT)
+    quiet = (Topic.UNMATCHED, Topic.OUTBOUND_SLOW, *RETRY_DELAYS, Topic.RETRY_OUT, Topic.TRACES)
     kept = (Topic.DEAD_LETTER, Topic.REPLAYED, Topic.QUARANTINE, Topic.LEDGER)
     return (
         TopicSpec(name=Topic.CONFIG, partitions=1, retention=None),

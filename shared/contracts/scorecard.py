@@ -1,0 +1,346 @@
+"""What observe answers over HTTP: the console, the command line and alarms' receivers read these.
+
+Times are epoch milliseconds or epoch minutes, lags milliseconds, shares between 0 and 1, rates events a
+second.
+"""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+ALL_TENANTS = "*"
+"""Asked for as tenant: the operator's view over all customers."""
+
+
+class Node(StrEnum):
+    """The nodes an event passes, in their order."""
+
+    COLLECT = "collect"
+    INGEST = "ingest"
+    ROUTE = "route"
+    TRANSMIT = "transmit"
+    RETRY = "retry"
+
+
+class Percentiles(Struct, kw_only=True, frozen=True):
+    """Of a lag, milliseconds; None where there was no event."""
+
+    p50: float | None = None
+    p95: float | None = None
+    p99: float | None = None
+
+
+class NodeLags(Struct, kw_only=True, frozen=True):
+    """How late events were at one node, from the time that names their minute."""
+
+    node: Node
+    lag_in: Percentiles
+    """When it could first read them."""
+
+    lag_out: Percentiles
+    """When what it made of them was written, or arrived."""
+
+    process_ms: float | None = None
+    """What the node adds: lag-out p95 minus lag-in p95, at least 0."""
+
+
+class NamedEvent(Struct, kw_only=True, frozen=True):
+    """One lost or doubled event."""
+
+    hash: str
+    """Of its id, 16 hexadecimal digits."""
+
+    times: int
+    """How often it is missing; negative: how often too many."""
+
+    id: str = ""
+    """Empty where no record of it was found any more."""
+
+    topic: str = ""
+    """Where a record of it can be read, and that record's place."""
+
+    partition: int = -1
+    offset: int = -1
+
+
+class HopRow(Struct, kw_only=True, frozen=True):
+    """A row of the loss table: what a node took, and what became of it."""
+
+    node: Node
+    pipe: str = ""
+    """Empty for what comes before the pipes."""
+
+    taken: int
+    given: int
+    lost: int = 0
+    doubled: int = 0
+    """Written more often than taken, and neither noticed nor dropped by the next node."""
+
+    under_way: int = 0
+    """Not given yet, and not late enough to be called lost."""
+
+    waiting: int = 0
+    """For their next try, in a retry topic."""
+
+    dropped: int = 0
+    """Second copies that transmit recognised."""
+
+    dead: int = 0
+    """Given up, with a reason, in the dead-letter topic."""
+
+    quarantined: int = 0
+    lost_percent: float = 0.0
+    named: list[NamedEvent] = []
+    unnamed: bool = False
+    """Whether more are lost or doubled than can be named."""
+
+    look_at: list[str] = []
+    """`topic/partition/first-last`: where the records of what was taken are."""
+
+
+class MinuteCard(Struct, kw_only=True, frozen=True):
+    """One minute of one tenant."""
+
+    tenant: str
+    minute: int
+    settled: bool
+    """Whether it has been judged; it can still change, when what waits arrives."""
+
+    collected: int = 0
+    late: int = 0
+    unmatched: int = 0
+    """Events that no pipe takes: filtered, or outside every sample."""
+
+    total: int = 0
+    """Deliveries owed: events times the pipes that take them."""
+
+    good: int = 0
+    delivered: int = 0
+    dead: int = 0
+    waiting: int = 0
+    under_way: int = 0
+    lost: int = 0
+    doubled: int = 0
+    quarantined: int = 0
+    loss_percent: float = 0.0
+    """Of the deliveries owed, end to end."""
+
+    sli: float | None = None
+    """good / total; None without anything owed."""
+
+    spent: bool = False
+    why: list[str] = []
+    """Why the minute is spent, a sentence each."""
+
+    inside: Percentiles = Percentiles()
+    """From entering hifi to leaving it."""
+
+    end_to_end: Percentiles = Percentiles()
+    """From the time that names the minute to leaving hifi."""
+
+    nodes: list[NodeLags] = []
+    hops: list[HopRow] = []
+
+
+class SpentMinute(Struct, kw_only=True, frozen=True):
+    """A minute that broke a promise."""
+
+    minute: int
+    why: list[str]
+
+
+class DayCard(Struct, kw_only=True, frozen=True):
+    """One day (UTC) of one tenant."""
+
+    tenant: str
+    day: str
+    """YYYY-MM-DD."""
+
+    minutes: int = 0
+    """Minutes judged so far that had events."""
+
+    spent: list[SpentMinute] = []
+    nines: float | None = None
+    """-log10 of the share of the day's 1,440 minutes that are spent; 9 for none; None before the first."""
+
+    left: float = 0.0
+    """Minutes that may still be spent under three nines a day; negative when more were."""
+
+    collected: int = 0
+    late: int = 0
+    unmatched: int = 0
+    total: int = 0
+    good: int = 0
+    delivered: int = 0
+    dead: int = 0
+    waiting: int = 0
+    lost: int = 0
+    doubled: int = 0
+    quarantined: int = 0
+    loss_percent: float = 0.0
+    inside: Percentiles = Percentiles()
+    end_to_end: Percentiles = Percentiles()
+    nodes: list[NodeLags] = []
+    hops: list[HopRow] = []
+    """Summed over the day, without names."""
+
+
+class MinuteMark(Struct, kw_only=True, frozen=True):
+    """A minute in a calendar."""
+
+    minute: int
+    total: int
+    spent: bool
+    settled: bool
+    sli: float | None
+
+
+class DayMark(Struct, kw_only=True, frozen=True):
+    """A day in a calendar."""
+
+    day: str
+    nines: float | None
+    spent: int
+    minutes: int
+    lost: int
+
+
+class Now(Struct, kw_only=True, frozen=True):
+    """The state of affairs."""
+
+    tenant: str
+    at_ms: int
+    rate: float
+    """Events a second that came in, over the last whole minute that audit has read."""
+
+    end_to_end: Percentiles
+    """Of the same minute."""
+
+    inside: Percentiles
+    loss_percent: float
+    """Of today's deliveries owed."""
+
+    nines: float | None
+    """Today's."""
+
+    behind_seconds: float
+    """How far audit and observe are behind the topics; 0 when they have read all."""
+
+    behind: bool
+    """Whether that is more than a page may show without saying so."""
+
+    open_alarms: int
+
+
+class DestinationHealth(Struct, kw_only=True, frozen=True):
+    """A destination, over the last minutes."""
+
+    name: str
+    tenant: str
+    pipes: list[str]
+    delivered: int
+    failed: int
+    """Tries that ended in a retry or a dead letter."""
+
+    waiting: int
+    reasons: dict[str, int]
+    """Failed events by `status reason`."""
+
+    breaker: str
+    lane: str
+    health: str
+    """`good`, `failing`, `down` or `idle`."""
+
+
+class AlarmKind(StrEnum):
+    """What can be wrong."""
+
+    LOSS = "loss"
+    """Proven: an acknowledged event is neither delivered, waiting nor dead."""
+
+    LOSS_RATE = "loss_rate"
+    """Over the threshold, dead letters that hifi is to blame for included."""
+
+    DOUBLED = "doubled"
+    BURN = "burn"
+    """Slow events use up the day's minutes too fast."""
+
+    STALLED = "stalled"
+    """A node reads nothing though there is something to read."""
+
+    BACKLOG = "backlog"
+    """What waits to be tried again grows."""
+
+    SILENT = "silent"
+    """A source that used to send sends nothing."""
+
+    RATING = "rating"
+    """Traffic is close to what the side was measured to carry."""
+
+    METER = "meter"
+    """The meter itself is behind."""
+
+    CUSTOMER = "customer"
+    """A destination's own, lasting fault, such as a wrong key: for the customer, not the operator."""
+
+
+class Audience(StrEnum):
+    """Whom an alarm is for."""
+
+    OPERATOR = "operator"
+    CUSTOMER = "customer"
+
+
+class Alarm(Struct, kw_only=True, frozen=True):
+    """One thing that is or was wrong."""
+
+    id: str
+    kind: AlarmKind
+    audience: Audience
+    tenant: str
+    """ALL_TENANTS where it is nobody's in particular."""
+
+    subject: str
+    """The node, pipe, source or destination."""
+
+    text: str
+    """One sentence, with figures and their units."""
+
+    opened_ms: int
+    updated_ms: int
+    resolved_ms: int | None = None
+    updates: int = 0
+    quiet: str = ""
+    """Why it is told to nobody just now."""
+
+
+class QuietWindow(Struct, kw_only=True, frozen=True):
+    """A time in which alarms are kept, and told to nobody."""
+
+    id: str = ""
+    tenant: str = ALL_TENANTS
+    kinds: list[AlarmKind] = []
+    """None: every kind but proven loss."""
+
+    from_ms: int
+    until_ms: int
+    reason: str
+
+
+class Place(Struct, kw_only=True, frozen=True):
+    """Where one event was seen."""
+
+    node: str
+    topic: str
+    partition: int
+    offset: int
+    at_ms: int
+    """The record's own time."""
+
+    pipe: str = ""
+    destination: str = ""
+    result: str = ""
+    """Of a receipt."""
+
+    text: str = ""
+    """What happened there, in a few words."""

@@ -1,0 +1,164 @@
+"""A set of event ids in a few kilobytes, which subtracts: what is left of two hops' sketches names the ids.
+
+An invertible Bloom lookup table (Goodrich and Mitzenmacher, 2011): each id's 64-bit hash is added to one cell
+of each of four tables. A cell holds how many, the sum of their hashes and the sum of a check of each, all
+modulo 2**64, so sketches add and subtract cell by cell. A cell whose sums fit one hash gives it away; taking
+that out of its other cells frees more, until all are named or too many were left.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+Hashes = NDArray[np.uint64]
+
+TABLES: Final = 4
+TABLE_CELLS: Final = 96
+CELLS: Final = TABLES * TABLE_CELLS
+"""200 ids, 100 missing and 100 doubled, fill half: all but two of 10,000 such sets are named whole."""
+
+SEED: Final = 42
+"""Of Spark's xxhash64, which computes the same number in the JVM."""
+
+_MULTIPLICITY: Final = 8
+"""How often one id may be left over in a cell to be named."""
+
+_BITS: Final = 64
+_MASK: Final = 2**_BITS - 1
+_GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
+_CHECK: Final = np.uint64(0xD1B54A32D192ED03)
+_STEPS: Final = ((30, np.uint64(0xBF58476D1CE4E5B9)), (27, np.uint64(0x94D049BB133111EB)))
+_ROWS: Final = 3
+
+
+def id_hash(event_id: str) -> int:
+    """64 bits of an event's id: XXH64 of its UTF-8 bytes, as Spark's `xxhash64` gives it, unsigned."""
+    return xxhash.xxh64_intdigest(event_id.encode(), seed=SEED)
+
+
+class Sketch:
+    """Additive cells: `cells` is an array of three rows (count, hash sum, check sum) of CELLS columns."""
+
+    __slots__ = ("cells",)
+
+    def __init__(self, cells: NDArray[np.uint64] | None = None) -> None:
+        self.cells = np.zeros((_ROWS, CELLS), np.uint64) if cells is None else cells
+
+    @classmethod
+    def of(cls, hashes: Hashes) -> "Sketch":
+        """The sketch of these hashes, each as often as it occurs."""
+        sketch = cls()
+        checks = _mixed(hashes ^ _CHECK)
+        one = np.uint64(1)
+        for positions in _positions(hashes):
+            np.add.at(sketch.cells[0], positions, one)
+            np.add.at(sketch.cells[1], positions, hashes)
+            np.add.at(sketch.cells[2], positions, checks)
+        return sketch
+
+    @classmethod
+    def unpack(cls, packed: bytes) -> "Sketch":
+        """The sketch that `pack` gave.
+
+        Raises:
+            ValueError: if the bytes are none.
+        """
+        return cls(np.frombuffer(packed, "<u8").reshape(_ROWS, CELLS).astype(np.uint64))
+
+    def pack(self) -> bytes:
+        """9,216 bytes, little-endian."""
+        return self.cells.astype("<u8").tobytes()
+
+    def __add__(self, other: "Sketch") -> "Sketch":
+        return Sketch(self.cells + other.cells)
+
+    def __sub__(self, other: "Sketch") -> "Sketch":
+        return Sketch(self.cells - other.cells)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sketch) and bool((self.cells == other.cells).all())
+
+    __hash__ = None  # type: ignore[assignment]  # it changes
+
+    @property
+    def empty(self) -> bool:
+        """Whether as much was taken out as put in, of every id."""
+        return not self.cells.any()
+
+    @property
+    def count(self) -> int:
+        """How many more were added than taken out; negative for fewer."""
+        return _signed(int(self.cells[0, :TABLE_CELLS].sum()))
+
+    def decode(self) -> Mapping[int, int] | None:
+        """By hash, how often it is left over (negative: how often too few); None if too many are left."""
+        cells = self.cells.copy()
+        found: dict[int, int] = {}
+        pending = [int(at) for at in np.flatnonzero(cells.any(axis=0))]
+        while pending:
+            at = pending.pop()
+            pure = _pure(int(cells[0, at]), int(cells[1, at]), int(cells[2, at]), at)
+            if pure is None:
+                continue
+            value, times = pure
+            found[value] = found.get(value, 0) + times
+            pending.extend(_take_out(cells, value, times))
+        return {value: times for value, times in found.items() if times} if not cells.any() else None
+
+
+def _take_out(cells: NDArray[np.uint64], value: int, times: int) -> Iterable[int]:
+    """Remove a hash; gives the cells that it was in."""
+    hashes = np.array([value], np.uint64)
+    check = int(_mixed(hashes ^ _CHECK)[0])
+    places = [int(positions[0]) for positions in _positions(hashes)]
+    for at in places:
+        for row, part in enumerate((1, value, check)):
+            cells[row, at] = np.uint64((int(cells[row, at]) - times * part) & _MASK)
+    return places
+
+
+def _pure(count: int, total: int, check: int, at: int) -> tuple[int, int] | None:
+    """The one hash that a cell holds, and how often; None if it holds none or several."""
+    times = _signed(count)
+    if not 0 < abs(times) <= _MULTIPLICITY:
+        return None
+    for value in _quotients(total if times > 0 else -total & _MASK, abs(times)):
+        hashes = np.array([value], np.uint64)
+        fits = int(_mixed(hashes ^ _CHECK)[0]) * times & _MASK == check
+        if fits and any(int(positions[0]) == at for positions in _positions(hashes)):
+            return value, times
+    return None
+
+
+def _quotients(total: int, times: int) -> Iterable[int]:
+    """Every x with x * times == total modulo 2**64; several where `times` is even."""
+    twos = (times & -times).bit_length() - 1
+    if total & ((1 << twos) - 1):
+        return ()
+    bits = _BITS - twos
+    first = (total >> twos) * pow(times >> twos, -1, 1 << bits) % (1 << bits)
+    return (first + (turn << bits) for turn in range(1 << twos))
+
+
+def _positions(hashes: Hashes) -> Iterable[NDArray[np.int64]]:
+    """The cells of each hash, one array a table."""
+    for table in range(TABLES):
+        with np.errstate(over="ignore"):
+            mixed = _mixed(hashes + np.uint64(table + 1) * _GOLDEN)
+        yield ((mixed >> np.uint64(32)) % np.uint64(TABLE_CELLS)).astype(np.int64) + table * TABLE_CELLS
+
+
+def _mixed(values: Hashes) -> Hashes:
+    """The finaliser of SplitMix64: each bit of the outcome depends on each bit of the value."""
+    with np.errstate(over="ignore"):
+        for shift, factor in _STEPS:
+            values = (values ^ (values >> np.uint64(shift))) * factor
+    return values ^ (values >> np.uint64(31))
+
+
+def _signed(value: int) -> int:
+    value &= _MASK
+    return value - (1 << _BITS) if value >> (_BITS - 1) else value
