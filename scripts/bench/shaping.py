@@ -77,7 +77,7 @@ def _shape(masks: Sequence[Mask] = (), transform: str | None = None) -> Shape:
 def _event(data: object) -> Event:
     value = json.dumps(data, separators=(",", ":")).encode()
     attributes = b'{"specversion":"1.0","id":"e","source":"s","type":"t"}'
-    return Event(b"k" * 16, value, "p", "e", 0, 0, 1, None, attributes, "application/json", "t", b"{}")
+    return Event(b"k" * 16, value, "p", "e", 0, 0, 0, 1, None, attributes, "application/json", "t", b"{}")
 
 
 def _size(event: Event) -> int:

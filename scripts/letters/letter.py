@@ -15,8 +15,8 @@ from shared.contracts.topics import Topic
 Headers = list[tuple[str, bytes | None]]
 """Kafka headers in order; a name may occur twice, and then the last one counts."""
 
-_GONE: Final = frozenset((*h.OF_A_TRY, h.ATTEMPT))
-"""What a letter's copy does not take along: to transmit it is new."""
+_GONE: Final = frozenset((*h.OF_A_TRY, h.ATTEMPT, h.PIPES, h.LETTER))
+"""What a letter's copy does not take along: to transmit it is new, and it is none of route's copies."""
 
 _REFERENCE: Final = re.compile(r"([0-9]{1,9})/([0-9]{1,18})")
 
@@ -126,9 +126,13 @@ class Copy(NamedTuple):
 
 
 def copy_of(letter: Letter) -> Copy:
-    """Same key, bytes and ids; the first attempt, whose first try is still to come."""
+    """Same key, bytes and ids; the first attempt, whose first try is still to come. It names the letter."""
     kept = [header for header in letter.headers if header[0] not in _GONE]
-    return Copy(Topic.OUTBOUND, letter.record_key, letter.value, [*kept, (h.ATTEMPT, b"1")])
+    return Copy(Topic.OUTBOUND, letter.record_key, letter.value, [*kept, *_of_a_copy(letter)])
+
+
+def _of_a_copy(letter: Letter) -> Headers:
+    return [(h.ATTEMPT, b"1"), (h.LETTER, letter.reference.encode())]
 
 
 def plain(letter: Letter, replayed: Mapping[LetterKey, int], *, body: bool) -> dict[str, Any]:

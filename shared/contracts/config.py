@@ -1,5 +1,5 @@
-"""What customers want, as documents: sources, destinations, pipes. Users write them in YAML; the `config`
-topic carries them as JSON under the key `kind/name`.
+"""What customers want, as documents: sources, destinations, pipes, contacts. Users write them in YAML; the
+`config` topic carries them as JSON under the key `kind/name`.
 
 A user's document may hold nothing unknown; what the topic holds may come from a newer version and is read as
 far as it is understood, because a document left out would take its events with it.
@@ -16,14 +16,24 @@ from msgspec import Meta, Struct
 from shared.contracts.expressions import ExpressionError, compile_expression
 from shared.contracts.masks import MAX_MASKS, Mask, MaskError, mask_steps
 from shared.contracts.patterns import PatternError, compile_pattern
+from shared.contracts.webhook_url import webhook_problem
 
-KINDS: Final = ("source", "destination", "pipe")
+KINDS: Final = ("source", "destination", "pipe", "contact")
 
 LIVE_SECONDS: Final = 10
 """A published document is in force in every node after this long."""
 
 SEALED_PREFIX: Final = "sha256:"
 """What a write key on the topic begins with, and no usable one may."""
+
+CANARY: Final = "canary"
+"""Tenant of the canary, and what the names of its documents begin with."""
+
+WARM_UP: Final = "hifi"
+"""Tenant of the load that warms a local side up, before it calls itself ready."""
+
+OWN_TENANTS: Final = frozenset({CANARY, WARM_UP})
+"""Tenants that are hifi itself: no customer's."""
 
 SAMPLE_STEP: Final = 0.01
 """The smallest difference of a sample, percent."""
@@ -112,7 +122,19 @@ class Pipe(Struct, tag="pipe", tag_field="kind", kw_only=True, frozen=True):
     data."""
 
 
-Document = Source | Destination | Pipe
+class Contact(Struct, tag="contact", tag_field="kind", kw_only=True, frozen=True):
+    """Where a tenant is told of failures that are its own to mend, such as a wrong key."""
+
+    name: Name
+    tenant: Name
+    webhook: Annotated[str, Meta(max_length=2_048)]
+    """An https URL; on a local side also an http one on its own machine."""
+
+    secret: SecretRef | None = None
+    """The key that signs the requests, as Standard Webhooks has it; None sends them unsigned."""
+
+
+Document = Source | Destination | Pipe | Contact
 
 
 class Entry(Struct, kw_only=True, frozen=True):
@@ -147,6 +169,8 @@ def parse(raw: object) -> Document:
         raise ConfigError(place, message)
     if isinstance(document, Pipe):
         _check_pipe(document)
+    if isinstance(document, Contact):
+        _check_contact(document)
     return document
 
 
@@ -187,6 +211,14 @@ def _check_pipe(pipe: Pipe) -> None:
             raise ConfigError("$.transform", str(error)) from error
 
 
+def _check_contact(contact: Contact) -> None:
+    problem = webhook_problem(contact.webhook)
+    if problem:
+        raise ConfigError("$.webhook", problem)
+    if contact.secret is not None and not contact.secret.startswith(f"secret://{contact.tenant}/"):
+        raise ConfigError("$.secret", f"is not its tenant's; write it like secret://{contact.tenant}/alarms")
+
+
 def key_digest(write_key: str) -> str:
     """SEALED_PREFIX and the SHA-256 of a write key in hex; of something already sealed, itself."""
     if write_key.startswith(SEALED_PREFIX):
@@ -203,7 +235,7 @@ def sealed(document: Document) -> Document:
 
 
 def kind_of(document: Document) -> str:
-    """`source`, `destination` or `pipe`."""
+    """One of KINDS."""
     return str(document.__struct_config__.tag)
 
 
@@ -239,6 +271,7 @@ class Catalogue:
         self.sources = {d.name: d for d in documents if isinstance(d, Source)}
         self.destinations = {d.name: d for d in documents if isinstance(d, Destination)}
         self.pipes = {d.name: d for d in documents if isinstance(d, Pipe)}
+        self.contacts = {d.name: d for d in documents if isinstance(d, Contact)}
         self.source_by_key = {key: s for s in self.sources.values() for key in s.write_keys}
 
     def problems(self, document: Document) -> Iterable[tuple[str, str]]:

@@ -19,8 +19,8 @@ MINUTE = "hifi_minute"
 
 PIPE = "hifi_pipe"
 PIPES = "hifi_pipes"
-"""On an `outbound` record of an event that several pipes take: their names, joined by PIPES_SEPARATOR. The
-record of the first of them is the event's first copy."""
+"""On an `outbound` record of an event that several pipes take: on the copy for the first of them all names,
+joined by PIPES_SEPARATOR; on the others the first's, so that a thousand pipes cost no million names."""
 
 PIPES_SEPARATOR = ","
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from shared.contracts.lags import Histogram
 from shared.contracts.sketch import Hashes, Sketch
-from shared.contracts.topics import RETRY_DELAYS, Topic
+from shared.contracts.topics import Topic
 
 GOOD_MS: Final = 1_000
 """An event that leaves hifi within this of entering it is good."""
@@ -62,19 +62,6 @@ class Stage(StrEnum):
     """A record that a node could not read; `name` is the topic that it was read from. With its id where its
     headers tell id and minute, else only counted, in the minute of its writing, with a tenant where known."""
 
-
-TALLIED: Final = (
-    Topic.COLLECTED,
-    Topic.EVENTS,
-    Topic.UNMATCHED,
-    Topic.OUTBOUND,
-    Topic.RETRY_OUT,
-    Topic.RECEIPTS,
-    *RETRY_DELAYS,
-    Topic.DEAD_LETTER,
-    Topic.QUARANTINE,
-)
-"""What audit reads."""
 
 FEW: Final = 256
 """Up to so many events a tally lists their hashes, which takes less room than the sketch."""

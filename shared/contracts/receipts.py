@@ -47,6 +47,9 @@ class Receipt(msgspec.Struct, kw_only=True, frozen=True):
     since_ms: list[int] = []
     """What lags count from, `envelope.lag_since`; one for each id, epoch milliseconds."""
 
+    traces: dict[str, str] = {}
+    """By id, the traceparent of each event that is traced: see `shared.contracts.tracing`."""
+
     reason: str = ""
 
     breaker: Breaker = "closed"

@@ -74,7 +74,7 @@ class HopRow(Struct, kw_only=True, frozen=True):
     given: int
     lost: int = 0
     doubled: int = 0
-    """Written more often than taken, and neither noticed nor dropped by the next node."""
+    """Written more often than taken. transmit may have recognised second copies: its `dropped`."""
 
     under_way: int = 0
     """Not given yet, and not late enough to be called lost."""
@@ -121,6 +121,8 @@ class MinuteCard(Struct, kw_only=True, frozen=True):
     under_way: int = 0
     lost: int = 0
     doubled: int = 0
+    """Second copies that nobody recognised, and so were sent; all that were made are in `hops`."""
+
     quarantined: int = 0
     loss_percent: float = 0.0
     """Of the deliveries owed, end to end."""

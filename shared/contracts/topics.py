@@ -35,6 +35,19 @@ RETRY_DELAYS: dict[Topic, timedelta] = {
 }
 """The waiting topics, shortest delay first."""
 
+TALLIED = (
+    Topic.COLLECTED,
+    Topic.EVENTS,
+    Topic.UNMATCHED,
+    Topic.OUTBOUND,
+    Topic.RETRY_OUT,
+    Topic.RECEIPTS,
+    *RETRY_DELAYS,
+    Topic.DEAD_LETTER,
+    Topic.QUARANTINE,
+)
+"""What audit reads: every hop's topic."""
+
 REPLICAS = 3
 MIN_IN_SYNC_REPLICAS = 2
 

@@ -2,8 +2,13 @@
 
 from typing import Any
 
+from confluent_kafka import KafkaError, KafkaException, Message
+
 from shared.kafka.shadow_group import group_name
 from shared.runtime.brokers import client_config
+from shared.runtime.logging import get_logger
+
+_log = get_logger(__name__)
 
 
 def member_config(bootstrap: str, client_id: str, node: str) -> dict[str, Any]:
@@ -30,3 +35,19 @@ def member_config(bootstrap: str, client_id: str, node: str) -> dict[str, Any]:
         "fetch.message.max.bytes": 128 * 1024,
         "fetch.wait.max.ms": 500,
     }
+
+
+def readable(message: Message) -> bool:
+    """Whether a message that was polled is a record; that brokers are away is not worth a line.
+
+    Raises:
+        KafkaException: if it says that reading cannot go on.
+    """
+    error = message.error()
+    if error is None:
+        return True
+    if error.fatal():
+        raise KafkaException(error)
+    if error.code() not in (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN):
+        _log.warning("not read", extra={"error": error.str()})
+    return False

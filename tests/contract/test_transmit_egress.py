@@ -10,12 +10,12 @@ from typing import Any, cast
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from pipelines.data.transmit.dial import RefusedAddressError, guarded_socket
 from pipelines.data.transmit.output import Row
 from scripts.local.side import REACH
 from shared.contracts import headers as h
 from shared.contracts.addresses import Reach
 from shared.contracts.topics import Topic
+from shared.runtime.dial import RefusedAddressError, guarded_socket
 from tests.contract.mannered_server import reply
 from tests.contract.transmit_rig import Rig, receipts, records
 from tests.unit.transmit_events import flat_batch, row

@@ -137,7 +137,7 @@ def test_a_replay_sends_each_letter_once_as_a_new_delivery(side: Topics, hifi: H
     assert (copy.key(), copy.value()) == (letter.key(), letter.value())
     gone = {h.REASON, h.STATUS, h.FIRST_TRY, h.LAST_TRY, h.ATTEMPT}
     kept = [header for header in letter.headers() or [] if header[0] not in gone]
-    assert copy.headers() == [*kept, (h.ATTEMPT, b"1")]
+    assert copy.headers() == [*kept, (h.ATTEMPT, b"1"), (h.LETTER, f"0/{letter.offset()}".encode())]
 
 
 def receipt(side: Topics, result: Result, at_ms: int, events: int, **more: str) -> None:

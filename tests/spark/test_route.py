@@ -39,8 +39,24 @@ def test_an_event_goes_on_unchanged_to_each_pipe_it_matches(spark: SparkSession)
     for row in rows:
         assert row["topic"] == "outbound"
         assert bytes(row["value"]) == value
-        assert [tuple(header) for header in row["headers"]][:-2] == event_headers()
+        assert [tuple(header) for header in row["headers"]][:-3] == event_headers()
         assert header_map(row)[h.ATTEMPT] == "1"
+
+
+def test_each_copy_names_all_pipes_and_an_only_one_names_none(spark: SparkSession) -> None:
+    pipes = table(spark, pipe("zoo"), pipe("ant", match={"type": ["heartbeat"]}), pipe("none", sample=0))
+    records = [(b"{}", event_headers()), (b"{}", event_headers({**ATTRIBUTES, "type": "seek"}))]
+
+    several: list[dict[str, str]] = []
+    only: list[dict[str, str]] = []
+    for row in outbound(kafka_rows(spark, "events", records), pipes).collect():
+        heads = header_map(row)
+        (several if heads[h.CE_TYPE] == "heartbeat" else only).append(heads)
+
+    order = [heads[h.PIPE] for heads in several]
+    assert sorted(order) == ["ant", "zoo"]
+    assert [heads[h.PIPES].split(h.PIPES_SEPARATOR) for heads in several] == [order, order[:1]]
+    assert [(heads[h.PIPE], h.PIPES in heads) for heads in only] == [("zoo", False)]
 
 
 def test_an_event_whose_alternatives_both_match_goes_once(spark: SparkSession) -> None:
@@ -49,10 +65,20 @@ def test_an_event_whose_alternatives_both_match_goes_once(spark: SparkSession) -
     assert outbound(kafka_rows(spark, "events", [(b"{}", event_headers())]), table(spark, both)).count() == 1
 
 
-def test_an_event_of_a_source_without_pipes_produces_nothing(spark: SparkSession) -> None:
-    strange = kafka_rows(spark, "events", [(b"{}", event_headers(hifi_source="web"))])
+def test_an_event_that_no_pipe_takes_is_noted_as_unmatched(spark: SparkSession) -> None:
+    pipes = table(spark, pipe("other", match={"type": ["x"]}), pipe("unsampled", sample=0))
+    records = [
+        (b"{}", event_headers({**ATTRIBUTES, "subject": "s"})),
+        (b"{}", event_headers(hifi_source="web")),
+    ]
 
-    assert outbound(strange, table(spark, pipe("all"))).collect() == []
+    rows = outbound(kafka_rows(spark, "events", records), pipes).collect()
+
+    noted = (h.CE_ID, h.CE_TIME, h.TENANT, h.SOURCE, h.RECEIVED, h.MINUTE)
+    assert [(row["topic"], row["key"], row["value"]) for row in rows] == [("unmatched", None, None)] * 2
+    for row, (_, heads) in zip(rows, records, strict=True):
+        given = dict(heads)
+        assert [tuple(header) for header in row["headers"]] == [(name, given[name]) for name in noted]
 
 
 _TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20)

@@ -16,7 +16,7 @@ from shared.contracts.topics import Topic
 pytestmark = pytest.mark.unit
 
 NOW = 1_800_000_000_000
-OWN = (*h.OF_A_TRY, h.ATTEMPT)
+OWN = (*h.OF_A_TRY, h.ATTEMPT, h.PIPES, h.LETTER)
 strange = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 header = st.tuples(st.sampled_from([*OWN, h.PIPE, h.CE_ID, "ce_x", "x"]), st.none() | st.binary(max_size=8))
 keys = st.builds(LetterKey, st.integers(0, 9), st.integers(0, 2**40), st.integers(0, 2**41))
@@ -27,11 +27,11 @@ def letter(headers: Headers, value: bytes | None = b"{}", written_ms: int = NOW)
 
 
 @given(st.lists(header, max_size=12), st.none() | st.binary(max_size=20))
-def test_a_copy_is_the_record_as_route_wrote_it(headers: Headers, value: bytes | None) -> None:
+def test_a_copy_is_the_record_as_it_was_and_names_its_letter(headers: Headers, value: bytes | None) -> None:
     copy = copy_of(letter(headers, value))
     assert (copy.topic, copy.key, copy.value) == (Topic.OUTBOUND, b"k" * 16, value)
-    assert copy.headers[:-1] == [one for one in headers if one[0] not in OWN]
-    assert copy.headers[-1] == (h.ATTEMPT, b"1")
+    assert copy.headers[:-2] == [one for one in headers if one[0] not in OWN]
+    assert copy.headers[-2:] == [(h.ATTEMPT, b"1"), (h.LETTER, b"0/7")]
 
 
 @given(st.lists(keys, max_size=30), st.integers(0, 2**41))

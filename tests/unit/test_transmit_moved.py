@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.data.transmit.decide import Dead, End, RetryLater
+from pipelines.data.transmit.decide import Dead, End, RetryLater, SlowLane
 from pipelines.data.transmit.output import Row, Settled, rows
 from shared.contracts import headers as h
 from shared.contracts.topics import Topic
@@ -38,6 +38,16 @@ def test_a_record_names_the_destination_of_its_last_try_and_no_other(outcome: En
     found = moved(outcome, {"headers": told})
     assert found.topic == topic
     assert [value for name, value in found.headers if name == h.DESTINATION] == [b"shop"]
+
+
+@pytest.mark.parametrize(
+    "outcome", [Dead("refused: 404"), RetryLater(Topic.RETRY_IN_5M, 9, 1, "x"), SlowLane()]
+)
+def test_what_is_true_of_an_outbound_record_only_stays_behind(outcome: End) -> None:
+    earlier = row(1)["headers"]
+    assert isinstance(earlier, bytes)
+    found = moved(outcome, {"headers": earlier[:-1] + b',"hifi_pipes":"p1,p2","hifi_letter":"0/7"}'})
+    assert not {h.PIPES, h.LETTER} & {name for name, _ in found.headers}
 
 
 def test_a_waiting_record_says_once_how_many_attempts_were_made() -> None:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.data.transmit.signing import key_of, message_id, signed
+from pipelines.data.transmit.signing import message_id
+from shared.contracts.signing import key_of, signed
 from tests.unit.transmit_events import event
 
 pytestmark = pytest.mark.unit

@@ -8,8 +8,9 @@ from typing import Any
 
 import jmespath
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
+from jmespath.exceptions import JMESPathError
 
 from pipelines.data.transmit import exact
 from pipelines.data.transmit.account import TooManyStepsError
@@ -133,8 +134,10 @@ VALUES = st.recursive(
 def test_an_account_does_not_change_what_an_expression_means(expression: str, value: Any) -> None:
     try:
         wanted = jmespath.search(expression, copy.deepcopy(value))
-    except Exception:  # the library's way to say that a function does not fit
+    except JMESPathError:  # a function that does not fit
         wanted = None
+    except TypeError:  # the library orders a text and a number, where JMESPath says null
+        reject()
     try:
         found = Evaluation(compile_expression(expression)).apply(value, 100_000)
     except Exception:

@@ -27,6 +27,8 @@ _STAMPS = {
     "first_try": h.FIRST_TRY,
     "reason": h.REASON,
     "tenant": h.TENANT,
+    "time": h.CE_TIME,
+    "traceparent": h.TRACEPARENT,
     "content_type": h.CONTENT_TYPE,
 }
 _DEFAULTS = {

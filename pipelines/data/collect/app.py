@@ -4,7 +4,7 @@ import asyncio
 from time import perf_counter
 from typing import Any
 
-from prometheus_client import generate_latest
+from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from pipelines.data.collect.body import ClientGoneError, Receive
@@ -23,17 +23,28 @@ _EVENTS = "/v1/events"
 _BUSY_SECONDS = 1
 _UNEXPECTED = Refusal("unexpected error", "$", "send the same request again; tell us if it lasts")
 _GET = "GET, HEAD"
-_ALLOWED = {_EVENTS: "POST", "/healthz": _GET, "/readyz": _GET, "/metrics": _GET}
+_METRICS = "/metrics"
+_ALLOWED = {_EVENTS: "POST", "/healthz": _GET, "/readyz": _GET}
 
 
 class CollectApp:
     """Routes a request and sends its reply."""
 
-    def __init__(self, intake: EventIntake, readiness: Readiness, meters: Meters, max_requests: int) -> None:
+    def __init__(
+        self,
+        intake: EventIntake,
+        readiness: Readiness,
+        meters: Meters,
+        max_requests: int,
+        registry: CollectorRegistry | None,
+    ) -> None:
+        """`registry` is what /metrics tells; None: there is no such path here."""
         self._intake = intake
         self._readiness = readiness
         self._meters = meters
         self._max_requests = max_requests
+        self._registry = registry
+        self._allowed = _ALLOWED if registry is None else _ALLOWED | {_METRICS: _GET}
         self._in_flight = 0
         meters.in_flight.set_function(lambda: self._in_flight)
         meters.ready.set_function(lambda: self._readiness.report().ready)
@@ -87,12 +98,12 @@ class CollectApp:
         Raises:
             RefusedError: 404 or 405.
         """
-        if path not in _ALLOWED:
+        if path not in self._allowed:
             refusal = Refusal(f"there is nothing at {path[:100]}", "path", f"post events to {_EVENTS}")
             raise unread(RefusedError(404, refusal))
-        if method not in _ALLOWED[path]:
-            refusal = Refusal(f"{path} does not take {method}", "method", f"use {_ALLOWED[path]}")
-            raise unread(RefusedError(405, refusal, headers=(("allow", _ALLOWED[path]),)))
-        if path == "/metrics":
-            return Reply(200, generate_latest(self._meters.registry), CONTENT_TYPE_LATEST)
+        if method not in self._allowed[path]:
+            refusal = Refusal(f"{path} does not take {method}", "method", f"use {self._allowed[path]}")
+            raise unread(RefusedError(405, refusal, headers=(("allow", self._allowed[path]),)))
+        if path == _METRICS and self._registry is not None:
+            return Reply(200, generate_latest(self._registry), CONTENT_TYPE_LATEST)
         return Reply(200, b'{"alive":true}') if path == "/healthz" else self._readiness.report().reply()

@@ -1,8 +1,9 @@
 """collect's Prometheus metrics, as one object; their names are in shared/runtime/metrics.py."""
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client import Counter, Gauge, Histogram
 
 from shared.runtime.metrics import CollectMetric
+from shared.runtime.process_meters import process_registry
 
 _SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
@@ -11,9 +12,7 @@ class Meters:
     """What is counted, in a registry of its own."""
 
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
-        ProcessCollector(registry=self.registry)
-        into = self.registry
+        self.registry = into = process_registry("collect")
         self.requests = Counter(CollectMetric.REQUESTS, "Requests answered", ["status"], registry=into)
         self.events = Counter(CollectMetric.EVENTS, "Events acknowledged", registry=into)
         self.refused = Counter(CollectMetric.REFUSED, "Events refused", ["field"], registry=into)

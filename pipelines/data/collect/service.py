@@ -1,10 +1,12 @@
 """The parts of a collect process, put together."""
 
 import asyncio
+from contextlib import ExitStack
 from time import monotonic
 from typing import Any
 
 import uuid_utils
+from msgspec.structs import asdict
 
 from pipelines.data.collect.app import CollectApp
 from pipelines.data.collect.intake import EventIntake
@@ -15,6 +17,10 @@ from pipelines.data.collect.settings import CollectSettings
 from shared.kafka.config_table import config_table
 from shared.kafka.producer import AwaitedProducer, producer_config
 from shared.runtime.clock import wall_clock
+from shared.runtime.health import health_served
+from shared.runtime.logging import get_logger
+
+_log = get_logger(__name__)
 
 
 class CollectService:
@@ -23,9 +29,14 @@ class CollectService:
     def __init__(self, settings: CollectSettings) -> None:
         self._settings = settings
         self._client_id = f"collect-{settings.side}"
+        self._beside = ExitStack()
 
     async def __aenter__(self) -> CollectApp:
-        """Start; returns before Kafka answered, which /readyz tells."""
+        """Start; returns before Kafka answered, which /readyz tells.
+
+        Raises:
+            OSError: if the port of metrics is taken.
+        """
         settings, meters = self._settings, Meters()
         self._table = config_table(settings.bootstrap, self._client_id)
         self._producer = AwaitedProducer(self._producer_config(), settings.ack_timeout)
@@ -40,13 +51,24 @@ class CollectService:
             new_id=new_id,
             body_timeout=settings.body_timeout,
         )
-        return CollectApp(intake, readiness, meters, settings.max_requests)
+        if settings.metrics_port is None:
+            return CollectApp(intake, readiness, meters, settings.max_requests, meters.registry)
+        self._tell_metrics(settings.metrics_port, readiness, meters)
+        return CollectApp(intake, readiness, meters, settings.max_requests, None)
 
     async def __aexit__(self, *_: object) -> None:
         """Write what is queued, then end."""
+        await asyncio.to_thread(self._beside.close)
         self._watch.cancel()
         await self._producer.close()
         await asyncio.to_thread(self._table.stop)
+
+    def _tell_metrics(self, port: int, readiness: Readiness, meters: Meters) -> None:
+        """On a port of their own, which no load balancer reaches."""
+        host = self._settings.host
+        serving = health_served(host, port, lambda: asdict(readiness.report()), meters.registry)
+        taken = self._beside.enter_context(serving)
+        _log.info("metrics on a port of their own", extra={"host": host, "port": taken})
 
     def _producer_config(self) -> dict[str, Any]:
         return producer_config(self._settings.bootstrap, self._client_id) | {

@@ -10,6 +10,13 @@ class CollectSettings(SideSettings):
 
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(8080, ge=0, le=65535, description="TCP port to listen on; 0 takes a free one.")
+    metrics_port: int | None = Field(
+        None,
+        ge=0,
+        le=65535,
+        description="TCP port of /metrics; none: the events' own. Where the internet reaches that one, give "
+        "another; 0 takes a free one.",
+    )
     ack_timeout: float = Field(
         10.0, gt=0, description="Seconds a request waits for Kafka's confirmation before it is answered 503."
     )

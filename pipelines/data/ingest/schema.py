@@ -10,7 +10,3 @@ COLLECTED_ITEM: Final = (
 )
 COLLECTED_ITEMS: Final = f"array<{COLLECTED_ITEM}>"
 """`data` is text inside a JSON string, which from_json returns exactly as it was."""
-
-ENCLOSED_ITEMS: Final = f"struct<items:{COLLECTED_ITEMS},closed:boolean>"
-ENCLOSED_TEXTS: Final = "struct<items:array<string>,closed:boolean>"
-"""An array with a mark behind it, which only an array that ends where the text ends leaves in its place."""

@@ -4,29 +4,22 @@ What cannot be read goes to `quarantine` as the whole record, once, whatever is 
 beside a bad one go on. Nothing here raises: every expression gives null for what it cannot do.
 """
 
-from functools import reduce
-from operator import and_
-from typing import Final
-
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
-from pipelines.data.ingest.schema import COLLECTED_ITEM, COLLECTED_ITEMS, ENCLOSED_ITEMS, ENCLOSED_TEXTS
+from pipelines.data.ingest.schema import COLLECTED_ITEM, COLLECTED_ITEMS
 from shared.contracts import headers as h
 from shared.contracts.envelope import REQUIRED_ATTRIBUTES, SPEC_VERSION
 from shared.contracts.topics import Topic
+from shared.runtime.collected import STAMPS, binary, items_fault, readable, unreadable, with_items
 from shared.runtime.columns import (
     HEADERS_TYPE,
     header_value,
-    missing_header,
-    oversized,
     quarantined_headers,
     quarantined_value,
     text_header,
 )
-
-_COPIED: Final = (h.TENANT, h.SOURCE, h.RECEIVED)
-"""Headers of the `collected` record that each of its events takes along."""
+from shared.runtime.tracing import is_chosen, own_traceparent
 
 
 def events(collected: DataFrame) -> DataFrame:
@@ -36,97 +29,19 @@ def events(collected: DataFrame) -> DataFrame:
 
 def _parsed(collected: DataFrame) -> DataFrame:
     """Per record: its items, if it can be read at all, and what is wrong with it, if anything is."""
-    headers, names, text = fn.col("headers"), fn.col("names"), fn.col("value").cast("string")
-    unreadable = fn.coalesce(
-        fn.when(fn.col("value").isNull(), fn.lit("no value")),
-        oversized(fn.col("value"), headers),
-        missing_header(headers, names, _COPIED),
-        fn.when(~fn.is_valid_utf8(text), fn.lit("not UTF-8")),
-    )
-    return (
+    headers, names = fn.col("headers"), fn.col("names")
+    records = (
         collected.withColumn("headers", fn.coalesce("headers", fn.array().cast(HEADERS_TYPE)))
         .withColumn("names", headers["key"])
-        .withColumn("unreadable", unreadable)
-        .withColumn("enclosed", fn.when(fn.col("unreadable").isNull(), enclosed(text)))
-        .withColumn("read", fn.from_json("enclosed", ENCLOSED_ITEMS))
-        .withColumn(
-            "texts", fn.from_json(fn.when(fn.col("read.items").isNull(), fn.col("enclosed")), ENCLOSED_TEXTS)
-        )
-        .withColumn("items", items(fn.col("read"), fn.col("texts")))
+        .withColumn("unreadable", unreadable(headers, names))
+    )
+    return (
+        with_items(records, fn.col("unreadable").isNull(), COLLECTED_ITEM)
         .withColumn("fault", fn.coalesce("unreadable", items_fault(fn.col("items"))))
         .withColumn(
-            "copied", fn.array(*(text_header(key, header_value(headers, names, key)) for key in _COPIED))
+            "copied", fn.array(*(text_header(key, header_value(headers, names, key)) for key in STAMPS))
         )
     )
-
-
-def enclosed(text: Column) -> Column:
-    """What should be a JSON array, within an object and with a mark behind it.
-
-    Alone, from_json takes one object for an array of one, and what comes behind for nothing: events would be
-    lost. Here neither leaves the mark in its place.
-    """
-    return fn.concat(fn.lit('{"items":'), text, fn.lit(',"closed":true}'))
-
-
-def items(read: Column, texts: Column) -> Column:
-    """The items of a JSON array; null if it is none.
-
-    One parse does for all that collect writes. An array with an item that is no object is null as a whole
-    to from_json, so its items are then read one by one, from their `texts`.
-    """
-    one_by_one = fn.transform(_closed(texts), lambda item: fn.from_json(item, COLLECTED_ITEM))
-    return fn.coalesce(_closed(read), one_by_one)
-
-
-def _closed(read: Column) -> Column:
-    return fn.when(read["closed"], read["items"])
-
-
-def items_fault(items: Column) -> Column:
-    """A sentence on the first item that is no event; null if all are, and there is one at least."""
-    sentences = fn.transform(
-        items, lambda item, at: fn.concat(fn.lit("item "), at, fn.lit(": "), item_fault(item))
-    )
-    return fn.when(fn.coalesce(fn.size(items), fn.lit(0)) < 1, fn.lit("not a JSON array of events")).when(
-        ~all_readable(items), fn.get(fn.array_compact(sentences), fn.lit(0))
-    )
-
-
-def all_readable(items: Column) -> Column:
-    """Whether `item_fault` is null for every item.
-
-    No lambda looks at each item: Spark interprets those, at 3 us an event. `array_contains` of a value that
-    is not there is null, not false, where the array has a null.
-    """
-    complete = (fn.array_contains(items[name], "").isNotNull() for name in REQUIRED_ATTRIBUTES)
-    minutes = fn.array_contains(items["minute"], fn.lit(-1).cast("bigint")).isNotNull()
-    no_binary = fn.size(fn.array_compact(items["data_base64"])) == 0
-    return reduce(and_, complete, minutes) & (no_binary | fn.forall(items, _data_readable))
-
-
-def item_fault(item: Column) -> Column:
-    """A sentence on what an item lacks; null if it is an event."""
-    missing = (fn.when(item[name].isNull(), fn.lit(f"no {name}")) for name in REQUIRED_ATTRIBUTES)
-    return fn.coalesce(
-        *missing,
-        fn.when(item["minute"].isNull(), fn.lit("no minute")),
-        fn.when(~_data_readable(item), fn.lit("data_base64 is not base64")),
-    )
-
-
-def readable(item: Column) -> Column:
-    """Whether `item_fault` is null."""
-    required = (item[name].isNotNull() for name in REQUIRED_ATTRIBUTES)
-    return reduce(and_, required, item["minute"].isNotNull()) & _data_readable(item)
-
-
-def _data_readable(item: Column) -> Column:
-    return item["data_base64"].isNull() | _binary(item).isNotNull()
-
-
-def _binary(item: Column) -> Column:
-    return fn.try_to_binary(item["data_base64"], fn.lit("base64"))
 
 
 def _exploded(parsed: DataFrame) -> DataFrame:
@@ -160,7 +75,7 @@ def _written(rows: DataFrame) -> DataFrame:
 
 def event_data(item: Column) -> Column:
     """The bytes of `data` exactly; null for an event without."""
-    return fn.coalesce(item["data"].cast("binary"), _binary(item))
+    return fn.coalesce(item["data"].cast("binary"), binary(item))
 
 
 def event_headers(item: Column, copied: Column) -> Column:
@@ -171,4 +86,13 @@ def event_headers(item: Column, copied: Column) -> Column:
         text_header(h.MINUTE, item["minute"]),
     )
     others = fn.coalesce(fn.map_entries(item["headers"]).cast(HEADERS_TYPE), fn.array().cast(HEADERS_TYPE))
-    return fn.concat(stamped, others, copied)
+    return fn.concat(stamped, others, copied, _trace_header(item, copied))
+
+
+def _trace_header(item: Column, copied: Column) -> Column:
+    """The traceparent of an event that hifi chose to trace and whose client has sent none; else nothing."""
+    tenant = header_value(copied, copied["key"], h.TENANT)
+    own = text_header(h.TRACEPARENT, own_traceparent(tenant, item["id"]))
+    without = fn.try_element_at(item["headers"], fn.lit(h.TRACEPARENT)).isNull()
+    none = fn.array().cast(HEADERS_TYPE)
+    return fn.when(is_chosen(item["id"]) & without, fn.array(own)).otherwise(none)

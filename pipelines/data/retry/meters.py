@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client import Counter, Gauge, Histogram
 
 from pipelines.data.retry.decide import Held
 from shared.contracts.topics import Topic
 from shared.runtime.metrics import RetryMetric
+from shared.runtime.process_meters import process_registry
 
 _SECONDS = (0.1, 0.5, 1.0, 2.0, 5.0, 15.0, 60.0, 150.0, 600.0, 1800.0)
 
@@ -15,8 +16,7 @@ class Meters:
     """What is counted, in a registry of its own."""
 
     def __init__(self) -> None:
-        self.registry = into = CollectorRegistry()
-        ProcessCollector(registry=into)
+        self.registry = into = process_registry("retry")
         self.released = Counter(RetryMetric.RELEASED, "Records sent on", ["topic"], registry=into)
         self.quarantined = Counter(RetryMetric.QUARANTINED, "Records nobody can read", registry=into)
         self.late_seconds = Histogram(

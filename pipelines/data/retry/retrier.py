@@ -7,7 +7,6 @@ from typing import Final, cast
 from confluent_kafka import (
     TIMESTAMP_NOT_AVAILABLE,
     Consumer,
-    KafkaError,
     KafkaException,
     Message,
     TopicPartition,
@@ -18,6 +17,7 @@ from pipelines.data.retry.lane import RUN, Lane
 from pipelines.data.retry.meters import Meters
 from pipelines.data.retry.writer import Writer
 from shared.contracts.topics import RETRY_DELAYS, Topic
+from shared.kafka.consumer import readable
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
 
@@ -115,7 +115,7 @@ class Retrier:
 
     def _take(self, message: Message) -> None:
         lane = self._lanes.get(_place(message))
-        if _readable(message) and lane is not None:
+        if readable(message) and lane is not None:
             now_ms = self._clock()
             lane.take(hold(record_of(message, now_ms), now_ms))
 
@@ -201,19 +201,3 @@ def _where(partition: TopicPartition) -> Place:
 
 def _place(message: Message) -> Place:
     return cast(str, message.topic()), cast(int, message.partition())
-
-
-def _readable(message: Message) -> bool:
-    """Whether it is a record.
-
-    Raises:
-        KafkaException: if it says that reading cannot go on.
-    """
-    error = message.error()
-    if error is None:
-        return True
-    if error.fatal():
-        raise KafkaException(error)
-    if error.code() not in (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN):
-        _log.warning("not read", extra={"error": error.str()})
-    return False

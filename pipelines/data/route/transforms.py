@@ -1,4 +1,9 @@
-"""`events` records to `outbound` records: one for each pipe of its source that an event matches."""
+"""`events` records to `outbound` records: one for each pipe of its source that an event matches.
+
+Where there is none, a record of `unmatched` says so, for the sums that the events are held against.
+"""
+
+from typing import Final
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
@@ -17,9 +22,13 @@ from shared.runtime.columns import (
     text_header,
 )
 
+_NOTED: Final = (h.CE_ID, h.CE_TIME, h.TENANT, h.SOURCE, h.RECEIVED, h.MINUTE)
+"""What is kept of an event that no pipe takes."""
+
 
 def outbound(events: DataFrame, sources: DataFrame) -> DataFrame:
-    """Kafka records of `events` to records (key, topic, value, headers) of `outbound` and `quarantine`.
+    """Kafka records of `events` to records (key, topic, value, headers) of `outbound`, `unmatched` and
+    `quarantine`.
 
     Args:
         events: with topic, partition, offset, value and headers.
@@ -45,16 +54,15 @@ def _records(events: DataFrame) -> DataFrame:
 
 
 def _routed(joined: DataFrame) -> DataFrame:
-    """A row for each pipe that matches; one without a pipe for a record that goes to quarantine."""
-    nobody = fn.array(fn.lit(None).cast("string"))
-    pipes = fn.when(fn.col("fault").isNotNull(), nobody).otherwise(_pipes())
+    """A row for each pipe that matches; one without a pipe where none does, or the record is at fault."""
+    pipes = fn.when(fn.col("fault").isNull(), _pipes())
     record = ("topic", "partition", "offset", "value", "headers", "id", "source", "fault")
     values = matching.attribute_values(fn.col("headers"), fn.col("names"), fn.col("attribute_headers"))
     return (
         joined.withColumn("bucket", fn.pmod(fn.xxhash64("id"), fn.lit(SAMPLE_BUCKETS)))
         .withColumn("values", values)
         .select(*record, pipes.alias("pipes"))
-        .select(*record, fn.explode("pipes").alias("pipe"))
+        .select(*record, "pipes", fn.explode_outer("pipes").alias("pipe"))
     )
 
 
@@ -71,13 +79,15 @@ def _pipes() -> Column:
 
 
 def _written(routed: DataFrame) -> DataFrame:
-    good = fn.col("fault").isNull()
+    faulty, taken = fn.col("fault").isNotNull(), fn.col("pipe").isNotNull()
+    topic = fn.when(faulty, fn.lit(Topic.QUARANTINE.value)).when(taken, fn.lit(Topic.OUTBOUND.value))
     return routed.select(
-        fn.when(good, delivery_key()).alias("key"),
-        fn.when(good, fn.lit(Topic.OUTBOUND.value)).otherwise(fn.lit(Topic.QUARANTINE.value)).alias("topic"),
-        fn.when(good, fn.col("value")).otherwise(quarantined_value(fn.col("value"))).alias("value"),
-        fn.when(good, outbound_headers())
-        .otherwise(quarantined_headers(fn.col("headers"), fn.col("fault")))
+        fn.when(taken, delivery_key()).alias("key"),
+        topic.otherwise(fn.lit(Topic.UNMATCHED.value)).alias("topic"),
+        fn.when(taken, fn.col("value")).when(faulty, quarantined_value(fn.col("value"))).alias("value"),
+        fn.when(taken, outbound_headers())
+        .when(faulty, quarantined_headers(fn.col("headers"), fn.col("fault")))
+        .otherwise(noted_headers())
         .alias("headers"),
     )
 
@@ -88,5 +98,17 @@ def delivery_key() -> Column:
 
 
 def outbound_headers() -> Column:
-    """The event's own, the pipe, and that this is the first attempt."""
-    return fn.concat("headers", fn.array(text_header(h.PIPE, fn.col("pipe")), text_header(h.ATTEMPT, "1")))
+    """The event's own, the pipe, that this is the first attempt, and where there are several pipes, which."""
+    added = (text_header(h.PIPE, fn.col("pipe")), text_header(h.ATTEMPT, "1"))
+    first = fn.get("pipes", fn.lit(0))
+    names = fn.when(fn.col("pipe") == first, fn.array_join("pipes", h.PIPES_SEPARATOR)).otherwise(first)
+    several = text_header(h.PIPES, names)
+    return fn.when(fn.size("pipes") > 1, fn.concat("headers", fn.array(*added, several))).otherwise(
+        fn.concat("headers", fn.array(*added))
+    )
+
+
+def noted_headers() -> Column:
+    """What an `unmatched` record says of its event."""
+    headers, names = fn.col("headers"), fn.col("headers")["key"]
+    return fn.array(*(text_header(key, header_value(headers, names, key)) for key in _NOTED))

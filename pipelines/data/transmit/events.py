@@ -26,6 +26,9 @@ class Event(msgspec.Struct, gc=False):
     id: str
     minute: int
     received_ms: int
+    since_ms: int
+    """What its lags count from, epoch milliseconds."""
+
     attempt: int
     first_try_ms: int | None
     attributes: bytes
@@ -36,6 +39,7 @@ class Event(msgspec.Struct, gc=False):
     texts: bytes
     """All headers of the record, as a JSON object of texts."""
 
+    traceparent: str | None = None
     untouched: "Event | None" = None
     """The event as it was read, where its pipe's masks or transform changed it."""
 

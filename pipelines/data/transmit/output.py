@@ -13,11 +13,14 @@ from shared.contracts import headers as h
 from shared.contracts.limits import MAX_HEADERS_BYTES, MAX_READABLE_BYTES
 from shared.contracts.receipts import Breaker, Lane, Receipt, Result, pack_keys
 from shared.contracts.topics import Topic
+from shared.contracts.tracing import traced
 
 RECEIPT_EVENTS: Final = 1_000
 """Ids of 256 bytes, escaped six-fold, still fit a record."""
 
-_OURS: Final = frozenset(h.OF_A_TRY)
+_GONE: Final = frozenset((*h.OF_A_TRY, h.PIPES, h.LETTER))
+"""What an earlier attempt said, and what is true of a record of `outbound` only."""
+
 _KNOWN: Final = (h.CE_PREFIX, "hifi_", h.CONTENT_TYPE)
 _encoder = msgspec.json.Encoder()
 
@@ -71,8 +74,9 @@ def rows(settled: Settled) -> Iterator[Row]:
         for event in settled.events:
             yield _handed_on(event, settled)
         return
-    for at in range(0, len(settled.events), RECEIPT_EVENTS):
-        yield _receipt(settled, settled.events[at : at + RECEIPT_EVENTS])
+    for tenant, events in _by_tenant(settled.events):
+        for at in range(0, len(events), RECEIPT_EVENTS):
+            yield _receipt(settled, tenant, events[at : at + RECEIPT_EVENTS])
     if isinstance(settled.outcome, RetryLater | Dead):
         for event in settled.events:
             yield _moved(event, settled, settled.outcome)
@@ -93,7 +97,15 @@ def quarantined(poison: Poison) -> Row:
     return Row(Topic.QUARANTINE, poison.key, value, kept + added)
 
 
-def _receipt(settled: Settled, events: list[Event]) -> Row:
+def _by_tenant(events: list[Event]) -> Iterable[tuple[str, list[Event]]]:
+    """Nearly always all at once: a pipe's events are of one tenant until its name goes to another's."""
+    tenants = {event.tenant for event in events}
+    if len(tenants) == 1:
+        return ((tenants.pop() or "", events),)
+    return ((tenant or "", [event for event in events if event.tenant == tenant]) for tenant in tenants)
+
+
+def _receipt(settled: Settled, tenant: str, events: list[Event]) -> Row:
     result, reason = _result(settled)
     receipt = Receipt(
         destination=settled.destination,
@@ -106,6 +118,9 @@ def _receipt(settled: Settled, events: list[Event]) -> Row:
         attempt=settled.attempt,
         received_ms=[event.received_ms for event in events],
         departed_ms=settled.departed_ms,
+        tenant=tenant,
+        since_ms=[event.since_ms for event in events],
+        traces={e.id: e.traceparent for e in events if e.traceparent and traced(e.traceparent)},
         reason=reason,
         breaker=settled.breaker,
         lane=settled.lane,
@@ -155,8 +170,8 @@ def _handed_on(event: Event, settled: Settled) -> Row:
 
 
 def _kept(headers: Headers) -> Headers:
-    """A record's headers without what an earlier attempt said, or a stranger if it would not fit."""
-    kept = [header for header in headers if header[0] not in _OURS]
+    """A record's headers without those that do not travel on, or a stranger's if they would not fit."""
+    kept = [header for header in headers if header[0] not in _GONE]
     if headers_size(kept) <= MAX_HEADERS_BYTES:
         return kept
     return [header for header in kept if header[0].startswith(_KNOWN)]

@@ -10,8 +10,10 @@ from msgspec import Meta, Struct, field
 from pipelines.data.transmit.events import Event, Poison, headers_size, texts_of
 from pipelines.data.transmit.schema import FLAT
 from shared.contracts import headers as h
+from shared.contracts.envelope import lag_since
 from shared.contracts.limits import MAX_HEADERS_BYTES, MAX_READABLE_BYTES
 from shared.contracts.receipts import KEY_BYTES
+from shared.contracts.times import parse_time
 
 _REQUIRED: Final = (h.PIPE, h.CE_ID, h.CE_SOURCE, h.CE_TYPE)
 _STAMPS: Final = (h.MINUTE, h.RECEIVED, h.ATTEMPT)
@@ -37,6 +39,7 @@ class _Stamped(Struct, gc=False):
     datacontenttype: str | None = field(name=h.CONTENT_TYPE, default=None)
     first_try: str | None = field(name=h.FIRST_TRY, default=None)
     tenant: str | None = field(name=h.TENANT, default=None)
+    traceparent: str | None = field(name=h.TRACEPARENT, default=None)
 
 
 class _Attributes(Struct, gc=False, omit_defaults=True):
@@ -85,12 +88,14 @@ def _event(key: bytes | None, value: bytes | None, text: bytes) -> Event | str:
         found.id,
         found.minute,
         found.received_ms,
+        lag_since(parse_time(found.time), found.received_ms),
         found.attempt,
         _whole(found.first_try),
         _attributes(found, text),
         found.datacontenttype,
         found.tenant,
         text,
+        found.traceparent,
     )
 
 

@@ -25,7 +25,6 @@ from pipelines.data.transmit.connectors.registry import KINDS
 from pipelines.data.transmit.decide import Policy
 from pipelines.data.transmit.delivered import Deliveries
 from pipelines.data.transmit.delivery import Delivery
-from pipelines.data.transmit.dial import open_session
 from pipelines.data.transmit.gates import GateRules, Gates
 from pipelines.data.transmit.memory import Memory
 from pipelines.data.transmit.output import Row, Settled, to_batch
@@ -43,6 +42,7 @@ from shared.kafka.config_table import config_table
 from shared.kafka.tail import Tail
 from shared.runtime.clock import wall_clock
 from shared.runtime.collector import spare_collector
+from shared.runtime.dial import open_session
 from shared.runtime.logging import configure_logging, get_logger
 from shared.runtime.secret_stores import store_for
 from shared.runtime.secrets import SecretTable

@@ -9,7 +9,6 @@ from urllib.parse import urlsplit
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from pipelines.data.transmit import signing
 from pipelines.data.transmit.connectors.base import Answer, Context, Kind, Place
 from pipelines.data.transmit.credentials import (
     Auth,
@@ -25,7 +24,9 @@ from pipelines.data.transmit.credentials import (
 from pipelines.data.transmit.events import Event
 from pipelines.data.transmit.formats import Content, Format, content
 from pipelines.data.transmit.posting import Reply, Request, post
+from pipelines.data.transmit.signing import message_id
 from pipelines.data.transmit.tokens import TokenError, Tokens
+from shared.contracts import signing
 from shared.contracts.config import Batch, Destination, SecretRef
 from shared.contracts.secrets import SCHEME, UnknownSecretError, secret_name
 
@@ -136,7 +137,7 @@ class Webhook:
 
     def _signature(self, how: Signing, events: Sequence[Event], body: bytes) -> dict[str, str]:
         keys = [self._key(reference) for reference in how.keys]
-        return signing.signed(keys, signing.message_id(events), self._clock() // 1000, body)
+        return signing.signed(keys, message_id(events), self._clock() // 1000, body)
 
     def _key(self, reference: str) -> bytes:
         try:

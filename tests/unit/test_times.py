@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.data.collect.times import format_time, parse_time
+from shared.contracts.times import format_time, parse_time
 
 pytestmark = pytest.mark.unit
 

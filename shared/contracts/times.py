@@ -2,13 +2,14 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from typing import Final
 
-_RFC3339 = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-2][0-9]:[0-9]{2}:(?P<second>[0-9]{2})"
-    r"(?:\.[0-9]+)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})"
+_RFC3339: Final = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-2][0-9]:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})"
 )
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MILLISECOND = timedelta(milliseconds=1)
+_SECOND: Final = slice(17, 19)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY_MS: Final = 86_400_000
 
 
 def parse_time(text: str) -> int | None:
@@ -16,16 +17,16 @@ def parse_time(text: str) -> int | None:
 
     A leap second, which RFC 3339 knows and Python does not, counts as the second before it.
     """
-    found = _RFC3339.fullmatch(text)
-    if found is None:
+    if _RFC3339.fullmatch(text) is None:
         return None
-    if found["second"] == "60":
-        start, end = found.span("second")
-        text = f"{text[:start]}59{text[end:]}"
+    if text[_SECOND] == "60":
+        text = f"{text[: _SECOND.start]}59{text[_SECOND.stop :]}"
     try:
-        return (datetime.fromisoformat(text.upper()) - _EPOCH) // _MILLISECOND
+        since = datetime.fromisoformat(text.upper()) - _EPOCH
     except (ValueError, OverflowError):
         return None
+    # A division of the whole would take as long as all of the above.
+    return since.days * _DAY_MS + since.seconds * 1_000 + since.microseconds // 1_000
 
 
 def format_time(ms: int) -> str:

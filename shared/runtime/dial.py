@@ -1,4 +1,4 @@
-"""The one place where connections to destinations are made, and where what they lead to is checked.
+"""The one place where connections to what customers name are made, and where what they lead to is checked.
 
 A name says nothing: whoever owns it decides, at every look-up, which address it leads to. So the check is on
 the address that the socket connects to, by the function that makes the socket. A look-up is checked as well:
@@ -27,7 +27,7 @@ _KEEP_ALIVE_SECONDS: Final = 30.0
 
 
 class RefusedAddressError(OSError):
-    """A destination leads to an address that must not be dialled.
+    """What a customer named leads to an address that must not be dialled.
 
     Does not say which: a customer who may read what inner names lead to could map the network.
     """

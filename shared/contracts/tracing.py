@@ -1,0 +1,112 @@
+"""Which events are traced, and what `traces` says of them.
+
+An event's trace is named by its `traceparent` (W3C Trace Context, version 00; CloudEvents' distributed
+tracing extension): the client's own, or else, of one event in ONE_IN, one that follows from tenant and id:
+every node derives the same. Span ids follow from the event as well: told twice, it is the same span.
+"""
+
+import hashlib
+import re
+from typing import Final
+
+import msgspec
+
+from shared.contracts.ledger import Stage
+from shared.contracts.sketch import id_hash
+from shared.contracts.topics import Topic
+
+ONE_IN: Final = 1_000
+"""One event of so many gets a traceparent from hifi, by its id's hash."""
+
+SPAN_DIGITS: Final = 16
+VERSION: Final = "00"
+SAMPLED_FLAGS: Final = "01"
+
+COLLECT: Final = "collect"
+"""What tells the span that a traceparent of hifi's names from the others of its event."""
+
+_TRACEPARENT: Final = re.compile(r"00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]([0-9a-f])")
+_SAMPLED: Final = 1
+
+
+class Context(msgspec.Struct, frozen=True):
+    """What a traceparent says."""
+
+    trace_id: str
+    """32 hexadecimal digits."""
+
+    span_id: str
+    """16 hexadecimal digits: of whoever wrote the traceparent."""
+
+
+class Sighting(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
+    """The value of a `traces` record: a traced event was seen at a place."""
+
+    traceparent: str
+    tenant: str
+    id: str
+    stage: Stage
+    name: str = ""
+    """A source or a pipe: see Stage."""
+
+    destination: str = ""
+    """Of a receipt."""
+
+    begin_ms: int
+    """The earliest that what led here can have begun, epoch milliseconds."""
+
+    end_ms: int
+    """When it was done, epoch milliseconds: the record's own time, or of a receipt the answer's."""
+
+    topic: Topic
+    partition: int
+    offset: int
+    result: str = ""
+    """Of a receipt about what was not delivered: status and reason."""
+
+
+def is_chosen(event_id: str) -> bool:
+    """Whether hifi traces an event whose client asks for nothing."""
+    return id_hash(event_id) % ONE_IN == 0
+
+
+def own_traceparent(tenant: str, event_id: str) -> str:
+    """The traceparent that hifi gives to a chosen event."""
+    trace_id = _digest(tenant, event_id)
+    return f"{VERSION}-{trace_id}-{span_id(tenant, event_id, COLLECT)}-{SAMPLED_FLAGS}"
+
+
+def span_id(tenant: str, event_id: str, *of: str) -> str:
+    """The id of one of an event's spans, 16 hexadecimal digits; `of` tells it from the others."""
+    return _digest(tenant, event_id, *of)[:SPAN_DIGITS]
+
+
+def traced(traceparent: str) -> Context | None:
+    """What a traceparent says; None if it is none, or says that the event is not to be traced."""
+    found = _TRACEPARENT.fullmatch(traceparent)
+    if found is None or not int(found[3], 16) & _SAMPLED:
+        return None
+    return Context(found[1], found[2])
+
+
+def _digest(*parts: str) -> str:
+    """MD5, because Spark computes it natively: a trace id names, and guards nothing."""
+    return hashlib.md5("\0".join(parts).encode(), usedforsecurity=False).hexdigest()
+
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(Sighting)
+
+
+def encode_sighting(sighting: Sighting) -> bytes:
+    """The value of a `traces` record."""
+    return _encoder.encode(sighting)
+
+
+def decode_sighting(value: bytes) -> Sighting:
+    """What a `traces` record says.
+
+    Raises:
+        msgspec.MsgspecError: if the bytes are none.
+    """
+    return _decoder.decode(value)

@@ -1,0 +1,27 @@
+"""Which URLs a customer's own webhook may have. Pure."""
+
+from urllib.parse import urlsplit
+
+from shared.contracts.addresses import Kind, literal, special
+
+
+def webhook_problem(text: str) -> str:
+    """What is wrong with a URL, and the mend; empty if nothing is.
+
+    Only https, because what is sent says how a customer's systems are doing; http to one's own machine, which
+    only a local side dials.
+    """
+    try:
+        url = urlsplit(text)
+        host = url.hostname if url.port != 0 else None
+    except ValueError as error:
+        return f"is no URL: {error}"
+    if not host or not text.isprintable() or " " in text:
+        return "is no URL; write it like https://example.com/hifi, spaces as %20"
+    if url.username is not None or url.password is not None:
+        return "holds a user or a password; leave it out, and name a `secret`"
+    address = literal(host)
+    own_machine = address is not None and special(address) == Kind.LOOPBACK
+    if url.scheme != "https" and not (url.scheme == "http" and own_machine):
+        return "is not https; write it like https://example.com/hifi"
+    return ""
