@@ -18,7 +18,7 @@ from shared.runtime.logging import get_logger
 from shared.runtime.settings import SparkSettings
 
 _log = get_logger(__name__)
-_ANSWER_SECONDS: Final = 10.0
+ANSWER_SECONDS: Final = 10.0
 
 EARLIEST: Final = "earliest"
 
@@ -41,9 +41,8 @@ def starting_offsets(spark: SparkSession, settings: SparkSettings, node: str, *t
     Raises:
         KafkaException: if the brokers do not answer.
     """
-    checkpoint = _Checkpoint(spark, settings, node)
-    kept = _kept(settings.bootstrap, topics)
-    usable, expired = resumed(checkpoint.offsets(), kept)
+    checkpoint = Checkpoint(spark, settings, node)
+    usable, expired = resumed(checkpoint.offsets(), kept(settings.bootstrap, topics))
     if not expired:
         return EARLIEST
     for (topic, partition), records in expired.items():
@@ -67,22 +66,28 @@ def resumed(
     return usable, gone
 
 
-def _kept(bootstrap: str, topics: tuple[Topic, ...]) -> dict[tuple[str, str], Kept]:
-    consumer = Consumer(reader_config(bootstrap, "hifi-resume"))
+def kept(bootstrap: str, topics: tuple[Topic, ...]) -> dict[tuple[str, str], Kept]:
+    """What each partition of these topics holds.
+
+    Raises:
+        KafkaException: if the brokers do not answer.
+    """
+    consumer = Consumer(reader_config(bootstrap, "hifi-resume"), logger=_log)
     try:
-        known = consumer.list_topics(timeout=_ANSWER_SECONDS).topics
+        known = consumer.list_topics(timeout=ANSWER_SECONDS).topics
         return {
             (topic.value, str(partition)): Kept(
-                *consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=_ANSWER_SECONDS)
+                *consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=ANSWER_SECONDS)
             )
             for topic in topics
             for partition in known[topic].partitions
         }
     finally:
+        consumer.poll(0)  # its own log lines come this way
         consumer.close()
 
 
-class _Checkpoint:
+class Checkpoint:
     """A query's folder, wherever Hadoop's file systems reach."""
 
     def __init__(self, spark: SparkSession, settings: SparkSettings, node: str) -> None:

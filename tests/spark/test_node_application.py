@@ -1,49 +1,92 @@
 """A node as a process of its own, as a cluster runs it."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
+from prometheus_client.parser import text_string_to_metric_families
 
 from shared.contracts.config import Pipe
 from shared.contracts.topics import Topic
 from shared.kafka.shadow_group import group_name
 from shared.kafka.table import reader_config
+from shared.runtime.metrics import ProcessMetric, SparkMetric
 from shared.runtime.settings import SparkSettings
 from tests.spark.events import event_headers
 from tests.spark.transmit_side import Topics, eventually
 
 pytestmark = pytest.mark.spark
 
+READ = f"{SparkMetric.RECORDS_READ}_total"
 _STOP_SECONDS = 60
 
 
+@dataclass(frozen=True, kw_only=True)
+class Application:
+    """A running node, what it writes, and the file by which it says that it is ready."""
+
+    process: subprocess.Popen[bytes]
+    ready: Path
+    log: Path
+
+    def lines(self) -> list[dict[str, Any]]:
+        """Its log so far; a line may still be written."""
+        return [json.loads(line) for line in self.log.read_text().split("\n")[:-1]]
+
+    def get(self, path: str) -> tuple[int, str]:
+        """Status and body of its answer."""
+        port = next(line["port"] for line in self.lines() if "port" in line)
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as reply:
+                return reply.status, reply.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    def metric(self, name: str, **labels: str) -> float:
+        """A sample's value; 0 where there is none."""
+        samples = [
+            sample
+            for family in text_string_to_metric_families(self.get("/metrics")[1])
+            for sample in family.samples
+            if sample.name == name and labels.items() <= sample.labels.items()
+        ]
+        return sum(sample.value for sample in samples)
+
+
 @pytest.fixture
-def route(
-    spark_settings: SparkSettings, topics: str, tmp_path: Path
-) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
-    """`python -m pipelines.data.route`, and the file by which it says that it is ready."""
-    ready = tmp_path / "ready"
+def route(spark_settings: SparkSettings, topics: str, tmp_path: Path) -> Iterator[Application]:
+    """`python -m pipelines.data.route`."""
+    ready, log = tmp_path / "ready", tmp_path / "log"
     (tmp_path / "tmp").mkdir()
     given = {
         "HIFI_BOOTSTRAP": topics,
         "HIFI_CHECKPOINTS": str(tmp_path / "checkpoints"),
         "HIFI_JARS": str(spark_settings.jars),
         "HIFI_JAVA_OPTIONS": spark_settings.java_options,
+        "HIFI_METRICS_PORT": "0",
         "HIFI_READY_FILE": str(ready),
         "TMPDIR": str(tmp_path / "tmp"),
     }
     command = [sys.executable, "-m", "pipelines.data.route"]
-    # As the local side runs its driver: near the temporary folder, so that the way to the sockets is short.
-    process = subprocess.Popen(command, env={**os.environ, **given}, cwd=tmp_path)
+    with log.open("wb") as output:
+        # As the local side runs its driver: near the temporary folder, whose sockets need a short way.
+        process = subprocess.Popen(
+            command, env={**os.environ, **given}, cwd=tmp_path, stdout=output, stderr=output
+        )
     try:
-        yield process, ready
+        yield Application(process=process, ready=ready, log=log)
         process.send_signal(signal.SIGTERM)
         assert process.wait(_STOP_SECONDS) == 0
         assert not ready.exists(), "who has ended is not ready"
@@ -52,20 +95,47 @@ def route(
         process.wait(_STOP_SECONDS)
 
 
-def test_a_node_says_when_it_is_ready_and_shows_its_progress_to_kafka(
-    route: tuple[subprocess.Popen[bytes], Path], topics: str
-) -> None:
-    process, ready = route
+def test_a_node_says_when_it_is_ready_and_shows_its_progress(route: Application, topics: str) -> None:
     records = Topics(topics)
     records.publish(Pipe(name="all", tenant="acme", source="player", destination="lake"))
-    eventually(lambda: ready.exists() or process.poll() is not None)
-    assert process.poll() is None, "ended before it was ready"
-    assert ready.read_text() == str(process.pid)
+    eventually(lambda: route.ready.exists() or route.process.poll() is not None)
+    assert route.process.poll() is None, "ended before it was ready"
+    assert route.ready.read_text() == str(route.process.pid)
+    assert route.get("/readyz") == (HTTPStatus.OK, '{"ready": true, "queries": true}')
     end = sum(_end(topics, partition) for partition in (0, 1))
     records.put(Topic.EVENTS, b"{}", event_headers(), None)
     records.flush()
     eventually(lambda: len(records.all_of(Topic.OUTBOUND)) == 1)
     eventually(lambda: _shown(topics) == end + 1)
+    eventually(lambda: route.metric(READ, query="route") == 1, 60)
+    records.put(Topic.EVENTS, b"{}", event_headers(), None)
+    records.flush()
+    eventually(lambda: route.metric(READ, query="route") == 2, 60)
+    _tells_prometheus_of_its_work(route)
+    _writes_nothing_but_json(route)
+
+
+def _tells_prometheus_of_its_work(route: Application) -> None:
+    assert route.metric(SparkMetric.LAG, query="route", topic=Topic.EVENTS) == 0
+    assert route.metric(SparkMetric.BATCH_SECONDS, query="route") > 1
+    assert 0 < route.metric(SparkMetric.PROGRESS_AGE, query="route") < 60
+    assert route.metric(SparkMetric.READY) == 1
+    assert route.metric(SparkMetric.HEAP_BYTES) > 1e6
+    assert route.metric(f"{SparkMetric.GC_SECONDS}_total") > 0
+    for part in ("driver", "jvm"):
+        assert route.metric(f"{SparkMetric.CPU_SECONDS}_total", part=part) > 0.1
+        assert route.metric(SparkMetric.MEMORY_BYTES, part=part) > 1e7
+    assert route.metric(ProcessMetric.BUILD, process="route") == 1
+    assert route.metric(ProcessMetric.STARTED) > 0
+
+
+def _writes_nothing_but_json(route: Application) -> None:
+    lines = route.lines()
+    for line in lines:
+        assert line.keys() >= {"time", "level", "logger", "message", "process"}, line
+        assert line["process"] == "route"
+    # Both the application's own, and what the JVM says past every logger.
+    assert {line["logger"] for line in lines} >= {"shared.kafka.application", "shared.runtime.jvm_output"}
 
 
 def _end(bootstrap: str, partition: int) -> int:

@@ -170,6 +170,7 @@ def start(bootstrap: str, settings: SparkSettings, checkpoints: Path) -> "subpro
         "HIFI_CHECKPOINTS": str(checkpoints),
         "HIFI_JARS": str(settings.jars),
         "HIFI_MASTER": "local[2]",
+        "HIFI_METRICS_PORT": "0",
     }
     with (checkpoints / "log").open("ab") as log:
         return subprocess.Popen(

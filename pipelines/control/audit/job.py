@@ -1,0 +1,43 @@
+"""Wiring of audit: every tallied topic to `ledger`, in micro-batches."""
+
+from typing import Final
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from pipelines.control.audit.schema import OUTPUT
+from pipelines.control.audit.settings import AuditSettings
+from pipelines.control.audit.tallying import tally
+from pipelines.control.audit.transforms import rows
+from shared.contracts.topics import TALLIED
+from shared.kafka.coverage import uncovered_offsets
+from shared.runtime.settings import SparkSettings
+from shared.runtime.spark import MICROBATCH_FETCH_WAIT_MS, read_topics, repeatable_writer
+from shared.runtime.workers import own_workers
+
+NODE: Final = "audit"
+
+
+def build(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
+    """Start the query.
+
+    One Kafka partition is one Spark partition, which `coalesce` keeps whole: its records reach one task, in
+    order, and begin where the batch does. So a batch that is done again writes the same ranges.
+    """
+    own = _own(settings)
+    records = read_topics(
+        spark,
+        own,
+        *TALLIED,
+        starting=uncovered_offsets(spark, own, NODE, *TALLIED),
+        fetch_wait_ms=MICROBATCH_FETCH_WAIT_MS,
+        most_records=own.audit_batch_records,
+    )
+    own_workers(spark, NODE)
+    tallies = rows(records).coalesce(own.audit_tasks).mapInArrow(tally, OUTPUT)
+    return repeatable_writer(tallies, own, NODE, own.audit_trigger).start()
+
+
+def _own(settings: SparkSettings) -> AuditSettings:
+    """Settings of audit's own come from the environment where `settings` has none."""
+    return settings if isinstance(settings, AuditSettings) else AuditSettings(**settings.model_dump())

@@ -1,0 +1,75 @@
+"""What the rows of a topic mean: the stage that each is tallied in."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shared.contracts.envelope import MINUTE_MS
+from shared.contracts.ledger import Stage
+from shared.contracts.topics import RETRY_DELAYS, Topic
+
+_STAGES: Final[Mapping[str, Mapping[str, Stage]]] = {
+    Topic.OUTBOUND: {each.value: each for each in (Stage.FIRST, Stage.FURTHER, Stage.CLAIMED, Stage.LETTER)},
+    Topic.RECEIPTS: {
+        "delivered": Stage.DELIVERED,
+        "retry": Stage.RETRYING,
+        "dead": Stage.DEAD,
+        "duplicate": Stage.DROPPED,
+    },
+}
+"""Of topics whose rows mean one of several things: by `kind`."""
+
+_STAGE: Final[Mapping[str, Stage]] = {
+    Topic.COLLECTED: Stage.COLLECTED,
+    Topic.EVENTS: Stage.EVENTS,
+    Topic.UNMATCHED: Stage.UNMATCHED,
+    Topic.RETRY_OUT: Stage.RETRIED,
+    **dict.fromkeys(RETRY_DELAYS, Stage.WAITING),
+    Topic.DEAD_LETTER: Stage.DEAD_LETTER,
+    Topic.QUARANTINE: Stage.QUARANTINED,
+}
+"""Of those whose rows mean the same."""
+
+_IN_PIPES: Final = (Topic.OUTBOUND, Topic.RECEIPTS, Topic.RETRY_OUT, *RETRY_DELAYS, Topic.DEAD_LETTER)
+"""Without the name of a pipe, a record of these is none."""
+
+
+def events(topic: str, rows: pa.Table) -> pa.Table:
+    """The rows that hold an event, with its `stage`; all of them are of one topic.
+
+    A quarantined record counts in the minute in which it was written where its own is not known.
+    """
+    staged = rows.append_column("stage", _stage(topic, rows))
+    if topic == Topic.QUARANTINE:
+        return _with(staged, "minute", _minutes(rows))
+    held = pc.and_(staged["stage"].is_valid(), staged["id_hash"].is_valid())
+    if topic in _IN_PIPES:
+        held = pc.and_(held, staged["name"].is_valid())
+    return staged if pc.all(held).as_py() else staged.filter(held)
+
+
+def _stage(topic: str, rows: pa.Table) -> pa.Array:
+    """As numbers of the stages, in their order; null for none."""
+    if topic in _STAGE:
+        return pa.repeat(pa.scalar(_NUMBERS[_STAGE[Topic(topic)]], pa.int8()), rows.num_rows)
+    stages = _STAGES[topic]
+    kinds = rows["kind"].combine_chunks().dictionary_encode()
+    numbers = [_NUMBERS[stages[each]] if each in stages else None for each in kinds.dictionary.to_pylist()]
+    return pa.array(numbers, pa.int8()).take(kinds.indices)
+
+
+STAGES: Final = tuple(Stage)
+_NUMBERS: Final = {stage: number for number, stage in enumerate(STAGES)}
+
+
+def _minutes(rows: pa.Table) -> pa.Array:
+    written = rows["timestamp_ms"].to_numpy() // MINUTE_MS
+    known = rows["id_hash"].is_valid().to_numpy()
+    return pa.array(np.where(known, rows["minute"].fill_null(0).to_numpy(), written))
+
+
+def _with(rows: pa.Table, name: str, column: pa.Array) -> pa.Table:
+    return rows.set_column(rows.schema.get_field_index(name), name, column)

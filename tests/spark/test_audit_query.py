@@ -1,0 +1,134 @@
+"""The real query between real brokers: killed, and without its checkpoint, it covers each offset once."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from scripts.local.hops import partition_ends
+from shared.contracts.ledger import Range, Stage, decode_range, encode_range
+from shared.contracts.sketch import id_hash
+from shared.contracts.topics import Topic
+from shared.kafka.admin import admin_client
+from shared.kafka.coverage import covered_offsets
+from shared.runtime.settings import SparkSettings
+from tests.spark.audit_records import collected, event
+from tests.spark.transmit_side import Topics, eventually
+
+pytestmark = pytest.mark.spark
+FEW_RECORDS = "400"
+"""Of a batch, so that there are several to kill it between."""
+
+
+def start(bootstrap: str, settings: SparkSettings, checkpoints: Path) -> "subprocess.Popen[bytes]":
+    environment = {
+        **os.environ,
+        "PYSPARK_PYTHON": sys.executable,
+        "HIFI_BOOTSTRAP": bootstrap,
+        "HIFI_CHECKPOINTS": str(checkpoints),
+        "HIFI_JARS": str(settings.jars),
+        "HIFI_MASTER": "local[2]",
+        "HIFI_METRICS_PORT": "0",
+        "HIFI_AUDIT_TRIGGER": "1 second",
+        "HIFI_AUDIT_BATCH_RECORDS": FEW_RECORDS,
+    }
+    with (checkpoints.parent / "log").open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "pipelines.control.audit"],
+            env=environment,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+
+
+def kill(process: "subprocess.Popen[bytes]") -> None:
+    """SIGKILL, to the JVM and the Python workers as well: they are its process group."""
+    os.killpg(process.pid, 9)
+    process.wait()
+
+
+def feed(side: Topics, first: int, count: int) -> None:
+    for n in range(first, first + count):
+        for record in (collected(f"e{n}"), event(Topic.EVENTS, f"e{n}")):
+            side.put(record.topic, record.value, record.headers, None)
+    side.flush()
+
+
+def ledger(side: Topics) -> dict[bytes, Range]:
+    """The ranges by key: what was said again counts once. The same key never says two things."""
+    found: dict[bytes, Range] = {}
+    for message in side.all_of(Topic.LEDGER):
+        said = decode_range(message.value() or b"")
+        assert message.key() == said.key
+        assert found.setdefault(said.key, said) == said
+    return found
+
+
+def covered(side: Topics) -> Counter[tuple[str, int, int]]:
+    """How often each offset is in a range."""
+    ranges = ledger(side).values()
+    return Counter(
+        (r.topic.value, r.partition, at) for r in ranges if not r.part for at in range(r.start, r.end)
+    )
+
+
+def everything(admin: AdminClient) -> set[tuple[str, int, int]]:
+    ends = partition_ends(admin)
+    busy = {place: end for place, end in ends.items() if place[0] in (Topic.COLLECTED, Topic.EVENTS)}
+    return {(topic, partition, at) for (topic, partition), end in busy.items() for at in range(end)}
+
+
+def hash_sum(side: Topics, stage: Stage) -> int:
+    tallies = (tally for each in ledger(side).values() for tally in each.tallies)
+    return sum(tally.hash_sum for tally in tallies if tally.stage is stage) % 2**64
+
+
+@pytest.mark.fault
+def test_killed_between_batches_and_without_its_checkpoint_it_counts_each_record_once(
+    spark_settings: SparkSettings, topics: str, tmp_path: Path
+) -> None:
+    side, admin = Topics(topics), admin_client(topics)
+    begun = partition_ends(admin)
+    checkpoints = tmp_path / "checkpoints"
+    checkpoints.mkdir()
+    feed(side, 0, 2_000)
+    process = start(topics, spark_settings, checkpoints)
+    try:
+        eventually(lambda: len(covered(side)) > 500)
+        kill(process)
+        process = start(topics, spark_settings, checkpoints)
+        more = len(covered(side)) + 500
+        eventually(lambda: len(covered(side)) > more)
+        kill(process)
+        shutil.rmtree(checkpoints)
+        checkpoints.mkdir()
+        feed(side, 2_000, 1_000)
+        process = start(topics, spark_settings, checkpoints)
+        wanted = {place for place in everything(admin) if place[2] >= begun[place[0], place[1]]}
+        eventually(lambda: covered(side).keys() >= wanted)
+    finally:
+        kill(process)
+    assert covered(side) == dict.fromkeys(wanted, 1)
+    total = sum(id_hash(f"e{n}") for n in range(3_000)) % 2**64
+    assert hash_sum(side, Stage.COLLECTED) == hash_sum(side, Stage.EVENTS) == total
+
+
+def test_ledger_tells_how_far_each_partition_is_covered(topics: str) -> None:
+    side = Topics(topics)
+    assert covered_offsets(topics, [("events", "0")]) == {}
+    told = [("events", 0, 0, 10), ("events", 1, 0, 7), *(("collected", 0, n, n + 1) for n in range(3_000))]
+    for topic, partition, first, end in told:
+        found = Range(topic=Topic(topic), partition=partition, start=first, end=end, newest_ms=1, tallies=[])
+        side.put(Topic.LEDGER, encode_range(found), [], found.key)
+    half = Range(topic=Topic.EVENTS, partition=0, start=10, end=20, newest_ms=1, parts=2, tallies=[])
+    side.put(Topic.LEDGER, encode_range(half), [], half.key)
+    side.flush()
+    places = [("events", "0"), ("events", "1"), ("collected", "0")]
+    assert covered_offsets(topics, places) == dict(zip(places, (10, 7, 3_000), strict=True))
+    assert covered_offsets(topics, [("collected", "0")])["collected", "0"] == 3_000
