@@ -7,15 +7,22 @@ import msgspec
 
 from scripts.config.options import option_faults, option_fields
 from scripts.config.problems import Fault, did_you_mean, plain
-from shared.contracts.config import KINDS, ConfigError, Destination, Document, Pipe, Source, parse
+from shared.contracts.config import KINDS, ConfigError, Contact, Destination, Document, Pipe, Source, parse
 
-_TYPES: Final[Mapping[str, type[Document]]] = {"source": Source, "destination": Destination, "pipe": Pipe}
+_TYPES: Final[Mapping[str, type[Document]]] = {
+    "source": Source,
+    "destination": Destination,
+    "pipe": Pipe,
+    "contact": Contact,
+}
 _MENDS: Final = {
     "name": "at most 63 lower-case letters, digits, '.', '_' and '-', a letter or digit first",
     "write_keys": "a list of keys of at least 8 characters, for example one of `openssl rand -hex 24`",
     "sample": "a percentage from 0 to 100",
     "masks": "a list, for example [{path: $.data.user.email, action: redact}], or drop, or hash",
     "transform": "a JMESPath expression, for example data.{order: id, total: sum(items[].price)}",
+    "webhook": "an https URL, for example https://example.com/hifi",
+    "secret": "the name of a secret, never the secret itself, for example secret://shop/alarms",
     "match": "an event pattern, for example {type: [video.error]}",
 }
 _NAMES: Final = ("name", "tenant", "source", "destination")
@@ -66,7 +73,7 @@ def _value_fault(name: str, value: object, wanted: Any) -> Iterator[Fault]:
     except msgspec.ValidationError as error:
         message, _, below = str(error).partition(" - at `$")
         path = f"$.{name}{below.rstrip('`')}"
-        yield path, _plain(message, value), _mend(name)
+        yield path, _plain(message, "what is given" if name == "secret" else repr(value)), _mend(name)
 
 
 def _last_faults(raw: object) -> Iterator[Fault]:
@@ -76,10 +83,10 @@ def _last_faults(raw: object) -> Iterator[Fault]:
         yield error.path, str(error), ""
 
 
-def _plain(message: str, value: object) -> str:
-    """msgspec's sentence in a user's words."""
+def _plain(message: str, shown: str) -> str:
+    """msgspec's sentence in a user's words; `shown` is the value, unless that may be a secret."""
     if "matching regex" in message:
-        return f"{value!r} is not allowed here"
+        return f"{shown} is not allowed here"
     return plain(message)
 
 

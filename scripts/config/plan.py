@@ -1,31 +1,22 @@
 """What applying documents would change, decided against what is published. Pure."""
 
 from collections.abc import Iterator, Sequence
-from enum import StrEnum
-
-from msgspec import Struct
+from urllib.parse import urlsplit
 
 from scripts.config.files import Written
 from scripts.config.options import hosts
 from scripts.config.problems import Problem, ProblemsError
 from shared.contracts.addresses import Reach, literal, why_refused
-from shared.contracts.config import Catalogue, Destination, Document, Entry, Pipe, kind_of, sealed, topic_key
-
-
-class Change(StrEnum):
-    """What applying does to a document."""
-
-    CREATED = "created"
-    CHANGED = "changed"
-    UNCHANGED = "unchanged"
-
-
-class Step(Struct, frozen=True):
-    """One document of a plan."""
-
-    key: bytes
-    entry: Entry
-    change: Change
+from shared.contracts.changes import Step, step_of
+from shared.contracts.config import (
+    Catalogue,
+    Contact,
+    Destination,
+    Document,
+    Pipe,
+    kind_of,
+    topic_key,
+)
 
 
 def plan(written: Sequence[Written], published: Catalogue, reach: Reach) -> list[Step]:
@@ -34,7 +25,7 @@ def plan(written: Sequence[Written], published: Catalogue, reach: Reach) -> list
     Raises:
         ProblemsError: if one of them contradicts another or what is published: then none may be published.
     """
-    steps = [_step(sealed(each.document), published) for each in written]
+    steps = [step_of(each.document, published) for each in written]
     after = Catalogue({**published.entries, **{step.key: step.entry for step in steps}})
     problems = [
         *_repeated(written),
@@ -46,16 +37,6 @@ def plan(written: Sequence[Written], published: Catalogue, reach: Reach) -> list
     if problems:
         raise ProblemsError(problems)
     return steps
-
-
-def _step(document: Document, published: Catalogue) -> Step:
-    key = topic_key(kind_of(document), document.name)
-    former = published.entries.get(key)
-    if former is None:
-        return Step(key, Entry(version=1, document=document), Change.CREATED)
-    if former.document == document:
-        return Step(key, former, Change.UNCHANGED)
-    return Step(key, Entry(version=former.version + 1, document=document), Change.CHANGED)
 
 
 def _repeated(written: Sequence[Written]) -> Iterator[Problem]:
@@ -95,13 +76,20 @@ def _broken(written: Sequence[Written], published: Catalogue, after: Catalogue) 
 
 
 def _out_of_reach(written: Sequence[Written], reach: Reach) -> Iterator[Problem]:
-    """Destinations that spell out an address that transmit would refuse, or not understand."""
+    """Documents that spell out an address that would be refused when it is dialled, or not understood."""
     for each in written:
-        if isinstance(each.document, Destination):
-            for path, host in hosts(each.document):
-                message = _host_problem(host, reach)
-                if message:
-                    yield each.problem(path, message)
+        for path, host in _dialled(each.document):
+            message = _host_problem(host, reach)
+            if message:
+                yield each.problem(path, message)
+
+
+def _dialled(document: Document) -> Iterator[tuple[str, str]]:
+    """What hifi will dial because of a document: path and host."""
+    if isinstance(document, Destination):
+        yield from hosts(document)
+    if isinstance(document, Contact):
+        yield "$.webhook", urlsplit(document.webhook).hostname or ""
 
 
 def _host_problem(host: str, reach: Reach) -> str:

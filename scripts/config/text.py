@@ -9,7 +9,7 @@ import yaml
 
 from scripts.config.options import summary
 from scripts.config.yaml_loader import CoreLoader
-from shared.contracts.config import Destination, Document, Entry, Pipe, Source, kind_of
+from shared.contracts.config import Contact, Destination, Document, Entry, Pipe, Source, kind_of
 
 
 def as_mapping(document: Document) -> dict[str, Any]:
@@ -66,6 +66,8 @@ def in_short(document: Document) -> str:
             return f"{len(document.write_keys)} write key{'s' * (len(document.write_keys) > 1)}{limit}"
         case Destination():
             return f"{document.connector} {summary(document)}".rstrip()
+        case Contact():
+            return f"{document.webhook}{', signed' if document.secret else ''}"
         case Pipe():
             share = "" if document.sample == 100 else f", {document.sample:g} %"
             ramp = ", ramp" if document.ramp else ""

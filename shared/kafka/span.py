@@ -7,7 +7,9 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from shared.contracts.topics import Topic
 from shared.kafka.table import reader_config
+from shared.runtime.logging import get_logger
 
+_log = get_logger(__name__)
 _STEP_SECONDS: Final = 0.2
 _MOST_MESSAGES: Final = 1_000
 
@@ -35,7 +37,7 @@ class SpanReader:
             "log_level": 3,
             "queued.max.messages.kbytes": 16 * 1024,
         }
-        self._consumer = Consumer(config | ({"group.id": group} if group else {}))
+        self._consumer = Consumer(config | ({"group.id": group} if group else {}), logger=_log)
         self._seconds = seconds
 
     def __enter__(self) -> "SpanReader":

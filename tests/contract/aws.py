@@ -14,10 +14,10 @@ REGION = "eu-west-1"
 
 
 @contextmanager
-def local_aws() -> Iterator[str]:
-    """The server's URL, until the end."""
+def local_aws(port: int = 0) -> Iterator[str]:
+    """The server's URL, until the end; on a free port unless told."""
     logging.getLogger("werkzeug").setLevel(logging.WARNING)
-    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)
     server.start()
     try:
         host, port = server.get_host_and_port()

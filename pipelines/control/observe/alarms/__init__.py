@@ -1,0 +1,1 @@
+"""What is wrong, told to whom it concerns. `service.Alarms` is what observe calls once a look."""

@@ -1,0 +1,47 @@
+"""All conditions, over the facts of one look. Pure."""
+
+from itertools import chain
+from typing import Final
+
+from pipelines.control.observe.alarms import flow, losses
+from pipelines.control.observe.alarms.burn import burning
+from pipelines.control.observe.alarms.customers import failures
+from pipelines.control.observe.alarms.facts import Facts, Judged
+from pipelines.control.observe.alarms.settings import AlarmSettings
+from pipelines.control.observe.alarms.trends import Trends
+from shared.contracts.config import Catalogue
+from shared.contracts.scorecard import AlarmKind
+
+_FROM_OFFSETS: Final = frozenset({AlarmKind.STALLED, AlarmKind.METER})
+_FROM_TALLIES: Final = frozenset(AlarmKind) - _FROM_OFFSETS
+_FROM_DOCUMENTS: Final = frozenset({AlarmKind.BACKLOG, AlarmKind.SILENT})
+
+
+def judge(facts: Facts, trends: Trends, catalogue: Catalogue | None, settings: AlarmSettings) -> Judged:
+    """What holds now.
+
+    While the meter is behind, nobody is called silent, and no alarm that rests on tallies is called over.
+
+    Args:
+        facts: one look.
+        trends: after the same look.
+        catalogue: what is published; None while that is not known.
+        settings: thresholds.
+    """
+    behind = facts.behind_seconds > settings.alarm_meter_seconds
+    found = chain(
+        losses.proven(facts, trends, settings),
+        losses.rate(facts, settings),
+        losses.doubled(facts, settings),
+        burning(facts),
+        flow.stalled(facts, settings),
+        flow.backlog(facts, trends, catalogue, settings) if catalogue is not None else (),
+        flow.silent(facts, catalogue, settings) if catalogue is not None and not behind else (),
+        flow.rating(facts, settings),
+        flow.meter(facts, settings),
+        failures(facts, settings),
+    )
+    unknown = (_FROM_TALLIES if behind else frozenset()) | (
+        _FROM_DOCUMENTS if catalogue is None else frozenset()
+    )
+    return Judged(findings=list(found), unknown=unknown)

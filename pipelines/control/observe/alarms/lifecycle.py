@@ -1,0 +1,164 @@
+"""How an alarm opens, changes and is resolved, and what is told of it. Pure."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from pipelines.control.observe.alarms.facts import Change, Finding, Judged
+from pipelines.control.observe.alarms.quiet import quiet_reason
+from shared.contracts.scorecard import Alarm, QuietWindow
+
+MOST_RELAPSES: Final = 4
+"""From then on the time that an alarm is held open grows no more."""
+
+
+class Pace(Struct, kw_only=True, frozen=True):
+    """How fast alarms change; milliseconds."""
+
+    hold_ms: int
+    """A condition has to be absent for so long; twice as long after each relapse."""
+
+    relapse_ms: int
+    """A condition that comes back within this is the same alarm."""
+
+    update_ms: int
+    """An open alarm is told of again no sooner."""
+
+
+class Tracked(Struct, kw_only=True, frozen=True):
+    """An alarm and how it stands."""
+
+    key: str
+    alarm: Alarm
+    absent_ms: int | None = None
+    """Since when its condition is absent."""
+
+    told: str | None = None
+    """The text that was told last; None while nobody knows of it, or all know that it is over."""
+
+    told_ms: int = 0
+    relapses: int = 0
+
+    @property
+    def open(self) -> bool:
+        """Whether it is not resolved."""
+        return self.alarm.resolved_ms is None
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is left to be told of it."""
+        return not self.open and self.told is None
+
+    def encode(self) -> bytes:
+        """As bytes."""
+        return msgspec.msgpack.encode(self)
+
+    @classmethod
+    def decode(cls, value: bytes) -> "Tracked":
+        """Again what it was.
+
+        Raises:
+            msgspec.MsgspecError: if the bytes are none.
+        """
+        return msgspec.msgpack.decode(value, type=cls)
+
+
+class Notice(Struct, kw_only=True, frozen=True):
+    """What is to be told."""
+
+    change: Change
+    alarm: Alarm
+
+
+def step(
+    tracked: Mapping[str, Tracked],
+    judged: Judged,
+    windows: Iterable[QuietWindow],
+    pace: Pace,
+    now_ms: int,
+) -> tuple[dict[str, Tracked], list[Notice]]:
+    """All alarms after a look, by what they are the same by, and what is to be told.
+
+    A key has one alarm; a resolved one makes room for a new one when its condition comes back later than a
+    relapse.
+    """
+    findings = {finding.key: finding for finding in judged.findings}
+    after: dict[str, Tracked] = {}
+    notices: list[Notice] = []
+    windows = list(windows)
+    for key in [*tracked, *(key for key in findings if key not in tracked)]:
+        now = _next(tracked.get(key), findings.get(key), judged, pace, now_ms)
+        now = replace(now, alarm=replace(now.alarm, quiet=_quiet(now, windows, now_ms)))
+        after[key], change = _telling(now, pace, now_ms)
+        if change is not None:
+            notices.append(Notice(change=change, alarm=after[key].alarm))
+    return after, notices
+
+
+def _next(
+    before: Tracked | None, finding: Finding | None, judged: Judged, pace: Pace, now_ms: int
+) -> Tracked:
+    if finding is not None:
+        return _present(before, finding, pace, now_ms)
+    if before is None:
+        raise AssertionError("an alarm that was not there and has no finding")
+    if not before.open or before.alarm.kind in judged.unknown:
+        return before
+    since = now_ms if before.absent_ms is None else before.absent_ms
+    if now_ms - since < pace.hold_ms * 2 ** min(before.relapses, MOST_RELAPSES):
+        return replace(before, absent_ms=since)
+    return replace(
+        before, absent_ms=since, alarm=replace(before.alarm, resolved_ms=now_ms, updated_ms=now_ms)
+    )
+
+
+def _present(before: Tracked | None, finding: Finding, pace: Pace, now_ms: int) -> Tracked:
+    if before is None:
+        return _opened(finding, now_ms)
+    alarm = before.alarm
+    if alarm.resolved_ms is not None:
+        if before.over and now_ms - alarm.resolved_ms > pace.relapse_ms:
+            return _opened(finding, now_ms)
+        again = replace(alarm, resolved_ms=None, updated_ms=now_ms, text=finding.text)
+        return replace(before, alarm=again, absent_ms=None, relapses=before.relapses + 1)
+    if alarm.text != finding.text:
+        alarm = replace(alarm, text=finding.text, updated_ms=now_ms)
+    return replace(before, alarm=alarm, absent_ms=None)
+
+
+def _opened(finding: Finding, now_ms: int) -> Tracked:
+    """Its id begins with the time, so that ids sort as alarms came."""
+    digest = hashlib.sha256(finding.key.encode()).hexdigest()[:10]
+    alarm = Alarm(
+        id=f"{now_ms:013d}-{digest}",
+        kind=finding.kind,
+        audience=finding.audience,
+        tenant=finding.tenant,
+        subject=finding.subject,
+        text=finding.text,
+        opened_ms=now_ms,
+        updated_ms=now_ms,
+    )
+    return Tracked(key=finding.key, alarm=alarm)
+
+
+def _quiet(now: Tracked, windows: Iterable[QuietWindow], now_ms: int) -> str:
+    return "" if now.over else quiet_reason(windows, now.alarm, now_ms)
+
+
+def _telling(now: Tracked, pace: Pace, now_ms: int) -> tuple[Tracked, Change | None]:
+    """What was kept quiet is told when the window is over, if it still matters then."""
+    if now.alarm.quiet or now.over:
+        return now, None
+    if not now.open:
+        return replace(now, told=None), Change.RESOLVED
+    if now.told is None:
+        return replace(now, told=now.alarm.text, told_ms=now_ms), Change.OPENED
+    if now.told == now.alarm.text or now_ms - now.told_ms < pace.update_ms:
+        return now, None
+    alarm = replace(now.alarm, updates=now.alarm.updates + 1)
+    return replace(now, alarm=alarm, told=alarm.text, told_ms=now_ms), Change.UPDATED

@@ -1,0 +1,113 @@
+"""Who is told what, in which words. Pure."""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from pipelines.control.observe.alarms.facts import Change
+from pipelines.control.observe.alarms.lifecycle import Notice
+from shared.contracts.config import Contact
+from shared.contracts.scorecard import ALL_TENANTS, Alarm, Audience
+
+SNS: Final = "sns"
+WEBHOOK: Final = "webhook"
+_CONTACT: Final = "contact/"
+
+MOST_WAITING: Final = 10_000
+"""Notices that wait for one receiver; of more the oldest are given up."""
+
+_SUBJECT_CHARACTERS: Final = 100
+"""Of an SNS subject, which is ASCII; the service's own limit."""
+
+
+class Letter(Struct, kw_only=True, frozen=True):
+    """A notice to one receiver."""
+
+    id: str
+    """The same when it is sent again. Sorts by time."""
+
+    receiver: str
+    """SNS, WEBHOOK, or `contact/<name>`."""
+
+    made_ms: int
+    notice: Notice
+
+    def encode(self) -> bytes:
+        """As bytes."""
+        return msgspec.msgpack.encode(self)
+
+    @classmethod
+    def decode(cls, value: bytes) -> "Letter":
+        """Again what it was.
+
+        Raises:
+            msgspec.MsgspecError: if the bytes are none.
+        """
+        return msgspec.msgpack.decode(value, type=cls)
+
+
+class _Message(Struct, kw_only=True, frozen=True):
+    """What a receiver reads."""
+
+    type: str
+    timestamp_ms: int
+    data: Alarm
+
+
+def letters(
+    notices: Iterable[Notice], operators: Iterable[str], contacts: Iterable[Contact], now_ms: int
+) -> list[Letter]:
+    """A letter for each receiver of each notice; a customer without a contact is told nothing."""
+    operators, contacts = list(operators), list(contacts)
+    return [
+        _letter(notice, receiver, now_ms)
+        for notice in notices
+        for receiver in _receivers(notice.alarm, operators, contacts)
+    ]
+
+
+def contact_of(receiver: str) -> str | None:
+    """The name of the contact that a receiver is; None for an operator's."""
+    name = receiver.removeprefix(_CONTACT)
+    return None if name == receiver else name
+
+
+def _receivers(alarm: Alarm, operators: list[str], contacts: list[Contact]) -> Iterator[str]:
+    if alarm.audience == Audience.OPERATOR:
+        yield from operators
+    elif alarm.tenant != ALL_TENANTS:
+        yield from (_CONTACT + contact.name for contact in contacts if contact.tenant == alarm.tenant)
+
+
+def _letter(notice: Notice, receiver: str, now_ms: int) -> Letter:
+    text = "\0".join((notice.alarm.id, notice.change, receiver, str(now_ms)))
+    digest = hashlib.sha256(text.encode()).hexdigest()[:24]
+    return Letter(id=f"{now_ms:013d}-{digest}", receiver=receiver, made_ms=now_ms, notice=notice)
+
+
+def body(notice: Notice) -> bytes:
+    """The JSON that receivers get: type, time and the alarm."""
+    message = _Message(
+        type=f"hifi.alarm.{notice.change}", timestamp_ms=notice.alarm.updated_ms, data=notice.alarm
+    )
+    return msgspec.json.encode(message)
+
+
+def subject(notice: Notice) -> str:
+    """One short line, for a mail's subject."""
+    alarm = notice.alarm
+    whose = "" if alarm.tenant == ALL_TENANTS else f" ({alarm.tenant})"
+    text = f"hifi {notice.change}: {alarm.kind} {alarm.subject}{whose}"
+    return text.encode("ascii", "replace").decode()[:_SUBJECT_CHARACTERS]
+
+
+def supersedes(new: Letter, waiting: Letter) -> bool:
+    """Whether a letter that was not sent yet says nothing that the new one does not."""
+    return (
+        new.receiver == waiting.receiver
+        and new.notice.alarm.id == waiting.notice.alarm.id
+        and new.notice.change == waiting.notice.change == Change.UPDATED
+    )

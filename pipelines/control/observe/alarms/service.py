@@ -1,0 +1,204 @@
+"""Alarms as observe uses them: given facts once a look, asked for lists by the API."""
+
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from pipelines.control.observe.alarms.conditions import judge
+from pipelines.control.observe.alarms.facts import Facts
+from pipelines.control.observe.alarms.lifecycle import Pace, Tracked, step
+from pipelines.control.observe.alarms.memory import KEPT_DAYS, Memory
+from pipelines.control.observe.alarms.outbox import SNS, WEBHOOK, letters
+from pipelines.control.observe.alarms.quiet import checked
+from pipelines.control.observe.alarms.sender import Sender
+from pipelines.control.observe.alarms.settings import AlarmSettings
+from pipelines.control.observe.alarms.sinks import sinks
+from pipelines.control.observe.alarms.trends import Trends, noted
+from pipelines.control.observe.store import Store
+from shared.contracts.config import Catalogue
+from shared.contracts.scorecard import ALL_TENANTS, Alarm, AlarmKind, QuietWindow
+from shared.contracts.secrets import secret_name
+from shared.kafka.config_table import config_table
+from shared.kafka.table import Table
+from shared.runtime.clock import Clock
+from shared.runtime.logging import get_logger
+from shared.runtime.secret_stores import store_for
+from shared.runtime.secrets import SecretTable
+
+_log = get_logger(__name__)
+_DAY_MS: Final = 24 * 60 * 60_000
+_HOUR_MS: Final = 60 * 60_000
+MOST_KEPT: Final = 5_000
+"""Resolved alarms that are listed."""
+
+
+class Alarms:
+    """All alarms of a side. `look` is called from one thread; the rest from any."""
+
+    def __init__(
+        self,
+        settings: AlarmSettings,
+        store: Store,
+        catalogue: Callable[[], Catalogue | None],
+        secrets: SecretTable,
+        clock: Clock,
+    ) -> None:
+        """`catalogue` gives what is published, None while that is not known."""
+        self._settings = settings
+        self._catalogue = catalogue
+        self._secrets = secrets
+        self._clock = clock
+        self._memory = Memory(store)
+        self._taken: deque[str] = deque()
+        self._tracked: Mapping[str, Tracked] = {}
+        self._past: tuple[Alarm, ...] = ()
+        self._windows: tuple[QuietWindow, ...] = ()
+        self._changing = threading.Lock()
+        self._trends = Trends()
+        self._pace = _pace(settings)
+        known = sinks(settings, self._contacts, secrets, clock)
+        self._operators = [name for name in (SNS, WEBHOOK) if name in known]
+        give_up_ms = int(settings.alarm_give_up_hours * _HOUR_MS)
+        self._sender = Sender(known, self._taken.append, clock, give_up_ms)
+
+    def restore(self) -> None:
+        """Go on where the last process stopped; letters that were not taken are sent again.
+
+        Raises:
+            StoreError: if the table cannot be read.
+        """
+        stored, windows = self._memory.alarms(), self._memory.windows()
+        trends, waiting = self._memory.trends(), self._memory.letters()
+        self._tracked = {each.key: each for each in stored}  # oldest first: the last one counts
+        current = {each.alarm.id for each in self._tracked.values()}
+        self._past = tuple(each.alarm for each in stored if each.alarm.id not in current)
+        self._windows, self._trends = tuple(windows), trends
+        self._sender.post(waiting)
+
+    def look(self, facts: Facts) -> None:
+        """Judge, remember, and tell. A store or a receiver that is away is tried again later."""
+        before, trends = self._tracked, self._trends
+        self._want_secrets()
+        self._trends = noted(trends, facts, self._settings.alarm_backlog_minutes)
+        judged = judge(facts, self._trends, self._catalogue(), self._settings)
+        after, notices = step(before, judged, self._windows, self._pace, facts.at_ms)
+        catalogue = self._contacts()
+        new = letters(notices, self._operators, catalogue.contacts.values(), facts.at_ms)
+        changed = [each for key, each in after.items() if each != before.get(key)]
+        self._settle(before, after, facts.at_ms)
+        self._memory.taken(self._taken.popleft() for _ in range(len(self._taken)))
+        self._memory.keep(new, changed, None if self._trends == trends else self._trends)
+        self._sender.post(new)
+        for notice in notices:
+            alarm = notice.alarm
+            fields = {"alarm": alarm.id, "kind": alarm.kind, "tenant": alarm.tenant, "subject": alarm.subject}
+            _log.warning(f"alarm {notice.change}", extra=fields)
+
+    def listed(self, tenant: str, is_open: bool | None = None) -> list[Alarm]:
+        """Alarms of a tenant, or of all, newest first: open ones, resolved ones of the last KEPT_DAYS days,
+        or, with None, both."""
+        every = [*self._past, *(each.alarm for each in self._tracked.values())]
+        chosen = [
+            alarm
+            for alarm in every
+            if tenant in (ALL_TENANTS, alarm.tenant) and is_open in (None, alarm.resolved_ms is None)
+        ]
+        return sorted(chosen, key=lambda alarm: alarm.id, reverse=True)
+
+    def open_by_kind(self) -> dict[AlarmKind, int]:
+        """Open alarms, quiet ones included; every kind is there."""
+        counts = Counter(each.alarm.kind for each in self._tracked.values() if each.open)
+        return {kind: counts[kind] for kind in AlarmKind}
+
+    def windows(self) -> list[QuietWindow]:
+        """Quiet windows that are not over, earliest first."""
+        now = self._clock()
+        return sorted(
+            (each for each in self._windows if each.until_ms > now), key=lambda each: (each.from_ms, each.id)
+        )
+
+    def add_window(self, window: QuietWindow) -> QuietWindow:
+        """Keep alarms quiet for a time; the same window again changes nothing.
+
+        Raises:
+            WindowError: if the window says nothing, or too much.
+            StoreError: if it cannot be stored; then it is not in force.
+        """
+        taken = checked(window, self._clock())
+        with self._changing:
+            self._memory.add_window(taken)
+            self._windows = (*(each for each in self._windows if each.id != taken.id), taken)
+        return taken
+
+    def remove_window(self, window_id: str) -> bool:
+        """End a window; False if there is none of that id.
+
+        Raises:
+            StoreError: if that cannot be stored; then it stays in force.
+        """
+        with self._changing:
+            if all(each.id != window_id for each in self._windows):
+                return False
+            self._memory.remove_window(window_id)
+            self._windows = tuple(each for each in self._windows if each.id != window_id)
+        return True
+
+    def close(self) -> None:
+        """Stop sending; what was taken in the meantime is stored."""
+        self._sender.close()
+        self._memory.taken(self._taken)
+        self._memory.keep((), (), None)
+
+    def _settle(self, before: Mapping[str, Tracked], after: dict[str, Tracked], now_ms: int) -> None:
+        """Alarms that are over for long, or made room for a new one, are only listed from now on."""
+        replaced = [each.alarm for key, each in before.items() if after[key].alarm.id != each.alarm.id]
+        ended = [key for key, each in after.items() if _long_over(each, self._pace, now_ms)]
+        past = [*self._past, *replaced, *(after.pop(key).alarm for key in ended)]
+        oldest = now_ms - KEPT_DAYS * _DAY_MS
+        self._past = tuple(alarm for alarm in past if (alarm.resolved_ms or now_ms) > oldest)[-MOST_KEPT:]
+        self._tracked = after
+
+    def _contacts(self) -> Catalogue:
+        return self._catalogue() or Catalogue()
+
+    def _want_secrets(self) -> None:
+        references = [each.secret for each in self._contacts().contacts.values()]
+        names = [secret_name(each) for each in (*references, self._settings.alarm_webhook_key) if each]
+        self._secrets.want(name for name in names if name)
+
+
+class SideAlarms(Alarms):
+    """Alarms with a configuration table and secrets of their own."""
+
+    def __init__(self, settings: AlarmSettings, store: Store, clock: Clock) -> None:
+        self._table: Table[Catalogue] = config_table(settings.bootstrap, "observe-alarms")
+        self._own_secrets = SecretTable(store_for(settings.side, settings.secrets)).start()
+        super().__init__(settings, store, self._known, self._own_secrets, clock)
+
+    def close(self) -> None:
+        """Stop everything; within two seconds or so."""
+        super().close()
+        self._own_secrets.stop()
+        self._table.stop()
+
+    def _known(self) -> Catalogue | None:
+        return self._table.view if self._table.loaded else None
+
+
+def open_alarms(settings: AlarmSettings, store: Store, clock: Clock) -> Alarms:
+    """The alarms of a side; returns at once, before the configuration is read."""
+    return SideAlarms(settings, store, clock)
+
+
+def _pace(settings: AlarmSettings) -> Pace:
+    return Pace(
+        hold_ms=int(settings.alarm_hold_seconds * 1000),
+        relapse_ms=int(settings.alarm_relapse_minutes * 60_000),
+        update_ms=int(settings.alarm_update_minutes * 60_000),
+    )
+
+
+def _long_over(each: Tracked, pace: Pace, now_ms: int) -> bool:
+    resolved = each.alarm.resolved_ms
+    return each.over and resolved is not None and now_ms - resolved > pace.relapse_ms

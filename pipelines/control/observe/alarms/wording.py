@@ -1,0 +1,34 @@
+"""Figures as alarms' sentences give them. Pure."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Final
+
+from shared.contracts.envelope import MINUTE_MS
+
+MOST_LISTED: Final = 3
+
+
+def moment(minute: int) -> str:
+    """An epoch minute, in UTC."""
+    return datetime.fromtimestamp(minute * MINUTE_MS / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def percent(share: float) -> str:
+    """A share; never zero where there is one."""
+    value = share * 100
+    if not value:
+        return "0 %"
+    return f"{value:.2f} %" if value >= 0.01 else f"{value:.1g} %"
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """A count and what it counts."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def listed(texts: Iterable[str], most: int = MOST_LISTED) -> str:
+    """The first few, and how many more there are."""
+    every = list(texts)
+    more = len(every) - most
+    return ", ".join(every[:most]) + (f" and {more:,} more" if more > 0 else "")

@@ -1,0 +1,172 @@
+"""Which input a node is done with, so that what is missing of it can be called lost. Pure.
+
+A node is done with its input up to where its group had read, once audit has read all that the node had
+written by then. So a candidate, the group's offsets of one moment, goes through steps; each step takes a
+goal, the ends of some topics when the step begins, and is done when their reader has reached it.
+"""
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from shared.contracts.topics import RETRY_DELAYS, TALLIED, Topic
+
+Place = tuple[str, int]
+"""Topic and partition."""
+
+Offsets = Mapping[Place, int]
+
+AUDIT: Final = "audit"
+SLOW: Final = "transmit_slow"
+GROUPS: Final = ("ingest", "route", "transmit", SLOW, "retry")
+"""Whose progress is asked for."""
+
+_MOST: Final = 64
+"""Candidates of a node that are under way at once, and marks that are kept."""
+
+
+class Look(NamedTuple):
+    """What Kafka said: the groups were asked first, the ends after them."""
+
+    at_ms: int
+    """Before any was asked, epoch milliseconds."""
+
+    committed: Mapping[str, Offsets]
+    """By name of GROUPS."""
+
+    ends: Offsets
+    covered: Offsets
+    """How far audit has read, as the ledger says."""
+
+    def reached(self, reader: str, goal: Offsets) -> bool:
+        """Whether a group, or audit, has read all of a goal."""
+        read = self.covered if reader == AUDIT else self.committed.get(reader, {})
+        return all(read.get(place, 0) >= end for place, end in goal.items())
+
+    def ends_of(self, topics: Sequence[Topic]) -> Offsets:
+        """Where these topics end."""
+        return {place: end for place, end in self.ends.items() if place[0] in topics}
+
+
+class Mark(NamedTuple):
+    """At `at_ms`, epoch milliseconds, a node was done with all input before `offsets`."""
+
+    at_ms: int
+    offsets: Offsets
+
+
+class Step(NamedTuple):
+    """`reader` has to reach the end of `topics`."""
+
+    reader: str
+    topics: tuple[Topic, ...]
+
+
+class Chain(NamedTuple):
+    """How a node's input is followed."""
+
+    start: Callable[[Look], Offsets]
+    steps: tuple[Step, ...]
+
+
+def _read_by(group: str) -> Callable[[Look], Offsets]:
+    return lambda look: look.committed.get(group, {})
+
+
+_IN: Final = (Topic.OUTBOUND, Topic.RETRY_OUT)
+_SLOW_STEP: Final = Step(SLOW, (Topic.OUTBOUND_SLOW,))
+_ASIDE: Final = (*RETRY_DELAYS, Topic.DEAD_LETTER)
+
+WRITING: Final = "writing"
+"""transmit again: its receipts against what it wrote into the retry and dead-letter topics beside them."""
+
+CHAINS: Final[Mapping[str, Chain]] = {
+    "ingest": Chain(_read_by("ingest"), (Step(AUDIT, (Topic.EVENTS, Topic.QUARANTINE)),)),
+    "route": Chain(_read_by("route"), (Step(AUDIT, (Topic.UNMATCHED, Topic.OUTBOUND, Topic.QUARANTINE)),)),
+    "transmit": Chain(
+        _read_by("transmit"), (_SLOW_STEP, Step(AUDIT, (Topic.RECEIPTS, *_ASIDE, Topic.QUARANTINE)))
+    ),
+    WRITING: Chain(
+        # A batch writes its receipts and what lies beside them one after the other: it has to be over.
+        lambda look: look.ends_of((Topic.RECEIPTS,)),
+        (Step("transmit", _IN), _SLOW_STEP, Step(AUDIT, (Topic.RECEIPTS, *_ASIDE))),
+    ),
+    "retry": Chain(_read_by("retry"), (Step(AUDIT, (Topic.RETRY_OUT, Topic.QUARANTINE)),)),
+}
+
+
+class _Candidate:
+    """Offsets on their way through the steps."""
+
+    def __init__(self, offsets: Offsets, steps: Sequence[Step]) -> None:
+        self.offsets = offsets
+        self._steps = deque(steps)
+        self._goal: Offsets | None = None
+
+    def done(self, look: Look) -> bool:
+        """Take every step that can be taken."""
+        while self._steps:
+            if self._goal is None:
+                self._goal = look.ends_of(self._steps[0].topics)
+            if not look.reached(self._steps[0].reader, self._goal):
+                return False
+            self._steps.popleft()
+            self._goal = None
+        return True
+
+
+class _Following:
+    """One node's candidates and marks."""
+
+    def __init__(self, chain: Chain) -> None:
+        self._chain = chain
+        self._candidates: deque[_Candidate] = deque()
+        self._newest: Offsets | None = None
+        self.marks: list[Mark] = []
+
+    def take(self, look: Look, settle_ms: int) -> None:
+        offsets = self._chain.start(look)
+        if offsets != self._newest and len(self._candidates) < _MOST:
+            self._candidates.append(_Candidate(offsets, self._chain.steps))
+            self._newest = offsets
+        while self._candidates and self._candidates[0].done(look):
+            self.marks.append(Mark(look.at_ms, self._candidates.popleft().offsets))
+        self.marks = thinned(self.marks, look.at_ms - settle_ms)
+
+
+def thinned(marks: list[Mark], settled_ms: int) -> list[Mark]:
+    """The marks that can still matter: of those up to `settled_ms` the last, and at most _MOST younger ones.
+
+    Too many are halved; a mark that is left out means that a minute settles at the next one, a little later.
+    """
+    old = [mark for mark in marks if mark.at_ms <= settled_ms]
+    young = marks[len(old) :]
+    while len(young) > _MOST:
+        young = young[:1] + young[2::2] if len(young) % 2 else young[1::2]
+    return old[-1:] + young
+
+
+class Passing:
+    """Follows all nodes, look by look."""
+
+    def __init__(self, settle_ms: int) -> None:
+        self._settle_ms = settle_ms
+        self._unread: deque[Look] = deque()
+        self.read_to_ms = 0
+        """All that was in the tallied topics at this moment has been tallied; 0 if that is unknown."""
+
+        self._nodes = {name: _Following(chain) for name, chain in CHAINS.items()}
+
+    def take(self, look: Look) -> None:
+        """The next look."""
+        if len(self._unread) < _MOST:
+            self._unread.append(look)
+        while self._unread and look.reached(AUDIT, self._unread[0].ends_of(TALLIED)):
+            self.read_to_ms = self._unread.popleft().at_ms
+        for node in self._nodes.values():
+            node.take(look, self._settle_ms)
+
+    @property
+    def marks(self) -> Mapping[str, Sequence[Mark]]:
+        """By node, oldest first."""
+        return {name: tuple(node.marks) for name, node in self._nodes.items()}

@@ -1,0 +1,1 @@
+"""What observe knows, asked from the command line."""

@@ -1,0 +1,64 @@
+"""Questions to observe's API: where it is, and what it answers, as the contract's structs."""
+
+import os
+from pathlib import Path
+from typing import Final, TypeVar
+from urllib.parse import quote
+
+import httpx
+import msgspec
+
+from scripts.local.side import NoSideError, Side
+
+T = TypeVar("T")
+_SECONDS: Final = 60.0
+"""To look for one event, observe reads topics."""
+
+_OBSERVE_URL: Final = "HIFI_OBSERVE_URL"
+
+
+class AskError(Exception):
+    """observe cannot be asked, or refuses; the text says why and what to do."""
+
+
+def observe_url(root: Path) -> str:
+    """Where observe answers: what HIFI_OBSERVE_URL says, or the local side in a folder.
+
+    Raises:
+        AskError: if neither is there.
+    """
+    named = os.environ.get(_OBSERVE_URL)
+    if named:
+        return named.rstrip("/")
+    try:
+        return Side.load(root).observe_url
+    except NoSideError as error:
+        raise AskError(f"{error}; or set {_OBSERVE_URL} to where observe answers") from error
+
+
+def ask(url: str, path: str, kind: type[T], **query: str | int) -> T:
+    """The answer to GET `path`.
+
+    Raises:
+        AskError: if there is none, or a refusal.
+    """
+    try:
+        reply = httpx.get(f"{url}{path}", params=query, timeout=_SECONDS)
+    except httpx.HTTPError as error:
+        raise AskError(f"observe does not answer at {url}: {error}; `hifi doctor` says more") from error
+    if reply.status_code != httpx.codes.OK:
+        raise AskError(_refusal(reply))
+    return msgspec.json.decode(reply.content, type=kind)
+
+
+def in_path(text: str) -> str:
+    """Any text as one part of a path."""
+    return quote(text, safe="")
+
+
+def _refusal(reply: httpx.Response) -> str:
+    try:
+        told = msgspec.json.decode(reply.content)["error"]
+    except (msgspec.DecodeError, KeyError, TypeError):
+        return f"observe answered {reply.status_code} to {reply.request.url}"
+    return str(told)

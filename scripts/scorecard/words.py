@@ -1,0 +1,55 @@
+"""Figures of scorecards as people read them. Pure."""
+
+from datetime import UTC, datetime
+from typing import Final
+
+from shared.contracts.envelope import MINUTE_MS
+from shared.contracts.scorecard import DayCard, HopRow, Percentiles
+
+NONE: Final = "-"
+DAY_MINUTES: Final = 1_440
+BUDGET_MINUTES: Final = 1.44
+
+
+def clock(at_ms: int) -> str:
+    """The time of day, UTC, to the millisecond."""
+    return datetime.fromtimestamp(at_ms / 1_000, UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+
+
+def minute(epoch_minute: int) -> str:
+    """The minute of the day, UTC."""
+    return datetime.fromtimestamp(epoch_minute * MINUTE_MS / 1_000, UTC).strftime("%H:%M")
+
+
+def milliseconds(lag: float | None) -> str:
+    """A lag."""
+    return NONE if lag is None else f"{lag:,.0f} ms"
+
+
+def percentiles(lags: Percentiles) -> str:
+    """p50, p95 and p99 in a line."""
+    named = {"p50": lags.p50, "p95": lags.p95, "p99": lags.p99}
+    return ", ".join(f"{name} {milliseconds(lag)}" for name, lag in named.items())
+
+
+def percent(value: float) -> str:
+    """A percentage that is never shown as nothing where it is something."""
+    text = f"{value:.2f} %"
+    return "<0.01 %" if value > 0 and text == "0.00 %" else text
+
+
+def nines(value: float | None) -> str:
+    """Nines of a day."""
+    return NONE if value is None else "no minute spent" if value >= 9 else f"{value:.2f} nines"
+
+
+def promise(card: DayCard) -> str:
+    """What is left of the day's budget."""
+    if not card.minutes:
+        return "no minute judged yet"
+    return f"{card.left:.2f} of {BUDGET_MINUTES} minutes left"
+
+
+def hop(row: HopRow) -> str:
+    """The name of a row of the loss table."""
+    return f"{row.node} > {row.pipe}" if row.pipe else str(row.node)

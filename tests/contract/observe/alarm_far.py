@@ -1,0 +1,68 @@
+"""A receiver of alarms on a real socket: keeps what it is sent, and answers as it is told to."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+class Far:
+    """What came, and what is answered."""
+
+    def __init__(self) -> None:
+        self.status = 204
+        self.headers: dict[str, str] = {}
+        self.hang = threading.Event()
+        self.hang.set()
+        self.requests: list[tuple[str, dict[str, str], bytes]] = []
+        self.url = ""
+
+    def told(self) -> list[tuple[str, str]]:
+        """Type and alarm's id of each request, in their order."""
+        bodies = [json.loads(body) for _, _, body in list(self.requests)]
+        return [(body["type"].rpartition(".")[2], body["data"]["id"]) for body in bodies]
+
+
+@contextmanager
+def far() -> Iterator[Far]:
+    """A receiver, until the end."""
+    found = Far()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            found.requests.append((self.path, headers, body))
+            found.hang.wait(30)
+            self.send_response(found.status)
+            for name, value in found.headers.items():
+                self.send_header(name, value)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    found.url = f"http://127.0.0.1:{server.server_address[1]}"
+    try:
+        yield found
+    finally:
+        found.hang.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def until(condition: Callable[[], bool], what: str, seconds: float = 20.0) -> None:
+    """Wait for it."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.02)

@@ -1,0 +1,41 @@
+"""Observe processes over real brokers and moto's DynamoDB."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.contract.aws import local_aws
+from tests.contract.observe.process import ObserveProcess, until
+
+Start = Callable[..., ObserveProcess]
+
+
+@pytest.fixture
+def store_url() -> Iterator[str]:
+    with local_aws() as url:
+        yield url
+
+
+@pytest.fixture
+def start(topics: str, store_url: str, tmp_path: Path) -> Iterator[Start]:
+    """Starts processes of the test's own, ready unless told, and ends them in good order."""
+    started: list[ObserveProcess] = []
+
+    def begin(wait: bool = True, **settings: str) -> ObserveProcess:
+        started.append(ObserveProcess(topics, store_url, tmp_path / f"{len(started)}.log", **settings))
+        if wait:
+            until(started[-1].ready)
+        return started[-1]
+
+    yield begin
+    for process in started:
+        if process.process.poll() is None:
+            process.stop()
+        process.kill()
+
+
+@pytest.fixture
+def asked(start: Start) -> ObserveProcess:
+    """One that has seen nothing, to be asked."""
+    return start()

@@ -1,0 +1,178 @@
+"""A side without its nodes: what they would have written, tallied as audit would."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+import msgspec
+import numpy as np
+from confluent_kafka import TopicPartition
+
+from pipelines.control.observe.movement import READS
+from pipelines.control.observe.places import record_of
+from pipelines.control.observe.records import Seen, events_in
+from shared.contracts import headers as h
+from shared.contracts.envelope import MINUTE_MS, collected_item, encode_items
+from shared.contracts.lags import histogram
+from shared.contracts.ledger import Range, Stage, Tally, encode_range, with_ids
+from shared.contracts.receipts import Receipt, Result
+from shared.contracts.sketch import id_hash
+from shared.contracts.topics import TALLIED, Topic
+from shared.kafka.shadow_group import ShadowGroup
+from shared.kafka.span import Span, SpanReader
+from tests.spark.transmit_side import Headers, Topics
+
+LAG_MS = 200
+_RECEIPTS = {Stage.DELIVERED, Stage.RETRYING, Stage.DEAD, Stage.DROPPED}
+
+
+class Side:
+    """Topics of real brokers."""
+
+    def __init__(self, bootstrap: str, tenant: str = "acme", source: str = "shop") -> None:
+        self.bootstrap, self.tenant, self.source = bootstrap, tenant, source
+        self._topics = Topics(bootstrap)
+        self._covered: dict[tuple[str, int], int] = {}
+
+    def _stamps(self, event_id: str, minute: int, **more: str) -> Headers:
+        texts = {
+            h.CE_ID: event_id,
+            h.TENANT: self.tenant,
+            h.SOURCE: self.source,
+            h.RECEIVED: str(minute * MINUTE_MS),
+            h.MINUTE: str(minute),
+        }
+        return [(name, text.encode()) for name, text in (texts | more).items()]
+
+    def collected(self, ids: Sequence[str], minute: int) -> None:
+        """One record of what a request brought."""
+        usual = {"source": "s", "type": "t", "time": "2026-01-01T00:00:00Z"}
+        items = [collected_item({"id": each, **usual}, minute=minute) for each in ids]
+        headers = [header for header in self._stamps("", minute) if header[0] != h.CE_ID]
+        self._topics.put(Topic.COLLECTED, encode_items(items), headers, None)
+
+    def each(self, topic: Topic, ids: Iterable[str], minute: int, **headers: str) -> None:
+        """A record an event."""
+        for event_id in ids:
+            self._topics.put(topic, b"{}", self._stamps(event_id, minute, **headers), None)
+
+    def outbound(self, ids: Iterable[str], minute: int, *pipes: str) -> None:
+        """A copy of each event for each pipe."""
+        names = {h.PIPES: h.PIPES_SEPARATOR.join(pipes)} if len(pipes) > 1 else {}
+        for event_id in ids:
+            for pipe in pipes:
+                headers = self._stamps(event_id, minute, **{h.PIPE: pipe}, **names)
+                self._topics.put(Topic.OUTBOUND, b"{}", headers, None)
+
+    def receipt(
+        self, ids: Sequence[str], minute: int, pipe: str, result: Result = "delivered", inside_ms: int = 300
+    ) -> None:
+        """Of one request."""
+        at_ms = minute * MINUTE_MS
+        receipt = Receipt(
+            destination=f"to-{pipe}",
+            pipe=pipe,
+            result=result,
+            ids=list(ids),
+            minutes=[minute] * len(ids),
+            status=200 if result == "delivered" else 503,
+            tries=1,
+            attempt=1,
+            received_ms=[at_ms] * len(ids),
+            departed_ms=at_ms + inside_ms,
+            tenant=self.tenant,
+            since_ms=[at_ms - LAG_MS] * len(ids),
+            reason="" if result == "delivered" else "busy: come later",
+        )
+        self._topics.put(Topic.RECEIPTS, msgspec.json.encode(receipt), [], None)
+
+    def whole(self, ids: Sequence[str], minute: int, *pipes: str) -> None:
+        """Events that are delivered by every pipe."""
+        self.collected(ids, minute)
+        self.each(Topic.EVENTS, ids, minute)
+        self.outbound(ids, minute, *pipes)
+        for pipe in pipes:
+            self.receipt(ids, minute, pipe)
+
+    def read(self) -> None:
+        """Every node has read all there is."""
+        self._topics.flush()
+        with SpanReader(self.bootstrap, "test-side") as reader:
+            for node, topics in READS.items():
+                ends = [TopicPartition(s.topic, s.partition, s.end) for s in reader.whole(topics)]
+                ShadowGroup(self.bootstrap, node).show(ends)
+
+    def audit(self) -> list[Range]:
+        """Tally what is new; gives the ledger's new records."""
+        self._topics.flush()
+        with SpanReader(self.bootstrap, "test-audit") as reader:
+            spans = [
+                span._replace(start=max(span.start, self._covered.get(span[:2], 0)))
+                for span in reader.whole(TALLIED)
+            ]
+            ranges = [self._range(reader, span) for span in spans if span.records]
+        for found in ranges:
+            self.put(found)
+        self._topics.flush()
+        return ranges
+
+    def put(self, found: Range) -> None:
+        """A record of the ledger."""
+        self._topics.put(Topic.LEDGER, encode_range(found), [], found.key)
+
+    def rubbish(self, value: bytes) -> None:
+        """A record of the ledger that is none."""
+        self._topics.put(Topic.LEDGER, value, [], None)
+
+    def flush(self) -> None:
+        """Until all is acknowledged."""
+        self._topics.flush()
+
+    def _range(self, reader: SpanReader, span: Span) -> Range:
+        records = [record_of(message) for message in reader.read([span])]
+        self._covered[span.topic, span.partition] = span.end
+        return Range(
+            topic=Topic(span.topic),
+            partition=span.partition,
+            start=span.start,
+            end=span.end,
+            newest_ms=max(record.at_ms for record in records),
+            tallies=tallies(seen for record in records for seen in events_in(record)),
+        )
+
+
+def tallies(events: Iterable[Seen]) -> list[Tally]:
+    """As audit makes them, one event at a time; each is LAG_MS late, and in time."""
+    groups: dict[tuple[Stage, str, int, str, str], list[Seen]] = defaultdict(list)
+    for seen in events:
+        destination = seen.destination if seen.stage in _RECEIPTS else ""
+        groups[seen.stage, seen.tenant, seen.minute, seen.name, destination].append(seen)
+    return [_tally(found, key[-1]) for key, found in groups.items()]
+
+
+def _tally(found: list[Seen], destination: str) -> Tally:
+    stage = found[0].stage
+    hashes = np.array([id_hash(seen.id) for seen in found], np.uint64)
+    offsets, times = [s.record.offset for s in found], [s.record.at_ms for s in found]
+    lags = histogram(np.full(len(found), LAG_MS))
+    delivered = stage is Stage.DELIVERED
+    return with_ids(
+        Tally(
+            stage=stage,
+            tenant=found[0].tenant,
+            minute=found[0].minute,
+            name=found[0].name,
+            destination=destination,
+            count=len(found),
+            lag_in=lags if stage is Stage.COLLECTED else {},
+            lag_out=lags,
+            inside=lags if delivered else {},
+            good=len(found) if delivered else 0,
+            due_ms=max(times) + 3_600_000 if stage is Stage.WAITING else 0,
+            reasons={"503 busy": len(found)} if stage in (Stage.RETRYING, Stage.DEAD) else {},
+            first=min(offsets),
+            last=max(offsets),
+            first_ms=min(times),
+            last_ms=max(times),
+        ),
+        hashes,
+    )

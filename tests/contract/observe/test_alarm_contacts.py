@@ -1,0 +1,73 @@
+"""A customer who says where they are told of failures is told there, without a restart."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipelines.control.observe.alarms.service import open_alarms
+from pipelines.control.observe.store import Store
+from shared.runtime.clock import wall_clock
+from tests.contract.aws import local_aws
+from tests.contract.observe.alarm_far import far, until
+from tests.contract.observe.test_alarm_sinks import refused, stalled
+from tests.contract.test_verbs_config import Hifi, words
+from tests.unit.observe.alarm_facts import settings
+
+pytestmark = pytest.mark.contract
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    with local_aws() as url:
+        found = Store("alarms", url)
+        found.ensure()
+        yield found
+
+
+def test_a_contact_is_applied_shown_used_and_deleted(topics: str, tmp_path: Path, store: Store) -> None:
+    hifi = Hifi(topics, tmp_path)
+    with far() as shop:
+        document = f"{{kind: contact, name: shop-ops, tenant: shop, webhook: '{shop.url}/alarms'}}"
+        alarms = open_alarms(settings(bootstrap=topics, allow_loopback=True), store, wall_clock)
+        try:
+            applied = hifi("apply", "-", stdin=document)
+            assert words(applied) == [["contact", "shop-ops", "1", "created"]], applied.stderr
+            shown = hifi("get", "contact")
+            assert words(shown) == [["contact", "shop-ops", "1", "shop", f"{shop.url}/alarms"]]
+
+            def told() -> bool:
+                alarms.look(refused())
+                alarms.look(stalled())  # over, until it is found again
+                return bool(shop.requests)
+
+            until(told, "the customer was told nothing", 30)
+            assert shop.requests[0][0] == "/alarms"
+        finally:
+            alarms.close()
+            deleted = hifi("delete", "contact", "shop-ops")
+    assert deleted.returncode == 0, deleted.stderr
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ("webhook: 'http://example.com/hook'", "$.webhook: is not https"),
+        ("webhook: 'https://10.0.0.1/hook'", "$.webhook: leads to a private address"),
+        ("webhook: 'https://me:pass@example.com/'", "$.webhook: holds a user or a password"),
+        ("webhook: 'https://'", "$.webhook: is no URL"),
+        ("webhook: 'https://example.com/', secret: 'secret://other/key'", "$.secret: is not its tenant's"),
+        (
+            "webhook: 'https://example.com/', secret: whsec_abc",
+            "$.secret: what is given is not allowed here; the name of a secret",
+        ),
+        ("webhok: 'https://example.com/'", "did you mean 'webhook'?"),
+    ],
+)
+def test_a_contact_that_cannot_be_used_is_refused(
+    topics: str, tmp_path: Path, fields: str, said: str
+) -> None:
+    done = Hifi(topics, tmp_path)("apply", "-", stdin=f"{{kind: contact, name: c, tenant: shop, {fields}}}")
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert "whsec_abc" not in done.stdout + done.stderr

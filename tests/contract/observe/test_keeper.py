@@ -1,0 +1,212 @@
+"""What is held goes into the store and comes back, whatever the process and the store do in between."""
+
+from collections.abc import Iterator
+from datetime import date
+
+import numpy as np
+import pytest
+
+from pipelines.control.observe.daybook import DayBook
+from pipelines.control.observe.judging import Passed
+from pipelines.control.observe.keeper import Keeper
+from pipelines.control.observe.scoreboard import Scoreboard
+from pipelines.control.observe.store import Item, Store, StoreError
+from pipelines.control.observe.tables import Tables
+from shared.contracts.envelope import MINUTE_MS
+from shared.contracts.lags import histogram
+from shared.contracts.ledger import Range, Stage, Tally, with_ids
+from shared.contracts.scorecard import ALL_TENANTS, DayCard, MinuteCard
+from shared.contracts.topics import Topic
+from tests.contract.aws import local_aws
+
+pytestmark = pytest.mark.contract
+
+DAY = date(2026, 3, 1)
+FIRST = 29_538_720
+"""Its first minute."""
+
+NEVER = 10**15
+STAGES = {
+    Topic.COLLECTED: (Stage.COLLECTED, "shop"),
+    Topic.EVENTS: (Stage.EVENTS, ""),
+    Topic.OUTBOUND: (Stage.FIRST, "p"),
+    Topic.RECEIPTS: (Stage.DELIVERED, "p"),
+}
+
+
+class BrittleStore(Store):
+    """A store that can be told to be away after some writes."""
+
+    def __init__(self, url: str, table: str) -> None:
+        super().__init__(table, url)
+        self.writes = NEVER
+
+    def _write(self, requests: list[dict[str, object]]) -> None:
+        if self.writes <= 0:
+            raise StoreError("away")
+        self.writes -= 1
+        super()._write(requests)
+
+
+class Meter:
+    """The process without its threads."""
+
+    def __init__(self, url: str, table: str = "meter") -> None:
+        self.store = BrittleStore(url, table)
+        self.store.ensure()
+        self.tables = Tables(self.store)
+        self.board, self.days = Scoreboard(1_000), DayBook()
+        self.keeper = Keeper(self.tables, self.board, self.days)
+        self.position = self.keeper.restore(NEVER)
+
+    def enter(self, ledger: list[Range]) -> None:
+        """What lies behind the position."""
+        for offset, found in enumerate(ledger):
+            if offset >= self.position:
+                self.board.book.apply(found, offset, FIRST * MINUTE_MS)
+        self.days.take(self.board.judge(Passed(marks={}, read_to_ms=NEVER), NEVER))
+        self.keeper.load()
+
+    def known(self) -> tuple[list[MinuteCard], DayCard | None, DayCard | None]:
+        """Of the store: the minutes' cards, and the day's of one tenant and of all."""
+        cards = list(self.tables.cards("acme", FIRST, FIRST + 1_439))
+        return cards, self.tables.day("acme", DAY), self.tables.day(ALL_TENANTS, DAY)
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    with local_aws() as found:
+        yield found
+
+
+def ledger(minutes: int, tenants: tuple[str, ...] = ("acme", "zoo")) -> list[Range]:
+    """Five balanced events a minute and tenant; each minute is slower than the one before."""
+    hashes = np.arange(5, dtype=np.uint64)
+    return [
+        Range(
+            topic=topic,
+            partition=0,
+            start=turn,
+            end=turn + 1,
+            newest_ms=1,
+            tallies=[
+                with_ids(
+                    Tally(
+                        stage=stage,
+                        tenant=tenant,
+                        minute=FIRST + turn,
+                        name=name,
+                        count=5,
+                        good=5 if stage is Stage.DELIVERED else 0,
+                        lag_out=histogram(np.full(5, 10 + turn * 100)),
+                        first=turn,
+                        last=turn,
+                    ),
+                    hashes + np.uint64(turn * 100),
+                )
+                for tenant in tenants
+            ],
+        )
+        for turn in range(minutes)
+        for topic, (stage, name) in STAGES.items()
+    ]
+
+
+def test_minutes_that_are_dropped_stay_in_their_day(url: str) -> None:
+    meter, whole = Meter(url), ledger(6)
+    meter.enter(whole)
+    assert meter.keeper.save()
+    before = meter.known()
+    assert before[1] is not None and before[1].total == 30
+    meter.keeper.forget(FIRST + 4)
+    assert sorted({minute for _, minute in meter.board.book.minutes}) == [FIRST + 4, FIRST + 5]
+    assert len(list(meter.tables.states())) == 4
+    assert meter.keeper.save()
+    assert meter.known() == before
+
+    again = Meter(url)
+    again.enter(whole)
+    assert again.keeper.save()
+    assert again.known() == before, "by another process, of states and of what is left of dropped ones"
+    again.keeper.forget(FIRST + 6)
+    assert again.keeper.save()
+    assert again.known() == before
+
+
+def test_a_day_of_many_minutes_is_the_sum_of_all_as_they_come_and_go(url: str) -> None:
+    """Whatever was summed up before; also where an old minute changes."""
+    meter, whole = Meter(url), ledger(60)
+    late = ledger(1)[3]
+    late.start, late.end = 100, 101
+    whole.append(late)
+    for end in (20, 100, 160, 240, 241):
+        meter.enter(whole[:end])
+        meter.position = end
+        assert meter.keeper.save()
+        meter.keeper.forget(FIRST + end // 16)
+        assert meter.keeper.save()
+        fresh = Meter(url, f"fresh-{end}")
+        fresh.enter(whole[: min(end, 240)])  # what comes late for a minute that is dropped is left out
+        assert fresh.keeper.save()
+        assert fresh.known() == meter.known()
+
+
+def test_a_dropped_minute_is_not_begun_anew_by_what_comes_late(url: str) -> None:
+    meter = Meter(url)
+    meter.enter(ledger(2))
+    meter.keeper.save()
+    before = meter.known()
+    meter.keeper.forget(FIRST + 2)
+    late = ledger(2)[3]
+    late.start, late.end = 100, 101
+    meter.board.book.apply(late, 1_000, FIRST * MINUTE_MS)
+    meter.days.take(meter.board.judge(Passed(marks={}, read_to_ms=NEVER), NEVER))
+    meter.keeper.save()
+    assert meter.known() == before
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_store_that_fails_in_the_middle_loses_nothing(url: str, killed: bool) -> None:
+    """After so many writes the store is away; the process goes on, or is killed and begins anew."""
+    whole = ledger(12)
+    reference = Meter(url, "reference")
+    reference.enter(whole)
+    assert reference.keeper.save()
+    for writes in range(8):
+        table = f"table-{writes}"
+        meter = Meter(url, table)
+        meter.enter(whole[:20])
+        assert meter.keeper.save()
+        meter.position, meter.store.writes = 20, writes
+        meter.enter(whole)
+        meter.keeper.save()
+        meter.keeper.forget(FIRST + 3)
+        meter.position, meter.store.writes = len(whole), NEVER
+        if killed:
+            meter = Meter(url, table)
+        meter.enter(whole)
+        assert meter.keeper.save()
+        meter.keeper.forget(FIRST + 3)
+        assert meter.keeper.save()
+        assert meter.known() == reference.known()
+
+
+def test_a_ledger_that_was_made_anew_is_read_from_its_beginning(url: str) -> None:
+    meter = Meter(url)
+    meter.enter(ledger(3))
+    meter.keeper.save()
+    keeper = Keeper(meter.tables, Scoreboard(1_000), DayBook())
+    assert keeper.restore(ledger_end := 5) == 0
+    assert keeper.restore(ledger_end + 7) == 12
+
+
+def test_cards_outlive_their_expired_neighbours(url: str) -> None:
+    store = Store("meter", url)
+    store.ensure()
+    meter = Meter(url)
+    meter.enter(ledger(1))
+    meter.keeper.save()
+    expiry = [item.expires_s for item in store.query("card/acme")]
+    assert expiry == [FIRST * 60 + 400 * 86_400]
+    assert [item.expires_s for item in store.query("state")] == [None, None]
+    assert isinstance(next(store.query("position")), Item)

@@ -1,0 +1,107 @@
+"""The table, of moto and of DynamoDB Local: what is written is read, in order, however much it is."""
+
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from pipelines.control.observe.store import Item, Store, StoreError
+from scripts.local import store as local_store
+from scripts.local.jars import ensure_store
+from scripts.local.side import Side, free_base
+from tests.contract.aws import local_aws
+from tests.contract.observe.process import until
+
+pytestmark = pytest.mark.contract
+
+
+@pytest.fixture(scope="module")
+def dynamodb_local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """As a local side runs it; gives its URL."""
+    side = Side(root=tmp_path_factory.mktemp("store"), port=free_base(), partitions=1)
+    for folder in (side.store_folder, side.temporary):
+        folder.mkdir(parents=True, exist_ok=True)
+    process = subprocess.Popen(local_store.command(side, ensure_store(print)))
+    try:
+        until(lambda: process.poll() is not None or _answers(side.store_port))
+        assert process.poll() is None
+        yield side.store_url
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _answers(port: int) -> bool:
+    with socket.socket() as asked:
+        return asked.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.fixture(params=["moto", "DynamoDB Local"])
+def url(request: pytest.FixtureRequest) -> Iterator[str]:
+    if request.param == "DynamoDB Local":
+        yield request.getfixturevalue("dynamodb_local")
+        return
+    with local_aws() as found:
+        yield found
+
+
+def table_of(request: pytest.FixtureRequest) -> str:
+    return "".join(letter for letter in request.node.name if letter.isalnum())
+
+
+@pytest.fixture
+def store(url: str, request: pytest.FixtureRequest) -> Store:
+    """A table of the test's own."""
+    made = Store(table_of(request), url)
+    made.ensure()
+    return made
+
+
+def test_bodies_come_back_in_order_of_their_keys(store: Store) -> None:
+    items = [Item("card/acme", f"{at:010d}", bytes([at % 256]) * 2_000) for at in range(1_000)]
+    store.put([*reversed(items), Item("card/other", "1", b"x")])
+    assert list(store.query("card/acme")) == items, "several pages of the table"
+    assert list(store.query("card/acme", f"{7:010d}", f"{9:010d}")) == items[7:10]
+    assert list(store.query("card/nobody")) == []
+
+
+def test_a_later_write_takes_the_place_of_the_former_one(store: Store) -> None:
+    store.put([Item("a", "1", b"one"), Item("a", "1", b"two")])
+    assert store.get("a", "1") == b"two", "also in one call, which the service would refuse"
+    store.put([Item("a", "1", b"three", int(time.time()) + 600)])
+    assert store.get("a", "1") == b"three"
+    store.delete("a", "1")
+    store.delete("a", "1")
+    assert store.get("a", "1") is None
+
+
+def test_a_body_larger_than_an_item_is_whole(store: Store) -> None:
+    long = bytes(range(256)) * 4_000
+    store.put([Item("a", "1", long), Item("a", "2", b"short")])
+    assert [item.body for item in store.query("a")] == [long, b"short"]
+    store.put([Item("a", "1", long[::-1])])
+    assert store.get("a", "1") == long[::-1]
+    store.put([Item("a", "1", b"short again")])
+    assert store.get("a", "1") == b"short again"
+
+
+def test_the_table_of_a_former_start_is_kept(store: Store, url: str, request: pytest.FixtureRequest) -> None:
+    store.put([Item("a", "1", b"\x00\xff")])
+    again = Store(table_of(request), url)
+    again.ensure()
+    assert again.get("a", "1") == b"\x00\xff"
+
+
+def test_a_table_that_is_away_is_said_to_be(url: str) -> None:
+    missing = Store("nowhere", url)
+    for use in (
+        lambda: missing.get("a", "1"),
+        lambda: list(missing.query("a")),
+        lambda: missing.put([Item("a", "1", b"")]),
+    ):
+        with pytest.raises(StoreError, match="table nowhere"):
+            use()
+    with pytest.raises(StoreError, match="cannot be made"):
+        Store("meter", "http://127.0.0.1:9").ensure()

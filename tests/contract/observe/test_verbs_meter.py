@@ -1,0 +1,81 @@
+"""`hifi scorecard` and `hifi trace` as a user runs them, against a real observe."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from shared.contracts import headers as h
+from shared.contracts.topics import Topic
+from tests.contract.mannered_server import free_port
+from tests.contract.observe.conftest import Start
+from tests.contract.observe.process import ObserveProcess
+from tests.contract.observe.side import Side
+from tests.contract.observe.test_observe import day_of, ids, recent, settled
+
+pytestmark = pytest.mark.contract
+
+
+def hifi(url: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "scripts.cli", *arguments, "--data", str(folder)],
+        env=os.environ | {"HIFI_OBSERVE_URL": url, "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def url_of(observe: ObserveProcess) -> str:
+    return f"http://127.0.0.1:{observe.port}"
+
+
+def test_scorecard_and_trace_say_what_observe_answers(topics: str, start: Start, tmp_path: Path) -> None:
+    minute, side = recent(), Side(topics)
+    side.whole(ids(0, 20), minute, "p")
+    odd = "a/b c?#%é"
+    side.each(Topic.EVENTS, [odd], minute, **{h.CE_TIME: "2026-01-01T00:00:00Z"})
+    side.collected([odd], minute)
+    side.outbound([odd], minute, "p")
+    side.receipt([odd], minute, "p")
+    side.read()
+    side.audit()
+    observe = start()
+    settled(observe, minute)
+
+    day = day_of(minute)
+    done = hifi(url_of(observe), tmp_path, "scorecard", "--day", day, "--tenant", "acme", "--json")
+    assert done.returncode == 0, done.stderr
+    card = json.loads(done.stdout)
+    assert card == observe.get(f"/v1/days/{day}?tenant=acme")
+    shown = hifi(url_of(observe), tmp_path, "scorecard", "--day", day, "--tenant", "acme").stdout
+    assert "21 collected, 0 late" in shown
+    assert f"{card['total']:,} owed, {card['delivered']:,} made, {card['good']:,} within a second" in shown
+    assert "0 events, 0.00 %" in shown
+    assert "transmit > p" in shown
+
+    for event_id in ("e7", odd):
+        traced = hifi(url_of(observe), tmp_path, "trace", event_id, "--json")
+        assert traced.returncode == 0, traced.stderr
+        places = json.loads(traced.stdout)
+        assert [place["topic"] for place in places] == ["collected", "events", "outbound", "receipts"]
+        assert places[-1]["result"] == "delivered"
+        text = hifi(url_of(observe), tmp_path, "trace", event_id)
+        assert all(f"{p['topic']}/{p['partition']}/{p['offset']}" in text.stdout for p in places)
+        assert "delivered at to-p" in text.stderr
+
+
+def test_what_cannot_be_answered_is_told_with_its_mend(topics: str, start: Start, tmp_path: Path) -> None:
+    observe = start()
+    wrong_day = hifi(url_of(observe), tmp_path, "scorecard", "--day", "yesterday")
+    assert (wrong_day.returncode, "YYYY-MM-DD" in wrong_day.stderr) == (1, True)
+    unknown = hifi(url_of(observe), tmp_path, "trace", "never-sent")
+    assert (unknown.returncode, "no record of 'never-sent'" in unknown.stderr) == (1, True)
+    wrong_time = hifi(url_of(observe), tmp_path, "trace", "x", "--since", "long ago")
+    assert (wrong_time.returncode, "90s, 15m" in wrong_time.stderr) == (2, True)
+    nobody = hifi(f"http://127.0.0.1:{free_port()}", tmp_path, "scorecard")
+    assert (nobody.returncode, "hifi doctor" in nobody.stderr) == (1, True)
