@@ -1,0 +1,46 @@
+"""`python -m pipelines.management.console`: the web page for operators."""
+
+import logging
+import sys
+
+import uvicorn
+import uvloop
+
+from pipelines.management.console.app import create_app
+from pipelines.management.console.client import ObserveClient
+from pipelines.management.console.feed import Feeds
+from pipelines.management.console.settings import ConsoleSettings
+from shared.runtime.clock import wall_clock
+from shared.runtime.logging import configure_logging
+from shared.runtime.shutdown import exit_zero_on_stop
+
+
+async def serve(settings: ConsoleSettings) -> bool:
+    """Serve until SIGTERM or SIGINT; False if the port could not be taken."""
+    async with ObserveClient(settings.observe_url, settings.observe_timeout) as client:
+        app = create_app(settings, Feeds(client, settings.look_seconds, wall_clock), wall_clock)
+        config = uvicorn.Config(
+            app,
+            host=settings.host,
+            port=settings.port,
+            access_log=False,
+            log_config=None,
+            server_header=False,
+            timeout_graceful_shutdown=settings.drain_timeout,
+        )
+        server = uvicorn.Server(config)
+        await server.serve()
+        return server.started
+
+
+def main() -> int:
+    """Exit status of the process."""
+    configure_logging("console")
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # it tells of every request
+    exit_zero_on_stop()  # uvicorn finishes what is in flight, then raises the signal again
+    started = uvloop.run(serve(ConsoleSettings()))  # type: ignore[call-arg]  # from the environment
+    return 0 if started else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

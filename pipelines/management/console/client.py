@@ -1,0 +1,133 @@
+"""The console's way to observe: its API's answers as the contract's structs."""
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Final, Self, TypeVar
+
+import httpx
+import msgspec
+
+from shared.contracts.scorecard import (
+    Alarm,
+    DayCard,
+    DayMark,
+    DestinationHealth,
+    MinuteCard,
+    MinuteMark,
+    Now,
+    QuietWindow,
+)
+
+T = TypeVar("T")
+_CONNECTIONS: Final = 8
+
+
+class UnreachableError(Exception):
+    """observe gave no answer, or one that is none; the text says why."""
+
+
+class RefusedError(Exception):
+    """observe refused a request; the text is its own and names the field."""
+
+
+class ObserveClient:
+    """An async context manager."""
+
+    def __init__(self, url: str, timeout: float) -> None:
+        self.url = url.rstrip("/")
+        self._http = httpx.AsyncClient(
+            base_url=self.url,
+            timeout=timeout,
+            limits=httpx.Limits(max_connections=_CONNECTIONS),
+            trust_env=False,
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._http.aclose()
+
+    async def tenants(self) -> list[str]:
+        """Those that had events."""
+        return await self._get("/v1/tenants", list[str])
+
+    async def now(self, tenant: str) -> Now:
+        """The state of affairs."""
+        return await self._get("/v1/now", Now, {"tenant": tenant})
+
+    async def minutes(self, tenant: str, first: int, last: int) -> list[MinuteCard]:
+        """The cards of these epoch minutes, both included, that had events."""
+        query = {"tenant": tenant, "from": str(first), "to": str(last)}
+        return await self._get("/v1/minutes", list[MinuteCard], query)
+
+    async def minute(self, tenant: str, minute: int) -> MinuteCard:
+        """One minute's card with named ids."""
+        return await self._get(f"/v1/minutes/{minute}", MinuteCard, {"tenant": tenant})
+
+    async def day(self, tenant: str, day: str) -> DayCard:
+        """A day's card."""
+        return await self._get(f"/v1/days/{day}", DayCard, {"tenant": tenant})
+
+    async def days(self, tenant: str, days: int) -> list[DayMark]:
+        """The last days, by nines."""
+        return await self._get("/v1/calendar", list[DayMark], {"tenant": tenant, "days": str(days)})
+
+    async def marks(self, tenant: str, day: str) -> list[MinuteMark]:
+        """A day's minutes."""
+        return await self._get(f"/v1/calendar/{day}", list[MinuteMark], {"tenant": tenant})
+
+    async def destinations(self, tenant: str) -> list[DestinationHealth]:
+        """Destinations with their health."""
+        return await self._get("/v1/destinations", list[DestinationHealth], {"tenant": tenant})
+
+    async def alarms(self, tenant: str) -> list[Alarm]:
+        """Open and recent ones."""
+        return await self._get("/v1/alarms", list[Alarm], {"tenant": tenant})
+
+    async def quiet(self, tenant: str) -> list[QuietWindow]:
+        """Windows in which alarms are told to nobody."""
+        return await self._get("/v1/quiet", list[QuietWindow], {"tenant": tenant})
+
+    async def add_quiet(self, window: QuietWindow) -> None:
+        """Quiet alarms for a time."""
+        await self._ask("POST", "/v1/quiet", content=msgspec.json.encode(window))
+
+    async def remove_quiet(self, window_id: str) -> None:
+        """End a quiet window."""
+        await self._ask("DELETE", f"/v1/quiet/{window_id}")
+
+    async def _get(self, path: str, kind: type[T], query: Mapping[str, str] | None = None) -> T:
+        answer = await self._ask("GET", path, query=query)
+        try:
+            return msgspec.json.decode(answer, type=kind)
+        except msgspec.MsgspecError as error:
+            raise UnreachableError(f"{self.url}{path} answers something else: {error}") from error
+
+    async def _ask(
+        self, method: str, path: str, query: Mapping[str, str] | None = None, content: bytes | None = None
+    ) -> bytes:
+        headers = {"Content-Type": "application/json"} if content is not None else None
+        try:
+            answer = await self._http.request(method, path, params=query, content=content, headers=headers)
+        except httpx.HTTPError as error:
+            raise UnreachableError(f"{self.url} gives no answer: {error or type(error).__name__}") from error
+        if answer.is_success:
+            return answer.content
+        told = _told(answer.content) or f"status {answer.status_code}"
+        if answer.is_client_error:
+            raise RefusedError(told)
+        raise UnreachableError(f"{self.url}{path}: {told}")
+
+
+class _Error(msgspec.Struct):
+    error: str
+
+
+def _told(body: bytes) -> str:
+    try:
+        return msgspec.json.decode(body, type=_Error).error
+    except msgspec.MsgspecError:
+        return ""

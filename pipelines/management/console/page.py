@@ -1,0 +1,131 @@
+"""The page: one object a client, which shows what its feed tells."""
+
+from typing import Final
+from urllib.parse import urlencode
+
+from nicegui import Client, ui
+
+from pipelines.management.console import figures
+from pipelines.management.console.feed import Feeds, State, View
+from pipelines.management.console.markup import Markup, joined, tag
+from pipelines.management.console.panels.alarms import Alarms
+from pipelines.management.console.panels.banner import Banner, status
+from pipelines.management.console.panels.calendar import Calendar
+from pipelines.management.console.panels.destinations import Destinations
+from pipelines.management.console.panels.details import Details
+from pipelines.management.console.panels.durations import Durations
+from pipelines.management.console.panels.frame import write
+from pipelines.management.console.panels.lags import Lags
+from pipelines.management.console.panels.losses import Losses
+from pipelines.management.console.panels.quiet import Quiet
+from pipelines.management.console.panels.tiles import Tiles
+from shared.contracts.scorecard import ALL_TENANTS
+from shared.runtime.clock import Clock
+
+HOURS: Final = {1: "Last hour", 6: "Last 6 hours", 24: "Last 24 hours"}
+_NO_EVENTS: Final = tag(
+    "div",
+    tag("h2", "No events yet"),
+    tag("p", "Send one, and it is here within seconds:"),
+    tag("pre", "hifi send --seconds 60 --rate 5 --key KEY"),
+    tag("p", "A source's key comes with its document: see “Your first event” in the README."),
+    class_="card span-12 empty",
+    data_testid="no-events",
+)
+
+
+class Page:
+    """What one browser sees of a view."""
+
+    def __init__(self, feeds: Feeds, view: View, side: str, clock: Clock) -> None:
+        self._view = view
+        self._head(side)
+        self._banner = Banner()
+        with ui.element("main").classes("page") as self._main:
+            self._tiles = Tiles()
+            self._empty = write(Markup(), "span-12")
+            self._durations = Durations(view.hours)
+            self._lags = Lags()
+            self._calendar = Calendar(self._pick_minute_of_day, self._pick_day)
+            self._losses = Losses(self._pick_minute)
+            self._destinations = Destinations()
+            self._alarms = Alarms()
+            self._quiet = Quiet(feeds.client, view, clock, self._hurry)
+        write(tag("p", "All times are UTC. Lags are milliseconds; a percentile is told to 2 %."), "foot")
+        self._details = Details(feeds.client, view, clock)
+        self._feed = feeds.watch(view, self.show)
+        self.show(self._feed.state)
+
+    def show(self, state: State) -> None:
+        """Bring every panel up to date."""
+        self._banner.show(state)
+        self._status.content = status(state)
+        self._main.classes(add="stale" if state.failure else None, remove=None if state.failure else "stale")
+        look = state.look
+        if look is None:
+            return
+        self._offer(look.tenants)
+        self._empty.content = Markup() if look.cards or look.day.collected else _NO_EVENTS
+        for panel in (
+            self._tiles, self._durations, self._lags, self._calendar, self._losses, self._destinations,
+            self._alarms, self._quiet,
+        ):  # fmt: skip
+            panel.show(look)
+
+    def _head(self, side: str) -> None:
+        with ui.element("header").classes("top"):
+            write(joined(tag("h1", "hifi"), tag("span", f"{side} side", class_="quiet")), "brand")
+            self._status = write(Markup(), "status")
+            with ui.element("div").classes("controls"):
+                self._tenants = ui.select(
+                    {ALL_TENANTS: "All tenants", self._view.tenant: _tenant_name(self._view.tenant)},
+                    value=self._view.tenant,
+                    label="Tenant",
+                    on_change=self._go,
+                ).props("outlined dense options-dense data-testid=tenant")
+                self._hours = ui.select(HOURS, value=self._view.hours, label="Charts", on_change=self._go)
+                self._hours.props("outlined dense options-dense data-testid=hours")
+            write(tag("button", "Theme: auto", type="button", class_="theme", data_theme_button="1"))
+
+    def _offer(self, tenants: tuple[str, ...]) -> None:
+        names = dict.fromkeys((ALL_TENANTS, *sorted(tenants), self._view.tenant))
+        options = {name: _tenant_name(name) for name in names}
+        if options != self._tenants.options:
+            self._tenants.set_options(options)
+
+    def _go(self) -> None:
+        ui.navigate.to(address(View(str(self._tenants.value), int(self._hours.value or 1))))
+
+    def _hurry(self) -> None:
+        self._feed.hurry()
+
+    async def _pick_minute(self, picked: str) -> None:
+        await self._details.minute(int(picked))
+
+    async def _pick_minute_of_day(self, picked: str) -> None:
+        look = self._feed.state.look
+        if look is not None:
+            await self._details.minute(figures.first_minute(look.day.day) + int(picked))
+
+    async def _pick_day(self, picked: str) -> None:
+        await self._details.day(picked)
+
+
+def _tenant_name(tenant: str) -> str:
+    return "All tenants" if tenant == ALL_TENANTS else tenant
+
+
+def address(view: View) -> str:
+    """Of the page that shows a view."""
+    asked = {}
+    if view.tenant != ALL_TENANTS:
+        asked["tenant"] = view.tenant
+    if view.hours != 1:
+        asked["hours"] = str(view.hours)
+    return f"/?{urlencode(asked)}" if asked else "/"
+
+
+def shown(feeds: Feeds, client: Client, view: View, side: str, clock: Clock) -> None:
+    """Build the page for a client, and let go of its feed when it is gone."""
+    page = Page(feeds, view, side, clock)
+    client.on_delete(lambda: feeds.leave(view, page.show))

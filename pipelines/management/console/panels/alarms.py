@@ -1,0 +1,71 @@
+"""Alarms, open ones first."""
+
+from pipelines.management.console import figures
+from pipelines.management.console.feed import Look
+from pipelines.management.console.markup import Markup, joined, tag
+from pipelines.management.console.panels.frame import badge, empty, panel, write
+from shared.contracts.scorecard import ALL_TENANTS, Alarm
+
+RECENT = 10
+
+
+def alarm_list(look: Look) -> Markup:
+    """Those that are open, and the last that were."""
+    opened = sorted(
+        (each for each in look.alarms if each.resolved_ms is None), key=lambda each: -each.opened_ms
+    )
+    closed = [each for each in look.alarms if each.resolved_ms is not None]
+    closed.sort(key=lambda each: -(each.resolved_ms or 0))
+    return joined(
+        tag("ul", *(_alarm(each) for each in opened), class_="alarms", data_testid="open-alarms")
+        if opened
+        else empty("Nothing is wrong: no alarm is open."),
+        tag("h3", "Resolved") if closed else None,
+        tag("ul", *(_alarm(each) for each in closed[:RECENT]), class_="alarms resolved") if closed else None,
+    )
+
+
+def _alarm(alarm: Alarm) -> Markup:
+    over = alarm.resolved_ms is not None
+    state = (
+        badge("resolved", "none")
+        if over
+        else badge("quiet", "missed")
+        if alarm.quiet
+        else badge("open", "far")
+    )
+    whose = "" if alarm.tenant == ALL_TENANTS else f" of {alarm.tenant}"
+    subject = f"{alarm.kind.value.replace('_', ' ')}: {alarm.subject}{whose}"
+    return tag(
+        "li",
+        tag("p", state, tag("b", subject)),
+        tag("p", alarm.text),
+        tag("p", _times(alarm), class_="note"),
+        data_alarm=alarm.id,
+        class_="quieted" if alarm.quiet else None,
+    )
+
+
+def _times(alarm: Alarm) -> str:
+    told = [f"since {figures.moment(alarm.opened_ms)}"]
+    if alarm.resolved_ms is not None:
+        lasted = figures.duration((alarm.resolved_ms - alarm.opened_ms) / 1000)
+        told = [f"{figures.moment(alarm.opened_ms)}, for {lasted}"]
+    if alarm.updates:
+        told.append(figures.counted(alarm.updates, "update"))
+    told.append(f"for the {alarm.audience.value}")
+    if alarm.quiet:
+        told.append(f"told to nobody: {alarm.quiet}")
+    return " · ".join(told)
+
+
+class Alarms:
+    """The list."""
+
+    def __init__(self) -> None:
+        with panel("alarms", "Alarms", span=7):
+            self._list = write(Markup())
+
+    def show(self, look: Look) -> None:
+        """Bring it up to date."""
+        self._list.content = alarm_list(look)

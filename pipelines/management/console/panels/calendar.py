@@ -1,0 +1,82 @@
+"""Today's minutes, and the last days by nines."""
+
+from datetime import date, timedelta
+
+from pipelines.management.console import figures, states
+from pipelines.management.console.feed import DAYS, Look
+from pipelines.management.console.markup import Markup, joined, tag
+from pipelines.management.console.panels.daymap import day_key, day_map, spent_minutes
+from pipelines.management.console.panels.frame import Picked, badge, minute_map, panel, pickable, write
+from shared.contracts.scorecard import DayMark
+
+_WEEK = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+
+
+def days_map(marks: tuple[DayMark, ...], today: str, days: int) -> Markup:
+    """The last days, a column a week, Monday on top; each can be picked."""
+    known = {mark.day: mark for mark in marks}
+    last = date.fromisoformat(today)
+    first = last - timedelta(days=days - 1)
+    monday = first - timedelta(days=first.weekday())
+    count = (last - monday).days + 1
+    weekdays = [tag("span", name if at % 2 == 0 else "", class_="weekday") for at, name in enumerate(_WEEK)]
+    cells = [_day(monday + timedelta(days=at), first, known) for at in range(count)]
+    return tag("div", *weekdays, *cells, class_="days")
+
+
+def _day(day: date, first: date, known: dict[str, DayMark]) -> Markup:
+    if day < first:
+        return tag("span")
+    name = day.isoformat()
+    mark = known.get(name)
+    nines = mark.nines if mark else None
+    told = f"{name}: no events" if mark is None or nines is None else _told(mark)
+    return tag(
+        "button",
+        figures.nines(nines).text if nines is not None else "",
+        type="button",
+        class_=f"day {states.nines_style(nines)}",
+        title=told,
+        aria_label=told,
+        data_pick=name,
+        data_key=f"day-{name}",
+    )
+
+
+def _told(mark: DayMark) -> str:
+    spent = figures.counted(mark.spent, "minute")
+    lost = figures.counted(mark.lost, "event")
+    return f"{mark.day}: {figures.nines(mark.nines)}, {spent} spent, {lost} lost"
+
+
+class Calendar:
+    """Both maps."""
+
+    def __init__(self, on_minute: Picked, on_day: Picked) -> None:
+        """`on_minute` is given the minute of the day."""
+        with panel("today", "Today, minute by minute", "A row an hour, UTC; pick a minute to see it", span=7):
+            self._map = minute_map(on_minute)
+            self._key = write(Markup())
+            self._spent = pickable(on_minute)
+        with panel("days", f"The last {DAYS} days, by nines", "Pick a day to see its card", span=5):
+            self._days = pickable(on_day)
+            write(
+                joined(
+                    tag(
+                        "p",
+                        badge("three nines or more", "kept"),
+                        badge("two to three", "missed"),
+                        badge("fewer", "far"),
+                        badge("no events", "none"),
+                        class_="legend",
+                    )
+                )
+            )
+
+    def show(self, look: Look) -> None:
+        """Bring both up to date."""
+        first = figures.first_minute(look.day.day)
+        self._map.content = day_map(look.marks, first, look.last_minute)
+        self._key.content = day_key(look.marks, first, look.last_minute)
+        self._spent.content = spent_minutes(look.day.spent, first)
+        self._days.content = days_map(look.days, look.day.day, DAYS)

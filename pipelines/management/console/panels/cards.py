@@ -1,0 +1,103 @@
+"""A minute's card and a day's, in full. Pure."""
+
+from collections.abc import Iterable
+
+from pipelines.management.console import figures, states
+from pipelines.management.console.markup import Markup, joined, tag
+from pipelines.management.console.panels.frame import amount, badge, number, table
+from pipelines.management.console.panels.hops import findings, hop_table
+from shared.contracts.scorecard import DayCard, MinuteCard, NodeLags, Percentiles
+
+_MINUTE_COUNTS = (
+    "collected", "late", "unmatched", "total", "good", "delivered", "lost", "doubled", "under_way", "waiting",
+    "dead", "quarantined",
+)  # fmt: skip
+_DAY_COUNTS = tuple(name for name in _MINUTE_COUNTS if name != "under_way")
+_LAGS = ("In, p95", "Out, p50", "Out, p95", "Out, p99", "Adds")
+_NAMES = {
+    "collected": "events",
+    "late": "of them late",
+    "unmatched": "wanted by no pipe",
+    "total": "deliveries owed",
+    "good": "in time (1 s)",
+    "under_way": "under way",
+    "waiting": "waiting for a try",
+    "dead": "dead letters",
+}
+
+
+def minute_card(card: MinuteCard) -> Markup:
+    """A minute, with the ids of what was lost and doubled."""
+    state = states.state_of(card)
+    facts = _counts(card, _MINUTE_COUNTS)
+    facts += [_fact("loss", str(figures.percent(card.loss_percent)), "loss_percent")]
+    facts += [_fact("share in time", str(figures.share(card.sli)), "sli")]
+    return joined(
+        tag(
+            "p",
+            badge(state.value, state.style),
+            tag("span", " ".join(card.why), class_="why"),
+            class_="row",
+        ),
+        findings(card.hops),
+        tag("dl", *facts, class_="facts"),
+        tag("h3", "Hops"),
+        hop_table("hops-minute", card.hops),
+        tag("h3", "Lags"),
+        lag_table(card.nodes, card.inside, card.end_to_end),
+    )
+
+
+def day_card(card: DayCard) -> Markup:
+    """A day, summed up."""
+    facts = [
+        _fact("nines", figures.nines(card.nines).text, "nines"),
+        _fact("minutes judged", figures.count(card.minutes), "minutes"),
+        _fact("minutes spent", figures.count(len(card.spent)), "spent"),
+        _fact("left to spend", str(figures.minutes_left(card.left)), "left"),
+        *_counts(card, _DAY_COUNTS),
+        _fact("loss", str(figures.percent(card.loss_percent)), "loss_percent"),
+    ]
+    return joined(
+        tag("dl", *facts, class_="facts"),
+        tag("h3", "Hops"),
+        hop_table("hops-day", card.hops),
+        tag("h3", "Lags"),
+        lag_table(card.nodes, card.inside, card.end_to_end),
+    )
+
+
+def lag_table(nodes: Iterable[NodeLags], inside: Percentiles, end_to_end: Percentiles) -> Markup:
+    """Lag-in and lag-out of each node, and of the whole way."""
+    titles = ["Node", *(amount(title) for title in _LAGS)]
+    rows = [_lags(lags.node.value, lags.lag_in.p95, lags.lag_out, lags.process_ms) for lags in nodes]
+    rows.append(_lags("inside hifi", None, inside, None))
+    rows.append(_lags("end to end", None, end_to_end, None))
+    return table("lags", titles, rows)
+
+
+def _lags(name: str, lag_in: float | None, out: Percentiles, added: float | None) -> Markup:
+    cells = (("in", lag_in), ("p50", out.p50), ("p95", out.p95), ("p99", out.p99), ("adds", added))
+    return tag(
+        "tr",
+        tag("th", name, scope="row"),
+        *(number(figures.NONE if value is None else str(figures.lag(value)), key) for key, value in cells),
+        data_node=name,
+    )
+
+
+def _counts(card: MinuteCard | DayCard, names: Iterable[str]) -> list[Markup]:
+    return [
+        _fact(
+            _NAMES.get(name, name),
+            figures.count(value),
+            name,
+            "bad" if value and name in ("lost", "doubled") else "",
+        )
+        for name in names
+        for value in (getattr(card, name),)
+    ]
+
+
+def _fact(name: str, text: str, key: str, style: str = "") -> Markup:
+    return tag("div", tag("dt", name), tag("dd", text, data_name=key, class_=style or None))

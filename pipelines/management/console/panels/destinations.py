@@ -1,0 +1,57 @@
+"""Destinations with their health."""
+
+from pipelines.management.console import figures
+from pipelines.management.console.feed import Look
+from pipelines.management.console.markup import Markup, tag
+from pipelines.management.console.panels.frame import amount, badge, counted, empty, panel, table, write
+from shared.contracts.scorecard import ALL_TENANTS, DestinationHealth
+
+_HEALTH_STYLES = {"good": "kept", "failing": "missed", "down": "far", "idle": "none"}
+
+
+def destination_table(look: Look) -> Markup:
+    """One row each."""
+    if not look.destinations:
+        return empty(
+            "No destination has been sent anything.",
+            tag("p", "Say where events go with a pipe and a destination: ", tag("code", "hifi apply FILE")),
+        )
+    every = look.view.tenant == ALL_TENANTS
+    titles = ["Destination", *(["Tenant"] if every else []), "Health"]
+    titles += [amount("Delivered"), amount("Failed tries"), amount("Waiting")]
+    titles += ["Why", "Breaker", "Lane", "Pipes"]
+    return table("destinations", titles, [_row(each, every) for each in look.destinations])
+
+
+def _row(each: DestinationHealth, every: bool) -> Markup:
+    return tag(
+        "tr",
+        tag("th", each.name, scope="row"),
+        tag("td", each.tenant) if every else None,
+        tag("td", badge(each.health, _HEALTH_STYLES.get(each.health, "none")), data_name="health"),
+        counted(each.delivered, "delivered"),
+        counted(each.failed, "failed", "bad"),
+        counted(each.waiting, "waiting"),
+        tag("td", _reasons(each.reasons)),
+        tag("td", each.breaker or figures.NONE),
+        tag("td", each.lane or figures.NONE),
+        tag("td", ", ".join(each.pipes) or figures.NONE),
+        data_destination=each.name,
+    )
+
+
+def _reasons(reasons: dict[str, int]) -> str:
+    most = sorted(reasons.items(), key=lambda each: (-each[1], each[0]))
+    return "; ".join(f"{reason}: {figures.counted(times, 'event')}" for reason, times in most) or figures.NONE
+
+
+class Destinations:
+    """The table."""
+
+    def __init__(self) -> None:
+        with panel("destinations", "Destinations", "Over the last minutes"):
+            self._table = write(Markup())
+
+    def show(self, look: Look) -> None:
+        """Bring it up to date."""
+        self._table.content = destination_table(look)

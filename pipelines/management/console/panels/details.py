@@ -1,0 +1,74 @@
+"""A window over the page with one minute, or one day."""
+
+from collections.abc import Awaitable
+
+from nicegui import ui
+
+from pipelines.management.console import figures
+from pipelines.management.console.client import ObserveClient, RefusedError, UnreachableError
+from pipelines.management.console.feed import View
+from pipelines.management.console.markup import Markup, joined, tag
+from pipelines.management.console.panels.cards import day_card, minute_card
+from pipelines.management.console.panels.daymap import day_key, day_map, spent_minutes
+from pipelines.management.console.panels.frame import empty, minute_map, pickable, write
+from shared.runtime.clock import Clock
+
+_MINUTE_MS = 60_000
+_CLOSE = "flat no-caps dense data-testid=close"
+
+
+class Details:
+    """One window a page."""
+
+    def __init__(self, client: ObserveClient, view: View, clock: Clock) -> None:
+        self._client, self._view, self._clock = client, view, clock
+        self._first = self._asked = 0
+        self._dialog = ui.dialog().props("aria-label=Details data-testid=details")
+        with self._dialog, ui.element("div").classes("card details"):
+            with ui.element("div").classes("head"):
+                self._title = write(Markup())
+                ui.button("Close", on_click=self._dialog.close, color=None).props(_CLOSE)
+            self._map = minute_map(self._minute_of_day)
+            self._spent = pickable(self._minute_of_day)
+            self._body = write(Markup())
+
+    async def minute(self, minute: int) -> None:
+        """Open it with an epoch minute."""
+        self._open(f"{figures.clock_minute(minute)} UTC, {figures.day_of(minute)}")
+        await self._fill(self._minute(minute))
+
+    async def day(self, day: str) -> None:
+        """Open it with a day, `YYYY-MM-DD`."""
+        self._first = figures.first_minute(day)
+        self._open(day)
+        await self._fill(self._day(day))
+
+    async def _minute_of_day(self, picked: str) -> None:
+        await self.minute(self._first + int(picked))
+
+    def _open(self, title: str) -> None:
+        self._asked += 1
+        self._title.content = tag("h2", title)
+        self._map.content = self._spent.content = Markup()
+        self._body.content = tag("p", "Asking observe …", class_="empty")
+        self._dialog.open()
+
+    async def _fill(self, content: Awaitable[Markup]) -> None:
+        asked = self._asked
+        try:
+            found = await content
+        except (RefusedError, UnreachableError) as error:
+            found = empty(str(error))
+        if asked == self._asked:  # nothing else was picked meanwhile
+            self._body.content = found
+
+    async def _minute(self, minute: int) -> Markup:
+        return minute_card(await self._client.minute(self._view.tenant, minute))
+
+    async def _day(self, day: str) -> Markup:
+        card = await self._client.day(self._view.tenant, day)
+        marks = await self._client.marks(self._view.tenant, day)
+        last = self._clock() // _MINUTE_MS
+        self._map.content = joined(day_map(marks, self._first, last), day_key(marks, self._first, last))
+        self._spent.content = spent_minutes(card.spent, self._first)
+        return day_card(card)

@@ -1,0 +1,81 @@
+"""What became of each minute's events; a minute can be picked."""
+
+from collections.abc import Iterator
+
+from pipelines.management.console import figures, states
+from pipelines.management.console.feed import Look
+from pipelines.management.console.markup import Markup, tag
+from pipelines.management.console.panels.frame import (
+    Picked,
+    amount,
+    badge,
+    counted,
+    empty,
+    number,
+    panel,
+    pickable,
+    table,
+    write,
+)
+from pipelines.management.console.panels.hops import hop_table
+from shared.contracts.scorecard import MinuteCard
+
+SHOWN = 60
+_WORDS = ("Minute", "State")
+_FIGURES = (
+    "Lost", "Doubled", "Loss", "Events", "Owed", "Delivered", "Under way", "Waiting", "Dead", "Within 1 s",
+    "p95",
+)  # fmt: skip
+_FINDINGS = ("lost", "doubled")
+_COUNTS = ("collected", "total", "delivered", "under_way", "waiting", "dead")
+
+
+def minute_table(look: Look) -> Markup:
+    """The newest minutes, newest first."""
+    cards = sorted(look.cards, key=lambda card: -card.minute)[:SHOWN]
+    if not cards:
+        return empty("No minute of this time had events.")
+    return table(
+        "minutes",
+        [*_WORDS, *(amount(title) for title in _FIGURES)],
+        [_row(card) for card in cards],
+        "minutes",
+    )
+
+
+def _row(card: MinuteCard) -> Markup:
+    state = states.state_of(card)
+    name = figures.clock_minute(card.minute)
+    button = tag("button", name, type="button", class_="pick", aria_label=f"Details of {name} UTC")
+    return tag(
+        "tr",
+        tag("th", button, scope="row"),
+        tag("td", badge(state.value, state.style), data_name="state"),
+        *_counts(card, _FINDINGS, "bad"),
+        number(str(figures.percent(card.loss_percent)), "loss_percent", "bad" if card.lost else "zero"),
+        *_counts(card, _COUNTS),
+        number(str(figures.share(card.sli)), "sli", "bad" if card.spent else ""),
+        number(str(figures.lag(card.end_to_end.p95)), "p95"),
+        data_pick=card.minute,
+        data_key=f"minute-{card.minute}",
+    )
+
+
+def _counts(card: MinuteCard, names: tuple[str, ...], style: str = "") -> Iterator[Markup]:
+    values = ((name, getattr(card, name)) for name in names)
+    return (counted(value, name, style) for name, value in values)
+
+
+class Losses:
+    """The minutes, and the day's hops."""
+
+    def __init__(self, on_minute: Picked) -> None:
+        with panel("losses", "Loss by minute", "Pick a minute to see its hops and the ids of what was lost"):
+            self._minutes = pickable(on_minute, "tall")
+        with panel("hops", "Loss by hop, today", "What each node took, and what became of it"):
+            self._hops = write(Markup())
+
+    def show(self, look: Look) -> None:
+        """Bring both up to date."""
+        self._minutes.content = minute_table(look)
+        self._hops.content = hop_table("hops-today", look.day.hops)

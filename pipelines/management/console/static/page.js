@@ -1,0 +1,60 @@
+// The theme, kept in this browser; and focus and scrolling, kept when a piece of the page is written anew.
+(() => {
+  const KEY = "hifi-theme";
+  const THEMES = { auto: null, light: false, dark: true };
+  const kept = () => (localStorage.getItem(KEY) in THEMES ? localStorage.getItem(KEY) : "auto");
+
+  const apply = () => {
+    const theme = kept();
+    if (typeof setDark === "function") setDark(THEMES[theme]);
+    document.querySelectorAll("[data-theme-button]").forEach((button) => {
+      button.textContent = `Theme: ${theme}`;
+    });
+  };
+
+  document.addEventListener("click", (event) => {
+    if (!event.target.closest("[data-theme-button]")) return;
+    const names = Object.keys(THEMES);
+    localStorage.setItem(KEY, names[(names.indexOf(kept()) + 1) % names.length]);
+    apply();
+  });
+
+  let focused = null;
+  document.addEventListener("focusin", (event) => {
+    focused = event.target.closest("[data-key]")?.dataset.key ?? null;
+  });
+
+  const refocus = () => {
+    if (!focused || (document.activeElement && document.activeElement !== document.body)) return;
+    const at = document.querySelector(`[data-key="${CSS.escape(focused)}"]`);
+    (at?.matches("button") ? at : at?.querySelector("button"))?.focus({ preventScroll: true });
+  };
+
+  const scrolled = new Map();
+  document.addEventListener(
+    "scroll",
+    ({ target }) => target.dataset?.scroll && scrolled.set(target.dataset.scroll, [target.scrollLeft, target.scrollTop]),
+    true,
+  );
+
+  const scrollBack = (added) => {
+    if (!(added instanceof Element)) return;
+    const regions = [...added.querySelectorAll("[data-scroll]"), ...(added.matches("[data-scroll]") ? [added] : [])];
+    for (const region of regions) {
+      const place = scrolled.get(region.dataset.scroll);
+      if (place) [region.scrollLeft, region.scrollTop] = place;
+    }
+  };
+
+  document.addEventListener("DOMContentLoaded", () => {
+    let themed = false;
+    new MutationObserver((changes) => {
+      if (!themed && document.querySelector("[data-theme-button]")) {
+        themed = true;
+        apply();
+      }
+      changes.forEach((change) => change.addedNodes.forEach(scrollBack));
+      refocus();
+    }).observe(document.body, { childList: true, subtree: true });
+  });
+})();

@@ -1,0 +1,82 @@
+"""Console processes over real observe processes, and a real headless Chromium."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.console.console_process import ConsoleProcess
+from tests.contract.observe.conftest import start, store_url
+from tests.contract.observe.process import until
+
+__all__ = ["start", "store_url"]
+
+StartConsole = Callable[..., ConsoleProcess]
+Open = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")  # Playwright keeps an event loop running in this thread until it is closed
+def chromium() -> Iterator[Browser]:
+    """This machine's Chromium, or the one that `make browser` brought."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = next((path for name in names if (path := shutil.which(name))), None)
+    with sync_playwright() as playwright:
+        # Containers have no user namespaces for its sandbox; the pages are our own.
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def artefacts(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """Where screenshots are kept: a folder of the test's own below HIFI_ARTEFACTS, if that is set."""
+    kept = os.environ.get("HIFI_ARTEFACTS")
+    folder = Path(kept) / "console" if kept else tmp_path
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@pytest.fixture
+def start_console(tmp_path: Path) -> Iterator[StartConsole]:
+    """Starts consoles of the test's own; each ends in good order, and with status 0."""
+    started: list[ConsoleProcess] = []
+
+    def begin(observe_port: int, **settings: str) -> ConsoleProcess:
+        log = tmp_path / f"console-{len(started)}.log"
+        started.append(ConsoleProcess(f"http://127.0.0.1:{observe_port}", log, **settings))
+        until(started[-1].ready)
+        return started[-1]
+
+    yield begin
+    assert [process.stop() for process in started] == [0] * len(started)
+
+
+@pytest.fixture
+def open_page(chromium: Browser) -> Iterator[Open]:
+    """Opens pages; fails where one asked another host for anything, or wrote an error to its console."""
+    pages: list[Page] = []
+    asked: list[str] = []
+    wrong: list[str] = []
+
+    def open_it(url: str, width: int = 1280, height: int = 900, dark: bool = False) -> Page:
+        page = chromium.new_page(
+            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light"
+        )
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("websocket", lambda socket: asked.append(socket.url.replace("ws:", "http:", 1)))
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        page.on("console", lambda told: wrong.append(told.text) if told.type == "error" else None)
+        pages.append(page)
+        page.goto(url)
+        return page
+
+    yield open_it
+    origins = {page.evaluate("location.origin") for page in pages if not page.is_closed()}
+    for page in pages:
+        page.close()
+    outside = [url for url in asked if not url.startswith((*origins, "data:", "blob:"))]
+    assert asked and not outside, outside
+    assert not wrong, wrong

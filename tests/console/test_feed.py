@@ -1,0 +1,157 @@
+"""One loop of looks for all who watch the same; none for nobody."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import msgspec
+import pytest
+from aiohttp import web
+
+from pipelines.management.console.client import ObserveClient
+from pipelines.management.console.feed import Feeds, State, View
+from shared.contracts.scorecard import DayCard, Now, Percentiles
+from shared.runtime.clock import wall_clock
+from tests.unit.console.cards import card
+
+pytestmark = pytest.mark.contract
+
+ACME = View("acme", 1)
+LOOK_SECONDS = 0.05
+
+
+class Observe:
+    """Answers as observe does, and counts what it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: Counter[str] = Counter()
+        self.broken = False
+
+    async def answer(self, request: web.Request) -> web.Response:
+        """Of any path."""
+        self.asked[request.path] += 1
+        if self.broken:
+            return web.Response(status=503, text='{"error":"store: away; ask again"}')
+        return web.Response(body=msgspec.json.encode(self._found(request)))
+
+    def _found(self, request: web.Request) -> object:
+        if request.path == "/v1/now":
+            none = Percentiles()
+            return Now(
+                tenant="acme", at_ms=1, rate=1.0, end_to_end=none, inside=none, loss_percent=0.0, nines=None,
+                behind_seconds=0.0, behind=False, open_alarms=0,
+            )  # fmt: skip
+        if request.path.startswith("/v1/days/"):
+            return DayCard(tenant="acme", day=request.path.rpartition("/")[2])
+        if request.path == "/v1/minutes":
+            last = int(request.query["to"])
+            return [card(minute) for minute in (last - 59, last - 3) if minute >= int(request.query["from"])]
+        return []
+
+
+@asynccontextmanager
+async def feeds_of(observe: Observe) -> AsyncIterator[Feeds]:
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", observe.answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    try:
+        async with ObserveClient(f"http://127.0.0.1:{runner.addresses[0][1]}", 5.0) as client:
+            yield Feeds(client, LOOK_SECONDS, wall_clock)
+    finally:
+        await runner.cleanup()
+
+
+async def until(condition: Callable[[], object]) -> None:
+    for _ in range(1_000):
+        if condition():
+            return
+        await asyncio.sleep(0.01)
+    raise AssertionError("waited too long")
+
+
+def test_all_who_watch_a_view_share_its_looks() -> None:
+    async def main() -> None:
+        observe = Observe()
+        async with feeds_of(observe) as feeds:
+            seen: list[list[State]] = [[], [], []]
+            for states in seen:
+                feeds.watch(ACME, states.append)
+            await until(lambda: len(seen[0]) >= 3)
+            assert feeds.watchers == 3
+            assert observe.asked["/v1/now"] <= len(seen[0]) + 1
+            assert seen[0] == seen[1] == seen[2]
+            for states in seen:
+                feeds.leave(ACME, states.append)
+
+    asyncio.run(main())
+
+
+def test_nobody_watching_means_no_looks() -> None:
+    async def main() -> None:
+        observe = Observe()
+        async with feeds_of(observe) as feeds:
+            states: list[State] = []
+            watcher = states.append
+            feeds.watch(ACME, watcher)
+            await until(lambda: states)
+            feeds.leave(ACME, watcher)
+            await asyncio.sleep(0)
+            asked = observe.asked.copy()
+            await asyncio.sleep(10 * LOOK_SECONDS)  # in which ten looks would have been taken
+            assert feeds.watchers == 0 and observe.asked == asked
+
+    asyncio.run(main())
+
+
+def test_what_seldom_changes_is_asked_for_once_a_minute_and_older_cards_are_kept() -> None:
+    async def main() -> None:
+        observe = Observe()
+        async with feeds_of(observe) as feeds:
+            states: list[State] = []
+            feeds.watch(ACME, states.append)
+            await until(lambda: len(states) >= 4)
+            assert observe.asked["/v1/calendar"] == observe.asked["/v1/tenants"] == 1
+            assert all(state.look is not None and len(state.look.cards) >= 2 for state in states)
+            feeds.leave(ACME, states.append)
+
+    asyncio.run(main())
+
+
+def test_a_failure_keeps_the_last_figures_and_ends_by_itself() -> None:
+    async def main() -> None:
+        observe = Observe()
+        async with feeds_of(observe) as feeds:
+            states: list[State] = []
+            feeds.watch(ACME, states.append)
+            await until(lambda: states)
+            observe.broken = True
+            await until(lambda: states[-1].failure)
+            assert states[-1].look is not None and "store: away; ask again" in states[-1].failure
+            assert states[-1].age_seconds > 0
+            observe.broken = False
+            await until(lambda: not states[-1].failure)
+            feeds.leave(ACME, states.append)
+
+    asyncio.run(main())
+
+
+def test_a_page_that_fails_does_not_end_the_looks_of_the_others() -> None:
+    async def main() -> None:
+        observe = Observe()
+        async with feeds_of(observe) as feeds:
+            states: list[State] = []
+
+            def fails(_: State) -> None:
+                raise RuntimeError("this page is broken")
+
+            feeds.watch(ACME, fails)
+            feeds.watch(ACME, states.append)
+            await until(lambda: len(states) >= 3)
+            feeds.leave(ACME, fails)
+            feeds.leave(ACME, states.append)
+
+    asyncio.run(main())
