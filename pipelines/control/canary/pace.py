@@ -1,0 +1,34 @@
+"""When the next request is due, and how many events are in it. Pure."""
+
+from typing import Final
+
+_FIRST_PAUSE_SECONDS: Final = 0.5
+_LONGEST_PAUSE_SECONDS: Final = 15.0
+
+
+class Pace:
+    """A steady rate; after a failure a pause that doubles, and nothing to catch up with."""
+
+    def __init__(self, rate: float, seconds: float) -> None:
+        """`rate` events a second in requests `seconds` apart."""
+        self._rate = rate
+        self._seconds = seconds
+        self._carry = 0.0
+        self._failures = 0
+
+    def events(self) -> int:
+        """Events of the next request; 0 where the rate is below one a request and it is not its turn."""
+        self._carry += self._rate * self._seconds
+        whole = int(self._carry)
+        self._carry -= whole
+        return whole
+
+    def pause(self, *, taken: bool) -> float:
+        """Seconds until the next request, after one that collect took or did not."""
+        self._failures = 0 if taken else self._failures + 1
+        return self._seconds if taken else pause_after(self._failures)
+
+
+def pause_after(failures: int) -> float:
+    """Seconds to wait after so many failures in a row."""
+    return float(min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2 ** min(failures - 1, 10)))

@@ -1,0 +1,116 @@
+"""The canary's parts put together: its destinations first, then the events that are to reach them."""
+
+import asyncio
+import secrets
+from collections.abc import Mapping
+from typing import Final
+
+import aiohttp
+
+from pipelines.control.canary.documents import PERCHES, Perch, Song, documents
+from pipelines.control.canary.meters import Meters
+from pipelines.control.canary.pace import Pace
+from pipelines.control.canary.publishing import Publisher
+from pipelines.control.canary.settings import CanarySettings
+from pipelines.control.canary.singer import Singer
+from pipelines.control.canary.watch import Watch
+from pipelines.control.canary.witness import witness
+from shared.contracts.config import LIVE_SECONDS
+from shared.runtime.clock import Clock
+from shared.runtime.logging import get_logger
+
+NODE: Final = "canary"
+_POST_SECONDS: Final = 10.0
+_LAST_SECONDS: Final = 1.0
+"""For what the canary is at when it has to stop."""
+
+_POLL_SECONDS: Final = 0.05
+_log = get_logger(__name__)
+
+
+class Canary:
+    """One process's parts."""
+
+    def __init__(self, settings: CanarySettings, clock: Clock) -> None:
+        self._settings = settings
+        self._clock = clock
+        pipes = [perch.name for perch in PERCHES]
+        self._watch = Watch(pipes, int(settings.canary_missing_seconds * 1000))
+        self._meters = Meters(self._watch, pipes, clock)
+        self._meters.ready.set_function(lambda: all(self._report().values()))
+        self._singer: Singer | None = None
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        """Serve, and send where transmit can reach this process, until stopping.
+
+        Raises:
+            OSError: if the port is taken.
+        """
+        host, port = self._settings.host, self._settings.port
+        async with witness(host, port, self._hear, self._report, self._meters.registry) as port:
+            sinks = self._sinks(port)
+            if sinks is None:
+                _log.warning("idle: HIFI_CANARY_SINKS says no public address of this process")
+                await stopping.wait()
+            else:
+                await self._sing(sinks, stopping)
+
+    def _sinks(self, port: int) -> str | None:
+        if self._settings.canary_sinks is None and self._settings.allow_loopback:
+            return f"http://{self._settings.host}:{port}"
+        return self._settings.canary_sinks
+
+    async def _sing(self, sinks: str, stopping: asyncio.Event) -> None:
+        write_key = secrets.token_urlsafe(24)  # this process's own: it is kept nowhere
+        async with aiohttp.ClientSession(
+            headers={"Authorization": f"Bearer {write_key}"},
+            timeout=aiohttp.ClientTimeout(total=_POST_SECONDS),
+        ) as session:
+            self._singer = Singer(
+                run=secrets.token_hex(6),
+                session=session,
+                url=f"{self._settings.collect_url.rstrip('/')}/v1/events",
+                publisher=Publisher(
+                    self._settings.bootstrap, f"hifi-{self._settings.side}-{NODE}", LIVE_SECONDS
+                ),
+                documents=documents(sinks, write_key),
+                pace=Pace(self._settings.canary_rate, self._settings.canary_seconds),
+                watch=self._watch,
+                meters=self._meters,
+                clock=self._clock,
+            )
+            singing = asyncio.ensure_future(self._singer.sing(stopping))
+            stopped = asyncio.ensure_future(stopping.wait())
+            await asyncio.wait((singing, stopped), return_when=asyncio.FIRST_COMPLETED)
+            await _ended(singing)
+            await self._drain()
+
+    async def _drain(self) -> None:
+        """Wait for what is on its way here, so that it needs no second try."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + self._settings.canary_stop_seconds
+        while self._watch.owed(self._clock()) and loop.time() < deadline:  # noqa: ASYNC110 no event to wait for
+            await asyncio.sleep(_POLL_SECONDS)
+
+    def _hear(self, perch: Perch, song: Song) -> None:
+        now_ms = self._clock()
+        arrival = self._watch.arrive(perch.name, song.id, now_ms)
+        self._meters.count(perch.name, arrival, now_ms - song.sent_ms, right=perch.right(song))
+
+    def _report(self) -> Mapping[str, bool]:
+        if self._singer is None:
+            return {"idle": True}
+        return {"documents": self._singer.published, "collect": self._singer.taken}
+
+
+async def _ended(singing: "asyncio.Future[None]") -> None:
+    """A moment for what is under way, then an end of it.
+
+    Raises:
+        Exception: whatever ended it before it was asked to.
+    """
+    done, _ = await asyncio.wait((singing,), timeout=_LAST_SECONDS)
+    if done:
+        singing.result()
+    else:
+        singing.cancel()

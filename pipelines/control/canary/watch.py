@@ -1,0 +1,101 @@
+"""What was sent, what was acknowledged, what arrived, and what is missing. No I/O; time is given."""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
+
+_LAG_MS: Final = 60_000
+_DONE_MS: Final = 10 * 60_000
+"""What arrived everywhere, or was never acknowledged, is remembered for so long, to tell a second arrival."""
+
+_GONE_MS: Final = 25 * 3_600_000
+"""hifi tries for 24 hours; after that an event does not come any more."""
+
+
+class Arrival(StrEnum):
+    """What an arrival is."""
+
+    FIRST = "first"
+    AGAIN = "again"
+    STRANGE = "strange"
+    """Of no event that this process sent, or of one forgotten: an earlier canary's."""
+
+
+@dataclass(slots=True)
+class _Event:
+    sent_ms: int
+    acknowledged_ms: int | None = None
+    arrived: set[str] = field(default_factory=set)
+
+
+class Watch:
+    """The events of one run, by pipe. For one thread."""
+
+    def __init__(self, pipes: Iterable[str], missing_ms: int) -> None:
+        """An acknowledged event that has not arrived for `missing_ms` is missing."""
+        self._pipes = tuple(pipes)
+        self._missing_ms = missing_ms
+        self._events: dict[str, _Event] = {}
+        self._lags: deque[tuple[int, int]] = deque()
+
+    def send(self, ids: Iterable[str], now_ms: int) -> None:
+        """Events are about to be sent: they may arrive before their request is answered."""
+        self._events.update((each, _Event(now_ms)) for each in ids)
+
+    def acknowledge(self, ids: Iterable[str], now_ms: int) -> None:
+        """Collect took events: from now on they are owed to every pipe."""
+        for each in ids:
+            self._events[each].acknowledged_ms = now_ms
+
+    def arrive(self, pipe: str, event_id: str, now_ms: int) -> Arrival:
+        """Take note of an event at a pipe's end."""
+        event = self._events.get(event_id)
+        if event is None:
+            return Arrival.STRANGE
+        if pipe in event.arrived:
+            return Arrival.AGAIN
+        event.arrived.add(pipe)
+        self._lags.append((now_ms, max(0, now_ms - event.sent_ms)))
+        return Arrival.FIRST
+
+    def owed(self, now_ms: int) -> bool:
+        """Whether an acknowledged event that is not missing yet has still to arrive somewhere."""
+        return any(now_ms - since <= self._missing_ms for since, _ in self._open())
+
+    def missing(self, now_ms: int) -> dict[str, int]:
+        """Events of each pipe that were acknowledged long ago and have not arrived."""
+        late = [event for since, event in self._open() if now_ms - since > self._missing_ms]
+        return {pipe: sum(pipe not in event.arrived for event in late) for pipe in self._pipes}
+
+    def _open(self) -> list[tuple[int, _Event]]:
+        """Acknowledged events that have not arrived everywhere, and when they were acknowledged."""
+        return [
+            (event.acknowledged_ms, event)
+            for event in self._events.values()
+            if event.acknowledged_ms is not None and not self._everywhere(event)
+        ]
+
+    def _everywhere(self, event: _Event) -> bool:
+        return len(event.arrived) == len(self._pipes)
+
+    def p95(self, now_ms: int) -> int | None:
+        """From here to here, over all pipes, ms, of what arrived in the last minute. None if nothing did."""
+        while self._lags and self._lags[0][0] < now_ms - _LAG_MS:
+            self._lags.popleft()
+        return _nearest_rank([lag for _, lag in self._lags], 95) if self._lags else None
+
+    def forget(self, now_ms: int) -> None:
+        """Let go of events of which nothing more can be said."""
+        gone = [each for each, event in self._events.items() if now_ms - event.sent_ms > self._kept_ms(event)]
+        for each in gone:
+            del self._events[each]
+
+    def _kept_ms(self, event: _Event) -> int:
+        done = event.acknowledged_ms is None or self._everywhere(event)
+        return max(_DONE_MS, self._missing_ms) if done else _GONE_MS
+
+
+def _nearest_rank(values: Sequence[int], percent: int) -> int:
+    return sorted(values)[-(-len(values) * percent // 100) - 1]

@@ -1,0 +1,57 @@
+"""`python -m pipelines.control.trace`: one member of the group that exports traces."""
+
+import sys
+import threading
+from collections.abc import Mapping
+from typing import Final
+
+from confluent_kafka import Consumer
+
+from pipelines.control.trace.exporting import Exporter
+from pipelines.control.trace.gathering import Gathering
+from pipelines.control.trace.meters import Meters
+from pipelines.control.trace.settings import TraceSettings
+from pipelines.control.trace.tracer import Tracer
+from shared.kafka.consumer import member_config
+from shared.runtime.clock import wall_clock
+from shared.runtime.health import health_served
+from shared.runtime.logging import configure_logging, get_logger
+from shared.runtime.shutdown import stop_event
+
+NODE: Final = "trace"
+
+
+def serve(settings: TraceSettings, stopping: threading.Event) -> None:
+    """Export traces until stopping.
+
+    Raises:
+        OSError: if the port is taken.
+        KafkaException: if the client cannot go on.
+    """
+    client, meters = f"hifi-{settings.side}-{NODE}", Meters()
+    tracer = Tracer(
+        consumer=Consumer(member_config(settings.bootstrap, client, NODE), logger=get_logger(__name__)),
+        exporter=Exporter(settings.otlp_endpoint, settings.side, settings.export_timeout),
+        gathering=Gathering(int(settings.hold_seconds * 1000)),
+        clock=wall_clock,
+        meters=meters,
+        stopping=stopping,
+    )
+
+    def report() -> Mapping[str, bool]:
+        return {"group": tracer.joined, "exports": tracer.heard}
+
+    meters.ready.set_function(lambda: all(report().values()))
+    with health_served(settings.host, settings.port, report, meters.registry):
+        tracer.run()
+
+
+def main() -> int:
+    """Exit status of the process."""
+    configure_logging(NODE)
+    serve(TraceSettings(), stop_event())  # type: ignore[call-arg]  # from the environment
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,52 @@
+"""The `config` topic read to its end once, and written to: the one owner of publishing documents."""
+
+from confluent_kafka import KafkaError, Message
+
+from shared.contracts.changes import Records
+from shared.contracts.config import Catalogue
+from shared.contracts.topics import Topic
+from shared.kafka.config_table import config_table
+from shared.kafka.producer import logging_client, producer_config
+
+
+class PublishError(Exception):
+    """The brokers did not acknowledge a document."""
+
+
+def read_catalogue(bootstrap: str, client_id: str, seconds: float) -> Catalogue:
+    """All documents that are published now.
+
+    Raises:
+        TimeoutError: if the topic could not be read within `seconds`.
+    """
+    table = config_table(bootstrap, client_id)
+    try:
+        if not table.wait(seconds):
+            raise TimeoutError(f"the topic {Topic.CONFIG} could not be read within {seconds:.0f} s")
+        return table.view
+    finally:
+        table.stop()
+
+
+def publish(bootstrap: str, client_id: str, records: Records, seconds: float) -> None:
+    """Write records and wait, `seconds` at most, until the brokers have them.
+
+    Raises:
+        PublishError: if one of them was not acknowledged; others may have been, and it as well.
+    """
+    failures: list[KafkaError] = []
+
+    def note(error: KafkaError | None, _: Message) -> None:
+        if error is not None:
+            failures.append(error)
+
+    # What fails is raised; that a coordinator is still loading, and is asked again, nobody need read.
+    producer = logging_client(producer_config(bootstrap, client_id) | {"log_level": 3})
+    for key, value in records.items():
+        producer.produce(Topic.CONFIG, key=key, value=value, on_delivery=note)
+    left = producer.flush(seconds)
+    if failures:
+        raise PublishError(f"not acknowledged by the brokers: {failures[0].str()}; apply it again")
+    if left:
+        producer.purge()
+        raise PublishError(f"not acknowledged by the brokers within {seconds:.0f} s; apply it again")

@@ -1,0 +1,253 @@
+"""The canary as a process, with real brokers and a real collect; the rest of the chain is the test's."""
+
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from pipelines.control.canary.documents import PERCHES, Perch
+from shared.contracts.config import CANARY, Catalogue, key_digest
+from shared.contracts.masks import REDACTED
+from shared.kafka.config_topic import publish, read_catalogue
+from shared.runtime.metrics import CanaryMetric
+from tests.contract.collect.collected import Collected
+from tests.contract.collect.process import CollectProcess
+from tests.contract.mannered_server import free_port
+
+pytestmark = pytest.mark.contract
+
+_STOP_SECONDS = 5
+
+
+class CanaryProcess:
+    """`python -m pipelines.control.canary` on a port of its own."""
+
+    def __init__(self, bootstrap: str, collect_port: int, log: Path, **settings: str) -> None:
+        self.port = free_port()
+        self.log = log
+        env = os.environ | {
+            "HIFI_BOOTSTRAP": bootstrap,
+            "HIFI_PORT": str(self.port),
+            "HIFI_COLLECT_URL": f"http://127.0.0.1:{collect_port}",
+            "HIFI_ALLOW_LOOPBACK": "true",
+            "HIFI_CANARY_RATE": "20",
+            "HIFI_CANARY_SECONDS": "0.2",
+            "HIFI_CANARY_MISSING_SECONDS": "1",
+        }
+        env |= {f"HIFI_{name.upper()}": value for name, value in settings.items()}
+        with log.open("ab") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "pipelines.control.canary"], env=env, stdout=output, stderr=output
+            )
+
+    def request(self, method: str, path: str, body: bytes | None = None) -> tuple[int, str]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+        try:
+            connection.request(method, path, body)
+            response = connection.getresponse()
+            return response.status, response.read().decode()
+        finally:
+            connection.close()
+
+    def report(self) -> dict[str, bool]:
+        """What /readyz says; nothing while it does not answer."""
+        try:
+            status, text = self.request("GET", "/readyz")
+        except OSError:
+            assert self.process.poll() is None, self.log.read_text()
+            return {}
+        found: dict[str, bool] = json.loads(text)
+        assert found["ready"] == (status == 200)
+        return found
+
+    def ready(self) -> bool:
+        return self.report().get("ready", False)
+
+    def figure(self, metric: CanaryMetric, pipe: str | None = None) -> float:
+        """A figure of /metrics."""
+        labels = {} if pipe is None else {"pipe": pipe}
+        families = text_string_to_metric_families(self.request("GET", "/metrics")[1])
+        samples = [s for f in families for s in f.samples if s.name in (metric, f"{metric}_total")]
+        return next(sample.value for sample in samples if sample.labels == labels)
+
+    def stop(self) -> float:
+        """SIGTERM; gives the seconds until it is gone, in good order."""
+        began = time.monotonic()
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(30) == 0, self.log.read_text()
+        return time.monotonic() - began
+
+
+Sing = Callable[..., CanaryProcess]
+
+
+@pytest.fixture
+def sing(topics: str, tmp_path: Path) -> Iterator[Sing]:
+    """Starts canaries, all with one log, and ends them."""
+    started: list[CanaryProcess] = []
+
+    def start(collect_port: int, **settings: str) -> CanaryProcess:
+        started.append(CanaryProcess(topics, collect_port, tmp_path / "canary.log", **settings))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.process.kill()
+        one.process.wait()
+
+
+@pytest.fixture
+def collect(topics: str, tmp_path: Path) -> Iterator[CollectProcess]:
+    process = CollectProcess(topics, tmp_path / "collect.log")
+    try:
+        process.wait_ready()
+        yield process
+    finally:
+        process.kill()
+
+
+def _until(check: Callable[[], Any], what: str, seconds: float = 40) -> None:
+    deadline = time.monotonic() + seconds
+    while not check():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.1)
+
+
+def _published(bootstrap: str) -> Catalogue:
+    return read_catalogue(bootstrap, "test", 30)
+
+
+def _versions(bootstrap: str) -> dict[bytes, int]:
+    entries = _published(bootstrap).entries
+    return {key: entry.version for key, entry in entries.items() if entry.document.tenant == CANARY}
+
+
+def _body(perch: Perch, data: dict[str, Any]) -> bytes:
+    """What hifi sends of one event through a pipe."""
+    shaped = {
+        "masks": {**{k: v for k, v in data.items() if k != "note"}, "card": REDACTED},
+        "transform": {"id": data["id"], "sent_ms": data["sent_ms"]},
+    }.get(perch.kind, data)
+    event = {"specversion": "1.0", "id": data["id"], "data": shaped}
+    text = {"batch": [event], "array": [shaped]}.get(perch.format, event)
+    return json.dumps(text).encode()
+
+
+def test_every_pipes_events_are_sent_taken_and_awaited(
+    sing: Sing, collect: CollectProcess, topics: str, tmp_path: Path
+) -> None:
+    collected = Collected(topics)
+    canary = sing(collect.port)
+    _until(canary.ready, "the canary is ready")
+    _until(lambda: canary.figure(CanaryMetric.ACKNOWLEDGED) >= 10, "events are taken")
+    _until(lambda: canary.figure(CanaryMetric.MISSING, "canary-plain") >= 1, "nobody delivers them")
+    assert canary.stop() < _STOP_SECONDS, "one second is enough for what does not come"
+    items = collected.items()
+    collected.close()
+    assert len({item.id for item in items}) == len(items)
+
+    source = _published(topics).sources[CANARY]
+    log = (tmp_path / "canary.log").read_text()
+    assert "collect takes events" in log
+    words = re.findall(r"[\w-]{20,}", log)
+    assert not {key_digest(word) for word in words} & set(source.write_keys), "the key is not logged"
+
+
+def test_arrivals_repetitions_and_changed_events_are_counted_by_pipe(
+    sing: Sing, collect: CollectProcess, topics: str
+) -> None:
+    collected = Collected(topics)
+    canary = sing(collect.port, canary_missing_seconds="60")
+    _until(lambda: canary.report() and canary.figure(CanaryMetric.ACKNOWLEDGED) >= 4, "events are taken")
+    data = [json.loads(item.data or "") for item in collected.items()][:4]
+    collected.close()
+    urls = {name: each.options["url"] for name, each in _published(topics).destinations.items()}
+    for perch in PERCHES:
+        assert urls[perch.name] == f"http://127.0.0.1:{canary.port}/{perch.kind}"
+        for one in data:
+            assert canary.request("POST", f"/{perch.kind}", _body(perch, one))[0] == 204
+        assert canary.figure(CanaryMetric.ARRIVED, perch.name) == 4
+        assert canary.figure(CanaryMetric.DOUBLED, perch.name) == 0
+        assert canary.figure(CanaryMetric.WRONG, perch.name) == 0
+    plain, masks = PERCHES[0], next(perch for perch in PERCHES if perch.kind == "masks")
+    canary.request("POST", "/plain", _body(plain, data[0]))
+    assert canary.figure(CanaryMetric.DOUBLED, plain.name) == 1
+    leak = json.dumps({"data": data[0]}).encode()
+    canary.request("POST", "/masks", leak)
+    assert canary.figure(CanaryMetric.WRONG, masks.name) == 1, "what a mask let through"
+    assert canary.request("POST", "/plain", b"{")[0] == 400
+    assert 0 <= canary.figure(CanaryMetric.P95) < 60_000
+
+
+def test_a_restarted_canary_changes_nothing_but_its_key(
+    sing: Sing, collect: CollectProcess, topics: str
+) -> None:
+    port = str(free_port())
+    first = sing(collect.port, canary_sinks=f"http://127.0.0.1:{port}")
+    _until(first.ready, "the first canary is ready")
+    first.stop()
+    before = _versions(topics)
+    second = sing(collect.port, canary_sinks=f"http://127.0.0.1:{port}")
+    _until(second.ready, "the second canary is ready", 8)  # nothing has to come into force first
+    after = _versions(topics)
+    assert {key for key in after if after[key] != before[key]} == {b"source/canary"}
+
+
+def test_a_collect_that_is_away_is_waited_for(sing: Sing, topics: str, tmp_path: Path) -> None:
+    process = CollectProcess(topics, tmp_path / "collect.log")
+    try:
+        process.kill()
+        canary = sing(process.port)
+        _until(lambda: canary.report().get("documents"), "documents are published")
+        _until(lambda: canary.figure(CanaryMetric.SENT) >= 8, "it tries again")
+        assert not canary.ready()
+        process.restart()
+        _until(canary.ready, "collect is back")
+        process.kill()
+        _until(lambda: not canary.ready(), "collect is away again")
+        assert canary.stop() < _STOP_SECONDS
+    finally:
+        process.kill()
+
+
+def test_deleted_documents_come_back(sing: Sing, collect: CollectProcess, topics: str) -> None:
+    canary = sing(collect.port)
+    _until(canary.ready, "the canary is ready")
+    publish(topics, "test", dict.fromkeys(_versions(topics)), 30)
+    _until(lambda: not canary.ready(), "its key is unknown")
+    _until(canary.ready, "it is known again")
+    assert len(_versions(topics)) == 1 + 2 * len(PERCHES)
+
+
+def test_brokers_that_are_away_do_not_keep_a_canary_from_stopping(tmp_path: Path) -> None:
+    canary = CanaryProcess(f"127.0.0.1:{free_port()}", free_port(), tmp_path / "canary.log")
+    try:
+        _until(lambda: "documents" in canary.report(), "it answers")
+        assert canary.report() == {"ready": False, "documents": False, "collect": False}
+        assert canary.stop() < _STOP_SECONDS
+    finally:
+        canary.process.kill()
+        canary.process.wait()
+
+
+def test_a_twin_without_a_public_address_has_an_idle_canary(
+    sing: Sing, collect: CollectProcess, topics: str
+) -> None:
+    before = _versions(topics)
+    canary = sing(collect.port, side="blue", allow_loopback="false")
+    _until(canary.ready, "an idle canary is ready")
+    assert canary.report() == {"ready": True, "idle": True}
+    assert "idle: HIFI_CANARY_SINKS" in canary.log.read_text()
+    assert canary.figure(CanaryMetric.SENT) == 0
+    assert canary.stop() < _STOP_SECONDS
+    assert _versions(topics) == before

@@ -1,0 +1,222 @@
+"""trace on real brokers, with a receiver of OTLP on a real socket: told once acknowledged, or told again."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+
+from shared.contracts.ledger import Stage
+from shared.contracts.topics import Topic
+from shared.contracts.tracing import Sighting, encode_sighting, own_traceparent, span_id, traced
+from tests.contract.mannered_server import free_port
+from tests.spark.transmit_side import Topics
+
+pytestmark = pytest.mark.contract
+
+STAGES = (
+    (Stage.COLLECTED, Topic.COLLECTED, "web"),
+    (Stage.EVENTS, Topic.EVENTS, ""),
+    (Stage.FIRST, Topic.OUTBOUND, "shop"),
+    (Stage.DELIVERED, Topic.RECEIPTS, "shop"),
+)
+Span = tuple[str, str, str, str]
+"""Service, name, id, parent's id."""
+
+
+class Receiver:
+    """What a receiver was told, by trace."""
+
+    def __init__(self) -> None:
+        self.status = 200
+        self.refused = 0
+        self.spans: dict[str, set[Span]] = {}
+
+    def take(self, body: bytes) -> int:
+        """The status of the reply."""
+        if self.status != 200:
+            self.refused += 1
+            return self.status
+        for of_node in ExportTraceServiceRequest.FromString(body).resource_spans:
+            facts = {each.key: each.value.string_value for each in of_node.resource.attributes}
+            assert facts["service.namespace"] == "hifi"
+            for scope in of_node.scope_spans:
+                for span in scope.spans:
+                    told = (facts["service.name"], span.name, span.span_id.hex(), span.parent_span_id.hex())
+                    self.spans.setdefault(span.trace_id.hex(), set()).add(told)
+                    assert 0 < span.start_time_unix_nano <= span.end_time_unix_nano
+        return 200
+
+
+@contextmanager
+def listening(receiver: Receiver, port: int) -> Iterator[None]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            assert self.path == "/v1/traces"
+            status = receiver.take(self.rfile.read(int(self.headers["Content-Length"])))
+            self.send_response(status)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+class TraceProcess:
+    """`python -m pipelines.control.trace` on a port of its own."""
+
+    def __init__(self, bootstrap: str, endpoint_port: int, log: Path) -> None:
+        self.port, self.log = free_port(), log
+        settings = {
+            "HIFI_BOOTSTRAP": bootstrap,
+            "HIFI_PORT": str(self.port),
+            "HIFI_OTLP_ENDPOINT": f"http://127.0.0.1:{endpoint_port}",
+            "HIFI_HOLD_SECONDS": "0.2",
+            "HIFI_EXPORT_TIMEOUT": "1",
+        }
+        with log.open("ab") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "pipelines.control.trace"],
+                env=os.environ | settings,
+                stdout=output,
+                stderr=output,
+            )
+
+    def get(self, path: str) -> str:
+        """Text of a reply, whatever its status; empty where there is none."""
+        assert self.process.poll() is None, self.log.read_text()
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as reply:
+                return str(reply.read().decode())
+        except urllib.error.HTTPError as error:
+            return error.read().decode()
+        except OSError:
+            return ""
+
+    def stop(self) -> int:
+        """SIGTERM; gives the exit status."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(30)
+
+
+Start = Callable[[int], TraceProcess]
+
+
+@pytest.fixture
+def start(topics: str, tmp_path: Path) -> Iterator[Start]:
+    started: list[TraceProcess] = []
+
+    def begin(port: int) -> TraceProcess:
+        started.append(TraceProcess(topics, port, tmp_path / "trace.log"))
+        return started[-1]
+
+    yield begin
+    for each in started:
+        if each.process.poll() is None:
+            each.stop()
+
+
+def until(condition: Callable[[], bool], seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "waited too long"
+        time.sleep(0.05)
+
+
+def put(side: Topics, event_id: str) -> None:
+    """What audit says of an event that was delivered."""
+    for offset, (stage, topic, name) in enumerate(STAGES):
+        seen = Sighting(
+            traceparent=own_traceparent("acme", event_id),
+            tenant="acme",
+            id=event_id,
+            stage=stage,
+            name=name,
+            begin_ms=1_767_225_600_000,
+            end_ms=1_767_225_600_010 + offset,
+            topic=topic,
+            partition=0,
+            offset=offset,
+        )
+        side.put(Topic.TRACES, encode_sighting(seen), [], None)
+    side.flush()
+
+
+def trace_of(event_id: str) -> str:
+    context = traced(own_traceparent("acme", event_id))
+    assert context is not None
+    return context.trace_id
+
+
+def chain(event_id: str) -> set[Span]:
+    collect, ingest, route, transmit = (
+        span_id("acme", event_id, *of)
+        for of in (("collect",), ("ingest",), ("route", "shop"), ("delivered", "shop", "receipts/0/3"))
+    )
+    return {
+        ("collect", "collect web", collect, ""),
+        ("ingest", "ingest", ingest, collect),
+        ("route", "route shop", route, ingest),
+        ("transmit", "transmit shop", transmit, route),
+    }
+
+
+def test_each_node_is_a_span_of_the_events_chain_and_the_unreadable_is_passed_over(
+    topics: str, start: Start
+) -> None:
+    side, receiver, port = Topics(topics), Receiver(), free_port()
+    with listening(receiver, port):
+        process = start(port)
+        side.put(Topic.TRACES, b"rubbish", [], None)
+        put(side, "e1")
+        put(side, "e2")
+        until(lambda: len(receiver.spans) == 2)
+        assert receiver.spans == {trace_of(one): chain(one) for one in ("e1", "e2")}
+        until(lambda: "hifi_trace_exported_spans_total 8.0" in process.get("/metrics"))
+        assert "hifi_trace_unreadable_records_total 1.0" in process.get("/metrics")
+        assert json.loads(process.get("/readyz"))["ready"]
+        assert process.stop() == 0
+
+
+def test_what_the_receiver_did_not_acknowledge_is_told_again_also_by_the_next_process(
+    topics: str, start: Start
+) -> None:
+    side, receiver, port = Topics(topics), Receiver(), free_port()
+    process = start(port)
+    put(side, "e1")
+    until(lambda: '"exports": false' in process.get("/readyz"))
+    assert process.stop() == 0, "nobody listens, and it stops nevertheless"
+
+    receiver.status = 503
+    with listening(receiver, port):
+        process = start(port)
+        until(lambda: receiver.refused > 1)
+        assert receiver.spans == {}
+        receiver.status = 200
+        until(lambda: receiver.spans == {trace_of("e1"): chain("e1")})
+        until(lambda: '"ready": true' in process.get("/readyz"))
+        assert process.stop() == 0
+        receiver.spans.clear()
+        start(port)
+        put(side, "e2")
+        until(lambda: bool(receiver.spans))
+        assert list(receiver.spans) == [trace_of("e2")], "what was acknowledged is not told again"
