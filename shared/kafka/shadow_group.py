@@ -4,15 +4,16 @@ The group only shows; nothing starts from it.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from shared.kafka.table import reader_config
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
+_ANSWER_SECONDS: Final = 2.0
 
 
 def group_name(node: str) -> str:
@@ -44,13 +45,29 @@ class ShadowGroup:
         self._group = group_name(node)
         # Not an AdminClient: its request ends the whole process, by an assertion in librdkafka 2.16, when two
         # of three brokers die while it waits for the group's coordinator.
-        self._consumer = Consumer(reader_config(bootstrap, f"shadow-{node}") | {"group.id": self._group})
+        config = reader_config(bootstrap, f"shadow-{node}") | {"group.id": self._group}
+        self._consumer = Consumer(config, logger=_log)
 
     def show(self, offsets: list[TopicPartition]) -> None:
         """Commit; a failure is logged and the next call mends it."""
+        self._consumer.poll(0)  # its own log lines come this way
         if not offsets:
             return
         try:
             self._consumer.commit(offsets=offsets, asynchronous=False)
         except KafkaException as error:
             _log.warning("progress not shown", extra={"group": self._group, "error": str(error)})
+
+    def ends(self, offsets: Iterable[TopicPartition]) -> list[TopicPartition]:
+        """Where those partitions end; none of them where the brokers do not say."""
+        try:
+            return [TopicPartition(at.topic, at.partition, self._end(at)) for at in offsets]
+        except KafkaException as error:
+            _log.warning("ends not known", extra={"group": self._group, "error": str(error)})
+            return []
+
+    def _end(self, at: TopicPartition) -> int:
+        found = self._consumer.get_watermark_offsets(at, timeout=_ANSWER_SECONDS)
+        if found is None:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+        return int(found[1])

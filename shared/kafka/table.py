@@ -40,7 +40,7 @@ def keep_reading(
     its process would go on for ever with what it knew.
     """
     while not stopping.is_set():
-        consumer = Consumer(config)
+        consumer = Consumer(config, logger=_log)
         try:
             follow(consumer)
         except Exception:

@@ -50,7 +50,7 @@ class Tail:
         self._moved = threading.Condition()
         self._loaded = threading.Event()
         self._stopping = threading.Event()
-        self._admin = AdminClient(client_config(bootstrap) | {"client.id": client_id})
+        self._admin = AdminClient(client_config(bootstrap) | {"client.id": client_id}, logger=_log)
         self._thread = threading.Thread(target=self._run, name=f"tail-{topic}", daemon=True)
 
     def start(self) -> "Tail":
@@ -88,6 +88,7 @@ class Tail:
         while not self._stopping.is_set() and not self._assign(consumer):
             self._stopping.wait(_POLL_SECONDS)
         while not self._stopping.is_set():
+            self._admin.poll(0)  # its own log lines come this way
             # consume() alone would hold back what it has until its timeout is over
             first = consumer.poll(_POLL_SECONDS)
             if first is not None:

@@ -30,7 +30,7 @@ def health_served(host: str, port: int, report: Report, registry: CollectorRegis
         timeout = _REQUEST_SECONDS  # of a connection on which nothing comes
 
         def answer(self) -> tuple[HTTPStatus, str, bytes]:
-            return _answer(self.path, report, registry)
+            return health_answer(self.path, report, registry)
 
     with ThreadingHTTPServer((host, port), Handler) as server:
         thread = threading.Thread(target=server.serve_forever, name="health", daemon=True)
@@ -65,7 +65,8 @@ class _Handler(BaseHTTPRequestHandler):
         """Nothing: health is asked for every few seconds."""
 
 
-def _answer(path: str, report: Report, registry: CollectorRegistry) -> tuple[HTTPStatus, str, bytes]:
+def health_answer(path: str, report: Report, registry: CollectorRegistry) -> tuple[HTTPStatus, str, bytes]:
+    """Status, content type and body of the reply to a GET, for a process that has a server already."""
     if path == "/healthz":
         return HTTPStatus.OK, _JSON, b'{"alive":true}'
     if path == "/metrics":

@@ -2,8 +2,16 @@
 
 import logging
 import sys
+import threading
+from types import TracebackType
+from typing import Final
 
+from pythonjsonlogger.core import RESERVED_ATTRS
 from pythonjsonlogger.json import JsonFormatter
+
+_log = logging.getLogger(__name__)
+_COLOURED: Final = "color_message"
+"""uvicorn's: the message again, for terminals."""
 
 
 def get_logger(name: str) -> logging.Logger:
@@ -12,13 +20,29 @@ def get_logger(name: str) -> logging.Logger:
 
 
 def configure_logging(process: str, level: int = logging.INFO) -> None:
-    """Send this process's logs to stderr. Call once, from `__main__`."""
+    """Send this process's logs to stderr, warnings and what nobody caught too. Call once, from `__main__`."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
         JsonFormatter(
             "%(asctime)s %(levelname)s %(name)s %(message)s",
             rename_fields={"asctime": "time", "levelname": "level", "name": "logger"},
             static_fields={"process": process},
+            reserved_attrs=(*RESERVED_ATTRS, _COLOURED),
         )
     )
     logging.basicConfig(level=level, handlers=[handler], force=True)
+    logging.captureWarnings(True)
+    sys.excepthook = _uncaught
+    threading.excepthook = _uncaught_in_thread
+
+
+def _uncaught(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+    _log.critical("ended by an error", exc_info=(kind, error, traceback))
+
+
+def _uncaught_in_thread(found: threading.ExceptHookArgs) -> None:
+    if found.exc_value is None or found.exc_type is SystemExit:
+        return
+    thread = found.thread.name if found.thread else ""
+    cause = (found.exc_type, found.exc_value, found.exc_traceback)
+    _log.critical("thread ended by an error", exc_info=cause, extra={"thread_name": thread})

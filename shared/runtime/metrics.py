@@ -54,3 +54,173 @@ class RetryMetric(StrEnum):
 
     READY = "hifi_retry_ready"
     """Gauge: 1 when /readyz answers 200."""
+
+
+class ObserveMetric(StrEnum):
+    """What observe exposes at /metrics. `quantile` is 0.5, 0.95 or 0.99; tenant `*` is all of them."""
+
+    LAG = "hifi_observe_lag_milliseconds"
+    """Gauge by `tenant`, `node`, `edge` (in or out) and `quantile`: how late events were there, over the last
+    whole minute."""
+
+    PROCESS = "hifi_observe_process_milliseconds"
+    """Gauge by `node`: what the node adds, lag-out p95 minus lag-in p95 of all tenants, over the last whole
+    minute."""
+
+    END_TO_END = "hifi_observe_end_to_end_milliseconds"
+    """Gauge by `tenant` and `quantile`: from the time that names the minute to leaving hifi, over the last
+    whole minute."""
+
+    INSIDE = "hifi_observe_inside_milliseconds"
+    """Gauge by `tenant` and `quantile`: from entering hifi to leaving it, over the last whole minute."""
+
+    EVENTS_PER_SECOND = "hifi_observe_events_per_second"
+    """Gauge by `tenant`: events that came in, over the last whole minute."""
+
+    LOST = "hifi_observe_lost_events"
+    """Counter by `tenant` and `node`: events proven lost there."""
+
+    DOUBLED = "hifi_observe_doubled_events"
+    """Counter by `tenant` and `node`: events written there more often than taken."""
+
+    SLI = "hifi_observe_sli"
+    """Gauge by `tenant`: good deliveries over those owed, 0 to 1, of the last judged minute."""
+
+    NINES = "hifi_observe_nines"
+    """Gauge by `tenant`: today's."""
+
+    MINUTES_SPENT = "hifi_observe_minutes_spent"
+    """Gauge by `tenant`: today's minutes that broke a promise."""
+
+    LOSS_PERCENT = "hifi_observe_loss_percent"
+    """Gauge by `tenant`: of today's deliveries owed."""
+
+    MINUTES_OPEN = "hifi_observe_open_minutes"
+    """Gauge: minutes of tenants that are not judged for good yet."""
+
+    BEHIND_SECONDS = "hifi_observe_behind_seconds"
+    """Gauge: how far audit and observe are behind the topics; 0 when they have read all."""
+
+    LEDGER_OFFSET = "hifi_observe_ledger_offset"
+    """Gauge: the next offset of the ledger to be read."""
+
+    OPEN_ALARMS = "hifi_observe_open_alarms"
+    """Gauge by `kind`: alarms that are not resolved."""
+
+    DELIVERED = "hifi_observe_destination_delivered"
+    """Counter by `destination`: events that arrived there."""
+
+    FAILED = "hifi_observe_destination_failed"
+    """Counter by `destination`: tries that ended in a retry or a dead letter."""
+
+    WAITING = "hifi_observe_waiting_events"
+    """Gauge by `pipe`: events that wait for their next try."""
+
+    READY = "hifi_observe_ready"
+    """Gauge: 1 when /readyz answers 200."""
+
+
+class SparkMetric(StrEnum):
+    """What a Spark application exposes at /metrics: one series for each of its queries, by `query`."""
+
+    RECORDS_READ = "hifi_spark_read_records"
+    """Counter by `query`: records read in the batches that ended since the application started."""
+
+    LAG = "hifi_spark_lag_records"
+    """Gauge by `query` and `topic`: records between the end of the last batch and that of the topic. A
+    real-time batch delivers long before it ends: then up to a batch's worth of them has been handled."""
+
+    BATCH_SECONDS = "hifi_spark_batch_seconds"
+    """Gauge by `query`: how long the last batch took; a real-time query's are as long as its setting says."""
+
+    PROGRESS_AGE = "hifi_spark_progress_age_seconds"
+    """Gauge by `query`: since the end of the last batch; it grows while a query has nothing to read, too."""
+
+    HEAP_BYTES = "hifi_spark_heap_bytes"
+    """Gauge: heap in use in the driver's JVM."""
+
+    GC_SECONDS = "hifi_spark_gc_seconds"
+    """Counter: time the driver's JVM spent in garbage collections."""
+
+    CPU_SECONDS = "hifi_spark_process_cpu_seconds"
+    """Counter by `part` (driver, jvm or workers): CPU time; the workers are Python's, ended ones included."""
+
+    MEMORY_BYTES = "hifi_spark_process_memory_bytes"
+    """Gauge by `part` (driver, jvm or workers): resident memory."""
+
+    READY = "hifi_spark_ready"
+    """Gauge: 1 when /readyz answers 200."""
+
+
+class ProcessMetric(StrEnum):
+    """What every process exposes. All but the last are of prometheus_client's ProcessCollector."""
+
+    CPU_SECONDS = "process_cpu_seconds"
+    """Counter: CPU time of this process without its children."""
+
+    MEMORY_BYTES = "process_resident_memory_bytes"
+    """Gauge: resident memory of this process without its children."""
+
+    STARTED = "process_start_time_seconds"
+    """Gauge: when it started, seconds since 1970; a change is a restart."""
+
+    BUILD = "hifi_build_info"
+    """Gauge, always 1, by `process` and `version`."""
+
+
+class CanaryMetric(StrEnum):
+    """What the canary exposes at /metrics."""
+
+    SENT = "hifi_canary_sent_events"
+    """Counter: events handed to collect, whatever became of them."""
+
+    ACKNOWLEDGED = "hifi_canary_acknowledged_events"
+    """Counter: those that collect answered with a 2xx."""
+
+    ARRIVED = "hifi_canary_arrived_events"
+    """Counter by `pipe`: events that reached the canary's own destination, each once."""
+
+    DOUBLED = "hifi_canary_doubled_events"
+    """Counter by `pipe`: events that arrived more often than once."""
+
+    MISSING = "hifi_canary_missing_events"
+    """Gauge by `pipe`: events that were acknowledged a while ago and have not arrived."""
+
+    WRONG = "hifi_canary_wrong_events"
+    """Counter by `pipe`: events that arrived otherwise than the pipe's masks and transform make them."""
+
+    P95 = "hifi_canary_p95_milliseconds"
+    """Gauge: from an event's time until it arrived, over what arrived within the last minute; NaN if nothing
+    did."""
+
+    LAG_SECONDS = "hifi_canary_lag_seconds"
+    """Histogram by `pipe`: from an event's time until it arrived."""
+
+    READY = "hifi_canary_ready"
+    """Gauge: 1 when /readyz answers 200."""
+
+
+class ConsoleMetric(StrEnum):
+    """What the console exposes at /metrics."""
+
+    PAGES = "hifi_console_open_pages"
+    """Gauge: pages that somebody looks at; without one, observe is asked nothing."""
+
+    READY = "hifi_console_ready"
+    """Gauge: 1 when /readyz answers 200."""
+
+
+class TraceMetric(StrEnum):
+    """What trace exposes at /metrics."""
+
+    EXPORTED = "hifi_trace_exported_spans"
+    """Counter: spans that the receiver acknowledged."""
+
+    REFUSED = "hifi_trace_refused_portions"
+    """Counter: portions of spans that were not acknowledged; they are sent again."""
+
+    UNREADABLE = "hifi_trace_unreadable_records"
+    """Counter: records of `traces` that nobody can read, passed over."""
+
+    READY = "hifi_trace_ready"
+    """Gauge: 1 when /readyz answers 200."""

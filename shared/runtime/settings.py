@@ -50,6 +50,10 @@ class SparkSettings(SideSettings):
     ready_file: Path | None = Field(
         None, description="Written, with the process's id, once all of its queries process data."
     )
+    metrics_host: str = Field("127.0.0.1", description="Address to listen on, for health and metrics.")
+    metrics_port: int = Field(
+        8083, ge=0, le=65535, description="TCP port of health and metrics; 0 takes a free one."
+    )
     driver_memory: str = Field("1g", description="Heap of the driver's JVM.")
     java_options: str = Field(
         "-XX:+UseParallelGC -Xmn640m -XX:ReservedCodeCacheSize=256m -XX:+ExitOnOutOfMemoryError",
