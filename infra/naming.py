@@ -61,6 +61,10 @@ class Names:
         """Name of a DynamoDB table of foundation."""
         return f"{self.prefix}-{content}"
 
+    def meter_table(self, side: Side) -> str:
+        """Name of the DynamoDB table of a side's scorecards, which outlive the side."""
+        return self.table(f"meter-{side}")
+
 
 @dataclass(frozen=True, kw_only=True)
 class TwinNames:
@@ -78,3 +82,8 @@ class TwinNames:
     def load_balancer(self) -> str:
         """Name of collect's load balancer and of its target group (AWS takes at most 32 characters)."""
         return f"{self.prefix}-collect"
+
+    @property
+    def alarm_topic(self) -> str:
+        """Name of the SNS topic of its alarms."""
+        return f"{self.prefix}-alarms"

@@ -7,10 +7,12 @@ from cdktf_cdktf_provider_aws.dynamodb_table import (
     DynamodbTableAttribute,
     DynamodbTablePointInTimeRecovery,
     DynamodbTableServerSideEncryption,
+    DynamodbTableTtl,
 )
 from constructs import Construct
 
 from infra.config import Environment
+from infra.naming import Side
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +22,8 @@ class TableShape:
     content: str
     partition_key: str
     sort_key: str
+    expires: str | None = None
+    """The attribute that says when an item may go, epoch seconds; none: items stay."""
 
 
 SHAPES = (
@@ -27,6 +31,11 @@ SHAPES = (
     TableShape(content="documents", partition_key="tenant", sort_key="document"),
     # What was deployed to a side and which weights it had, newest last.
     TableShape(content="deployments", partition_key="side", sort_key="at"),
+    # What observe knows: minutes, days, alarms. pipelines/control/observe/store.py says what an item is.
+    *(
+        TableShape(content=f"meter-{side}", partition_key="pk", sort_key="sk", expires="expires")
+        for side in Side
+    ),
 )
 
 
@@ -56,6 +65,7 @@ class Tables(Construct):
                     for key in (shape.partition_key, shape.sort_key)
                 ],
                 point_in_time_recovery=DynamodbTablePointInTimeRecovery(enabled=True),
+                ttl=DynamodbTableTtl(attribute_name=shape.expires, enabled=True) if shape.expires else None,
                 server_side_encryption=DynamodbTableServerSideEncryption(enabled=True, kms_key_arn=key_arn),
                 deletion_protection_enabled=environment.protected,
             )

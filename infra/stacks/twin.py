@@ -21,7 +21,7 @@ from infra.components.node_groups import NodeGroups
 from infra.components.node_pools import pools
 from infra.components.pod_identities import PodIdentities
 from infra.components.security_groups import SecurityGroups
-from infra.components.workload_identities import Checkpoints, workload_identities
+from infra.components.workload_identities import Checkpoints, Scorecards, workload_identities
 from infra.config import Environment
 from infra.naming import Side
 from infra.stacks.base import Stack
@@ -126,7 +126,7 @@ class TwinStack(Stack):
         topic = AlarmTopic(
             self,
             "alarms",
-            prefix=self._prefix,
+            topic_name=self._twin.names.alarm_topic,
             key_arn=self._keys.logs,
             subscribers=self.environment.alarm_subscribers,
         )
@@ -235,6 +235,14 @@ class TwinStack(Stack):
                 *workload_identities(
                     kafka=self._kafka.arns,
                     checkpoints=checkpoints,
+                    scorecards=Scorecards(
+                        table_arn=self.environment.arns.of(
+                            "dynamodb", f"table/{self.environment.names.meter_table(self._twin.side)}"
+                        ),
+                        table_key_arn=self._keys.data,
+                        topic_arn=self.environment.arns.of("sns", self._twin.names.alarm_topic),
+                        topic_key_arn=self._keys.logs,
+                    ),
                     secrets_arn=self.environment.arns.of(
                         "secretsmanager", f"secret:hifi/{self._twin.side}/*"
                     ),

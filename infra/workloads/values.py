@@ -30,9 +30,11 @@ def side_facts(environment: Environment, side: Side, *, bootstrap: str) -> dict[
         raise InvalidSettingsError(f"bootstrap: {bootstrap!r}; give host:port, separated by commas")
     return {
         "AWS_REGION": environment.region,
+        "HIFI_ALARM_TOPIC": environment.arns.of("sns", environment.twin(side).names.alarm_topic),
         "HIFI_BOOTSTRAP": f"{IAM}{bootstrap}",
         "HIFI_CHECKPOINTS": f"s3a://{environment.names.bucket('checkpoints')}/{side}",
         "HIFI_SIDE": side.value,
+        "HIFI_STORE_TABLE": environment.names.meter_table(side),
         "KAFKA_BROKERS": bootstrap,  # as KEDA reads them
     }
 

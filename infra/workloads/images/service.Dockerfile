@@ -1,5 +1,5 @@
 # syntax=docker/dockerfile:1
-# The Python services: collect, retry, observe. From the project's root:
+# The Python services: collect, retry, observe, console, canary. From the project's root:
 #   docker build -f infra/workloads/images/service.Dockerfile -t hifi/service .
 # The digest is of the tag's list of platforms, so arm64 and amd64 come from the same line.
 FROM python:3.12.14-slim-bookworm@sha256:782412e85d0f0984994c290652577d4018aff08145c85b262bb63dc0c7522254 AS build
@@ -8,7 +8,7 @@ WORKDIR /build
 RUN python -m venv /opt/hifi/venv
 COPY requirements.txt infra/workloads/images/drop-packages.awk ./
 # PySpark and what only its workers import are 600 MB that no service loads.
-RUN awk -v drop="pyspark py4j pandas pyarrow numpy" -f drop-packages.awk requirements.txt > service.txt \
+RUN awk -v drop="pyspark py4j pandas pyarrow" -f drop-packages.awk requirements.txt > service.txt \
     && /opt/hifi/venv/bin/pip install --require-hashes --only-binary=:all: -r service.txt
 
 FROM python:3.12.14-slim-bookworm@sha256:782412e85d0f0984994c290652577d4018aff08145c85b262bb63dc0c7522254

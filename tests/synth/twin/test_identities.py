@@ -5,12 +5,16 @@ import pytest
 import yaml
 
 import infra
+from pipelines.control.observe.store import EXPIRES
 from shared.contracts.topics import Topic
 
 from ..conftest import Synthesised
 from .reading import Resource, Stack, follow, kafka_resource, one, resources, statements
 
-_WORKLOADS = {"collect", "retry", "observe", "spark", "topics"}
+_WORKLOADS = {"collect", "retry", "audit", "observe", "trace", "canary", "spark", "topics"}
+_STRANGERS = {"console"}
+"""Pods that ask nothing of AWS."""
+
 _ADDONS = {"cluster-autoscaler", "aws-load-balancer-controller", "keda-operator"}
 
 
@@ -42,11 +46,12 @@ def test_every_pod_that_calls_aws_has_a_role(side: Stack) -> None:
 
 
 def test_every_service_account_of_the_workloads_has_a_role(side: Stack) -> None:
-    folder = Path(infra.__file__).parent / "workloads" / "base"
-    documents = [each for file in folder.rglob("*.yaml") for each in yaml.safe_load_all(file.read_text())]
+    folder = Path(infra.__file__).parent / "workloads"
+    files = (file for part in ("base", "components") for file in (folder / part).rglob("*.yaml"))
+    documents = [each for file in files for each in yaml.safe_load_all(file.read_text())]
     accounts = {each["metadata"]["name"] for each in documents if each.get("kind") == "ServiceAccount"}
     assert accounts
-    assert accounts == {
+    assert accounts - _STRANGERS == {
         each["service_account"] for each in _associations(side).values() if each["namespace"] == "hifi"
     }
 
@@ -81,8 +86,8 @@ def test_what_is_allowed_on_everything_only_looks_and_says_why(side: Stack) -> N
                 verbs = {action.partition(":")[2] for action in each["Action"]}
                 assert all(verb.startswith(("BatchGet", "Describe", "Get", "List")) for verb in verbs)
     assert (
-        found == 3
-    )  # of the autoscaler, the load balancer controller, and Spark for several secrets at once
+        found == 4
+    )  # of the autoscaler, the load balancer controller, and Spark and observe for several secrets at once
 
 
 def test_no_action_is_a_wildcard(side: Stack) -> None:
@@ -96,7 +101,10 @@ def test_no_action_is_a_wildcard(side: Stack) -> None:
     [
         ("collect", {Topic.COLLECTED}),
         ("retry", {Topic.RETRY_OUT, Topic.QUARANTINE}),
+        ("audit", {Topic.LEDGER, Topic.TRACES}),
         ("observe", set()),
+        ("canary", {Topic.CONFIG}),
+        ("trace", set()),
         ("keda-operator", set()),
         ("topics", {Topic.CONFIG}),
     ],
@@ -111,10 +119,12 @@ def test_spark_writes_what_its_nodes_write_and_neither_config_nor_what_collect_t
         Topic.COLLECTED,
         Topic.RETRY_OUT,
         Topic.REPLAYED,
+        Topic.LEDGER,
+        Topic.TRACES,
     }
 
 
-@pytest.mark.parametrize("account", ["collect", "spark", "topics"])
+@pytest.mark.parametrize("account", ["collect", "spark", "topics", "observe", "canary"])
 def test_who_follows_the_configuration(side: Stack, account: str) -> None:
     assert Topic.CONFIG in _topics(side, account, "ReadData")
 
@@ -149,13 +159,30 @@ def test_a_sides_spark_reaches_its_own_checkpoints_only(synthesised: Synthesised
         assert allowed["CheckpointList"]["Condition"] == {"StringLike": {"s3:prefix": [name, f"{name}/*"]}}
 
 
+def test_observe_keeps_scorecards_in_its_own_sides_table_and_tells_its_own_topic(
+    synthesised: Synthesised,
+) -> None:
+    foundation = synthesised("production")["foundation"]
+    tables = {each["name"]: each for each in resources(foundation, "aws_dynamodb_table")}
+    for name in ("blue", "green"):
+        stack = synthesised("production")[name]
+        allowed = {each["Sid"]: each for each in _allowed(stack, "observe")}
+        (table,) = allowed["Scorecards"]["Resource"]
+        assert tables[table.rpartition("/")[2]]["ttl"] == {"attribute_name": EXPIRES, "enabled": True}
+        assert table.endswith(f"-{name}")
+        (topic,) = allowed["Alarms"]["Resource"]
+        assert topic.rpartition(":")[2] == one(stack, "aws_sns_topic")["name"]
+        keys = {each["Sid"] for each in _allowed(stack, "audit")}
+        assert "Scorecards" not in keys
+
+
 def test_no_other_pod_reaches_a_bucket(side: Stack) -> None:
     readers = {
         account
         for account in _associations(side)
         if any(action.startswith("s3:") for each in _allowed(side, account) for action in each["Action"])
     }
-    assert readers == {"spark"}
+    assert readers == {"spark", "audit"}
 
 
 def test_the_autoscaler_scales_its_own_cluster_only(side: Stack) -> None:

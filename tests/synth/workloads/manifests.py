@@ -12,6 +12,12 @@ Manifest = dict[str, Any]
 
 WORKLOADS = Path(__file__).parents[3] / "infra" / "workloads"
 CHAIN = ("ingest", "route", "transmit")
+METER = {
+    "audit-driver": "pipelines.control.audit",
+    "observe": "pipelines.control.observe",
+    "console": "pipelines.management.console",
+    "canary": "pipelines.control.canary",
+}
 LASTING = ("Deployment", "StatefulSet")
 WITH_PODS = (*LASTING, "Job")
 

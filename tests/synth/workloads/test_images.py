@@ -16,7 +16,7 @@ from tests.synth.workloads.manifests import WORKLOADS
 ROOT = WORKLOADS.parents[1]
 IMAGES = WORKLOADS / "images"
 DOCKERFILES = sorted(IMAGES.glob("*.Dockerfile"))
-LEFT_OUT = ("pyspark", "py4j", "pandas", "pyarrow", "numpy")
+LEFT_OUT = ("pyspark", "py4j", "pandas", "pyarrow")
 
 
 def test_there_is_one_a_kind() -> None:

@@ -1,18 +1,19 @@
 """How each pod runs: as whom, where, with what, and how it ends."""
 
 import importlib.util
-from importlib.util import find_spec
 from typing import Any
 
 import pytest
 
 from infra.config import EnvironmentName, RunSettings, load_environment
+from infra.naming import Side
 from pipelines.data.collect.settings import CollectSettings
 from shared.contracts.topics import Topic, TopicSpec
 from shared.runtime.settings import SideSettings, SparkSettings
 from tests.synth.workloads.manifests import (
     CHAIN,
     LASTING,
+    METER,
     WITH_PODS,
     Manifest,
     command,
@@ -28,9 +29,6 @@ from tests.synth.workloads.manifests import (
     selects,
 )
 
-TO_COME = {"pipelines.control.observe"}
-"""Modules that are not written yet, whose manifests are here already."""
-
 SPOT_NOTICE_SECONDS = 120
 
 
@@ -43,7 +41,7 @@ def test_all_of_a_side_is_there(manifests: list[Manifest]) -> None:
         "Job/topics",
         "Deployment/collect",
         "Deployment/retry",
-        "Deployment/observe",
+        *(f"Deployment/{name}" for name in METER),
         "StatefulSet/spark-master",
         "Deployment/spark-worker",
         *(f"Deployment/{node}-driver" for node in CHAIN),
@@ -55,8 +53,13 @@ def test_every_module_that_is_started_exists(manifests: list[Manifest]) -> None:
     started = {
         words[words.index("-m") + 1] for each in workloads(manifests) if "-m" in (words := command(each))
     }
-    assert started >= {"pipelines.data.collect", *(f"pipelines.data.{node}" for node in CHAIN)}
-    for module in started - TO_COME:
+    assert started == {
+        "pipelines.data.collect",
+        "pipelines.data.retry",
+        *(f"pipelines.data.{node}" for node in CHAIN),
+        *METER.values(),
+    }
+    for module in started:
         assert importlib.util.find_spec(f"{module}.__main__"), module
 
 
@@ -201,13 +204,30 @@ def test_every_process_finds_what_its_settings_want(manifests: list[Manifest]) -
         assert wanted(SparkSettings) <= side.keys() | environment(driver).keys() | in_image
 
 
-def test_who_has_a_program_has_pods_and_who_has_none_holds_no_release_up(manifests: list[Manifest]) -> None:
-    for each in of_kind(manifests, "Deployment"):
-        words = command(each)
-        if "-m" in words and not (find_spec(words[words.index("-m") + 1])):
-            assert each["spec"]["replicas"] == 0
-        else:
-            assert each["spec"].get("replicas") != 0
+@pytest.mark.parametrize(("name", "module"), METER.items())
+def test_the_meter_runs_once_beside_the_chain(manifests: list[Manifest], name: str, module: str) -> None:
+    only = named(manifests, "Deployment", name)
+    assert only["spec"]["replicas"] == 1
+    assert only["spec"]["strategy"] == {"type": "Recreate"}
+    assert command(only)[-1] == module
+
+
+def test_audit_takes_no_slot_of_the_workers_that_it_measures(manifests: list[Manifest]) -> None:
+    audit = named(manifests, "Deployment", "audit-driver")
+    assert environment(audit)["HIFI_MASTER"].startswith("local[")
+    assert "PYSPARK_SUBMIT_ARGS" not in environment(audit)
+    assert not [each for each in of_kind(manifests, "Service") if each["metadata"]["name"] == "audit-driver"]
+
+
+def test_the_meter_keeps_and_tells_where_the_stacks_say(manifests: list[Manifest]) -> None:
+    (side,) = [each["data"] for each in of_kind(manifests, "ConfigMap") if "HIFI_SIDE" in each["data"]]
+    names = load_environment(RunSettings())
+    assert side["HIFI_STORE_TABLE"] == names.names.meter_table(Side(side["HIFI_SIDE"]))
+    assert side["HIFI_ALARM_TOPIC"].endswith(f":{names.twin(Side(side['HIFI_SIDE'])).names.alarm_topic}")
+    console = named(manifests, "Deployment", "console")
+    service = named(manifests, "Service", "observe")
+    address = f"http://observe.hifi.svc.cluster.local:{service['spec']['ports'][0]['port']}"
+    assert environment(console)["HIFI_OBSERVE_URL"] == address
 
 
 def wanted(settings: Any) -> set[str]:
