@@ -27,6 +27,8 @@ VERBS: Final = {
     "delete": "Configuration",
     "destinations": "Delivery",
     "dead-letters": "Delivery",
+    "scorecard": "Meter",
+    "trace": "Meter",
     "send": "Load",
     "receive": "Load",
     "bench": "Load",

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Everything a fresh machine needs: JDK and Maven (by apt where it may), .venv, jars. Idempotent.
-# With `policy-tools`, `deploy-tools` or `localstack` it makes only these.
+# With `policy-tools`, `deploy-tools`, `localstack` or `browser` it makes only these.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,7 +18,8 @@ java_works() {
     local java=java
     [ -n "${JAVA_HOME:-}" ] && [ -x "$JAVA_HOME/bin/java" ] && java=$JAVA_HOME/bin/java
     local major
-    major=$("$java" -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p') && [ "${major:-0}" -ge 17 ]
+    major=$("$java" -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p') && [ "${major:-0}" -ge 17 ] &&
+        "$java" --list-modules | grep '^jdk.compiler@' >/dev/null # the store of scorecards starts from its source
 }
 jdk_package() {
     if apt-cache show openjdk-17-jdk-headless >/dev/null 2>&1; then echo openjdk-17-jdk-headless
@@ -113,6 +114,22 @@ make_localstack() {
     say "no python3.13, which LocalStack needs outside a container: install it, or use a container engine"
 }
 
+# Chromium for the console's tests: this system's own, or else Playwright's.
+make_browser() {
+    local name
+    for name in chromium chromium-browser google-chrome; do
+        if command -v "$name" >/dev/null; then return; fi
+    done
+    if [ "$(id -u)" = 0 ] && apt-cache show chromium 2>/dev/null | grep '^Depends:.*libnss3' >/dev/null; then  # not Ubuntu's snap
+        say "installing chromium"
+        apt-get update -qq
+        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null
+    else
+        say "installing Playwright's Chromium (300 MB)"
+        .venv/bin/python -m playwright install chromium >&2
+    fi
+}
+
 # The version that the Python package of the AWS provider is made for.
 AWS_PROVIDER=5.100.0
 
@@ -141,6 +158,7 @@ case ${1:-} in
     policy-tools) make_policy_tools; exit ;;
     deploy-tools) make_cdktf; make_localstack; exit ;;
     localstack) make_localstack; exit ;;
+    browser) make_browser; exit ;;
 esac
 install_packages
 make_environment

@@ -11,9 +11,8 @@ from typing import Final
 from zipfile import ZipFile
 
 from scripts.aws.localstack import LIBRARIES
-from scripts.local.jars import JarsError, Say, ensure_profile
+from scripts.local.jars import JarsError, Say, ensure_store
 
-_POM: Final = Path(__file__).with_name("dynamodb-pom.xml")
 _MAIN: Final = "com.amazonaws.services.dynamodbv2.local.main.ServerRunner"
 _JAVA: Final = "java/21"
 """The folder in which LocalStack looks for a JDK; DynamoDB Local works with 17, which hifi needs too."""
@@ -37,7 +36,7 @@ def install(libraries: Path, say: Say) -> None:
     """
     if _jar(libraries).exists():
         return
-    jars = ensure_profile(_POM, "dynamodb", say)
+    jars = ensure_store(say)
     java = shutil.which("java", path=_path_of_java())
     if java is None:
         raise JarsError("java not found: `make setup`, or install a JDK from 17 on")

@@ -1,25 +1,40 @@
 """What a running side says of itself, hop by hop."""
 
+import urllib.request
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+import msgspec
 from confluent_kafka import KafkaException
 
 from scripts.local.checks import Check
 from scripts.local.hops import Lag, lags
-from scripts.local.programs import BROKERS, COLLECT, RETRY, SPARK
-from scripts.local.side import Side
+from scripts.local.programs import (
+    AUDIT,
+    BROKERS,
+    CANARY,
+    COLLECT,
+    CONSOLE,
+    OBSERVE,
+    RETRY,
+    SPARK,
+    STORE,
+    TRACE,
+)
+from scripts.local.side import HOST, Side, busy_ports
+from scripts.local.starting import says_ready, spark_ready
 from scripts.local.supervisor import Supervisor, SupervisorError
-from scripts.local.up import says_ready, spark_ready
+from shared.contracts.scorecard import Now
 from shared.contracts.topics import REPLICAS, Topic
 from shared.kafka.admin import admin_client, out_of_sync, topic_partitions
 
 _LAG_RECORDS: Final = 10_000
+_ANSWER_SECONDS: Final = 5.0
 _RUNNING: Final = "RUNNING"
 
 
 def health(side: Side) -> Iterator[Check]:
-    """Processes, brokers, topics, collect, retry, Spark, lag. What cannot be asked is a failed check."""
+    """Processes, brokers, topics, services, Spark, lag. What cannot be asked is a failed check."""
     supervisor = Supervisor(side)
     states = _states(supervisor)
     if states is None:
@@ -29,13 +44,36 @@ def health(side: Side) -> Iterator[Check]:
     started = [name for name, state in states.items() if name in BROKERS or state != "STOPPED"]
     yield from (process_check(side, name, states[name]) for name in started)
     yield from _kafka(side)
-    if COLLECT in started:
-        yield readyz_check(side.collect_url, ready=says_ready(side.collect_port))
-    if RETRY in started:
-        yield readyz_check(side.retry_url, ready=says_ready(side.retry_port))
+    for name, port in _services(side).items():
+        if name in started:
+            yield readyz_check(f"http://{HOST}:{port}", ready=says_ready(port))
+    if STORE in started:
+        yield store_check(side, answers=bool(busy_ports([side.store_port])))
+    if OBSERVE in started:
+        yield meter_check(side, _now(side))
     if SPARK in started:
         yield spark_check(side, ready=spark_ready(side, supervisor))
         yield from _lags(side)
+
+
+def _services(side: Side) -> dict[str, int]:
+    """What answers /readyz, and where."""
+    return {
+        COLLECT: side.collect_port,
+        RETRY: side.retry_port,
+        OBSERVE: side.observe_port,
+        CONSOLE: side.console_port,
+        CANARY: side.canary_port,
+        TRACE: side.trace_port,
+    }
+
+
+def _now(side: Side) -> Now | None:
+    try:
+        with urllib.request.urlopen(f"{side.observe_url}/v1/now", timeout=_ANSWER_SECONDS) as answer:  # noqa: S310 - our own
+            return msgspec.json.decode(answer.read(), type=Now)
+    except (OSError, msgspec.MsgspecError):
+        return None
 
 
 def process_check(side: Side, name: str, state: str) -> Check:
@@ -83,6 +121,22 @@ def readyz_check(base_url: str, *, ready: bool) -> Check:
     )
 
 
+def store_check(side: Side, *, answers: bool) -> Check:
+    """The store of scorecards listens."""
+    found = f"{side.store_url} {'answers' if answers else 'does not answer'}"
+    return Check(name=STORE, found=found, mend=None if answers else f"tail {side.logs / STORE}.log")
+
+
+def meter_check(side: Side, now: Now | None) -> Check:
+    """Scorecards are up to date: audit and observe have read what the topics hold."""
+    if now is None:
+        return Check(name="meter", found="does not answer", mend=f"tail {side.logs / OBSERVE}.log")
+    if not now.behind:
+        return Check(name="meter", found="up to date")
+    mend = f"wait; tail {side.logs / SPARK}.log {side.logs / OBSERVE}.log"
+    return Check(name="meter", found=f"{now.behind_seconds:,.0f} s behind the topics", mend=mend)
+
+
 def spark_check(side: Side, *, ready: bool) -> Check:
     """The driver said that its queries process data, and is the one that runs."""
     found = "all queries process data" if ready else "not ready"
@@ -96,6 +150,8 @@ def lag_check(side: Side, lag: Lag) -> Check:
         return Check(name=name, found="not known yet")
     if lag.node == RETRY:  # to wait is its work; how long is the business of its metrics
         return Check(name=name, found=f"{lag.records:,} records wait for their time")
+    if lag.node == AUDIT:  # it reads in batches; whether it keeps up is the meter's check
+        return Check(name=name, found=f"{lag.records:,} records behind")
     mend = f"wait, or send less; tail {side.logs / SPARK}.log" if lag.records > _LAG_RECORDS else None
     return Check(name=name, found=f"{lag.records:,} records behind", mend=mend)
 

@@ -7,7 +7,7 @@ from typing import Final
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
-from shared.contracts.topics import RETRY_DELAYS, Topic
+from shared.contracts.topics import RETRY_DELAYS, TALLIED, Topic
 from shared.kafka.shadow_group import group_name
 
 _TIMEOUT_SECONDS: Final = 10.0
@@ -26,6 +26,7 @@ READS: Final = {
     "transmit": (Topic.OUTBOUND, Topic.RETRY_OUT),
     "transmit_slow": (Topic.OUTBOUND_SLOW,),
     "retry": tuple(RETRY_DELAYS),
+    "audit": tuple(TALLIED),
 }
 
 

@@ -1,4 +1,4 @@
-"""The jars of brokers and Kafka connector, copied once from Maven Central into a cache.
+"""The jars of brokers, Kafka connector and store, copied once from Maven Central into a cache.
 
 `python -m scripts.local.jars` fetches them and prints their folder.
 """
@@ -16,6 +16,8 @@ from typing import Final
 
 _POM: Final = Path(__file__).with_name("pom.xml")
 _SETTINGS: Final = Path(__file__).with_name("maven-settings.xml")
+_STORE_POM: Final = Path(__file__).with_name("dynamodb-pom.xml")
+_STORE: Final = "dynamodb"
 _PROFILES: Final = ("spark", "broker")
 
 Say = Callable[[str], None]
@@ -42,9 +44,14 @@ class Jars:
         return self.root / "broker"
 
     @property
+    def store(self) -> Path:
+        """DynamoDB Local, whose POM is another: a new version of one leaves the others where they are."""
+        return cache_of(_STORE_POM) / _STORE
+
+    @property
     def complete(self) -> bool:
-        """Whether both folders are there; each appears only when it is whole."""
-        return all((self.root / profile).is_dir() for profile in _PROFILES)
+        """Whether all folders are there; each appears only when it is whole."""
+        return all(folder.is_dir() for folder in (*(self.root / each for each in _PROFILES), self.store))
 
 
 def cached_jars() -> Jars:
@@ -68,7 +75,17 @@ def ensure_jars(say: Say) -> Jars:
     jars = cached_jars()
     for profile in _PROFILES:
         ensure_profile(_POM, profile, say)
+    ensure_store(say)
     return jars
+
+
+def ensure_store(say: Say) -> Path:
+    """The folder of the jars of DynamoDB Local, fetched if they are missing.
+
+    Raises:
+        JarsError: if Maven is missing or fails.
+    """
+    return ensure_profile(_STORE_POM, _STORE, say)
 
 
 def ensure_profile(pom: Path, profile: str, say: Say) -> Path:

@@ -13,7 +13,7 @@ from shared.contracts.addresses import Reach
 
 HOST: Final = "127.0.0.1"
 BROKER_IDS: Final = (1, 2, 3)
-PORTS: Final = 9
+PORTS: Final = 15
 """Ports a side takes, from its base on."""
 
 REACH: Final = Reach(loopback=True)
@@ -35,8 +35,8 @@ carries more than two do."""
 class Side:
     """Folders below `root`, ports from `port` on.
 
-    The base is collect's own port; then three brokers, three controllers, the warm-up's
-    destination, and retry's health.
+    The base is collect's own port; then three brokers, three controllers, the warm-up's destination, retry's
+    health; observe, console, the store of scorecards, canary; the metrics of Spark and of trace.
     """
 
     root: Path
@@ -75,6 +75,56 @@ class Side:
     def retry_url(self) -> str:
         """Base URL of retry's health and metrics."""
         return f"http://{HOST}:{self.retry_port}"
+
+    @property
+    def observe_port(self) -> int:
+        """HTTP port of observe's API."""
+        return self.retry_port + 1
+
+    @property
+    def observe_url(self) -> str:
+        """Base URL of observe's API."""
+        return f"http://{HOST}:{self.observe_port}"
+
+    @property
+    def console_port(self) -> int:
+        """HTTP port of the console."""
+        return self.observe_port + 1
+
+    @property
+    def console_url(self) -> str:
+        """The console's address, for a browser."""
+        return f"http://{HOST}:{self.console_port}"
+
+    @property
+    def store_port(self) -> int:
+        """HTTP port of the store that keeps observe's scorecards: DynamoDB Local."""
+        return self.console_port + 1
+
+    @property
+    def store_url(self) -> str:
+        """Endpoint of the store."""
+        return f"http://{HOST}:{self.store_port}"
+
+    @property
+    def canary_port(self) -> int:
+        """HTTP port of the canary: its destination, health and metrics."""
+        return self.store_port + 1
+
+    @property
+    def canary_url(self) -> str:
+        """Base URL of the canary."""
+        return f"http://{HOST}:{self.canary_port}"
+
+    @property
+    def spark_port(self) -> int:
+        """HTTP port of the Spark driver's health and metrics."""
+        return self.canary_port + 1
+
+    @property
+    def trace_port(self) -> int:
+        """HTTP port of trace's health and metrics."""
+        return self.spark_port + 1
 
     @property
     def ports(self) -> range:
@@ -116,6 +166,11 @@ class Side:
         """The file that a developer puts secrets into, unless HIFI_SECRETS names another."""
         return self.root / "secrets.yaml"
 
+    @property
+    def store_folder(self) -> Path:
+        """Folder of what observe stores; it outlives the side."""
+        return self.root / "store"
+
     def broker_folder(self, broker: int) -> Path:
         """Folder of a broker's configuration and log."""
         return self.root / "brokers" / str(broker)
@@ -127,7 +182,7 @@ class Side:
 
     def create(self) -> None:
         """Make the folders and write the description."""
-        for folder in (self.root, self.logs, self.run, self.checkpoints, self.temporary):
+        for folder in (self.root, self.logs, self.run, self.checkpoints, self.temporary, self.store_folder):
             folder.mkdir(parents=True, exist_ok=True)
         text = json.dumps({"port": self.port, "partitions": self.partitions}, indent=2) + "\n"
         draft = self.description.with_suffix(".new")

@@ -1,10 +1,9 @@
 """Bring a side up, step by step, and take it down again whatever happens."""
 
-import http.client
 import shutil
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Final
@@ -15,14 +14,14 @@ from scripts.local import brokers
 from scripts.local.archive import ensure_archive
 from scripts.local.jars import ensure_jars
 from scripts.local.lock import held
-from scripts.local.programs import BROKERS, COLLECT, RETRY, SPARK, programs
-from scripts.local.side import HOST, Side, busy_ports
-from scripts.local.steps import Say, Steps
+from scripts.local.parts import Parts
+from scripts.local.programs import BROKERS, programs
+from scripts.local.side import Side, busy_ports
+from scripts.local.steps import Steps
 from scripts.local.supervisor import Supervisor, end_leftovers
 from shared.contracts.topics import topic_specs
 from shared.kafka.admin import admin_client, ensure_topics, wait_for_brokers
 
-_READY_SECONDS: Final = 300
 _POLL_SECONDS: Final = 0.2
 
 
@@ -31,8 +30,10 @@ class UpError(Exception):
 
 
 @contextmanager
-def brokers_up(side: Side, steps: Steps) -> Iterator[Supervisor]:
+def brokers_up(side: Side, steps: Steps, parts: Parts = Parts.ALL) -> Iterator[Supervisor]:
     """The supervised brokers with all topics; leaving the context ends every process of the side.
+
+    `parts` says what may be started beside them.
 
     Raises:
         UpError, BrokerError, JarsError, SupervisorError, AdminError, RunningError: with the mend.
@@ -44,28 +45,12 @@ def brokers_up(side: Side, steps: Steps) -> Iterator[Supervisor]:
         _check_ports(side)
         supervisor = Supervisor(side)
         try:
-            _start_brokers(side, supervisor, steps)
+            _start_brokers(side, supervisor, steps, parts)
             yield supervisor
         finally:
             _ignore_stop_signals(steps)
-            with steps.step("stopping: collect, retry, Spark, brokers"):
+            with steps.step("stopping: collect, retry, Spark, brokers, and the meter beside them"):
                 supervisor.shut_down()
-
-
-def start_services(side: Side, supervisor: Supervisor, steps: Steps) -> None:
-    """Start Spark, retry and collect and return when all say they are ready.
-
-    Raises:
-        UpError: if one is not in time.
-    """
-    for program in (SPARK, RETRY, COLLECT):  # the slowest first: the others start beside it
-        supervisor.start_program(program)
-    with steps.step("starting collect") as say:
-        _wait(COLLECT, lambda: says_ready(side.collect_port), side, supervisor, say)
-    with steps.step("starting retry") as say:
-        _wait(RETRY, lambda: says_ready(side.retry_port), side, supervisor, say)
-    with steps.step("starting Spark") as say:
-        _wait(SPARK, lambda: spark_ready(side, supervisor), side, supervisor, say)
 
 
 def wait_until_stopped(supervisor: Supervisor) -> None:
@@ -87,28 +72,7 @@ def stop_signals_interrupt() -> None:
         signal.signal(number, signal.default_int_handler)
 
 
-def says_ready(port: int) -> bool:
-    """Whether /readyz of the service on a port answers 200."""
-    connection = http.client.HTTPConnection(HOST, port, timeout=2)
-    try:
-        connection.request("GET", "/readyz")
-        return connection.getresponse().status == http.client.OK
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        connection.close()
-
-
-def spark_ready(side: Side, supervisor: Supervisor) -> bool:
-    """Whether the driver that runs now, not a former one, said that its queries process data."""
-    try:
-        said = side.spark_ready.read_text().strip()
-    except FileNotFoundError:
-        return False
-    return said == str(supervisor.pid(SPARK))
-
-
-def _start_brokers(side: Side, supervisor: Supervisor, steps: Steps) -> None:
+def _start_brokers(side: Side, supervisor: Supervisor, steps: Steps, parts: Parts) -> None:
     with steps.step("preparing jars and brokers") as say:
         jars = ensure_jars(say)
         ensure_archive(jars.broker, say)
@@ -117,7 +81,7 @@ def _start_brokers(side: Side, supervisor: Supervisor, steps: Steps) -> None:
         side.spark_ready.unlink(missing_ok=True)
         brokers.prepare(side, jars.broker)
     with steps.step("starting three brokers"):
-        supervisor.start(programs(side, jars))
+        supervisor.start(programs(side, jars, parts))
         for program in BROKERS:
             supervisor.start_program(program)
         wait_for_brokers(side.bootstrap)
@@ -160,17 +124,6 @@ def _owner(port: int) -> str:
         return f" ({psutil.Process(found[0]).name()}, pid {found[0]})" if found else ""
     except psutil.Error:
         return ""
-
-
-def _wait(program: str, ready: Callable[[], bool], side: Side, supervisor: Supervisor, say: Say) -> None:
-    deadline = time.monotonic() + _READY_SECONDS
-    while not ready():
-        state = supervisor.states()[program]
-        say(f"starting {program}: {state.lower()}")
-        if time.monotonic() > deadline:
-            log = side.logs / f"{program}.log"
-            raise UpError(f"{program} is not ready after {_READY_SECONDS} s ({state.lower()}): see {log}")
-        time.sleep(_POLL_SECONDS)
 
 
 def _ignore_stop_signals(steps: Steps) -> None:

@@ -19,7 +19,7 @@ from scripts.local.side import HOST, Side
 from scripts.local.sink import Sink
 from scripts.local.steps import Say
 from scripts.local.synthetic import SyntheticLoad
-from shared.contracts.config import Catalogue, Document, parse
+from shared.contracts.config import WARM_UP, Catalogue, Document, parse
 from shared.contracts.topics import Topic
 from shared.kafka.admin import admin_client
 
@@ -52,7 +52,7 @@ def warm_up(side: Side, say: Say) -> int:
 
 def documents(url: str) -> tuple[Document, ...]:
     """The source, destination and pipe of the warm-up, of a tenant that no customer has."""
-    shared = {"name": _NAME, "tenant": "hifi"}
+    shared = {"name": _NAME, "tenant": WARM_UP}
     return (
         parse({"kind": "source", **shared, "write_keys": [_KEY]}),
         parse({"kind": "destination", **shared, "options": {"url": url}}),

@@ -8,11 +8,12 @@ import typer
 
 from scripts.config.connection import NotRunningError, side_bootstrap, side_reach
 from scripts.config.files import read_documents
-from scripts.config.plan import Step, plan
+from scripts.config.plan import plan
 from scripts.config.problems import ProblemsError
 from scripts.config.topic import PublishError, publish_steps, read_catalogue
 from scripts.console import REFUSED, err, fail, out, plain_table
 from scripts.verbs.options import DATA_DEFAULT, Data
+from shared.contracts.changes import Step
 
 _STYLES = {"created": "green", "changed": "yellow", "unchanged": "dim"}
 
@@ -24,7 +25,7 @@ def apply(
     data: Data = DATA_DEFAULT,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check and show, publish nothing.")] = False,
 ) -> None:
-    """Publish sources, destinations and pipes: all of them, or none if one is wrong.
+    """Publish sources, destinations, pipes and contacts: all of them, or none if one is wrong.
 
     A running side uses them within ten seconds; a new source that comes with its pipes is opened when they
     are in force, so that none of its events is early. Documents that are the same as before stay as they are.

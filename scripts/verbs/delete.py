@@ -18,7 +18,7 @@ def delete(
     force: Annotated[bool, typer.Option("--force", help="Even if a pipe still uses it.")] = False,
     data: Data = DATA_DEFAULT,
 ) -> None:
-    """Delete a source, destination or pipe; events on their way to a deleted one become dead letters."""
+    """Delete a document; events on their way to a deleted destination or pipe become dead letters."""
     try:
         bootstrap = side_bootstrap(data)
         published = read_catalogue(bootstrap)

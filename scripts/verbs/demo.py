@@ -17,11 +17,13 @@ from scripts.load.event_files import FileError
 from scripts.local.brokers import BrokerError
 from scripts.local.jars import JarsError
 from scripts.local.lock import RunningError, holder
+from scripts.local.parts import Parts
 from scripts.local.side import NoSideError, Side
+from scripts.local.starting import start_parts
 from scripts.local.steps import Steps
 from scripts.local.supervisor import SupervisorError
-from scripts.local.up import UpError, brokers_up, start_services, stop_signals_interrupt
-from scripts.local.warmup import WarmUpError, warm_up
+from scripts.local.up import UpError, brokers_up, stop_signals_interrupt
+from scripts.local.warmup import WarmUpError
 from scripts.verbs.options import DATA_DEFAULT, Data
 from scripts.verbs.up import described
 from shared.kafka.admin import AdminError
@@ -52,7 +54,7 @@ def demo(  # noqa: PLR0913, PLR0917 one a command-line option
     data: Data = DATA_DEFAULT,
     port: Annotated[
         int | None,
-        typer.Option(envvar="HIFI_PORT", help="First of nine ports. [default: as before, or 8080]"),
+        typer.Option(envvar="HIFI_PORT", help="First of fifteen ports. [default: as before, or 8080]"),
     ] = None,
 ) -> None:
     """Show it all: start a side, configure it, send events, deliver them, and prove that none was lost.
@@ -76,12 +78,16 @@ def demo(  # noqa: PLR0913, PLR0917 one a command-line option
 def _demo(root: Path, port: int | None, wanted: Wanted, steps: Steps) -> bool:
     if holder(root) is not None:
         steps.say(f"using the side that runs in {root}")
+        steps.say(_watch(Side.load(root)))
         return uvloop.run(run_demo(Side.load(root), steps, wanted))
     side = described(root, port, None)
     with brokers_up(side, steps) as supervisor:
-        start_services(side, supervisor, steps)
-        with steps.step("warming up: a synthetic load through the whole chain") as say:
-            warm_up(side, say)
+        start_parts(side, supervisor, Parts.ALL, steps)
+        steps.say(_watch(side))
         good = uvloop.run(run_demo(side, steps, wanted))
         stop_signals_interrupt()  # the event loop left its own handlers behind
     return good
+
+
+def _watch(side: Side) -> str:
+    return f"watch it: {side.console_url}"

@@ -11,7 +11,7 @@ from scripts.config.text import in_short, to_json, to_yaml
 from scripts.config.topic import read_catalogue
 from scripts.console import fail, out, plain_table
 from scripts.verbs.options import DATA_DEFAULT, Data, Kind
-from shared.contracts.config import Entry, kind_of
+from shared.contracts.config import OWN_TENANTS, Entry, kind_of
 
 
 class Form(StrEnum):
@@ -28,6 +28,9 @@ def get(
     output: Annotated[
         Form | None, typer.Option("--output", "-o", help="Default: a table; YAML for one document.")
     ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="hifi's own documents too: the canary's and the warm-up's.")
+    ] = False,
     data: Data = DATA_DEFAULT,
 ) -> None:
     """Show what is published: a table of documents, or one of them.
@@ -42,11 +45,15 @@ def get(
     chosen = {
         key: entry
         for key, entry in sorted(published.entries.items())
-        if (key == prefix if name else key.startswith(prefix))
+        if (key == prefix if name else key.startswith(prefix) and (everything or not _own(entry)))
     }
     if name and not chosen:
         fail(f"there is no {kind} {name!r}", f"`hifi get {kind}` lists them")
     _show(list(chosen.values()), output or (Form.YAML if name else Form.TABLE))
+
+
+def _own(entry: Entry) -> bool:
+    return entry.document.tenant in OWN_TENANTS
 
 
 def _show(entries: list[Entry], form: Form) -> None:

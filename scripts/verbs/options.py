@@ -21,3 +21,4 @@ class Kind(StrEnum):
     SOURCE = "source"
     DESTINATION = "destination"
     PIPE = "pipe"
+    CONTACT = "contact"

@@ -1,6 +1,5 @@
 """`hifi up`: the whole local side in the foreground."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,11 +10,13 @@ from scripts.config.topic import PublishError
 from scripts.local.brokers import BrokerError
 from scripts.local.jars import JarsError
 from scripts.local.lock import RunningError
+from scripts.local.parts import Parts
 from scripts.local.side import DEFAULT_PARTITIONS, DEFAULT_PORT, NoSideError, Side
+from scripts.local.starting import start_parts
 from scripts.local.steps import Steps
-from scripts.local.supervisor import Supervisor, SupervisorError
-from scripts.local.up import UpError, brokers_up, start_services, stop_signals_interrupt, wait_until_stopped
-from scripts.local.warmup import WARM_P95_MS, WarmUpError, warm_up
+from scripts.local.supervisor import SupervisorError
+from scripts.local.up import UpError, brokers_up, stop_signals_interrupt, wait_until_stopped
+from scripts.local.warmup import WarmUpError
 from scripts.verbs.options import DATA_DEFAULT, Data
 from shared.kafka.admin import AdminError
 
@@ -32,19 +33,12 @@ _FAILURES = (
 )
 
 
-class Parts(StrEnum):
-    """How much of a side to start."""
-
-    ALL = "all"
-    BROKERS = "brokers"
-
-
 def up(
     data: Data = DATA_DEFAULT,
     port: Annotated[
         int | None,
         typer.Option(
-            envvar="HIFI_PORT", help="First of nine ports; collect's. [default: as before, or 8080]"
+            envvar="HIFI_PORT", help="First of fifteen ports; collect's. [default: as before, or 8080]"
         ),
     ] = None,
     partitions: Annotated[
@@ -60,29 +54,15 @@ def up(
     stop_signals_interrupt()
     try:
         side = described(data.resolve(), port, partitions)
-        with brokers_up(side, steps) as supervisor:
-            run(side, supervisor, parts, steps)
+        with brokers_up(side, steps, parts) as supervisor:
+            start_parts(side, supervisor, parts, steps)
+            steps.say(_greeting(side, parts))
+            wait_until_stopped(supervisor)
     except KeyboardInterrupt:
         steps.say("stopped")
     except _FAILURES as error:
         Console(stderr=True).print(f"[red]failed[/] {error}", soft_wrap=True, highlight=False)
         raise typer.Exit(1) from error
-
-
-def run(side: Side, supervisor: Supervisor, parts: Parts, steps: Steps) -> None:
-    """Start what is asked for beside the brokers, say that it is ready, wait."""
-    if parts is Parts.ALL:
-        start_services(side, supervisor, steps)
-        with steps.step("warming up: a synthetic load through the whole chain") as say:
-            p95 = warm_up(side, say)
-        if p95 >= WARM_P95_MS:
-            steps.say(
-                f"[yellow]slow[/]   p95 is still {p95} ms after the warm-up: is the machine busy otherwise?"
-            )
-        steps.say(_greeting(side))
-    else:
-        steps.say(f"[bold green]ready[/]  brokers: {side.bootstrap}")
-    wait_until_stopped(supervisor)
 
 
 def described(root: Path, port: int | None, partitions: int | None) -> Side:
@@ -96,9 +76,13 @@ def described(root: Path, port: int | None, partitions: int | None) -> Side:
     )
 
 
-def _greeting(side: Side) -> str:
+def _greeting(side: Side, parts: Parts) -> str:
+    if parts is Parts.BROKERS:
+        return f"[bold green]ready[/]  brokers: {side.bootstrap}"
+    collect = f"[bold green]ready[/]  collect: {side.collect_url}/v1/events"
+    console = f"   console: {side.console_url}" if parts is Parts.ALL else ""
     return f"""\
-[bold green]ready[/]  collect: {side.collect_url}/v1/events   brokers: {side.bootstrap}   logs: {side.logs}
+{collect}   brokers: {side.bootstrap}   logs: {side.logs}{console}
 Next, in another terminal:
   hifi receive --port 9000                     # a destination
   hifi apply scripts/samples/first.yaml        # a source, a destination, a pipe

@@ -8,10 +8,27 @@ from scripts.local import checks, health
 from scripts.local.checks import Check
 from scripts.local.hops import Lag
 from scripts.local.side import Side
+from shared.contracts.scorecard import Now, Percentiles
 
 pytestmark = pytest.mark.unit
 
 _SIDE = Side(root=Path("/data"), port=9000)
+
+
+def _now(*, behind: bool) -> Now:
+    nothing = Percentiles(p50=None, p95=None, p99=None)
+    return Now(
+        tenant="*",
+        at_ms=0,
+        rate=0.0,
+        end_to_end=nothing,
+        inside=nothing,
+        loss_percent=0.0,
+        nines=None,
+        behind_seconds=61.5 if behind else 0.5,
+        behind=behind,
+        open_alarms=0,
+    )
 
 
 @pytest.mark.parametrize(
@@ -42,6 +59,9 @@ def test_javas_version_is_read_in_all_its_spellings(output: str, major: int | No
         (health.replicas_check(_SIDE, ["events/0"]), "tail /data/logs/broker-*.log"),
         (health.topics_check(_SIDE, ["events"]), "hifi up --data /data"),
         (health.readyz_check(_SIDE.collect_url, ready=False), "curl -i http://127.0.0.1:9000/readyz"),
+        (health.store_check(_SIDE, answers=False), "tail /data/logs/store.log"),
+        (health.meter_check(_SIDE, None), "tail /data/logs/observe.log"),
+        (health.meter_check(_SIDE, _now(behind=True)), "tail /data/logs/spark.log /data/logs/observe.log"),
         (health.spark_check(_SIDE, ready=False), "tail /data/logs/spark.log"),
         (health.lag_check(_SIDE, Lag(node="route", records=1_000_000)), "tail /data/logs/spark.log"),
     ],
@@ -67,6 +87,8 @@ def test_a_failed_check_names_its_mend(check: Check, mend: str) -> None:
         health.replicas_check(_SIDE, []),
         health.topics_check(_SIDE, []),
         health.readyz_check(_SIDE.collect_url, ready=True),
+        health.store_check(_SIDE, answers=True),
+        health.meter_check(_SIDE, _now(behind=False)),
         health.spark_check(_SIDE, ready=True),
         health.lag_check(_SIDE, Lag(node="route", records=10)),
         health.lag_check(_SIDE, Lag(node="route", records=None)),
