@@ -1,6 +1,6 @@
 # `make` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down doctor test test-unit test-contract test-spark test-synth test-deploy test-bench test-integration synth plan localstack deploy-local policy-tools deploy-tools quick beside-synth beside-deploy beside-bench beside-contract beside-spark beside-faults beside-flows lint format types imports bench lock clean
+.PHONY: help setup demo up down doctor test test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth synth plan localstack deploy-local policy-tools deploy-tools browser quick beside-synth beside-deploy beside-bench beside-contract beside-spark beside-faults beside-flows beside-console beside-truth lint format types imports bench dashboard lock clean
 
 SHELL := /bin/bash
 BIN := .venv/bin
@@ -35,6 +35,7 @@ test: setup ## Everything: lint, types, imports, all tests
 	@$(MAKE) --no-print-directory -j3 quick beside-synth beside-bench
 	@$(MAKE) --no-print-directory -j3 beside-contract beside-spark beside-deploy
 	@$(MAKE) --no-print-directory -j2 beside-faults beside-flows
+	@$(MAKE) --no-print-directory -j2 beside-truth beside-console
 
 quick: lint types imports ## Style, types, imports and the unit tests
 	$(BIN)/python -m pytest tests/unit $(ARGS)
@@ -42,12 +43,13 @@ quick: lint types imports ## Style, types, imports and the unit tests
 # Of those side by side some mostly wait and others mostly compute; each line of output is whole.
 beside-faults: PART := tests/integration -m fault
 beside-flows: PART := tests/integration -m "not fault"
-beside-synth beside-deploy beside-bench beside-contract beside-spark beside-faults beside-flows: beside-%:
+beside-synth beside-deploy beside-bench beside-contract beside-spark beside-faults beside-flows beside-console beside-truth: beside-%:
 	@set -o pipefail; $(BIN)/python -m pytest $(or $(PART),tests/$*) $(ARGS) 2>&1 | sed -u ''
 
 beside-synth test-synth: policy-tools
 beside-deploy test-deploy: deploy-tools
-test-unit test-contract test-spark test-synth test-deploy test-bench test-integration: test-%: setup
+beside-console test-console: browser
+test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth: test-%: setup
 	$(BIN)/python -m pytest tests/$* $(ARGS)
 
 test-unit: ## Only the pure functions' tests
@@ -57,6 +59,8 @@ test-synth: ## Only the tests of what AWS and Kubernetes will be asked for
 test-deploy: ## Only the tests that apply the stacks to local endpoints
 test-bench: ## Only the test of the bench
 test-integration: ## Only the tests of the whole side
+test-console: ## Only the tests of the console in a real Chromium
+test-truth: ## Only the tests of the meter against known losses
 
 lint: setup ## Check style
 	$(BIN)/ruff check .
@@ -78,6 +82,9 @@ policy-tools: setup ## Install the policy check of the stacks (checkov) in its o
 deploy-tools: setup ## Install cdktf in node_modules and LocalStack in its own .venv-localstack
 	@scripts/setup.sh deploy-tools
 
+browser: setup ## Install a Chromium for the console's tests, if there is none
+	@scripts/setup.sh browser
+
 synth: setup ## Write the Terraform of every stack to cdktf.out: HIFI_ENVIRONMENT=local, staging or production
 	@$(BIN)/python -m infra.main
 	@echo cdktf.out/stacks/*
@@ -93,6 +100,9 @@ plan: setup ## Say what Terraform would change: SIDE=blue, green, foundation or 
 
 bench: setup ## Measure the chain and its rating on this machine
 	@$(BIN)/hifi bench $(ARGS)
+
+dashboard: setup ## Write infra/dashboards: Grafana's dashboard and what Prometheus asks whom for
+	@$(BIN)/python -m scripts.dashboard
 
 lock: setup ## Pin the newest versions that pyproject.toml allows, with their hashes
 	@scripts/lock.sh

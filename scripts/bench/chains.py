@@ -16,6 +16,7 @@ from scripts.bench.children import check_all, child, wait_until
 from scripts.bench.yardstick.__main__ import HOPS
 from scripts.local.cluster import Cluster
 from scripts.local.jars import Jars
+from scripts.local.parts import Parts
 from scripts.local.side import Side
 from scripts.local.supervisor import end_leftovers
 from shared.contracts.topics import topic_specs
@@ -42,14 +43,15 @@ class Chain(Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def hifi(side: Side, destination: str) -> Iterator[Chain]:
-    """hifi's whole side, as `hifi up` runs it.
+def hifi(side: Side, destination: str, parts: Parts = Parts.ALL) -> Iterator[Chain]:
+    """hifi's side, as `hifi up` runs it, or those of its parts.
 
     Raises:
         ChainError: if it is not ready in time.
     """
     began = time.monotonic()
-    command = [sys.executable, "-m", "scripts.cli", "up", "--data", str(side.root), "--port", str(side.port)]
+    where = ("--data", str(side.root), "--port", str(side.port))
+    command = [sys.executable, "-m", "scripts.cli", "up", *where, "--parts", parts]
     with ExitStack() as stack:
         stack.callback(end_leftovers, side.root)  # finds nothing unless `up` itself had to be killed
         up = stack.enter_context(child(_UP, command, side.logs, {}))

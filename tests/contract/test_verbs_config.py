@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from shared.contracts.config import CANARY
+
 pytestmark = pytest.mark.contract
 
 DOCUMENTS = """\
@@ -118,3 +120,14 @@ def test_a_side_that_does_not_run_is_said(tmp_path: Path) -> None:
 
 def test_a_command_that_is_not_understood_is_a_usage_error(tmp_path: Path) -> None:
     assert Hifi("127.0.0.1:9", tmp_path)("get", "pipes").returncode == 2
+
+
+def test_hifis_own_documents_are_listed_only_when_asked_for(hifi: Hifi) -> None:
+    source = {"kind": "source", "name": "own", "tenant": CANARY, "write_keys": ["an-own-write-key"]}
+    own = yaml.safe_dump(source)
+    assert hifi("apply", "-", stdin=own).returncode == 0
+    assert ["source", "own"] not in [line[:2] for line in words(hifi("get"))]
+    assert "own" not in [item["document"]["name"] for item in json.loads(hifi("get", "-o", "json").stdout)]
+    assert ["source", "own"] in [line[:2] for line in words(hifi("get", "--all"))]
+    assert yaml.safe_load(hifi("get", "source", "own").stdout)["tenant"] == CANARY
+    assert hifi("delete", "source", "own").returncode == 0

@@ -9,9 +9,9 @@ from typing import Any, Final
 import pytest
 
 from pipelines.data.transmit.output import Row
-from pipelines.data.transmit.signing import key_of, signed
 from shared.contracts import headers as h
 from shared.contracts.addresses import Reach
+from shared.contracts.signing import key_of, signed
 from shared.contracts.topics import Topic
 from tests.contract.mannered_server import reply
 from tests.contract.transmit_rig import Rig, receipts, records

@@ -22,7 +22,6 @@ from pipelines.data.transmit.connectors.registry import KINDS
 from pipelines.data.transmit.decide import Policy
 from pipelines.data.transmit.delivered import Deliveries
 from pipelines.data.transmit.delivery import Delivery
-from pipelines.data.transmit.dial import open_session
 from pipelines.data.transmit.gates import GateRules, Gates
 from pipelines.data.transmit.memory import Memory
 from pipelines.data.transmit.output import Row, Settled
@@ -37,6 +36,7 @@ from shared.contracts.receipts import Lane, Receipt
 from shared.contracts.secrets import Secrets, UnknownSecretError
 from shared.contracts.topics import Topic
 from shared.runtime.clock import wall_clock
+from shared.runtime.dial import open_session
 from tests.contract.mannered_server import Loop, Serve, Server
 
 

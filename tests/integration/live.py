@@ -1,5 +1,6 @@
 """A whole side as real processes, and what the tests do to it."""
 
+import os
 import re
 import signal
 import subprocess
@@ -19,6 +20,9 @@ from scripts.local.supervisor import Supervisor
 
 UP_SECONDS = 300
 DOWN_SECONDS = 120
+SETTLE_SECONDS = 20
+"""Of the meter's minutes: what is under way in a test comes within seconds."""
+
 _HIFI = (sys.executable, "-m", "scripts.cli")
 
 
@@ -59,6 +63,7 @@ class LiveSide:
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
+                env=os.environ | {"HIFI_SETTLE_SECONDS": str(SETTLE_SECONDS)},
             )
         eventually(self._said_ready, UP_SECONDS, "hifi up says ready")
 

@@ -6,11 +6,12 @@ import pytest
 
 from pipelines.data.transmit.connectors.registry import KINDS, options_of
 from scripts.config.files import read_documents
-from scripts.config.plan import Change, plan, users
+from scripts.config.plan import plan, users
 from scripts.config.problems import ProblemsError
 from scripts.config.text import in_short, to_yaml
 from scripts.local.side import REACH
 from shared.contracts.addresses import Reach
+from shared.contracts.changes import Change
 from shared.contracts.config import Catalogue, Destination, Source, decode_entry, kind_of
 
 pytestmark = pytest.mark.unit

@@ -1,0 +1,1 @@
+"""What the meter costs the chain."""

@@ -1,0 +1,170 @@
+"""audit and observe as processes of their own, beside brokers and a store, and what observe answers."""
+
+import http.client
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlencode
+
+import msgspec
+import psutil
+
+from scripts.local.jars import ensure_jars
+from scripts.local.processes import end, kill
+from shared.contracts.scorecard import Alarm, DayCard, DestinationHealth, MinuteCard, Now, Place
+from tests.contract.mannered_server import free_port
+from tests.integration.live import eventually
+
+T = TypeVar("T")
+READY_SECONDS = 180
+
+
+class Meter:
+    """Asks observe at a port of this machine."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+
+    def ask(self, path: str, kind: type[T], **query: object) -> T:
+        """The answer as a struct of the contract."""
+        status, body = self.reply("GET", f"{path}?{urlencode(query)}")
+        assert status == 200, (path, query, body)
+        return msgspec.json.decode(body, type=kind)
+
+    def reply(self, method: str, path: str, body: bytes | None = None) -> tuple[int, bytes]:
+        """Status and bytes of an answer."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            connection.request(method, path, body)
+            response = connection.getresponse()
+            return response.status, response.read()
+        finally:
+            connection.close()
+
+    def ready(self) -> bool:
+        """Whether it says so."""
+        try:
+            return self.reply("GET", "/readyz")[0] == 200
+        except OSError:
+            return False
+
+    def now(self, tenant: str = "*") -> Now:
+        return self.ask("/v1/now", Now, tenant=tenant)
+
+    def minutes(self, tenant: str, since: int, until: int) -> list[MinuteCard]:
+        """Cards of the minutes from `since` to `until`, both included; epoch minutes."""
+        return self.ask("/v1/minutes", list[MinuteCard], tenant=tenant, **{"from": since, "to": until})
+
+    def minute(self, tenant: str, minute: int) -> MinuteCard:
+        return self.ask(f"/v1/minutes/{minute}", MinuteCard, tenant=tenant)
+
+    def day(self, tenant: str, day: str) -> DayCard:
+        return self.ask(f"/v1/days/{day}", DayCard, tenant=tenant)
+
+    def alarms(self, tenant: str = "*") -> list[Alarm]:
+        return self.ask("/v1/alarms", list[Alarm], tenant=tenant)
+
+    def destinations(self, tenant: str = "*") -> list[DestinationHealth]:
+        return self.ask("/v1/destinations", list[DestinationHealth], tenant=tenant)
+
+    def places(self, tenant: str, event_id: str) -> list[Place]:
+        return self.ask(f"/v1/events/{event_id}", list[Place], tenant=tenant)
+
+
+class Process:
+    """A module of ours as a process, with all that it starts."""
+
+    def __init__(self, module: str, environment: dict[str, str], log: Path) -> None:
+        self._module, self._environment, self._log = module, environment, log
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        with self._log.open("ab") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", self._module],
+                env=os.environ | self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+            )
+
+    def _tree(self) -> list[psutil.Process]:
+        assert self._process is not None
+        try:
+            leader = psutil.Process(self._process.pid)
+            return [leader, *leader.children(recursive=True)]
+        except psutil.NoSuchProcess:
+            return []
+
+    def kill(self) -> None:
+        """SIGKILL of it and its children."""
+        kill(self._tree())
+        assert self._process is not None
+        self._process.wait(30)
+
+    def stop(self) -> None:
+        """SIGTERM, and what is left of its children ends as well."""
+        if self._process is not None:
+            tree = self._tree()
+            self._process.terminate()
+            try:
+                self._process.wait(60)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait(30)
+            end(tree, 10)
+
+    def tail(self) -> str:
+        return self._log.read_text(errors="replace")[-4_000:] if self._log.exists() else ""
+
+
+class MeterProcesses:
+    """A meter that reads the topics of `bootstrap`."""
+
+    def __init__(self, bootstrap: str, folder: Path, store: str, settle_seconds: int) -> None:
+        base = {"HIFI_BOOTSTRAP": bootstrap, "HIFI_ALLOW_LOOPBACK": "true"}
+        spark = {
+            "HIFI_CHECKPOINTS": str(folder / "checkpoints"),
+            "HIFI_JARS": str(ensure_jars(print).spark),
+            "HIFI_MASTER": "local[4]",
+            "HIFI_READY_FILE": str(folder / "audit.ready"),
+            "HIFI_METRICS_PORT": str(free_port()),
+            "PYSPARK_PYTHON": sys.executable,
+        }
+        self.meter = Meter(free_port())
+        aws = {
+            "HIFI_STORE_ENDPOINT": store,
+            "AWS_ACCESS_KEY_ID": "test",
+            "AWS_SECRET_ACCESS_KEY": "test",
+            "AWS_DEFAULT_REGION": "eu-west-1",
+        }
+        observe = {
+            "HIFI_PORT": str(self.meter.port),
+            "HIFI_SETTLE_SECONDS": str(settle_seconds),
+            "HIFI_STORE_TABLE": folder.name,
+        }
+        self.audit = Process("pipelines.control.audit", base | spark, folder / "audit.log")
+        self.observe = Process("pipelines.control.observe", base | aws | observe, folder / "observe.log")
+
+    @contextmanager
+    def running(self) -> Iterator[Meter]:
+        """Both run; leaving ends them."""
+        with ExitStack() as stack:
+            for process in (self.audit, self.observe):
+                stack.callback(process.stop)
+                process.start()
+            eventually(self.meter.ready, READY_SECONDS, "observe is ready", 0.5)
+            yield self.meter
+
+    def tails(self) -> str:
+        return f"== audit\n{self.audit.tail()}\n== observe\n{self.observe.tail()}"
+
+
+def shown(answers: Any) -> str:
+    """For a failed test."""
+    return json.dumps(msgspec.to_builtins(answers), indent=1)

@@ -1,0 +1,233 @@
+"""The meter of a whole side against counts that it has no part in: the receiver's record and the receipts."""
+
+import json
+import math
+import time
+import urllib.request
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from scripts.load.misbehaviour import Misbehaviour, parse_rule
+from scripts.load.receiver import Receiver, running
+from scripts.load.records import read_acked, read_received
+from shared.contracts.envelope import MINUTE_MS
+from shared.contracts.lags import ERROR
+from shared.contracts.receipts import Receipt
+from shared.contracts.scorecard import AlarmKind, MinuteCard, Node
+from shared.contracts.topics import RETRY_DELAYS, Topic
+from tests.integration.live import LiveSide, eventually, sending
+from tests.integration.meter import Meter, shown
+from tests.integration.test_retry import post
+from tests.spark.transmit_side import Topics
+
+pytestmark = pytest.mark.integration
+
+JUDGED_SECONDS = 240
+LOAD_SECONDS = 40
+RATE = 400
+HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
+
+
+@pytest.fixture
+def meter(live: LiveSide) -> Meter:
+    return Meter(live.side.observe_port)
+
+
+def documents(name: str, url: str) -> list[dict[str, object]]:
+    both = {"name": name, "tenant": name}
+    return [
+        {"kind": "source", "write_keys": [key_of(name)], **both},
+        {"kind": "destination", "options": {"url": f"{url}/{name}"}, **both},
+        {"kind": "pipe", "source": name, "destination": name, **both},
+    ]
+
+
+def key_of(name: str) -> str:
+    return f"integration-{name}"
+
+
+def opened(live: LiveSide, name: str, receiver: Receiver) -> None:
+    """Apply a tenant of one source, pipe and destination, and wait until its first event comes out."""
+    live.apply(*documents(name, receiver.url))
+    eventually(lambda: post(live.url, f"probe-{name}", key_of(name)) == 202, 30, "the source is open")
+    eventually(lambda: f"probe-{name}" in receiver.tally(f"/{name}").seen, 30, "the pipe is live")
+
+
+def judged(meter: Meter, tenant: str, since: int, until: int) -> list[MinuteCard]:
+    """The tenant's minutes, once each that has events is settled."""
+
+    def settled() -> list[MinuteCard]:
+        cards = [card for card in meter.minutes(tenant, since, until) if card.collected]
+        return cards if cards and all(card.settled for card in cards) else []
+
+    return eventually(settled, JUDGED_SECONDS, f"{tenant}'s minutes are judged", 1.0)  # type: ignore[no-any-return]
+
+
+def minute_now() -> int:
+    return int(time.time() * 1_000) // MINUTE_MS
+
+
+def nearest_rank(values: Sequence[int], share: float) -> int:
+    return sorted(values)[max(1, math.ceil(share * len(values))) - 1]
+
+
+def receipts_of(bootstrap: str, tenant: str) -> list[Receipt]:
+    found = [
+        msgspec.json.decode(message.value() or b"", type=Receipt)
+        for message in Topics(bootstrap).all_of(Topic.RECEIPTS)
+    ]
+    return [receipt for receipt in found if receipt.tenant == tenant]
+
+
+def test_totals_and_p95_agree_with_the_receivers_own_record(
+    live: LiveSide, meter: Meter, tmp_path: Path
+) -> None:
+    name, acked, received = "agreed", tmp_path / "acked.tsv", tmp_path / "received.tsv"
+    with running(Receiver(out=received)) as receiver:
+        opened(live, name, receiver)
+        first = minute_now()
+        with sending(live.url, key=key_of(name), rate=RATE, batch=20, acked=acked):
+            time.sleep(LOAD_SECONDS)
+        sent = {record.event_id for record in read_acked(acked)}
+        eventually(lambda: sent <= receiver.tally(f"/{name}").seen, 60, "all have arrived")
+    cards = judged(meter, name, first - 1, minute_now())
+    assert sum(card.collected for card in cards) == len(sent) + 1, shown(cards)  # the probe
+    assert sum(card.total for card in cards) == sum(card.delivered for card in cards) == len(sent) + 1
+    assert sum(card.lost + card.doubled + card.under_way + card.waiting for card in cards) == 0
+
+    records = receipts_of(live.bootstrap, name)
+    within: defaultdict[int, list[int]] = defaultdict(list)
+    since_time: defaultdict[int, list[int]] = defaultdict(list)
+    for receipt in records:
+        for minute, entered, since in zip(
+            receipt.minutes, receipt.received_ms, receipt.since_ms, strict=True
+        ):
+            within[minute].append(receipt.departed_ms - entered)
+            since_time[minute].append(receipt.departed_ms - since)
+    assert {card.minute: card.delivered for card in cards} == {m: len(lags) for m, lags in within.items()}
+    for card in cards:
+        assert card.good == sum(1 for lag in within[card.minute] if lag <= 1_000)
+        for told, lags in ((card.inside, within), (card.end_to_end, since_time)):
+            exact = nearest_rank(lags[card.minute], 0.95)
+            assert told.p95 == pytest.approx(exact, rel=ERROR + 1e-6, abs=1), shown(card)
+    # The receiver's clock stops when the request is there, the receipt's when its answer is back.
+    arrived = nearest_rank(
+        [record.lag_ms for record in read_received(received) if record.lag_ms is not None], 0.95
+    )
+    departed = nearest_rank([lag for lags in since_time.values() for lag in lags], 0.95)
+    assert arrived <= departed <= arrived * 1.02 + 30, (
+        f"p95 {arrived} ms there, {departed} ms with the way back"
+    )
+
+
+def event(event_id: str, time_ms: int) -> bytes:
+    moment = datetime.fromtimestamp(time_ms / 1_000, UTC).isoformat(timespec="milliseconds")
+    body = {"specversion": "1.0", "id": event_id, "source": "/test", "type": "t", "time": moment, "data": {}}
+    return json.dumps(body).encode()
+
+
+def send_at(live: LiveSide, name: str, event_id: str, time_ms: int) -> None:
+    request = urllib.request.Request(
+        f"{live.url}/v1/events",
+        event(event_id, time_ms),
+        {"Authorization": f"Bearer {key_of(name)}", "Content-Type": "application/cloudevents+json"},
+    )
+    with urllib.request.urlopen(request, timeout=30) as reply:
+        assert reply.status == 202
+
+
+def test_late_and_skewed_events_count_in_the_minute_and_class_that_the_rule_says(
+    live: LiveSide, meter: Meter
+) -> None:
+    """From 5 minutes before to 30 s after the receiving: the event's minute. Else that of the receiving."""
+    name = "skewed"
+    offsets = {
+        "hours-ago": (-5 * HOUR_MS, True),
+        "days-ago": (-3 * DAY_MS, True),
+        "days-ahead": (3 * DAY_MS, True),
+        "minutes-ago": (-4 * MINUTE_MS, False),
+        "seconds-ago": (-30_000, False),
+        "seconds-ahead": (28_000, False),  # 30 s less the way to collect
+        "too-far-ahead": (45_000, True),
+    }
+    with running(Receiver()) as receiver:
+        opened(live, name, receiver)
+        base = int(time.time() * 1_000)
+        for event_id, (offset, _) in offsets.items():
+            send_at(live, name, event_id, int(time.time() * 1_000) + offset)
+        eventually(lambda: set(offsets) <= receiver.tally(f"/{name}").seen, 30, "all have arrived")
+    seen = {
+        event_id: (minute, entered, since, receipt.departed_ms)
+        for receipt in receipts_of(live.bootstrap, name)
+        for event_id, minute, entered, since in zip(
+            receipt.ids, receipt.minutes, receipt.received_ms, receipt.since_ms, strict=True
+        )
+    }
+    for event_id, (_, late) in offsets.items():
+        minute, entered, since, _ = seen[event_id]
+        assert (since == entered) == late, event_id
+        assert minute == since // MINUTE_MS, event_id
+    cards = judged(meter, name, base // MINUTE_MS - 6, minute_now() + 1)
+    assert sum(card.late for card in cards) == sum(late for _, late in offsets.values()), shown(cards)
+    expected = Counter(minute for minute, *_ in seen.values())
+    assert {card.minute: card.delivered for card in cards} == expected
+    lags = [
+        lag
+        for card in cards
+        for node in card.nodes
+        for edge in (node.lag_in, node.lag_out)
+        for lag in (edge.p50, edge.p95, edge.p99)
+        if lag is not None
+    ]
+    assert lags
+    assert min(lags) >= 0
+    assert all((node.process_ms or 0) >= 0 for card in cards for node in card.nodes)
+
+
+def test_an_event_that_waits_for_its_retry_is_waiting_then_delivered_never_lost_and_not_good(
+    live: LiveSide, meter: Meter
+) -> None:
+    name = "awaited"
+    with running(Receiver()) as receiver:
+        opened(live, name, receiver)
+        receiver.misbehaviour = Misbehaviour([parse_rule("503=100%")])
+        before = minute_now()
+        assert post(live.url, "awaited", key_of(name)) == 202
+        eventually(lambda: waiting(meter, name, before) == 1, 60, "the card says that it waits", 0.5)
+        receiver.misbehaviour = Misbehaviour()
+        longest = RETRY_DELAYS[Topic.RETRY_IN_30S].total_seconds() * 2 + 30
+        eventually(lambda: "awaited" in receiver.tally(f"/{name}").seen, longest, "it arrives")
+    cards = judged(meter, name, before - 1, minute_now())
+    (card,) = [card for card in cards if any(row.node == Node.RETRY and row.taken for row in card.hops)]
+    assert card.delivered == card.total == card.good + 1, shown(card)
+    assert (card.waiting, card.lost, card.doubled) == (0, 0, 0), shown(card)
+    assert card.spent == (card.good / card.total < 0.95)
+    raised = [alarm for alarm in meter.alarms(name) if alarm.kind in (AlarmKind.LOSS, AlarmKind.DOUBLED)]
+    assert not raised, shown(raised)
+
+
+def waiting(meter: Meter, name: str, since: int) -> int:
+    return sum(card.waiting for card in meter.minutes(name, since, minute_now()))
+
+
+def test_a_meter_that_was_down_says_that_it_is_behind_and_catches_up(live: LiveSide, meter: Meter) -> None:
+    name = "unwatched"
+    with running(Receiver()) as receiver:
+        opened(live, name, receiver)
+        first = minute_now()
+        live.hold_down("observe")
+        ids = [f"unwatched-{number}" for number in range(20)]
+        for event_id in ids:
+            assert post(live.url, event_id, key_of(name)) == 202
+        eventually(lambda: set(ids) <= receiver.tally(f"/{name}").seen, 30, "all have arrived")
+        live.let_up("observe")
+    eventually(meter.ready, 60, "observe is ready again")
+    cards = judged(meter, name, first - 1, minute_now())
+    assert sum(card.delivered for card in cards) == len(ids) + 1, shown(cards)
+    eventually(lambda: not meter.now().behind, 60, "it is up to date again")

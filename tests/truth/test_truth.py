@@ -1,0 +1,191 @@
+"""The meter against known losses: exactly these ids, at this hop, in this minute, and nothing else."""
+
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from shared.contracts.scorecard import AlarmKind, HopRow, MinuteCard, Node
+from tests.contract.aws import local_aws
+from tests.integration.live import eventually
+from tests.integration.meter import Meter, MeterProcesses, shown
+from tests.truth.written_chain import (
+    FURTHER_EVERY,
+    UNMATCHED_EVERY,
+    Fault,
+    Made,
+    WrittenChain,
+    made,
+)
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(1_200)]
+
+SEED = 20_261_122
+EVENTS = 100_000
+CLEAN_EVENTS = 1_000_000
+PART = 50_000
+CASES = {
+    "ingest-30": (Node.INGEST, 30),
+    "ingest-300": (Node.INGEST, 300),
+    "route-1": (Node.ROUTE, 1),
+    "route-100": (Node.ROUTE, 100),
+    "transmit-30": (Node.TRANSMIT, 30),
+    "transmit-300": (Node.TRANSMIT, 300),
+}
+NAMED_UP_TO = 100
+MOST_NAMED = 2 * NAMED_UP_TO
+JUDGED_SECONDS = 420
+
+
+@pytest.fixture
+def store() -> Iterator[str]:
+    with local_aws() as address:
+        yield address
+
+
+def start_of_minute() -> int:
+    """Epoch milliseconds of a minute that has begun just now, or a moment ago."""
+    return int(time.time() * 1_000) // 60_000 * 60_000
+
+
+def fault(events: list[Made], node: Node, count: int, seed: int) -> Fault:
+    """`count` events lost and `count` others doubled, out of those that pipes take."""
+    chosen = random.Random(seed).sample([event.id for event in events if event.matched], 2 * count)
+    return Fault(node, frozenset(chosen[:count]), frozenset(chosen[count:]))
+
+
+def judged(meter: Meter, tenant: str, minute: int) -> MinuteCard:
+    """The minute's card once it is settled and nothing of it is under way."""
+
+    def settled() -> MinuteCard | None:
+        card = meter.minute(tenant, minute)
+        return card if card.collected and card.settled and not card.under_way else None
+
+    card = eventually(settled, JUDGED_SECONDS, f"{tenant} is judged", 2.0)
+    assert isinstance(card, MinuteCard)
+    return card
+
+
+def found_out(meter: Meter, tenant: str, minute: int) -> MinuteCard:
+    """The same, once what is wrong was read in the topics: counts where there are many, places of ids."""
+
+    def named() -> MinuteCard | None:
+        card = judged(meter, tenant, minute)
+        found = [event for row in card.hops for event in row.named]
+        wrong = sum(row.lost + row.doubled for row in card.hops)
+        complete = wrong and len(found) == min(wrong, MOST_NAMED)
+        return card if complete and all(event.topic for event in found) else None
+
+    card = eventually(named, JUDGED_SECONDS, f"what {tenant} lost is named", 2.0)
+    assert isinstance(card, MinuteCard)
+    return card
+
+
+def faulty(card: MinuteCard) -> list[HopRow]:
+    return [row for row in card.hops if row.lost or row.doubled or row.named or row.unnamed]
+
+
+def test_exactly_the_lost_and_the_doubled_are_named_at_their_hop_though_audit_is_killed(
+    topics: str, store: str, tmp_path: Path
+) -> None:
+    """Six tenants in one minute; audit is killed when it has read a part of it, and once more after that."""
+    chain, at_ms = WrittenChain(topics), start_of_minute()
+    meters = MeterProcesses(topics, tmp_path, store, settle_seconds=15)
+    events = {tenant: made(tenant, EVENTS, at_ms) for tenant in CASES}
+    faults = {
+        tenant: fault(events[tenant], node, count, SEED + at)
+        for at, (tenant, (node, count)) in enumerate(CASES.items())
+    }
+    with meters.running() as meter:
+        for at, tenant in enumerate(CASES):
+            chain.write(events[tenant], faults[tenant])
+            if at == 1:
+                eventually(lambda: meter.now().rate >= 0 and some(meter, at_ms), 120, "audit has begun", 0.2)
+                meters.audit.kill()
+            if at == 2:
+                meters.audit.start()
+            if at == 4:
+                meters.audit.kill()
+                meters.audit.start()
+        chain.commit()
+        try:
+            for tenant, (node, count) in CASES.items():
+                check(found_out(meter, tenant, at_ms // 60_000), node, count, faults[tenant])
+            eventually(lambda: lossy(meter) == set(CASES), 60, "an alarm for each tenant")
+            kinds = {alarm.kind for alarm in meter.alarms() if alarm.tenant in CASES}
+            assert kinds <= {AlarmKind.LOSS, AlarmKind.LOSS_RATE, AlarmKind.DOUBLED}, shown(meter.alarms())
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{meters.tails()}") from error
+
+
+def some(meter: Meter, at_ms: int) -> bool:
+    cards = meter.minutes("*", at_ms // 60_000, at_ms // 60_000)
+    return bool(cards and cards[0].collected)
+
+
+def lossy(meter: Meter) -> set[str]:
+    return {alarm.tenant for alarm in meter.alarms() if alarm.kind == AlarmKind.LOSS}
+
+
+def check(card: MinuteCard, node: Node, count: int, wrong: Fault) -> None:
+    """Counts for any number of events; ids up to NAMED_UP_TO.
+
+    What ingest or route doubled, transmit recognised: only what it doubled itself was sent twice.
+    """
+    sent_twice = count if node is Node.TRANSMIT else 0
+    assert card.collected == EVENTS, shown(card)
+    assert (card.lost, card.doubled, card.under_way) == (count, sent_twice, 0), shown(card)
+    rows = faulty(card)
+    assert {row.node for row in rows} == {node}, shown(rows)
+    assert (sum(row.lost for row in rows), sum(row.doubled for row in rows)) == (count, count)
+    if count <= NAMED_UP_TO:
+        named = {event.id: event.times for row in rows for event in row.named}
+        assert named == dict.fromkeys(wrong.lost, 1) | dict.fromkeys(wrong.doubled, -1)
+        assert all(event.topic and event.offset >= 0 for row in rows for event in row.named)
+    assert card.spent
+    assert card.why
+
+
+def test_a_million_clean_events_raise_no_alarm(topics: str, store: str, tmp_path: Path) -> None:
+    chain, at_ms, tenant = WrittenChain(topics), start_of_minute(), "clean"
+    meters = MeterProcesses(topics, tmp_path, store, settle_seconds=180)
+    with meters.running() as meter:
+        for first in range(0, CLEAN_EVENTS, PART):
+            chain.write(made(tenant, PART, at_ms, first), Fault())
+            chain.commit()
+        try:
+            card = judged(meter, tenant, at_ms // 60_000)
+            assert card.collected == CLEAN_EVENTS, shown(card)
+            matched = sum(1 for number in range(CLEAN_EVENTS) if number % UNMATCHED_EVERY)
+            twice = sum(1 for number in range(0, CLEAN_EVENTS, FURTHER_EVERY) if number % UNMATCHED_EVERY)
+            assert card.total == card.delivered == matched + twice, shown(card)
+            assert (card.lost, card.doubled, card.under_way) == (0, 0, 0), shown(card)
+            assert not faulty(card)
+            proven = {AlarmKind.LOSS, AlarmKind.LOSS_RATE, AlarmKind.DOUBLED, AlarmKind.BURN}
+            assert not [alarm for alarm in meter.alarms() if alarm.kind in proven], shown(meter.alarms())
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{meters.tails()}") from error
+
+
+def test_an_event_that_waits_an_hour_for_its_retry_is_waiting_then_late_and_never_lost(
+    topics: str, store: str, tmp_path: Path
+) -> None:
+    chain, now_ms, tenant = WrittenChain(topics), int(time.time() * 1_000), "waits"
+    (event,) = made(tenant, 1, now_ms - 65 * 60_000, first=1)
+    meters = MeterProcesses(topics, tmp_path, store, settle_seconds=5)
+    with meters.running() as meter:
+        chain.write_waiting(event, now_ms - 4 * 60_000)
+        chain.commit()
+        card = judged(meter, tenant, event.minute)
+        assert (card.total, card.waiting, card.delivered, card.lost) == (1, 1, 0, 0), shown(card)
+        chain.write_retried(event, now_ms)
+        chain.commit()
+        eventually(lambda: meter.minute(tenant, event.minute).delivered, 120, "the card is mended", 1.0)
+        card = judged(meter, tenant, event.minute)
+        assert (card.total, card.waiting, card.delivered, card.good) == (1, 0, 1, 0), shown(card)
+        assert (card.lost, card.doubled, card.late) == (0, 0, 0), shown(card)
+        assert card.spent, "it did not leave within a second"
+        proven = [alarm for alarm in meter.alarms() if alarm.kind in (AlarmKind.LOSS, AlarmKind.DOUBLED)]
+        assert not proven, shown(proven)
