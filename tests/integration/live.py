@@ -18,7 +18,7 @@ from scripts.local.processes import kill, side_processes
 from scripts.local.side import Side
 from scripts.local.supervisor import Supervisor
 
-UP_SECONDS = 300
+UP_SECONDS = 400
 DOWN_SECONDS = 120
 SETTLE_SECONDS = 20
 """Of the meter's minutes: what is under way in a test comes within seconds."""

@@ -23,7 +23,7 @@ BATCH = 10
 BEFORE_SECONDS = 4
 AFTER_SECONDS = 6
 RECOVER_SECONDS = 300
-"""As long as a side may take to start: after all was killed it does just that, beside another side's tests."""
+"""As long as a side may take to start: after all was killed it does that, beside another side's tests."""
 
 
 class End:
