@@ -7,6 +7,7 @@ import msgspec
 
 from pipelines.control.observe.judging import Judgement
 from pipelines.control.observe.state import MinuteState, Place
+from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.ledger import Range, Tally
 
 MinuteKey = tuple[str, int]
@@ -24,6 +25,8 @@ class Covered(msgspec.Struct, frozen=True):
 
 
 _NOTHING: Final = Covered(end=0, newest_ms=0)
+_AHEAD_MS: Final = 3_600_000
+"""How far the clocks of collect and observe may lie apart."""
 
 
 class Position(msgspec.Struct, frozen=True):
@@ -93,7 +96,7 @@ class Book:
         for tally in tallies:
             by_minute.setdefault((tally.tenant, tally.minute), []).append(tally)
         for key, of_minute in by_minute.items():
-            state = self._state(key)
+            state = self._state(key, now_ms)
             if state is None or offset <= state.through:
                 continue
             for tally in of_minute:
@@ -101,9 +104,11 @@ class Book:
             state.through = offset
             self._dirty.add(key)
 
-    def _state(self, key: MinuteKey) -> MinuteState | None:
-        """The minute's, made where it is new; None of one that was forgotten."""
-        if key not in self.minutes and key[1] >= self._floor:
+    def _state(self, key: MinuteKey, now_ms: int) -> MinuteState | None:
+        """The minute's, made where it is new; None of one that was forgotten, or that collect cannot have
+        stamped: a foreign record may claim any."""
+        latest = (now_ms + _AHEAD_MS) // MINUTE_MS
+        if key not in self.minutes and self._floor <= key[1] <= latest:
             self.minutes[key] = MinuteState(*key)
         return self.minutes.get(key)
 

@@ -190,3 +190,16 @@ def spread(ranges: Iterable[Range]) -> list[Range]:
         for found in ranges
         for at in (0, 2, 4, 6)
     ]
+
+
+@pytest.mark.parametrize("minute", [-1, MINUTE + 24 * 60, 10**15])
+def test_a_minute_that_collect_cannot_have_stamped_is_left_out_and_its_neighbours_count(minute: int) -> None:
+    foreign, own = (
+        Tally(stage=Stage.EVENTS, tenant=TENANT, minute=at, count=3, first=0, last=2)
+        for at in (minute, MINUTE)
+    )
+    found = Range(topic=Topic.EVENTS, partition=0, start=0, end=3, newest_ms=1, tallies=[foreign, own])
+    book = Book()
+    book.apply(found, 0, MINUTE * 60_000)
+    assert list(book.minutes) == [(TENANT, MINUTE)]
+    assert book.offsets == {("events", 0): 3}
