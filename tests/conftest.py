@@ -41,9 +41,11 @@ def topics(brokers: Cluster) -> str:
 def delete_records(bootstrap: str, seconds: float = 30.0) -> None:
     """Empty every topic but `config`: Kafka truncates no compacted topic."""
     admin = admin_client(bootstrap)
-    found = admin.list_topics(timeout=10).topics
-    upto = [TopicPartition(t, p, OFFSET_END) for t in Topic if t != Topic.CONFIG for p in found[t].partitions]
     deadline = time.monotonic() + seconds
+    while not set(Topic) <= (found := admin.list_topics(timeout=10).topics).keys():
+        assert time.monotonic() < deadline, "a broker does not know all topics"  # made a moment ago
+        time.sleep(0.2)
+    upto = [TopicPartition(t, p, OFFSET_END) for t in Topic if t != Topic.CONFIG for p in found[t].partitions]
     while not _deleted(admin, upto):
         assert time.monotonic() < deadline, "topics cannot be emptied"
         time.sleep(0.2)
