@@ -13,6 +13,8 @@ from shared.kafka.tail import Tail
 
 pytestmark = pytest.mark.contract
 HOUR_MS = 3_600_000
+TOPIC = Topic.REPLAYED
+"""One that no test before wrote to: brokers remember the newest time of records that were deleted."""
 
 
 @contextmanager
@@ -22,9 +24,7 @@ def tail(bootstrap: str, window_ms: int) -> Iterator[tuple[Tail, list[bytes | No
     def take(messages: list[Message]) -> None:
         taken.extend(message.value() for message in messages)
 
-    reader = Tail(
-        bootstrap=bootstrap, client_id="test", topic=Topic.RECEIPTS, window_ms=window_ms, take=take
-    ).start()
+    reader = Tail(bootstrap=bootstrap, client_id="test", topic=TOPIC, window_ms=window_ms, take=take).start()
     try:
         yield reader, taken
     finally:
@@ -34,7 +34,7 @@ def tail(bootstrap: str, window_ms: int) -> Iterator[tuple[Tail, list[bytes | No
 def write(bootstrap: str, *values: bytes, timestamp: int = 0) -> None:
     producer = Producer(producer_config(bootstrap, "test"))
     for value in values:
-        producer.produce(Topic.RECEIPTS, value, timestamp=timestamp)
+        producer.produce(TOPIC, value, timestamp=timestamp)
     assert producer.flush(30) == 0
 
 
