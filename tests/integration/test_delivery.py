@@ -29,8 +29,7 @@ def test_a_destination_that_was_down_gets_everything_and_the_others_notice_nothi
         assert (fate.lost, fate.waiting) == ((), 0), name
         assert fate.received == fate.acked >= OUTAGE.load.seconds * OUTAGE.rate * 0.99, name
         assert fate.duplicated <= found.handed_on[name], f"{name}: only a change of lanes may repeat"
-    # On a busy machine events are seconds on their way: what entered last finds the destination back.
-    assert found.drain.events >= OUTAGE.outage * OUTAGE.rate * 0.75, "what failed came later"
+    assert found.drain.events >= OUTAGE.outage * OUTAGE.rate * 0.9, "what failed came later"
     # A second by the clock may hold the ends of two of retry's beats.
     assert found.drain.most_a_second <= 2 * LEAST + OUTAGE.rate, found.drain
     before, down = found.lags["before"], found.lags["down"]
