@@ -5,21 +5,18 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from shared.contracts.ledger import Stage
 from shared.contracts.topics import Topic
 from shared.contracts.tracing import Sighting, encode_sighting, own_traceparent, span_id, traced
 from tests.contract.mannered_server import free_port
+from tests.contract.span_receiver import Span, SpanReceiver, listening
 from tests.spark.transmit_side import Topics
 
 pytestmark = pytest.mark.contract
@@ -30,55 +27,6 @@ STAGES = (
     (Stage.FIRST, Topic.OUTBOUND, "shop"),
     (Stage.DELIVERED, Topic.RECEIPTS, "shop"),
 )
-Span = tuple[str, str, str, str]
-"""Service, name, id, parent's id."""
-
-
-class Receiver:
-    """What a receiver was told, by trace."""
-
-    def __init__(self) -> None:
-        self.status = 200
-        self.refused = 0
-        self.spans: dict[str, set[Span]] = {}
-
-    def take(self, body: bytes) -> int:
-        """The status of the reply."""
-        if self.status != 200:
-            self.refused += 1
-            return self.status
-        for of_node in ExportTraceServiceRequest.FromString(body).resource_spans:
-            facts = {each.key: each.value.string_value for each in of_node.resource.attributes}
-            assert facts["service.namespace"] == "hifi"
-            for scope in of_node.scope_spans:
-                for span in scope.spans:
-                    told = (facts["service.name"], span.name, span.span_id.hex(), span.parent_span_id.hex())
-                    self.spans.setdefault(span.trace_id.hex(), set()).add(told)
-                    assert 0 < span.start_time_unix_nano <= span.end_time_unix_nano
-        return 200
-
-
-@contextmanager
-def listening(receiver: Receiver, port: int) -> Iterator[None]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            assert self.path == "/v1/traces"
-            status = receiver.take(self.rfile.read(int(self.headers["Content-Length"])))
-            self.send_response(status)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            """Nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield
-        finally:
-            server.shutdown()
-            thread.join()
 
 
 class TraceProcess:
@@ -183,9 +131,9 @@ def chain(event_id: str) -> set[Span]:
 def test_each_node_is_a_span_of_the_events_chain_and_the_unreadable_is_passed_over(
     topics: str, start: Start
 ) -> None:
-    side, receiver, port = Topics(topics), Receiver(), free_port()
-    with listening(receiver, port):
-        process = start(port)
+    side, receiver = Topics(topics), SpanReceiver(free_port())
+    with listening(receiver):
+        process = start(receiver.port)
         side.put(Topic.TRACES, b"rubbish", [], None)
         put(side, "e1")
         put(side, "e2")
@@ -200,15 +148,15 @@ def test_each_node_is_a_span_of_the_events_chain_and_the_unreadable_is_passed_ov
 def test_what_the_receiver_did_not_acknowledge_is_told_again_also_by_the_next_process(
     topics: str, start: Start
 ) -> None:
-    side, receiver, port = Topics(topics), Receiver(), free_port()
-    process = start(port)
+    side, receiver = Topics(topics), SpanReceiver(free_port())
+    process = start(receiver.port)
     put(side, "e1")
     until(lambda: '"exports": false' in process.get("/readyz"))
     assert process.stop() == 0, "nobody listens, and it stops nevertheless"
 
     receiver.status = 503
-    with listening(receiver, port):
-        process = start(port)
+    with listening(receiver):
+        process = start(receiver.port)
         until(lambda: receiver.refused > 1)
         assert receiver.spans == {}
         receiver.status = 200
@@ -216,7 +164,7 @@ def test_what_the_receiver_did_not_acknowledge_is_told_again_also_by_the_next_pr
         until(lambda: '"ready": true' in process.get("/readyz"))
         assert process.stop() == 0
         receiver.spans.clear()
-        start(port)
+        start(receiver.port)
         put(side, "e2")
         until(lambda: bool(receiver.spans))
         assert list(receiver.spans) == [trace_of("e2")], "what was acknowledged is not told again"

@@ -6,13 +6,24 @@ from collections.abc import Iterator
 import pytest
 
 from scripts.local.side import free_base
+from tests.contract.mannered_server import free_port
+from tests.contract.span_receiver import SpanReceiver, listening
 from tests.integration.live import LiveSide
 
 
 @pytest.fixture(scope="session")
-def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveSide]:
+def spans() -> Iterator[SpanReceiver]:
+    """The receiver of the side's traces."""
+    receiver = SpanReceiver(free_port())
+    with listening(receiver):
+        yield receiver
+
+
+@pytest.fixture(scope="session")
+def live(tmp_path_factory: pytest.TempPathFactory, spans: SpanReceiver) -> Iterator[LiveSide]:
     """A side that `hifi up` started and that SIGTERM ends, with nothing left."""
-    side = LiveSide(tmp_path_factory.mktemp("side") / "data", free_base())
+    folder = tmp_path_factory.mktemp("side") / "data"
+    side = LiveSide(folder, free_base(), {"HIFI_OTLP_ENDPOINT": f"http://127.0.0.1:{spans.port}"})
     try:
         side.up()
         yield side

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -39,8 +39,9 @@ def eventually(check: Callable[[], Any], seconds: float, what: str, every: float
 class LiveSide:
     """One side in one folder; may be started and stopped several times."""
 
-    def __init__(self, root: Path, port: int) -> None:
+    def __init__(self, root: Path, port: int, environment: Mapping[str, str]) -> None:
         self.side = Side(root=root, port=port)
+        self._environment = environment
         self.supervisor = Supervisor(self.side)
         self._up: subprocess.Popen[bytes] | None = None
         self._output = root.with_name(root.name + ".up.log")
@@ -63,7 +64,7 @@ class LiveSide:
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
-                env=os.environ | {"HIFI_SETTLE_SECONDS": str(SETTLE_SECONDS)},
+                env={**os.environ, "HIFI_SETTLE_SECONDS": str(SETTLE_SECONDS), **self._environment},
             )
         eventually(self._said_ready, UP_SECONDS, "hifi up says ready")
 

@@ -8,7 +8,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from scripts.dashboard.scrape import local
-from scripts.local.programs import CANARY, COLLECT, CONSOLE, OBSERVE, RETRY, SPARK
+from scripts.local.programs import CANARY, COLLECT, CONSOLE, OBSERVE, RETRY, SPARK, TRACE
 from shared.runtime.metrics import ProcessMetric
 from tests.integration.live import LiveSide, eventually
 from tests.unit.test_dashboard import COUNTER_OR_HISTOGRAM, asked, expressions
@@ -18,12 +18,12 @@ pytestmark = pytest.mark.integration
 START_SECONDS = 60
 """The side is ready before its canary is."""
 
-OURS = (CANARY, COLLECT, CONSOLE, OBSERVE, RETRY, SPARK)
+OURS = (CANARY, COLLECT, CONSOLE, OBSERVE, RETRY, SPARK, TRACE)
 """Programs of the project; brokers and the store write as they like."""
 
 
 def targets(live: LiveSide) -> dict[str, str]:
-    """Where Prometheus asks, by process; trace runs only where somebody wants spans."""
+    """Where Prometheus asks, by process."""
     jobs = local(live.side)["scrape_configs"]
     found = {job["job_name"]: job["static_configs"][0]["targets"][0] for job in jobs}
     return {name: target for name, target in found.items() if name in OURS}

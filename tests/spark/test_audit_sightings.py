@@ -89,16 +89,16 @@ def test_of_a_receipt_those_that_it_says_are_traced(spark: SparkSession) -> None
         destination="till",
         pipe="shop",
         result="retry",
-        ids=["a", CHOSEN],
-        minutes=[29_453_760] * 2,
+        ids=["a", CHOSEN, "b"],
+        minutes=[29_453_760] * 3,
         status=503,
         tries=1,
         attempt=1,
-        received_ms=[RECEIVED_MS] * 2,
+        received_ms=[RECEIVED_MS] * 3,
         departed_ms=DEPARTED_MS,
         tenant="acme",
-        since_ms=[RECEIVED_MS] * 2,
-        traces={CHOSEN: OWN},
+        since_ms=[RECEIVED_MS] * 3,
+        traces={CHOSEN: OWN, "b": CLIENTS},
         reason="failed: the destination answered 503",
     )
     answer = seen(
@@ -109,4 +109,5 @@ def test_of_a_receipt_those_that_it_says_are_traced(spark: SparkSession) -> None
         end_ms=DEPARTED_MS,
         result="503 failed",
     )
-    assert told(spark, Topic.RECEIPTS, msgspec.json.encode(receipt), []) == [answer]
+    clients = msgspec.structs.replace(answer, id="b", traceparent=CLIENTS)
+    assert told(spark, Topic.RECEIPTS, msgspec.json.encode(receipt), []) == [answer, clients]

@@ -43,7 +43,7 @@ _ONLY_OF: Final[Mapping[str, Iterable[Topic]]] = {
 }
 """Where a header is not looked for elsewhere: to find that it is not there costs a look at each."""
 
-_OF_RECEIPT: Final = ("destination", "status", "breaker", "lane", "departed_ms", "traces")
+_OF_RECEIPT: Final = ("destination", "status", "breaker", "lane", "departed_ms")
 _REQUIRED: Final = ("id", "tenant", "minute", "received_ms")
 """What is known of every event."""
 
@@ -100,7 +100,6 @@ def _flat(exploded: DataFrame) -> DataFrame:
     columns = {
         "id_hash": fn.when(known, fn.xxhash64("id")),
         "time_ms": fn.coalesce("since_ms", time_ms(fn.col("time"))),
-        "traceparent": fn.coalesce("traceparent", fn.try_element_at("traces", fn.col("id"))),
         "traced_id": fn.when(fn.col("traceparent").isNotNull() | is_chosen(fn.col("id")), fn.col("id")),
     }
     return _told(exploded).select(*(columns[name].alias(name) if name in columns else name for name in ROWS))
@@ -124,7 +123,11 @@ def _told(exploded: DataFrame) -> DataFrame:
         "name": _name(at),
         "reason": fn.substring_index(receipt["reason"], ":", 1),
         "known": item.isNull() | readable(item),
-        "traceparent": fn.coalesce(item["headers"][h.TRACEPARENT], fn.col("traceparent")),
+        "traceparent": fn.coalesce(
+            item["headers"][h.TRACEPARENT],
+            fn.try_element_at(receipt["traces"], receipt["ids"][at]),
+            fn.col("traceparent"),
+        ),
         **{each: receipt[each] for each in _OF_RECEIPT},
     }
     return exploded.select(*PLACE, "due_ms", *(column.alias(name) for name, column in columns.items()))
