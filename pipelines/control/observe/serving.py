@@ -9,6 +9,8 @@ from typing import Final
 import uvicorn
 from fastapi import FastAPI
 
+from shared.runtime.serving import server_config
+
 _DRAIN_SECONDS: Final = 1
 _KEEP_ALIVE_SECONDS: Final = 30
 
@@ -21,16 +23,12 @@ def served(app: FastAPI, host: str, port: int) -> Iterator[int]:
         OSError: if the port is taken.
     """
     with socket.create_server((host, port), backlog=128, reuse_port=False) as listening:
-        config = uvicorn.Config(
+        config = server_config(
             app,
             ws="none",
             lifespan="off",
-            access_log=False,
-            log_config=None,
-            server_header=False,
-            proxy_headers=False,
             timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-            timeout_graceful_shutdown=_DRAIN_SECONDS,
+            drain_seconds=_DRAIN_SECONDS,
         )
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, args=([listening],), name="api", daemon=True)

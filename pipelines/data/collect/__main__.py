@@ -2,7 +2,6 @@
 
 import sys
 
-import uvicorn
 import uvloop
 
 from pipelines.data.collect.protocol import bounded_protocol
@@ -10,29 +9,24 @@ from pipelines.data.collect.service import CollectService
 from pipelines.data.collect.settings import CollectSettings
 from shared.runtime.collector import spare_collector
 from shared.runtime.logging import configure_logging
+from shared.runtime.serving import serve_until_stopped, server_config
 from shared.runtime.shutdown import exit_zero_on_stop
 
 
 async def serve(settings: CollectSettings) -> bool:
     """Serve until SIGTERM or SIGINT; False if the port could not be taken."""
     async with CollectService(settings) as app:
-        config = uvicorn.Config(
+        config = server_config(
             app,
             host=settings.host,
             port=settings.port,
             http=bounded_protocol(settings.head_timeout),
             ws="none",
             lifespan="off",
-            access_log=False,
-            log_config=None,
-            server_header=False,
-            proxy_headers=False,
             timeout_keep_alive=settings.keep_alive,
-            timeout_graceful_shutdown=settings.drain_timeout,
+            drain_seconds=settings.drain_timeout,
         )
-        server = uvicorn.Server(config)
-        await server.serve()
-        return server.started
+        return await serve_until_stopped(config)
 
 
 def main() -> int:

@@ -3,7 +3,6 @@
 import logging
 import sys
 
-import uvicorn
 import uvloop
 
 from pipelines.management.console.app import create_app
@@ -12,6 +11,7 @@ from pipelines.management.console.feed import Feeds
 from pipelines.management.console.settings import ConsoleSettings
 from shared.runtime.clock import wall_clock
 from shared.runtime.logging import configure_logging
+from shared.runtime.serving import serve_until_stopped, server_config
 from shared.runtime.shutdown import exit_zero_on_stop
 
 
@@ -19,18 +19,10 @@ async def serve(settings: ConsoleSettings) -> bool:
     """Serve until SIGTERM or SIGINT; False if the port could not be taken."""
     async with ObserveClient(settings.observe_url, settings.observe_timeout) as client:
         app = create_app(settings, Feeds(client, settings.look_seconds, wall_clock), wall_clock)
-        config = uvicorn.Config(
-            app,
-            host=settings.host,
-            port=settings.port,
-            access_log=False,
-            log_config=None,
-            server_header=False,
-            timeout_graceful_shutdown=settings.drain_timeout,
+        config = server_config(
+            app, host=settings.host, port=settings.port, drain_seconds=settings.drain_timeout
         )
-        server = uvicorn.Server(config)
-        await server.serve()
-        return server.started
+        return await serve_until_stopped(config)
 
 
 def main() -> int:
