@@ -1,15 +1,16 @@
-"""What operators see of a whole side: Grafana's charts find their metrics, and machines can read the logs."""
+"""What operators see of a side: charts find their metrics, the canary comes through, machines can read the logs."""
 
 import json
 import urllib.request
 from functools import partial
 
 import pytest
+from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from scripts.dashboard.scrape import local
 from scripts.local.programs import CANARY, COLLECT, CONSOLE, OBSERVE, RETRY, SPARK, TRACE
-from shared.runtime.metrics import ProcessMetric
+from shared.runtime.metrics import CanaryMetric, ProcessMetric
 from tests.integration.live import LiveSide, eventually
 from tests.unit.test_dashboard import COUNTER_OR_HISTOGRAM, asked, expressions
 
@@ -17,6 +18,8 @@ pytestmark = pytest.mark.integration
 
 START_SECONDS = 60
 """The side is ready before its canary is."""
+
+CANARY_PIPES = {f"canary-{kind}" for kind in ("plain", "pattern", "masks", "transform", "sample")}
 
 OURS = (CANARY, COLLECT, CONSOLE, OBSERVE, RETRY, SPARK, TRACE)
 """Programs of the project; brokers and the store write as they like."""
@@ -29,14 +32,25 @@ def targets(live: LiveSide) -> dict[str, str]:
     return {name: target for name, target in found.items() if name in OURS}
 
 
-def families(target: str) -> set[str]:
-    """The names a process exposes, without the endings of counters; none while it starts."""
+def exposed_at(target: str) -> list[Metric]:
+    """What a process exposes; nothing while it starts."""
     try:
         with urllib.request.urlopen(f"http://{target}/metrics", timeout=10) as reply:
-            text = reply.read().decode()
+            return list(text_string_to_metric_families(reply.read().decode()))
     except OSError:
-        return set()
-    return {COUNTER_OR_HISTOGRAM.sub("", family.name) for family in text_string_to_metric_families(text)}
+        return []
+
+
+def families(target: str) -> set[str]:
+    """The names a process exposes, without the endings of counters."""
+    return {COUNTER_OR_HISTOGRAM.sub("", family.name) for family in exposed_at(target)}
+
+
+def by_pipe(live: LiveSide, metric: CanaryMetric) -> dict[str, float]:
+    """One counter of the canary's, for each of its pipes."""
+    counters = [found for found in exposed_at(targets(live)[CANARY]) if found.name == metric]
+    totals = (sample for found in counters for sample in found.samples if sample.name.endswith("_total"))
+    return {sample.labels["pipe"]: sample.value for sample in totals}
 
 
 def test_every_chart_finds_its_metrics_at_the_processes(live: LiveSide) -> None:
@@ -51,6 +65,18 @@ def test_every_chart_finds_its_metrics_at_the_processes(live: LiveSide) -> None:
         assert any(each.endswith("_ready") for each in exposed), name
     wanted = {COUNTER_OR_HISTOGRAM.sub("", name) for text in expressions() for name in asked(text)}
     assert wanted <= set().union(*there.values())
+
+
+def test_the_canary_comes_through_each_of_its_pipes_as_the_pipe_makes_it(live: LiveSide) -> None:
+    before = eventually(partial(by_pipe, live, CanaryMetric.ARRIVED), START_SECONDS, "the canary answers")
+    assert set(before) == CANARY_PIPES
+
+    def all_arrive() -> bool:
+        now = by_pipe(live, CanaryMetric.ARRIVED)
+        return all(now.get(pipe, 0) > count for pipe, count in before.items())
+
+    eventually(all_arrive, START_SECONDS, "events of the canary arrive by every pipe", 1.0)
+    assert by_pipe(live, CanaryMetric.WRONG) == dict.fromkeys(CANARY_PIPES, 0)
 
 
 def test_every_line_that_our_processes_log_is_json(live: LiveSide) -> None:
