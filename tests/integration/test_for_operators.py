@@ -1,4 +1,4 @@
-"""What operators see of a side: charts find their metrics, the canary comes through, machines can read the logs."""
+"""What operators see: charts find their metrics, the canary comes through, machines can read the logs."""
 
 import json
 import urllib.request
