@@ -21,6 +21,10 @@ _ROLES = (
     ("pyspark/daemon", "spark python workers"),
     ("org.apache.spark.deploy.SparkSubmit", "spark jvm"),
     ("scripts.local.driver", "spark driver"),
+    ("pipelines.control.observe", "observe"),
+    ("pipelines.control.canary", "canary"),
+    ("pipelines.management.console", "console"),
+    ("Store.java", "store"),
     ("scripts.bench.destination", "destination"),
     ("supervisor", "supervisor"),
 )

@@ -2,7 +2,7 @@
 
 Two warm sides stand beside each other, one with the meter and one without; the same load goes to one and then
 to the other, in turns (with, without, without, with, ...), so that a slow minute hits both. The first load of
-each does not count.
+each does not count. In the end, while nothing is sent, what each uses when idle.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,6 +17,7 @@ import typer
 from msgspec import Struct
 
 from scripts.bench.chains import hifi
+from scripts.bench.cpu import Seconds
 from scripts.bench.measure import Bench
 from scripts.bench.results import Load, Run, chain_cpu
 from scripts.bench.run import DESTINATION_PORTS
@@ -24,6 +25,10 @@ from scripts.local.parts import Parts
 from scripts.local.side import HOST, Side, free_base
 
 _COLD_SECONDS: Final = 40.0
+_IDLE_SECONDS: Final = 60.0
+_TOLD_PERCENT: Final = 0.5
+"""Processes that use less, when idle, are told in the sum only."""
+
 _SIDES: Final = {"with": Parts.ALL, "without": Parts.CHAIN}
 APP = typer.Typer(add_completion=False)
 
@@ -66,7 +71,9 @@ def cost(
             found.append(Pair(metered=runs["with"], plain=runs["without"]))
             typer.echo(_line(found[-1]))
             out.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
-    typer.echo(_summary(found))
+        typer.echo(_summary(found))
+        for name in ("without", "with"):
+            typer.echo(_idle_line(name, benches[name].idle(_IDLE_SECONDS)))
 
 
 @contextmanager
@@ -97,6 +104,12 @@ def _summary(pairs: Sequence[Pair]) -> str:
     lines = [f"CPU: {_spread(cpu)} of {len(cpu)} pairs"]
     lines += [f"p95: {_spread(p95)} of {len(p95)} pairs"] if p95 else []
     return "\n".join(lines)
+
+
+def _idle_line(name: str, percents: Seconds) -> str:
+    largest = sorted(percents.items(), key=lambda each: -each[1])
+    told = ", ".join(f"{role} {used:.1f}" for role, used in largest if used >= _TOLD_PERCENT)
+    return f"idle {name} the meter: {sum(percents.values()):.0f} % of a core ({told})"
 
 
 def _spread(ratios: Sequence[float]) -> str:

@@ -21,6 +21,8 @@ pytestmark = pytest.mark.unit
         (["java", "-cp", "x", "org.apache.spark.deploy.SparkSubmit", "pyspark-shell"], "spark jvm"),
         (["python", "-m", "pyspark.daemon", "pyspark.worker"], "spark python workers"),
         (["python", "-m", "scripts.bench.yardstick", "route"], "route"),
+        (["python", "-m", "pipelines.control.observe"], "observe"),
+        (["java", "-cp", "jars/*", "scripts/local/Store.java", "127.0.0.1", "8091", "store"], "store"),
         (["python", "-m", "something.else"], "helpers"),
         ([], "helpers"),
     ],
