@@ -4,7 +4,6 @@ Each case goes through a real socket. An event is in one of three places afterwa
 a retry topic, in `dead_letter`; each with one receipt.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -154,13 +153,6 @@ TABLE: Final[dict[str, Case]] = {
     "partial failure, the failed": Case(act=partly, id="e1", rows=3, status=503, **AT_ONCE_THEN_LATER),
     "partial failure, the refused": Case(act=partly, id="e2", rows=3, status=404, **REFUSED),
 }
-
-
-@pytest.fixture
-def rig() -> Iterator[Rig]:
-    fresh = Rig()
-    yield fresh
-    fresh.close()
 
 
 @pytest.mark.parametrize("name", TABLE)

@@ -67,13 +67,6 @@ AN_ANSWER: Final[dict[str, Stream]] = {
 }
 
 
-@pytest.fixture
-def rig() -> Iterator[Rig]:
-    fresh = Rig()
-    yield fresh
-    fresh.close()
-
-
 @pytest.fixture(scope="module", autouse=True)
 def _warm() -> None:
     """What a process imports and builds at its first delivery is no answer's doing."""

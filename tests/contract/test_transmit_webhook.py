@@ -3,22 +3,18 @@
 import asyncio
 import json
 import os
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipelines.data.transmit.connectors.base import Answer, Context, Kind
-from pipelines.data.transmit.events import Event
 from shared.contracts import headers as h
-from shared.contracts.config import Destination
 from shared.contracts.receipts import unpack_keys
 from shared.contracts.topics import Topic
 from tests.contract.mannered_server import free_port, reply
-from tests.contract.transmit_rig import Rig, receipts, records
+from tests.contract.transmit_rig import Rig, header, receipts, records
 from tests.unit.transmit_events import flat_batch, row
 
 pytestmark = pytest.mark.contract
@@ -29,17 +25,6 @@ def shared_rig() -> Iterator[Rig]:
     rig = Rig()
     yield rig
     rig.close()
-
-
-@pytest.fixture
-def rig() -> Iterator[Rig]:
-    fresh = Rig()
-    yield fresh
-    fresh.close()
-
-
-def header(value: list[tuple[str, bytes | None]], name: str) -> str:
-    return (dict(value)[name] or b"").decode()
 
 
 @pytest.mark.parametrize("status", [200, 201, 202, 204])
@@ -237,102 +222,6 @@ def test_hang_ends_at_the_deadline_and_others_are_receipted_long_before(rig: Rig
     assert tries == [0] * 16 + [1] * 4
 
 
-def test_missing_pipe_and_missing_destination_are_dead_letters_that_say_so(rig: Rig) -> None:
-    rows = rig.deliver(flat_batch([row(1, pipe="nobody")]))
-    (dead,) = records(rows)
-    assert dead.topic == Topic.DEAD_LETTER
-    assert header(dead.headers, h.REASON).startswith("unknown_pipe: ")
-    rig.pipe("p1", "/")
-    rig.without("destination", "p1")
-    (dead,) = records(rig.deliver(flat_batch([row(2)])))
-    assert dead.topic == Topic.DEAD_LETTER
-    assert header(dead.headers, h.REASON).startswith("unknown_destination: ")
-
-
-def test_events_of_a_pipe_that_changed_hands_are_not_sent_to_the_new_owner(rig: Rig) -> None:
-    rig.server.answer("/", reply(200))
-    rig.pipe("p1", "/")
-    rows = rig.deliver(flat_batch([row(1, tenant="somebody-else"), row(2, tenant="t"), row(3)]))
-    (dead,) = records(rows)
-    assert (dead.topic, dead.key) == (Topic.DEAD_LETTER, row(1)["key"])
-    assert header(dead.headers, h.REASON).startswith("foreign: ")
-    assert sorted(e["id"] for body in rig.server.bodies for e in json.loads(body)) == ["e2", "e3"]
-
-
-@pytest.mark.parametrize("first_try", ["0", "999999999999999", "9" * 18, "-1", "soon", ""])
-def test_no_first_try_stops_a_failing_destination_from_being_retried(rig: Rig, first_try: str) -> None:
-    rig.server.answer("/", reply(500))
-    rig.pipe("p1", "/")
-    (later,) = records(rig.deliver(flat_batch([row(1, attempt=2, first_try=first_try)])))
-    assert later.topic in (Topic.RETRY_IN_5M, Topic.DEAD_LETTER)
-
-
-def test_a_task_takes_no_more_than_it_may_have_under_way(rig: Rig) -> None:
-    rig.server.answer("/", reply(200))
-    rig.pipe("p1", "/", max_events=1)
-    task = rig.task(deadline=5.0)
-    list(task.take(flat_batch([row(n, value=b'"%s"' % (b"x" * 1000)) for n in range(10)])))
-    assert 10_000 < task.unsettled_bytes < 20_000
-    while task.waiting:
-        list(task.answers(block=True))
-    task.close()
-    assert task.unsettled_bytes == 0
-
-
-def test_same_event_twice_in_a_task_is_sent_once(rig: Rig) -> None:
-    rig.server.answer("/", reply(200))
-    rig.pipe("p1", "/")
-    rows = rig.deliver(flat_batch([row(1), row(2), row(1)]), flat_batch([row(2), row(3)]))
-    sent = [e["id"] for body in rig.server.bodies for e in json.loads(body)]
-    assert sorted(sent) == ["e1", "e2", "e3"]
-    counts = sorted((r.result, i) for r in receipts(rows) for i in r.ids)
-    expected = [("delivered", f"e{n}") for n in (1, 2, 3)] + [("duplicate", "e1"), ("duplicate", "e2")]
-    assert counts == expected
-
-
-def test_copies_of_a_failed_event_share_its_fate(rig: Rig) -> None:
-    rig.server.answer("/", reply(500))
-    rig.pipe("p1", "/")
-    rows = rig.deliver(flat_batch([row(1), row(1)]))
-    assert [r.topic for r in records(rows)] == [Topic.RETRY_IN_30S] * 2
-    assert [r.result for r in receipts(rows)] == ["retry", "retry"]
-    assert len(rig.server.bodies) == 3
-
-
-def test_task_run_again_writes_the_receipts_that_its_first_run_could_not(rig: Rig) -> None:
-    rig.server.answer("/", reply(200))
-    rig.pipe("p1", "/")
-    rig.deliver(flat_batch([row(1)]))
-    (receipt,) = receipts(again := rig.deliver(flat_batch([row(1)])))
-    assert (receipt.result, receipt.tries) == ("delivered", 0)
-    assert dict(again[0].headers)[h.DELIVERED] == row(1)["key"]
-    assert len(rig.server.bodies) == 1
-
-
-def test_failed_event_is_not_remembered(rig: Rig) -> None:
-    rig.server.answer("/", reply(400))
-    rig.pipe("p1", "/")
-    rig.deliver(flat_batch([row(1)]))
-    rig.server.answer("/", reply(200))
-    assert [r.result for r in receipts(rig.deliver(flat_batch([row(1)])))] == ["delivered"]
-
-
-def test_record_nobody_can_send_is_quarantined_and_its_neighbours_travel(rig: Rig) -> None:
-    rig.server.answer("/", reply(200))
-    rig.pipe("p1", "/")
-    bad = [
-        row(2, pipe=None),
-        row(3, value=b"{"),
-        row(4, value=b'"\xff"'),
-    ]
-    rows = rig.deliver(flat_batch([row(1), *bad]))
-    assert [r.ids for r in receipts(rows)] == [["e1"]]
-    found = records(rows)
-    assert {r.topic for r in found} == {Topic.QUARANTINE}
-    assert [header(r.headers, h.ORIGIN) for r in found] == ["outbound/0/2", "outbound/0/3", "outbound/0/4"]
-    assert [r.value for r in found] == [b["value"] for b in bad]
-
-
 def test_connections_are_kept_and_requests_say_what_they_carry(rig: Rig) -> None:
     rig.server.answer("/", reply(200))
     rig.pipe("p1", "/", options={"headers": {"X-Team": "blue"}})
@@ -348,54 +237,6 @@ def test_a_header_that_cannot_be_sent_costs_nothing_but_time(rig: Rig) -> None:
     rig.pipe("p1", "/", options={"headers": {"X-Bad": "a\r\nb"}})
     rows = rig.deliver(flat_batch([row(1)]))
     assert [r.topic for r in records(rows)] == [Topic.RETRY_IN_30S]
-
-
-class Anything(msgspec.Struct):
-    """Options that take all."""
-
-
-class Defective:
-    """A connector that breaks its promise."""
-
-    async def send(
-        self, destination: Destination, options: Anything, events: Sequence[Event], seconds: float
-    ) -> Sequence[Answer]:
-        raise LookupError("a defect")
-
-    async def close(self) -> None:
-        pass
-
-
-async def open_defective(_: Context) -> Defective:
-    return Defective()
-
-
-def test_a_defect_in_a_connector_costs_nothing_but_time(rig: Rig) -> None:
-    rig.pipe("p1", "/")
-    rig.use({"webhook": Kind(options=Anything, open=open_defective)})
-    (later,) = records(rows := rig.deliver(flat_batch([row(1)])))
-    assert later.topic == Topic.RETRY_IN_30S
-    assert [(r.result, r.reason) for r in receipts(rows)] == [("retry", "internal: LookupError")]
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"connector": "fax"}, "unknown_connector: there is no connector 'fax'"),
-        ({"connector": "base"}, "unknown_connector: there is no connector 'base'"),
-        (
-            {"options": {"url": 7}},
-            "bad_options: the webhook connector: Expected `str`, got `int` - at `$.url`",
-        ),
-    ],
-)
-def test_a_destination_of_a_newer_version_waits_for_it_and_nothing_is_sent(
-    rig: Rig, changes: dict[str, Any], said: str
-) -> None:
-    rig.pipe("p1", "/", **changes)
-    (later,) = records(rows := rig.deliver(flat_batch([row(1)])))
-    assert (later.topic, header(later.headers, h.REASON)) == (Topic.RETRY_IN_30S, said)
-    assert [(r.result, r.tries) for r in receipts(rows)] == [("retry", 0)]
 
 
 class Received(msgspec.Struct):

@@ -3,7 +3,6 @@
 import asyncio
 import base64
 import json
-from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
@@ -21,13 +20,6 @@ pytestmark = pytest.mark.contract
 
 KEYS: Final = {f"secret://t/{n}": "whsec_" + base64.b64encode(bytes([n]) * 32).decode() for n in (1, 2, 3)}
 BEARER: Final = {"auth": {"type": "bearer", "token": "secret://t/token"}}
-
-
-@pytest.fixture
-def rig() -> Iterator[Rig]:
-    fresh = Rig()
-    yield fresh
-    fresh.close()
 
 
 def headers(head: bytes) -> dict[str, str]:

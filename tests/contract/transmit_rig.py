@@ -238,3 +238,8 @@ def receipts(rows: list[Row]) -> list[Receipt]:
 def records(rows: list[Row]) -> list[Row]:
     """The rows that are not receipts."""
     return [row for row in rows if row.topic != Topic.RECEIPTS]
+
+
+def header(headers: list[tuple[str, bytes | None]], name: str) -> str:
+    """The text of a record's header."""
+    return (dict(headers)[name] or b"").decode()

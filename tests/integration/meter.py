@@ -16,7 +16,8 @@ import psutil
 
 from scripts.local.jars import ensure_jars
 from scripts.local.processes import end, kill
-from shared.contracts.scorecard import Alarm, DayCard, DestinationHealth, MinuteCard, Now, Place
+from shared.contracts.alarms import Alarm
+from shared.contracts.scorecard import DayCard, DestinationHealth, MinuteCard, Now, Place
 from tests.contract.mannered_server import free_port
 from tests.integration.live import eventually
 

@@ -15,10 +15,11 @@ import pytest
 from scripts.load.misbehaviour import Misbehaviour, parse_rule
 from scripts.load.receiver import Receiver, running
 from scripts.load.records import read_acked, read_received
+from shared.contracts.alarms import AlarmKind
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.lags import ERROR
 from shared.contracts.receipts import Receipt
-from shared.contracts.scorecard import AlarmKind, MinuteCard, Node
+from shared.contracts.scorecard import MinuteCard, Node
 from shared.contracts.topics import RETRY_DELAYS, Topic
 from tests.integration.live import LiveSide, eventually, sending
 from tests.integration.meter import Meter, shown

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import msgspec
+import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.control.audit.tallying import tallied
 from pipelines.control.audit.transforms import rows
 from shared.contracts.envelope import collected_item, encode_items
+from shared.contracts.lags import Histogram, histogram
 from shared.contracts.ledger import Range, Stage, Tally
 from shared.contracts.receipts import Receipt
 from shared.contracts.topics import Topic
@@ -137,3 +139,8 @@ def by_stage(ranges: list[Range]) -> dict[Stage, list[Tally]]:
     for tally in (tally for each in ranges for tally in each.tallies):
         found.setdefault(tally.stage, []).append(tally)
     return found
+
+
+def lag(ms: int) -> Histogram:
+    """One lag, as a tally has it."""
+    return histogram(np.array([ms]))

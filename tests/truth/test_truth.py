@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from shared.contracts.scorecard import AlarmKind, HopRow, MinuteCard, Node
+from shared.contracts.alarms import AlarmKind
+from shared.contracts.scorecard import HopRow, MinuteCard, Node
 from tests.contract.aws import local_aws
 from tests.integration.live import eventually
 from tests.integration.meter import Meter, MeterProcesses, shown

@@ -13,10 +13,10 @@ from pipelines.control.observe.days import day_mark, minute_mark
 from pipelines.control.observe.places import find
 from pipelines.control.observe.present import Snapshot, now
 from pipelines.control.observe.tables import Tables
+from shared.contracts.alarms import Alarm, QuietWindow
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import (
     ALL_TENANTS,
-    Alarm,
     DayCard,
     DayMark,
     DestinationHealth,
@@ -24,7 +24,6 @@ from shared.contracts.scorecard import (
     MinuteMark,
     Now,
     Place,
-    QuietWindow,
 )
 from shared.kafka.span import SpanReader
 from shared.runtime.clock import Clock

@@ -17,7 +17,7 @@ from pipelines.control.observe.alarms.quiet import WindowError
 from pipelines.control.observe.answers import Answers
 from pipelines.control.observe.asked import AskedError, UnavailableError
 from pipelines.control.observe.store import StoreError
-from shared.contracts.scorecard import QuietWindow
+from shared.contracts.alarms import QuietWindow
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
 

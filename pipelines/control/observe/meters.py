@@ -12,8 +12,9 @@ from prometheus_client.registry import Collector
 
 from pipelines.control.observe.daybook import Change
 from pipelines.control.observe.present import Snapshot
+from shared.contracts.alarms import AlarmKind
 from shared.contracts.ledger import Range, Stage
-from shared.contracts.scorecard import ALL_TENANTS, AlarmKind, MinuteCard, Percentiles
+from shared.contracts.scorecard import ALL_TENANTS, MinuteCard, Percentiles
 from shared.runtime.metrics import ObserveMetric
 from shared.runtime.process_meters import process_registry
 

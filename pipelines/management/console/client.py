@@ -7,16 +7,8 @@ from typing import Final, Self, TypeVar
 import httpx
 import msgspec
 
-from shared.contracts.scorecard import (
-    Alarm,
-    DayCard,
-    DayMark,
-    DestinationHealth,
-    MinuteCard,
-    MinuteMark,
-    Now,
-    QuietWindow,
-)
+from shared.contracts.alarms import Alarm, QuietWindow
+from shared.contracts.scorecard import DayCard, DayMark, DestinationHealth, MinuteCard, MinuteMark, Now
 
 T = TypeVar("T")
 _CONNECTIONS: Final = 8

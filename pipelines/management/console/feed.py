@@ -7,16 +7,8 @@ from typing import Final
 
 from pipelines.management.console import figures
 from pipelines.management.console.client import ObserveClient, RefusedError, UnreachableError
-from shared.contracts.scorecard import (
-    Alarm,
-    DayCard,
-    DayMark,
-    DestinationHealth,
-    MinuteCard,
-    MinuteMark,
-    Now,
-    QuietWindow,
-)
+from shared.contracts.alarms import Alarm, QuietWindow
+from shared.contracts.scorecard import DayCard, DayMark, DestinationHealth, MinuteCard, MinuteMark, Now
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
 

@@ -12,8 +12,9 @@ import pytest
 from pipelines.control.observe.alarms.facts import Facts, NodeProgress
 from pipelines.control.observe.alarms.service import Alarms
 from pipelines.control.observe.store import Store, StoreError
+from shared.contracts.alarms import AlarmKind, QuietWindow
 from shared.contracts.config import Catalogue, Contact, Entry
-from shared.contracts.scorecard import ALL_TENANTS, AlarmKind, QuietWindow
+from shared.contracts.scorecard import ALL_TENANTS
 from shared.contracts.signing import key_of, signed
 from shared.runtime.clock import wall_clock
 from shared.runtime.secret_stores import store_for

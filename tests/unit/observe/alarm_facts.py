@@ -6,8 +6,9 @@ from pipelines.control.observe.alarms.conditions import judge
 from pipelines.control.observe.alarms.facts import Facts, Finding
 from pipelines.control.observe.alarms.settings import AlarmSettings
 from pipelines.control.observe.alarms.trends import Trends, noted
+from shared.contracts.alarms import AlarmKind
 from shared.contracts.config import Catalogue, Entry, Pipe, Source
-from shared.contracts.scorecard import AlarmKind, DestinationHealth, HopRow, MinuteCard, NamedEvent, Node
+from shared.contracts.scorecard import DestinationHealth, HopRow, MinuteCard, NamedEvent, Node
 
 MINUTE = 29_000_000
 NOW = (MINUTE + 1) * 60_000 + 5_000

@@ -7,8 +7,9 @@ import pytest
 from pipelines.control.observe.alarms.conditions import judge
 from pipelines.control.observe.alarms.facts import DeadLetters, Facts, NodeProgress, SourceMinutes
 from pipelines.control.observe.alarms.trends import Trends, noted
+from shared.contracts.alarms import AlarmKind, Audience
 from shared.contracts.config import Catalogue
-from shared.contracts.scorecard import ALL_TENANTS, AlarmKind, Audience, HopRow, MinuteCard, Node
+from shared.contracts.scorecard import ALL_TENANTS, HopRow, MinuteCard, Node
 from tests.unit.observe.alarm_facts import (
     MINUTE,
     NOW,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pipelines.control.observe.alarms.facts import Change, Finding, Judged
 from pipelines.control.observe.alarms.lifecycle import MOST_RELAPSES, Notice, Pace, Tracked, step
 from pipelines.control.observe.alarms.quiet import WindowError, checked
-from shared.contracts.scorecard import AlarmKind, QuietWindow
+from shared.contracts.alarms import AlarmKind, QuietWindow
 
 pytestmark = pytest.mark.unit
 

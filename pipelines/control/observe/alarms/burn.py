@@ -16,9 +16,10 @@ from msgspec import Struct
 from pipelines.control.observe.alarms.facts import Facts, Finding
 from pipelines.control.observe.alarms.losses import customers_dead, tenants
 from pipelines.control.observe.alarms.wording import counted, listed, moment, percent
+from shared.contracts.alarms import AlarmKind
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.ledger import GOOD_SHARE
-from shared.contracts.scorecard import AlarmKind, MinuteCard
+from shared.contracts.scorecard import MinuteCard
 
 BUDGET_SHARE: Final = 0.001
 """Of a day's minutes."""

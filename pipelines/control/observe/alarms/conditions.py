@@ -9,8 +9,8 @@ from pipelines.control.observe.alarms.customers import failures
 from pipelines.control.observe.alarms.facts import Facts, Judged
 from pipelines.control.observe.alarms.settings import AlarmSettings
 from pipelines.control.observe.alarms.trends import Trends
+from shared.contracts.alarms import AlarmKind
 from shared.contracts.config import Catalogue
-from shared.contracts.scorecard import AlarmKind
 
 _FROM_OFFSETS: Final = frozenset({AlarmKind.STALLED, AlarmKind.METER})
 _FROM_TALLIES: Final = frozenset(AlarmKind) - _FROM_OFFSETS

@@ -6,7 +6,8 @@ from pipelines.control.observe.alarms.facts import Facts, Finding
 from pipelines.control.observe.alarms.faults import customers_mend
 from pipelines.control.observe.alarms.settings import AlarmSettings
 from pipelines.control.observe.alarms.wording import counted, listed
-from shared.contracts.scorecard import AlarmKind, Audience, DestinationHealth
+from shared.contracts.alarms import AlarmKind, Audience
+from shared.contracts.scorecard import DestinationHealth
 
 
 def failures(facts: Facts, settings: AlarmSettings) -> Iterator[Finding]:

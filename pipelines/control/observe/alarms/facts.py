@@ -5,13 +5,8 @@ from enum import StrEnum
 
 from msgspec import Struct
 
-from shared.contracts.scorecard import (
-    ALL_TENANTS,
-    AlarmKind,
-    Audience,
-    DestinationHealth,
-    MinuteCard,
-)
+from shared.contracts.alarms import AlarmKind, Audience
+from shared.contracts.scorecard import ALL_TENANTS, DestinationHealth, MinuteCard
 
 
 class NodeProgress(Struct, kw_only=True, frozen=True):

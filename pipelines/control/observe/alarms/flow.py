@@ -7,9 +7,10 @@ from pipelines.control.observe.alarms.facts import Facts, Finding, SourceMinutes
 from pipelines.control.observe.alarms.settings import AlarmSettings
 from pipelines.control.observe.alarms.trends import Sample, Trends
 from pipelines.control.observe.alarms.wording import counted, moment
+from shared.contracts.alarms import AlarmKind
 from shared.contracts.config import Catalogue
 from shared.contracts.envelope import MINUTE_MS
-from shared.contracts.scorecard import ALL_TENANTS, AlarmKind
+from shared.contracts.scorecard import ALL_TENANTS
 
 SILENT_HOUR: Final = 60
 """Minutes before a source's last event that say whether it used to send."""

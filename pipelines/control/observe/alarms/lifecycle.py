@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from pipelines.control.observe.alarms.facts import Change, Finding, Judged
 from pipelines.control.observe.alarms.quiet import quiet_reason
-from shared.contracts.scorecard import Alarm, QuietWindow
+from shared.contracts.alarms import Alarm, QuietWindow
 
 MOST_RELAPSES: Final = 4
 """From then on the time that an alarm is held open grows no more."""

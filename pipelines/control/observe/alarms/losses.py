@@ -10,8 +10,9 @@ from pipelines.control.observe.alarms.faults import is_customers
 from pipelines.control.observe.alarms.settings import AlarmSettings
 from pipelines.control.observe.alarms.trends import Trends, loss_key
 from pipelines.control.observe.alarms.wording import counted, listed, moment, percent
+from shared.contracts.alarms import AlarmKind
 from shared.contracts.envelope import MINUTE_MS
-from shared.contracts.scorecard import ALL_TENANTS, AlarmKind, HopRow, MinuteCard
+from shared.contracts.scorecard import ALL_TENANTS, HopRow, MinuteCard
 
 
 def tenants(facts: Facts) -> Iterator[tuple[str, Sequence[MinuteCard]]]:

@@ -9,7 +9,7 @@ from pipelines.control.observe.alarms.lifecycle import Tracked
 from pipelines.control.observe.alarms.outbox import Letter
 from pipelines.control.observe.alarms.trends import Trends
 from pipelines.control.observe.store import Item, Store, StoreError
-from shared.contracts.scorecard import QuietWindow
+from shared.contracts.alarms import QuietWindow
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)

@@ -9,8 +9,9 @@ from msgspec import Struct
 
 from pipelines.control.observe.alarms.facts import Change
 from pipelines.control.observe.alarms.lifecycle import Notice
+from shared.contracts.alarms import Alarm, Audience
 from shared.contracts.config import Contact
-from shared.contracts.scorecard import ALL_TENANTS, Alarm, Audience
+from shared.contracts.scorecard import ALL_TENANTS
 
 SNS: Final = "sns"
 WEBHOOK: Final = "webhook"

@@ -6,7 +6,8 @@ from typing import Final
 
 import msgspec
 
-from shared.contracts.scorecard import ALL_TENANTS, Alarm, AlarmKind, QuietWindow
+from shared.contracts.alarms import Alarm, AlarmKind, QuietWindow
+from shared.contracts.scorecard import ALL_TENANTS
 
 _DAY_MS: Final = 24 * 60 * 60_000
 LONGEST_DAYS: Final = 30

@@ -16,8 +16,9 @@ from pipelines.control.observe.alarms.settings import AlarmSettings
 from pipelines.control.observe.alarms.sinks import sinks
 from pipelines.control.observe.alarms.trends import Trends, noted
 from pipelines.control.observe.store import Store
+from shared.contracts.alarms import Alarm, AlarmKind, QuietWindow
 from shared.contracts.config import Catalogue
-from shared.contracts.scorecard import ALL_TENANTS, Alarm, AlarmKind, QuietWindow
+from shared.contracts.scorecard import ALL_TENANTS
 from shared.contracts.secrets import secret_name
 from shared.kafka.config_table import config_table
 from shared.kafka.table import Table

@@ -4,7 +4,8 @@ from pipelines.management.console import figures
 from pipelines.management.console.feed import Look
 from pipelines.management.console.markup import Markup, joined, tag
 from pipelines.management.console.panels.frame import badge, empty, panel, write
-from shared.contracts.scorecard import ALL_TENANTS, Alarm
+from shared.contracts.alarms import Alarm
+from shared.contracts.scorecard import ALL_TENANTS
 
 RECENT = 10
 

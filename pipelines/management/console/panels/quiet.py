@@ -9,7 +9,8 @@ from pipelines.management.console.client import ObserveClient, RefusedError, Unr
 from pipelines.management.console.feed import Look, View
 from pipelines.management.console.markup import Markup, tag
 from pipelines.management.console.panels.frame import empty, panel, pickable
-from shared.contracts.scorecard import ALL_TENANTS, AlarmKind, QuietWindow
+from shared.contracts.alarms import AlarmKind, QuietWindow
+from shared.contracts.scorecard import ALL_TENANTS
 from shared.runtime.clock import Clock
 
 _DEFAULT_MINUTES = 30

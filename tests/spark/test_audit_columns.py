@@ -1,0 +1,56 @@
+"""Column expressions of audit's, against the contract's own functions."""
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as fn
+
+from pipelines.control.audit.times import time_ms
+from shared.contracts.sketch import id_hash
+from shared.contracts.times import parse_time
+
+pytestmark = pytest.mark.spark
+
+
+@settings(max_examples=10)
+@given(st.lists(st.text(st.characters(codec="utf-8")), max_size=100))
+def test_spark_hashes_ids_as_the_contract_does(spark: SparkSession, texts: list[str]) -> None:
+    found = (
+        spark.createDataFrame([(text,) for text in texts], "id string").select(fn.xxhash64("id")).collect()
+    )
+    assert [row[0] % 2**64 for row in found] == [id_hash(text) for text in texts]
+
+
+EDGES = [
+    "0001-01-01T00:00:00Z",
+    "9999-12-31T23:59:59.999999999Z",
+    "2016-12-31T23:59:60Z",
+    "2016-12-31t23:59:60.5z",
+    "2026-01-01 00:00:00.1+23:59",
+    "2026-01-01T00:00:00-00:30",
+    "1969-12-31T23:59:59.9999Z",
+]
+
+
+@st.composite
+def time_texts(draw: st.DrawFn) -> str:
+    moment = draw(st.datetimes()).isoformat(timespec="seconds")
+    fraction = draw(st.sampled_from(["", ".", ".0"])) + draw(st.from_regex(r"[0-9]{0,12}", fullmatch=True))
+    zone = draw(st.sampled_from(["Z", "z", "+", "-"]))
+    if zone in "+-":
+        zone += f"{draw(st.integers(0, 23)):02}:{draw(st.integers(0, 59)):02}"
+    text = moment.replace("T", draw(st.sampled_from("Tt "))) + (fraction if len(fraction) > 1 else "") + zone
+    return re.sub(r":\d\d(?=[.Zz+-])", ":60", text, count=1) if draw(st.integers(0, 9)) == 0 else text
+
+
+@settings(max_examples=10)
+@given(st.lists(time_texts(), max_size=100))
+def test_spark_reads_times_as_collect_does(spark: SparkSession, texts: list[str]) -> None:
+    taken = [text for text in [*EDGES, *texts] if parse_time(text) is not None]
+    found = spark.createDataFrame([(text,) for text in taken], "time string").select(time_ms(fn.col("time")))
+    told = dict(zip(taken, (row[0] for row in found.collect()), strict=True))
+    assert told == {text: parse_time(text) for text in taken}
+    assert len(taken) >= len(EDGES)
