@@ -16,7 +16,7 @@ from scripts.local.starting import start_parts
 from scripts.local.steps import Steps
 from scripts.local.supervisor import SupervisorError
 from scripts.local.up import UpError, brokers_up, stop_signals_interrupt, wait_until_stopped
-from scripts.local.warmup import WarmUpError
+from scripts.local.warmup import WARM_UP_SECONDS, WarmUpError
 from scripts.verbs.options import DATA_DEFAULT, Data
 from shared.kafka.admin import AdminError
 
@@ -48,6 +48,14 @@ def up(
         ),
     ] = None,
     parts: Annotated[Parts, typer.Option(help="What to start.")] = Parts.ALL,
+    warm_up: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            help="Most seconds of synthetic load before it is ready: until then events are slow. 0 only sees "
+            "that one comes through.",
+        ),
+    ] = WARM_UP_SECONDS,
 ) -> None:
     """Start the local side here and keep it running until Ctrl-C or `hifi down`."""
     steps = Steps(Console())
@@ -55,7 +63,7 @@ def up(
     try:
         side = described(data.resolve(), port, partitions)
         with brokers_up(side, steps, parts) as supervisor:
-            start_parts(side, supervisor, parts, steps)
+            start_parts(side, supervisor, parts, steps, warm_up)
             steps.say(_greeting(side, parts))
             wait_until_stopped(supervisor)
     except KeyboardInterrupt:

@@ -20,6 +20,9 @@ from scripts.local.supervisor import Supervisor
 
 UP_SECONDS = 400
 DOWN_SECONDS = 120
+WARM_UP_SECONDS = "15"
+"""Tests are patient: what they send warms a side up as well."""
+
 SETTLE_SECONDS = 20
 """Of the meter's minutes: what is under way in a test comes within seconds."""
 
@@ -56,10 +59,10 @@ class LiveSide:
 
     def up(self) -> None:
         """`hifi up`, until it says ready."""
-        arguments = ("up", "--data", str(self.side.root), "--port", str(self.side.port), "--partitions", "2")
+        where = ("--data", str(self.side.root), "--port", str(self.side.port), "--partitions", "2")
         with self._output.open("wb") as output:
             self._up = subprocess.Popen(
-                [*_HIFI, *arguments],
+                [*_HIFI, "up", *where, "--warm-up", WARM_UP_SECONDS],
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
