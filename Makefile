@@ -1,6 +1,6 @@
 # `make` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down doctor test test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth synth plan localstack deploy-local policy-tools deploy-tools browser quick beside-synth beside-deploy beside-bench beside-contract beside-spark beside-faults beside-flows beside-console beside-truth lint format types imports bench dashboard lock clean
+.PHONY: help setup demo up down doctor test test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth synth plan localstack deploy-local policy-tools deploy-tools browser quick beside-synth beside-deploy beside-bench beside-services beside-contract beside-spark beside-faults beside-flows beside-console beside-truth lint format types imports bench dashboard lock clean
 
 SHELL := /bin/bash
 BIN := .venv/bin
@@ -33,17 +33,19 @@ doctor: setup ## Say what is missing or wrong
 
 test: setup ## Everything: lint, types, imports, all tests
 	@$(MAKE) --no-print-directory -j3 quick beside-synth beside-bench
-	@$(MAKE) --no-print-directory -j3 beside-contract beside-spark beside-deploy
-	@$(MAKE) --no-print-directory -j2 beside-faults beside-flows
-	@$(MAKE) --no-print-directory -j2 beside-truth beside-console
+	@$(MAKE) --no-print-directory -j3 beside-services beside-spark beside-deploy beside-contract
+	@$(MAKE) --no-print-directory -j2 beside-faults beside-flows beside-truth beside-console
 
 quick: lint types imports ## Style, types, imports and the unit tests
 	$(BIN)/python -m pytest tests/unit $(ARGS)
 
-# Of those side by side some mostly wait and others mostly compute; each line of output is whole.
+# Of those side by side some mostly wait and others mostly compute; each line of output is whole. What is named
+# last begins when the first has ended.
+beside-services: PART := $(filter-out %__pycache__/,$(wildcard tests/contract/*/))
+beside-contract: PART := $(wildcard tests/contract/test_*.py)
 beside-faults: PART := tests/integration -m fault
 beside-flows: PART := tests/integration -m "not fault"
-beside-synth beside-deploy beside-bench beside-contract beside-spark beside-faults beside-flows beside-console beside-truth: beside-%:
+beside-synth beside-deploy beside-bench beside-services beside-contract beside-spark beside-faults beside-flows beside-console beside-truth: beside-%:
 	@set -o pipefail; $(BIN)/python -m pytest $(or $(PART),tests/$*) $(ARGS) 2>&1 | sed -u ''
 
 beside-synth test-synth: policy-tools
