@@ -68,8 +68,8 @@ def _warm_up(side: Side, steps: Steps, most_seconds: float) -> None:
         p95 = warm_up(side, say, most_seconds)
     if p95 >= WARM_P95_MS:
         steps.say(
-            f"[yellow]slow[/]   p95 is still {p95} ms after {most_seconds:.0f} s of warm-up: with load it falls, "
-            "unless the machine is busy otherwise"
+            f"[yellow]slow[/]   p95 is still {p95} ms after {most_seconds:.0f} s of warm-up: it falls "
+            "with load, unless the machine is busy otherwise"
         )
 
 
