@@ -1,6 +1,7 @@
 # `make` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down doctor test test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth synth plan localstack deploy-local policy-tools deploy-tools browser quick beside-synth beside-deploy beside-bench beside-services beside-contract beside-spark beside-faults beside-flows beside-console beside-truth lint format types imports bench dashboard lock clean
+BESIDE := beside-synth beside-deploy beside-bench beside-services beside-contract beside-spark beside-faults beside-flows beside-console beside-truth
+.PHONY: help setup demo up down doctor test test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth synth plan localstack deploy-local policy-tools deploy-tools browser quick $(BESIDE) lint format types imports bench dashboard lock clean
 
 SHELL := /bin/bash
 BIN := .venv/bin
@@ -45,7 +46,7 @@ beside-services: PART := $(filter-out %__pycache__/,$(wildcard tests/contract/*/
 beside-contract: PART := $(wildcard tests/contract/test_*.py)
 beside-faults: PART := tests/integration -m fault
 beside-flows: PART := tests/integration -m "not fault"
-beside-synth beside-deploy beside-bench beside-services beside-contract beside-spark beside-faults beside-flows beside-console beside-truth: beside-%:
+$(BESIDE): beside-%:
 	@set -o pipefail; $(BIN)/python -m pytest $(or $(PART),tests/$*) $(ARGS) 2>&1 | sed -u ''
 
 beside-synth test-synth: policy-tools

@@ -6,8 +6,11 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +122,17 @@ class LiveSide:
             check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr
+
+    def post(self, key: str, body: bytes, content_type: str) -> bool:
+        """Whether collect took all of a request's events; it does not know a new key at once."""
+        headers = {"Authorization": f"Bearer {key}", "Content-Type": content_type}
+        request = urllib.request.Request(f"{self.url}/v1/events", data=body, headers=headers)
+        try:
+            with urllib.request.urlopen(request, timeout=60) as reply:
+                return bool(reply.status == HTTPStatus.ACCEPTED)
+        except urllib.error.HTTPError as refusal:
+            assert refusal.code == HTTPStatus.UNAUTHORIZED, refusal
+            return False
 
     def log_tails(self, characters: int = 2_000) -> str:
         """The ends of all logs, for a failed test."""
