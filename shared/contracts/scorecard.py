@@ -119,6 +119,9 @@ class MinuteCard(Struct, kw_only=True, frozen=True):
     dead: int = 0
     waiting: int = 0
     under_way: int = 0
+    in_time: int = 0
+    """Of those under way, how many may still be in time: too early to hold them against the minute."""
+
     lost: int = 0
     doubled: int = 0
     """Second copies that nobody recognised, and so were sent; all that were made are in `hops`."""
@@ -128,7 +131,7 @@ class MinuteCard(Struct, kw_only=True, frozen=True):
     """Of the deliveries owed, end to end."""
 
     sli: float | None = None
-    """good / total; None without anything owed."""
+    """good / total without `in_time`; None where that leaves nothing."""
 
     spent: bool = False
     why: list[str] = []

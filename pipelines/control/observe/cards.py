@@ -42,8 +42,6 @@ class Figures(NamedTuple):
     doubled: int
     quarantined: int
     in_time: int
-    """Under way, and perhaps still in time: too early to hold against the minute."""
-
     again: int
     """Second copies that were sent, beyond `total`: each may be good, and each must be."""
 
@@ -106,6 +104,7 @@ def _card(whole: _Whole) -> MinuteCard:
         dead=figures.dead,
         waiting=figures.waiting,
         under_way=figures.under_way,
+        in_time=figures.in_time,
         lost=figures.lost,
         doubled=figures.doubled,
         quarantined=figures.quarantined,

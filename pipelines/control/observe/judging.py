@@ -76,7 +76,7 @@ class Judgement(Struct, kw_only=True, frozen=True):
     """Time alone changes nothing any more: only what comes in, or a reading, does."""
 
     fresh: bool
-    """Something came in so lately that what is under way may still be in time."""
+    """Something came in so lately, by what audit has read, that what is under way may still be in time."""
 
     verdicts: Mapping[Key, Verdict]
 
@@ -119,10 +119,11 @@ def judge(
     judge_one = _Judge(state, passed, now_ms, settle_ms, counted)
     keys = sorted(key for key in state.sketches if key.account in _WITH_VERDICT)
     verdicts = {key: judge_one.verdict(key) for key in keys}
-    entered_ms = _entered(state.of(_ENTRIES))
+    # Where audit catches up, what left may be entered before what came.
+    entered_ms = _entered(state.of(_ENTRIES)) or _entered(state.lines.values())
     quiet_ms = max(entered_ms, (state.minute + 1) * MINUTE_MS)
     settled_ms = state.settled_ms or (now_ms if passed.read_to_ms >= quiet_ms + settle_ms else 0)
-    fresh = now_ms < entered_ms + settle_ms
+    fresh = passed.read_to_ms < entered_ms + settle_ms
     return Judgement(
         tenant=state.tenant,
         minute=state.minute,

@@ -129,6 +129,13 @@ def test_the_first_slow_minute_burns_fast_and_the_third_of_six_hours_slowly() ->
     assert [(each.kind, each.subject) for each in found(three)] == [(AlarmKind.BURN, "slow")]
 
 
+def test_events_that_may_still_be_in_time_make_no_minute_slow() -> None:
+    assert found(facts(card(MINUTE - 4, good=0, under_way=100, in_time=100))) == []
+    assert found(facts(card(MINUTE - 4, good=57, under_way=40, in_time=40))) == []
+    slow = found(facts(card(MINUTE - 4, good=56, under_way=40, in_time=40)))
+    assert [each.kind for each in slow] == [AlarmKind.BURN]
+
+
 def test_exactly_ninety_five_per_cent_is_a_good_minute() -> None:
     assert found(facts(card(MINUTE - 4, good=95))) == []
 

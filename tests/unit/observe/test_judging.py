@@ -9,6 +9,7 @@ from pipelines.control.observe.passing import WRITING, Mark
 from shared.contracts.ledger import Stage
 from shared.contracts.scorecard import MinuteCard
 from shared.contracts.sketch import id_hash
+from shared.contracts.topics import Topic
 from tests.unit.observe.judged import applied, card_of, hop, wrong
 from tests.unit.observe.world import LATER, MINUTE, MINUTE_START, SETTLE, TENANT, Event, World
 
@@ -173,6 +174,32 @@ def test_a_minute_settles_when_audit_has_read_on_for_the_settle_time() -> None:
     end = MINUTE_START + 60_000
     assert not seen_at(world, world.passed(end + SETTLE - 1), LATER).settled
     assert seen_at(world, world.passed(end + SETTLE), LATER).settled
+
+
+def test_receipts_that_are_entered_before_their_events_settle_no_minute() -> None:
+    world = World().send([f"e{at}" for at in range(10)])
+    receipts = [found for found in world.ranges() if found.topic is Topic.RECEIPTS]
+    others = [found for found in world.ranges() if found.topic is not Topic.RECEIPTS]
+    book, before = Book(), Passed(marks={}, read_to_ms=LATER - 1_000)
+    for at, found in enumerate(receipts):
+        book.apply(found, at, LATER)
+    assert not judged_and_noted(book, before, LATER).settled
+    for at, found in enumerate(others, len(receipts)):
+        book.apply(found, at, LATER + 1_000)
+    assert not judged_and_noted(book, before, LATER + 2_000).settled
+    assert judged_and_noted(book, world.passed(LATER + 1_000 + SETTLE), LATER + 2 * SETTLE).settled
+
+
+def test_what_came_lately_is_in_time_for_as_long_as_audit_has_not_read_on() -> None:
+    world = World().send([f"e{at}" for at in range(10)])
+    book = applied(world.ranges())
+    assert judged_and_noted(book, world.passed(), LATER).settled
+    late_arrival(world, book, LATER + 1_000)
+    away = judged_and_noted(book, Passed(marks={}, read_to_ms=LATER), LATER + 9 * SETTLE)
+    assert (away.settled, away.spent, away.under_way, away.in_time) == (True, False, 1, 1)
+    read_on = Passed(marks={}, read_to_ms=LATER + 1_000 + SETTLE)
+    back = judged_and_noted(book, read_on, LATER + 9 * SETTLE)
+    assert (back.spent, back.under_way, back.in_time) == (True, 1, 0)
 
 
 def test_a_stalled_node_spends_the_minute_without_a_loss() -> None:

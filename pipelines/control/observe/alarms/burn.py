@@ -64,7 +64,7 @@ def _end(now: int, settled: Sequence[MinuteCard]) -> int:
 
 def _slow(card: MinuteCard, dead: Mapping[tuple[str, int], int]) -> bool:
     """Whether too few of the deliveries that hifi can be blamed for were good."""
-    owed = card.total - dead.get((card.tenant, card.minute), 0)
+    owed = card.total - card.in_time - dead.get((card.tenant, card.minute), 0)
     return owed > 0 and (card.good + card.lost) / owed < GOOD_SHARE
 
 
