@@ -56,8 +56,9 @@ class SparkSettings(SideSettings):
     )
     driver_memory: str = Field("1g", description="Heap of the driver's JVM.")
     java_options: str = Field(
-        "-XX:+UseParallelGC -Xmn640m -XX:ReservedCodeCacheSize=256m -XX:+ExitOnOutOfMemoryError",
-        description="Flags of the driver's JVM.",
+        "-XX:+UseParallelGC -Xmn640m -XX:MetaspaceSize=192m -XX:ReservedCodeCacheSize=256m "
+        "-XX:+ExitOnOutOfMemoryError",
+        description="Flags of the driver's JVM, but for the size of its heap.",
     )
     ingest_batch: str = Field(
         "15 seconds",

@@ -81,11 +81,12 @@ _PRODUCER: Final = {
     "kafka.max.block.ms": str(3_600_000),
 }
 
+# No more of a partition at once than Kafka's own megabyte, which a larger record exceeds: what is fetched
+# lives for long, so that eight megabytes of each partition brought a collection of the whole heap.
 _CONSUMER: Final = {
     "includeHeaders": "true",
     "kafka.reconnect.backoff.max.ms": "1000",
     "kafka.default.api.timeout.ms": "600000",
-    "kafka.max.partition.fetch.bytes": str(2 * MAX_RECORD_BYTES),
 }
 
 REALTIME_FETCH_WAIT_MS: Final = 500
@@ -103,7 +104,10 @@ MICROBATCH_LINGER_MS: Final = 5
 
 
 def spark_session(settings: SparkSettings, app: str) -> SparkSession:
-    """The process's session, started with the connector's jars and the flags above."""
+    """The process's session, started with the connector's jars and the flags above.
+
+    The heap has its size from the start: each step by which it grows is a full collection.
+    """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # any other lacks what the workers import
     builder = SparkSession.builder.appName(app).master(settings.master)
     for key, value in (_SESSION | (_local() if settings.master.startswith("local") else {})).items():
@@ -113,7 +117,8 @@ def spark_session(settings: SparkSettings, app: str) -> SparkSession:
         .config("spark.driver.memory", settings.driver_memory)
         .config(
             "spark.driver.extraJavaOptions",
-            f'{settings.java_options} "-Djava.io.tmpdir={tempfile.gettempdir()}" '
+            f"{settings.java_options} -Xms{settings.driver_memory} "
+            f'"-Djava.io.tmpdir={tempfile.gettempdir()}" '
             f'"-Dlog4j2.configurationFile={LOG_CONFIGURATION}" "-D{PROCESS_PROPERTY}={app}"',
         )
         .getOrCreate()

@@ -1,5 +1,6 @@
 """ingest and route as running queries on real brokers: poison does not stop them, pipes change under them."""
 
+import random
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from pipelines.data.route.job import build as build_route
 from shared.contracts import headers as h
 from shared.contracts.config import Pipe
 from shared.contracts.envelope import collected_item, delivery_key, encode_items
+from shared.contracts.limits import MAX_READABLE_BYTES
 from shared.contracts.topics import Topic
 from shared.runtime.settings import SparkSettings
 from tests.conftest import delete_records
@@ -34,6 +36,7 @@ _POISON: list[bytes | None] = [
     b"[{}]",
     b'"' * 1000,
     b"[" * 2000 + b"]" * 2000,
+    random.Random(1).randbytes(MAX_READABLE_BYTES),  # nothing compresses it: more than one fetch's worth
 ]
 
 
