@@ -171,6 +171,15 @@ def gib(text: str) -> float:
     return float(text.rstrip("gGi"))
 
 
+def test_executors_have_the_drivers_flags_and_their_whole_heap_from_the_start(
+    manifests: list[Manifest],
+) -> None:
+    told = spark_settings(manifests)
+    flags = told["spark.executor.extraJavaOptions"].split()
+    assert set(SparkSettings.model_fields["java_options"].default.split()) <= set(flags)
+    assert f"-Xms{told['spark.executor.memory']}" in flags
+
+
 @pytest.mark.parametrize("name", list(EnvironmentName))
 def test_the_pool_has_a_node_for_each_worker_of_the_footprint(
     blue: list[Manifest], name: EnvironmentName

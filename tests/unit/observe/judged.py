@@ -11,11 +11,13 @@ from shared.contracts.scorecard import HopRow, MinuteCard
 from tests.unit.observe.world import LATER, MINUTE, MINUTE_START, SETTLE, TENANT, World
 
 
-def applied(ranges: Iterable[Range], book: Book | None = None, start: int = 0) -> Book:
+def applied(
+    ranges: Iterable[Range], book: Book | None = None, start: int = 0, now_ms: int = MINUTE_START + 60_000
+) -> Book:
     """A book with these ranges in the ledger from `start` on."""
     book = Book() if book is None else book
     for offset, found in enumerate(ranges, start):
-        book.apply(decode_range(encode_range(found)), offset, MINUTE_START + 60_000)
+        book.apply(decode_range(encode_range(found)), offset, now_ms)
     return book
 
 

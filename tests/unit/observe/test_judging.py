@@ -180,12 +180,10 @@ def test_receipts_that_are_entered_before_their_events_settle_no_minute() -> Non
     world = World().send([f"e{at}" for at in range(10)])
     receipts = [found for found in world.ranges() if found.topic is Topic.RECEIPTS]
     others = [found for found in world.ranges() if found.topic is not Topic.RECEIPTS]
-    book, before = Book(), Passed(marks={}, read_to_ms=LATER - 1_000)
-    for at, found in enumerate(receipts):
-        book.apply(found, at, LATER)
+    before = Passed(marks={}, read_to_ms=LATER - 1_000)
+    book = applied(receipts, now_ms=LATER)
     assert not judged_and_noted(book, before, LATER).settled
-    for at, found in enumerate(others, len(receipts)):
-        book.apply(found, at, LATER + 1_000)
+    applied(others, book, len(receipts), LATER + 1_000)
     assert not judged_and_noted(book, before, LATER + 2_000).settled
     assert judged_and_noted(book, world.passed(LATER + 1_000 + SETTLE), LATER + 2 * SETTLE).settled
 
