@@ -39,15 +39,15 @@ class Answer(Struct, frozen=True, kw_only=True):
 class _Item(Struct):
     status: int = 202
     id: str = ""
-    error: str = ""
+    detail: str = ""
     field: str = ""
 
 
 class _Body(Struct):
     ids: list[str] = []
     items: list[_Item] = []
-    error: str = ""
-    mend: str = ""
+    detail: str = ""
+    fix: str = ""
 
 
 _HOPELESS: Final = {401, 403, 404, 405, 415}
@@ -74,12 +74,12 @@ def read_answer(status: int, body: bytes, retry_after: str | None, ids: Sequence
 
 def _refusal(status: int, body: _Body, count: int) -> Answer:
     if status in _HOPELESS:
-        reason = ": ".join(filter(None, (f"{status} {body.error}".strip(), body.mend)))
+        reason = ": ".join(filter(None, (f"{status} {body.detail}".strip(), body.fix)))
         return Answer(verdict=Verdict.HOPELESS, reason=reason)
     if not body.items:
-        return Answer(verdict=Verdict.SETTLED, refused=[f"{status} {body.error}".strip()] * max(count, 1))
+        return Answer(verdict=Verdict.SETTLED, refused=[f"{status} {body.detail}".strip()] * max(count, 1))
     taken = [item.id for item in body.items if item.status < 300]
-    refused = [f"{item.field}: {item.error}" for item in body.items if item.status >= 300]
+    refused = [f"{item.field}: {item.detail}" for item in body.items if item.status >= 300]
     return Answer(verdict=Verdict.SETTLED, accepted=taken, refused=refused)
 
 

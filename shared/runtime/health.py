@@ -5,7 +5,9 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
+from http.client import LineTooLong
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import BufferedIOBase
 from typing import Final
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -16,6 +18,7 @@ Report = Callable[[], Mapping[str, bool]]
 
 _JSON: Final = "application/json"
 _REQUEST_SECONDS: Final = 5.0
+_MAX_HEAD_BYTES: Final = 64 * 1024
 
 
 @contextmanager
@@ -42,8 +45,46 @@ def health_served(host: str, port: int, report: Report, registry: CollectorRegis
             thread.join()
 
 
+class _BoundedHead:
+    """A connection's input of which each request's head may take a bounded part."""
+
+    def __init__(self, source: BufferedIOBase) -> None:
+        self._source = source
+        self._left = 0
+
+    def begin(self) -> None:
+        """A new request: its head may take all of the bound again."""
+        self._left = _MAX_HEAD_BYTES
+
+    def readline(self, limit: int = -1) -> bytes:
+        """A line.
+
+        Raises:
+            LineTooLong: if the head takes more than its bound.
+        """
+        line = self._source.readline(limit)
+        self._left -= len(line)
+        if self._left < 0:
+            raise LineTooLong("head")
+        return line
+
+    def close(self) -> None:
+        """Close the connection's input."""
+        self._source.close()
+
+
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+
+    def setup(self) -> None:
+        """Named by the library."""
+        super().setup()
+        self.rfile = self._head = _BoundedHead(self.rfile)  # type: ignore[assignment]
+
+    def handle_one_request(self) -> None:
+        """Named by the library, which catches LineTooLong in headers and answers 431."""
+        self._head.begin()
+        super().handle_one_request()
 
     def answer(self) -> tuple[HTTPStatus, str, bytes]:
         """Status, content type and body of the reply to this request."""

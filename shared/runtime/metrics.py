@@ -30,6 +30,9 @@ class CollectMetric(StrEnum):
     IN_FLIGHT = "hifi_collect_in_flight_requests"
     """Gauge: requests being handled."""
 
+    HELD_BYTES = "hifi_collect_held_body_bytes"
+    """Gauge: bytes that the bodies of these requests hold, after decompression."""
+
     REQUEST_SECONDS = "hifi_collect_request_seconds"
     """Histogram: from the request's head to its reply, for requests whose events were judged."""
 

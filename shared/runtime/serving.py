@@ -1,20 +1,29 @@
 """How hifi's HTTP servers are set up alike."""
 
-from typing import Any
+from typing import Any, Final
 
 import uvicorn
 
+from shared.runtime.http_protocol import bounded_protocol
 
-def server_config(app: Any, *, drain_seconds: int, **own: Any) -> uvicorn.Config:
-    """uvicorn for an ASGI application: it logs by our loggers, and tells nobody what it is.
+HEAD_SECONDS: Final = 10.0
+"""In which a request's head must have come in, unless a server says otherwise."""
+
+
+def server_config(
+    app: Any, *, drain_seconds: int, head_seconds: float = HEAD_SECONDS, **own: Any
+) -> uvicorn.Config:
+    """uvicorn for an ASGI application: bounded heads, our own loggers, no server header.
 
     Args:
         app: the application.
         drain_seconds: that requests in flight get at a stop.
+        head_seconds: in which a request's head must have come in.
         own: further settings of this server, by uvicorn's names.
     """
     return uvicorn.Config(
         app,
+        http=bounded_protocol(head_seconds),
         access_log=False,
         log_config=None,
         server_header=False,

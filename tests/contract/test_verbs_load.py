@@ -89,7 +89,7 @@ def test_what_a_misbehaving_destination_refused_is_sent_until_it_is_taken(tmp_pa
 def test_only_what_was_acknowledged_is_written_down(tmp_path: Path) -> None:
     def second_is_refused(_: int, ids: list[str]) -> web.Response:
         items = [{"index": n, "status": 202, "id": name} for n, name in enumerate(ids)]
-        items[1] = {"index": 1, "status": 400, "error": "too old", "field": "time", "mend": "-"}
+        items[1] = {"index": 1, "status": 400, "detail": "too old", "field": "time", "fix": "-"}
         return web.json_response({"accepted": len(ids) - 1, "refused": 1, "items": items}, status=207)
 
     events = b"\n".join(b'{"specversion":"1.0","id":"e%d","source":"s","type":"t"}' % n for n in range(20))
@@ -126,7 +126,7 @@ def test_what_is_never_acknowledged_is_reported() -> None:
 
 
 def test_a_wrong_key_ends_the_load_with_the_reason() -> None:
-    body = {"error": "the key is unknown", "field": "authorization", "mend": "use the source's key"}
+    body = {"detail": "the key is unknown", "field": "authorization", "fix": "use the source's key"}
     with collect_stub(lambda *_: web.json_response(body, status=401)) as url:
         done = send(url, "--rate", 10, "--seconds", 60)
     assert done.returncode == 1

@@ -22,14 +22,14 @@ def test_202_acknowledges_every_event() -> None:
 def test_207_acknowledges_only_the_events_that_were_taken() -> None:
     items = [
         {"index": 0, "status": 202, "id": "a"},
-        {"index": 1, "status": 400, "error": "no id", "field": "id", "mend": "add one"},
+        {"index": 1, "status": 400, "detail": "no id", "field": "id", "fix": "add one"},
     ]
     found = read_answer(*answer(207, {"accepted": 1, "refused": 1, "items": items}), None, IDS)
     assert (list(found.accepted), list(found.refused)) == (["a"], ["id: no id"])
 
 
 def test_400_of_a_whole_request_refuses_each_event() -> None:
-    found = read_answer(*answer(400, {"error": "truncated", "field": "$", "mend": "send all"}), None, IDS)
+    found = read_answer(*answer(400, {"detail": "truncated", "field": "$", "fix": "send all"}), None, IDS)
     assert (found.verdict, found.accepted, len(found.refused)) == (Verdict.SETTLED, (), 2)
 
 

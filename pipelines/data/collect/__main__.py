@@ -4,7 +4,6 @@ import sys
 
 import uvloop
 
-from pipelines.data.collect.protocol import bounded_protocol
 from pipelines.data.collect.service import CollectService
 from pipelines.data.collect.settings import CollectSettings
 from shared.runtime.collector import spare_collector
@@ -20,7 +19,7 @@ async def serve(settings: CollectSettings) -> bool:
             app,
             host=settings.host,
             port=settings.port,
-            http=bounded_protocol(settings.head_timeout),
+            head_seconds=settings.head_timeout,
             ws="none",
             lifespan="off",
             timeout_keep_alive=settings.keep_alive,

@@ -13,6 +13,9 @@ _NOT_ATTRIBUTES = frozenset(("data", "data_base64", "specversion"))
 _TEXT_ONLY = frozenset(("id", "source", "type", "time", "subject", "datacontenttype", "dataschema"))
 _NAME = re.compile(r"[a-z0-9]+")
 _SHOWN = 256
+_INTEGERS = (-(2**31), 2**31 - 1)
+"""CloudEvents 1.0.2, section "Type System": Integer is a signed 32-bit number."""
+
 _SHORT = MAX_ID_BYTES // 4  # characters that no limit can be too small for
 
 # What CloudEvents' String type leaves out: control characters and noncharacters. They travel in headers.
@@ -51,17 +54,20 @@ def _other_text(name: str, value: object) -> str | Refusal:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
-        return str(value)
-    mend = "use a string, an integer or a boolean; put anything else into data"
-    return Refusal(f"attribute {_shown(name)} has a value of another kind", _shown(name), mend)
+        return str(value) if _INTEGERS[0] <= value <= _INTEGERS[1] else _too_wide(name)
+    fix = "use a string, an integer or a boolean; put anything else into data"
+    return Refusal(f"attribute {_shown(name)} has a value of another kind", _shown(name), fix)
+
+
+def _too_wide(name: str) -> Refusal:
+    fix = "send it as a string, or put it into data"
+    return Refusal(f"{_shown(name)} is outside CloudEvents' Integer (32 bits, signed)", _shown(name), fix)
 
 
 def _check(name: str, text: str) -> Refusal | None:
     if name not in _TEXT_ONLY and (len(name) > MAX_ATTRIBUTE_NAME or not _NAME.fullmatch(name)):
-        mend = (
-            f"use only a to z and 0 to 9, at most {MAX_ATTRIBUTE_NAME} of them; put anything else into data"
-        )
-        return Refusal(f"{_shown(name)!r} is not an attribute name of CloudEvents", _shown(name), mend)
+        fix = f"use only a to z and 0 to 9, at most {MAX_ATTRIBUTE_NAME} of them; put anything else into data"
+        return Refusal(f"{_shown(name)!r} is not an attribute name of CloudEvents", _shown(name), fix)
     if not text.isprintable() and _FORBIDDEN.search(text):
         return Refusal(f"{name} holds a control character", name, "remove it, or put the text into data")
     limit = MAX_ID_BYTES if name == "id" else MAX_ATTRIBUTE_BYTES

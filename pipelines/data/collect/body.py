@@ -1,67 +1,121 @@
-"""A request's body, read under a limit on its decompressed size and on the time it may take."""
+"""Request bodies, read under limits on their decompressed size, each and together, and on their time."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import ExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final
 
+from pipelines.data.collect.body_budget import BodyBudget, Reservation, out_of_memory
 from pipelines.data.collect.encodings import Inflater
 from pipelines.data.collect.refusal import Refusal, RefusedError, malformed, unread
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 """ASGI's."""
 
+_SMALL_BYTES: Final = 256 * 1024
+"""Of a body that is decompressed without waiting for a turn."""
+
 
 class ClientGoneError(Exception):
-    """The client went away before its last byte: there is nobody to answer."""
+    """The client went away before its last byte: no reply can reach it."""
 
 
-async def read_body(receive: Receive, inflater: Inflater, declared: str, limit: int, seconds: float) -> bytes:
-    """The decoded body.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BodyReader:
+    """Reads the bodies of all requests of a process. For one event loop."""
 
-    Args:
-        receive: ASGI's.
-        inflater: Undoes the content encoding.
-        declared: The Content-Length header, empty if there was none.
-        limit: Bytes, after decompression; compressed data may not be more either.
-        seconds: Until the last byte has to be in.
+    limit: int
+    """Bytes of one body, after decompression; compressed data may not be more either."""
 
-    Raises:
-        RefusedError: 413 as soon as it is too large, 400 if badly encoded, 408 if too slow.
-        ClientGoneError: the client went away.
-    """
-    if declared.isascii() and declared.isdigit() and int(declared[:20]) > limit:
-        raise unread(_too_large(limit))
-    try:
-        async with asyncio.timeout(seconds):
-            return await _read(receive, inflater, limit)
-    except TimeoutError as error:
-        refusal = Refusal(
-            f"the body was not complete after {seconds:g} s", "body", "send less at once, or send it faster"
-        )
-        raise unread(RefusedError(408, refusal)) from error
+    seconds: float
+    """Until the last byte has to be in."""
 
+    budget: BodyBudget
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while a body that is not small is decompressed, so that many at once delay no small one."""
 
-async def _read(receive: Receive, inflater: Inflater, limit: int) -> bytes:
-    parts: list[bytes] = []
-    room = compressed_room = limit
-    more = True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientGoneError
-        more = message.get("more_body", False)
-        piece = message.get("body", b"")
-        try:
-            part = inflater.feed(piece, room)
-            room, compressed_room = room - len(part), compressed_room - len(piece)
-            if min(room, compressed_room) < 0:
-                raise _too_large(limit)
-        except RefusedError as error:
-            error.body_unread = more
-            raise
+    @asynccontextmanager
+    async def body(self, receive: Receive, inflater: Inflater, declared: str) -> AsyncIterator[bytes]:
+        """The decoded body, which counts against the budget until the block ends.
+
+        Args:
+            receive: ASGI's.
+            inflater: Undoes the content encoding.
+            declared: The Content-Length header, empty if there was none.
+
+        Raises:
+            RefusedError: 413 as soon as it is too large, 400 if badly encoded, 408 if too slow, 503 if there
+                is no memory for it.
+            ClientGoneError: the client went away.
+        """
+        if declared.isascii() and declared.isdigit() and int(declared[:20]) > self.limit:
+            raise unread(_too_large(self.limit))
+        with ExitStack() as held:
+            try:
+                async with asyncio.timeout(self.seconds) as waiting:
+                    reservation = held.enter_context(self.budget.reserved(lambda: _end(waiting)))
+                    body = await self._read(receive, inflater, reservation)
+                    reservation.complete()
+            except TimeoutError as error:
+                raise out_of_memory() if reservation.evicted else self._too_slow() from error
+            yield body
+
+    async def _read(self, receive: Receive, inflater: Inflater, reservation: Reservation) -> bytes:
+        parts: list[bytes] = []
+        compressed_room = self.limit
+        more = True
+        while more:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise ClientGoneError
+            more = message.get("more_body", False)
+            piece = message.get("body", b"")
+            compressed_room -= len(piece)
+            try:
+                if compressed_room < 0:
+                    raise _too_large(self.limit)
+                await self._inflate(inflater, piece, parts, reservation)
+            except RefusedError as error:
+                error.body_unread = more
+                raise
+        inflater.finish()
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    async def _inflate(
+        self, inflater: Inflater, piece: bytes, parts: list[bytes], reservation: Reservation
+    ) -> None:
+        """Add what a piece decodes to; what is more than a small body waits for its turn."""
+        slices = inflater.feed(piece)
+        for part in slices:
+            self._take(part, parts, reservation)
+            if reservation.bytes > _SMALL_BYTES and len(part) > len(piece):
+                break
+        else:
+            return
+        async with self.turn:
+            for part in slices:
+                self._take(part, parts, reservation)
+                await asyncio.sleep(0)
+
+    def _take(self, part: bytes, parts: list[bytes], reservation: Reservation) -> None:
+        if reservation.bytes + len(part) > self.limit:
+            raise _too_large(self.limit)
+        reservation.grow(len(part))
         parts.append(part)
-    inflater.finish()
-    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _too_slow(self) -> RefusedError:
+        refusal = Refusal(
+            f"the body was not complete after {self.seconds:g} s",
+            "body",
+            "send less at once, or send it faster",
+        )
+        return unread(RefusedError(408, refusal))
+
+
+def _end(waiting: asyncio.Timeout) -> None:
+    if not waiting.expired():
+        waiting.reschedule(0)
 
 
 def _too_large(limit: int) -> RefusedError:

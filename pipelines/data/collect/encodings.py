@@ -1,8 +1,8 @@
-"""Content encodings, undone piece by piece under a limit on what comes out."""
+"""Content encodings, undone in slices: the caller bounds what comes out, and may pause between slices."""
 
 import zlib
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import Callable, Iterator
+from typing import Final, Protocol
 
 import zstandard
 
@@ -11,14 +11,15 @@ from pipelines.data.collect.refusal import Refusal, RefusedError, malformed
 _FIELD = "content-encoding"
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
 _ZSTD_WINDOW = 8 * 1024 * 1024  # what RFC 9659 lets a sender of content-encoding zstd use
+_GZIP_SLICE: Final = 256 * 1024  # bytes that come out at once
 _ZSTD_SLICE = 256  # bytes; a block of 4 can become 128 KiB, so a slice never becomes more than 8 MiB
 
 
 class Inflater(Protocol):
     """Takes a body's pieces, gives what they decode to."""
 
-    def feed(self, piece: bytes, room: int) -> bytes:
-        """Decode a piece; more than `room` bytes come out only as a sign that there is too much.
+    def feed(self, piece: bytes) -> Iterator[bytes]:
+        """Decode a piece, slice by slice; a caller for whom it is enough stops asking.
 
         Raises:
             RefusedError: the piece is not of this encoding, or follows the end.
@@ -35,9 +36,9 @@ class Inflater(Protocol):
 class Identity:
     """No encoding."""
 
-    def feed(self, piece: bytes, room: int) -> bytes:  # noqa: ARG002 - the caller sees the size
+    def feed(self, piece: bytes) -> Iterator[bytes]:
         """The piece itself."""
-        return piece
+        yield piece
 
     def finish(self) -> None:
         """Any length will do."""
@@ -49,10 +50,15 @@ class Gzip:
     def __init__(self) -> None:
         self._stream = zlib.decompressobj(_GZIP_WINDOW)
 
-    def feed(self, piece: bytes, room: int) -> bytes:
+    def feed(self, piece: bytes) -> Iterator[bytes]:
         """See `Inflater.feed`."""
+        while piece:
+            yield self._slice(piece)
+            piece = self._stream.unconsumed_tail
+
+    def _slice(self, piece: bytes) -> bytes:
         try:
-            out = self._stream.decompress(piece, room + 1)
+            out = self._stream.decompress(piece, _GZIP_SLICE)
         except zlib.error as error:
             raise _broken("gzip", str(error)) from error
         if self._stream.unused_data:
@@ -71,17 +77,12 @@ class Zstd:
     def __init__(self) -> None:
         self._stream = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).decompressobj()
 
-    def feed(self, piece: bytes, room: int) -> bytes:
-        """See `Inflater.feed`. In slices, because the library cannot bound what one call gives."""
-        out, size = [], 0
+    def feed(self, piece: bytes) -> Iterator[bytes]:
+        """See `Inflater.feed`. The library cannot bound what one call gives: slices are of what goes in."""
         for start in range(0, len(piece), _ZSTD_SLICE):
             if self._stream.eof:
                 raise _trailing("zstd")
-            out.append(self._slice(piece[start : start + _ZSTD_SLICE]))
-            size += len(out[-1])
-            if size > room:
-                break
-        return b"".join(out)
+            yield self._slice(piece[start : start + _ZSTD_SLICE])
 
     def finish(self) -> None:
         """See `Inflater.finish`."""

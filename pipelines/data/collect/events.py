@@ -124,8 +124,8 @@ def _read_text(value: object) -> tuple[str | None, None] | Refusal:
     """A string of another format than JSON is the data itself (CloudEvents JSON format, section 3.1.1)."""
     if value is None or type(value) is str:
         return value, None
-    mend = "put it in quotes, use data_base64, or declare JSON in datacontenttype"
-    return Refusal("data is no string, and datacontenttype is not JSON", "data", mend)
+    fix = "put it in quotes, use data_base64, or declare JSON in datacontenttype"
+    return Refusal("data is no string, and datacontenttype is not JSON", "data", fix)
 
 
 def _read_binary(encoded: object, content_type: str | None) -> tuple[str | None, str | None] | Refusal:
@@ -140,5 +140,5 @@ def _read_binary(encoded: object, content_type: str | None) -> tuple[str | None,
         parse(data)
     except UNREADABLE as error:
         wrong = explain(data, error)
-        return Refusal(f"data_base64 should hold JSON: {wrong.error}", "data_base64", _BINARY_MEND)
+        return Refusal(f"data_base64 should hold JSON: {wrong.detail}", "data_base64", _BINARY_MEND)
     return beyond(data) or (data.decode(), None)

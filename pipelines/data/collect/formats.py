@@ -85,5 +85,5 @@ def _array(body: bytes) -> Sequence[bytes]:
 
 
 def _unknown(error: str) -> RefusedError:
-    mend = "use " + ", ".join(_BY_TYPE)
-    return RefusedError(415, Refusal(error, "content-type", mend))
+    fix = "use " + ", ".join(_BY_TYPE)
+    return RefusedError(415, Refusal(error, "content-type", fix))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from time import perf_counter
 
 from pipelines.data.collect.auth import authenticate
-from pipelines.data.collect.body import Receive, read_body
+from pipelines.data.collect.body import BodyReader, Receive
 from pipelines.data.collect.chunks import chunks
 from pipelines.data.collect.documents import Documents
 from pipelines.data.collect.encodings import Inflater, inflater
@@ -19,7 +19,7 @@ from pipelines.data.collect.reply import Reply, reply_results
 from shared.contracts import headers
 from shared.contracts.config import Source
 from shared.contracts.envelope import encode_item
-from shared.contracts.limits import CHUNK_BYTES, MAX_BODY_BYTES
+from shared.contracts.limits import CHUNK_BYTES
 from shared.contracts.topics import Topic
 from shared.kafka.producer import AwaitedProducer, NotWrittenError
 from shared.runtime.clock import Clock
@@ -40,8 +40,7 @@ class EventIntake:
     meters: Meters
     clock: Clock
     new_id: Callable[[], str]
-    body_timeout: float
-    """Seconds that a body may take to come in."""
+    bodies: BodyReader
 
     async def handle(self, request: RequestHeaders, receive: Receive) -> Reply:
         """The reply to one request.
@@ -52,7 +51,10 @@ class EventIntake:
         """
         source, form, decoder = self._read_head(request)
         declared = request.get(b"content-length", b"").decode("latin-1")
-        body = await read_body(receive, decoder, declared, MAX_BODY_BYTES, self.body_timeout)
+        async with self.bodies.body(receive, decoder, declared) as body:
+            return await self._take(source, form, body)
+
+    async def _take(self, source: Source, form: Format, body: bytes) -> Reply:
         at = Intake.at(self.clock(), source.name, self.new_id)
         self.meters.body_bytes.inc(len(body))
         raws = split(form, body)

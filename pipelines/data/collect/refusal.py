@@ -1,4 +1,4 @@
-"""How collect says no: what is wrong, where, and how to mend it."""
+"""Refusals: what is wrong with a request or an event, where, and how to fix it (RFC 9457 problem details)."""
 
 from msgspec import Struct
 
@@ -6,13 +6,13 @@ from msgspec import Struct
 class Refusal(Struct, frozen=True):
     """Why something was not taken."""
 
-    error: str
+    detail: str
     """What is wrong, in a sentence."""
 
     field: str
     """The header or member at fault: `content-type`, `id`, `data`; `$` is the event as a whole."""
 
-    mend: str
+    fix: str
     """What the sender can do about it."""
 
 
@@ -27,7 +27,7 @@ class RefusedError(Exception):
         headers: tuple[tuple[str, str], ...] = (),
     ) -> None:
         """`headers` are those of the reply, beside its content type and length."""
-        super().__init__(refusal.error)
+        super().__init__(refusal.detail)
         self.status = status
         self.refusal = refusal
         self.headers = headers
@@ -35,15 +35,15 @@ class RefusedError(Exception):
         """Whether the client may still be sending its body."""
 
 
-def malformed(error: str, mend: str, field: str = "$") -> RefusedError:
+def malformed(detail: str, fix: str, field: str = "$") -> RefusedError:
     """A request that is wrong in itself: 400."""
-    return RefusedError(400, Refusal(error, field, mend))
+    return RefusedError(400, Refusal(detail, field, fix))
 
 
-def unavailable(error: str, seconds: int) -> RefusedError:
+def unavailable(detail: str, seconds: int) -> RefusedError:
     """A request that would be taken later: 503 with the seconds to wait."""
-    mend = "send the same request again after the seconds in Retry-After; repeated events keep their id"
-    return RefusedError(503, Refusal(error, "$", mend), headers=(("retry-after", str(seconds)),))
+    fix = "send the same request again after the seconds in Retry-After; repeated events keep their id"
+    return RefusedError(503, Refusal(detail, "$", fix), headers=(("retry-after", str(seconds)),))
 
 
 def unread(error: RefusedError) -> RefusedError:

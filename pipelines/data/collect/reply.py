@@ -1,7 +1,8 @@
-"""What collect answers: one JSON object, with an item per event where not all were taken."""
+"""Bodies of collect's replies: ids, an item per event where not all were taken, or a problem (RFC 9457)."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from http import HTTPStatus
+from typing import Final, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -10,6 +11,7 @@ from pipelines.data.collect.events import Taken
 from pipelines.data.collect.refusal import Refusal, RefusedError
 from shared.contracts.limits import MAX_BODY_BYTES
 
+PROBLEM_TYPE: Final = "application/problem+json"
 _encoder = msgspec.json.Encoder()
 
 
@@ -36,9 +38,20 @@ class _TakenItem(Struct, frozen=True):
 class _RefusedItem(Struct, frozen=True):
     index: int
     status: int
-    error: str
+    detail: str
     field: str
-    mend: str
+    fix: str
+
+
+class _Problem(Struct, frozen=True):
+    """RFC 9457 problem details; `field` and `fix` are members of our own."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    field: str
+    fix: str
 
 
 class _Mixed(Struct, frozen=True):
@@ -58,7 +71,9 @@ def reply_results(results: Sequence[Taken | Refusal]) -> Reply:
 
 def reply_refused(error: RefusedError) -> Reply:
     """A request refused as a whole."""
-    return Reply(error.status, _encoder.encode(error.refusal), headers=error.headers)
+    status, refusal = HTTPStatus(error.status), error.refusal
+    problem = _Problem("about:blank", status.phrase, status, refusal.detail, refusal.field, refusal.fix)
+    return Reply(error.status, _encoder.encode(problem), PROBLEM_TYPE, error.headers)
 
 
 def leaves_unread(error: RefusedError, request: Mapping[bytes, bytes]) -> bool:
@@ -77,4 +92,4 @@ def leaves_unread(error: RefusedError, request: Mapping[bytes, bytes]) -> bool:
 def _item(index: int, result: Taken | Refusal) -> _TakenItem | _RefusedItem:
     if isinstance(result, Taken):
         return _TakenItem(index, 202, result.id)
-    return _RefusedItem(index, 400, result.error, result.field, result.mend)
+    return _RefusedItem(index, 400, result.detail, result.field, result.fix)

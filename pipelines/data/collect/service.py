@@ -9,11 +9,14 @@ import uuid_utils
 from msgspec.structs import asdict
 
 from pipelines.data.collect.app import CollectApp
+from pipelines.data.collect.body import BodyReader
+from pipelines.data.collect.body_budget import BodyBudget
 from pipelines.data.collect.intake import EventIntake
 from pipelines.data.collect.limiter import Limiter
 from pipelines.data.collect.meters import Meters
 from pipelines.data.collect.readiness import Readiness
 from pipelines.data.collect.settings import CollectSettings
+from shared.contracts.limits import MAX_BODY_BYTES
 from shared.kafka.config_table import config_table
 from shared.kafka.producer import AwaitedProducer, producer_config
 from shared.runtime.clock import wall_clock
@@ -40,6 +43,8 @@ class CollectService:
         settings, meters = self._settings, Meters()
         self._table = config_table(settings.bootstrap, self._client_id)
         self._producer = AwaitedProducer(self._producer_config(), settings.ack_timeout)
+        budget = BodyBudget(settings.bodies_bytes)
+        meters.held_bytes.set_function(lambda: budget.held)
         readiness = Readiness(self._table, self._producer)
         self._watch = asyncio.create_task(readiness.watch())
         intake = EventIntake(
@@ -49,7 +54,7 @@ class CollectService:
             meters=meters,
             clock=wall_clock,
             new_id=new_id,
-            body_timeout=settings.body_timeout,
+            bodies=BodyReader(limit=MAX_BODY_BYTES, seconds=settings.body_timeout, budget=budget),
         )
         if settings.metrics_port is None:
             return CollectApp(intake, readiness, meters, settings.max_requests, meters.registry)

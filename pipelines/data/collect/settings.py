@@ -2,6 +2,7 @@
 
 from pydantic import Field
 
+from shared.contracts.limits import MAX_BODY_BYTES
 from shared.runtime.settings import SideSettings
 
 
@@ -40,4 +41,10 @@ class CollectSettings(SideSettings):
         4096,
         gt=0,
         description="Requests handled at once; beyond that they get 503 before their body is read.",
+    )
+    bodies_bytes: int = Field(
+        64 * 1024 * 1024,
+        ge=MAX_BODY_BYTES,
+        description="Bytes that the bodies of all requests may take together, after decompression; past it the "
+        "request that has been incomplete for longest gets 503.",
     )

@@ -211,9 +211,9 @@ def test_the_reply_is_json_of_one_shape(collect: CollectProcess) -> None:
             {
                 "index": 1,
                 "status": 400,
-                "error": "there is no id",
+                "detail": "there is no id",
                 "field": "id",
-                "mend": "give the event a non-empty id",
+                "fix": "give the event a non-empty id",
             },
         ],
     }

@@ -45,7 +45,7 @@ def test_without_a_known_key_it_is_401(collect: CollectProcess, authorization: s
     assert answer.status == 401
     assert answer.headers["www-authenticate"] == "Bearer"
     assert answer.json["field"] == "authorization"
-    assert answer.json["mend"]
+    assert answer.json["fix"]
 
 
 def test_the_digest_that_the_config_topic_holds_is_no_key(collect: CollectProcess) -> None:
@@ -184,9 +184,9 @@ def test_a_bad_event_alone_is_400_and_says_why(collect: CollectProcess, name: st
     answer = collect.post(BAD_EVENTS[name])
     assert answer.status == 400
     found = answer.json["items"][0] if "items" in answer.json else answer.json
-    assert found["error"]
+    assert found["detail"]
     assert found["field"]
-    assert found["mend"]
+    assert found["fix"]
 
 
 ONE_LINE = [name for name, body in BAD_EVENTS.items() if b"\n" not in body and body.strip(b"\0 \r\n")]

@@ -10,7 +10,8 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.data.collect.body import ClientGoneError, read_body
+from pipelines.data.collect.body import BodyReader, ClientGoneError
+from pipelines.data.collect.body_budget import BodyBudget
 from pipelines.data.collect.encodings import inflater
 from pipelines.data.collect.refusal import RefusedError
 
@@ -27,7 +28,12 @@ def read(pieces: Sequence[bytes], encoding: str = "", declared: str = "", ends: 
     async def receive() -> dict[str, Any]:
         return next(waiting)
 
-    return asyncio.run(read_body(receive, inflater(encoding), declared, LIMIT, 5))
+    async def whole() -> bytes:
+        reader = BodyReader(limit=LIMIT, seconds=5, budget=BodyBudget(LIMIT))
+        async with reader.body(receive, inflater(encoding), declared) as body:
+            return body
+
+    return asyncio.run(whole())
 
 
 def pack(encoding: str, body: bytes) -> bytes:

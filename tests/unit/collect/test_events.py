@@ -181,4 +181,4 @@ def test_data_of_a_text_format_is_a_string(data: str) -> None:
     ],
 )
 def test_the_refusal_names_what_is_wrong(raw: bytes, word: str) -> None:
-    assert word in refuse(raw).error
+    assert word in refuse(raw).detail

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.data.collect.protocol import without_upgrade
+from shared.runtime.http_protocol import without_upgrade
 
 pytestmark = pytest.mark.unit
 

@@ -1,0 +1,160 @@
+"""uvicorn's HTTP/1.1 protocol with bounds on everything that is not a body: heads, trailers, chunk framing.
+
+The parser keeps names and values until a header is complete, and uvicorn keeps headers until the request
+ends, trailers included. Without bounds one connection could fill the memory before any key is looked at.
+"""
+
+import asyncio
+import re
+from typing import Any, Final
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+MAX_HEAD_BYTES: Final = 64 * 1024
+"""Request line and headers of one request; as many again for its trailers and chunk framing."""
+
+MAX_HEADERS: Final = 128
+"""Headers and trailers of one request."""
+
+MAX_FRAMING_PER_CHUNK: Final = 64
+"""Bytes of size line and extensions that each chunk adds to what framing may take."""
+
+_TOO_LARGE: Final = b"431 Request Header Fields Too Large"
+_TOO_SLOW: Final = b"408 Request Timeout"
+_UPGRADE: Final = re.compile(rb"\A([^\r\n]*\r\n(?:[^\r\n]+\r\n)*?)upgrade:", re.IGNORECASE)
+
+
+class HeadTooLargeError(Exception):
+    """Headers or trailers of a request exceed their bounds."""
+
+
+def without_upgrade(head: bytes) -> bytes:
+    """The bytes of a request's head with its Upgrade header made harmless.
+
+    A client that offers HTTP/2 this way (Java's, by default) is content with an answer in HTTP/1.1
+    (RFC 9110, section 7.8), but the parser would drop the request's body.
+    """
+    end = head.find(b"\r\n\r\n")  # a body behind it is long
+    if head.find(b"pgrade", 0, end) < 0 and head.find(b"PGRADE", 0, end) < 0:
+        return head
+    return _UPGRADE.sub(rb"\1x-ignored-upgrade:", head, count=1)
+
+
+class BoundedProtocol(HttpToolsProtocol):
+    """Ends a connection whose head or framing is too large (431) or whose head is too slow (408)."""
+
+    head_timeout: float
+    """Seconds in which a head must be complete."""
+
+    _parsed = 0
+    """Bytes of names, values and the target seen so far in this request."""
+
+    _fields = 0
+    _framing = 0
+    """Bytes of this request that were neither a body nor counted in `_parsed` yet."""
+
+    _chunks = 0
+    _body = 0
+    _began = False
+    """Whether a request began within the bytes that are being parsed."""
+
+    _in_head = False
+    _in_message = False
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """See asyncio.Protocol."""
+        super().connection_made(transport)
+        self._set_deadline()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See asyncio.Protocol."""
+        self._clear_deadline()
+        super().connection_lost(exc)
+
+    def on_message_begin(self) -> None:
+        """Called by the parser, as all that begins with `on_`."""
+        self._parsed = self._fields = self._framing = self._chunks = 0
+        self._in_head = self._in_message = self._began = True
+        super().on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        """Part of the request target."""
+        self._count(len(url))
+        super().on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """A complete header or trailer."""
+        self._fields += 1
+        self._count(len(name) + len(value))
+        super().on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """The end of the head."""
+        self._in_head = False
+        self._parsed = self._framing = 0  # trailers have bounds of their own
+        self._clear_deadline()
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        """Part of the body."""
+        self._body += len(body)
+        super().on_body(body)
+
+    def on_chunk_header(self) -> None:
+        """The size line of a chunk."""
+        self._chunks += 1
+
+    def on_message_complete(self) -> None:
+        """The end of the request."""
+        self._in_message = False
+        super().on_message_complete()
+
+    def data_received(self, data: bytes) -> None:
+        """Parse what came in, then look at what of it was no body."""
+        self._began, before = False, self._body
+        between = self._in_head or not self._in_message
+        ours = without_upgrade(data) if between and self.ws_protocol_class is None else data
+        super().data_received(ours)
+        if not self._in_message or self.transport.is_closing():
+            return
+        if not self._began:  # bytes in which a request begins may belong to the one before
+            self._framing += len(data) - (self._body - before)
+        if self._framing > MAX_HEAD_BYTES + MAX_FRAMING_PER_CHUNK * self._chunks:
+            self._refuse(_TOO_LARGE)
+        elif self._in_head and self._deadline is None:
+            self._set_deadline()
+
+    def send_400_response(self, msg: str) -> None:
+        """uvicorn's answer to what the parser refuses; ours where a bound was the reason."""
+        if self._parsed > MAX_HEAD_BYTES or self._fields > MAX_HEADERS:
+            self._refuse(_TOO_LARGE)
+        else:
+            super().send_400_response(msg)
+
+    def _count(self, size: int) -> None:
+        self._parsed += size
+        if self._parsed > MAX_HEAD_BYTES or self._fields > MAX_HEADERS:
+            raise HeadTooLargeError  # the parser stops, and uvicorn calls send_400_response
+
+    def _set_deadline(self) -> None:
+        self._deadline = self.loop.call_later(self.head_timeout, self._refuse, _TOO_SLOW)
+
+    def _clear_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _refuse(self, status: bytes) -> None:
+        self._clear_deadline()
+        if self.transport.is_closing():
+            return
+        if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
+            head = b"HTTP/1.1 " + status + b"\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+            self.transport.write(head)
+        self.transport.close()
+
+
+def bounded_protocol(head_timeout: float) -> type[BoundedProtocol]:
+    """The protocol class for a server whose clients have `head_timeout` seconds for a request's head."""
+    return type("TimedProtocol", (BoundedProtocol,), {"head_timeout": head_timeout})
