@@ -1,7 +1,6 @@
 # `make` lists the targets.
 .DEFAULT_GOAL := help
-BESIDE := beside-synth beside-deploy beside-bench beside-services beside-contract beside-spark beside-faults beside-flows beside-console beside-truth
-.PHONY: help setup demo up down doctor test test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth synth plan localstack deploy-local policy-tools deploy-tools browser quick $(BESIDE) lint format types imports bench dashboard lock clean
+.PHONY: help setup demo up down doctor test test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth proof synth plan localstack deploy-local policy-tools deploy-tools browser quick stream-brokers stream-side lint format types imports bench dashboard lock clean
 
 SHELL := /bin/bash
 BIN := .venv/bin
@@ -32,38 +31,41 @@ down: setup ## Stop the local side
 doctor: setup ## Say what is missing or wrong
 	@$(BIN)/hifi doctor $(ARGS)
 
-test: setup ## Everything: lint, types, imports, all tests
-	@$(MAKE) --no-print-directory -j3 quick beside-synth beside-bench
-	@$(MAKE) --no-print-directory -j3 beside-services beside-spark beside-deploy beside-contract
-	@$(MAKE) --no-print-directory -j2 beside-faults beside-flows beside-truth beside-console
+# Two streams side by side, one for each core: one shares a broker cluster, the other has a whole side.
+test: setup ## Check everything in under 20 minutes: lint, types, imports, and a test of every capability
+	@$(MAKE) --no-print-directory -j2 stream-brokers stream-side
+
+proof: setup policy-tools deploy-tools browser ## Prove the rest, for hours: full sizes, kills, stacks, bench
+	@$(BIN)/python -m tests.proof
+
+proof-%: setup policy-tools deploy-tools browser
+	@$(BIN)/python -m tests.proof $*
 
 quick: lint types imports ## Style, types, imports and the unit tests
-	$(BIN)/python -m pytest tests/unit $(ARGS)
+	$(PYTEST) tests/unit
 
-# Of those side by side some mostly wait and others mostly compute; each line of output is whole. What is named
-# last begins when the first has ended.
-beside-services: PART := $(filter-out %__pycache__/,$(wildcard tests/contract/*/))
-beside-contract: PART := $(wildcard tests/contract/test_*.py)
-beside-faults: PART := tests/integration -m fault
-beside-flows: PART := tests/integration -m "not fault"
-$(BESIDE): beside-%:
-	@set -o pipefail; $(BIN)/python -m pytest $(or $(PART),tests/$*) $(ARGS) 2>&1 | sed -u ''
+PYTEST := $(BIN)/python -m pytest --tier test $(ARGS)
+# Each line of output is whole, so that the streams can be told apart.
+stream-brokers: setup
+	@set -o pipefail; $(PYTEST) tests/contract tests/spark tests/truth 2>&1 | sed -u 's/^/brokers | /'
+stream-side: quick browser
+	@set -o pipefail; $(PYTEST) tests/synth tests/deploy tests/console tests/integration 2>&1 | sed -u 's/^/side    | /'
 
-beside-synth test-synth: policy-tools
-beside-deploy test-deploy: deploy-tools
-beside-console test-console: browser
+test-synth: policy-tools
+test-deploy: deploy-tools
+test-console: browser
 test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth: test-%: setup
 	$(BIN)/python -m pytest tests/$* $(ARGS)
 
-test-unit: ## Only the pure functions' tests
-test-contract: ## Only the tests of one service or of brokers
-test-spark: ## Only the DataFrame functions' tests
-test-synth: ## Only the tests of what AWS and Kubernetes will be asked for
-test-deploy: ## Only the tests that apply the stacks to local endpoints
-test-bench: ## Only the test of the bench
-test-integration: ## Only the tests of the whole side
-test-console: ## Only the tests of the console in a real Chromium
-test-truth: ## Only the tests of the meter against known losses
+test-unit: ## Both tiers of one kind: the pure functions
+test-contract: ## One service, or brokers
+test-spark: ## DataFrame functions and queries
+test-synth: ## What AWS and Kubernetes will be asked for
+test-deploy: ## The stacks applied to local endpoints
+test-bench: ## The bench
+test-integration: ## The whole side
+test-console: ## The console in a real Chromium
+test-truth: ## The meter against known losses
 
 lint: setup ## Check style
 	$(BIN)/ruff check .

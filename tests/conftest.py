@@ -1,7 +1,12 @@
-"""Fixtures every kind of test may use. What they start they end."""
+"""Kinds and tiers of tests, and the fixtures that every kind may use. What they start they end.
+
+The kind of a test is its folder. Its tier is `test`, or `proof` where it has that mark: what takes minutes,
+or proves at full size what the other tier proves at a small one.
+"""
 
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from confluent_kafka import OFFSET_END, KafkaError, KafkaException, TopicPartition
@@ -15,8 +20,33 @@ from shared.contracts.topics import Topic, topic_specs
 from shared.kafka.admin import admin_client, ensure_topics
 
 # A busy machine is slow, not wrong: laws are not judged by the clock.
-settings.register_profile("hifi", deadline=None)
-settings.load_profile("hifi")
+settings.register_profile("test", deadline=None, max_examples=30)
+settings.register_profile("proof", deadline=None, max_examples=200)
+TIERS = ("test", "proof", "all")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--tier`: everything that is named on the command line, unless it says otherwise."""
+    parser.addoption("--tier", choices=TIERS, default="all", help="which tier to run (default: all)")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Laws are tried on more examples where there is time."""
+    settings.load_profile("test" if config.getoption("--tier") == "test" else "proof")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark each test by its folder, and leave out the other tier."""
+    tier = config.getoption("--tier")
+    kept: list[pytest.Item] = []
+    left_out: list[pytest.Item] = []
+    for item in items:
+        item.add_marker(item.path.relative_to(Path(__file__).parent).parts[0])
+        proof = item.get_closest_marker("proof") is not None
+        (kept if tier in ("all", "proof" if proof else "test") else left_out).append(item)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = kept
 
 
 @pytest.fixture(scope="session")

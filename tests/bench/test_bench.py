@@ -11,7 +11,7 @@ import pytest
 
 from scripts.bench.results import Report, total
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.proof
 
 
 def children_left() -> list[str]:

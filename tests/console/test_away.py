@@ -15,8 +15,6 @@ from tests.contract.observe.conftest import Start
 from tests.contract.observe.process import until
 from tests.contract.observe.side import Side
 
-pytestmark = pytest.mark.contract
-
 _IDLE_SECONDS = 10.0
 
 
@@ -50,6 +48,7 @@ def test_a_meter_that_is_behind_says_so_until_it_has_caught_up(
     assert "up to date" in page.locator(".status").inner_text()
 
 
+@pytest.mark.proof
 def test_the_last_figures_stay_greyed_with_their_age_while_observe_is_away(
     topics: str, start: Start, start_console: StartConsole, open_page: Open, artefacts: Path
 ) -> None:
@@ -69,6 +68,7 @@ def test_the_last_figures_stay_greyed_with_their_age_while_observe_is_away(
     page.screenshot(path=artefacts / "unreachable.png")
 
 
+@pytest.mark.proof
 def test_a_console_that_nobody_looks_at_asks_nothing_and_costs_nothing(
     topics: str, start: Start, start_console: StartConsole, open_page: Open
 ) -> None:

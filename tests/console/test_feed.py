@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import msgspec
-import pytest
 from aiohttp import web
 
 from pipelines.management.console.client import ObserveClient
@@ -14,8 +13,6 @@ from pipelines.management.console.feed import Feeds, State, View
 from shared.contracts.scorecard import DayCard, Now, Percentiles
 from shared.runtime.clock import wall_clock
 from tests.unit.console.cards import card
-
-pytestmark = pytest.mark.contract
 
 ACME = View("acme", 1)
 LOOK_SECONDS = 0.05

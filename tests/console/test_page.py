@@ -20,8 +20,6 @@ from tests.contract.observe.conftest import Start
 from tests.contract.observe.process import ObserveProcess, until
 from tests.contract.observe.side import Side
 
-pytestmark = pytest.mark.contract
-
 LOST = [f"lost-{number}" for number in range(3)]
 TWICE = "e0"
 COUNTS = ("collected", "total", "delivered", "lost", "doubled", "under_way", "waiting", "dead")
@@ -117,6 +115,7 @@ def test_the_numbers_are_the_apis(
         assert each["health"] in cell(line, "health")
 
 
+@pytest.mark.proof
 def test_the_time_each_node_takes_is_the_apis(
     minute: int, observe: ObserveProcess, start_console: StartConsole, open_page: Open
 ) -> None:
@@ -159,6 +158,7 @@ def test_a_minute_shows_its_hops_and_names_what_was_lost_and_doubled(
     details.wait_for(state="hidden")
 
 
+@pytest.mark.proof
 def test_it_can_be_read_at_any_width_and_in_both_themes(
     observe: ObserveProcess, start_console: StartConsole, open_page: Open, artefacts: Path
 ) -> None:
@@ -173,6 +173,7 @@ def test_it_can_be_read_at_any_width_and_in_both_themes(
         page.screenshot(path=artefacts / f"page-{width}-{theme}.png", full_page=True)
 
 
+@pytest.mark.proof
 def test_the_theme_is_the_readers_choice_and_is_kept(
     observe: ObserveProcess, start_console: StartConsole, open_page: Open
 ) -> None:
@@ -188,6 +189,7 @@ def test_the_theme_is_the_readers_choice_and_is_kept(
     assert button.inner_text() == "Theme: dark"
 
 
+@pytest.mark.proof
 def test_a_day_and_its_minutes_can_be_picked(
     minute: int, observe: ObserveProcess, start_console: StartConsole, open_page: Open, artefacts: Path
 ) -> None:

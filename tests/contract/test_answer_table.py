@@ -32,8 +32,6 @@ from tests.contract.mannered_server import reply
 from tests.contract.transmit_rig import Rig, receipts, records
 from tests.unit.transmit_events import flat_batch, row
 
-pytestmark = pytest.mark.contract
-
 TRIES: Final = 3
 """Of the rig's policy, inside one micro-batch."""
 

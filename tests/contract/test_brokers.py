@@ -9,8 +9,6 @@ from shared.kafka.admin import AdminError, admin_client, ensure_topics, topic_pa
 from shared.kafka.producer import producer_config
 from shared.kafka.table import reader_config
 
-pytestmark = pytest.mark.contract
-
 
 def _produce(bootstrap: str, topic: Topic, values: list[bytes]) -> list[KafkaError | None]:
     outcomes: list[KafkaError | None] = []

@@ -24,8 +24,6 @@ from tests.contract.collect.collected import Collected
 from tests.contract.collect.process import CollectProcess
 from tests.contract.mannered_server import free_port
 
-pytestmark = pytest.mark.contract
-
 _STOP_SECONDS = 5
 
 
@@ -163,6 +161,7 @@ def test_every_pipes_events_are_sent_taken_and_awaited(
     assert not {key_digest(word) for word in words} & set(source.write_keys), "the key is not logged"
 
 
+@pytest.mark.proof
 def test_arrivals_repetitions_and_changed_events_are_counted_by_pipe(
     sing: Sing, collect: CollectProcess, topics: str
 ) -> None:
@@ -189,6 +188,7 @@ def test_arrivals_repetitions_and_changed_events_are_counted_by_pipe(
     assert 0 <= canary.figure(CanaryMetric.P95) < 60_000
 
 
+@pytest.mark.proof
 def test_a_restarted_canary_changes_nothing_but_its_key(
     sing: Sing, collect: CollectProcess, topics: str
 ) -> None:
@@ -203,6 +203,7 @@ def test_a_restarted_canary_changes_nothing_but_its_key(
     assert {key for key in after if after[key] != before[key]} == {b"source/canary"}
 
 
+@pytest.mark.proof
 def test_a_collect_that_is_away_is_waited_for(sing: Sing, topics: str, tmp_path: Path) -> None:
     process = CollectProcess(topics, tmp_path / "collect.log")
     try:
@@ -220,6 +221,7 @@ def test_a_collect_that_is_away_is_waited_for(sing: Sing, topics: str, tmp_path:
         process.kill()
 
 
+@pytest.mark.proof
 def test_deleted_documents_come_back(sing: Sing, collect: CollectProcess, topics: str) -> None:
     canary = sing(collect.port)
     _until(canary.ready, "the canary is ready")

@@ -9,8 +9,6 @@ import pytest
 from scripts.cli import VERBS
 from tests.child_cpu import cpu_seconds
 
-pytestmark = pytest.mark.contract
-
 
 def test_the_page_of_verbs_imports_none_of_them_and_names_all() -> None:
     code = (
@@ -47,6 +45,7 @@ app(["--help"])
 """
 
 
+@pytest.mark.proof
 def test_the_front_page_costs_little_more_than_the_library_it_stands_on() -> None:
     ours, bare = [sys.executable, "-m", "scripts.cli", "--help"], [sys.executable, "-c", BARE]
     ratios = [cpu_seconds(ours) / cpu_seconds(bare) for _ in range(5)]

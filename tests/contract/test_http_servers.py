@@ -14,8 +14,6 @@ from pipelines.control.canary.witness import witness
 from pipelines.control.observe.serving import served
 from shared.runtime.health import health_served
 
-pytestmark = pytest.mark.contract
-
 Server = Callable[[], AbstractContextManager[int]]
 _HOST = "127.0.0.1"
 _FLOOD_BYTES = 64 * 1024 * 1024

@@ -4,14 +4,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import pytest
 from confluent_kafka import Message, Producer
 
 from shared.contracts.topics import Topic
 from shared.kafka.producer import producer_config
 from shared.kafka.tail import Tail
 
-pytestmark = pytest.mark.contract
 HOUR_MS = 3_600_000
 TOPIC = Topic.REPLAYED
 """One that no test before wrote to: brokers remember the newest time of records that were deleted."""

@@ -15,8 +15,6 @@ from shared.runtime.clock import wall_clock
 from tests.contract.retry_process import RetryProcess, distinct, key, left_over, put, until, written
 from tests.spark.transmit_side import Topics, outbound_headers
 
-pytestmark = pytest.mark.contract
-
 Start = Callable[..., RetryProcess]
 MIB = 1024 * 1024
 
@@ -94,6 +92,7 @@ def test_a_second_member_takes_over_and_a_killed_one_loses_nothing(topics: str, 
     assert second.stop() == 0, second.log.read_text()
 
 
+@pytest.mark.proof
 def test_waiting_costs_no_cpu_and_no_memory_however_much_waits(topics: str, start: Start) -> None:
     """Of WAITING records, 100,000 unless told, three of five are due, far more than are held in memory."""
     side, count = Topics(topics), int(os.environ.get("WAITING", "100000"))

@@ -11,8 +11,6 @@ from shared.runtime.secrets import SecretStoreError, SecretTable
 from tests.contract.aws import REGION, client, local_aws
 from tests.contract.mannered_server import free_port
 
-pytestmark = pytest.mark.contract
-
 
 @pytest.fixture
 def manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:

@@ -23,8 +23,6 @@ from tests.contract.mannered_server import reply
 from tests.contract.transmit_rig import Rig
 from tests.unit.transmit_events import flat_batch, row
 
-pytestmark = pytest.mark.contract
-
 CANARY: Final = "canary0in1a2coal3mine"
 NAME: Final = "t/canary"
 REFERENCE: Final = f"secret://{NAME}"

@@ -19,8 +19,6 @@ from tests.contract.mannered_server import free_port
 from tests.contract.span_receiver import Span, SpanReceiver, listening
 from tests.spark.transmit_side import Topics
 
-pytestmark = pytest.mark.contract
-
 STAGES = (
     (Stage.COLLECTED, Topic.COLLECTED, "web"),
     (Stage.EVENTS, Topic.EVENTS, ""),

@@ -20,8 +20,6 @@ from tests.contract.mannered_server import reply
 from tests.contract.transmit_rig import Rig, receipts, records
 from tests.unit.transmit_events import flat_batch, row
 
-pytestmark = pytest.mark.contract
-
 LOOPBACK = """
     127.0.0.1 127.0.0.2 127.255.255.254 127.0.0.1. 127.1 127.0.1 127.000.000.001 2130706433 0x7f000001
     0x7f.1 0x7F.0x0.0x0.0x1 0177.0.0.1 0177.1 017700000001 0 0x0 0.0.0.0 localhost

@@ -16,8 +16,6 @@ from tests.contract.mannered_server import reply
 from tests.contract.transmit_rig import Rig, header, receipts, records
 from tests.unit.transmit_events import flat_batch, row
 
-pytestmark = pytest.mark.contract
-
 
 def test_missing_pipe_and_missing_destination_are_dead_letters_that_say_so(rig: Rig) -> None:
     rows = rig.deliver(flat_batch([row(1, pipe="nobody")]))

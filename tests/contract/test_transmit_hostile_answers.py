@@ -16,8 +16,6 @@ from tests.contract.mannered_server import reply
 from tests.contract.transmit_rig import Rig, receipts, records
 from tests.unit.transmit_events import flat_batch, row
 
-pytestmark = pytest.mark.contract
-
 TIMEOUT: Final = 0.3
 """Of one try, seconds."""
 

@@ -20,8 +20,6 @@ from tests.contract.mannered_server import free_port, reply
 from tests.contract.transmit_rig import Rig, receipts, records
 from tests.unit.transmit_events import flat_batch, row
 
-pytestmark = pytest.mark.contract
-
 
 @pytest.fixture
 def fast() -> Iterator[Rig]:
@@ -248,6 +246,7 @@ def twenty(rig: Rig) -> None:
         rig.pipe(name, "/", max_events=2)
 
 
+@pytest.mark.proof
 def test_micro_batches_with_four_bad_destinations_take_no_longer_than_those_without(patient: Rig) -> None:
     twenty(patient)
     seconds: dict[bool, list[float]] = {False: [], True: []}

@@ -15,8 +15,6 @@ from tests.contract.mannered_server import reply
 from tests.contract.transmit_rig import Rig, receipts, records
 from tests.unit.transmit_events import flat_batch, row
 
-pytestmark = pytest.mark.contract
-
 SECRET = "S3CR3T@example.org"
 VALUE = json.dumps({"user": {"email": SECRET}, "n": 1}).encode()
 EMAIL = [Mask(path="$.data.user.email", action="redact")]

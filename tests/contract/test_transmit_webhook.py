@@ -17,8 +17,6 @@ from tests.contract.mannered_server import free_port, reply
 from tests.contract.transmit_rig import Rig, header, receipts, records
 from tests.unit.transmit_events import flat_batch, row
 
-pytestmark = pytest.mark.contract
-
 
 @pytest.fixture(scope="module")
 def shared_rig() -> Iterator[Rig]:

@@ -11,8 +11,6 @@ import yaml
 
 from shared.contracts.config import CANARY
 
-pytestmark = pytest.mark.contract
-
 DOCUMENTS = """\
 kind: source
 name: verbs

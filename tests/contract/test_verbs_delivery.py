@@ -20,8 +20,6 @@ from shared.kafka.table import reader_config
 from shared.runtime.clock import wall_clock
 from tests.spark.transmit_side import Topics, outbound_headers, pipe_to
 
-pytestmark = pytest.mark.contract
-
 REFUSED = "refused: the destination answered 404"
 OVER = "time_over: not delivered within 24 h; at last timeout: no answer within 5 s"
 

@@ -22,8 +22,6 @@ from scripts.load.receiver import Receiver, running
 from scripts.load.records import read_acked, read_received
 from scripts.load.verify import verdict
 
-pytestmark = pytest.mark.contract
-
 CLI = [sys.executable, "-m", "scripts.cli"]
 ENVIRONMENT = {**os.environ, "HIFI_KEY": "some-write-key", "COLUMNS": "200"}
 

@@ -16,8 +16,6 @@ from tests.contract.mannered_server import reply
 from tests.contract.transmit_rig import Rig, receipts, records
 from tests.unit.transmit_events import flat_batch, row
 
-pytestmark = pytest.mark.contract
-
 KEYS: Final = {f"secret://t/{n}": "whsec_" + base64.b64encode(bytes([n]) * 32).decode() for n in (1, 2, 3)}
 BEARER: Final = {"auth": {"type": "bearer", "token": "secret://t/token"}}
 

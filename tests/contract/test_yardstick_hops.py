@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import msgspec
-import pytest
 from confluent_kafka import Producer
 
 from scripts.bench.lags import Point
@@ -36,8 +35,6 @@ from shared.contracts.receipts import unpack_keys
 from shared.contracts.topics import Topic
 from shared.kafka.producer import producer_config
 from shared.runtime.clock import wall_clock
-
-pytestmark = pytest.mark.contract
 
 EVENTS = 100
 DATA = '{"exact": 1.10, "n": 12345678901234567890, "n": "\\u00e9"}'

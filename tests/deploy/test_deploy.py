@@ -15,7 +15,8 @@ from tests.deploy.conftest import Synthesise
 from tests.deploy.deployment import STACKS, TWINS, declared, deploy, destroy, plans, stack
 from tests.deploy.terraform import environment
 
-pytestmark = pytest.mark.deploy
+pytestmark = pytest.mark.proof
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -9,7 +9,6 @@ from botocore.exceptions import ClientError
 from tests.deploy.aws.documents import Place
 from tests.deploy.aws.server import LocalAws, serving
 
-pytestmark = pytest.mark.deploy
 ELSEWHERE = Place(account="111111111111", region="eu-west-1")
 
 

@@ -7,7 +7,6 @@ import pytest
 from scripts.aws.localstack import Way, choose, host_environment
 from scripts.aws.progress import EVERY_S, Progress
 
-pytestmark = pytest.mark.deploy
 PYTHON = Path("python3.13")
 
 

@@ -17,7 +17,8 @@ from tests.deploy.conftest import Synthesise, free_port
 from tests.deploy.localstack_stack import reduced
 from tests.deploy.terraform import Terraform
 
-pytestmark = pytest.mark.deploy
+pytestmark = pytest.mark.proof
+
 START_S = 120
 
 

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from scripts.local.side import free_base
 from tests.contract.mannered_server import free_port
 from tests.contract.span_receiver import SpanReceiver, listening
 from tests.integration.live import LiveSide
@@ -22,8 +21,8 @@ def spans() -> Iterator[SpanReceiver]:
 @pytest.fixture(scope="session")
 def live(tmp_path_factory: pytest.TempPathFactory, spans: SpanReceiver) -> Iterator[LiveSide]:
     """A side that `hifi up` started and that SIGTERM ends, with nothing left."""
-    folder = tmp_path_factory.mktemp("side") / "data"
-    side = LiveSide(folder, free_base(), {"HIFI_OTLP_ENDPOINT": f"http://127.0.0.1:{spans.port}"})
+    endpoint = f"http://127.0.0.1:{spans.port}"
+    side = LiveSide.fresh(tmp_path_factory.mktemp("side"), HIFI_OTLP_ENDPOINT=endpoint)
     try:
         side.up()
         yield side

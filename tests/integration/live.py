@@ -18,7 +18,7 @@ import psutil
 import yaml
 
 from scripts.local.processes import kill, side_processes
-from scripts.local.side import Side
+from scripts.local.side import Side, free_base
 from scripts.local.supervisor import Supervisor
 
 UP_SECONDS = 400
@@ -51,6 +51,12 @@ class LiveSide:
         self.supervisor = Supervisor(self.side)
         self._up: subprocess.Popen[bytes] | None = None
         self._output = root.with_name(root.name + ".up.log")
+
+    @classmethod
+    def fresh(cls, folder: Path, **environment: str) -> "LiveSide":
+        """A side on free ports, in a folder that is made if need be."""
+        folder.mkdir(parents=True, exist_ok=True)
+        return cls(folder.absolute() / "data", free_base(), environment)
 
     @property
     def bootstrap(self) -> str:

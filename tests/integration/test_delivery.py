@@ -16,7 +16,7 @@ from scripts.trial.outage import Plan, run
 from tests.integration.live import LiveSide, eventually
 from tests.integration.test_retry import post
 
-pytestmark = [pytest.mark.integration, pytest.mark.fault]
+pytestmark = [pytest.mark.fault, pytest.mark.proof]
 
 OUTAGE = Plan(rate=200, steady=4, lead=8, before=12, outage=20, after=12)
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.integration.live import LiveSide
 
-pytestmark = pytest.mark.integration
+pytestmark = pytest.mark.proof
 
 
 def demo(live: LiveSide, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -15,7 +15,7 @@ from scripts.load.verify import Verdict, verdict, visible_ids, visible_in
 from shared.kafka.admin import wait_in_sync
 from tests.integration.live import LiveSide, eventually, sending
 
-pytestmark = [pytest.mark.integration, pytest.mark.fault]
+pytestmark = pytest.mark.fault
 
 KEY = "integration-faults"
 RATE = 400
@@ -116,11 +116,13 @@ def scene(live: LiveSide, end: End, tmp_path: Path) -> Scene:
     return Scene(live, end, tmp_path)
 
 
+@pytest.mark.proof
 def test_nothing_is_lost_when_collect_is_killed_in_the_middle_of_requests(scene: Scene) -> None:
     found = scene.run(lambda: scene.live.kill("collect"))
     assert found.lost == ()
 
 
+@pytest.mark.proof
 def test_a_killed_spark_driver_loses_nothing_and_repeats_at_most_one_transmit_batch(scene: Scene) -> None:
     killed_ms: list[int] = []
 
@@ -138,11 +140,13 @@ def test_a_killed_spark_driver_loses_nothing_and_repeats_at_most_one_transmit_ba
     assert found.duplicated <= RATE
 
 
+@pytest.mark.proof
 def test_nothing_is_lost_when_a_broker_is_killed_and_comes_back(scene: Scene) -> None:
     found = scene.run(lambda: scene.live.kill("broker-2"))
     assert found.lost == ()
 
 
+@pytest.mark.proof
 def test_with_one_broker_of_three_requests_get_503_and_all_resumes_by_itself(scene: Scene) -> None:
     live = scene.live
     bystanders = {program: live.supervisor.pid(program) for program in ("collect", "spark", "broker-1")}
@@ -170,6 +174,7 @@ def test_nothing_is_lost_when_everything_is_killed_at_once(scene: Scene) -> None
     assert found.lost == ()
 
 
+@pytest.mark.proof
 def test_a_side_stopped_under_load_and_started_again_goes_on_without_loss(scene: Scene) -> None:
     def inject() -> None:
         assert scene.live.terminate() == 0

@@ -4,7 +4,6 @@ import json
 import urllib.request
 from functools import partial
 
-import pytest
 from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
@@ -13,8 +12,6 @@ from scripts.local.programs import CANARY, COLLECT, CONSOLE, OBSERVE, RETRY, SPA
 from shared.runtime.metrics import CanaryMetric, ProcessMetric
 from tests.integration.live import LiveSide, eventually
 from tests.unit.test_dashboard import COUNTER_OR_HISTOGRAM, asked, expressions
-
-pytestmark = pytest.mark.integration
 
 START_SECONDS = 60
 """The side is ready before its canary is."""

@@ -13,8 +13,6 @@ from shared.contracts.topics import Topic, topic_specs
 from shared.kafka.admin import ensure_topics
 from tests.integration.live import LiveSide, eventually, sending
 
-pytestmark = pytest.mark.integration
-
 LIVE_SECONDS = 10
 RATE = 300
 
@@ -70,6 +68,7 @@ def counter(event_id: str) -> int:
     return int(event_id.rsplit("-", 1)[1])
 
 
+@pytest.mark.proof
 def test_everything_goes_on_without_the_config_topic(live: LiveSide, tmp_path: Path) -> None:
     name, acked = f"gone-{uuid4().hex[:8]}", tmp_path / "acked.tsv"
     admin = AdminClient({"bootstrap.servers": live.bootstrap})

@@ -6,15 +6,12 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import pytest
 from confluent_kafka import Consumer, TopicPartition
 
 from scripts.load.receiver import Receiver, running
 from shared.contracts.config import LIVE_SECONDS
 from shared.contracts.topics import Topic
 from tests.integration.live import LiveSide, eventually
-
-pytestmark = pytest.mark.integration
 
 SECRET = "S3CR3T@example.org"
 NUMBER = "12345678901234567890.12345678901234567890"

@@ -26,8 +26,6 @@ from tests.integration.meter import Meter, shown
 from tests.integration.test_retry import post
 from tests.spark.transmit_side import Topics
 
-pytestmark = pytest.mark.integration
-
 JUDGED_SECONDS = 240
 LOAD_SECONDS = 40
 RATE = 400
@@ -143,6 +141,7 @@ def send_at(live: LiveSide, name: str, event_id: str, time_ms: int) -> None:
         assert reply.status == 202
 
 
+@pytest.mark.proof
 def test_late_and_skewed_events_count_in_the_minute_and_class_that_the_rule_says(
     live: LiveSide, meter: Meter
 ) -> None:
@@ -191,6 +190,7 @@ def test_late_and_skewed_events_count_in_the_minute_and_class_that_the_rule_says
     assert all((node.process_ms or 0) >= 0 for card in cards for node in card.nodes)
 
 
+@pytest.mark.proof
 def test_an_event_that_waits_for_its_retry_is_waiting_then_delivered_never_lost_and_not_good(
     live: LiveSide, meter: Meter
 ) -> None:
@@ -217,6 +217,7 @@ def waiting(meter: Meter, name: str, since: int) -> int:
     return sum(card.waiting for card in meter.minutes(name, since, minute_now()))
 
 
+@pytest.mark.proof
 def test_a_meter_that_was_down_says_that_it_is_behind_and_catches_up(live: LiveSide, meter: Meter) -> None:
     name = "unwatched"
     with running(Receiver()) as receiver:

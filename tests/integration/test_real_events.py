@@ -19,8 +19,6 @@ from scripts.load.receiver import Receiver, running
 from tests.integration.live import LiveSide, eventually
 from tests.strategies import json_texts
 
-pytestmark = pytest.mark.integration
-
 WEBHOOKS = Path(__file__).parents[3] / "shared" / "data" / "github-webhooks.ndjson.gz"
 KEY = "integration-real-events"
 ARRIVE_SECONDS = 30

@@ -5,7 +5,6 @@ import urllib.error
 import urllib.request
 
 import msgspec
-import pytest
 
 from scripts.load.misbehaviour import Misbehaviour, parse_rule
 from scripts.load.receiver import Receiver, running
@@ -15,8 +14,6 @@ from shared.contracts.receipts import Receipt
 from shared.contracts.topics import RETRY_DELAYS, Topic
 from tests.integration.live import LiveSide, eventually
 from tests.spark.transmit_side import Topics
-
-pytestmark = pytest.mark.integration
 
 NAME = "comes-back"
 KEY = "integration-comes-back"

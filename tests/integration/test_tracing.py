@@ -7,15 +7,11 @@ from itertools import count
 from typing import Any
 from uuid import uuid4
 
-import pytest
-
 from scripts.load.receiver import Receiver, running
 from shared.contracts.tracing import Context, is_chosen, own_traceparent, span_id, traced
 from tests.contract.span_receiver import SpanReceiver
 from tests.integration.live import LiveSide, eventually
 from tests.integration.test_live_config import documents
-
-pytestmark = pytest.mark.integration
 
 TOLD_SECONDS = 60
 """An audit's trigger, and the time for which trace holds what it knows of an event."""

@@ -27,7 +27,6 @@ from tests.spark.audit_records import (
 )
 from tests.spark.events import headers
 
-pytestmark = pytest.mark.spark
 DAY_MS = int(timedelta(days=1).total_seconds() * 1000)
 
 

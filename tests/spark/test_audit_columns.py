@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
@@ -11,8 +10,6 @@ from pyspark.sql import functions as fn
 from pipelines.control.audit.times import time_ms
 from shared.contracts.sketch import id_hash
 from shared.contracts.times import parse_time
-
-pytestmark = pytest.mark.spark
 
 
 @settings(max_examples=10)

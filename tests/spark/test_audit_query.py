@@ -20,7 +20,6 @@ from shared.runtime.settings import SparkSettings
 from tests.spark.audit_records import collected, event
 from tests.spark.transmit_side import Topics, eventually
 
-pytestmark = pytest.mark.spark
 FEW_RECORDS = "400"
 """Of a batch, so that there are several to kill it between."""
 
@@ -89,6 +88,7 @@ def hash_sum(side: Topics, stage: Stage) -> int:
     return sum(tally.hash_sum for tally in tallies if tally.stage is stage) % 2**64
 
 
+@pytest.mark.proof
 @pytest.mark.fault
 def test_killed_between_batches_and_without_its_checkpoint_it_counts_each_record_once(
     spark_settings: SparkSettings, topics: str, tmp_path: Path

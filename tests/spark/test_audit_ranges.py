@@ -27,8 +27,6 @@ from tests.spark.audit_records import (
     time_text,
 )
 
-pytestmark = pytest.mark.spark
-
 
 def test_range_with_very_much_to_say_takes_several_records(spark: SparkSession) -> None:
     records = [

@@ -4,7 +4,6 @@ import json
 from typing import Any
 
 import msgspec
-import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.control.audit.schema import OUTPUT, ROWS
@@ -16,8 +15,6 @@ from shared.contracts.receipts import Receipt
 from shared.contracts.topics import Topic
 from shared.contracts.tracing import Sighting, decode_sighting, is_chosen, own_traceparent
 from tests.spark.events import ATTRIBUTES, STAMPS, Headers, event_headers, headers, one_partition
-
-pytestmark = pytest.mark.spark
 
 CHOSEN = next(f"e{n}" for n in range(100_000) if is_chosen(f"e{n}"))
 OWN = own_traceparent("acme", CHOSEN)

@@ -16,8 +16,6 @@ from shared.contracts.limits import MAX_HEADERS_BYTES, MAX_READABLE_BYTES
 from tests.spark.events import ATTRIBUTES, STAMPS, Headers, by_topic, header_map, headers, kafka_rows
 from tests.strategies import json_texts
 
-pytestmark = pytest.mark.spark
-
 _COPIED = {name: STAMPS[name] for name in (h.TENANT, h.SOURCE, h.RECEIVED)}
 _EVENT: dict[str, Any] = {**ATTRIBUTES, "minute": 7}
 

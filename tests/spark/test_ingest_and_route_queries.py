@@ -22,8 +22,6 @@ from tests.conftest import delete_records
 from tests.spark.events import ATTRIBUTES, STAMPS, event_headers, headers
 from tests.spark.transmit_side import Topics
 
-pytestmark = pytest.mark.spark
-
 _COLLECTED = headers({name: STAMPS[name] for name in (h.TENANT, h.SOURCE, h.RECEIVED)})
 _ONE_PARTITION = b"the same key: the same partition"
 _START_SECONDS = 120.0

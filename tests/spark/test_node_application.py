@@ -27,7 +27,7 @@ from shared.runtime.settings import SparkSettings
 from tests.spark.events import event_headers
 from tests.spark.transmit_side import Topics, eventually
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.proof
 
 READ = f"{SparkMetric.RECORDS_READ}_total"
 _STOP_SECONDS = 60

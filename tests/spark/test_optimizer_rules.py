@@ -13,8 +13,6 @@ from pipelines.data.transmit.transforms import flatten
 from shared.runtime.spark import HARMFUL_RULE, IDLE_RULES
 from tests.spark.events import KAFKA_ROW
 
-pytestmark = pytest.mark.spark
-
 _EXCLUDED = "spark.sql.optimizer.excludedRules"
 
 

@@ -26,8 +26,6 @@ from shared.contracts.config import Pipe
 from tests.spark.events import ATTRIBUTES, event_headers, header_map, kafka_rows, one_partition
 from tests.spark.patterns import Case, cases, data_text
 
-pytestmark = pytest.mark.spark
-
 _BATCH = 100
 
 

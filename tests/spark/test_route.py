@@ -16,8 +16,6 @@ from shared.contracts.envelope import delivery_key
 from shared.contracts.limits import MAX_READABLE_BYTES
 from tests.spark.events import ATTRIBUTES, by_topic, event_headers, header_map, kafka_rows, one_partition
 
-pytestmark = pytest.mark.spark
-
 
 def table(spark: SparkSession, *pipes: Pipe) -> DataFrame:
     return one_partition(spark, [source_row("player", pipes, 0)], SOURCE_ROW)

@@ -1,9 +1,6 @@
 """What the one session of a process begins with."""
 
-import pytest
 from pyspark.sql import SparkSession
-
-pytestmark = pytest.mark.spark
 
 
 def test_the_heap_has_its_full_size_from_the_start(spark: SparkSession) -> None:

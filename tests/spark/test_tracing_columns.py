@@ -2,7 +2,6 @@
 
 import json
 
-import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
@@ -14,8 +13,6 @@ from shared.contracts.tracing import is_chosen as chosen
 from shared.contracts.tracing import own_traceparent
 from shared.runtime import tracing
 from tests.spark.events import header_map, headers, kafka_rows, one_partition
-
-pytestmark = pytest.mark.spark
 
 _TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20)
 _STAMPS = {h.TENANT: "acme", h.SOURCE: "player", h.RECEIVED: "1767225600123"}

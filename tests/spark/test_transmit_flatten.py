@@ -12,8 +12,6 @@ from pipelines.data.transmit.schema import FLAT
 from pipelines.data.transmit.transforms import flatten
 from tests.spark.events import KAFKA_ROW, event_headers, headers
 
-pytestmark = pytest.mark.spark
-
 KEY = hashlib.md5(b"k").digest()
 GOOD = [
     *event_headers(),

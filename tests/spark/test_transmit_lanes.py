@@ -15,7 +15,7 @@ from shared.contracts.topics import Topic
 from shared.runtime.settings import SparkSettings
 from tests.spark.transmit_side import Topics, eventually, pipe_to
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.proof
 
 
 def receipts(side: Topics, pipe: str) -> list[Receipt]:

@@ -25,8 +25,6 @@ from shared.runtime.settings import SparkSettings
 from tests.conftest import delete_records
 from tests.spark.transmit_side import Topics, eventually, outbound_headers, pipe_to
 
-pytestmark = pytest.mark.spark
-
 
 class Sink:
     """An HTTP destination; its path's first part is the status it answers."""
@@ -188,6 +186,7 @@ def kill(process: "subprocess.Popen[bytes]") -> None:
     process.wait()
 
 
+@pytest.mark.proof
 @pytest.mark.fault
 def test_killed_query_loses_nothing_and_doubles_only_what_was_in_flight(
     spark_settings: SparkSettings, topics: str, sink: Sink, tmp_path: Path

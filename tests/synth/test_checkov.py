@@ -8,6 +8,8 @@ from tests.synth.checkov import read_exceptions, scan
 from tests.synth.conftest import Folder
 from tests.synth.terraform import resources
 
+pytestmark = pytest.mark.proof
+
 ROOT = Path(__file__).parents[2]
 EXCEPTIONS = read_exceptions(ROOT / "infra" / "policy_exceptions.yaml")
 

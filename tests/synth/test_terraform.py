@@ -74,6 +74,7 @@ def test_terraform_takes_every_stack(terraform: str, synthesised: Synthesised, t
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.proof
 @pytest.mark.skipif(shutil.which("node") is None, reason="no node: install Node.js 20 or newer to synthesise")
 def test_synthesis_of_all_stacks_is_quick(tmp_path: Path) -> None:
     environ = os.environ | {

@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 from shared.contracts.addresses import Kind, Reach, literal, special, why_refused
 from shared.runtime.settings import SideSettings
 
-pytestmark = pytest.mark.unit
-
 V4 = st.ip_addresses(v=4)
 V6 = st.ip_addresses(v=6)
 PUBLIC_V6 = st.ip_addresses(network="2400::/6")

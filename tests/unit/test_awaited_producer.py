@@ -11,8 +11,6 @@ from confluent_kafka import KafkaError, KafkaException
 from shared.contracts.topics import Topic
 from shared.kafka.producer import AwaitedProducer, NotWrittenError
 
-pytestmark = pytest.mark.unit
-
 
 class Client:
     """Reports one record at each poll, unless told to be silent."""

@@ -7,8 +7,6 @@ import pytest
 from scripts.bench import measure
 from scripts.bench.measure import Arrivals
 
-pytestmark = pytest.mark.unit
-
 
 def test_lines_are_counted_as_the_file_grows(tmp_path: Path) -> None:
     path = tmp_path / "received.tsv"

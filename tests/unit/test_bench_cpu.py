@@ -9,8 +9,6 @@ from scripts.bench.machine import cpu_model, java_version, kafka_version
 from scripts.bench.methods import innermost, samples, shares
 from scripts.bench.threads import by_kind, dumped_names, kind
 
-pytestmark = pytest.mark.unit
-
 
 @pytest.mark.parametrize(
     ("command", "expected"),

@@ -1,5 +1,4 @@
 import msgspec
-import pytest
 
 from scripts.bench.lags import (
     Point,
@@ -14,8 +13,6 @@ from scripts.bench.lags import (
 from shared.contracts import headers
 from shared.contracts.envelope import collected_item, encode_items
 from shared.contracts.receipts import Receipt
-
-pytestmark = pytest.mark.unit
 
 TIME = "2026-01-31T12:00:00.250Z"
 

@@ -2,8 +2,6 @@ import pytest
 
 from scripts.bench.yardstick.matching import fields, matcher
 
-pytestmark = pytest.mark.unit
-
 EVENT = {
     "type": "video.stall",
     "source": "/players/tv",

@@ -4,8 +4,6 @@ from hypothesis import strategies as st
 
 from scripts.bench.percentiles import percentile, quantiles, spread
 
-pytestmark = pytest.mark.unit
-
 latencies = st.lists(st.floats(0, 1e6), min_size=1)
 
 

@@ -1,5 +1,4 @@
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,8 +11,6 @@ from scripts.bench.report import markdown, ratio_rows
 from scripts.bench.results import Load, Phase, Rating, Report, Run, Sent, Target, complaint
 from scripts.bench.search import Length, Trial
 from scripts.load.records import Acked, Received
-
-pytestmark = pytest.mark.unit
 
 LOAD = Load(rate=1_000, batch=100, seconds=10)
 MACHINE = Machine(

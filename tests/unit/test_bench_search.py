@@ -4,8 +4,6 @@ from hypothesis import strategies as st
 
 from scripts.bench.search import Ask, Bounds, Length, Trial, held_rate, most_trials, next_trial
 
-pytestmark = pytest.mark.unit
-
 
 @st.composite
 def some_bounds(draw: st.DrawFn) -> Bounds:

@@ -15,8 +15,6 @@ from pipelines.control.canary.watch import Arrival, Watch
 from shared.contracts.changes import step_of
 from shared.contracts.config import CANARY, OWN_TENANTS, Catalogue, Destination, Pipe, Source
 
-pytestmark = pytest.mark.unit
-
 _PIPES = ("a", "b")
 _LATE_MS = 1_000
 

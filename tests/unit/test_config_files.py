@@ -14,8 +14,6 @@ from shared.contracts.addresses import Reach
 from shared.contracts.changes import Change
 from shared.contracts.config import Catalogue, Destination, Source, decode_entry, kind_of
 
-pytestmark = pytest.mark.unit
-
 PUBLIC = Reach()
 GOOD = """\
 kind: source

@@ -11,8 +11,6 @@ from scripts.config.text import in_short
 from shared.contracts.addresses import Reach
 from shared.contracts.config import Catalogue, Destination
 
-pytestmark = pytest.mark.unit
-
 HEAD = "kind: destination\nname: hook\ntenant: acme\noptions:\n  url: https://example.com/hook\n"
 MEND = "; {type: bearer, token: secret://..}, {type: basic, "
 PLAIN = "hunter2-hunter2"

@@ -12,8 +12,6 @@ from scripts.config.check import faults
 from shared.contracts.config import Batch, Destination
 from tests.unit.transmit_events import event
 
-pytestmark = pytest.mark.unit
-
 AWS = {"region": "eu-west-1", "access_key_id": "AKIAEXAMPLE", "secret_access_key": "secret://t/aws"}
 GOOD: dict[str, dict[str, Any]] = {
     "kafka": {"bootstrap_servers": ["kafka.example.com:9093", "[2606:4700::1]:9093"], "topic": "orders"},

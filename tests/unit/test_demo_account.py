@@ -1,12 +1,8 @@
 """The demo's proof: what is missing is found, in each pipe, and nothing else is."""
 
-import pytest
-
 from scripts.demo.account import EVERYTHING, SAMPLED, TROUBLE, Pending, pipe_result
 from scripts.load.receiver import Tally
 from scripts.load.telemetry import HEARTBEAT, STALL
-
-pytestmark = pytest.mark.unit
 
 KINDS = {"a": HEARTBEAT, "b": STALL, "c": STALL}
 

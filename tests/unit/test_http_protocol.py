@@ -4,8 +4,6 @@ import pytest
 
 from shared.runtime.http_protocol import without_upgrade
 
-pytestmark = pytest.mark.unit
-
 
 @pytest.mark.parametrize("name", ["Upgrade", "upgrade", "UPGRADE"])
 def test_an_upgrade_header_is_made_harmless(name: str) -> None:

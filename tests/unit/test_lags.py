@@ -3,13 +3,10 @@
 import math
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.contracts.lags import ERROR, histogram, merged, percentile, value
-
-pytestmark = pytest.mark.unit
 
 lags = st.lists(st.integers(0, 10**10), min_size=1, max_size=200)
 

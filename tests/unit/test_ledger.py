@@ -10,8 +10,6 @@ from shared.contracts.ledger import FEW, Range, Stage, Tally, decode_range, enco
 from shared.contracts.sketch import Sketch
 from shared.contracts.topics import Topic
 
-pytestmark = pytest.mark.unit
-
 
 def tally(**changes: object) -> Tally:
     told = {"stage": Stage.EVENTS, "tenant": "t", "minute": 7, "count": 1, "first": 0, "last": 0, **changes}

@@ -13,8 +13,6 @@ from shared.contracts import headers as h
 from shared.contracts.replays import LetterKey, decode_replay, encode_replay
 from shared.contracts.topics import Topic
 
-pytestmark = pytest.mark.unit
-
 NOW = 1_800_000_000_000
 OWN = (*h.OF_A_TRY, h.ATTEMPT, h.PIPES, h.LETTER)
 strange = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

@@ -12,8 +12,6 @@ from scripts.load.event_files import FileError, Once, Stamped, raw_events
 from scripts.load.supply import LINES, PLAIN
 from tests.strategies import json_texts
 
-pytestmark = pytest.mark.unit
-
 EVENT = b'{"specversion":"1.0","id":"%d","source":"s","type":"t","data":{"n":1.10,"n":2}}'
 
 

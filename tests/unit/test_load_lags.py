@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from scripts.load.lags import LagCounts
 from scripts.load.timestamps import format_ms, parse_ms
 
-pytestmark = pytest.mark.unit
-
 
 @given(st.lists(st.integers(-100, 100_000), min_size=1, max_size=200))
 def test_percentiles_are_those_of_the_sorted_list(lags: list[int]) -> None:

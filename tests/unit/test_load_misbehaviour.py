@@ -6,8 +6,6 @@ import pytest
 
 from scripts.load.misbehaviour import ACCEPT, Action, Misbehaviour, Rule, RuleError, parse_rule, parse_rules
 
-pytestmark = pytest.mark.unit
-
 
 @pytest.mark.parametrize(
     ("text", "rule"),

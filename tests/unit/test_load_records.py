@@ -3,13 +3,10 @@
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scripts.load.records import Acked, Received, acked_lines, read_acked, read_received, received_lines
-
-pytestmark = pytest.mark.unit
 
 ids = st.lists(st.text(st.characters(codec="utf-8"), min_size=1, max_size=12), max_size=8)
 

@@ -5,8 +5,6 @@ import pytest
 
 from scripts.load.replies import Verdict, read_answer
 
-pytestmark = pytest.mark.unit
-
 IDS = ["a", "b"]
 
 

@@ -6,8 +6,6 @@ from hypothesis import strategies as st
 
 from scripts.load.schedule import Schedule
 
-pytestmark = pytest.mark.unit
-
 
 @given(st.floats(1, 50_000), st.integers(1, 1_000), st.integers(0, 10**6))
 def test_requests_are_evenly_apart(rate: float, batch: int, turn: int) -> None:

@@ -3,13 +3,10 @@
 from statistics import mean
 
 import msgspec
-import pytest
 
 from scripts.load.arrivals import heads
 from scripts.load.telemetry import ERROR, HEARTBEAT, PLAY, POOL, STALL, Telemetry
 from scripts.load.timestamps import parse_ms
-
-pytestmark = pytest.mark.unit
 
 NOW = 1_790_000_000_123
 

@@ -1,10 +1,6 @@
 """Lost and duplicated: the sums that every fault test relies on."""
 
-import pytest
-
 from scripts.load.verify import verdict, visible_in
-
-pytestmark = pytest.mark.unit
 
 
 def test_an_acknowledged_event_that_is_nowhere_is_lost() -> None:

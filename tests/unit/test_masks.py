@@ -15,8 +15,6 @@ from shared.contracts.config import ConfigError, Pipe, parse
 from shared.contracts.masks import Every, Mask, MaskError, mask_steps
 from tests.strategies import json_texts
 
-pytestmark = pytest.mark.unit
-
 KEY = b"key-of-acme"
 PIPE = {"kind": "pipe", "name": "p", "tenant": "acme", "source": "s", "destination": "d"}
 

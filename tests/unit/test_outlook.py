@@ -12,8 +12,6 @@ from scripts.outlook.state import Seen, Waiting, seen, states
 from shared.contracts.receipts import Receipt, Result
 from shared.kafka.span import Span
 
-pytestmark = pytest.mark.unit
-
 
 @given(st.integers(0, 10**6), st.integers(0, 10**7), st.integers(10, 10**5))
 def test_a_sample_is_bounded_lies_within_and_begins_with_the_oldest(

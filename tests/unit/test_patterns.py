@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 
 from shared.contracts.patterns import MAX_ALTERNATIVES, Condition, Matcher, PatternError, compile_pattern
 
-pytestmark = pytest.mark.unit
-
 
 def test_an_empty_pattern_is_met_by_every_event() -> None:
     assert compile_pattern({}) == ((),)

@@ -9,8 +9,6 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-pytestmark = pytest.mark.unit
-
 _ROOT = Path(__file__).parents[2]
 _PROJECT = tomllib.loads((_ROOT / "pyproject.toml").read_text())["project"]
 _RUN = [Requirement(line) for line in _PROJECT["dependencies"]]

@@ -6,8 +6,6 @@ from hypothesis import strategies as st
 
 from shared.kafka.resume import Kept, resumed
 
-pytestmark = pytest.mark.unit
-
 
 @pytest.mark.parametrize(
     ("at", "goes_on", "gone"),

@@ -17,8 +17,6 @@ from shared.contracts.limits import MAX_HEADERS_BYTES, MAX_READABLE_BYTES
 from shared.contracts.topics import RETRY_DELAYS, Topic
 from tests.unit.transmit_events import event
 
-pytestmark = pytest.mark.unit
-
 NOW = 1_800_000_000_000
 POLICY = Policy(local_tries=3, pause=0.05, pause_limit=1.0, give_up=timedelta(hours=24))
 

@@ -14,8 +14,6 @@ from pipelines.data.retry.lane import MOST_BYTES, MOST_RECORDS, RUN, Lane
 from pipelines.data.retry.pace import BEAT_MS, LEAST, Pace, beat, rest
 from shared.contracts.topics import Topic
 
-pytestmark = pytest.mark.unit
-
 TOPIC = Topic.RETRY_IN_30S
 DELAY_MS = delay_ms(TOPIC)
 SPREAD = 0.5

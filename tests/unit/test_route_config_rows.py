@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 from pipelines.data.route.config_rows import rows, threshold, usable
 from shared.contracts.config import Catalogue, Entry, Pipe, Ramp, Source, kind_of, topic_key
 
-pytestmark = pytest.mark.unit
-
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 _START_MS = int(_START.timestamp() * 1000)
 

@@ -13,8 +13,6 @@ from shared.contracts.secrets import UnknownSecretError, mask_secret, named_secr
 from shared.runtime.secret_stores import NoStore, SecretsFile, SecretsManager, store_for
 from shared.runtime.secrets import SecretStoreError, SecretTable
 
-pytestmark = pytest.mark.unit
-
 VALUE = "canary-in-a-coal-mine"
 HOUR = 3_600.0
 

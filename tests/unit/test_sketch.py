@@ -7,8 +7,6 @@ from hypothesis import strategies as st
 
 from shared.contracts.sketch import CELLS, Hashes, Sketch, id_hash
 
-pytestmark = pytest.mark.unit
-
 hashes = st.lists(st.integers(0, 2**64 - 1), max_size=50)
 
 

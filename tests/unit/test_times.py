@@ -8,8 +8,6 @@ from hypothesis import strategies as st
 
 from shared.contracts.times import format_time, parse_time
 
-pytestmark = pytest.mark.unit
-
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 

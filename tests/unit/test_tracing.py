@@ -20,8 +20,6 @@ from shared.contracts.tracing import (
     traced,
 )
 
-pytestmark = pytest.mark.unit
-
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
 CLIENTS = f"00-{TRACE}-{SPAN}-01"
 OWN = own_traceparent("acme", "e1")

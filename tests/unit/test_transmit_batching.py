@@ -3,7 +3,6 @@
 import json
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,8 +10,6 @@ from pipelines.data.transmit.batching import body, grouped, halves, size_of, spl
 from pipelines.data.transmit.events import Event
 from shared.contracts.config import Batch
 from tests.unit.transmit_events import event
-
-pytestmark = pytest.mark.unit
 
 events = st.lists(
     st.builds(

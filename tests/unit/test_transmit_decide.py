@@ -22,8 +22,6 @@ from pipelines.data.transmit.decide import (
 )
 from shared.contracts.topics import RETRY_DELAYS, Topic
 
-pytestmark = pytest.mark.unit
-
 NOW = 1_800_000_000_000
 HOUR_MS = 3_600_000
 POLICY = Policy(local_tries=3, pause=0.05, pause_limit=1.0, give_up=timedelta(hours=24))

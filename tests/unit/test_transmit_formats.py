@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 from pipelines.data.transmit.formats import content
 from tests.unit.transmit_events import event
 
-pytestmark = pytest.mark.unit
-
 EXACT = b'{"n": 12345678901234567890.10, "a":1,"a":2, "s":"\\u00e9\\n"}'
 
 

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 
 from pipelines.data.transmit.memory import KeySet, Memory
 
-pytestmark = pytest.mark.unit
-
 keys = st.binary(min_size=16, max_size=16)
 few_keys = st.sampled_from([bytes([n]) * 16 for n in range(12)] + [bytes(15) + bytes([n]) for n in range(12)])
 

@@ -8,8 +8,6 @@ from shared.contracts import headers as h
 from shared.contracts.topics import Topic
 from tests.unit.transmit_events import event, row
 
-pytestmark = pytest.mark.unit
-
 
 def moved(outcome: End, headers: dict[str, object], destination: str = "shop") -> Row:
     settled = Settled(

@@ -11,8 +11,6 @@ from shared.contracts.times import format_time
 from shared.contracts.tracing import own_traceparent
 from tests.unit.transmit_events import event
 
-pytestmark = pytest.mark.unit
-
 RECEIVED_MS = 1_740_000_000_000
 
 

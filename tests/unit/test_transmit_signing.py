@@ -12,8 +12,6 @@ from pipelines.data.transmit.signing import message_id
 from shared.contracts.signing import key_of, signed
 from tests.unit.transmit_events import event
 
-pytestmark = pytest.mark.unit
-
 # The vector of the reference implementations of Standard Webhooks.
 SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 MESSAGE = "msg_p5jXN8AQM9LWM0D4loKWxJek"

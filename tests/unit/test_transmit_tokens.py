@@ -9,8 +9,6 @@ from pipelines.data.transmit.credentials import OAuth2
 from pipelines.data.transmit.posting import Reply
 from pipelines.data.transmit.tokens import TokenError, granted, request
 
-pytestmark = pytest.mark.unit
-
 NOW = 1_000_000
 AUTH = OAuth2(token_url="https://idp.example/token", client_id="a b", client_secret="secret://s", scope="x y")
 

@@ -25,8 +25,6 @@ from shared.contracts.masks import MAX_MASKS, Mask
 from tests.strategies import json_texts
 from tests.unit.transmit_events import event
 
-pytestmark = pytest.mark.unit
-
 
 def shaped(transform: str | None, masks: list[Mask] | None = None, **fields: Any) -> Event:
     pipe = Pipe(name="p1", tenant="t", source="s", destination="d", transform=transform, masks=masks or [])

@@ -5,8 +5,6 @@ import pytest
 from scripts.trial.outage import DOWN, Marks, back_within, measured
 from scripts.trial.setting import Delivery
 
-pytestmark = pytest.mark.unit
-
 MARKS = Marks(begun=10_000, down=20_000, back=30_000, end=40_000)
 
 

@@ -45,6 +45,6 @@ class CollectSettings(SideSettings):
     bodies_bytes: int = Field(
         64 * 1024 * 1024,
         ge=MAX_BODY_BYTES,
-        description="Bytes that the bodies of all requests may take together, after decompression; past it the "
-        "request that has been incomplete for longest gets 503.",
+        description="Bytes that the bodies of all requests may take together, after decompression; past it "
+        "the request that has been incomplete for longest gets 503.",
     )

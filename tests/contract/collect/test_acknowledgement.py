@@ -32,8 +32,6 @@ from tests.contract.collect.process import (
 )
 from tests.strategies import NASTY
 
-pytestmark = pytest.mark.contract
-
 
 @pytest.mark.parametrize("event_time", ["2020-01-01T00:00:00Z", "9999-12-31T23:59:59.999Z"])
 def test_an_event_stands_in_collected_when_its_202_comes_with_both_times(

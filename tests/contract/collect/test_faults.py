@@ -13,7 +13,7 @@ from tests.contract.collect.conftest import Start
 from tests.contract.collect.load import Load
 from tests.contract.collect.process import BATCH, EVENT, HOST, KEY, CollectProcess, encoded, event, wait_until
 
-pytestmark = [pytest.mark.contract, pytest.mark.fault]
+pytestmark = pytest.mark.fault
 
 
 def test_a_kill_in_mid_request_loses_no_acknowledged_event(start: Start, collected: Collected) -> None:
@@ -82,6 +82,7 @@ def test_a_client_that_goes_away_harms_nobody(start: Start) -> None:
     assert process.post(body, BATCH).status == 202
 
 
+@pytest.mark.proof
 def test_with_one_of_three_brokers_gone_it_goes_on(
     start: Start, collected: Collected, brokers: Cluster
 ) -> None:
@@ -98,6 +99,7 @@ def test_with_one_of_three_brokers_gone_it_goes_on(
     assert load.acknowledged <= collected.ids()
 
 
+@pytest.mark.proof
 def test_with_two_of_three_brokers_gone_it_says_503_until_they_return(
     start: Start, collected: Collected, brokers: Cluster
 ) -> None:
@@ -122,6 +124,7 @@ def test_with_two_of_three_brokers_gone_it_says_503_until_they_return(
     assert load.acknowledged <= collected.ids()
 
 
+@pytest.mark.proof
 def test_no_request_outlives_the_ack_timeout_by_much(start: Start, brokers: Cluster) -> None:
     process = start(ack_timeout="2")
     brokers.kill(1)

@@ -13,8 +13,6 @@ import pytest
 from tests.contract.collect.conftest import Start
 from tests.contract.collect.process import HOST, KEY, CollectProcess, encoded, event
 
-pytestmark = pytest.mark.contract
-
 MIB = 1024 * 1024
 GROWTH_BYTES = 150 * MIB
 FLOOD_BYTES = 400 * MIB

@@ -4,13 +4,9 @@ import http.client
 import json
 from pathlib import Path
 
-import pytest
-
 from shared.runtime.metrics import CollectMetric, ProcessMetric
 from tests.contract.collect.conftest import Start
 from tests.contract.collect.process import HOST, KEY, CollectProcess, encoded, event, free_port
-
-pytestmark = pytest.mark.contract
 
 
 def test_metrics_have_a_port_of_their_own_where_one_is_given(start: Start) -> None:

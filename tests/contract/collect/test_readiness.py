@@ -15,8 +15,6 @@ from shared.kafka.admin import ensure_topics
 from tests.contract.collect.conftest import publish
 from tests.contract.collect.process import KEY, CollectProcess, encoded, event, wait_until
 
-pytestmark = pytest.mark.contract
-
 
 @pytest.fixture
 def unconfigured(tmp_path: Path) -> Iterator[str]:

@@ -25,8 +25,6 @@ from tests.contract.collect.process import (
     wait_until,
 )
 
-pytestmark = pytest.mark.contract
-
 GOOD = encoded(event())
 HEAD = b"POST /v1/events HTTP/1.1\r\nhost: x\r\n"
 HEAD += f"authorization: Bearer {KEY}\r\ncontent-type: {EVENT}\r\n".encode()

@@ -12,8 +12,6 @@ from tests.contract.aws import REGION, client, local_aws
 from tests.contract.connectors.conformance import ALL, ends, reasons, send
 from tests.contract.transmit_rig import Rig
 
-pytestmark = pytest.mark.contract
-
 
 @pytest.fixture
 def aws() -> Iterator[str]:

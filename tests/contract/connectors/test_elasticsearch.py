@@ -16,8 +16,6 @@ from tests.contract.mannered_server import reply
 from tests.contract.transmit_rig import Rig, records
 from tests.unit.transmit_events import flat_batch, row
 
-pytestmark = pytest.mark.contract
-
 KEY = "VnVhQ2ZHY0JDZGJrUW0tZTVhT3g6dWkybHAyYXhUTm1zeWFrdzl0dk5udw=="
 FILTER = "filter_path=items.*.status,items.*.error.type"
 PASSWORD = "correct horse: battery"

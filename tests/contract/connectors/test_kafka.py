@@ -23,8 +23,6 @@ from tests.contract.mannered_server import Loop
 from tests.contract.transmit_rig import Rig
 from tests.unit.transmit_events import flat_batch, row
 
-pytestmark = pytest.mark.contract
-
 LARGEST = 300_000
 """Bytes of a batch, compressed."""
 

@@ -19,8 +19,6 @@ from tests.contract.mannered_server import reply
 from tests.contract.transmit_rig import Rig, receipts, records
 from tests.unit.transmit_events import flat_batch, row
 
-pytestmark = pytest.mark.contract
-
 CODES = {429: "ProvisionedThroughputExceededException", 503: "InternalFailure"}
 
 

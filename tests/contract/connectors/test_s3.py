@@ -20,8 +20,6 @@ from tests.contract.mannered_server import reply
 from tests.contract.transmit_rig import Rig
 from tests.unit.transmit_events import flat_batch, row
 
-pytestmark = pytest.mark.contract
-
 MINUTE = "2025/02/19/2120"
 """29,000,000 minutes after the epoch."""
 

@@ -15,8 +15,6 @@ from tests.contract.connectors.conformance import Conformance
 from tests.contract.connectors.far import Far
 from tests.contract.mannered_server import Loop, Server, reply
 
-pytestmark = pytest.mark.contract
-
 KEY = base64.b64encode(b"k" * 24).decode()
 OLD_KEY = base64.b64encode(b"o" * 24).decode()
 

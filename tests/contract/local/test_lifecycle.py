@@ -20,7 +20,7 @@ from shared.contracts.topics import Topic
 from shared.kafka.producer import producer_config
 from shared.kafka.table import reader_config
 
-pytestmark = [pytest.mark.contract, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 
 _UP_SECONDS = 300
 
@@ -90,6 +90,7 @@ def _first_record(up: Up) -> bytes | None:
         consumer.close()
 
 
+@pytest.mark.proof
 def test_sigterm_ends_everything_and_a_restart_has_the_records_still(up: Up) -> None:
     process = up.start()
     _produce(up, b"kept")
@@ -137,6 +138,7 @@ def test_a_killed_broker_is_started_again(up: Up) -> None:
     _until(lambda: supervisor.pid("broker-3") not in (0, before), 60)
 
 
+@pytest.mark.proof
 def test_down_ends_what_a_killed_supervisor_left_behind(up: Up) -> None:
     process = _running(up)
     process.kill()  # neither of them can tidy up
@@ -150,6 +152,7 @@ def test_down_ends_what_a_killed_supervisor_left_behind(up: Up) -> None:
     assert side_processes(up.side.root) == []
 
 
+@pytest.mark.proof
 def test_down_stops_a_running_side_from_another_terminal(up: Up) -> None:
     process = _running(up)
     stopped = _hifi("down", "--data", str(up.side.root))

@@ -14,8 +14,6 @@ from tests.contract.observe.test_alarm_sinks import refused, stalled
 from tests.contract.test_verbs_config import Hifi, words
 from tests.unit.observe.alarm_facts import settings
 
-pytestmark = pytest.mark.contract
-
 
 @pytest.fixture
 def store() -> Iterator[Store]:

@@ -24,8 +24,6 @@ from tests.contract.mannered_server import free_port
 from tests.contract.observe.alarm_far import Far, far, until
 from tests.unit.observe.alarm_facts import destination, settings
 
-pytestmark = pytest.mark.contract
-
 KEY: Final = "whsec_" + base64.b64encode(bytes(range(32))).decode()
 
 

@@ -19,8 +19,6 @@ from shared.contracts.scorecard import ALL_TENANTS, DayCard, MinuteCard
 from shared.contracts.topics import Topic
 from tests.contract.aws import local_aws
 
-pytestmark = pytest.mark.contract
-
 DAY = date(2026, 3, 1)
 FIRST = 29_538_720
 """Its first minute."""

@@ -17,8 +17,6 @@ from tests.contract.observe.conftest import Start
 from tests.contract.observe.process import ObserveProcess, until
 from tests.contract.observe.side import Side
 
-pytestmark = pytest.mark.contract
-
 
 def ids(start: int, end: int) -> list[str]:
     return [f"e{number}" for number in range(start, end)]
@@ -138,6 +136,7 @@ def test_nothing_is_lost_while_a_node_has_still_to_read_it(topics: str, start: S
     until(lambda: observe.card(minute)["lost"] == 10)
 
 
+@pytest.mark.proof
 def test_a_restart_in_the_middle_changes_no_card(topics: str, start: Start) -> None:
     """One goes on after a stop and after a kill; another begins with an empty store and reads it all."""
     minute, side = recent() - 1, Side(topics)
@@ -250,6 +249,7 @@ def test_quiet_windows_come_and_go(asked: ObserveProcess) -> None:
     assert asked.get("/v1/quiet") == []
 
 
+@pytest.mark.proof
 def test_brokers_that_go_and_come_back_are_waited_for(topics: str, brokers: Cluster, start: Start) -> None:
     minute, side = recent(), Side(topics)
     side.whole(ids(0, 5), minute, "p")
@@ -297,6 +297,7 @@ def test_it_stops_soon_and_the_next_one_knows_what_it_knew(topics: str, start: S
     assert '"minutes": 1' in again.log.read_text(), "from the store, not from the ledger"
 
 
+@pytest.mark.proof
 def test_a_ledger_that_was_cut_goes_on_where_it_begins(topics: str, start: Start) -> None:
     minute, side = recent(), Side(topics)
     side.whole(ids(0, 5), minute, "p")

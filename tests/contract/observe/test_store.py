@@ -14,8 +14,6 @@ from scripts.local.side import Side, free_base
 from tests.contract.aws import local_aws
 from tests.contract.observe.process import until
 
-pytestmark = pytest.mark.contract
-
 
 @pytest.fixture(scope="module")
 def dynamodb_local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:

@@ -16,8 +16,6 @@ from tests.contract.observe.process import ObserveProcess
 from tests.contract.observe.side import Side
 from tests.contract.observe.test_observe import day_of, ids, recent, settled
 
-pytestmark = pytest.mark.contract
-
 
 def hifi(url: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -69,6 +67,7 @@ def test_scorecard_and_trace_say_what_observe_answers(topics: str, start: Start,
         assert "delivered at to-p" in text.stderr
 
 
+@pytest.mark.proof
 def test_what_cannot_be_answered_is_told_with_its_mend(topics: str, start: Start, tmp_path: Path) -> None:
     observe = start()
     wrong_day = hifi(url_of(observe), tmp_path, "scorecard", "--day", "yesterday")

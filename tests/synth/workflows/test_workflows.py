@@ -78,6 +78,7 @@ def test_zizmor_finds_nothing_unsafe() -> None:
     )
 
 
+@pytest.mark.proof
 def test_actionlint_finds_nothing() -> None:
     run(go_command("github.com/rhysd/actionlint/cmd/actionlint@v1.7.7"), *map(str, FILES))
 

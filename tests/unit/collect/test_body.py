@@ -15,8 +15,6 @@ from pipelines.data.collect.body_budget import BodyBudget
 from pipelines.data.collect.encodings import inflater
 from pipelines.data.collect.refusal import RefusedError
 
-pytestmark = pytest.mark.unit
-
 LIMIT = 5000
 
 

@@ -12,8 +12,6 @@ from pipelines.data.collect.syntax import too_deep
 from shared.contracts.limits import MAX_DEPTH
 from tests.strategies import json_texts
 
-pytestmark = pytest.mark.unit
-
 
 @given(st.lists(json_texts(), min_size=1, max_size=5))
 def test_salvage_cuts_a_valid_array_as_the_parser_does(texts: list[str]) -> None:

@@ -14,8 +14,6 @@ from pipelines.data.collect.refusal import Refusal
 from shared.contracts.envelope import CollectedItem, encode_item, join_items
 from tests.strategies import json_texts
 
-pytestmark = pytest.mark.unit
-
 NOW = 1_795_255_200_123
 NAMES = st.one_of(
     st.text("aZ9_é\0", max_size=3), st.sampled_from(["id", "source", "time", "data_base64", "a1"])

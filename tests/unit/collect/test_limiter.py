@@ -1,12 +1,9 @@
 """The token bucket, on a clock of the test's own."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.data.collect.limiter import BURST_SECONDS, Limiter
-
-pytestmark = pytest.mark.unit
 
 
 class Time:

@@ -8,8 +8,6 @@ from pipelines.data.collect.refusal import Refusal, RefusedError
 from pipelines.data.collect.reply import leaves_unread, reply_results
 from shared.contracts.envelope import collected_item
 
-pytestmark = pytest.mark.unit
-
 TAKEN = Taken(
     "a", collected_item({"id": "a", "source": "/s", "type": "t", "time": "now"}, minute=1), late=False
 )

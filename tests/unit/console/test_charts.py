@@ -1,12 +1,8 @@
 """What ECharts is to draw."""
 
-import pytest
-
 from pipelines.management.console import charts
 from shared.contracts.scorecard import Node
 from tests.unit.console.cards import card
-
-pytestmark = pytest.mark.unit
 
 
 def test_mean_durations_weigh_minutes_with_their_events_and_leave_out_retry() -> None:

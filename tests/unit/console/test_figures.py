@@ -6,8 +6,6 @@ from hypothesis import strategies as st
 
 from pipelines.management.console import figures
 
-pytestmark = pytest.mark.unit
-
 
 @pytest.mark.parametrize(
     ("value", "text"),

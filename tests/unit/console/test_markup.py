@@ -2,13 +2,10 @@
 
 from html.parser import HTMLParser
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.management.console.markup import Markup, joined, tag
-
-pytestmark = pytest.mark.unit
 
 
 class _Read(HTMLParser):

@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 from pipelines.management.console.feed import State
 from pipelines.management.console.panels.banner import banner, status
 from pipelines.management.console.panels.calendar import days_map
@@ -12,8 +10,6 @@ from pipelines.management.console.panels.durations import shares
 from pipelines.management.console.panels.hops import findings, hop_table
 from shared.contracts.scorecard import DayMark, HopRow, NamedEvent, Node
 from tests.unit.console.cards import mark
-
-pytestmark = pytest.mark.unit
 
 LOST = NamedEvent(hash="00ff", times=2, id="<script>", topic="events", partition=1, offset=42)
 UNKNOWN = NamedEvent(hash="0abc", times=-1)

@@ -1,13 +1,10 @@
 """What minutes and days are called."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.management.console.states import MinuteState, day_states, nines_style, runs, state_of
 from tests.unit.console.cards import mark
-
-pytestmark = pytest.mark.unit
 
 
 def test_states_of_minutes() -> None:

@@ -7,8 +7,6 @@ import pytest
 from scripts.local.brokers import properties
 from scripts.local.side import BROKER_IDS, Side
 
-pytestmark = pytest.mark.unit
-
 
 def _all(tmp_path: Path) -> list[dict[str, str]]:
     return [properties(Side(root=tmp_path), broker) for broker in BROKER_IDS]

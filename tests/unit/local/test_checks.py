@@ -10,8 +10,6 @@ from scripts.local.hops import Lag
 from scripts.local.side import Side
 from shared.contracts.scorecard import Now, Percentiles
 
-pytestmark = pytest.mark.unit
-
 _SIDE = Side(root=Path("/data"), port=9000)
 
 

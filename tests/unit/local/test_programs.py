@@ -9,8 +9,6 @@ from scripts.local.parts import Parts
 from scripts.local.programs import CANARY, COLLECT, CONSOLE, OBSERVE, SPARK, STORE, TRACE, Program, programs
 from scripts.local.side import HOST, Side
 
-pytestmark = pytest.mark.unit
-
 _SIDE = Side(root=Path("/data"), port=9000)
 
 

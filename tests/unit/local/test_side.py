@@ -7,8 +7,6 @@ import pytest
 
 from scripts.local.side import BROKER_IDS, HOST, NoSideError, Side, busy_ports, free_base
 
-pytestmark = pytest.mark.unit
-
 
 def test_no_two_listeners_share_a_port(tmp_path: Path) -> None:
     side = Side(root=tmp_path, port=9000)

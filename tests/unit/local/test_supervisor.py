@@ -9,8 +9,6 @@ import pytest
 from scripts.local.programs import BROKERS, COLLECT, RETRY, SPARK, Program
 from scripts.local.supervisor import configuration
 
-pytestmark = pytest.mark.unit
-
 
 def _program(name: str, group: str, order: int) -> Program:
     return Program(

@@ -8,8 +8,6 @@ from scripts.local.hops import CHAIN, stuck_hop
 from scripts.local.warmup import documents, percentile_95, warm
 from shared.contracts.topics import Topic
 
-pytestmark = pytest.mark.unit
-
 
 @pytest.mark.parametrize(
     ("elapsed", "lags", "expected"),

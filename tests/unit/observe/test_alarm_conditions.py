@@ -23,8 +23,6 @@ from tests.unit.observe.alarm_facts import (
     settings,
 )
 
-pytestmark = pytest.mark.unit
-
 
 def facts(*minutes: MinuteCard, **given: object) -> Facts:
     return Facts(**{"at_ms": NOW, "cards": cards(*minutes)} | given)  # type: ignore[arg-type]

@@ -12,8 +12,6 @@ from pipelines.control.observe.alarms.lifecycle import MOST_RELAPSES, Notice, Pa
 from pipelines.control.observe.alarms.quiet import WindowError, checked
 from shared.contracts.alarms import AlarmKind, QuietWindow
 
-pytestmark = pytest.mark.unit
-
 PACE = Pace(hold_ms=60_000, relapse_ms=600_000, update_ms=300_000)
 LOOK_MS = 10_000
 LONGEST_HOLD = PACE.hold_ms * 2**MOST_RELAPSES

@@ -1,11 +1,7 @@
 """A node that reads nothing though it could is told since when."""
 
-import pytest
-
 from pipelines.control.observe.movement import Movement
 from pipelines.control.observe.passing import Look
-
-pytestmark = pytest.mark.unit
 
 PLACE, WAITING = ("events", 0), ("retry_in.1h", 0)
 

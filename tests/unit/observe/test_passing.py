@@ -2,15 +2,12 @@
 
 from collections.abc import Mapping
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.control.observe.behind import Behind
 from pipelines.control.observe.passing import WRITING, Look, Mark, Passing, thinned
 from shared.contracts.topics import Topic
-
-pytestmark = pytest.mark.unit
 
 SETTLE_MS = 180_000
 COLLECTED, EVENTS, OUTBOUND = ("collected", 0), ("events", 0), ("outbound", 0)

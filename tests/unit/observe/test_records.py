@@ -13,8 +13,6 @@ from shared.contracts.ledger import Stage
 from shared.contracts.receipts import Receipt
 from shared.kafka.span import Span
 
-pytestmark = pytest.mark.unit
-
 MINUTE = 29_000_000
 NO_TEXTS: Mapping[str, str] = {}
 

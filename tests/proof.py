@@ -1,0 +1,133 @@
+"""`python -m tests.proof [PART ...]`: what `make test` leaves out, part by part, and a table at the end.
+
+A part that fails does not keep the others from running. Logs and reports stay in `proof/`.
+"""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from rich.console import Console
+from rich.table import Table
+
+from tests.integration.live import LiveSide
+
+LOGS: Final = Path("proof")
+_PYTEST: Final = (sys.executable, "-m", "pytest")
+
+
+@dataclass(frozen=True)
+class Part:
+    """Something to prove, and the command that fails if it does not hold."""
+
+    name: str
+    proves: str
+    command: Sequence[str]
+    side: bool = False
+    """Whether the command needs a running side; it is told where by --data."""
+
+
+def _tests(name: str, proves: str, *more: str) -> Part:
+    return Part(name, proves, (*_PYTEST, f"tests/{name}", "--tier", "proof", *more))
+
+
+PARTS: Final = (
+    Part("unit", "laws of pure functions, on 200 examples each", (*_PYTEST, "tests/unit")),
+    _tests("contract", "services without brokers, stores and destinations, and what returns"),
+    _tests("spark", "queries killed between batches; slow lanes; a node as an application"),
+    _tests("synth", "policies (checkov), workflows (actionlint), time of the synthesis"),
+    _tests("deploy", "all stacks applied, planned again, switched, destroyed; LocalStack"),
+    _tests("console", "every page at any width, in both themes; a meter that is away"),
+    _tests("truth", "600,000 events with known losses; a million clean ones"),
+    _tests("integration", "kills of each part under load; retries, replays, the meter against the receiver"),
+    _tests("bench", "the bench itself"),
+    Part(
+        "outage",
+        "ten minutes without a destination: nothing lost, the others undisturbed",
+        (sys.executable, "-m", "scripts.cli", "trial", "outage"),
+        side=True,
+    ),
+    Part(
+        "neighbours",
+        "four bad destinations beside sixteen good ones",
+        (sys.executable, "-m", "scripts.isolation", "lags"),
+    ),
+    Part("leaks", "ten minutes with bad destinations", (sys.executable, "-m", "scripts.isolation", "leaks")),
+    Part("overhead", "what the meter costs the chain", (sys.executable, "-m", "scripts.metering")),
+    Part("rating", "lag, CPU and rating beside plain loops", (sys.executable, "-m", "scripts.cli", "bench")),
+)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of a part."""
+
+    part: Part
+    status: int
+    seconds: float
+    figures: str
+    """The last line that the command printed."""
+
+
+def prove(part: Part) -> Result:
+    """Run one part, its output to a log of its own."""
+    LOGS.mkdir(exist_ok=True)
+    log, began = LOGS / f"{part.name}.log", time.monotonic()
+    with log.open("wb") as output, _place(part) as place:
+        command = [*part.command, *place]
+        status = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, check=False).returncode
+    lines = [line.strip(" =") for line in log.read_text(errors="replace").splitlines() if line.strip(" =")]
+    return Result(part, status, time.monotonic() - began, lines[-1] if lines else "")
+
+
+@contextmanager
+def _place(part: Part) -> Iterator[Sequence[str]]:
+    if not part.side:
+        yield ()
+        return
+    side = LiveSide.fresh(LOGS / f"{part.name}-side")
+    try:
+        side.up()
+        yield ("--data", str(side.side.root))
+    finally:
+        side.end()
+
+
+def main(names: Sequence[str]) -> int:
+    """Prove the parts of these names, or all; gives the exit status."""
+    known = {part.name: part for part in PARTS}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        sys.stderr.write(f"no such part: {', '.join(unknown)}; there are {', '.join(known)}\n")
+        return 2
+    console, results = Console(), []
+    for part in [known[name] for name in names] or PARTS:
+        console.print(f"{part.name}: {part.proves} ...")
+        results.append(prove(part))
+        console.print(f"{part.name}: {_outcome(results[-1])}")
+    console.print(_table(results))
+    return int(any(result.status for result in results))
+
+
+def _outcome(result: Result) -> str:
+    if result.status:
+        return f"FAILED (exit status {result.status}), see {LOGS / result.part.name}.log"
+    return f"proven in {result.seconds / 60:.1f} min"
+
+
+def _table(results: Sequence[Result]) -> Table:
+    table = Table("part", "what was proven", "figures", "minutes", "result", title="make proof")
+    for result in results:
+        minutes = f"{result.seconds / 60:.1f}"
+        outcome = "FAILED" if result.status else "proven"
+        table.add_row(result.part.name, result.part.proves, result.figures, minutes, outcome)
+    return table
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
