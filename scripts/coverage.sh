@@ -6,7 +6,10 @@ cd "$(dirname "$0")/.."
 
 if [ $# = 0 ]; then set -- tests/unit tests/contract tests/spark; fi
 rm -rf .coverage
-mkdir .coverage
+mkdir -p .coverage/spark
+# Spark ends its Python workers by signals that leave no time to save: its daemon is replaced by one that saves before.
+echo "spark.python.daemon.module scripts.coverage_daemon" > .coverage/spark/spark-defaults.conf
+export SPARK_CONF_DIR=$PWD/.coverage/spark
 status=0
 .venv/bin/python -m coverage run -m pytest "$@" || status=$?
 .venv/bin/python -m coverage combine --quiet
