@@ -1,10 +1,10 @@
 """Spark's daemon of Python workers, for `make coverage`: each worker saves what it measured after every task.
 
-Spark ends its workers by SIGHUP or SIGKILL, so what they measured has to be saved before. Spark starts this module
-in place of its own where `spark.python.daemon.module` names it; it is no part of a side.
+Spark ends its workers by SIGHUP or SIGKILL, so what they measured has to be saved before. Spark starts this
+module instead of its own if `spark.python.daemon.module` names it; a side never does.
 """
 
-from typing import Any
+import socket
 
 import coverage
 from pyspark import daemon
@@ -12,9 +12,9 @@ from pyspark import daemon
 _spark_worker = daemon.worker
 
 
-def _measured_worker(*args: Any) -> Any:
+def _measured_worker(sock: socket.socket, authenticated: bool) -> int:
     try:
-        return _spark_worker(*args)
+        return _spark_worker(sock, authenticated)
     finally:
         if (measured := coverage.Coverage.current()) is not None:
             measured.save()

@@ -58,6 +58,7 @@ def test_every_repository_path_in_backticks_exists(page: Path) -> None:
 
 def test_a_dead_link_a_missing_heading_and_a_missing_path_are_found(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text("# Here\n[a](#here) [b](#there) [c](gone.md) `shared/gone.py` `docs/adr`\n```\n[d](gone.md)\n```\n")
+    text = "# Here\n[a](#here) [b](#there) [c](gone.md) `shared/gone.py` `docs/adr`\n"
+    page.write_text(f"{text}```\n[d](gone.md)\n```\n")
     assert dead_links(page) == ["#there", "gone.md"]
     assert dead_paths(page) == ["shared/gone.py"]
