@@ -1,6 +1,6 @@
 # `make` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down doctor test test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth proof synth plan localstack deploy-local policy-tools deploy-tools browser quick stream-brokers stream-side lint format types imports bench dashboard lock clean
+.PHONY: help setup demo up down doctor test test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth proof synth plan localstack deploy-local policy-tools deploy-tools browser quick stream-brokers stream-side lint format types imports coverage bench dashboard lock clean
 
 SHELL := /bin/bash
 BIN := .venv/bin
@@ -13,12 +13,18 @@ unexport HIFI_ALLOW_LOOPBACK HIFI_BOOTSTRAP HIFI_CHECKPOINTS HIFI_JARS PYTHONPAT
 # The bindings of CDKTF run on any node from 20 on; their warning about its age would fill the screen.
 export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION := 20
 
+# A heading `##@ NAME` holds for the targets below it; one that occurs again adds to its group.
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1m%-17s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^##@ / {group = substr($$0, 5); if (!(group in lines)) order[++n] = group} \
+	    /^[a-z-]+:.*## / && group {lines[group] = lines[group] sprintf("  \033[1m%-17s\033[0m %s\n", $$1, $$2)} \
+	    END {for (i = 1; i <= n; i++) printf "%s\n%s", order[i], lines[order[i]]}' $(MAKEFILE_LIST)
+
+##@ Start
 
 setup: ## Install what is missing: JDK, Maven, .venv, jars (idempotent)
 	@scripts/setup.sh
 
+##@ Run
 demo: setup ## Run the whole chain with live figures: SECONDS=60, EVENTS=file.ndjson
 	@$(BIN)/hifi demo --seconds $(SECONDS) $(if $(EVENTS),--events $(EVENTS)) $(ARGS)
 
@@ -28,9 +34,10 @@ up: setup ## Start the local side here, until Ctrl-C
 down: setup ## Stop the local side
 	@$(BIN)/hifi down $(ARGS)
 
-doctor: setup ## Say what is missing or wrong
+doctor: setup ## Report what is missing or wrong
 	@$(BIN)/hifi doctor $(ARGS)
 
+##@ Check
 # Two streams side by side, one for each core: one shares a broker cluster, the other has a whole side.
 test: setup ## Check everything in under 20 minutes: lint, types, imports, and a test of every capability
 	@$(MAKE) --no-print-directory -j2 stream-brokers stream-side
@@ -71,7 +78,7 @@ lint: setup ## Check style
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-format: setup ## Mend style
+format: setup ## Fix style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
@@ -80,6 +87,10 @@ types: setup ## Check types
 
 imports: setup ## Check who may import whom
 	$(BIN)/lint-imports
+
+# Reported, not gated. ARGS chooses: make coverage ARGS="tests/unit tests/truth".
+coverage: setup ## Run tests under coverage.py; text and HTML by package in .coverage
+	@scripts/coverage.sh $(ARGS)
 
 policy-tools: setup ## Install the policy check of the stacks (checkov) in its own .venv-policy
 	@scripts/setup.sh policy-tools
@@ -90,6 +101,7 @@ deploy-tools: setup ## Install cdktf in node_modules and LocalStack in its own .
 browser: setup ## Install a Chromium for the console's tests, if there is none
 	@scripts/setup.sh browser
 
+##@ AWS
 synth: setup ## Write the Terraform of every stack to cdktf.out: HIFI_ENVIRONMENT=local, staging or production
 	@$(BIN)/python -m infra.main
 	@echo cdktf.out/stacks/*
@@ -100,17 +112,19 @@ localstack: setup ## Serve an AWS here, until Ctrl-C: WAY=docker, host or moto
 deploy-local: setup ## Deploy every stack to an AWS here: that of `make localstack`, or one of its own
 	@$(BIN)/python -m scripts.aws.deploy_local
 
-plan: setup ## Say what Terraform would change: SIDE=blue, green, foundation or edge
+plan: setup ## Show what Terraform would change: SIDE=blue, green, foundation or edge
 	@$(BIN)/python -m scripts.aws.plan $(SIDE) $(ARGS)
 
+##@ Run
 bench: setup ## Measure the chain and its rating on this machine
 	@$(BIN)/hifi bench $(ARGS)
 
-dashboard: setup ## Write infra/dashboards: Grafana's dashboard and what Prometheus asks whom for
+##@ Maintain
+dashboard: setup ## Write infra/dashboards: Grafana's dashboard and Prometheus' scrape configurations
 	@$(BIN)/python -m scripts.dashboard
 
 lock: setup ## Pin the newest versions that pyproject.toml allows, with their hashes
 	@scripts/lock.sh
 
 clean: ## Remove .venv and caches; the side's data stays
-	rm -rf .venv .venv-policy .venv-localstack cdktf.out node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .venv-policy .venv-localstack cdktf.out node_modules .mypy_cache .ruff_cache .pytest_cache .coverage .hypothesis .import_linter_cache

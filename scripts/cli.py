@@ -10,10 +10,11 @@ import ast
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -41,12 +42,12 @@ def application(arguments: Sequence[str]) -> typer.Typer:
     """The command; of the verbs only the one that the arguments name is imported."""
     app = typer.Typer(
         name="hifi",
-        help="High-fidelity streams: events over HTTP, delivered to every destination, with proof.",
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_show_locals=False,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
+    app.callback()(_options)
     wanted = next((each for each in arguments if not each.startswith("-")), None)
     for verb, panel in VERBS.items():
         name = verb.replace("-", "_")
@@ -56,6 +57,21 @@ def application(arguments: Sequence[str]) -> typer.Typer:
         elif spec and spec.origin:
             app.command(verb, rich_help_panel=panel)(_described(name, Path(spec.origin)))
     return app
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"hifi {version('hifi')}")
+        raise typer.Exit
+
+
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True),
+    ] = False,
+) -> None:
+    """High-fidelity streams: events over HTTP, delivered to every destination, with proof."""
 
 
 def _add(app: typer.Typer, verb: str, module: ModuleType, panel: str) -> None:

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# Write the pinned, hashed requirements files. `make lock` takes the newest versions pyproject.toml allows.
+# Write the pinned, hashed requirements files, with the uv of .venv. `make lock` takes the newest versions that
+# pyproject.toml allows; with packages named (`scripts/lock.sh coverage`) only these move.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-tools=$(mktemp -d)
-trap 'rm -rf "$tools"' EXIT
-python3 -m venv "$tools"
-"$tools/bin/python" -m pip --disable-pip-version-check install -q uv
+upgrade=(--upgrade)
+if [ $# -gt 0 ]; then upgrade=("${@/#/--upgrade-package=}"); fi
+index=${UV_DEFAULT_INDEX:-${PIP_INDEX_URL:-$(.venv/bin/python -m pip config get global.index-url 2>/dev/null || true)}}
+if [ -n "$index" ]; then export UV_DEFAULT_INDEX=$index; fi
 
 compile() {
-    "$tools/bin/uv" pip compile -q --native-tls --generate-hashes --upgrade \
+    .venv/bin/uv pip compile -q --native-tls --generate-hashes "${upgrade[@]}" \
         --no-emit-index-url --no-emit-find-links --no-header --no-annotate "$@"
 }
 for_any_python() { compile --universal --python-version 3.11 "$@"; }

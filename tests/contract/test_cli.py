@@ -3,6 +3,8 @@
 import statistics
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +24,14 @@ def test_the_page_of_verbs_imports_none_of_them_and_names_all() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "HEAVY []" in done.stdout
     assert all(f" {verb} " in done.stdout for verb in VERBS)
+
+
+def test_it_prints_the_version_of_the_project() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    done = subprocess.run(
+        [sys.executable, "-m", "scripts.cli", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == f"hifi {project['version']}"
 
 
 def test_every_verb_explains_itself() -> None:

@@ -66,6 +66,19 @@ def test_the_files_fit_githubs_schemas() -> None:
     run(tool("check-jsonschema"), "--builtin-schema", "vendor.github-actions", *map(str, ACTIONS))
 
 
+@pytest.mark.parametrize(
+    ("schema", "file"),
+    [
+        ("dependabot", "dependabot.yml"),
+        ("github-issue-config", "ISSUE_TEMPLATE/config.yml"),
+        ("github-issue-forms", "ISSUE_TEMPLATE/bug.yml"),
+        ("github-issue-forms", "ISSUE_TEMPLATE/feature.yml"),
+    ],
+)
+def test_dependabot_and_the_issue_forms_follow_github_s_schemas(schema: str, file: str) -> None:
+    run(tool("check-jsonschema"), "--builtin-schema", f"vendor.{schema}", str(FOLDER / file))
+
+
 def test_zizmor_finds_nothing_unsafe() -> None:
     run(
         tool("zizmor"),

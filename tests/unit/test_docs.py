@@ -1,0 +1,64 @@
+"""The docs mention only what exists: relative links, their headings, and repository paths in backticks."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.unit
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / ".github").rglob("*.md")])
+NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
+
+_FENCE = re.compile(r"(?ms)^ *(```|~~~).*?^ *\1")
+_CODE = re.compile(r"`([^`\n]+)`")
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+_PATH = re.compile(r"(?:pipelines|shared|scripts|docs|tests|infra|\.github)/[\w./*-]*")
+_PLACEHOLDER = re.compile(r"\b(NAME|NNNN)\b")
+
+
+def prose(page: Path) -> str:
+    """Without code blocks."""
+    return _FENCE.sub("", page.read_text())
+
+
+def headings(page: Path) -> set[str]:
+    """As GitHub makes them anchors."""
+    lines = re.findall(r"(?m)^#+ (.+)$", prose(page))
+    return {re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in lines}
+
+
+def dead_links(page: Path) -> list[str]:
+    dead = []
+    for link in _LINK.findall(_CODE.sub("", prose(page))):
+        if re.match(r"[a-z]+:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists() or (anchor and anchor not in headings(target)):
+            dead.append(link)
+    return dead
+
+
+def dead_paths(page: Path) -> list[str]:
+    named = [path.rstrip("/") for path in _CODE.findall(prose(page)) if _PATH.fullmatch(path)]
+    return [path for path in named if not _PLACEHOLDER.search(path) and not list(ROOT.glob(path))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_every_relative_link_leads_to_a_file_and_a_heading(page: Path) -> None:
+    assert dead_links(page) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_every_repository_path_in_backticks_exists(page: Path) -> None:
+    assert dead_paths(page) == []
+
+
+def test_a_dead_link_a_missing_heading_and_a_missing_path_are_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    text = "# Here\n[a](#here) [b](#there) [c](gone.md) `shared/gone.py` `docs/adr`\n"
+    page.write_text(f"{text}```\n[d](gone.md)\n```\n")
+    assert dead_links(page) == ["#there", "gone.md"]
+    assert dead_paths(page) == ["shared/gone.py"]
