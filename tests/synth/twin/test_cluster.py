@@ -6,7 +6,7 @@ from pydantic import ValidationError
 from infra.sizes import ClusterSettings
 
 from ..conftest import Synthesised
-from .reading import Stack, follow, key_alias, one, resources
+from .references import Stack, follow, key_alias, one, resources
 
 
 def test_the_api_is_private(side: Stack) -> None:
@@ -20,7 +20,7 @@ def test_the_api_is_private(side: Stack) -> None:
 
 def test_named_ranges_and_no_others_reach_the_api_from_outside(synthesised: Synthesised) -> None:
     # Importing cdktf starts node, which the fixture has looked for.
-    from infra.components.cluster import api_access  # noqa: PLC0415
+    from infra.components.kubernetes.cluster import api_access  # noqa: PLC0415
 
     network = api_access([IPv4Network("203.0.113.0/24")], subnet_ids=["subnet-1"])
     assert network.endpoint_private_access is True

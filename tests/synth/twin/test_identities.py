@@ -9,7 +9,7 @@ from pipelines.control.observe.store import EXPIRES
 from shared.contracts.topics import Topic
 
 from ..conftest import Synthesised
-from .reading import Resource, Stack, follow, kafka_resource, one, resources, statements
+from .references import Resource, Stack, follow, kafka_resource, one, resources, statements
 
 _WORKLOADS = {"collect", "retry", "audit", "observe", "trace", "canary", "spark", "topics"}
 _STRANGERS = {"console"}

@@ -3,10 +3,10 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from infra.components.node_pools import Pool
+from infra.components.kubernetes.node_pools import Pool
 from infra.sizes import NodeGroup
 
-from .reading import Resource, Stack, follow, key_alias, one, resources
+from .references import Resource, Stack, follow, key_alias, one, resources
 
 _HINT = "k8s.io/cluster-autoscaler/node-template"
 _EFFECTS = {"NO_SCHEDULE": "NoSchedule"}

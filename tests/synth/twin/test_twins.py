@@ -3,7 +3,7 @@ import re
 
 from ..conftest import Synthesised
 from ..terraform import every_resource
-from .reading import Stack, key_alias, one, resources
+from .references import Stack, key_alias, one, resources
 
 
 def _without_name_and_network(stack: Stack, side: str) -> str:
