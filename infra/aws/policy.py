@@ -40,7 +40,7 @@ class Statement:
     def __post_init__(self) -> None:
         if self.effect == "Allow" and ANY in self.resources and not self.reason:
             raise ValueError(
-                f"statement {self.sid}: resources contains {ANY} without a reason; list ARNs, or set reason"
+                f"statement {self.sid}: resources contains {ANY}; list the ARNs, or give the reason"
             )
 
     def as_json(self) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from constructs import Construct
 
 from infra.components.encryption.key_lookup import KeyLookup
-from infra.components.identity.addon_identities import AddonScope, addon_identities
+from infra.components.identity.addon_identities import AddonResources, addon_identities
 from infra.components.identity.pod_identities import ClusterContext, PodIdentities
 from infra.components.identity.workload_identities import Checkpoints, Scorecards, workload_identities
 from infra.components.kafka.alarms import AlarmTopic, KafkaAlarms
@@ -199,9 +199,8 @@ class TwinStack(Stack):
         )
 
     def _declare_identities(self, context: ClusterContext) -> PodIdentities:
-        addons = AddonScope(
-            region=self.environment.region,
-            account=self.environment.account,
+        addons = AddonResources(
+            arns=self.environment.arns,
             cluster_name=self._prefix,
             kafka=self._kafka.arns,
             target_group_arn=self._ingress.target_group_arn,

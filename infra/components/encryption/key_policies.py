@@ -24,13 +24,13 @@ def _account(environment: Environment) -> Statement:
         sid="IamOfTheAccountDecides",
         actions=["kms:*"],
         resources=[ANY],
-        principals={"AWS": f"arn:aws:iam::{environment.account}:root"},
+        principals={"AWS": environment.arns.iam("root")},
         reason=_THIS_KEY,
     )
 
 
 def _log_writers(environment: Environment) -> list[Statement]:
-    source = f"arn:aws:logs:{environment.region}:{environment.account}:log-group:*"
+    source = environment.arns.of("logs", "log-group:*")
     return [
         Statement(
             sid="LogGroupsOfTheAccount",
@@ -54,10 +54,9 @@ def _log_writers(environment: Environment) -> list[Statement]:
 def _node_volumes(environment: Environment) -> list[Statement]:
     # EC2 Auto Scaling creates the nodes' encrypted volumes. A key's policy may name only existing principals,
     # and that service's role may not exist yet: so it names the account, with the role as a condition.
-    principals = {"AWS": f"arn:aws:iam::{environment.account}:root"}
-    role = (
-        f"arn:aws:iam::{environment.account}:role/aws-service-role/autoscaling.amazonaws.com"
-        "/AWSServiceRoleForAutoScaling"
+    principals = {"AWS": environment.arns.iam("root")}
+    role = environment.arns.iam(
+        "role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"
     )
     only = {"ArnEquals": {"aws:PrincipalArn": role}}
     return [

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from infra.aws.arns import Arns
 from infra.aws.policy import Statement
 from infra.components.identity.pod_identities import PodIdentity
 from infra.components.kafka.access import KafkaAccess, KafkaArns
@@ -17,32 +18,30 @@ _NO_RESOURCE = "these calls only describe, and IAM lets them name no resource"
 
 
 @dataclass(frozen=True, kw_only=True)
-class AddonScope:
+class AddonResources:
     """The resources that the add-ons may act on."""
 
-    region: str
-    account: str
+    arns: Arns
     cluster_name: str
     kafka: KafkaArns
     target_group_arn: str
 
 
-def addon_identities(scope: AddonScope) -> list[PodIdentity]:
+def addon_identities(allowed: AddonResources) -> list[PodIdentity]:
     """The identities of the add-ons that call AWS."""
     lag = KafkaAccess(describes=list(Topic), watches=["hifi.*"])
     return [
         PodIdentity(
-            namespace=SYSTEM_NAMESPACE, service_account=AUTOSCALER, statements=_autoscaler_statements(scope)
+            namespace=SYSTEM_NAMESPACE, service_account=AUTOSCALER, statements=_autoscaler_statements(allowed)
         ),
         PodIdentity(
-            namespace=SYSTEM_NAMESPACE, service_account=BALANCER, statements=_balancer_statements(scope)
+            namespace=SYSTEM_NAMESPACE, service_account=BALANCER, statements=_balancer_statements(allowed)
         ),
-        PodIdentity(namespace=KEDA_NAMESPACE, service_account=KEDA, statements=lag.statements(scope.kafka)),
+        PodIdentity(namespace=KEDA_NAMESPACE, service_account=KEDA, statements=lag.statements(allowed.kafka)),
     ]
 
 
-def _autoscaler_statements(scope: AddonScope) -> list[Statement]:
-    place = f"{scope.region}:{scope.account}"
+def _autoscaler_statements(allowed: AddonResources) -> list[Statement]:
     return [
         Statement(
             sid="Look",
@@ -62,23 +61,23 @@ def _autoscaler_statements(scope: AddonScope) -> list[Statement]:
         Statement(
             sid="LookAtNodeGroups",
             actions=["eks:DescribeNodegroup"],
-            resources=[f"arn:aws:eks:{place}:nodegroup/{scope.cluster_name}/*/*"],
+            resources=[allowed.arns.of("eks", f"nodegroup/{allowed.cluster_name}/*/*")],
         ),
         Statement(
             sid="Scale",
             actions=["autoscaling:SetDesiredCapacity", "autoscaling:TerminateInstanceInAutoScalingGroup"],
             # EKS generates the names of the groups; the tag shows which belong to this cluster.
-            resources=[f"arn:aws:autoscaling:{place}:autoScalingGroup:*:autoScalingGroupName/eks-*"],
+            resources=[allowed.arns.of("autoscaling", "autoScalingGroup:*:autoScalingGroupName/eks-*")],
             conditions={
                 "StringEquals": {
-                    f"aws:ResourceTag/k8s.io/cluster-autoscaler/{scope.cluster_name}": "owned",
+                    f"aws:ResourceTag/k8s.io/cluster-autoscaler/{allowed.cluster_name}": "owned",
                 }
             },
         ),
     ]
 
 
-def _balancer_statements(scope: AddonScope) -> list[Statement]:
+def _balancer_statements(allowed: AddonResources) -> list[Statement]:
     """Only what a TargetGroupBinding needs: the stack declares load balancers, not the controller."""
     return [
         Statement(
@@ -101,6 +100,6 @@ def _balancer_statements(scope: AddonScope) -> list[Statement]:
         Statement(
             sid="Register",
             actions=["elasticloadbalancing:DeregisterTargets", "elasticloadbalancing:RegisterTargets"],
-            resources=[scope.target_group_arn],
+            resources=[allowed.target_group_arn],
         ),
     ]

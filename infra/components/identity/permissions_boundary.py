@@ -4,6 +4,7 @@ from cdktf_cdktf_provider_aws.iam_policy import IamPolicy
 from constructs import Construct
 
 from infra.aws.policy import ANY, Statement, policy_document, write_reasons
+from infra.components.identity.secret_access import batch_get_secrets, get_secrets
 from infra.config import Environment
 
 # The services that roles of nodes, control plane, add-ons and pods use; see the AWS managed policies for EKS.
@@ -69,17 +70,8 @@ def boundary_statements(environment: Environment) -> list[Statement]:
             actions=["kafka-cluster:*"],
             resources=[environment.arns.of("kafka", f"{kind}/{prefix}-*") for kind in _KAFKA_KINDS],
         ),
-        Statement(
-            sid="OurSecrets",
-            actions=["secretsmanager:GetSecretValue"],
-            resources=[environment.arns.of("secretsmanager", "secret:hifi/*")],
-        ),
-        Statement(
-            sid="OurSecretsTogether",
-            actions=["secretsmanager:BatchGetSecretValue"],
-            resources=[ANY],
-            reason="AWS knows no resource of it; each value needs GetSecretValue as well",
-        ),
+        get_secrets("OurSecrets", environment.arns.of("secretsmanager", "secret:hifi/*")),
+        batch_get_secrets("OurSecretsTogether"),
         Statement(
             sid="OurBuckets",
             actions=["s3:*"],
@@ -88,7 +80,7 @@ def boundary_statements(environment: Environment) -> list[Statement]:
         Statement(
             sid="RolesOfServices",
             actions=["iam:CreateServiceLinkedRole"],
-            resources=[f"arn:aws:iam::{environment.account}:role/aws-service-role/*"],
+            resources=[environment.arns.iam("role/aws-service-role/*")],
         ),
         Statement(
             sid="NeverTheState",

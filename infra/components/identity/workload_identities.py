@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from infra.aws.policy import ANY, Statement
+from infra.aws.policy import Statement
 from infra.components.identity.pod_identities import PodIdentity
+from infra.components.identity.secret_access import batch_get_secrets, get_secrets
 from infra.components.kafka.access import KafkaAccess, KafkaArns
 from shared.contracts.topics import RETRY_DELAYS, TALLIED, Topic
 
@@ -112,15 +113,7 @@ class Scorecards:
 
 def secret_statements(secrets_arn: str) -> list[Statement]:
     """Read the secrets that destinations name; transmit requests twenty at once."""
-    return [
-        Statement(
-            sid="SecretsTogether",
-            actions=["secretsmanager:BatchGetSecretValue"],
-            resources=[ANY],
-            reason="AWS knows no resource of it; each value needs GetSecretValue as well",
-        ),
-        Statement(sid="Secrets", actions=["secretsmanager:GetSecretValue"], resources=[secrets_arn]),
-    ]
+    return [batch_get_secrets("SecretsTogether"), get_secrets("Secrets", secrets_arn)]
 
 
 def workload_identities(

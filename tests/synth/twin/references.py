@@ -1,4 +1,4 @@
-"""Following a side's references: from resource to resource, to keys, to what policies name."""
+"""Follows a side's references to resources, keys and Kafka topics and groups."""
 
 import json
 import re
@@ -29,7 +29,7 @@ def key_alias(stack: Stack, reference: str) -> str:
 
 
 def kafka_resource(stack: Stack, arn: str) -> tuple[str, str] | None:
-    """Kind and name of what an ARN such as `${local.topics}/events` names in the side's own Kafka cluster."""
+    """Kind and name of a topic or group of the side's Kafka in an ARN such as `${local.topics}/events`."""
     match = _LOCAL.fullmatch(arn)
     if match is None:
         return None

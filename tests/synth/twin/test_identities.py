@@ -13,7 +13,7 @@ from .references import Resource, Stack, follow, kafka_resource, one, resources,
 
 _WORKLOADS = {"collect", "retry", "audit", "observe", "trace", "canary", "spark", "topics"}
 _STRANGERS = {"console"}
-"""Pods that ask nothing of AWS."""
+"""Pods that do not use AWS."""
 
 _ADDONS = {"cluster-autoscaler", "aws-load-balancer-controller", "keda-operator"}
 
@@ -29,7 +29,7 @@ def _allowed(stack: Stack, account: str) -> list[Resource]:
 
 
 def _topics(stack: Stack, account: str, action: str) -> set[str]:
-    """Topics on which a service account may do something."""
+    """Topics that a service account has permissions for."""
     found = [
         kafka_resource(stack, arn)
         for each in _allowed(stack, account)

@@ -127,7 +127,7 @@ def test_brokers_are_observed(side: Stack) -> None:
     logs = cluster["logging_info"]["broker_logs"]["cloudwatch_logs"]
     assert logs["enabled"]
     assert follow(side, logs["log_group"])["retention_in_days"] > 0
-    # The alarms on replication read metrics that the default level lacks.
+    # The default level lacks the metrics of the replication alarms.
     assert cluster["enhanced_monitoring"] != "DEFAULT"
 
 
@@ -166,7 +166,7 @@ def test_a_configuration_can_be_replaced_while_the_old_one_is_in_use(side: Stack
     configuration = one(side, "aws_msk_configuration")
     assert configuration["lifecycle"]["create_before_destroy"] is True
     assert configuration["kafka_versions"] == [one(side, "aws_msk_cluster")["kafka_version"]]
-    # MSK takes letters, digits and hyphens.
+    # MSK allows letters, digits and hyphens.
     assert configuration["name"].replace("-", "").isalnum()
 
 

@@ -17,7 +17,7 @@ def _groups(stack: Stack) -> dict[str, Resource]:
 
 
 def _tags(stack: Stack, group: Resource) -> dict[str, str]:
-    """Tags of the Auto Scaling group that EKS makes for a node group."""
+    """Tags of the Auto Scaling group that EKS creates for a node group."""
     found = [
         each
         for each in resources(stack, "aws_autoscaling_group_tag")

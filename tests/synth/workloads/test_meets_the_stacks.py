@@ -1,4 +1,4 @@
-"""What the manifests and the workflows count on is what the stacks declare."""
+"""The stacks declare what the manifests and the workflows rely on."""
 
 from infra.config import EnvironmentName, RunSettings, load_environment
 from infra.naming import Side
@@ -9,10 +9,10 @@ from tests.synth.terraform import resources
 from tests.synth.workloads.manifests import WITH_PODS, Manifest, container, named, of_kind, pod
 
 STRANGERS = {"console"}
-"""Who asks nothing of AWS."""
+"""Service accounts that do not use AWS."""
 
 OPTIONAL = {"trace"}
-"""Who has pods only where an overlay takes its component."""
+"""Service accounts with pods only where an overlay includes their component."""
 
 PRODUCTION = load_environment(RunSettings(environment=EnvironmentName.PRODUCTION))
 

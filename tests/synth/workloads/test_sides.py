@@ -1,4 +1,4 @@
-"""Both sides are the same but for what names them; and what a release writes into an overlay."""
+"""Both sides are the same except for their names; and the values that a release writes into an overlay."""
 
 from pathlib import Path
 
