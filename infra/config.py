@@ -133,6 +133,11 @@ class Environment(Model):
         return Arns(region=self.region, account=self.account)
 
     @property
+    def boundary_arn(self) -> str:
+        """ARN of the permissions boundary of every role of its sides."""
+        return self.arns.iam(f"policy/{self.names.boundary}")
+
+    @property
     def events_host(self) -> str:
         """Host name that customers post events to."""
         return f"events.{self.domain}"

@@ -52,11 +52,6 @@ class Names:
         """Name of the permissions boundary of every role of the environment's sides."""
         return f"{self.prefix}-boundary"
 
-    @property
-    def boundary_arn(self) -> str:
-        """ARN of the permissions boundary."""
-        return f"arn:aws:iam::{self.account}:policy/{self.boundary}"
-
     def table(self, content: str) -> str:
         """Name of a DynamoDB table of foundation."""
         return f"{self.prefix}-{content}"

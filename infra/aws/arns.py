@@ -1,4 +1,4 @@
-"""Amazon resource names of an account's region."""
+"""Amazon resource names (ARNs)."""
 
 from dataclasses import dataclass
 
@@ -22,3 +22,8 @@ class Arns:
     def iam(self, resource: str) -> str:
         """ARN of an IAM resource, which has no region."""
         return f"arn:aws:iam::{self.account}:{resource}"
+
+
+def bucket_arn(bucket_name: str) -> str:
+    """ARN of an S3 bucket, which has no region and no account."""
+    return f"arn:aws:s3:::{bucket_name}"

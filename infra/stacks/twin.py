@@ -41,7 +41,7 @@ class TwinStack(Stack):
         super().__init__(scope, name, environment=environment)
         self._twin = environment.twin(side)
         self._prefix = self._twin.names.prefix
-        self._boundary = environment.names.boundary_arn
+        self._boundary = environment.boundary_arn
         self._keys = KeyLookup(self, "keys", names=environment.names)
         self._network = self._declare_network()
         self._groups = SecurityGroups(

@@ -5,6 +5,7 @@ Statements are limited to region, account and name prefix as far as IAM allows; 
 
 from collections.abc import Mapping, Sequence
 
+from infra.aws.arns import bucket_arn
 from infra.aws.policy import ANY, Statement
 from infra.components.deployment import iam_actions as actions
 from infra.components.deployment.cluster_statements import cluster_statements
@@ -48,7 +49,7 @@ def _describe() -> Statement:
 
 
 def _state(names: Names) -> str:
-    return f"arn:aws:s3:::{names.bucket('state')}"
+    return bucket_arn(names.bucket("state"))
 
 
 def _state_key(sid: str, environment: Environment, uses: Sequence[str]) -> Statement:

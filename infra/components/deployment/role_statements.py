@@ -31,7 +31,7 @@ def role_statements(environment: Environment) -> list[Statement]:
             sid="WidenWithinTheBoundary",
             actions=actions.WIDEN_ROLES,
             resources=ours,
-            conditions={"StringEquals": {"iam:PermissionsBoundary": environment.names.boundary_arn}},
+            conditions={"StringEquals": {"iam:PermissionsBoundary": environment.boundary_arn}},
         ),
         Statement(sid="ChangeRoles", actions=actions.CHANGE_ROLES, resources=ours),
         Statement(

@@ -3,6 +3,7 @@
 from cdktf_cdktf_provider_aws.iam_policy import IamPolicy
 from constructs import Construct
 
+from infra.aws.arns import bucket_arn
 from infra.aws.policy import ANY, Statement, policy_document, write_reasons
 from infra.components.identity.secret_access import batch_get_secrets, get_secrets
 from infra.config import Environment
@@ -55,7 +56,7 @@ class PermissionsBoundary(Construct):
 def boundary_statements(environment: Environment) -> list[Statement]:
     """Statements of the boundary: no IAM, no buckets of other projects, no Terraform state."""
     prefix = environment.names.prefix
-    state = f"arn:aws:s3:::{environment.names.bucket('state')}"
+    state = bucket_arn(environment.names.bucket("state"))
     return [
         Statement(
             sid="ServicesOfASide",
@@ -75,7 +76,7 @@ def boundary_statements(environment: Environment) -> list[Statement]:
         Statement(
             sid="OurBuckets",
             actions=["s3:*"],
-            resources=[f"arn:aws:s3:::{prefix}-*"],
+            resources=[bucket_arn(f"{prefix}-*")],
         ),
         Statement(
             sid="RolesOfServices",

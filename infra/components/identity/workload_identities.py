@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from infra.aws.arns import bucket_arn
 from infra.aws.policy import Statement
 from infra.components.identity.pod_identities import PodIdentity
 from infra.components.identity.secret_access import batch_get_secrets, get_secrets
@@ -58,7 +59,7 @@ class Checkpoints:
 
     def statements(self) -> list[Statement]:
         """Read, write and delete in the side's own folder of the bucket."""
-        bucket = f"arn:aws:s3:::{self.bucket}"
+        bucket = bucket_arn(self.bucket)
         return [
             Statement(
                 sid="CheckpointList",

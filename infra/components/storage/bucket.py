@@ -24,6 +24,7 @@ from cdktf_cdktf_provider_aws.s3_bucket_versioning import (
 )
 from constructs import Construct
 
+from infra.aws.arns import bucket_arn
 from infra.aws.policy import ANY, Statement, policy_document
 
 
@@ -55,7 +56,7 @@ class Bucket(Construct):
         super().__init__(scope, name)
         self.bucket = S3Bucket(self, "bucket", bucket=bucket_name, force_destroy=emptied_on_destroy)
         self.name = str(self.bucket.bucket)
-        self.arn = f"arn:aws:s3:::{bucket_name}"
+        self.arn = bucket_arn(bucket_name)
         self._keep_private([_tls_only(self.arn), *statements])
         self._encrypt(key_arn)
         versioning = S3BucketVersioningA(

@@ -14,6 +14,7 @@ from cdktf_cdktf_provider_aws.s3_bucket_lifecycle_configuration import (
 from cdktf_cdktf_provider_aws.s3_bucket_logging import S3BucketLoggingA
 from constructs import Construct
 
+from infra.aws.arns import bucket_arn
 from infra.aws.policy import Statement
 from infra.components.encryption.keys import Keys
 from infra.components.storage.bucket import Bucket
@@ -122,7 +123,7 @@ def _log_delivery(environment: Environment) -> Statement:
     return Statement(
         sid="LogsOfBuckets",
         actions=["s3:PutObject"],
-        resources=[f"arn:aws:s3:::{environment.names.bucket('access-logs')}/*"],
+        resources=[f"{bucket_arn(environment.names.bucket('access-logs'))}/*"],
         principals={"Service": "logging.s3.amazonaws.com"},
         conditions={"StringEquals": {"aws:SourceAccount": environment.account}},
     )
