@@ -1,4 +1,4 @@
-"""Settings of an environment: read from `environments/<name>.yaml`, checked before anything is declared."""
+"""Settings of an environment, read from `environments/<name>.yaml` and validated before use."""
 
 from enum import StrEnum
 from ipaddress import IPv4Network
@@ -10,7 +10,7 @@ from pydantic import Field, HttpUrl, StringConstraints, ValidationError, model_v
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from infra.aws.arns import Arns
-from infra.model import Model, tell
+from infra.model import Model, error_lines
 from infra.naming import PROJECT, Names, Side, TwinNames
 from infra.sizes import SMALLEST_PREFIX, ClusterSettings, KafkaSettings, NetworkSettings
 
@@ -19,11 +19,11 @@ Account = Annotated[str, StringConstraints(pattern=r"^\d{12}$")]
 
 
 class InvalidSettingsError(ValueError):
-    """Settings that nothing can be synthesised from; the message names file, field and mend."""
+    """Invalid settings; the message names the file, the field and the fix."""
 
 
 class EnvironmentName(StrEnum):
-    """The environments there are."""
+    """The environments that exist."""
 
     LOCAL = "local"
     STAGING = "staging"
@@ -31,7 +31,7 @@ class EnvironmentName(StrEnum):
 
 
 class RunSettings(BaseSettings):
-    """What one run is told by environment variables named `HIFI_` and the field's name in capitals."""
+    """Settings of one run, from environment variables: `HIFI_` and the field's name in capitals."""
 
     model_config = SettingsConfigDict(env_prefix="HIFI_", frozen=True, extra="ignore")
 
@@ -39,39 +39,35 @@ class RunSettings(BaseSettings):
         default=EnvironmentName.LOCAL, description="The environment to synthesise."
     )
     aws_endpoint: HttpUrl = Field(
-        default=HttpUrl("http://127.0.0.1:4566"), description="Endpoint of every AWS service in `local`."
+        default=HttpUrl("http://127.0.0.1:4566"), description="Endpoint of all AWS services in `local`."
     )
-    weights: Path = Field(
-        default=_FOLDER / "weights.json", description="File of the sides' shares of the traffic."
-    )
+    weights: Path = Field(default=_FOLDER / "weights.json", description="File with the weights of the sides.")
     state_folder: Path | None = Field(
         default=None,
-        description="Folder of the state. By default .hifi/aws in `local`, else the state bucket. Set "
-        "it for the first deployment of foundation, which makes that bucket.",
+        description="Folder of Terraform's state. By default .hifi/aws in `local`, else the state bucket. "
+        "Set it for the first deployment of foundation, which creates that bucket.",
     )
 
 
 class Budget(Model):
     """The monthly cost that raises an alarm."""
 
-    monthly_usd: int = Field(
-        gt=0, description="US dollars a month, foundation, both sides and edge together."
-    )
+    monthly_usd: int = Field(gt=0, description="US dollars a month for foundation, both sides and edge.")
     subscribers: list[str] = Field(
-        min_length=1, description="E-mail addresses told at 80 % spent and 100 % forecast."
+        min_length=1, description="E-mail addresses notified at 80 % spent and 100 % forecast."
     )
 
 
 class Weights(Model):
-    """The sides' shares of the traffic: the one thing a switch changes."""
+    """The sides' shares of the traffic: the only thing that a switch changes."""
 
     blue: int = Field(ge=0, le=255, description="Route 53 weight of blue.")
     green: int = Field(ge=0, le=255, description="Route 53 weight of green.")
 
     @model_validator(mode="after")
-    def _someone_serves(self) -> Self:
+    def _one_side_serves(self) -> Self:
         if self.blue + self.green == 0:
-            # Route 53 takes two zeros for two equal shares.
+            # Route 53 treats two zeros as two equal shares.
             raise ValueError("blue and green are both 0; give the light side 100")
         return self
 
@@ -85,18 +81,18 @@ class TwinSettings(Model):
 
     side: Side
     names: TwinNames
-    cidr: IPv4Network = Field(description="Address range of its VPC.")
+    cidr: IPv4Network = Field(description="Address range of the side's VPC.")
 
 
 class Environment(Model):
-    """Everything the stacks need to know about an environment."""
+    """All settings of an environment that the stacks need."""
 
     name: EnvironmentName
     region: str = Field(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$", description="AWS region.")
-    account: Account = Field(description="Twelve digits of the AWS account; Terraform touches no other.")
+    account: Account = Field(description="Twelve digits of the AWS account; Terraform changes no other.")
     domain: str = Field(
         pattern=r"^([a-z0-9-]+\.)+[a-z]{2,}$",
-        description="Zone of the records; events go to events.<domain>.",
+        description="Domain of the hosted zone; events go to events.<domain>.",
     )
     repository: str = Field(
         pattern=r"^[\w.-]+/[\w.-]+$", description="GitHub owner/name whose workflows may deploy."
@@ -106,44 +102,49 @@ class Environment(Model):
     kafka: KafkaSettings
     cluster: ClusterSettings
     budget: Budget
-    alarm_subscribers: list[str] = Field(default=[], description="E-mail addresses told of a side's alarms.")
+    alarm_subscribers: list[str] = Field(default=[], description="E-mail addresses that get a side's alarms.")
     protected: bool = Field(
         default=False, description="Whether a side's Kafka cluster and load balancer refuse to be destroyed."
     )
-    endpoint: str | None = Field(default=None, description="Endpoint of every AWS service; only in `local`.")
+    endpoint: str | None = Field(default=None, description="Endpoint of all AWS services; only in `local`.")
     state_folder: Path | None = Field(
         None, description="Folder of Terraform's state; None: the state bucket."
     )
 
     @model_validator(mode="after")
-    def _sides_are_apart(self) -> Self:
+    def _ranges_do_not_overlap(self) -> Self:
         if set(self.cidrs) != set(Side):
-            raise ValueError("cidrs: name a range for blue and one for green")
+            raise ValueError("cidrs: set a range for blue and one for green")
         blue, green = self.cidrs[Side.BLUE], self.cidrs[Side.GREEN]
         if max(blue.prefixlen, green.prefixlen) > SMALLEST_PREFIX:
-            raise ValueError(f"cidrs: {blue} or {green} is too small for three zones; give each a /16")
+            raise ValueError(f"cidrs: {blue} or {green} is too small for three zones; use a /16 for each")
         if blue.overlaps(green):
-            raise ValueError(f"cidrs: {blue} and {green} overlap; give each side a range of its own")
+            raise ValueError(f"cidrs: {blue} and {green} overlap; use a separate range for each side")
         return self
 
     @property
     def names(self) -> Names:
-        """Names of what the environment shares."""
+        """Names of the resources that the environment shares."""
         return Names(environment=self.name, account=self.account)
 
     @property
     def arns(self) -> Arns:
-        """Amazon resource names of its account and region."""
+        """Builder of ARNs in its account and region."""
         return Arns(region=self.region, account=self.account)
 
     @property
+    def boundary_arn(self) -> str:
+        """ARN of the permissions boundary of every role of its sides."""
+        return self.arns.iam(f"policy/{self.names.boundary}")
+
+    @property
     def events_host(self) -> str:
-        """Name of the host customers post events to."""
+        """Host name that customers post events to."""
         return f"events.{self.domain}"
 
     @property
     def is_local(self) -> bool:
-        """Whether AWS is an endpoint on this machine, without a Kubernetes API."""
+        """Whether AWS is emulated on this machine, without a Kubernetes API."""
         return self.name is EnvironmentName.LOCAL
 
     def twin(self, side: Side) -> TwinSettings:
@@ -157,10 +158,10 @@ class Environment(Model):
 
 
 def load_run() -> RunSettings:
-    """Read and check this run's environment variables.
+    """Read and validate this run's environment variables.
 
     Raises:
-        InvalidSettingsError: One of them is wrong.
+        InvalidSettingsError: A variable is invalid.
     """
     try:
         return RunSettings()
@@ -170,54 +171,57 @@ def load_run() -> RunSettings:
 
 
 def load_environment(run: RunSettings, folder: Path = _FOLDER / "environments") -> Environment:
-    """Read and check the settings of the run's environment.
+    """Read and validate the settings of the run's environment.
 
     Args:
-        run: Which environment, and where its state is.
+        run: Name of the environment, and where its state is.
         folder: Folder of the environments' files.
 
     Raises:
-        InvalidSettingsError: The file is no YAML, or a field of it is missing or wrong.
+        InvalidSettingsError: The file is not YAML, or a field is missing or invalid.
     """
     path = folder / f"{run.environment}.yaml"
     try:
-        return Environment.model_validate(_read(path) | _facts_of(run))
+        return Environment.model_validate(_read(path) | _run_fields(run))
     except ValidationError as error:
-        raise InvalidSettingsError(_say(path, Environment, error)) from error
+        raise InvalidSettingsError(_error_text(path, Environment, error)) from error
 
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        facts = yaml.safe_load(path.read_text())
+        fields = yaml.safe_load(path.read_text())
     except (OSError, yaml.YAMLError) as error:
-        raise InvalidSettingsError(f"{path}: cannot be read as YAML: {error}") from error
-    if not isinstance(facts, dict):
-        raise InvalidSettingsError(f"{path}: holds no fields; see infra/config.py for their names")
-    return facts
+        raise InvalidSettingsError(f"{path}: not readable as YAML; fix the file: {error}") from error
+    if not isinstance(fields, dict):
+        raise InvalidSettingsError(f"{path}: has no fields; add those of Environment in infra/config.py")
+    return fields
 
 
-def _facts_of(run: RunSettings) -> dict[str, Any]:
-    facts: dict[str, Any] = {"name": run.environment}
+def _run_fields(run: RunSettings) -> dict[str, Any]:
+    fields: dict[str, Any] = {"name": run.environment}
     if run.environment is EnvironmentName.LOCAL:
-        facts |= {"endpoint": str(run.aws_endpoint).rstrip("/"), "state_folder": Path(".hifi/aws").absolute()}
+        fields |= {
+            "endpoint": str(run.aws_endpoint).rstrip("/"),
+            "state_folder": Path(".hifi/aws").absolute(),
+        }
     if run.state_folder is not None:
-        facts["state_folder"] = run.state_folder.absolute()
-    return facts
+        fields["state_folder"] = run.state_folder.absolute()
+    return fields
 
 
 def load_weights(path: Path) -> Weights:
-    """Read and check the sides' shares of the traffic.
+    """Read and validate the weights of the sides.
 
     Raises:
-        InvalidSettingsError: The file is missing or wrong.
+        InvalidSettingsError: The file is missing or invalid.
     """
     try:
         return Weights.model_validate_json(path.read_bytes())
     except FileNotFoundError as error:
         raise InvalidSettingsError(f'{path}: not found; write {{"blue": 100, "green": 0}}') from error
     except ValidationError as error:
-        raise InvalidSettingsError(_say(path, Weights, error)) from error
+        raise InvalidSettingsError(_error_text(path, Weights, error)) from error
 
 
-def _say(path: Path, model: type[Model], error: ValidationError) -> str:
-    return "\n".join(f"{path.name}: {line}" for line in tell(model, error))
+def _error_text(path: Path, model: type[Model], error: ValidationError) -> str:
+    return "\n".join(f"{path.name}: {line}" for line in error_lines(model, error))

@@ -1,4 +1,4 @@
-"""Write the Terraform of every stack to the folder cdktf names: `python -m infra.main`."""
+"""Writes the Terraform of every stack to cdktf's output folder: `python -m infra.main`."""
 
 import sys
 
@@ -27,7 +27,7 @@ def declare(app: App, environment: Environment, weights: Weights) -> None:
 
 
 def main() -> None:
-    """Synthesise the environment of this run; wrong settings end it before anything is written."""
+    """Synthesise the environment of this run; invalid settings end it before anything is written."""
     try:
         run = load_run()
         environment, weights = load_environment(run), load_weights(run.weights)

@@ -1,4 +1,4 @@
-"""The base of every settings model, and how a refused one is told."""
+"""The base of every settings model, and the text of its validation errors."""
 
 from typing import Any
 
@@ -7,31 +7,31 @@ from pydantic.fields import FieldInfo
 
 
 class Model(BaseModel):
-    """Frozen, and closed: a misspelt field is an error, not a default."""
+    """Frozen, and without extra fields: a misspelt field is an error, not a default."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-def tell(model: type[BaseModel], error: ValidationError) -> list[str]:
-    """One line for each field that was refused: its name, what is wrong, and what the field is.
+def error_lines(model: type[BaseModel], error: ValidationError) -> list[str]:
+    """One line for each invalid field: its name, the error and the field's description.
 
     Args:
-        model: The model that refused.
-        error: What it raised.
+        model: The model that was validated.
+        error: The error that it raised.
     """
     return [_line(model, each["loc"], each["msg"]) for each in error.errors()]
 
 
-def _line(model: type[BaseModel], place: tuple[int | str, ...], message: str) -> str:
-    line = f"{'.'.join(map(str, place))}: {message}" if place else message
-    description = _description(model, place)
+def _line(model: type[BaseModel], location: tuple[int | str, ...], message: str) -> str:
+    line = f"{'.'.join(map(str, location))}: {message}" if location else message
+    description = _description(model, location)
     return f"{line} ({description})" if description else line
 
 
-def _description(model: type[BaseModel], place: tuple[int | str, ...]) -> str | None:
+def _description(model: type[BaseModel], location: tuple[int | str, ...]) -> str | None:
     kind: Any = model
     field: FieldInfo | None = None
-    for name in place:
+    for name in location:
         fields = getattr(kind, "model_fields", {})
         if name not in fields:
             break

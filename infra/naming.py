@@ -1,4 +1,4 @@
-"""Naming rules: what a stack calls a thing, and how another stack finds it without a reference."""
+"""Naming rules, by which one stack finds a resource of another without a reference."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -15,14 +15,14 @@ class Side(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Names:
-    """Names of what an environment shares. Each holds the environment, so that two fit in one account."""
+    """Names of the resources that an environment shares; each contains the environment's name."""
 
     environment: str
     account: str
 
     @property
     def prefix(self) -> str:
-        """What every name of the environment starts with."""
+        """Start of every name of the environment."""
         return f"{PROJECT}-{self.environment}"
 
     def key_alias(self, purpose: str) -> str:
@@ -30,7 +30,7 @@ class Names:
         return f"alias/{self.prefix}-{purpose}"
 
     def bucket(self, purpose: str) -> str:
-        """Name of an S3 bucket of foundation: state, checkpoints, landed. The account makes it unique."""
+        """Name of an S3 bucket of foundation: state, checkpoints, landed, access-logs."""
         return f"{self.prefix}-{purpose}-{self.account}"
 
     def repository(self, image: str) -> str:
@@ -39,12 +39,12 @@ class Names:
 
     @property
     def deploy_role(self) -> str:
-        """Name of the role GitHub's deploying workflows take on."""
+        """Name of the role that GitHub's deploying workflows assume."""
         return f"{self.prefix}-deploy"
 
     @property
     def plan_role(self) -> str:
-        """Name of the role GitHub's workflows on pull requests take on: it reads."""
+        """Name of the read-only role that GitHub's workflows on pull requests assume."""
         return f"{self.prefix}-plan"
 
     @property
@@ -52,38 +52,33 @@ class Names:
         """Name of the permissions boundary of every role of the environment's sides."""
         return f"{self.prefix}-boundary"
 
-    @property
-    def boundary_arn(self) -> str:
-        """ARN of that boundary."""
-        return f"arn:aws:iam::{self.account}:policy/{self.boundary}"
-
     def table(self, content: str) -> str:
         """Name of a DynamoDB table of foundation."""
         return f"{self.prefix}-{content}"
 
     def meter_table(self, side: Side) -> str:
-        """Name of the DynamoDB table of a side's scorecards, which outlive the side."""
+        """Name of the DynamoDB table of a side's scorecards, which are kept when the side is destroyed."""
         return self.table(f"meter-{side}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TwinNames:
-    """Names of what a side has for itself."""
+    """Names of a side's own resources."""
 
     environment: str
     side: Side
 
     @property
     def prefix(self) -> str:
-        """What every name of the side starts with; it is also the name of its VPC, Kafka and EKS cluster."""
+        """Start of every name of the side, and the name of its VPC, Kafka cluster and EKS cluster."""
         return f"{PROJECT}-{self.environment}-{self.side}"
 
     @property
     def load_balancer(self) -> str:
-        """Name of collect's load balancer and of its target group (AWS takes at most 32 characters)."""
+        """Name of collect's load balancer and of its target group (AWS allows 32 characters)."""
         return f"{self.prefix}-collect"
 
     @property
     def alarm_topic(self) -> str:
-        """Name of the SNS topic of its alarms."""
+        """Name of the SNS topic of the side's alarms."""
         return f"{self.prefix}-alarms"

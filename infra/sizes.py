@@ -1,4 +1,4 @@
-"""Versions and sizes of what a side consists of. Both sides of an environment have the same."""
+"""Versions and sizes of a side's parts, the same for both sides of an environment."""
 
 import re
 from ipaddress import IPv4Network
@@ -10,7 +10,7 @@ from infra.model import Model
 
 ZONES = 3
 SMALLEST_PREFIX = 20
-"""Of a VPC: a longer one leaves too few addresses for the pods of three zones."""
+"""Longest prefix of a VPC's range, bits: a longer one has too few addresses for the pods of three zones."""
 
 _GRAVITON = re.compile(r"^[a-z]+\d+g")
 _RETENTIONS = {
@@ -41,8 +41,8 @@ _RETENTIONS = {
 
 def _is_retention(days: int) -> int:
     if days not in _RETENTIONS:
-        near = min(_RETENTIONS, key=lambda each: abs(each - days))
-        raise ValueError(f"CloudWatch keeps logs for certain numbers of days only; {near} is near {days}")
+        nearest = min(_RETENTIONS, key=lambda each: abs(each - days))
+        raise ValueError(f"CloudWatch has no retention of {days} days; use {nearest}, the nearest one")
     return days
 
 
@@ -50,16 +50,16 @@ LogDays = Annotated[int, AfterValidator(_is_retention)]
 
 
 class NetworkSettings(Model):
-    """The VPC's ways out."""
+    """NAT gateways, endpoints, logs and clients of the VPC."""
 
-    nat_gateways: Literal[1, 3] = Field(description="3: one a zone; 1: cheaper, and out with its zone.")
-    flow_log_days: LogDays = Field(description="Days the flow logs are kept.")
+    nat_gateways: Literal[1, 3] = Field(description="3: one in each zone; 1: cheaper, lost with its zone.")
+    flow_log_days: LogDays = Field(description="Retention of the flow logs, days.")
     client_ranges: list[IPv4Network] = Field(
         default=[IPv4Network("10.0.0.0/8")],
-        description="From where clients reach the internal load balancer.",
+        description="Address ranges from which clients reach the internal load balancer.",
     )
     interface_endpoints: list[str] = Field(
-        description="AWS services with an interface endpoint, as in `ecr.api`; others go by the NAT gateways."
+        description="AWS services with an interface endpoint, such as `ecr.api`; others use NAT gateways."
     )
 
 
@@ -70,17 +70,17 @@ class KafkaSettings(Model):
         pattern=r"^\d+\.\d+\.(x|\d+)(\.kraft)?$", description="Kafka version, as MSK names it."
     )
     instance_type: str = Field(pattern=r"^kafka\.", description="Instance type of a broker.")
-    brokers: int = Field(ge=ZONES, description="Brokers, a multiple of the three zones.")
-    volume_gib: int = Field(ge=1, le=16384, description="First size of a broker's volume; grows by itself.")
-    volume_limit_gib: int = Field(ge=1, le=16384, description="Size the volume may grow to.")
-    log_days: LogDays = Field(description="Days the brokers' logs are kept.")
+    brokers: int = Field(ge=ZONES, description="Number of brokers, a multiple of the three zones.")
+    volume_gib: int = Field(ge=1, le=16384, description="First size of a broker's volume, GiB.")
+    volume_limit_gib: int = Field(ge=1, le=16384, description="Largest size of a broker's volume, GiB.")
+    log_days: LogDays = Field(description="Retention of the brokers' logs, days.")
 
     @model_validator(mode="after")
     def _fits_the_zones(self) -> Self:
         if self.brokers % ZONES:
-            raise ValueError(f"brokers: {self.brokers} is no multiple of {ZONES}; MSK spreads them evenly")
+            raise ValueError(f"brokers: {self.brokers} is not a multiple of {ZONES}; use {ZONES}, 6, ...")
         if self.volume_limit_gib < self.volume_gib:
-            raise ValueError("volume_limit_gib: is below volume_gib; MSK never shrinks a volume")
+            raise ValueError("volume_limit_gib: is below volume_gib; raise it, as MSK never shrinks a volume")
         return self
 
 
@@ -88,22 +88,22 @@ class NodeGroup(Model):
     """A managed node group."""
 
     instance_types: list[str] = Field(min_length=1, description="Instance types, the preferred one first.")
-    minimum: int = Field(ge=0, description="Nodes at least.")
-    maximum: int = Field(ge=1, description="Nodes at most.")
-    disk_gib: int = Field(default=50, ge=20, description="Size of a node's volume.")
+    minimum: int = Field(ge=0, description="Smallest number of nodes.")
+    maximum: int = Field(ge=1, description="Largest number of nodes.")
+    disk_gib: int = Field(default=50, ge=20, description="Size of a node's volume, GiB.")
 
     @model_validator(mode="after")
     def _minimum_is_least(self) -> Self:
         if self.minimum > self.maximum:
-            raise ValueError(f"minimum: {self.minimum} is above maximum {self.maximum}")
+            raise ValueError(f"minimum: {self.minimum} is above maximum {self.maximum}; lower it")
         return self
 
     @model_validator(mode="after")
     def _one_processor(self) -> Self:
         if len({bool(_GRAVITON.match(each)) for each in self.instance_types}) > 1:
             raise ValueError(
-                f"instance_types: {', '.join(self.instance_types)} mix Graviton with other processors, and a "
-                "node group has one image; name types of one kind"
+                f"instance_types: {', '.join(self.instance_types)} mix Graviton with other processors, but a "
+                "node group has one image; use types of one kind"
             )
         return self
 
@@ -113,7 +113,7 @@ class NodeGroup(Model):
         return bool(_GRAVITON.match(self.instance_types[0]))
 
 
-class Charts(Model):
+class ChartVersions(Model):
     """Versions of the add-ons' Helm charts."""
 
     keda: str
@@ -127,18 +127,18 @@ class ClusterSettings(Model):
 
     version: str = Field(pattern=r"^1\.\d+$", description="Kubernetes version.")
     public_access: list[IPv4Network] = Field(
-        default=[], description="Ranges that reach the API from outside; empty: no public endpoint."
+        default=[], description="Public address ranges that reach the API; empty: no public endpoint."
     )
-    administrators: list[str] = Field(default=[], description="ARNs of IAM roles that may do everything.")
-    log_days: LogDays = Field(description="Days the control plane's logs are kept.")
+    administrators: list[str] = Field(default=[], description="ARNs of IAM roles with all permissions.")
+    log_days: LogDays = Field(description="Retention of the control plane's logs, days.")
     services: NodeGroup = Field(description="On demand: collect, retry, observe, add-ons.")
     drivers: NodeGroup = Field(description="On demand: Spark master and drivers.")
     workers: NodeGroup = Field(description="Spot: Spark workers.")
-    charts: Charts
+    charts: ChartVersions
 
     @field_validator("public_access")
     @classmethod
     def _not_everyone(cls, ranges: list[IPv4Network]) -> list[IPv4Network]:
         if any(each.prefixlen < 8 for each in ranges):
-            raise ValueError("opens the API to half the world; name your own ranges, such as 203.0.113.0/24")
+            raise ValueError("opens the API to the internet; name your own ranges, such as 203.0.113.0/24")
         return ranges

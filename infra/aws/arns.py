@@ -1,11 +1,11 @@
-"""Amazon resource names of an account's region."""
+"""Amazon resource names (ARNs)."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
 class Arns:
-    """Where the names point.
+    """Builds ARNs of one account and region.
 
     Attributes:
         region: AWS region.
@@ -16,9 +16,14 @@ class Arns:
     account: str
 
     def of(self, service: str, resource: str) -> str:
-        """Name of a resource of the region."""
+        """ARN of a regional resource."""
         return f"arn:aws:{service}:{self.region}:{self.account}:{resource}"
 
     def iam(self, resource: str) -> str:
-        """Name of a resource of IAM, which knows no region."""
+        """ARN of an IAM resource, which has no region."""
         return f"arn:aws:iam::{self.account}:{resource}"
+
+
+def bucket_arn(bucket_name: str) -> str:
+    """ARN of an S3 bucket, which has no region and no account."""
+    return f"arn:aws:s3:::{bucket_name}"

@@ -1,9 +1,9 @@
-"""Import only those parts of a CDKTF provider package that are used.
+"""Imports only the submodules of a CDKTF provider package that are used.
 
 The AWS provider's package imports its 1,500 submodules when it is imported, which takes 20 to 30 seconds.
-Here the package is entered in `sys.modules` without running its own code, so that
-`from cdktf_cdktf_provider_aws.kms_key import KmsKey` runs that one submodule. A type checker reads the same
-import and checks every argument.
+`defer_submodules` puts the package into `sys.modules` without running its code, so that
+`from cdktf_cdktf_provider_aws.kms_key import KmsKey` loads only that submodule. Type checkers see an ordinary
+import and check every argument.
 """
 
 import sys
@@ -11,7 +11,7 @@ from importlib.util import find_spec, module_from_spec
 
 
 def defer_submodules(package: str) -> None:
-    """Enter a package in `sys.modules` without running its `__init__`; a package already imported stays.
+    """Put a package into `sys.modules` without running its `__init__`; one already imported is kept.
 
     Args:
         package: Name of an installed top-level package.

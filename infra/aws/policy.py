@@ -1,11 +1,11 @@
-"""IAM policies as typed statements; a statement about every resource has to say why."""
+"""IAM policies as typed statements; one that allows every resource must give a reason."""
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-if TYPE_CHECKING:  # A policy is plain text: to write one, no node has to be started.
+if TYPE_CHECKING:  # a policy is text, and importing cdktf starts a Node.js process
     from cdktf import TerraformElement
 
 ANY = "*"
@@ -20,13 +20,13 @@ class Statement:
         sid: Name of the statement: letters and digits, unique in its policy.
         actions: IAM actions, such as `s3:GetObject`.
         resources: ARNs. Empty in a role's trust policy.
-        effect: Whether it allows or denies.
-        principals: Who may, by kind: `{"Service": "eks.amazonaws.com"}`. Empty in a policy of an identity.
+        effect: Allow or deny.
+        principals: By kind: `{"Service": "eks.amazonaws.com"}`. Empty in a policy of an identity.
         conditions: `{operator: {key: value or values}}`.
-        reason: Why it is allowed for every resource; needed when `resources` holds `*`.
+        reason: Why every resource is allowed; required if `resources` contains `*`.
 
     Raises:
-        ValueError: It allows something for every resource and does not say why.
+        ValueError: It allows every resource and gives no reason.
     """
 
     sid: str
@@ -39,10 +39,12 @@ class Statement:
 
     def __post_init__(self) -> None:
         if self.effect == "Allow" and ANY in self.resources and not self.reason:
-            raise ValueError(f"{self.sid}: allows {ANY}; name the resources, or give the reason")
+            raise ValueError(
+                f"statement {self.sid}: resources contains {ANY}; list the ARNs, or give the reason"
+            )
 
     def as_json(self) -> dict[str, Any]:
-        """The statement in IAM's JSON language, without the parts it does not use."""
+        """The statement in IAM's JSON language, without empty parts."""
         parts = {
             "Sid": self.sid,
             "Effect": self.effect,
@@ -55,16 +57,16 @@ class Statement:
 
 
 def policy_document(statements: Sequence[Statement]) -> str:
-    """The statements as the text of one IAM policy."""
+    """The JSON text of a policy with these statements."""
     return json.dumps({"Version": "2012-10-17", "Statement": [each.as_json() for each in statements]})
 
 
 def write_reasons(element: "TerraformElement", statements: Sequence[Statement]) -> None:
-    """Write the statements' reasons beside the policy, into the part of the Terraform that is comment.
+    """Write the statements' reasons into the comment (`//`) of the resource in the Terraform JSON.
 
     Args:
-        element: The resource that holds the policy.
-        statements: What the policy consists of.
+        element: The resource that has the policy.
+        statements: Statements of the policy.
     """
     reasons = {each.sid: each.reason for each in statements if each.reason}
     if reasons:

@@ -1,4 +1,4 @@
-"""An alarm on what the month costs."""
+"""A monthly budget and its notifications."""
 
 from cdktf_cdktf_provider_aws.budgets_budget import BudgetsBudget, BudgetsBudgetNotification
 from constructs import Construct
@@ -10,14 +10,14 @@ _FORECAST_PERCENT = 100
 
 
 class MonthlyBudget(Construct):
-    """The account's budget: an environment has an account of its own, so it needs no filter by tag."""
+    """The budget of the account: an environment has an account of its own, so no filter by tag is needed."""
 
     def __init__(self, scope: Construct, name: str, *, environment: Environment) -> None:
         """Declare the budget.
 
         Args:
             scope: The stack.
-            name: Name of this part in the stack.
+            name: Construct id in the stack.
             environment: Settings of the environment.
         """
         super().__init__(scope, name)

@@ -1,14 +1,14 @@
-"""What every stack has: a provider for its environment, a state backend, tags."""
+"""Base class of the stacks: AWS provider, state backend and tags."""
 
 from cdktf import LocalBackend, S3Backend, TerraformStack
 from constructs import Construct
 
-from infra.aws.provider import configure_provider
 from infra.config import Environment
+from infra.stacks.provider import configure_provider
 
 
 class Stack(TerraformStack):
-    """A stack of one environment; its resources carry the environment's tags and the stack's name."""
+    """A stack of one environment; its resources are tagged with the environment and the stack's name."""
 
     def __init__(self, scope: Construct, name: str, *, environment: Environment) -> None:
         """Configure provider and backend.
@@ -37,5 +37,5 @@ def _configure_backend(stack: TerraformStack, name: str, environment: Environmen
         kms_key_id=environment.names.key_alias("state"),
         allowed_account_ids=[environment.account],
     )
-    # The binding is older than Terraform's locking in the bucket itself, which needs no table.
+    # cdktf's binding has no parameter for locks in the bucket itself, which need no DynamoDB table.
     backend.add_override("use_lockfile", True)

@@ -1,16 +1,16 @@
-"""What both sides and their deployments need first: keys, images, buckets, tables, the deploy role."""
+"""The foundation stack: what both sides share, such as keys, images, buckets, tables and deploy roles."""
 
 from cdktf import TerraformOutput
 from constructs import Construct
 
-from infra.components.boundary import Boundary
-from infra.components.buckets import Buckets
 from infra.components.budget import MonthlyBudget
-from infra.components.deploy_role import DeployRoles
-from infra.components.keys import Keys
-from infra.components.registry import Registry
-from infra.components.tables import Tables
-from infra.components.zone import Zone
+from infra.components.deployment.roles import DeployRoles
+from infra.components.dns.zone import DnsZone
+from infra.components.encryption.keys import Keys
+from infra.components.identity.permissions_boundary import PermissionsBoundary
+from infra.components.storage.buckets import Buckets
+from infra.components.storage.dynamodb_tables import DynamodbTables
+from infra.components.storage.image_registry import ImageRegistry
 from infra.config import Environment
 from infra.stacks.base import Stack
 
@@ -29,10 +29,10 @@ class FoundationStack(Stack):
         super().__init__(scope, name, environment=environment)
         keys = Keys(self, "keys", environment=environment)
         Buckets(self, "buckets", environment=environment, keys=keys)
-        Registry(self, "registry", environment=environment, key_arn=keys.arn("images"))
-        Tables(self, "tables", environment=environment, key_arn=keys.arn("data"))
-        zone = Zone(self, "zone", environment=environment)
-        Boundary(self, "boundary", environment=environment)
+        ImageRegistry(self, "registry", environment=environment, key_arn=keys.arn("images"))
+        DynamodbTables(self, "tables", environment=environment, key_arn=keys.arn("data"))
+        zone = DnsZone(self, "zone", environment=environment)
+        PermissionsBoundary(self, "boundary", environment=environment)
         DeployRoles(self, "deploy", environment=environment, zone_arn=zone.zone_arn)
         MonthlyBudget(self, "budget", environment=environment)
         TerraformOutput(self, "name_servers", value=zone.name_servers)

@@ -1,34 +1,33 @@
-"""One side: network, Kafka, Kubernetes. Blue and green are two instances of this class."""
+"""The stack of one side: network, Kafka, Kubernetes. Blue and green are two instances of it."""
 
 from constructs import Construct
 
-from infra.components.addon_identities import Surroundings, addon_identities
-from infra.components.addons import Addons
-from infra.components.alarm_topic import AlarmTopic
-from infra.components.charts import charts
-from infra.components.cluster import Cluster
-from infra.components.cluster_access import ClusterAccess
-from infra.components.endpoints import Endpoints
-from infra.components.flow_logs import FlowLogs
-from infra.components.found_keys import FoundKeys
-from infra.components.ingress import Ingress
-from infra.components.kafka import Kafka
-from infra.components.kafka_alarms import KafkaAlarms
-from infra.components.kafka_storage import KafkaStorage
-from infra.components.managed_addons import AfterNodes, BeforeNodes
-from infra.components.network import Network
-from infra.components.node_groups import NodeGroups
-from infra.components.node_pools import pools
-from infra.components.pod_identities import PodIdentities
-from infra.components.security_groups import SecurityGroups
-from infra.components.workload_identities import Checkpoints, Scorecards, workload_identities
+from infra.components.encryption.key_lookup import KeyLookup
+from infra.components.identity.addon_identities import AddonResources, addon_identities
+from infra.components.identity.pod_identities import ClusterContext, PodIdentities
+from infra.components.identity.workload_identities import Checkpoints, Scorecards, workload_identities
+from infra.components.kafka.alarms import AlarmTopic, KafkaAlarms
+from infra.components.kafka.cluster import Kafka
+from infra.components.kafka.volume_scaling import KafkaStorage
+from infra.components.kubernetes.access import ClusterAccess
+from infra.components.kubernetes.cluster import Cluster
+from infra.components.kubernetes.helm_charts import charts
+from infra.components.kubernetes.helm_releases import HelmReleases
+from infra.components.kubernetes.managed_addons import AfterNodes, BeforeNodes
+from infra.components.kubernetes.node_groups import NodeGroups
+from infra.components.kubernetes.node_pools import pools
+from infra.components.network.flow_logs import FlowLogs
+from infra.components.network.ingress import Ingress
+from infra.components.network.security_groups import SecurityGroups
+from infra.components.network.vpc import Network
+from infra.components.network.vpc_endpoints import VpcEndpoints
 from infra.config import Environment
 from infra.naming import Side
 from infra.stacks.base import Stack
 
 
 class TwinStack(Stack):
-    """A whole side, which refers to no other stack: what it needs of foundation it finds by name."""
+    """A whole side. It refers to no other stack: it looks up resources of foundation by name."""
 
     def __init__(self, scope: Construct, name: str, *, environment: Environment, side: Side) -> None:
         """Wire the side's components.
@@ -37,13 +36,13 @@ class TwinStack(Stack):
             scope: The app.
             name: Name of the stack.
             environment: Settings of the environment.
-            side: Which side it is.
+            side: Blue or green.
         """
         super().__init__(scope, name, environment=environment)
         self._twin = environment.twin(side)
         self._prefix = self._twin.names.prefix
-        self._boundary = environment.names.boundary_arn
-        self._keys = FoundKeys(self, "keys", names=environment.names)
+        self._boundary = environment.boundary_arn
+        self._keys = KeyLookup(self, "keys", names=environment.names)
         self._network = self._declare_network()
         self._groups = SecurityGroups(
             self,
@@ -52,7 +51,7 @@ class TwinStack(Stack):
             vpc_id=self._network.vpc_id,
             client_ranges=environment.network.client_ranges,
         )
-        self._declare_surroundings()
+        self._declare_network_services()
         self._ingress = self._declare_ingress()
         self._kafka = self._declare_kafka()
         self._cluster = self._declare_cluster()
@@ -68,10 +67,10 @@ class TwinStack(Stack):
             settings=self.environment.network,
         )
 
-    def _declare_surroundings(self) -> None:
-        """The network's endpoints and its flow logs."""
+    def _declare_network_services(self) -> None:
+        """Endpoints and flow logs of the network."""
         settings = self.environment.network
-        Endpoints(
+        VpcEndpoints(
             self,
             "endpoints",
             prefix=self._prefix,
@@ -152,7 +151,7 @@ class TwinStack(Stack):
         )
 
     def _declare_pods(self) -> None:
-        """What pods need, in the order in which they need it: plug-ins, nodes, DNS, rights, add-ons."""
+        """Everything that pods need, in order: plug-ins, nodes, DNS, permissions, add-ons."""
         access = ClusterAccess(
             self,
             "access",
@@ -162,26 +161,16 @@ class TwinStack(Stack):
                 *self.environment.cluster.administrators,
             ],
         )
-        before = BeforeNodes(
-            self,
-            "before-nodes",
-            prefix=self._prefix,
-            cluster_name=self._cluster.name,
-            boundary_arn=self._boundary,
+        context = ClusterContext(
+            prefix=self._prefix, cluster_name=self._cluster.name, boundary_arn=self._boundary
         )
-        nodes = self._declare_nodes(before)
-        after = AfterNodes(
-            self,
-            "after-nodes",
-            prefix=self._prefix,
-            cluster_name=self._cluster.name,
-            boundary_arn=self._boundary,
-            nodes=nodes.groups,
-        )
-        identities = self._declare_identities()
-        if self.environment.is_local:  # no Kubernetes answers there
+        before = BeforeNodes(self, "before-nodes", cluster=context)
+        nodes = self._declare_nodes(context, before)
+        after = AfterNodes(self, "after-nodes", cluster=context, nodes=nodes.groups)
+        identities = self._declare_identities(context)
+        if self.environment.is_local:  # local AWS endpoints have no Kubernetes API to install charts in
             return
-        Addons(
+        HelmReleases(
             self,
             "addons",
             cluster=self._cluster,
@@ -195,14 +184,12 @@ class TwinStack(Stack):
             after=[*access.grants, *after.addons, *identities.associations],
         )
 
-    def _declare_nodes(self, before: BeforeNodes) -> NodeGroups:
+    def _declare_nodes(self, context: ClusterContext, before: BeforeNodes) -> NodeGroups:
         return NodeGroups(
             self,
             "nodes",
-            prefix=self._prefix,
-            cluster_name=self._cluster.name,
+            cluster=context,
             pools=pools(self.environment.cluster),
-            boundary_arn=self._boundary,
             subnet_ids=self._network.subnet_ids,
             security_group_ids=[self._cluster.security_group_id, self._groups.nodes.id],
             key_arn=self._keys.cluster,
@@ -211,10 +198,9 @@ class TwinStack(Stack):
             after=before.addons,
         )
 
-    def _declare_identities(self) -> PodIdentities:
-        addons = Surroundings(
-            region=self.environment.region,
-            account=self.environment.account,
+    def _declare_identities(self, context: ClusterContext) -> PodIdentities:
+        addons = AddonResources(
+            arns=self.environment.arns,
             cluster_name=self._prefix,
             kafka=self._kafka.arns,
             target_group_arn=self._ingress.target_group_arn,
@@ -227,9 +213,7 @@ class TwinStack(Stack):
         return PodIdentities(
             self,
             "identities",
-            prefix=self._prefix,
-            cluster_name=self._cluster.name,
-            boundary_arn=self._boundary,
+            cluster=context,
             identities=[
                 *addon_identities(addons),
                 *workload_identities(

@@ -1,7 +1,7 @@
-"""The facts that an overlay takes from outside, written into its `side.env` and `release.env`.
+"""Writes the values of an overlay, `side.env` and `release.env`, for one environment and side.
 
-`python -m infra.workloads.values blue --bootstrap ... --service-image ... --spark-image ...` does it for the
-environment that HIFI_ENVIRONMENT names. What is committed is that of `local`.
+`python -m infra.workloads.values blue --bootstrap ... --service-image ... --spark-image ...` writes them for
+the environment in HIFI_ENVIRONMENT. The committed files are those of `local`.
 """
 
 import argparse
@@ -20,11 +20,11 @@ _BROKER: Final = re.compile(r"[A-Za-z0-9.-]+:\d{1,5}")
 _IMAGE: Final = re.compile(r"\S+/\S+(@sha256:[0-9a-f]{64}|:[\w][\w.-]{0,127})")
 
 
-def side_facts(environment: Environment, side: Side, *, bootstrap: str) -> dict[str, str]:
+def side_values(environment: Environment, side: Side, *, bootstrap: str) -> dict[str, str]:
     """The environment variables of every process of a side.
 
     Raises:
-        InvalidSettingsError: `bootstrap` is no list of host:port.
+        InvalidSettingsError: `bootstrap` is not a list of host:port.
     """
     if not all(_BROKER.fullmatch(broker) for broker in bootstrap.split(",")):
         raise InvalidSettingsError(f"bootstrap: {bootstrap!r}; give host:port, separated by commas")
@@ -35,17 +35,17 @@ def side_facts(environment: Environment, side: Side, *, bootstrap: str) -> dict[
         "HIFI_CHECKPOINTS": f"s3a://{environment.names.bucket('checkpoints')}/{side}",
         "HIFI_SIDE": side.value,
         "HIFI_STORE_TABLE": environment.names.meter_table(side),
-        "KAFKA_BROKERS": bootstrap,  # as KEDA reads them
+        "KAFKA_BROKERS": bootstrap,  # the form that KEDA reads
     }
 
 
-def release_facts(
+def release_values(
     environment: Environment, side: Side, *, service_image: str, spark_image: str
 ) -> dict[str, str]:
-    """What a release puts into the manifests.
+    """The values that a release puts into the manifests.
 
     Raises:
-        InvalidSettingsError: an image has neither tag nor digest.
+        InvalidSettingsError: An image has neither tag nor digest.
     """
     for field, image in {"service_image": service_image, "spark_image": spark_image}.items():
         if not _IMAGE.fullmatch(image):
@@ -59,13 +59,17 @@ def release_facts(
     }
 
 
-def text(facts: Mapping[str, str]) -> str:
-    """Facts as kustomize reads them."""
-    return "".join(f"{key}={value}\n" for key, value in sorted(facts.items()))
+def env_file(values: Mapping[str, str]) -> str:
+    """Text of an env file for kustomize."""
+    return "".join(f"{key}={value}\n" for key, value in sorted(values.items()))
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Write both files of a side's overlay; the exit code."""
+    """Write both files of a side's overlay.
+
+    Returns:
+        The exit code.
+    """
     parser = argparse.ArgumentParser(prog="infra.workloads.values", description=__doc__)
     parser.add_argument("side", type=Side, choices=list(Side))
     parser.add_argument(
@@ -76,16 +80,16 @@ def main(arguments: Sequence[str]) -> int:
     given = parser.parse_args(arguments)
     try:
         environment = load_environment(load_run())
-        side = side_facts(environment, given.side, bootstrap=given.bootstrap)
-        release = release_facts(
+        side = side_values(environment, given.side, bootstrap=given.bootstrap)
+        release = release_values(
             environment, given.side, service_image=given.service_image, spark_image=given.spark_image
         )
     except InvalidSettingsError as error:
         sys.stderr.write(f"{error}\n")
         return 1
     folder = OVERLAYS / given.side
-    (folder / "side.env").write_text(text(side))
-    (folder / "release.env").write_text(text(release))
+    (folder / "side.env").write_text(env_file(side))
+    (folder / "release.env").write_text(env_file(release))
     return 0
 
 

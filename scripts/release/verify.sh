@@ -5,7 +5,7 @@ cd "$(dirname "$0")/../.."
 side=${1:?name a side: blue or green}
 balancer=$(aws elbv2 describe-load-balancers --names "${PREFIX:?}-$side-collect" \
     --query 'LoadBalancers[0].DNSName' --output text)
-name=$(.venv/bin/python -m infra.workloads.facts | sed -n 's/^events=//p')
+name=$(.venv/bin/python -m infra.workloads.outputs | sed -n 's/^events=//p')
 
 answers() { # path, wanted status, further options of curl
     local path=$1 wanted=$2 status; shift 2

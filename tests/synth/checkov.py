@@ -1,4 +1,4 @@
-"""Checkov over synthesised stacks, and the exceptions that are written down."""
+"""Runs checkov over synthesised stacks and reads the accepted findings."""
 
 import json
 import subprocess
@@ -21,7 +21,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Exempt:
-    """An exception and its reason."""
+    """An accepted finding and its reason."""
 
     check: str
     path: str
@@ -36,7 +36,7 @@ def read_exceptions(path: Path) -> list[Exempt]:
 
 
 def scan(checkov: str, stacks: Path) -> list[Finding]:
-    """What checkov refuses in a folder of stacks.
+    """Run checkov on a folder of stacks.
 
     Raises:
         AssertionError: It read nothing, or could not read all.

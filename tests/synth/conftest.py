@@ -1,4 +1,4 @@
-"""Every environment, synthesised once a run; a test asks what AWS will be asked for."""
+"""Every environment, synthesised once for all tests of a run."""
 
 import json
 from collections.abc import Callable
@@ -23,7 +23,7 @@ def synthesised_folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
 
     @cache
     def synthesise(name: str) -> Path:
-        # Imported late, since the import starts node.
+        # Imported late, since the import starts Node.js.
         from cdktf import App  # noqa: PLC0415
 
         from infra.config import EnvironmentName, RunSettings, load_environment, load_weights  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""What only Go's module proxy brings, kept in the user's cache; without go, or that, a test says so."""
+"""Modules and commands from Go's module proxy, kept in the user's cache; without them tests skip."""
 
 import json
 import os
@@ -13,14 +13,14 @@ _CACHE: Final = Path.home() / ".cache" / "hifi" / "go"
 
 
 def module(name: str, checksum: str) -> Path:
-    """The folder of a module, `path@version`, that is what the checksum says."""
+    """The folder of a module, `path@version`, after checking its checksum."""
     said = json.loads(_go("mod", "download", "-json", name).stdout)
-    assert said["Sum"] == checksum, f"{name} is not what it was: {said['Sum']}"
+    assert said["Sum"] == checksum, f"{name}: checksum is {said['Sum']}, not {checksum}"
     return Path(said["Dir"])
 
 
 def command(package: str) -> str:
-    """The path of the command that a package, `path@version`, is built to."""
+    """The path of the command built from a package, `path@version`."""
     path, _, version = package.partition("@")
     folder = _CACHE / "bin" / version
     made = folder / Path(path).name
@@ -32,7 +32,7 @@ def command(package: str) -> str:
 def _go(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     go = which("go")
     if go is None:
-        pytest.skip(f"no go, which brings {arguments[-1]}: install it (https://go.dev/doc/install)")
+        pytest.skip(f"no go to fetch {arguments[-1]}: install it (https://go.dev/doc/install)")
     own = {"GOMODCACHE": str(_CACHE / "mod"), "GOFLAGS": "-modcacherw"}
     done = subprocess.run(
         [go, *arguments],
@@ -44,5 +44,5 @@ def _go(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
         timeout=300,
     )
     if done.returncode != 0:
-        pytest.skip(f"go does not bring {arguments[-1]} here: {done.stdout[-300:]}{done.stderr[-300:]}")
+        pytest.skip(f"go cannot fetch {arguments[-1]} here: {done.stdout[-300:]}{done.stderr[-300:]}")
     return done

@@ -1,4 +1,4 @@
-"""Questions about synthesised Terraform, asked of kinds and properties, never of logical ids."""
+"""Queries on synthesised Terraform, by kind and properties of resources, never by logical id."""
 
 import json
 import re
@@ -29,18 +29,18 @@ def every_resource(stack: Stack) -> Iterator[tuple[str, Resource]]:
 
 
 def address(stack: Stack, kind: str, resource: Resource) -> str:
-    """What another resource's reference calls it."""
+    """Address of a resource, as another resource's reference has it."""
     return next(f"{kind}.{name}" for name, each in stack["resource"][kind].items() if each is resource)
 
 
 def statements(resource: Resource) -> list[dict[str, Any]]:
-    """The statements of every IAM policy a resource holds."""
+    """The statements of every IAM policy of a resource."""
     texts = [resource[key] for key in ("policy", "assume_role_policy") if key in resource]
     documents = [_parse(text) for text in texts if isinstance(text, str) and text.startswith("{")]
     return [statement for document in documents for statement in document.get("Statement", [])]
 
 
 def _parse(text: str) -> dict[str, Any]:
-    # Terraform fills in what is between ${ and } before anything reads the text as JSON.
+    # Terraform replaces ${...} before the text is read as JSON.
     document: dict[str, Any] = json.loads(re.sub(r"\$\{[^}]*\}", "reference", text))
     return document

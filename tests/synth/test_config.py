@@ -22,16 +22,16 @@ Refusal = Callable[..., str]
 
 @pytest.fixture
 def refusal(tmp_path: Path) -> Refusal:
-    """What is said of production's settings with one field changed; a field is named `part.field`."""
+    """A function to the error of production's settings with one field, named `part.field`, changed."""
 
     def refuse(field: str, value: object) -> str:
-        facts = yaml.safe_load((FILES / "production.yaml").read_text())
+        settings = yaml.safe_load((FILES / "production.yaml").read_text())
         *parts, last = field.split(".")
-        place = facts
+        section = settings
         for part in parts:
-            place = place[part]
-        place[last] = value
-        (tmp_path / "production.yaml").write_text(yaml.safe_dump(facts))
+            section = section[part]
+        section[last] = value
+        (tmp_path / "production.yaml").write_text(yaml.safe_dump(settings))
         with pytest.raises(InvalidSettingsError) as refused:
             load_environment(PRODUCTION, folder=tmp_path)
         return str(refused.value)
@@ -40,7 +40,7 @@ def refusal(tmp_path: Path) -> Refusal:
 
 
 @pytest.mark.parametrize(
-    ("field", "value", "mend"),
+    ("field", "value", "fix"),
     [
         ("account", "12345", "Twelve digits"),
         ("region", "Ireland", "match"),
@@ -60,11 +60,11 @@ def refusal(tmp_path: Path) -> Refusal:
         ("budget.subscribers", [], "at least 1"),
     ],
 )
-def test_a_wrong_field_is_named_with_its_mend(refusal: Refusal, field: str, value: object, mend: str) -> None:
+def test_a_wrong_field_is_named_with_its_fix(refusal: Refusal, field: str, value: object, fix: str) -> None:
     said = refusal(field, value)
     assert said.startswith("production.yaml: ")
     assert field.rsplit(".", maxsplit=1)[-1] in said
-    assert mend in said
+    assert fix in said
 
 
 def test_a_misspelt_field_is_named(refusal: Refusal) -> None:

@@ -1,12 +1,12 @@
 #!/bin/sh
-# A worker's preStop hook: gives it back in good order. SIGPWR tells Spark to put no new tasks here; an executor
-# ends by itself when its last task has, for a real-time query at the end of the batch.
-# Then Kubernetes sends SIGTERM, and after the grace period SIGKILL.
+# A worker's preStop hook: decommissions it. After SIGPWR Spark schedules no new tasks here, and each executor ends
+# with its last task; that of a real-time query ends with the batch. Then Kubernetes sends SIGTERM, and SIGKILL
+# after the grace period.
 set -eu
 worker=${1:-1}
 seconds=${2:-75}
 
-# In brackets, so that grep does not find itself.
+# Brackets, so that grep does not match its own command line.
 executors() { grep -lsa '[C]oarseGrainedExecutorBackend' /proc/[0-9]*/cmdline || true; }
 
 kill -s PWR "$worker"

@@ -1,13 +1,13 @@
 # syntax=docker/dockerfile:1
 # The Python services: collect, retry, observe, console, canary. From the project's root:
 #   docker build -f infra/workloads/images/service.Dockerfile -t hifi/service .
-# The digest is of the tag's list of platforms, so arm64 and amd64 come from the same line.
+# The digest is that of the multi-platform image, for arm64 and amd64.
 FROM python:3.12.14-slim-bookworm@sha256:782412e85d0f0984994c290652577d4018aff08145c85b262bb63dc0c7522254 AS build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_NO_INPUT=1
 WORKDIR /build
 RUN python -m venv /opt/hifi/venv
 COPY requirements.txt infra/workloads/images/drop-packages.awk ./
-# PySpark and what only its workers import are 600 MB that no service loads.
+# Without PySpark and what only its workers import: 600 MB that no service uses.
 RUN awk -v drop="pyspark py4j pandas pyarrow" -f drop-packages.awk requirements.txt > service.txt \
     && /opt/hifi/venv/bin/pip install --require-hashes --only-binary=:all: -r service.txt
 
@@ -16,7 +16,7 @@ ENV PATH=/opt/hifi/venv/bin:$PATH PYTHONPATH=/opt/hifi/app PYTHONUNBUFFERED=1 PY
 COPY --from=build /opt/hifi/venv /opt/hifi/venv
 COPY shared /opt/hifi/app/shared
 COPY pipelines /opt/hifi/app/pipelines
-# The root file system is read-only at run time, so the byte code is written here.
+# Compiled here, since the root file system is read-only at run time.
 RUN python -m compileall -q /opt/hifi/app
 WORKDIR /opt/hifi/app
 USER 10001:10001

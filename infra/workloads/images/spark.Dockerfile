@@ -1,14 +1,14 @@
 # syntax=docker/dockerfile:1
 # Spark master, workers and drivers, with the code of the nodes. From the project's root:
 #   docker build -f infra/workloads/images/spark.Dockerfile -t hifi/spark .
-# Each digest is of its tag's list of platforms, so arm64 and amd64 come from the same line.
+# Each digest is that of the multi-platform image, for arm64 and amd64.
 FROM maven:3.9.16-eclipse-temurin-17-noble@sha256:a8746f15d5bb26b5b8bacb056cc76211553850f4c71d16aff845cfa004cbc197 AS jars
 WORKDIR /build
 COPY scripts/local/pom.xml scripts/local/maven-settings.xml ./
 COPY infra/workloads/images/cluster-pom.xml ./
 RUN mvn -B -q -s maven-settings.xml -f pom.xml -Pspark dependency:copy-dependencies -DoutputDirectory=/jars/connector \
     && mvn -B -q -s maven-settings.xml -f cluster-pom.xml dependency:copy-dependencies -DoutputDirectory=/jars/cluster \
-    # A class loader does not look down: the way into MSK lies where the Kafka client is that loads it.
+    # A class loader does not search its children: IAM authentication must be beside the Kafka client that loads it.
     && mv /jars/cluster/aws-msk-iam-auth-*.jar /jars/connector
 
 FROM eclipse-temurin:17.0.19_10-jre-jammy@sha256:475d8e96b4b2bfe08999e5e854755c773af1581acdf959a4545d88f0696a2339 AS java
@@ -18,11 +18,11 @@ ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_NO_INPUT=1
 WORKDIR /build
 RUN python -m venv /opt/hifi/venv
 COPY requirements-build.txt requirements.txt ./
-# PySpark comes as source only: what builds it is pinned as well.
+# PySpark is published as source only, so the packages that build it are pinned as well.
 RUN /opt/hifi/venv/bin/pip install --require-hashes -r requirements-build.txt \
     && /opt/hifi/venv/bin/pip install --require-hashes --no-build-isolation -r requirements.txt \
     && ln -s "$(/opt/hifi/venv/bin/python -c 'import pathlib, pyspark; print(pathlib.Path(pyspark.__file__).parent)')" /opt/hifi/spark
-# In Spark's own folder: the driver would otherwise serve them to each executor that starts.
+# In Spark's own folder; otherwise the driver would send them to every new executor.
 COPY --from=jars /jars/cluster /opt/hifi/spark/jars
 
 FROM python:3.12.14-slim-bookworm@sha256:782412e85d0f0984994c290652577d4018aff08145c85b262bb63dc0c7522254
@@ -35,7 +35,7 @@ COPY --from=jars /jars/connector /opt/hifi/jars
 COPY infra/workloads/images/drain-worker.sh /opt/hifi/bin/drain-worker
 COPY shared /opt/hifi/app/shared
 COPY pipelines /opt/hifi/app/pipelines
-# A number has no name without this line, and Hadoop asks for the user's name.
+# Hadoop looks up the user's name, which a numeric user id does not have without this line.
 RUN echo "spark:x:10001:10001::/tmp:/usr/sbin/nologin" >> /etc/passwd \
     && chmod 0755 /opt/hifi/bin/drain-worker && mkdir /etc/spark \
     && python -m compileall -q /opt/hifi/app

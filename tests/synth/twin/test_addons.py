@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from ..conftest import Synthesised
-from .reading import Resource, Stack, one, resources
+from .references import Resource, Stack, one, resources
 
 _NAMES = {"keda", "cluster-autoscaler", "metrics-server", "aws-load-balancer-controller"}
 

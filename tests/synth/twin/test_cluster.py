@@ -6,7 +6,7 @@ from pydantic import ValidationError
 from infra.sizes import ClusterSettings
 
 from ..conftest import Synthesised
-from .reading import Stack, follow, key_alias, one, resources
+from .references import Stack, follow, key_alias, one, resources
 
 
 def test_the_api_is_private(side: Stack) -> None:
@@ -19,8 +19,8 @@ def test_the_api_is_private(side: Stack) -> None:
 
 
 def test_named_ranges_and_no_others_reach_the_api_from_outside(synthesised: Synthesised) -> None:
-    # Importing cdktf starts node, which the fixture has looked for.
-    from infra.components.cluster import api_access  # noqa: PLC0415
+    # Importing cdktf starts Node.js; the fixture skips if that is missing.
+    from infra.components.kubernetes.cluster import api_access  # noqa: PLC0415
 
     network = api_access([IPv4Network("203.0.113.0/24")], subnet_ids=["subnet-1"])
     assert network.endpoint_private_access is True
@@ -43,7 +43,7 @@ def test_the_control_plane_logs_everything_into_our_group(side: Stack) -> None:
     cluster = one(side, "aws_eks_cluster")
     kinds = {"api", "audit", "authenticator", "controllerManager", "scheduler"}
     assert set(cluster["enabled_cluster_log_types"]) == kinds
-    # EKS writes to the group of this name, and would make one itself if it came first.
+    # EKS writes to the group of this name, and creates it if it does not exist.
     (address, group) = next(
         (f"aws_cloudwatch_log_group.{key}", each)
         for key, each in side["resource"]["aws_cloudwatch_log_group"].items()

@@ -9,11 +9,11 @@ from pipelines.control.observe.store import EXPIRES
 from shared.contracts.topics import Topic
 
 from ..conftest import Synthesised
-from .reading import Resource, Stack, follow, kafka_resource, one, resources, statements
+from .references import Resource, Stack, follow, kafka_resource, one, resources, statements
 
 _WORKLOADS = {"collect", "retry", "audit", "observe", "trace", "canary", "spark", "topics"}
 _STRANGERS = {"console"}
-"""Pods that ask nothing of AWS."""
+"""Pods that do not use AWS."""
 
 _ADDONS = {"cluster-autoscaler", "aws-load-balancer-controller", "keda-operator"}
 
@@ -29,7 +29,7 @@ def _allowed(stack: Stack, account: str) -> list[Resource]:
 
 
 def _topics(stack: Stack, account: str, action: str) -> set[str]:
-    """Topics on which a service account may do something."""
+    """Topics that a service account has permissions for."""
     found = [
         kafka_resource(stack, arn)
         for each in _allowed(stack, account)

@@ -1,4 +1,4 @@
-from .reading import Stack, follow, one, resources
+from .references import Stack, follow, one, resources
 
 
 def test_the_front_door_is_internal_and_in_three_zones(side: Stack) -> None:

@@ -3,12 +3,12 @@ from datetime import timedelta
 import pytest
 from pydantic import ValidationError
 
-from infra.components.kafka_properties import configuration_name
+from infra.components.kafka.configuration import configuration_name
 from infra.sizes import NetworkSettings
 from shared.contracts.topics import MIN_IN_SYNC_REPLICAS, REPLICAS, topic_specs
 
 from ..conftest import Synthesised
-from .reading import Resource, Stack, follow, key_alias, one, resources
+from .references import Resource, Stack, follow, key_alias, one, resources
 
 
 def _properties(stack: Stack) -> dict[str, str]:
@@ -127,7 +127,7 @@ def test_brokers_are_observed(side: Stack) -> None:
     logs = cluster["logging_info"]["broker_logs"]["cloudwatch_logs"]
     assert logs["enabled"]
     assert follow(side, logs["log_group"])["retention_in_days"] > 0
-    # The alarms on replication read metrics that the default level lacks.
+    # The default level lacks the metrics of the replication alarms.
     assert cluster["enhanced_monitoring"] != "DEFAULT"
 
 
@@ -166,7 +166,7 @@ def test_a_configuration_can_be_replaced_while_the_old_one_is_in_use(side: Stack
     configuration = one(side, "aws_msk_configuration")
     assert configuration["lifecycle"]["create_before_destroy"] is True
     assert configuration["kafka_versions"] == [one(side, "aws_msk_cluster")["kafka_version"]]
-    # MSK takes letters, digits and hyphens.
+    # MSK allows letters, digits and hyphens.
     assert configuration["name"].replace("-", "").isalnum()
 
 
@@ -191,5 +191,5 @@ def test_local_can_be_destroyed(synthesised: Synthesised) -> None:
 
 def test_logs_are_kept_for_a_number_of_days_that_cloudwatch_takes() -> None:
     facts = {"nat_gateways": 1, "interface_endpoints": [], "flow_log_days": 31}
-    with pytest.raises(ValidationError, match=r"flow_log_days(.|\n)*30 is near 31"):
+    with pytest.raises(ValidationError, match=r"flow_log_days(.|\n)*31 days; use 30"):
         NetworkSettings.model_validate(facts)

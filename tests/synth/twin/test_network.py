@@ -4,12 +4,12 @@ from itertools import combinations
 import pytest
 from pydantic import ValidationError
 
-from infra.components.address_plan import plan_zones
+from infra.components.network.subnet_plan import plan_zones
 from infra.config import Environment, EnvironmentName, RunSettings, load_environment
 from infra.naming import Side
 
 from ..conftest import Synthesised
-from .reading import Resource, Stack, follow, one, resources
+from .references import Resource, Stack, follow, one, resources
 
 REGION_ZONES = {"eu-west-1a", "eu-west-1b", "eu-west-1c"}
 

@@ -3,10 +3,10 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from infra.components.node_pools import Pool
+from infra.components.kubernetes.node_pools import Pool
 from infra.sizes import NodeGroup
 
-from .reading import Resource, Stack, follow, key_alias, one, resources
+from .references import Resource, Stack, follow, key_alias, one, resources
 
 _HINT = "k8s.io/cluster-autoscaler/node-template"
 _EFFECTS = {"NO_SCHEDULE": "NoSchedule"}
@@ -17,7 +17,7 @@ def _groups(stack: Stack) -> dict[str, Resource]:
 
 
 def _tags(stack: Stack, group: Resource) -> dict[str, str]:
-    """Tags of the Auto Scaling group that EKS makes for a node group."""
+    """Tags of the Auto Scaling group that EKS creates for a node group."""
     found = [
         each
         for each in resources(stack, "aws_autoscaling_group_tag")

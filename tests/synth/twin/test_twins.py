@@ -3,11 +3,11 @@ import re
 
 from ..conftest import Synthesised
 from ..terraform import every_resource
-from .reading import Stack, key_alias, one, resources
+from .references import Stack, key_alias, one, resources
 
 
 def _without_name_and_network(stack: Stack, side: str) -> str:
-    """A side's Terraform as text, with its name and the addresses of its network taken out."""
+    """A side's Terraform as text, without its name and the addresses of its network."""
     network = ".".join(one(stack, "aws_vpc")["cidr_block"].split(".")[:2])
     text = re.sub(rf"\b{re.escape(network)}(\.\d+)(\.\d+)(/\d+)", r"NETWORK\1\2\3", json.dumps(stack))
     return re.sub(rf"\b{side}\b", "SIDE", text)
@@ -42,7 +42,7 @@ def test_a_twin_refers_to_no_other_stack(side: Stack) -> None:
 
 
 def test_what_foundation_holds_is_found_by_name(side: Stack) -> None:
-    """No data source but these: each is one more thing that must exist before a side can be planned."""
+    """Only these data sources: each must exist before a side can be planned."""
     assert set(side["data"]) == {"aws_acm_certificate", "aws_kms_alias"}
 
 

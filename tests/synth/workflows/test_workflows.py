@@ -25,7 +25,7 @@ Workflow = dict[str, Any]
 
 
 def load(name: str) -> Workflow:
-    # The keyword `on` is a truth value of YAML 1.1.
+    # YAML 1.1 reads the key `on` as true.
     loaded = yaml.load((FOLDER / "workflows" / f"{name}.yml").read_text(), Loader=yaml.BaseLoader)
     assert isinstance(loaded, dict)
     return loaded
@@ -132,7 +132,7 @@ def test_aws_is_reached_by_openid_connect_alone() -> None:
             assert "environment" not in job
             assert "head.repo.full_name == github.repository" in job["if"]
         else:
-            # And the deploying role's names the environment, with whatever protection rules that has.
+            # The deploy role trusts the subject of the environment, with its protection rules.
             assert job["environment"]
 
 
@@ -151,7 +151,7 @@ def test_one_change_of_an_environment_at_a_time_and_none_broken_off(name: str) -
 
 def test_every_workflow_that_starts_by_itself_has_a_guard() -> None:
     for file in FILES:
-        # What is only called runs in its caller's group; a second one of its own would wait for itself.
+        # A called workflow runs in its caller's group; with a group of its own it would wait for itself.
         called = set(load(file.stem)["on"]) == {"workflow_call"}
         assert ("concurrency" in load(file.stem)) != called, file
 

@@ -1,4 +1,4 @@
-"""Rendered manifests, and the questions that tests ask of them."""
+"""Rendered manifests and queries on them."""
 
 import re
 import subprocess
@@ -23,7 +23,7 @@ WITH_PODS = (*LASTING, "Job")
 
 
 def render(folder: Path) -> list[Manifest]:
-    """What `kubectl apply -k` of a folder would send."""
+    """The manifests that `kubectl apply -k` of a folder would send."""
     done = subprocess.run(
         ["kubectl", "kustomize", str(folder)], capture_output=True, text=True, check=False, timeout=60
     )
@@ -66,7 +66,7 @@ def containers(workload: Manifest) -> Iterator[dict[str, Any]]:
 
 
 def environment(workload: Manifest) -> dict[str, str]:
-    """A container's variables of its own, as the kubelet expands them."""
+    """The environment variables in a container's own manifest, as the kubelet expands them."""
     values: dict[str, str] = {}
     for entry in container(workload).get("env", []):
         if "value" in entry:
@@ -89,10 +89,10 @@ def expanded(text: str, values: dict[str, str]) -> str:
 
 
 def selects(selector: dict[str, Any], labels: dict[str, str]) -> bool:
-    """Whether a label selector takes a pod; an empty one takes all."""
+    """Whether a label selector matches a pod; an empty one matches all."""
     fits = [labels.get(key) == value for key, value in selector.get("matchLabels", {}).items()]
     for each in selector.get("matchExpressions", []):
-        assert each["operator"] == "In", "teach this helper the operator"
+        assert each["operator"] == "In", f"selects() does not implement the operator {each['operator']}"
         fits.append(labels.get(each["key"]) in each["values"])
     return all(fits)
 

@@ -1,4 +1,4 @@
-"""KEDA's own schemas, from its Go module: of the version that the charts install, with a pinned checksum."""
+"""KEDA's own schemas, from its Go module in the version that the charts install, with a pinned checksum."""
 
 from functools import cache
 from typing import Any, Final
@@ -16,7 +16,7 @@ Schemas = dict[tuple[str, str], dict[str, Any]]
 
 @cache
 def keda_schemas() -> Schemas:
-    """By apiVersion and kind; closed, as the API server prunes or refuses what a schema does not name."""
+    """By apiVersion and kind; closed, since the API server drops or rejects fields outside the schema."""
     found = {}
     for file in sorted((module(_MODULE, _CHECKSUM) / "config" / "crd" / "bases").glob("*.yaml")):
         spec = yaml.safe_load(file.read_text())["spec"]

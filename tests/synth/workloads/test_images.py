@@ -1,4 +1,4 @@
-"""What the images are built from, and that it fits."""
+"""The images are built from pinned parts that fit together."""
 
 import os
 import re
@@ -80,7 +80,7 @@ def test_services_are_installed_without_what_only_spark_needs() -> None:
     )
     assert before - after == set(LEFT_OUT) & before
     assert "pyspark" in before
-    # Not a hash of a package that is gone, and every hash of those that stay.
+    # No hash of a removed package, and every hash of those that remain.
     assert made.count("--hash=") == sum(
         block.count("--hash=")
         for block in re.split(r"\n(?=[\w.-]+==)", requirements.read_text())

@@ -1,25 +1,25 @@
-"""What the manifests and the workflows count on is what the stacks declare."""
+"""The stacks declare what the manifests and the workflows rely on."""
 
 from infra.config import EnvironmentName, RunSettings, load_environment
 from infra.naming import Side
-from infra.workloads.facts import facts
-from infra.workloads.values import release_facts, side_facts
+from infra.workloads.outputs import outputs
+from infra.workloads.values import release_values, side_values
 from tests.synth.conftest import Synthesised
 from tests.synth.terraform import resources
 from tests.synth.workloads.manifests import WITH_PODS, Manifest, container, named, of_kind, pod
 
 STRANGERS = {"console"}
-"""Who asks nothing of AWS."""
+"""Service accounts that do not use AWS."""
 
 OPTIONAL = {"trace"}
-"""Who has pods only where an overlay takes its component."""
+"""Service accounts with pods only where an overlay includes their component."""
 
 PRODUCTION = load_environment(RunSettings(environment=EnvironmentName.PRODUCTION))
 
 
 def test_roles_and_registry_are_foundations(synthesised: Synthesised) -> None:
     foundation = synthesised("production")["foundation"]
-    found = facts(PRODUCTION)
+    found = outputs(PRODUCTION)
     roles = {each["name"] for each in resources(foundation, "aws_iam_role")}
     assert {found[role].rpartition("/")[2] for role in ("plan_role", "deploy_role")} <= roles
     repositories = {each["name"] for each in resources(foundation, "aws_ecr_repository")}
@@ -29,7 +29,7 @@ def test_roles_and_registry_are_foundations(synthesised: Synthesised) -> None:
 
 def test_checkpoints_go_to_foundations_bucket(synthesised: Synthesised) -> None:
     foundation = synthesised("production")["foundation"]
-    folder = side_facts(PRODUCTION, Side.BLUE, bootstrap="b:9098")["HIFI_CHECKPOINTS"]
+    folder = side_values(PRODUCTION, Side.BLUE, bootstrap="b:9098")["HIFI_CHECKPOINTS"]
     buckets = {each["bucket"] for each in resources(foundation, "aws_s3_bucket")}
     assert folder.removeprefix("s3a://").partition("/")[0] in buckets
 
@@ -37,7 +37,7 @@ def test_checkpoints_go_to_foundations_bucket(synthesised: Synthesised) -> None:
 def test_the_load_balancer_sends_to_collects_port(synthesised: Synthesised, blue: list[Manifest]) -> None:
     groups = resources(synthesised("production")["blue"], "aws_lb_target_group")
     images = {"service_image": "r/service:1", "spark_image": "r/spark:1"}
-    wanted = release_facts(PRODUCTION, Side.BLUE, **images)["TARGET_GROUP"]
+    wanted = release_values(PRODUCTION, Side.BLUE, **images)["TARGET_GROUP"]
     (group,) = [each for each in groups if each["name"] == wanted]
     only = container(named(blue, "Deployment", "collect"))
     assert (group["port"], group["target_type"]) == (only["ports"][0]["containerPort"], "ip")

@@ -1,4 +1,4 @@
-"""Where Prometheus finds each pod's metrics, and who does not."""
+"""Prometheus reaches each pod's metrics, and other pods do not."""
 
 from pathlib import Path
 

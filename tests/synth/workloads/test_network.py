@@ -1,4 +1,4 @@
-"""Who may talk to whom."""
+"""Network policies: which pod may connect to which."""
 
 from ipaddress import ip_network
 from typing import Any
@@ -35,7 +35,7 @@ def rules(manifests: list[Manifest], labels: dict[str, str], direction: str) -> 
 
 
 def reaches(manifests: list[Manifest], source: Manifest, destination: Manifest, port: int) -> bool:
-    """Whether both ends' policies let one pod call another's port."""
+    """Whether the policies of both ends let one pod connect to another's port."""
     out = rules(manifests, pod_labels(source), "Egress")
     into = rules(manifests, pod_labels(destination), "Ingress")
     return any(_allows(rule, "to", pod_labels(destination), port) for rule in out) and any(
@@ -70,7 +70,7 @@ def test_spark_reaches_itself_at_every_port_it_uses(manifests: list[Manifest]) -
         assert reaches(manifests, driver, worker, blocks)
     assert reaches(manifests, worker, master, 7077)
     assert reaches(manifests, master, worker, ports["rpc"])
-    # One port an executor, and one to spare for each that is being replaced.
+    # One port for each executor, and one more for each that is being replaced.
     for executor in range(2 * len(CHAIN)):
         assert reaches(manifests, worker, worker, blocks + executor)
 

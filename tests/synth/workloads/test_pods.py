@@ -1,4 +1,4 @@
-"""How each pod runs: as whom, where, with what, and how it ends."""
+"""Each pod's user, node, resources, probes and shutdown."""
 
 import importlib.util
 from typing import Any
@@ -155,7 +155,7 @@ def test_a_worker_is_drained_within_the_notice_of_a_spot_node(manifests: list[Ma
     assert hook[:2] == ["/opt/hifi/bin/drain-worker", "1"]
     longest_batch = int(SparkSettings.model_fields["ingest_batch"].default.split()[0])
     assert longest_batch < int(hook[2]) < seconds_before_kill(worker) < SPOT_NOTICE_SECONDS
-    # Signals go to process 1, which has to be Spark's own.
+    # Signals go to process 1, which must be Spark's own.
     assert command(worker)[0] == "spark-class"
 
 

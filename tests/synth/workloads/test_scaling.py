@@ -1,4 +1,4 @@
-"""What may scale in, and what may not: the laws of KEDA that were measured on a running control plane."""
+"""Scaling: rules of KEDA's behaviour as measured on a running control plane."""
 
 import math
 from typing import Any
@@ -62,14 +62,14 @@ def test_nothing_scales_below_one_a_zone(manifests: list[Manifest]) -> None:
 def test_a_dead_metric_source_holds_the_footprint(manifests: list[Manifest]) -> None:
     for each in scaled(manifests):
         if not external(each):
-            # KEDA's admission webhook refuses a fallback beside CPU alone; the autoscaler holds by itself.
+            # KEDA's admission webhook rejects a fallback if CPU is the only trigger.
             assert "fallback" not in each["spec"], label(each)
             continue
         fallback = each["spec"]["fallback"]
         assert fallback["behavior"] == "currentReplicasIfHigher"
         assert fallback["replicas"] >= max(1, each["spec"]["minReplicaCount"])
         assert fallback["failureThreshold"] >= 1
-        # KEDA fills a fallback only for averages.
+        # KEDA applies a fallback only to averages.
         assert all(trigger["metricType"] == "AverageValue" for trigger in external(each))
 
 
@@ -82,7 +82,7 @@ def test_an_empty_answer_is_not_read_as_zero(manifests: list[Manifest]) -> None:
         for trigger in external(each):
             assert trigger["type"] == "kafka", "write down what this trigger does with an empty answer"
             assert trigger["metadata"]["scaleToZeroOnInvalidOffset"] == "false"
-            # `earliest` would take lost offsets for the whole topic and go to the maximum.
+            # `earliest` would count lost offsets as a lag of the whole topic and scale to the maximum.
             assert trigger["metadata"]["offsetResetPolicy"] == "latest"
             assert trigger["metadata"].get("excludePersistentLag", "false") == "false"
 
@@ -118,7 +118,7 @@ def test_scaling_in_is_slow_and_one_at_a_time(manifests: list[Manifest]) -> None
         assert down["stabilizationWindowSeconds"] >= 600
         (policy,) = down["policies"]
         assert (policy["type"], policy["value"]) == ("Pods", 1)
-        # The next goes when the last is gone.
+        # The next pod stops when the last has ended.
         assert policy["periodSeconds"] >= seconds_before_kill(target(manifests, each))
         assert behavior["scaleUp"]["stabilizationWindowSeconds"] <= 60
 

@@ -10,7 +10,7 @@ from infra.config import EnvironmentName, RunSettings, load_environment
 from tests.synth.workloads.manifests import Manifest, label, named
 from tests.synth.workloads.schemas import KEDA, keda_schemas
 
-# No package brings the load balancer controller's schema: test_sides compares the whole of its one object.
+# No package has the load balancer controller's schema: test_sides compares its only object as a whole.
 _COMPARED_WHOLE = ("elbv2.k8s.aws/v1beta1", "TargetGroupBinding")
 _NATIVE_GROUPS = ("v1", "apps/v1", "batch/v1", "policy/v1", "networking.k8s.io/v1", "storage.k8s.io/v1")
 VERSIONS = sorted(

@@ -1,4 +1,4 @@
-"""Both sides are the same but for what names them; and what a release writes into an overlay."""
+"""Both sides are the same except for their names; and the values that a release writes into an overlay."""
 
 from pathlib import Path
 
@@ -53,7 +53,7 @@ def test_what_is_committed_is_local(side: Side) -> None:
     committed = dict(
         line.split("=", 1) for line in (values.OVERLAYS / side / "side.env").read_text().splitlines()
     )
-    assert committed == values.side_facts(environment, side, bootstrap=committed["KAFKA_BROKERS"])
+    assert committed == values.side_values(environment, side, bootstrap=committed["KAFKA_BROKERS"])
     assert ".invalid:" in committed["HIFI_BOOTSTRAP"]
 
 
@@ -76,11 +76,11 @@ def test_a_release_writes_the_facts_of_its_environment_and_side(
 @pytest.mark.parametrize("bootstrap", ["", "broker", "broker:9098,", "broker:9098 other:9098"])
 def test_brokers_that_are_none_are_refused_by_name(bootstrap: str) -> None:
     with pytest.raises(InvalidSettingsError, match=r"bootstrap:.*host:port"):
-        values.side_facts(PRODUCTION, Side.BLUE, bootstrap=bootstrap)
+        values.side_values(PRODUCTION, Side.BLUE, bootstrap=bootstrap)
 
 
 def test_an_image_without_a_version_is_refused_by_name() -> None:
     with pytest.raises(InvalidSettingsError, match=r"spark_image:.*digest"):
-        values.release_facts(
+        values.release_values(
             PRODUCTION, Side.BLUE, service_image=f"r/service@{DIGEST}", spark_image="r/spark"
         )

@@ -1,0 +1,68 @@
+"""Statements of a deployment about Kafka, Kubernetes and their keys."""
+
+from infra.aws.policy import ANY, Statement
+from infra.components.deployment import iam_actions as actions
+from infra.config import Environment
+
+_LENT_KEYS = ("kafka", "cluster", "logs")
+
+
+def cluster_statements(environment: Environment) -> list[Statement]:
+    """The statements of an environment."""
+    return [*_kafka(environment), *_kubernetes(environment), _keys(environment)]
+
+
+def _kafka(environment: Environment) -> list[Statement]:
+    arns, ours = environment.arns, f"{environment.names.prefix}-*/*"
+    return [
+        Statement(
+            sid="MakeKafka",
+            actions=actions.MAKE_KAFKA,
+            resources=[ANY],
+            conditions={"StringEquals": {"aws:RequestedRegion": environment.region}},
+            reason="MSK knows no resource before it is made: these actions take only *",
+        ),
+        Statement(
+            sid="ChangeKafka",
+            actions=actions.CHANGE_KAFKA,
+            resources=[arns.of("kafka", f"{kind}/{ours}") for kind in ("cluster", "configuration")],
+        ),
+        Statement(
+            sid="GrowVolumes",
+            actions=actions.SCALE_STORAGE,
+            resources=[arns.of("application-autoscaling", "scalable-target/*")],
+        ),
+    ]
+
+
+def _kubernetes(environment: Environment) -> list[Statement]:
+    arns, ours = environment.arns, f"{environment.names.prefix}-*"
+    parts = ("access-entry", "addon", "nodegroup", "podidentityassociation")
+    return [
+        Statement(
+            sid="ChangeKubernetes",
+            actions=actions.CHANGE_KUBERNETES,
+            resources=[
+                arns.of("eks", f"cluster/{ours}"),
+                *(arns.of("eks", f"{part}/{ours}/*") for part in parts),
+            ],
+        ),
+        Statement(
+            sid="TagNodeGroups",
+            actions=["autoscaling:CreateOrUpdateTags", "autoscaling:DeleteTags"],
+            resources=[arns.of("autoscaling", "autoScalingGroup:*:autoScalingGroupName/eks-*")],
+        ),
+    ]
+
+
+def _keys(environment: Environment) -> Statement:
+    aliases = [environment.names.key_alias(purpose) for purpose in _LENT_KEYS]
+    return Statement(
+        sid="LendKeysToServices",
+        actions=["kms:CreateGrant"],
+        resources=[environment.arns.of("kms", "key/*")],
+        conditions={
+            "ForAnyValue:StringEquals": {"kms:ResourceAliases": aliases},
+            "Bool": {"kms:GrantIsForAWSResource": "true"},
+        },
+    )

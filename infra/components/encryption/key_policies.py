@@ -1,0 +1,79 @@
+"""Policies of the KMS keys: who may use which."""
+
+from infra.aws.policy import ANY, Statement
+from infra.config import Environment
+
+_THIS_KEY = "in the policy of a key * is the key itself"
+_USE = ("kms:Encrypt", "kms:Decrypt", "kms:ReEncrypt*", "kms:GenerateDataKey*", "kms:DescribeKey")
+
+
+def key_statements(purpose: str, environment: Environment) -> list[Statement]:
+    """Statements of a key's policy.
+
+    Args:
+        purpose: One of `infra.components.encryption.keys.PURPOSES`.
+        environment: Settings of the environment.
+    """
+    services = {"logs": _log_writers, "cluster": _node_volumes}
+    extra = services[purpose](environment) if purpose in services else []
+    return [_account(environment), *extra]
+
+
+def _account(environment: Environment) -> Statement:
+    return Statement(
+        sid="IamOfTheAccountDecides",
+        actions=["kms:*"],
+        resources=[ANY],
+        principals={"AWS": environment.arns.iam("root")},
+        reason=_THIS_KEY,
+    )
+
+
+def _log_writers(environment: Environment) -> list[Statement]:
+    source = environment.arns.of("logs", "log-group:*")
+    return [
+        Statement(
+            sid="LogGroupsOfTheAccount",
+            actions=_USE,
+            resources=[ANY],
+            principals={"Service": f"logs.{environment.region}.amazonaws.com"},
+            conditions={"ArnLike": {"kms:EncryptionContext:aws:logs:arn": source}},
+            reason=_THIS_KEY,
+        ),
+        Statement(
+            sid="AlarmsToEncryptedTopics",
+            actions=["kms:Decrypt", "kms:GenerateDataKey*"],
+            resources=[ANY],
+            principals={"Service": "cloudwatch.amazonaws.com"},
+            conditions={"StringEquals": {"aws:SourceAccount": environment.account}},
+            reason=_THIS_KEY,
+        ),
+    ]
+
+
+def _node_volumes(environment: Environment) -> list[Statement]:
+    # EC2 Auto Scaling creates the nodes' encrypted volumes. A key's policy may name only existing principals,
+    # and that service's role may not exist yet: so it names the account, with the role as a condition.
+    principals = {"AWS": environment.arns.iam("root")}
+    role = environment.arns.iam(
+        "role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"
+    )
+    only = {"ArnEquals": {"aws:PrincipalArn": role}}
+    return [
+        Statement(
+            sid="VolumesOfNodes",
+            actions=_USE,
+            resources=[ANY],
+            principals=principals,
+            conditions=only,
+            reason=_THIS_KEY,
+        ),
+        Statement(
+            sid="GrantsForVolumesOfNodes",
+            actions=["kms:CreateGrant"],
+            resources=[ANY],
+            principals=principals,
+            conditions=only | {"Bool": {"kms:GrantIsForAWSResource": "true"}},
+            reason=_THIS_KEY,
+        ),
+    ]

@@ -1,0 +1,143 @@
+"""Permissions of hifi's own pods in AWS: topics, checkpoints, scorecards and secrets."""
+
+from dataclasses import dataclass
+
+from infra.aws.arns import bucket_arn
+from infra.aws.policy import Statement
+from infra.components.identity.pod_identities import PodIdentity
+from infra.components.identity.secret_access import batch_get_secrets, get_secrets
+from infra.components.kafka.access import KafkaAccess, KafkaArns
+from shared.contracts.topics import RETRY_DELAYS, TALLIED, Topic
+
+NAMESPACE = "hifi"
+
+_WAITING = tuple(RETRY_DELAYS)
+# Readers that commit no offsets still name a group, and librdkafka looks up its coordinator.
+_NO_OFFSETS = ("*-unused",)
+_ACCESS = {
+    "collect": KafkaAccess(reads=[Topic.CONFIG], writes=[Topic.COLLECTED], watches=_NO_OFFSETS),
+    "retry": KafkaAccess(reads=_WAITING, writes=[Topic.RETRY_OUT, Topic.QUARANTINE], joins=["hifi.retry"]),
+    # It identifies lost events in the topics where they are missing or were last seen.
+    "observe": KafkaAccess(reads=list(Topic), watches=["hifi.*", *_NO_OFFSETS]),
+    "audit": KafkaAccess(
+        reads=[*TALLIED, Topic.LEDGER],
+        writes=[Topic.LEDGER, Topic.TRACES],
+        joins=["hifi.audit", "spark-kafka-*"],
+        watches=_NO_OFFSETS,
+    ),
+    # Runs only on a side that has a receiver of spans.
+    "trace": KafkaAccess(reads=[Topic.TRACES], joins=["hifi.trace"]),
+    "canary": KafkaAccess(reads=[Topic.CONFIG], writes=[Topic.CONFIG], watches=_NO_OFFSETS),
+    # Master, workers and drivers: an executor runs tasks of every node of the chain.
+    "spark": KafkaAccess(
+        reads=list(Topic),
+        writes=[
+            Topic.EVENTS,
+            Topic.UNMATCHED,
+            Topic.OUTBOUND,
+            Topic.OUTBOUND_SLOW,
+            Topic.RECEIPTS,
+            *_WAITING,
+            Topic.DEAD_LETTER,
+            Topic.QUARANTINE,
+        ],
+        joins=["hifi.*", "spark-kafka-*"],
+        watches=_NO_OFFSETS,
+    ),
+    # The job of a deployment that creates the topics and publishes the documents.
+    "topics": KafkaAccess(manages=list(Topic), writes=[Topic.CONFIG], reads=list(Topic), watches=_NO_OFFSETS),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkpoints:
+    """Where a side's Spark queries keep their checkpoints."""
+
+    bucket: str
+    folder: str
+    key_arn: str
+
+    def statements(self) -> list[Statement]:
+        """Read, write and delete in the side's own folder of the bucket."""
+        bucket = bucket_arn(self.bucket)
+        return [
+            Statement(
+                sid="CheckpointList",
+                actions=["s3:ListBucket"],
+                resources=[bucket],
+                conditions={"StringLike": {"s3:prefix": [self.folder, f"{self.folder}/*"]}},
+            ),
+            Statement(
+                sid="CheckpointFiles",
+                actions=["s3:AbortMultipartUpload", "s3:DeleteObject", "s3:GetObject", "s3:PutObject"],
+                resources=[f"{bucket}/{self.folder}/*"],
+            ),
+            Statement(
+                sid="CheckpointKey",
+                actions=["kms:Decrypt", "kms:GenerateDataKey"],
+                resources=[self.key_arn],
+            ),
+        ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scorecards:
+    """Where a side's observe keeps its scorecards, and the topic that it sends alarms to."""
+
+    table_arn: str
+    table_key_arn: str
+    topic_arn: str
+    topic_key_arn: str
+
+    def statements(self) -> list[Statement]:
+        """Read, write and delete in the side's own table; publish to its topic."""
+        return [
+            Statement(
+                sid="Scorecards",
+                actions=[
+                    "dynamodb:BatchWriteItem",
+                    "dynamodb:DeleteItem",
+                    "dynamodb:GetItem",
+                    "dynamodb:PutItem",
+                    "dynamodb:Query",
+                ],
+                resources=[self.table_arn],
+            ),
+            Statement(
+                sid="ScorecardsKey",
+                actions=["kms:Decrypt", "kms:GenerateDataKey"],
+                resources=[self.table_key_arn, self.topic_key_arn],
+            ),
+            Statement(sid="Alarms", actions=["sns:Publish"], resources=[self.topic_arn]),
+        ]
+
+
+def secret_statements(secrets_arn: str) -> list[Statement]:
+    """Read the secrets that destinations name; transmit requests twenty at once."""
+    return [batch_get_secrets("SecretsTogether"), get_secrets("Secrets", secrets_arn)]
+
+
+def workload_identities(
+    *, kafka: KafkaArns, checkpoints: Checkpoints, scorecards: Scorecards, secrets_arn: str
+) -> list[PodIdentity]:
+    """The identities of hifi's service accounts.
+
+    Args:
+        kafka: The side's MSK cluster.
+        checkpoints: The side's checkpoints.
+        scorecards: The side's scorecards and alarms.
+        secrets_arn: Pattern of the ARNs of the secrets that the side's destinations name.
+    """
+    other_statements = {
+        "spark": [*checkpoints.statements(), *secret_statements(secrets_arn)],
+        "audit": checkpoints.statements(),
+        "observe": [*scorecards.statements(), *secret_statements(secrets_arn)],
+    }
+    return [
+        PodIdentity(
+            namespace=NAMESPACE,
+            service_account=account,
+            statements=[*access.statements(kafka), *other_statements.get(account, [])],
+        )
+        for account, access in _ACCESS.items()
+    ]

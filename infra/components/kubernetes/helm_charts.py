@@ -1,0 +1,181 @@
+"""The add-ons' Helm charts and their values, without any resource."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from infra.components.identity.addon_identities import (
+    AUTOSCALER,
+    BALANCER,
+    KEDA,
+    KEDA_NAMESPACE,
+    SYSTEM_NAMESPACE,
+)
+from infra.components.kubernetes.node_pools import POOL
+from infra.sizes import ClusterSettings
+
+Values = dict[str, Any]
+
+_REPLICAS = 2
+_ONE_AT_A_TIME: Values = {"maxUnavailable": 1}
+_CRITICAL = "system-cluster-critical"
+_PLACE: Values = {POOL: "services"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chart:
+    """A chart, its version and its values."""
+
+    name: str
+    repository: str
+    version: str
+    namespace: str
+    values: Values
+
+
+def charts(*, settings: ClusterSettings, cluster_name: str, region: str, vpc_id: str) -> tuple[Chart, ...]:
+    """The charts of a side.
+
+    Args:
+        settings: Kubernetes and chart versions.
+        cluster_name: Name of the EKS cluster.
+        region: AWS region.
+        vpc_id: The side's VPC.
+    """
+    versions = settings.charts
+    return (
+        Chart(
+            name="metrics-server",
+            repository="https://kubernetes-sigs.github.io/metrics-server",
+            version=versions.metrics_server,
+            namespace=SYSTEM_NAMESPACE,
+            values=_metrics_server(),
+        ),
+        Chart(
+            name=AUTOSCALER,
+            repository="https://kubernetes.github.io/autoscaler",
+            version=versions.cluster_autoscaler,
+            namespace=SYSTEM_NAMESPACE,
+            values=_autoscaler(kubernetes=settings.version, cluster_name=cluster_name, region=region),
+        ),
+        Chart(
+            name=BALANCER,
+            repository="https://aws.github.io/eks-charts",
+            version=versions.load_balancer_controller,
+            namespace=SYSTEM_NAMESPACE,
+            values=_balancer(cluster_name=cluster_name, region=region, vpc_id=vpc_id),
+        ),
+        Chart(
+            name="keda",
+            repository="https://kedacore.github.io/charts",
+            version=versions.keda,
+            namespace=KEDA_NAMESPACE,
+            values=_keda(cluster_name),
+        ),
+    )
+
+
+def _resources(cpu: str, memory: str) -> Values:
+    """Requests for both, a limit for memory only: throttling a controller makes it slow and saves nothing."""
+    return {"requests": {"cpu": cpu, "memory": memory}, "limits": {"memory": memory}}
+
+
+def _spread(label: str, value: str) -> list[Values]:
+    return [
+        {
+            "maxSkew": 1,
+            "topologyKey": "topology.kubernetes.io/zone",
+            "whenUnsatisfiable": "ScheduleAnyway",
+            "labelSelector": {"matchLabels": {label: value}},
+        }
+    ]
+
+
+def _metrics_server() -> Values:
+    return {
+        "replicas": _REPLICAS,
+        "nodeSelector": _PLACE,
+        "priorityClassName": _CRITICAL,
+        "podDisruptionBudget": {"enabled": True} | _ONE_AT_A_TIME,
+        "resources": _resources("100m", "256Mi"),
+        "topologySpreadConstraints": _spread("app.kubernetes.io/name", "metrics-server"),
+    }
+
+
+def _autoscaler(*, kubernetes: str, cluster_name: str, region: str) -> Values:
+    return {
+        "replicaCount": _REPLICAS,
+        "nodeSelector": _PLACE,
+        "priorityClassName": _CRITICAL,
+        # The autoscaler simulates this Kubernetes version's scheduler: both must have one minor version.
+        "image": {"tag": f"v{kubernetes}.0"},
+        "cloudProvider": "aws",
+        "awsRegion": region,
+        "autoDiscovery": {"clusterName": cluster_name},
+        "rbac": {"serviceAccount": {"name": AUTOSCALER}},
+        "extraArgs": {
+            "expander": "least-waste",
+            "balance-similar-node-groups": True,
+            # Spark's shuffle files are local, and are written again by the executor that repeats the task.
+            "skip-nodes-with-local-storage": False,
+            "scale-down-unneeded-time": "10m",
+        },
+        "podDisruptionBudget": _ONE_AT_A_TIME,
+        "resources": _resources("100m", "600Mi"),
+        "topologySpreadConstraints": _spread("app.kubernetes.io/instance", AUTOSCALER),
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": 65534,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containerSecurityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+    }
+
+
+def _balancer(*, cluster_name: str, region: str, vpc_id: str) -> Values:
+    return {
+        "replicaCount": _REPLICAS,
+        "nodeSelector": _PLACE,
+        "priorityClassName": _CRITICAL,
+        "clusterName": cluster_name,
+        # Set here: pods cannot reach the instance metadata where it would look the two up.
+        "region": region,
+        "vpcId": vpc_id,
+        "serviceAccount": {"name": BALANCER},
+        "defaultTargetType": "ip",
+        # It only fills target groups: it creates no load balancer or rule, and has no permissions for them.
+        "createIngressClassResource": False,
+        "ingressClassParams": {"create": False},
+        "enableServiceMutatorWebhook": False,
+        "enableBackendSecurityGroup": False,
+        "enableShield": False,
+        "enableWaf": False,
+        "enableWafv2": False,
+        "keepTLSSecret": True,
+        "podDisruptionBudget": _ONE_AT_A_TIME,
+        "resources": _resources("100m", "256Mi"),
+        "topologySpreadConstraints": _spread("app.kubernetes.io/name", BALANCER),
+    }
+
+
+def _keda(cluster_name: str) -> Values:
+    parts = ("operator", "metricServer", "webhooks")
+    return {
+        "clusterName": cluster_name,
+        "nodeSelector": _PLACE,
+        "priorityClassName": _CRITICAL,
+        "operator": {"replicaCount": _REPLICAS},
+        "metricsServer": {"replicaCount": _REPLICAS},
+        "webhooks": {"replicaCount": _REPLICAS},
+        "serviceAccount": {"operator": {"name": KEDA}},
+        "podDisruptionBudget": dict.fromkeys(parts, _ONE_AT_A_TIME),
+        "resources": dict.fromkeys(parts, _resources("100m", "512Mi")),
+        "topologySpreadConstraints": {
+            "operator": _spread("app", KEDA),
+            "metricsServer": _spread("app", "keda-operator-metrics-apiserver"),
+            "webhooks": _spread("app", "keda-admission-webhooks"),
+        },
+    }

@@ -1,0 +1,104 @@
+"""The side's ingress: an internal load balancer that terminates TLS and distributes requests over collect."""
+
+from collections.abc import Sequence
+
+from cdktf_cdktf_provider_aws.data_aws_acm_certificate import DataAwsAcmCertificate
+from cdktf_cdktf_provider_aws.lb import Lb
+from cdktf_cdktf_provider_aws.lb_listener import LbListener, LbListenerDefaultAction
+from cdktf_cdktf_provider_aws.lb_target_group import LbTargetGroup, LbTargetGroupHealthCheck
+from cdktf_cdktf_provider_aws.security_group import SecurityGroup
+from constructs import Construct
+
+from infra.components.network.security_groups import COLLECT_PORT, HTTPS_PORT
+
+_TLS_POLICY = "ELBSecurityPolicy-TLS13-1-2-2021-06"
+_DRAIN_SECONDS = 30
+
+
+class Ingress(Construct):
+    """Load balancer, listener and the target group that a TargetGroupBinding in the cluster fills."""
+
+    def __init__(  # noqa: PLR0913 -- each a property of the balancer
+        self,
+        scope: Construct,
+        name: str,
+        *,
+        balancer_name: str,
+        domain: str,
+        vpc_id: str,
+        subnet_ids: Sequence[str],
+        security_group: SecurityGroup,
+        deletion_protection: bool,
+    ) -> None:
+        """Declare the load balancer.
+
+        Args:
+            scope: The stack.
+            name: Construct id in the stack.
+            balancer_name: Name of the load balancer and of its target group.
+            domain: Host name that clients call; foundation declares its certificate.
+            vpc_id: VPC of the load balancer.
+            subnet_ids: Private subnets, one a zone.
+            security_group: Security group of the load balancer.
+            deletion_protection: Whether AWS refuses to delete it.
+        """
+        super().__init__(scope, name)
+        balancer = Lb(
+            self,
+            "balancer",
+            name=balancer_name,
+            load_balancer_type="network",
+            internal=True,
+            subnets=list(subnet_ids),
+            security_groups=[security_group.id],
+            # With few pods, collect may run in one zone only.
+            enable_cross_zone_load_balancing=True,
+            enable_deletion_protection=deletion_protection,
+        )
+        self._targets = _targets(self, balancer_name, vpc_id)
+        LbListener(
+            self,
+            "listener",
+            load_balancer_arn=balancer.arn,
+            port=HTTPS_PORT,
+            protocol="TLS",
+            ssl_policy=_TLS_POLICY,
+            certificate_arn=_certificate_arn(self, domain),
+            default_action=[LbListenerDefaultAction(type="forward", target_group_arn=self._targets.arn)],
+        )
+
+    @property
+    def target_group_arn(self) -> str:
+        """ARN of the target group."""
+        return str(self._targets.arn)
+
+
+def _certificate_arn(scope: Construct, domain: str) -> str:
+    found = DataAwsAcmCertificate(scope, "certificate", domain=domain, statuses=["ISSUED"], most_recent=True)
+    return str(found.arn)
+
+
+def _targets(scope: Construct, name: str, vpc_id: str) -> LbTargetGroup:
+    return LbTargetGroup(
+        scope,
+        "targets",
+        name=name,
+        vpc_id=vpc_id,
+        target_type="ip",
+        protocol="TCP",
+        port=COLLECT_PORT,
+        # Pods see the load balancer's address, so that one rule between security groups is enough.
+        preserve_client_ip="false",
+        deregistration_delay=str(_DRAIN_SECONDS),
+        # Clients keep connections open, which must not delay the end of a pod.
+        connection_termination=True,
+        health_check=LbTargetGroupHealthCheck(
+            protocol="HTTP",
+            path="/readyz",
+            matcher="200",
+            interval=10,
+            timeout=5,
+            healthy_threshold=2,
+            unhealthy_threshold=2,
+        ),
+    )
