@@ -162,7 +162,7 @@ case ${1:-} in
 esac
 install_packages
 make_environment
-.venv/bin/python -m scripts.local.archive
+.venv/bin/python -m scripts.local.kafka.cds_archive
 link_providers
 name_what_aws_needs
 say "done"

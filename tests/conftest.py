@@ -13,8 +13,8 @@ from confluent_kafka import OFFSET_END, KafkaError, KafkaException, TopicPartiti
 from confluent_kafka.admin import AdminClient
 from hypothesis import settings
 
-from scripts.local.cluster import Cluster
 from scripts.local.jars import ensure_jars
+from scripts.local.kafka.cluster import Cluster
 from scripts.local.side import Side, free_base
 from shared.contracts.topics import Topic, topic_specs
 from shared.kafka.admin import admin_client, ensure_topics

@@ -55,10 +55,16 @@ PARTS: Final = (
     Part(
         "neighbours",
         "four bad destinations beside sixteen good ones",
-        (sys.executable, "-m", "scripts.isolation", "lags"),
+        (sys.executable, "-m", "scripts.experiments.noisy_neighbour", "lags"),
     ),
-    Part("leaks", "ten minutes with bad destinations", (sys.executable, "-m", "scripts.isolation", "leaks")),
-    Part("overhead", "what the meter costs the chain", (sys.executable, "-m", "scripts.metering")),
+    Part(
+        "leaks",
+        "ten minutes with bad destinations",
+        (sys.executable, "-m", "scripts.experiments.noisy_neighbour", "leaks"),
+    ),
+    Part(
+        "overhead", "what the meter costs the chain", (sys.executable, "-m", "scripts.experiments.overhead")
+    ),
     Part("rating", "lag, CPU and rating beside plain loops", (sys.executable, "-m", "scripts.cli", "bench")),
 )
 

@@ -7,11 +7,11 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from scripts.config.files import Written, read_documents
-from scripts.config.plan import plan
-from scripts.config.topic import publish_steps, read_catalogue
+from scripts.documents.files import Written, read_documents
+from scripts.documents.plan import plan
+from scripts.documents.topic import publish_steps, read_catalogue
 from scripts.local.side import REACH
-from shared.contracts.config import Destination
+from shared.contracts.documents import Destination
 
 SAMPLE: Final = "demo.yaml"
 SAMPLE_BASE: Final = "http://127.0.0.1:9000"

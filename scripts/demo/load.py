@@ -9,11 +9,11 @@ from msgspec import Struct
 from scripts.demo.account import EVERYTHING, PIPES, KindOf, Pending, PipeResult, pipe_result
 from scripts.demo.configure import KEY
 from scripts.demo.screen import Moment, Totals
+from scripts.load.event_source import Supply
 from scripts.load.receiver import Receiver
-from scripts.load.run_name import run_name
+from scripts.load.run_id import run_name
 from scripts.load.schedule import Schedule
 from scripts.load.sender import Sender
-from scripts.load.supply import Supply
 from scripts.load.telemetry import Telemetry
 from scripts.load.verify import visible_ids
 from shared.runtime.clock import wall_clock

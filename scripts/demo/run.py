@@ -12,13 +12,13 @@ from scripts.demo.configure import apply_sample
 from scripts.demo.load import Demo, Plan, wait_until_live
 from scripts.demo.screen import Moment, line, live_table, summary
 from scripts.load.event_files import Stamped, raw_events
+from scripts.load.event_source import Supply
+from scripts.load.progress import on_signals
 from scripts.load.receiver import Receiver
-from scripts.load.run_name import run_name
-from scripts.load.supply import Supply
+from scripts.load.run_id import run_name
 from scripts.load.telemetry import Telemetry
-from scripts.load.ticker import on_signals
+from scripts.local.progress import Steps
 from scripts.local.side import Side
-from scripts.local.steps import Steps
 
 _TERMINAL_SECONDS = 0.5
 _LOG_SECONDS = 5.0

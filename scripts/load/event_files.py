@@ -10,7 +10,7 @@ from typing import BinaryIO, Final
 import msgspec
 from msgspec import Raw
 
-from scripts.load.supply import BATCH, LINES, PLAIN, Bundle
+from scripts.load.event_source import BATCH, LINES, PLAIN, Bundle
 from scripts.load.templates import batch, fill, with_gaps
 from scripts.load.timestamps import format_ms
 

@@ -13,9 +13,9 @@ import uvloop
 from aiohttp import web
 from msgspec import Struct
 
-from scripts.load.arrivals import UnreadableError, heads, lags
+from scripts.load.fault_injection import Action, Misbehaviour, Rule
 from scripts.load.lags import LagCounts
-from scripts.load.misbehaviour import Action, Misbehaviour, Rule
+from scripts.load.received_events import UnreadableError, heads, lags
 from scripts.load.records import received_lines
 from shared.runtime.clock import Clock, wall_clock
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 import aiohttp
 from msgspec import Struct
 
+from scripts.load.event_source import Bundle, Supply
 from scripts.load.lags import LagCounts, LagSnapshot
 from scripts.load.replies import Answer, Verdict, read_answer
 from scripts.load.schedule import Schedule
-from scripts.load.supply import Bundle, Supply
 from shared.runtime.clock import Clock, wall_clock
 
 PATH = "/v1/events"

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from scripts.load.supply import BATCH, Bundle
+from scripts.load.event_source import BATCH, Bundle
 from scripts.load.templates import Template, batch, fill, template
 from scripts.load.timestamps import format_ms
 

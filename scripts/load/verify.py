@@ -11,9 +11,9 @@ from msgspec import Struct
 from shared.contracts.headers import CE_ID, PIPE
 from shared.contracts.replays import LetterKey, decode_replay
 from shared.contracts.topics import RETRY_DELAYS, Topic
-from shared.kafka.shadow_group import group_name
-from shared.kafka.span import SpanReader
-from shared.kafka.table import reader_config
+from shared.kafka.global_table import reader_config
+from shared.kafka.offset_range_reader import SpanReader
+from shared.kafka.progress_group import group_name
 from shared.runtime.clock import wall_clock
 
 READERS: Final = {

@@ -4,9 +4,9 @@ import asyncio
 
 from rich.table import Table
 
-from scripts.console import err, out
+from scripts.load.progress import Meter, Ticker, is_set_within, lag_text, on_signals
 from scripts.load.receiver import Receiver
-from scripts.load.ticker import Meter, Ticker, is_set_within, lag_text, on_signals
+from scripts.terminal import err, out
 
 
 async def watch_receiver(receiver: Receiver) -> None:

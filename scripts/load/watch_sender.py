@@ -11,12 +11,12 @@ from msgspec import Struct
 from rich.table import Table
 from rich.text import Text
 
-from scripts.console import err, out
+from scripts.load.event_source import Supply
+from scripts.load.progress import Meter, Ticker, is_set_within, lag_text, on_signals
 from scripts.load.records import acked_lines
 from scripts.load.schedule import Schedule
 from scripts.load.sender import Sender
-from scripts.load.supply import Supply
-from scripts.load.ticker import Meter, Ticker, is_set_within, lag_text, on_signals
+from scripts.terminal import err, out
 
 _GRACE_SECONDS = 10.0
 _BEHIND_MS = 100

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from shared.contracts.addresses import Reach
+from shared.contracts.egress_policy import Reach
 
 HOST: Final = "127.0.0.1"
 BROKER_IDS: Final = (1, 2, 3)

@@ -10,15 +10,15 @@ from typing import Final
 
 import psutil
 
-from scripts.local import brokers
-from scripts.local.archive import ensure_archive
 from scripts.local.jars import ensure_jars
+from scripts.local.kafka import brokers
+from scripts.local.kafka.cds_archive import ensure_archive
 from scripts.local.lock import held
-from scripts.local.parts import Parts
-from scripts.local.programs import BROKERS, programs
+from scripts.local.processes.profile import Parts
+from scripts.local.processes.programs import BROKERS, programs
+from scripts.local.processes.supervisor import Supervisor, end_leftovers
+from scripts.local.progress import Steps
 from scripts.local.side import Side, busy_ports
-from scripts.local.steps import Steps
-from scripts.local.supervisor import Supervisor, end_leftovers
 from shared.contracts.topics import topic_specs
 from shared.kafka.admin import admin_client, ensure_topics, wait_for_brokers
 

@@ -8,10 +8,10 @@ from confluent_kafka import Message
 from scripts.outlook.sampling import scale, slices
 from scripts.outlook.state import Outlook, Seen, Waiting, seen, states
 from shared.contracts import headers as h
-from shared.contracts.config import Catalogue
+from shared.contracts.documents import Catalogue
 from shared.contracts.topics import RETRY_DELAYS, Topic
-from shared.kafka.shadow_group import group_name
-from shared.kafka.span import SpanReader
+from shared.kafka.offset_range_reader import SpanReader
+from shared.kafka.progress_group import group_name
 
 CLIENT: Final = "hifi-destinations"
 MOST_RECEIPTS: Final = 20_000

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from shared.kafka.span import Span
+from shared.kafka.offset_range_reader import Span
 
 
 def slices(span: Span, most: int, parts: int = 10) -> list[Span]:

@@ -10,8 +10,8 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from shared.contracts.lags import Histogram
-from shared.contracts.sketch import Hashes, Sketch
+from shared.contracts.iblt import Hashes, Sketch
+from shared.contracts.lag_histogram import Histogram
 from shared.contracts.topics import Topic
 
 GOOD_MS: Final = 1_000

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Final, Protocol
 
-from shared.contracts.config import Destination, Document, Pipe
+from shared.contracts.documents import Destination, Document, Pipe
 
 SCHEME: Final = "secret://"
 

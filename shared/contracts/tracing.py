@@ -11,8 +11,8 @@ from typing import Final
 
 import msgspec
 
+from shared.contracts.iblt import id_hash
 from shared.contracts.ledger import Stage
-from shared.contracts.sketch import id_hash
 from shared.contracts.topics import Topic
 
 ONE_IN: Final = 1_000

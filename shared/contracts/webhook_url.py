@@ -2,7 +2,7 @@
 
 from urllib.parse import urlsplit
 
-from shared.contracts.addresses import Kind, literal, special
+from shared.contracts.egress_policy import Kind, literal, special
 
 
 def webhook_problem(text: str) -> str:

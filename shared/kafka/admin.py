@@ -9,7 +9,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from shared.contracts.topics import REPLICAS, TopicSpec
-from shared.runtime.brokers import client_config
+from shared.runtime.kafka_config import client_config
 
 _TRY_SECONDS = 5.0
 _PAUSE_SECONDS = 0.2

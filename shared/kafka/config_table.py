@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping
 
-from shared.contracts.config import Catalogue, Entry, decode_entry
+from shared.contracts.documents import Catalogue, Entry, decode_entry
 from shared.contracts.topics import Topic
-from shared.kafka.table import Table
+from shared.kafka.global_table import Table
 
 
 def config_table(

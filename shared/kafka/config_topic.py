@@ -2,8 +2,8 @@
 
 from confluent_kafka import KafkaError, Message
 
-from shared.contracts.changes import Records
-from shared.contracts.config import Catalogue
+from shared.contracts.documents import Catalogue
+from shared.contracts.publish_plan import Records
 from shared.contracts.topics import Topic
 from shared.kafka.config_table import config_table
 from shared.kafka.producer import logging_client, producer_config

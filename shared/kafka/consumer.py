@@ -4,8 +4,8 @@ from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message
 
-from shared.kafka.shadow_group import group_name
-from shared.runtime.brokers import client_config
+from shared.kafka.progress_group import group_name
+from shared.runtime.kafka_config import client_config
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)

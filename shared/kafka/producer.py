@@ -11,7 +11,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from shared.contracts.limits import MAX_RECORD_BYTES
 from shared.contracts.topics import Topic
-from shared.runtime.brokers import client_config
+from shared.runtime.kafka_config import client_config
 from shared.runtime.logging import get_logger
 
 Headers = Sequence[tuple[str, str | bytes | None]]

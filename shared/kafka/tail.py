@@ -10,9 +10,9 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import ListOffsetsResultInfo, OffsetSpec  # where mypy sees them
 
 from shared.contracts.topics import Topic
-from shared.kafka.table import keep_reading, reader_config
-from shared.runtime.brokers import client_config
+from shared.kafka.global_table import keep_reading, reader_config
 from shared.runtime.clock import Clock, wall_clock
+from shared.runtime.kafka_config import client_config
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)

@@ -9,7 +9,7 @@ from typing import Final, Self
 from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from shared.contracts.addresses import Reach
+from shared.contracts.egress_policy import Reach
 
 LOCAL: Final = "local"
 """Name of a side on somebody's own machine."""

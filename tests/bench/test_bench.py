@@ -9,7 +9,7 @@ import msgspec
 import psutil
 import pytest
 
-from scripts.bench.results import Report, total
+from scripts.experiments.bench.results import Report, total
 
 pytestmark = pytest.mark.proof
 

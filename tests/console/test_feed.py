@@ -9,10 +9,10 @@ import msgspec
 from aiohttp import web
 
 from pipelines.management.console.client import ObserveClient
-from pipelines.management.console.feed import Feeds, State, View
+from pipelines.management.console.poller import Feeds, State, View
 from shared.contracts.scorecard import DayCard, Now, Percentiles
 from shared.runtime.clock import wall_clock
-from tests.unit.console.cards import card
+from tests.unit.pipelines.management.console.cards import card
 
 ACME = View("acme", 1)
 LOOK_SECONDS = 0.05

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from pipelines.management.console.figures import day_of
+from pipelines.management.console.formatting import day_of
 from shared.contracts.envelope import MINUTE_MS
-from shared.contracts.lags import histogram
+from shared.contracts.lag_histogram import histogram
 from shared.contracts.ledger import Range, Stage, Tally
 from shared.contracts.topics import Topic
 from shared.runtime.clock import wall_clock

@@ -3,11 +3,11 @@
 import pytest
 from confluent_kafka import Consumer, KafkaError, Producer
 
-from scripts.local.cluster import Cluster
+from scripts.local.kafka.cluster import Cluster
 from shared.contracts.topics import REPLICAS, Topic, topic_specs
 from shared.kafka.admin import AdminError, admin_client, ensure_topics, topic_partitions, wait_for_brokers
+from shared.kafka.global_table import reader_config
 from shared.kafka.producer import producer_config
-from shared.kafka.table import reader_config
 
 
 def _produce(bootstrap: str, topic: Topic, values: list[bytes]) -> list[KafkaError | None]:

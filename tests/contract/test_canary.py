@@ -16,7 +16,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from pipelines.control.canary.documents import PERCHES, Perch
-from shared.contracts.config import CANARY, Catalogue, key_digest
+from shared.contracts.documents import CANARY, Catalogue, key_digest
 from shared.contracts.masks import REDACTED
 from shared.kafka.config_topic import publish, read_catalogue
 from shared.runtime.metrics import CanaryMetric

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from scripts.cli import VERBS
+from scripts.cli.main import VERBS
 from tests.child_cpu import cpu_seconds
 
 
 def test_the_page_of_verbs_imports_none_of_them_and_names_all() -> None:
     code = (
         "import sys; sys.argv = ['hifi', '--help']\n"
-        "from scripts.cli import main\n"
+        "from scripts.cli.main import main\n"
         "try: main()\n"
         "except SystemExit: pass\n"
         "heavy = {'pyspark', 'confluent_kafka', 'aiohttp', 'msgspec', 'yaml'} & set(sys.modules)\n"

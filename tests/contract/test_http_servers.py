@@ -10,8 +10,8 @@ import pytest
 from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
 
-from pipelines.control.canary.witness import witness
-from pipelines.control.observe.serving import served
+from pipelines.control.canary.receiver import witness
+from pipelines.control.observe.api.http_server import served
 from shared.runtime.health import health_served
 
 Server = Callable[[], AbstractContextManager[int]]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.data.retry.pace import LEAST
+from pipelines.data.retry.drain_rate import LEAST
 from shared.contracts import headers as h
 from shared.contracts.topics import RETRY_DELAYS, Topic
 from shared.runtime.clock import wall_clock

@@ -11,9 +11,9 @@ import msgspec
 import pytest
 import yaml
 
-from scripts.config.check import faults
+from scripts.documents.check import faults
 from scripts.local.side import REACH
-from shared.contracts.config import Catalogue, Destination, Entry, encode_entry, parse, topic_key
+from shared.contracts.documents import Catalogue, Destination, Entry, encode_entry, parse, topic_key
 from shared.contracts.secrets import named_secrets
 from shared.runtime.secret_stores import store_for
 from shared.runtime.secrets import SecretTable

@@ -13,9 +13,9 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from pipelines.data.transmit.output import Row
 from scripts.local.side import REACH
 from shared.contracts import headers as h
-from shared.contracts.addresses import Reach
+from shared.contracts.egress_policy import Reach
 from shared.contracts.topics import Topic
-from shared.runtime.dial import RefusedAddressError, guarded_socket
+from shared.runtime.egress import RefusedAddressError, guarded_socket
 from tests.contract.mannered_server import reply
 from tests.contract.transmit_rig import Rig, receipts, records
 from tests.unit.transmit_events import flat_batch, row

@@ -10,7 +10,7 @@ import pytest
 from pipelines.data.transmit.connectors.base import Answer, Context, Kind
 from pipelines.data.transmit.events import Event
 from shared.contracts import headers as h
-from shared.contracts.config import Destination
+from shared.contracts.documents import Destination
 from shared.contracts.topics import Topic
 from tests.contract.mannered_server import reply
 from tests.contract.transmit_rig import Rig, header, receipts, records

@@ -13,7 +13,7 @@ import pytest
 
 from pipelines.data.transmit.output import Row
 from shared.contracts import headers as h
-from shared.contracts.config import Limits
+from shared.contracts.documents import Limits
 from shared.contracts.topics import Topic
 from shared.runtime.clock import wall_clock
 from tests.contract.mannered_server import free_port, reply

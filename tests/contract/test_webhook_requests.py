@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.data.transmit.output import Row
 from shared.contracts import headers as h
-from shared.contracts.addresses import Reach
+from shared.contracts.egress_policy import Reach
 from shared.contracts.signing import key_of, signed
 from shared.contracts.topics import Topic
 from tests.contract.mannered_server import reply

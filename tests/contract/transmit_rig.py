@@ -30,13 +30,13 @@ from pipelines.data.transmit.shaping import Shaping
 from pipelines.data.transmit.targets import Targets
 from pipelines.data.transmit.task import Task
 from scripts.local.side import REACH
-from shared.contracts.addresses import Reach
-from shared.contracts.config import Batch, Catalogue, Destination, Entry, Limits, Pipe, topic_key
+from shared.contracts.documents import Batch, Catalogue, Destination, Entry, Limits, Pipe, topic_key
+from shared.contracts.egress_policy import Reach
 from shared.contracts.receipts import Lane, Receipt
 from shared.contracts.secrets import Secrets, UnknownSecretError
 from shared.contracts.topics import Topic
 from shared.runtime.clock import wall_clock
-from shared.runtime.dial import open_session
+from shared.runtime.egress import open_session
 from tests.contract.mannered_server import Loop, Serve, Server
 
 

@@ -17,9 +17,9 @@ from typing import Any
 import psutil
 import yaml
 
-from scripts.local.processes import kill, side_processes
+from scripts.local.process_marks import kill, side_processes
+from scripts.local.processes.supervisor import Supervisor
 from scripts.local.side import Side, free_base
-from scripts.local.supervisor import Supervisor
 
 UP_SECONDS = 400
 DOWN_SECONDS = 120

@@ -15,7 +15,7 @@ import msgspec
 import psutil
 
 from scripts.local.jars import ensure_jars
-from scripts.local.processes import end, kill
+from scripts.local.process_marks import end, kill
 from shared.contracts.alarms import Alarm
 from shared.contracts.scorecard import DayCard, DestinationHealth, MinuteCard, Now, Place
 from tests.contract.mannered_server import free_port

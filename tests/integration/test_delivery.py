@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from pipelines.data.retry.pace import LEAST
-from scripts.load.misbehaviour import Misbehaviour, parse_rule
+from pipelines.data.retry.drain_rate import LEAST
+from scripts.experiments.outage.outage import Plan, run
+from scripts.load.fault_injection import Misbehaviour, parse_rule
 from scripts.load.receiver import Receiver, running
-from scripts.trial.outage import Plan, run
 from tests.integration.live import LiveSide, eventually
 from tests.integration.test_retry import post
 

@@ -8,10 +8,10 @@ from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from scripts.dashboard.scrape import local
-from scripts.local.programs import CANARY, COLLECT, CONSOLE, OBSERVE, RETRY, SPARK, TRACE
+from scripts.local.processes.programs import CANARY, COLLECT, CONSOLE, OBSERVE, RETRY, SPARK, TRACE
 from shared.runtime.metrics import CanaryMetric, ProcessMetric
 from tests.integration.live import LiveSide, eventually
-from tests.unit.test_dashboard import COUNTER_OR_HISTOGRAM, asked, expressions
+from tests.unit.scripts.dashboard.test_dashboard import COUNTER_OR_HISTOGRAM, asked, expressions
 
 START_SECONDS = 60
 """The side is ready before its canary is."""

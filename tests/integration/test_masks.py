@@ -9,7 +9,7 @@ from uuid import uuid4
 from confluent_kafka import Consumer, TopicPartition
 
 from scripts.load.receiver import Receiver, running
-from shared.contracts.config import LIVE_SECONDS
+from shared.contracts.documents import LIVE_SECONDS
 from shared.contracts.topics import Topic
 from tests.integration.live import LiveSide, eventually
 

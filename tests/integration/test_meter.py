@@ -12,12 +12,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scripts.load.misbehaviour import Misbehaviour, parse_rule
+from scripts.load.fault_injection import Misbehaviour, parse_rule
 from scripts.load.receiver import Receiver, running
 from scripts.load.records import read_acked, read_received
 from shared.contracts.alarms import AlarmKind
 from shared.contracts.envelope import MINUTE_MS
-from shared.contracts.lags import ERROR
+from shared.contracts.lag_histogram import ERROR
 from shared.contracts.receipts import Receipt
 from shared.contracts.scorecard import MinuteCard, Node
 from shared.contracts.topics import RETRY_DELAYS, Topic

@@ -6,7 +6,7 @@ import urllib.request
 
 import msgspec
 
-from scripts.load.misbehaviour import Misbehaviour, parse_rule
+from scripts.load.fault_injection import Misbehaviour, parse_rule
 from scripts.load.receiver import Receiver, running
 from scripts.load.verify import visible_ids, visible_in
 from shared.contracts import headers as h

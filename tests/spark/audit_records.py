@@ -9,10 +9,10 @@ import msgspec
 import numpy as np
 from pyspark.sql import DataFrame, SparkSession
 
-from pipelines.control.audit.tallying import tallied
+from pipelines.control.audit.aggregation import tallied
 from pipelines.control.audit.transforms import rows
 from shared.contracts.envelope import collected_item, encode_items
-from shared.contracts.lags import Histogram, histogram
+from shared.contracts.lag_histogram import Histogram, histogram
 from shared.contracts.ledger import Range, Stage, Tally
 from shared.contracts.receipts import Receipt
 from shared.contracts.topics import Topic

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from scripts.local.jars import ensure_jars
 from shared.runtime.settings import SparkSettings
-from shared.runtime.spark import spark_session
+from shared.spark.session import spark_session
 
 
 @pytest.fixture(scope="session")

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from shared.contracts.lags import merged
+from shared.contracts.iblt import id_hash
+from shared.contracts.lag_histogram import merged
 from shared.contracts.ledger import Stage, Tally
-from shared.contracts.sketch import id_hash
 from shared.contracts.topics import Topic
 from tests.spark.audit_records import (
     MINUTE,

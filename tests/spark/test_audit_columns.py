@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as fn
 
-from pipelines.control.audit.times import time_ms
-from shared.contracts.sketch import id_hash
-from shared.contracts.times import parse_time
+from pipelines.control.audit.rfc3339 import time_ms
+from shared.contracts.iblt import id_hash
+from shared.contracts.timestamps import parse_time
 
 
 @settings(max_examples=10)

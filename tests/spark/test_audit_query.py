@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from scripts.local.hops import partition_ends
+from pipelines.control.audit.audit_start import covered_offsets
+from scripts.local.kafka.consumer_lag import partition_ends
+from shared.contracts.iblt import id_hash
 from shared.contracts.ledger import Range, Stage, decode_range, encode_range
-from shared.contracts.sketch import id_hash
 from shared.contracts.topics import Topic
 from shared.kafka.admin import admin_client
-from shared.kafka.coverage import covered_offsets
 from shared.runtime.settings import SparkSettings
 from tests.spark.audit_records import collected, event
 from tests.spark.transmit_side import Topics, eventually

@@ -13,7 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pipelines.data.ingest.job import build as build_ingest
 from pipelines.data.route.job import build as build_route
 from shared.contracts import headers as h
-from shared.contracts.config import Pipe
+from shared.contracts.documents import Pipe
 from shared.contracts.envelope import collected_item, delivery_key, encode_items
 from shared.contracts.limits import MAX_READABLE_BYTES
 from shared.contracts.topics import Topic

@@ -18,10 +18,10 @@ import pytest
 from confluent_kafka import Consumer, TopicPartition
 from prometheus_client.parser import text_string_to_metric_families
 
-from shared.contracts.config import Pipe
+from shared.contracts.documents import Pipe
 from shared.contracts.topics import Topic
-from shared.kafka.shadow_group import group_name
-from shared.kafka.table import reader_config
+from shared.kafka.global_table import reader_config
+from shared.kafka.progress_group import group_name
 from shared.runtime.metrics import ProcessMetric, SparkMetric
 from shared.runtime.settings import SparkSettings
 from tests.spark.events import event_headers
@@ -135,7 +135,7 @@ def _writes_nothing_but_json(route: Application) -> None:
         assert line.keys() >= {"time", "level", "logger", "message", "process"}, line
         assert line["process"] == "route"
     # Both the application's own, and what the JVM says past every logger.
-    assert {line["logger"] for line in lines} >= {"shared.kafka.application", "shared.runtime.jvm_output"}
+    assert {line["logger"] for line in lines} >= {"shared.spark.application", "shared.spark.jvm_output"}
 
 
 def _end(bootstrap: str, partition: int) -> int:

@@ -10,7 +10,7 @@ from pipelines.data.ingest.transforms import events
 from pipelines.data.route.schema import SOURCE_ROW
 from pipelines.data.route.transforms import outbound
 from pipelines.data.transmit.transforms import flatten
-from shared.runtime.spark import HARMFUL_RULE, IDLE_RULES
+from shared.spark.session import HARMFUL_RULE, IDLE_RULES
 from tests.spark.events import KAFKA_ROW
 
 _EXCLUDED = "spark.sql.optimizer.excludedRules"

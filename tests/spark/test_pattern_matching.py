@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession
 from pipelines.data.route.config_rows import source_row
 from pipelines.data.route.schema import SOURCE_ROW
 from pipelines.data.route.transforms import outbound
-from shared.contracts.config import Pipe
+from shared.contracts.documents import Pipe
 from tests.spark.events import ATTRIBUTES, event_headers, header_map, kafka_rows, one_partition
 from tests.spark.patterns import Case, cases, data_text
 

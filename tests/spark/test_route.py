@@ -11,7 +11,7 @@ from pipelines.data.route.config_rows import source_row
 from pipelines.data.route.schema import REQUIRED_HEADERS, SOURCE_ROW
 from pipelines.data.route.transforms import outbound
 from shared.contracts import headers as h
-from shared.contracts.config import Pipe
+from shared.contracts.documents import Pipe
 from shared.contracts.envelope import delivery_key
 from shared.contracts.limits import MAX_READABLE_BYTES
 from tests.spark.events import ATTRIBUTES, by_topic, event_headers, header_map, kafka_rows, one_partition

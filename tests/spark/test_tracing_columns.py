@@ -11,7 +11,7 @@ from pipelines.data.ingest.transforms import events
 from shared.contracts import headers as h
 from shared.contracts.tracing import is_chosen as chosen
 from shared.contracts.tracing import own_traceparent
-from shared.runtime import tracing
+from shared.spark import tracing
 from tests.spark.events import header_map, headers, kafka_rows, one_partition
 
 _TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20)

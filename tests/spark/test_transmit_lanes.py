@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.data.transmit.job import build, build_slow
 from pipelines.data.transmit.settings import TransmitSettings
-from scripts.load.misbehaviour import Misbehaviour, parse_rule
+from scripts.load.fault_injection import Misbehaviour, parse_rule
 from scripts.load.receiver import Receiver, running
 from shared.contracts.receipts import Receipt
 from shared.contracts.topics import Topic

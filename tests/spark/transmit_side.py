@@ -5,12 +5,12 @@ from collections.abc import Callable
 
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 
-from shared.contracts.config import Destination, Document, Entry, Pipe, encode_entry, kind_of, topic_key
+from shared.contracts.documents import Destination, Document, Entry, Pipe, encode_entry, kind_of, topic_key
 from shared.contracts.envelope import delivery_key
 from shared.contracts.topics import Topic
 from shared.kafka.admin import admin_client
+from shared.kafka.global_table import reader_config
 from shared.kafka.producer import producer_config
-from shared.kafka.table import reader_config
 
 Headers = list[tuple[str, str | bytes | None]]
 

@@ -18,9 +18,9 @@ from shared.contracts.envelope import CollectedItem, collected_item, delivery_ke
 from shared.contracts.receipts import Receipt, Result
 from shared.contracts.scorecard import Node
 from shared.contracts.topics import Topic
+from shared.kafka.global_table import reader_config
 from shared.kafka.producer import producer_config
-from shared.kafka.shadow_group import group_name
-from shared.kafka.table import reader_config
+from shared.kafka.progress_group import group_name
 
 CHUNK: Final = 500
 UNMATCHED_EVERY: Final = 7

@@ -8,8 +8,8 @@ import pytest
 from pipelines.data.transmit.connectors import elasticsearch, kafka, s3
 from pipelines.data.transmit.connectors.registry import KINDS
 from pipelines.data.transmit.kafka_access import Access, producer_config
-from scripts.config.check import faults
-from shared.contracts.config import Batch, Destination
+from scripts.documents.check import faults
+from shared.contracts.documents import Batch, Destination
 from tests.unit.transmit_events import event
 
 AWS = {"region": "eu-west-1", "access_key_id": "AKIAEXAMPLE", "secret_access_key": "secret://t/aws"}

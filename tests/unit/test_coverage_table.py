@@ -12,7 +12,7 @@ pytestmark = pytest.mark.unit
     [
         ("pipelines/data/transmit/connectors/s3.py", "pipelines/data/transmit"),
         ("shared/kafka/producer.py", "shared/kafka"),
-        ("scripts/cli.py", "scripts"),
+        ("scripts/cli/main.py", "scripts"),
         ("infra/stacks/twin.py", "infra/stacks"),
     ],
 )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pipelines.data.transmit.account import Account
 from pipelines.data.transmit.masking import Masked, compiled, masked_json
-from shared.contracts.config import ConfigError, Pipe, parse
+from shared.contracts.documents import ConfigError, Pipe, parse
 from shared.contracts.masks import Every, Mask, MaskError, mask_steps
 from tests.strategies import json_texts
 

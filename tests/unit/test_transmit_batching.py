@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pipelines.data.transmit.batching import body, grouped, halves, size_of, split, structured
 from pipelines.data.transmit.events import Event
-from shared.contracts.config import Batch
+from shared.contracts.documents import Batch
 from tests.unit.transmit_events import event
 
 events = st.lists(

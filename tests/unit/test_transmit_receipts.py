@@ -7,7 +7,7 @@ from pipelines.data.transmit.decide import Delivered, Duplicate, End
 from pipelines.data.transmit.events import Event
 from pipelines.data.transmit.output import RECEIPT_EVENTS, Settled, rows
 from shared.contracts.receipts import Receipt
-from shared.contracts.times import format_time
+from shared.contracts.timestamps import format_time
 from shared.contracts.tracing import own_traceparent
 from tests.unit.transmit_events import event
 

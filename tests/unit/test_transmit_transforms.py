@@ -18,7 +18,7 @@ from pipelines.data.transmit.batching import body
 from pipelines.data.transmit.evaluate import Evaluation
 from pipelines.data.transmit.events import Event
 from pipelines.data.transmit.shape import MOST_STEPS, Shape, ShapeError, shape_of, steps_for
-from shared.contracts.config import ConfigError, Pipe, parse
+from shared.contracts.documents import ConfigError, Pipe, parse
 from shared.contracts.expressions import ExpressionError, compile_expression
 from shared.contracts.limits import MAX_EVENT_BYTES
 from shared.contracts.masks import MAX_MASKS, Mask

@@ -4,7 +4,7 @@ import sys
 
 from pipelines.control.audit.job import NODE, build
 from pipelines.control.audit.settings import AuditSettings
-from shared.kafka.application import run_application
+from shared.spark.application import run_application
 
 if __name__ == "__main__":
     settings = AuditSettings()  # type: ignore[call-arg]  # from the environment

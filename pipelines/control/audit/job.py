@@ -5,15 +5,15 @@ from typing import Final
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from pipelines.control.audit.aggregation import tally
+from pipelines.control.audit.audit_start import uncovered_offsets
 from pipelines.control.audit.schema import OUTPUT
 from pipelines.control.audit.settings import AuditSettings
-from pipelines.control.audit.tallying import tally
 from pipelines.control.audit.transforms import rows
 from shared.contracts.topics import TALLIED
-from shared.kafka.coverage import uncovered_offsets
 from shared.runtime.settings import SparkSettings
-from shared.runtime.spark import MICROBATCH_FETCH_WAIT_MS, read_topics, repeatable_writer
-from shared.runtime.workers import own_workers
+from shared.spark.python_worker_pool import own_workers
+from shared.spark.session import MICROBATCH_FETCH_WAIT_MS, read_topics, repeatable_writer
 
 NODE: Final = "audit"
 

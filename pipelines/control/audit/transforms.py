@@ -13,14 +13,14 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
+from pipelines.control.audit.rfc3339 import time_ms
 from pipelines.control.audit.schema import ITEM, PLACE, RECEIPT, ROWS
-from pipelines.control.audit.times import time_ms
 from shared.contracts import headers as h
 from shared.contracts.ledger import Stage
 from shared.contracts.topics import RETRY_DELAYS, Topic
-from shared.runtime.collected import readable, unreadable, with_items
-from shared.runtime.columns import HEADERS_TYPE, header_value
-from shared.runtime.tracing import is_chosen
+from shared.spark.collected_columns import readable, unreadable, with_items
+from shared.spark.columns import HEADERS_TYPE, header_value
+from shared.spark.tracing import is_chosen
 
 _TEXTS: Final = {
     "tenant": h.TENANT,

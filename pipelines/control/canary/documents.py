@@ -5,7 +5,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from shared.contracts.config import CANARY, Document, parse
+from shared.contracts.documents import CANARY, Document, parse
 from shared.contracts.masks import REDACTED
 
 KIND: Final = "song"

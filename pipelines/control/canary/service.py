@@ -7,15 +7,15 @@ from typing import Final
 
 import aiohttp
 
+from pipelines.control.canary.config_publisher import Publisher
+from pipelines.control.canary.delivery_tracker import Watch
 from pipelines.control.canary.documents import PERCHES, Perch, Song, documents
-from pipelines.control.canary.meters import Meters
-from pipelines.control.canary.pace import Pace
-from pipelines.control.canary.publishing import Publisher
+from pipelines.control.canary.metrics import Meters
+from pipelines.control.canary.producer import Singer
+from pipelines.control.canary.receiver import witness
+from pipelines.control.canary.schedule import Pace
 from pipelines.control.canary.settings import CanarySettings
-from pipelines.control.canary.singer import Singer
-from pipelines.control.canary.watch import Watch
-from pipelines.control.canary.witness import witness
-from shared.contracts.config import LIVE_SECONDS
+from shared.contracts.documents import LIVE_SECONDS
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
 

@@ -9,20 +9,20 @@ from typing import Final
 from confluent_kafka import KafkaException
 
 from pipelines.control.observe.alarms.service import Alarms, open_alarms
-from pipelines.control.observe.answers import Answers
-from pipelines.control.observe.api import build
-from pipelines.control.observe.daybook import DayBook
-from pipelines.control.observe.finder import Finder
-from pipelines.control.observe.keeper import Keeper
-from pipelines.control.observe.offsets import Progress
-from pipelines.control.observe.reader import LedgerReader, ledger_end
-from pipelines.control.observe.scoreboard import Scoreboard
-from pipelines.control.observe.serving import served
+from pipelines.control.observe.api.http_server import served
+from pipelines.control.observe.api.queries import Answers
+from pipelines.control.observe.api.routes import build
+from pipelines.control.observe.control_loop import Watch
+from pipelines.control.observe.dynamodb import Store, StoreError
+from pipelines.control.observe.health.offsets import Progress
+from pipelines.control.observe.ledger.reader import LedgerReader, ledger_end
+from pipelines.control.observe.scorecards.day_state import DayBook
+from pipelines.control.observe.scorecards.minute_state import Scoreboard
 from pipelines.control.observe.settings import ObserveSettings
-from pipelines.control.observe.store import Store, StoreError
-from pipelines.control.observe.tables import Tables
-from pipelines.control.observe.watch import Watch
-from shared.kafka.span import SpanReader
+from pipelines.control.observe.storage.persistence import Keeper
+from pipelines.control.observe.storage.repository import Tables
+from pipelines.control.observe.verdicts.event_resolver import Finder
+from shared.kafka.offset_range_reader import SpanReader
 from shared.runtime.clock import wall_clock
 from shared.runtime.logging import get_logger
 

@@ -7,11 +7,11 @@ from typing import Final
 
 from confluent_kafka import Consumer
 
-from pipelines.control.trace.exporting import Exporter
-from pipelines.control.trace.gathering import Gathering
-from pipelines.control.trace.meters import Meters
+from pipelines.control.trace.metrics import Meters
+from pipelines.control.trace.otlp import Exporter
+from pipelines.control.trace.service import Tracer
 from pipelines.control.trace.settings import TraceSettings
-from pipelines.control.trace.tracer import Tracer
+from pipelines.control.trace.span_buffer import Gathering
 from shared.kafka.consumer import member_config
 from shared.runtime.clock import wall_clock
 from shared.runtime.health import health_served

@@ -6,10 +6,10 @@ import uvloop
 
 from pipelines.data.collect.service import CollectService
 from pipelines.data.collect.settings import CollectSettings
-from shared.runtime.collector import spare_collector
+from shared.runtime.gc_tuning import spare_collector
 from shared.runtime.logging import configure_logging
-from shared.runtime.serving import serve_until_stopped, server_config
 from shared.runtime.shutdown import exit_zero_on_stop
+from shared.runtime.uvicorn_config import serve_until_stopped, server_config
 
 
 async def serve(settings: CollectSettings) -> bool:

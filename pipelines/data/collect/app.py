@@ -7,13 +7,13 @@ from typing import Any
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
+from pipelines.data.collect.asgi_responses import Send, send_and_drain, send_reply
 from pipelines.data.collect.body import ClientGoneError, Receive
-from pipelines.data.collect.intake import EventIntake
-from pipelines.data.collect.meters import Meters
+from pipelines.data.collect.errors import Refusal, RefusedError, unavailable, unread
+from pipelines.data.collect.handler import EventIntake
+from pipelines.data.collect.metrics import Meters
 from pipelines.data.collect.readiness import Readiness
-from pipelines.data.collect.refusal import Refusal, RefusedError, unavailable, unread
-from pipelines.data.collect.reply import Reply, leaves_unread, reply_refused
-from pipelines.data.collect.sending import Send, send_and_drain, send_reply
+from pipelines.data.collect.responses import Reply, leaves_unread, reply_refused
 from shared.runtime.logging import get_logger
 
 Scope = dict[str, Any]

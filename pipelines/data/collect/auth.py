@@ -1,7 +1,7 @@
 """Which source a write key belongs to."""
 
-from pipelines.data.collect.refusal import Refusal, RefusedError
-from shared.contracts.config import SEALED_PREFIX, Catalogue, Source, key_digest
+from pipelines.data.collect.errors import Refusal, RefusedError
+from shared.contracts.documents import SEALED_PREFIX, Catalogue, Source, key_digest
 
 _MEND = "send Authorization: Bearer <write key> with a key of a source that was applied"
 

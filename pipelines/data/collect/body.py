@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pipelines.data.collect.body_budget import BodyBudget, Reservation, out_of_memory
-from pipelines.data.collect.encodings import Inflater
-from pipelines.data.collect.refusal import Refusal, RefusedError, malformed, unread
+from pipelines.data.collect.decompression import Inflater
+from pipelines.data.collect.errors import Refusal, RefusedError, malformed, unread
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 """ASGI's."""

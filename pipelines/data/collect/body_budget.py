@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from pipelines.data.collect.refusal import RefusedError, unavailable, unread
+from pipelines.data.collect.errors import RefusedError, unavailable, unread
 
 _RETRY_SECONDS: Final = 1
 

@@ -10,12 +10,12 @@ import msgspec
 from msgspec import UNSET, Raw, Struct
 
 from pipelines.data.collect.attributes import read_attributes
-from pipelines.data.collect.formats import Format
-from pipelines.data.collect.refusal import Refusal
-from pipelines.data.collect.syntax import UNREADABLE, beyond, explain, parse
+from pipelines.data.collect.content_types import Format
+from pipelines.data.collect.errors import Refusal
+from pipelines.data.collect.json_validation import UNREADABLE, beyond, explain, parse
 from shared.contracts.envelope import CollectedItem, collected_item, is_json, stamp_minute
 from shared.contracts.limits import MAX_EVENT_BYTES
-from shared.contracts.times import format_time, parse_time
+from shared.contracts.timestamps import format_time, parse_time
 
 WRAPPED_TYPE = "hifi.event"
 """The `type` of an event that came as plain JSON."""

@@ -5,8 +5,8 @@ import asyncio
 import msgspec
 from msgspec import Struct
 
-from pipelines.data.collect.documents import Documents
-from pipelines.data.collect.reply import Reply
+from pipelines.data.collect.config_view import Documents
+from pipelines.data.collect.responses import Reply
 from shared.contracts.topics import Topic
 from shared.kafka.producer import AwaitedProducer
 

@@ -11,9 +11,9 @@ from msgspec.structs import asdict
 from pipelines.data.collect.app import CollectApp
 from pipelines.data.collect.body import BodyReader
 from pipelines.data.collect.body_budget import BodyBudget
-from pipelines.data.collect.intake import EventIntake
-from pipelines.data.collect.limiter import Limiter
-from pipelines.data.collect.meters import Meters
+from pipelines.data.collect.handler import EventIntake
+from pipelines.data.collect.metrics import Meters
+from pipelines.data.collect.rate_limiter import Limiter
 from pipelines.data.collect.readiness import Readiness
 from pipelines.data.collect.settings import CollectSettings
 from shared.contracts.limits import MAX_BODY_BYTES

@@ -3,8 +3,8 @@
 import sys
 
 from pipelines.data.ingest.job import NODE, build
-from shared.kafka.application import run_application
 from shared.runtime.settings import SparkSettings
+from shared.spark.application import run_application
 
 if __name__ == "__main__":
     settings = SparkSettings()  # type: ignore[call-arg]  # from the environment

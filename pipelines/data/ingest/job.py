@@ -5,9 +5,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from pipelines.data.ingest.transforms import events
 from shared.contracts.topics import Topic
-from shared.kafka.resume import starting_offsets
 from shared.runtime.settings import SparkSettings
-from shared.runtime.spark import read_topics, realtime_writer
+from shared.spark.session import read_topics, realtime_writer
+from shared.spark.starting_offsets import starting_offsets
 
 NODE = "ingest"
 

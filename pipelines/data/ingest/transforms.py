@@ -11,15 +11,15 @@ from pipelines.data.ingest.schema import COLLECTED_ITEM, COLLECTED_ITEMS
 from shared.contracts import headers as h
 from shared.contracts.envelope import REQUIRED_ATTRIBUTES, SPEC_VERSION
 from shared.contracts.topics import Topic
-from shared.runtime.collected import STAMPS, binary, items_fault, readable, unreadable, with_items
-from shared.runtime.columns import (
+from shared.spark.collected_columns import STAMPS, binary, items_fault, readable, unreadable, with_items
+from shared.spark.columns import (
     HEADERS_TYPE,
     header_value,
     quarantined_headers,
     quarantined_value,
     text_header,
 )
-from shared.runtime.tracing import is_chosen, own_traceparent
+from shared.spark.tracing import is_chosen, own_traceparent
 
 
 def events(collected: DataFrame) -> DataFrame:

@@ -7,8 +7,8 @@ from typing import Final
 
 from confluent_kafka import Consumer
 
-from pipelines.data.retry.meters import Meters
-from pipelines.data.retry.retrier import Retrier
+from pipelines.data.retry.metrics import Meters
+from pipelines.data.retry.service import Retrier
 from pipelines.data.retry.settings import RetrySettings
 from pipelines.data.retry.writer import Writer
 from shared.kafka.consumer import member_config

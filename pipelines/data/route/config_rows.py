@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from pipelines.data.route.schema import SAMPLE_BUCKETS
-from shared.contracts.config import Catalogue, Pipe
+from shared.contracts.documents import Catalogue, Pipe
 from shared.contracts.headers import attribute_header
 from shared.contracts.patterns import DATA, Condition, Matcher, compile_pattern
 

@@ -3,13 +3,13 @@
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from pipelines.data.route.source import PipesSource
+from pipelines.data.route.pipe_datasource import PipesSource
 from pipelines.data.route.transforms import outbound
 from shared.contracts.topics import Topic
-from shared.kafka.resume import starting_offsets
 from shared.runtime.settings import SparkSettings
-from shared.runtime.spark import read_topics, realtime_writer
-from shared.runtime.workers import own_workers
+from shared.spark.python_worker_pool import own_workers
+from shared.spark.session import read_topics, realtime_writer
+from shared.spark.starting_offsets import starting_offsets
 
 NODE = "route"
 

@@ -12,7 +12,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as fn
 
 from shared.contracts.matchers import STRING_TAG
-from shared.runtime.columns import header_value
+from shared.spark.columns import header_value
 
 _SPELT: Final = 6
 

@@ -12,7 +12,7 @@ from pipelines.data.route import matching
 from pipelines.data.route.schema import REQUIRED_HEADERS, SAMPLE_BUCKETS
 from shared.contracts import headers as h
 from shared.contracts.topics import Topic
-from shared.runtime.columns import (
+from shared.spark.columns import (
     HEADERS_TYPE,
     header_value,
     missing_header,

@@ -4,7 +4,7 @@ import sys
 
 from pipelines.data.transmit.job import NODE, build, build_slow
 from pipelines.data.transmit.settings import TransmitSettings
-from shared.kafka.application import run_application
+from shared.spark.application import run_application
 
 if __name__ == "__main__":
     settings = TransmitSettings()  # type: ignore[call-arg]  # from the environment

@@ -18,7 +18,7 @@ from msgspec import Meta
 
 from pipelines.data.transmit.connectors.base import Answer, Place
 from pipelines.data.transmit.exchange import Reply, Request
-from shared.contracts.config import SecretRef
+from shared.contracts.documents import SecretRef
 
 Region = Annotated[
     str, Meta(pattern="^[a-z]{2}(-[a-z]+)+-[0-9]{1,2}$", description="an AWS region, for example eu-west-1")

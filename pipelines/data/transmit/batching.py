@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from pipelines.data.transmit.events import Event
-from shared.contracts.config import Batch
+from shared.contracts.documents import Batch
 from shared.contracts.envelope import data_member
 
 Group = tuple[str, int]

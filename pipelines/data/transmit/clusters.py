@@ -22,8 +22,8 @@ from pipelines.data.transmit.connectors.base import Answer
 from pipelines.data.transmit.kafka_access import LOOK_SECONDS, Access, Server, is_here, producer_config
 from pipelines.data.transmit.kafka_answers import DENIED, TIMEOUTS, TOO_LARGE, answer_of
 from pipelines.data.transmit.posting import clean
-from shared.contracts.addresses import Reach
-from shared.runtime.dial import RefusedAddressError, check_addresses
+from shared.contracts.egress_policy import Reach
+from shared.runtime.egress import RefusedAddressError, check_addresses
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)

@@ -7,7 +7,7 @@ from urllib.parse import quote_plus
 
 from msgspec import Meta, Struct
 
-from shared.contracts.config import SecretRef
+from shared.contracts.documents import SecretRef
 from shared.contracts.secrets import Secrets
 
 HttpUrl = Annotated[str, Meta(pattern=r"^https?://")]

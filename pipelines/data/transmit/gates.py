@@ -15,7 +15,7 @@ from pipelines.data.transmit import breaker as breakers
 from pipelines.data.transmit import lanes
 from pipelines.data.transmit.bucket import Bucket
 from pipelines.data.transmit.connectors.base import Answer
-from shared.contracts.config import Destination
+from shared.contracts.documents import Destination
 from shared.contracts.receipts import Lane
 from shared.runtime.clock import Clock
 

@@ -14,10 +14,10 @@ from pipelines.data.transmit.settings import TransmitSettings
 from pipelines.data.transmit.transforms import flatten
 from pipelines.data.transmit.worker import transmit
 from shared.contracts.topics import Topic
-from shared.kafka.resume import starting_offsets
 from shared.runtime.settings import SparkSettings
-from shared.runtime.spark import MICROBATCH_FETCH_WAIT_MS, microbatch_writer, read_topics
-from shared.runtime.workers import keep_workers, own_workers, sign_of_life
+from shared.spark.python_worker_pool import keep_workers, own_workers, sign_of_life
+from shared.spark.session import MICROBATCH_FETCH_WAIT_MS, microbatch_writer, read_topics
+from shared.spark.starting_offsets import starting_offsets
 
 NODE: Final = "transmit"
 SLOW_NODE: Final = "transmit_slow"

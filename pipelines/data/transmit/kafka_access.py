@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from confluent_kafka import KafkaError
 
-from shared.contracts.addresses import Kind, special
+from shared.contracts.egress_policy import Kind, special
 from shared.contracts.limits import MAX_RECORD_BYTES
 
 LOOK_SECONDS: Final = 60.0

@@ -6,7 +6,7 @@ from typing import Final
 
 from pipelines.data.transmit.events import Event
 from pipelines.data.transmit.targets import Target
-from shared.contracts.config import Destination
+from shared.contracts.documents import Destination
 
 _LOCAL_TRIES: Final = 1.25
 """From the first local try to the last, in units of the patience for an answer."""

@@ -9,7 +9,7 @@ from typing import Final
 import aiohttp
 
 from pipelines.data.transmit.connectors.base import Answer
-from shared.runtime.dial import RefusedAddressError
+from shared.runtime.egress import RefusedAddressError
 
 RESPONSE_BYTES: Final = 64 * 1024
 """How much of a response is read, to keep its connection alive; a longer one costs it its connection."""

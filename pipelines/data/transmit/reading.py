@@ -13,7 +13,7 @@ from shared.contracts import headers as h
 from shared.contracts.envelope import lag_since
 from shared.contracts.limits import MAX_HEADERS_BYTES, MAX_READABLE_BYTES
 from shared.contracts.receipts import KEY_BYTES
-from shared.contracts.times import parse_time
+from shared.contracts.timestamps import parse_time
 
 _REQUIRED: Final = (h.PIPE, h.CE_ID, h.CE_SOURCE, h.CE_TYPE)
 _STAMPS: Final = (h.MINUTE, h.RECEIVED, h.ATTEMPT)

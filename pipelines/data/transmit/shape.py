@@ -14,7 +14,7 @@ from pipelines.data.transmit.account import Account, TooManyStepsError
 from pipelines.data.transmit.evaluate import Evaluation, NoJsonError
 from pipelines.data.transmit.events import Event
 from pipelines.data.transmit.masking import below, compiled, masked_bytes, masked_json, masked_text
-from shared.contracts.config import Pipe
+from shared.contracts.documents import Pipe
 from shared.contracts.envelope import data_member
 from shared.contracts.expressions import compile_expression
 from shared.contracts.headers import CONTENT_TYPE, attribute_header

@@ -9,7 +9,7 @@ from typing import Any, Final
 from pipelines.data.transmit.connectors.base import Kind
 from pipelines.data.transmit.connectors.registry import OptionsError, options_of
 from pipelines.data.transmit.shape import Shape, shape_of
-from shared.contracts.config import Batch, Catalogue, Destination, Pipe
+from shared.contracts.documents import Batch, Catalogue, Destination, Pipe
 from shared.contracts.expressions import ExpressionError
 from shared.contracts.masks import MaskError
 

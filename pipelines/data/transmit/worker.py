@@ -34,15 +34,15 @@ from pipelines.data.transmit.shaping import Shaping
 from pipelines.data.transmit.targets import Targets
 from pipelines.data.transmit.task import Task
 from shared.contracts import headers as h
-from shared.contracts.config import Catalogue
+from shared.contracts.documents import Catalogue
 from shared.contracts.receipts import Lane
 from shared.contracts.secrets import named_secrets
 from shared.contracts.topics import Topic
 from shared.kafka.config_table import config_table
 from shared.kafka.tail import Tail
 from shared.runtime.clock import wall_clock
-from shared.runtime.collector import spare_collector
-from shared.runtime.dial import open_session
+from shared.runtime.egress import open_session
+from shared.runtime.gc_tuning import spare_collector
 from shared.runtime.logging import configure_logging, get_logger
 from shared.runtime.secret_stores import store_for
 from shared.runtime.secrets import SecretTable

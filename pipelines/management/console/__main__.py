@@ -7,12 +7,12 @@ import uvloop
 
 from pipelines.management.console.app import create_app
 from pipelines.management.console.client import ObserveClient
-from pipelines.management.console.feed import Feeds
+from pipelines.management.console.poller import Feeds
 from pipelines.management.console.settings import ConsoleSettings
 from shared.runtime.clock import wall_clock
 from shared.runtime.logging import configure_logging
-from shared.runtime.serving import serve_until_stopped, server_config
 from shared.runtime.shutdown import exit_zero_on_stop
+from shared.runtime.uvicorn_config import serve_until_stopped, server_config
 
 
 async def serve(settings: ConsoleSettings) -> bool:

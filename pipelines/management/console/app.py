@@ -10,9 +10,9 @@ from prometheus_client import generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.staticfiles import StaticFiles
 
-from pipelines.management.console.feed import Feeds, View
-from pipelines.management.console.meters import Meters
+from pipelines.management.console.metrics import Meters
 from pipelines.management.console.page import HOURS, shown
+from pipelines.management.console.poller import Feeds, View
 from pipelines.management.console.settings import ConsoleSettings
 from shared.contracts.scorecard import ALL_TENANTS
 from shared.runtime.clock import Clock

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from pipelines.management.console import figures
+from pipelines.management.console import formatting
 from shared.contracts.scorecard import MinuteCard, Node, NodeLags, Percentiles
 
 Options = dict[str, Any]
@@ -124,7 +124,7 @@ def _over_time(first: int, last: int) -> Options:
         "tooltip": _TOOLTIP,
         "xAxis": {
             "type": "category",
-            "data": [figures.clock_minute(minute) for minute in range(first, last + 1)],
+            "data": [formatting.clock_minute(minute) for minute in range(first, last + 1)],
             "boundaryGap": False,
             "axisLabel": _TEXT
             | {"hideOverlap": True, "alignMinLabel": "left", "alignMaxLabel": "right", "margin": 12},

@@ -5,20 +5,20 @@ from urllib.parse import urlencode
 
 from nicegui import Client, ui
 
-from pipelines.management.console import figures
-from pipelines.management.console.feed import Feeds, State, View
-from pipelines.management.console.markup import Markup, joined, tag
+from pipelines.management.console import formatting
+from pipelines.management.console.html import Markup, joined, tag
 from pipelines.management.console.panels.alarms import Alarms
 from pipelines.management.console.panels.banner import Banner, status
+from pipelines.management.console.panels.base import write
 from pipelines.management.console.panels.calendar import Calendar
 from pipelines.management.console.panels.destinations import Destinations
 from pipelines.management.console.panels.details import Details
-from pipelines.management.console.panels.durations import Durations
-from pipelines.management.console.panels.frame import write
 from pipelines.management.console.panels.lags import Lags
 from pipelines.management.console.panels.losses import Losses
-from pipelines.management.console.panels.quiet import Quiet
-from pipelines.management.console.panels.tiles import Tiles
+from pipelines.management.console.panels.node_latency import Durations
+from pipelines.management.console.panels.silences import Quiet
+from pipelines.management.console.panels.summary import Tiles
+from pipelines.management.console.poller import Feeds, State, View
 from shared.contracts.scorecard import ALL_TENANTS
 from shared.runtime.clock import Clock
 
@@ -105,7 +105,7 @@ class Page:
     async def _pick_minute_of_day(self, picked: str) -> None:
         look = self._feed.state.look
         if look is not None:
-            await self._details.minute(figures.first_minute(look.day.day) + int(picked))
+            await self._details.minute(formatting.first_minute(look.day.day) + int(picked))
 
     async def _pick_day(self, picked: str) -> None:
         await self._details.day(picked)

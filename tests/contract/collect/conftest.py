@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from scripts.local.cluster import Cluster
-from shared.contracts.config import Entry, Source, encode_entry, sealed, topic_key
+from scripts.local.kafka.cluster import Cluster
+from shared.contracts.documents import Entry, Source, encode_entry, sealed, topic_key
 from shared.contracts.topics import Topic, topic_specs
 from shared.kafka.admin import ensure_topics
 from shared.kafka.producer import producer_config

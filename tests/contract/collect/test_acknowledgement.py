@@ -13,7 +13,7 @@ import pytest
 import zstandard
 
 from shared.contracts import headers
-from shared.contracts.config import Source
+from shared.contracts.documents import Source
 from shared.contracts.envelope import collected_item
 from shared.contracts.limits import CHUNK_BYTES, MAX_EVENT_BYTES
 from tests.contract.collect.collected import Collected

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from scripts.local.cluster import Cluster
+from scripts.local.kafka.cluster import Cluster
 from tests.contract.collect.collected import Collected
 from tests.contract.collect.conftest import Start
 from tests.contract.collect.load import Load

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from scripts.local.cluster import Cluster
 from scripts.local.jars import ensure_jars
+from scripts.local.kafka.cluster import Cluster
 from scripts.local.side import Side, free_base
-from shared.contracts.config import Source
+from shared.contracts.documents import Source
 from shared.contracts.topics import Topic, topic_specs
 from shared.kafka.admin import ensure_topics
 from tests.contract.collect.conftest import publish

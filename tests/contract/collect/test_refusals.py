@@ -8,7 +8,7 @@ import time
 import pytest
 import zstandard
 
-from shared.contracts.config import Source, key_digest
+from shared.contracts.documents import Source, key_digest
 from shared.contracts.limits import MAX_BODY_BYTES, MAX_DEPTH, MAX_EVENT_BYTES, MAX_REQUEST_EVENTS
 from tests.contract.collect.conftest import publish
 from tests.contract.collect.process import (

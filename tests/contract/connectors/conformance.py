@@ -19,7 +19,7 @@ import pytest
 from pipelines.data.transmit.output import Row
 from scripts.local.side import REACH
 from shared.contracts import headers as h
-from shared.contracts.addresses import Reach
+from shared.contracts.egress_policy import Reach
 from shared.contracts.topics import Topic
 from tests.contract.connectors.far import Far, Silent, nobody
 from tests.contract.transmit_rig import Rig, receipts, records

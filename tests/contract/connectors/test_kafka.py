@@ -13,9 +13,9 @@ from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 from confluent_kafka.cimpl import NewTopic
 
 from pipelines.data.transmit import clusters
-from scripts.local.cluster import Cluster
+from scripts.local.kafka.cluster import Cluster
 from scripts.local.side import REACH
-from shared.contracts.addresses import Reach
+from shared.contracts.egress_policy import Reach
 from shared.kafka.admin import admin_client
 from tests.contract.connectors.conformance import ALL, Conformance, ends, opened, reasons, send
 from tests.contract.connectors.far import Far

@@ -10,7 +10,7 @@ import pytest
 from pipelines.data.transmit.connectors.kinesis import RECORD_BYTES
 from scripts.local.side import REACH
 from shared.contracts import headers as h
-from shared.contracts.config import Limits
+from shared.contracts.documents import Limits
 from shared.contracts.topics import Topic
 from tests.contract.aws import REGION, client, local_aws
 from tests.contract.connectors.conformance import ALL, Conformance, ends, opened, reasons, send

@@ -13,12 +13,12 @@ import pytest
 from confluent_kafka import Consumer, Producer
 
 from scripts.local.lock import holder
-from scripts.local.processes import kill, side_processes
+from scripts.local.process_marks import kill, side_processes
+from scripts.local.processes.supervisor import Supervisor
 from scripts.local.side import Side, free_base
-from scripts.local.supervisor import Supervisor
 from shared.contracts.topics import Topic
+from shared.kafka.global_table import reader_config
 from shared.kafka.producer import producer_config
-from shared.kafka.table import reader_config
 
 pytestmark = pytest.mark.timeout(900)
 

@@ -7,18 +7,18 @@ import msgspec
 import numpy as np
 from confluent_kafka import TopicPartition
 
-from pipelines.control.observe.movement import READS
-from pipelines.control.observe.places import record_of
-from pipelines.control.observe.records import Seen, events_in
+from pipelines.control.observe.health.stall_detection import READS
+from pipelines.control.observe.ledger.event_search import record_of
+from pipelines.control.observe.ledger.record_parser import Seen, events_in
 from shared.contracts import headers as h
 from shared.contracts.envelope import MINUTE_MS, collected_item, encode_items
-from shared.contracts.lags import histogram
+from shared.contracts.iblt import id_hash
+from shared.contracts.lag_histogram import histogram
 from shared.contracts.ledger import Range, Stage, Tally, encode_range, with_ids
 from shared.contracts.receipts import Receipt, Result
-from shared.contracts.sketch import id_hash
 from shared.contracts.topics import TALLIED, Topic
-from shared.kafka.shadow_group import ShadowGroup
-from shared.kafka.span import Span, SpanReader
+from shared.kafka.offset_range_reader import Span, SpanReader
+from shared.kafka.progress_group import ShadowGroup
 from tests.spark.transmit_side import Headers, Topics
 
 LAG_MS = 200

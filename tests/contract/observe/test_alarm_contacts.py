@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from pipelines.control.observe.alarms.service import open_alarms
-from pipelines.control.observe.store import Store
+from pipelines.control.observe.dynamodb import Store
 from shared.runtime.clock import wall_clock
 from tests.contract.aws import local_aws
 from tests.contract.observe.alarm_far import far, until
 from tests.contract.observe.test_alarm_sinks import refused, stalled
-from tests.contract.test_verbs_config import Hifi, words
-from tests.unit.observe.alarm_facts import settings
+from tests.contract.test_commands_documents import Hifi, words
+from tests.unit.pipelines.control.observe.alarm_facts import settings
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import pytest
 
-from pipelines.control.observe.alarms.facts import Facts, NodeProgress
+from pipelines.control.observe.alarms.inputs import Facts, NodeProgress
 from pipelines.control.observe.alarms.service import Alarms
-from pipelines.control.observe.store import Store, StoreError
+from pipelines.control.observe.dynamodb import Store, StoreError
 from shared.contracts.alarms import AlarmKind, QuietWindow
-from shared.contracts.config import Catalogue, Contact, Entry
+from shared.contracts.documents import Catalogue, Contact, Entry
 from shared.contracts.scorecard import ALL_TENANTS
 from shared.contracts.signing import key_of, signed
 from shared.runtime.clock import wall_clock
@@ -22,7 +22,7 @@ from shared.runtime.secrets import SecretTable
 from tests.contract.aws import REGION, client, local_aws
 from tests.contract.mannered_server import free_port
 from tests.contract.observe.alarm_far import Far, far, until
-from tests.unit.observe.alarm_facts import destination, settings
+from tests.unit.pipelines.control.observe.alarm_facts import destination, settings
 
 KEY: Final = "whsec_" + base64.b64encode(bytes(range(32))).decode()
 

@@ -6,14 +6,14 @@ from datetime import date
 import numpy as np
 import pytest
 
-from pipelines.control.observe.daybook import DayBook
-from pipelines.control.observe.judging import Passed
-from pipelines.control.observe.keeper import Keeper
-from pipelines.control.observe.scoreboard import Scoreboard
-from pipelines.control.observe.store import Item, Store, StoreError
-from pipelines.control.observe.tables import Tables
+from pipelines.control.observe.dynamodb import Item, Store, StoreError
+from pipelines.control.observe.scorecards.day_state import DayBook
+from pipelines.control.observe.scorecards.minute_state import Scoreboard
+from pipelines.control.observe.storage.persistence import Keeper
+from pipelines.control.observe.storage.repository import Tables
+from pipelines.control.observe.verdicts.verdicts import Passed
 from shared.contracts.envelope import MINUTE_MS
-from shared.contracts.lags import histogram
+from shared.contracts.lag_histogram import histogram
 from shared.contracts.ledger import Range, Stage, Tally, with_ids
 from shared.contracts.scorecard import ALL_TENANTS, DayCard, MinuteCard
 from shared.contracts.topics import Topic

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scripts.local.cluster import Cluster
+from scripts.local.kafka.cluster import Cluster
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.topics import Topic
 from shared.runtime.clock import wall_clock

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from pipelines.control.observe.store import Item, Store, StoreError
-from scripts.local import store as local_store
+from pipelines.control.observe.dynamodb import Item, Store, StoreError
 from scripts.local.jars import ensure_store
+from scripts.local.processes import dynamodb_local as local_store
 from scripts.local.side import Side, free_base
 from tests.contract.aws import local_aws
 from tests.contract.observe.process import until

@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 import infra
-from pipelines.control.observe.store import EXPIRES
+from pipelines.control.observe.dynamodb import EXPIRES
 from shared.contracts.topics import Topic
 
 from ..conftest import Synthesised

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from shared.runtime.spark import LOG_CONFIGURATION
+from shared.spark.session import LOG_CONFIGURATION
 from tests.synth.workloads.manifests import CHAIN, Manifest, container, environment, named
 from tests.synth.workloads.test_scaling import spark_settings
 

@@ -8,7 +8,7 @@ import pytest
 from infra.config import EnvironmentName, RunSettings, load_environment
 from shared.contracts.bootstrap import IAM
 from shared.contracts.topics import Topic
-from shared.kafka.shadow_group import group_name
+from shared.kafka.progress_group import group_name
 from shared.runtime.settings import SparkSettings
 from tests.synth.workloads.manifests import (
     CHAIN,

@@ -8,8 +8,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from pipelines.control.observe.alarms.facts import Change, Finding, Judged
-from pipelines.control.observe.alarms.quiet import quiet_reason
+from pipelines.control.observe.alarms.inputs import Change, Finding, Judged
+from pipelines.control.observe.alarms.silences import quiet_reason
 from shared.contracts.alarms import Alarm, QuietWindow
 
 MOST_RELAPSES: Final = 4

@@ -7,10 +7,10 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from pipelines.control.observe.alarms.facts import Change
+from pipelines.control.observe.alarms.inputs import Change
 from pipelines.control.observe.alarms.lifecycle import Notice
 from shared.contracts.alarms import Alarm, Audience
-from shared.contracts.config import Contact
+from shared.contracts.documents import Contact
 from shared.contracts.scorecard import ALL_TENANTS
 
 SNS: Final = "sns"

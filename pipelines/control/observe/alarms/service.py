@@ -5,23 +5,23 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from pipelines.control.observe.alarms.conditions import judge
-from pipelines.control.observe.alarms.facts import Facts
+from pipelines.control.observe.alarms.history import Trends, noted
+from pipelines.control.observe.alarms.inputs import Facts
 from pipelines.control.observe.alarms.lifecycle import Pace, Tracked, step
-from pipelines.control.observe.alarms.memory import KEPT_DAYS, Memory
+from pipelines.control.observe.alarms.notifier import Sender
 from pipelines.control.observe.alarms.outbox import SNS, WEBHOOK, letters
-from pipelines.control.observe.alarms.quiet import checked
-from pipelines.control.observe.alarms.sender import Sender
+from pipelines.control.observe.alarms.receivers import sinks
+from pipelines.control.observe.alarms.repository import KEPT_DAYS, Memory
+from pipelines.control.observe.alarms.rules import judge
 from pipelines.control.observe.alarms.settings import AlarmSettings
-from pipelines.control.observe.alarms.sinks import sinks
-from pipelines.control.observe.alarms.trends import Trends, noted
-from pipelines.control.observe.store import Store
+from pipelines.control.observe.alarms.silences import checked
+from pipelines.control.observe.dynamodb import Store
 from shared.contracts.alarms import Alarm, AlarmKind, QuietWindow
-from shared.contracts.config import Catalogue
+from shared.contracts.documents import Catalogue
 from shared.contracts.scorecard import ALL_TENANTS
 from shared.contracts.secrets import secret_name
 from shared.kafka.config_table import config_table
-from shared.kafka.table import Table
+from shared.kafka.global_table import Table
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
 from shared.runtime.secret_stores import store_for

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from pipelines.data.transmit.events import Event
-from shared.contracts.addresses import Reach
-from shared.contracts.config import Batch, Destination
+from shared.contracts.documents import Batch, Destination
+from shared.contracts.egress_policy import Reach
 from shared.contracts.secrets import Secrets
 from shared.runtime.clock import Clock
 

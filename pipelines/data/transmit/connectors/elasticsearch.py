@@ -14,7 +14,7 @@ from pipelines.data.transmit.credentials import basic, header_text
 from pipelines.data.transmit.events import Event
 from pipelines.data.transmit.exchange import Reply, Request, exchange, word
 from pipelines.data.transmit.formats import line
-from shared.contracts.config import Destination, SecretRef
+from shared.contracts.documents import Destination, SecretRef
 from shared.contracts.secrets import Secrets
 
 _ANSWER_BYTES: Final = 64 * 1024

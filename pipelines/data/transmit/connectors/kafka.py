@@ -13,9 +13,9 @@ from pipelines.data.transmit.clusters import Cluster, Headers, Record
 from pipelines.data.transmit.connectors.base import Answer, Context, Kind, Place
 from pipelines.data.transmit.events import Event
 from pipelines.data.transmit.kafka_access import Access, Server
-from shared.contracts.addresses import Kind as Address
-from shared.contracts.addresses import literal, special
-from shared.contracts.config import Destination, SecretRef
+from shared.contracts.documents import Destination, SecretRef
+from shared.contracts.egress_policy import Kind as Address
+from shared.contracts.egress_policy import literal, special
 from shared.contracts.headers import attribute_header
 
 THREADS: Final = 8

@@ -23,7 +23,7 @@ from pipelines.data.transmit.batching import structured
 from pipelines.data.transmit.connectors.base import Answer, Context, Kind, Place
 from pipelines.data.transmit.events import Event
 from pipelines.data.transmit.exchange import Reply, Request, exchange, word
-from shared.contracts.config import Batch, Destination
+from shared.contracts.documents import Batch, Destination
 from shared.contracts.secrets import Secrets
 
 RECORDS: Final = 500

@@ -10,7 +10,7 @@ import msgspec
 
 from pipelines.data.transmit import connectors
 from pipelines.data.transmit.connectors.base import Kind
-from shared.contracts.config import Destination
+from shared.contracts.documents import Destination
 from shared.contracts.secrets import foreign_secrets
 
 _NOT_ONE: Final = frozenset(("base", "registry"))

@@ -23,7 +23,7 @@ from pipelines.data.transmit.connectors.base import Answer, Context, Kind, Place
 from pipelines.data.transmit.events import Event
 from pipelines.data.transmit.formats import line
 from pipelines.data.transmit.s3_objects import Objects, Target
-from shared.contracts.config import Destination
+from shared.contracts.documents import Destination
 from shared.contracts.secrets import Secrets
 
 _LEVEL: Final = 6

@@ -27,7 +27,7 @@ from pipelines.data.transmit.posting import Reply, Request, post
 from pipelines.data.transmit.signing import message_id
 from pipelines.data.transmit.tokens import TokenError, Tokens
 from shared.contracts import signing
-from shared.contracts.config import Batch, Destination, SecretRef
+from shared.contracts.documents import Batch, Destination, SecretRef
 from shared.contracts.secrets import SCHEME, UnknownSecretError, secret_name
 
 _HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")

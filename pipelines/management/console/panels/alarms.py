@@ -1,9 +1,9 @@
 """Alarms, open ones first."""
 
-from pipelines.management.console import figures
-from pipelines.management.console.feed import Look
-from pipelines.management.console.markup import Markup, joined, tag
-from pipelines.management.console.panels.frame import badge, empty, panel, write
+from pipelines.management.console import formatting
+from pipelines.management.console.html import Markup, joined, tag
+from pipelines.management.console.panels.base import badge, empty, panel, write
+from pipelines.management.console.poller import Look
 from shared.contracts.alarms import Alarm
 from shared.contracts.scorecard import ALL_TENANTS
 
@@ -48,12 +48,12 @@ def _alarm(alarm: Alarm) -> Markup:
 
 
 def _times(alarm: Alarm) -> str:
-    told = [f"since {figures.moment(alarm.opened_ms)}"]
+    told = [f"since {formatting.moment(alarm.opened_ms)}"]
     if alarm.resolved_ms is not None:
-        lasted = figures.duration((alarm.resolved_ms - alarm.opened_ms) / 1000)
-        told = [f"{figures.moment(alarm.opened_ms)}, for {lasted}"]
+        lasted = formatting.duration((alarm.resolved_ms - alarm.opened_ms) / 1000)
+        told = [f"{formatting.moment(alarm.opened_ms)}, for {lasted}"]
     if alarm.updates:
-        told.append(figures.counted(alarm.updates, "update"))
+        told.append(formatting.counted(alarm.updates, "update"))
     told.append(f"for the {alarm.audience.value}")
     if alarm.quiet:
         told.append(f"told to nobody: {alarm.quiet}")

@@ -1,16 +1,16 @@
 """Whether the figures can be trusted: how old they are, and how far the meter is behind."""
 
-from pipelines.management.console import figures
-from pipelines.management.console.feed import State
-from pipelines.management.console.markup import Markup, joined, tag
-from pipelines.management.console.panels.frame import badge, write
+from pipelines.management.console import formatting
+from pipelines.management.console.html import Markup, joined, tag
+from pipelines.management.console.panels.base import badge, write
+from pipelines.management.console.poller import State
 
 
 def status(state: State) -> Markup:
     """A few words for the head of the page."""
     if state.look is None:
         return badge("no figures yet", "missed" if state.failure else "none")
-    at = f"as of {figures.clock_time(state.look.at_ms)} UTC"
+    at = f"as of {formatting.clock_time(state.look.at_ms)} UTC"
     if state.failure:
         return joined(badge("meter unreachable", "far"), tag("span", at, class_="quiet"))
     if state.look.now.behind:
@@ -23,7 +23,7 @@ def banner(state: State) -> Markup:
     if state.failure:
         return _banner("unreachable", "The meter cannot be read.", _unreachable(state))
     if state.look is not None and state.look.now.behind:
-        behind = figures.duration(state.look.now.behind_seconds)
+        behind = formatting.duration(state.look.now.behind_seconds)
         return _banner("behind", f"The meter is {behind} behind.", "The newest events are not counted yet.")
     return Markup()
 
@@ -31,7 +31,7 @@ def banner(state: State) -> Markup:
 def _unreachable(state: State) -> str:
     if state.look is None:
         return f"{state.failure}. Check that observe runs: hifi doctor."
-    age = figures.duration(state.age_seconds)
+    age = formatting.duration(state.age_seconds)
     return f"{state.failure}. The figures below are those of {age} ago. Check that observe runs: hifi doctor."
 
 

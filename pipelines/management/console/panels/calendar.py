@@ -2,11 +2,11 @@
 
 from datetime import date, timedelta
 
-from pipelines.management.console import figures, states
-from pipelines.management.console.feed import DAYS, Look
-from pipelines.management.console.markup import Markup, joined, tag
-from pipelines.management.console.panels.daymap import day_key, day_map, spent_minutes
-from pipelines.management.console.panels.frame import Picked, badge, minute_map, panel, pickable, write
+from pipelines.management.console import formatting, status_styles
+from pipelines.management.console.html import Markup, joined, tag
+from pipelines.management.console.panels.base import Picked, badge, minute_map, panel, pickable, write
+from pipelines.management.console.panels.heatmap import day_key, day_map, spent_minutes
+from pipelines.management.console.poller import DAYS, Look
 from shared.contracts.scorecard import DayMark
 
 _WEEK = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -33,9 +33,9 @@ def _day(day: date, first: date, known: dict[str, DayMark]) -> Markup:
     told = f"{name}: no events" if mark is None or nines is None else _told(mark)
     return tag(
         "button",
-        figures.nines(nines).text if nines is not None else "",
+        formatting.nines(nines).text if nines is not None else "",
         type="button",
-        class_=f"day {states.nines_style(nines)}",
+        class_=f"day {status_styles.nines_style(nines)}",
         title=told,
         aria_label=told,
         data_pick=name,
@@ -44,9 +44,9 @@ def _day(day: date, first: date, known: dict[str, DayMark]) -> Markup:
 
 
 def _told(mark: DayMark) -> str:
-    spent = figures.counted(mark.spent, "minute")
-    lost = figures.counted(mark.lost, "event")
-    return f"{mark.day}: {figures.nines(mark.nines)}, {spent} spent, {lost} lost"
+    spent = formatting.counted(mark.spent, "minute")
+    lost = formatting.counted(mark.lost, "event")
+    return f"{mark.day}: {formatting.nines(mark.nines)}, {spent} spent, {lost} lost"
 
 
 class Calendar:
@@ -75,7 +75,7 @@ class Calendar:
 
     def show(self, look: Look) -> None:
         """Bring both up to date."""
-        first = figures.first_minute(look.day.day)
+        first = formatting.first_minute(look.day.day)
         self._map.content = day_map(look.marks, first, look.last_minute)
         self._key.content = day_key(look.marks, first, look.last_minute)
         self._spent.content = spent_minutes(look.day.spent, first)

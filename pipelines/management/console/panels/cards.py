@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from pipelines.management.console import figures, states
-from pipelines.management.console.markup import Markup, joined, tag
-from pipelines.management.console.panels.frame import amount, badge, number, table
+from pipelines.management.console import formatting, status_styles
+from pipelines.management.console.html import Markup, joined, tag
+from pipelines.management.console.panels.base import amount, badge, number, table
 from pipelines.management.console.panels.hops import findings, hop_table
 from shared.contracts.scorecard import DayCard, MinuteCard, NodeLags, Percentiles
 
@@ -28,10 +28,10 @@ _NAMES = {
 
 def minute_card(card: MinuteCard) -> Markup:
     """A minute, with the ids of what was lost and doubled."""
-    state = states.state_of(card)
+    state = status_styles.state_of(card)
     facts = _counts(card, _MINUTE_COUNTS)
-    facts += [_fact("loss", str(figures.percent(card.loss_percent)), "loss_percent")]
-    facts += [_fact("share in time", str(figures.share(card.sli)), "sli")]
+    facts += [_fact("loss", str(formatting.percent(card.loss_percent)), "loss_percent")]
+    facts += [_fact("share in time", str(formatting.share(card.sli)), "sli")]
     return joined(
         tag(
             "p",
@@ -51,12 +51,12 @@ def minute_card(card: MinuteCard) -> Markup:
 def day_card(card: DayCard) -> Markup:
     """A day, summed up."""
     facts = [
-        _fact("nines", figures.nines(card.nines).text, "nines"),
-        _fact("minutes judged", figures.count(card.minutes), "minutes"),
-        _fact("minutes spent", figures.count(len(card.spent)), "spent"),
-        _fact("left to spend", str(figures.minutes_left(card.left)), "left"),
+        _fact("nines", formatting.nines(card.nines).text, "nines"),
+        _fact("minutes judged", formatting.count(card.minutes), "minutes"),
+        _fact("minutes spent", formatting.count(len(card.spent)), "spent"),
+        _fact("left to spend", str(formatting.minutes_left(card.left)), "left"),
         *_counts(card, _DAY_COUNTS),
-        _fact("loss", str(figures.percent(card.loss_percent)), "loss_percent"),
+        _fact("loss", str(formatting.percent(card.loss_percent)), "loss_percent"),
     ]
     return joined(
         tag("dl", *facts, class_="facts"),
@@ -81,7 +81,10 @@ def _lags(name: str, lag_in: float | None, out: Percentiles, added: float | None
     return tag(
         "tr",
         tag("th", name, scope="row"),
-        *(number(figures.NONE if value is None else str(figures.lag(value)), key) for key, value in cells),
+        *(
+            number(formatting.NONE if value is None else str(formatting.lag(value)), key)
+            for key, value in cells
+        ),
         data_node=name,
     )
 
@@ -90,7 +93,7 @@ def _counts(card: MinuteCard | DayCard, names: Iterable[str]) -> list[Markup]:
     return [
         _fact(
             _NAMES.get(name, name),
-            figures.count(value),
+            formatting.count(value),
             name,
             "bad" if value and name in ("lost", "doubled") else "",
         )

@@ -1,9 +1,9 @@
 """Destinations with their health."""
 
-from pipelines.management.console import figures
-from pipelines.management.console.feed import Look
-from pipelines.management.console.markup import Markup, tag
-from pipelines.management.console.panels.frame import amount, badge, counted, empty, panel, table, write
+from pipelines.management.console import formatting
+from pipelines.management.console.html import Markup, tag
+from pipelines.management.console.panels.base import amount, badge, counted, empty, panel, table, write
+from pipelines.management.console.poller import Look
 from shared.contracts.scorecard import ALL_TENANTS, DestinationHealth
 
 _HEALTH_STYLES = {"good": "kept", "failing": "missed", "down": "far", "idle": "none"}
@@ -33,16 +33,17 @@ def _row(each: DestinationHealth, every: bool) -> Markup:
         counted(each.failed, "failed", "bad"),
         counted(each.waiting, "waiting"),
         tag("td", _reasons(each.reasons)),
-        tag("td", each.breaker or figures.NONE),
-        tag("td", each.lane or figures.NONE),
-        tag("td", ", ".join(each.pipes) or figures.NONE),
+        tag("td", each.breaker or formatting.NONE),
+        tag("td", each.lane or formatting.NONE),
+        tag("td", ", ".join(each.pipes) or formatting.NONE),
         data_destination=each.name,
     )
 
 
 def _reasons(reasons: dict[str, int]) -> str:
     most = sorted(reasons.items(), key=lambda each: (-each[1], each[0]))
-    return "; ".join(f"{reason}: {figures.counted(times, 'event')}" for reason, times in most) or figures.NONE
+    counts = (f"{reason}: {formatting.counted(times, 'event')}" for reason, times in most)
+    return "; ".join(counts) or formatting.NONE
 
 
 class Destinations:

@@ -4,13 +4,13 @@ from collections.abc import Awaitable
 
 from nicegui import ui
 
-from pipelines.management.console import figures
+from pipelines.management.console import formatting
 from pipelines.management.console.client import ObserveClient, RefusedError, UnreachableError
-from pipelines.management.console.feed import View
-from pipelines.management.console.markup import Markup, joined, tag
+from pipelines.management.console.html import Markup, joined, tag
+from pipelines.management.console.panels.base import empty, minute_map, pickable, write
 from pipelines.management.console.panels.cards import day_card, minute_card
-from pipelines.management.console.panels.daymap import day_key, day_map, spent_minutes
-from pipelines.management.console.panels.frame import empty, minute_map, pickable, write
+from pipelines.management.console.panels.heatmap import day_key, day_map, spent_minutes
+from pipelines.management.console.poller import View
 from shared.runtime.clock import Clock
 
 _MINUTE_MS = 60_000
@@ -34,12 +34,12 @@ class Details:
 
     async def minute(self, minute: int) -> None:
         """Open it with an epoch minute."""
-        self._open(f"{figures.clock_minute(minute)} UTC, {figures.day_of(minute)}")
+        self._open(f"{formatting.clock_minute(minute)} UTC, {formatting.day_of(minute)}")
         await self._fill(self._minute(minute))
 
     async def day(self, day: str) -> None:
         """Open it with a day, `YYYY-MM-DD`."""
-        self._first = figures.first_minute(day)
+        self._first = formatting.first_minute(day)
         self._open(day)
         await self._fill(self._day(day))
 

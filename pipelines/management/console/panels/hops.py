@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from pipelines.management.console import figures
-from pipelines.management.console.markup import Markup, joined, tag
-from pipelines.management.console.panels.frame import amount, counted, empty, number, table
+from pipelines.management.console import formatting
+from pipelines.management.console.html import Markup, joined, tag
+from pipelines.management.console.panels.base import amount, counted, empty, number, table
 from shared.contracts.scorecard import HopRow, NamedEvent
 
 _COLUMNS = ("taken", "given", "lost", "doubled", "under_way", "waiting", "dropped", "dead", "quarantined")
@@ -37,12 +37,12 @@ def _row(hop: HopRow) -> Markup:
     cells = (
         counted(getattr(hop, column), column, "bad" if column in _ALARMING else "") for column in _COLUMNS
     )
-    loss = number(str(figures.percent(hop.lost_percent)), "lost_percent", "bad" if hop.lost else "zero")
+    loss = number(str(formatting.percent(hop.lost_percent)), "lost_percent", "bad" if hop.lost else "zero")
     return tag("tr", tag("th", hop_name(hop), scope="row"), *cells, loss, data_hop=hop_name(hop))
 
 
 def _finding(hop: HopRow) -> Markup:
-    told = f"{hop_name(hop)}: {figures.count(hop.lost)} lost, {figures.count(hop.doubled)} doubled"
+    told = f"{hop_name(hop)}: {formatting.count(hop.lost)} lost, {formatting.count(hop.doubled)} doubled"
     return tag(
         "div",
         tag("h3", told),

@@ -1,10 +1,10 @@
 """How late events were, over time."""
 
-from pipelines.management.console import charts, figures
-from pipelines.management.console.feed import Look
-from pipelines.management.console.markup import Markup, tag
-from pipelines.management.console.panels.frame import panel, write
-from pipelines.management.console.panels.plot import Plot
+from pipelines.management.console import charts, formatting
+from pipelines.management.console.html import Markup, tag
+from pipelines.management.console.panels.base import panel, write
+from pipelines.management.console.panels.chart import Plot
+from pipelines.management.console.poller import Look
 
 
 def newest(look: Look) -> Markup:
@@ -15,8 +15,9 @@ def newest(look: Look) -> Markup:
     lags = card.end_to_end
     return tag(
         "p",
-        f"{figures.clock_minute(card.minute)}: p50 {figures.lag(lags.p50)}, p95 {figures.lag(lags.p95)}, "
-        f"p99 {figures.lag(lags.p99)} end to end; p95 {figures.lag(card.inside.p95)} inside hifi.",
+        f"{formatting.clock_minute(card.minute)}: "
+        f"p50 {formatting.lag(lags.p50)}, p95 {formatting.lag(lags.p95)}, "
+        f"p99 {formatting.lag(lags.p99)} end to end; p95 {formatting.lag(card.inside.p95)} inside hifi.",
         class_="caption",
         data_minute=card.minute,
     )

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from pipelines.management.console import figures, states
-from pipelines.management.console.feed import Look
-from pipelines.management.console.markup import Markup, tag
-from pipelines.management.console.panels.frame import (
+from pipelines.management.console import formatting, status_styles
+from pipelines.management.console.html import Markup, tag
+from pipelines.management.console.panels.base import (
     Picked,
     amount,
     badge,
@@ -18,6 +17,7 @@ from pipelines.management.console.panels.frame import (
     write,
 )
 from pipelines.management.console.panels.hops import hop_table
+from pipelines.management.console.poller import Look
 from shared.contracts.scorecard import MinuteCard
 
 SHOWN = 60
@@ -44,18 +44,18 @@ def minute_table(look: Look) -> Markup:
 
 
 def _row(card: MinuteCard) -> Markup:
-    state = states.state_of(card)
-    name = figures.clock_minute(card.minute)
+    state = status_styles.state_of(card)
+    name = formatting.clock_minute(card.minute)
     button = tag("button", name, type="button", class_="pick", aria_label=f"Details of {name} UTC")
     return tag(
         "tr",
         tag("th", button, scope="row"),
         tag("td", badge(state.value, state.style), data_name="state"),
         *_counts(card, _FINDINGS, "bad"),
-        number(str(figures.percent(card.loss_percent)), "loss_percent", "bad" if card.lost else "zero"),
+        number(str(formatting.percent(card.loss_percent)), "loss_percent", "bad" if card.lost else "zero"),
         *_counts(card, _COUNTS),
-        number(str(figures.share(card.sli)), "sli", "bad" if card.spent else ""),
-        number(str(figures.lag(card.end_to_end.p95)), "p95"),
+        number(str(formatting.share(card.sli)), "sli", "bad" if card.spent else ""),
+        number(str(formatting.lag(card.end_to_end.p95)), "p95"),
         data_pick=card.minute,
         data_key=f"minute-{card.minute}",
     )

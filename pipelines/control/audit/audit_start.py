@@ -1,0 +1,116 @@
+"""Where audit begins without a checkpoint: behind what the ledger covers, so that nothing counts twice."""
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Final
+
+import msgspec
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from pyspark.sql import SparkSession
+
+from shared.contracts.topics import Topic
+from shared.kafka.global_table import reader_config
+from shared.runtime.settings import SparkSettings
+from shared.spark.starting_offsets import (
+    ANSWER_SECONDS,
+    EARLIEST,
+    Checkpoint,
+    Offsets,
+    kept,
+    resumed,
+    starting_offsets,
+)
+
+BLOCK: Final = 2_000
+"""Records of the ledger that are read at once, from its end backwards."""
+
+Partition = tuple[str, str]
+"""Topic and partition, as Spark writes them."""
+
+
+class _Head(msgspec.Struct):
+    """Of a `ledger.Range` what tells how far it goes."""
+
+    topic: str
+    partition: int
+    end: int
+    part: int = 0
+    parts: int = 1
+
+
+_decoder = msgspec.msgpack.Decoder(_Head)
+
+
+def uncovered_offsets(spark: SparkSession, settings: SparkSettings, node: str, *topics: Topic) -> str:
+    """What `starting_offsets` says, or where the ledger ends if that is further.
+
+    Raises:
+        KafkaException: if the brokers do not answer.
+    """
+    starting = starting_offsets(spark, settings, node, *topics)
+    if Checkpoint(spark, settings, node).offsets():
+        return starting
+    there = kept(settings.bootstrap, topics)
+    covered = covered_offsets(settings.bootstrap, [p for p, held in there.items() if held.end > held.first])
+    known: Offsets = {} if starting == EARLIEST else json.loads(starting)
+    return json.dumps(resumed(_further(known, covered), there)[0])
+
+
+def covered_offsets(bootstrap: str, wanted: Collection[Partition]) -> Mapping[Partition, int]:
+    """How far the ledger tells of each of these partitions; one that it never mentions is left out.
+
+    Raises:
+        KafkaException: if the brokers do not answer.
+    """
+    covered: dict[Partition, int] = {}
+    consumer = Consumer(reader_config(bootstrap, "hifi-coverage"))
+    try:
+        for block in _blocks(consumer):
+            found = _covered(block)
+            covered = found | covered  # what a later block says goes further
+            if covered.keys() >= set(wanted):
+                break
+    finally:
+        consumer.close()
+    return covered
+
+
+def _covered(values: Iterable[bytes]) -> dict[Partition, int]:
+    """A range in several parts is there once its last part is: they are written in order."""
+    heads = [_decoder.decode(value) for value in values]
+    whole = [head for head in heads if head.part == head.parts - 1]
+    return {(head.topic, str(head.partition)): head.end for head in whole}
+
+
+def _blocks(consumer: Consumer) -> Iterator[list[bytes]]:
+    """The ledger's values, a block at a time, the last block first."""
+    first, end = consumer.get_watermark_offsets(TopicPartition(Topic.LEDGER, 0), timeout=ANSWER_SECONDS)
+    while end > first:
+        begin = max(first, end - BLOCK)
+        yield list(_values(consumer, begin, end))
+        end = begin
+
+
+def _values(consumer: Consumer, begin: int, end: int) -> Iterator[bytes]:
+    consumer.assign([TopicPartition(Topic.LEDGER, 0, begin)])
+    while True:
+        messages = consumer.consume(num_messages=BLOCK, timeout=ANSWER_SECONDS)
+        if not messages:
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "the ledger cannot be read"))
+        for message in messages:
+            error = message.error()
+            if error is None and (message.offset() or 0) < end:
+                yield message.value() or b""
+            elif error is None or error.code() == KafkaError._PARTITION_EOF:
+                return
+            else:
+                raise KafkaException(error)
+
+
+def _further(known: Offsets, covered: Mapping[Partition, int]) -> Offsets:
+    """Of each partition the larger of the two offsets."""
+    merged = {topic: dict(partitions) for topic, partitions in known.items()}
+    for (topic, partition), end in covered.items():
+        partitions = merged.setdefault(topic, {})
+        partitions[partition] = max(end, partitions.get(partition, 0))
+    return merged

@@ -1,0 +1,54 @@
+"""Rows of traced events to records of `traces`: few, so each is looked at."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipelines.control.audit.stages import STAGES, events
+from shared.contracts.ledger import Stage
+from shared.contracts.topics import Topic
+from shared.contracts.tracing import Sighting, own_traceparent, traced
+
+
+def sightings(rows: pa.Table) -> Iterator[Sighting]:
+    """What a range's rows say of traced events. All of its rows are of one partition."""
+    if rows["traced_id"].null_count == rows.num_rows:
+        return
+    topic = Topic(rows["topic"][0].as_py())
+    told = pc.and_(rows["traced_id"].is_valid(), rows["id_hash"].is_valid())
+    for row in events(topic, rows.filter(told)).to_pylist():
+        stage = STAGES[row["stage"]]
+        traceparent = _traceparent(stage, row)
+        if stage is not Stage.CLAIMED and traced(traceparent):
+            yield _sighting(topic, stage, row, traceparent)
+
+
+def _traceparent(stage: Stage, row: dict[str, Any]) -> str:
+    """Of a chosen event that is only collected yet what ingest will stamp; empty if it is not traced."""
+    if row["traceparent"] is None and stage is Stage.COLLECTED:
+        return own_traceparent(row["tenant"], row["traced_id"])
+    return row["traceparent"] or ""
+
+
+def _sighting(topic: Topic, stage: Stage, row: dict[str, Any], traceparent: str) -> Sighting:
+    return Sighting(
+        traceparent=traceparent,
+        tenant=row["tenant"] or "",
+        id=row["traced_id"],
+        stage=stage,
+        name=row["name"] or "",
+        destination=row["destination"] or "",
+        begin_ms=row["received_ms"],
+        end_ms=row["timestamp_ms"] if row["departed_ms"] is None else row["departed_ms"],
+        topic=topic,
+        partition=row["partition"],
+        offset=row["offset"],
+        result=_result(row) if stage in (Stage.RETRYING, Stage.DEAD) else "",
+    )
+
+
+def _result(row: dict[str, Any]) -> str:
+    status = "-" if row["status"] is None else row["status"]
+    return f"{status} {row['reason'] or ''}".rstrip()

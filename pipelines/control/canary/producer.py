@@ -1,0 +1,123 @@
+"""The canary itself: its documents published, then a few events again and again."""
+
+import asyncio
+import itertools
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Final
+
+import aiohttp
+from confluent_kafka import KafkaException
+
+from pipelines.control.canary.config_publisher import Publisher
+from pipelines.control.canary.delivery_tracker import Watch
+from pipelines.control.canary.events import CONTENT_TYPE, Ids, request
+from pipelines.control.canary.metrics import Meters
+from pipelines.control.canary.schedule import Pace, pause_after
+from shared.contracts.documents import Document
+from shared.kafka.config_topic import PublishError
+from shared.runtime.clock import Clock
+from shared.runtime.logging import get_logger
+
+_log = get_logger(__name__)
+_UNKNOWN_KEYS: Final = 5
+"""So many answers of 401 in a row are no delay of the key: somebody deleted or changed the documents."""
+
+_FORGET_EVERY: Final = 64
+"""Requests."""
+
+
+class Singer:
+    """Sends on its caller's loop."""
+
+    def __init__(  # noqa: PLR0913  # the world, piece by piece
+        self,
+        *,
+        run: str,
+        session: aiohttp.ClientSession,
+        url: str,
+        publisher: Publisher,
+        documents: Sequence[Document],
+        pace: Pace,
+        watch: Watch,
+        meters: Meters,
+        clock: Clock,
+    ) -> None:
+        """Ids begin with `run`; `session` carries the write key, `url` is where collect takes events."""
+        self._ids = (f"{run}-{number}" for number in itertools.count())
+        self._session = session
+        self._url = url
+        self._publisher = publisher
+        self._documents = documents
+        self._pace = pace
+        self._watch = watch
+        self._meters = meters
+        self._clock = clock
+        self._unknown = 0
+
+        self.published = False
+        """Whether its documents were published, or had been."""
+
+        self.taken = False
+        """Whether collect took the last request."""
+
+    async def sing(self, stopping: asyncio.Event) -> None:
+        """Go on until stopping."""
+        await self._publish(stopping)
+        for number in itertools.count():
+            if stopping.is_set():
+                return
+            await self._turn()
+            if self._unknown >= _UNKNOWN_KEYS:
+                self._unknown = 0
+                await self._publish(stopping)
+            if number % _FORGET_EVERY == 0:
+                self._watch.forget(self._clock())
+            await _pause(stopping, self._pace.pause(taken=self.taken))
+
+    async def _publish(self, stopping: asyncio.Event) -> None:
+        for failures in itertools.count(1):
+            if stopping.is_set():
+                return
+            try:
+                await self._publisher.ensure(self._documents)
+            except (TimeoutError, PublishError, KafkaException) as error:
+                _log.warning("documents not published, trying again", extra={"error": str(error)})
+                await _pause(stopping, pause_after(failures))
+            else:
+                self.published = True
+                return
+
+    async def _turn(self) -> None:
+        if ids := list(itertools.islice(self._ids, self._pace.events())):
+            now_ms = self._clock()
+            self._watch.send(ids, now_ms)
+            self._meters.sent.inc(len(ids))
+            self._note(ids, await self._post(request(ids, now_ms)))
+
+    async def _post(self, body: bytes) -> str:
+        """Collect's status, or why there is none."""
+        try:
+            async with self._session.post(
+                self._url, data=body, headers={"Content-Type": CONTENT_TYPE}
+            ) as reply:
+                return str(reply.status)
+        except (aiohttp.ClientError, TimeoutError) as error:
+            return type(error).__name__
+
+    def _note(self, ids: Ids, answer: str) -> None:
+        before, self.taken = self.taken, answer == str(HTTPStatus.ACCEPTED.value)
+        self._unknown = self._unknown + 1 if answer == str(HTTPStatus.UNAUTHORIZED.value) else 0
+        if self.taken:
+            self._watch.acknowledge(ids, self._clock())
+            self._meters.acknowledged.inc(len(ids))
+        if before != self.taken:
+            text = "collect takes events" if self.taken else "collect took no event, trying again"
+            _log.info(text, extra={"answer": answer})
+
+
+async def _pause(stopping: asyncio.Event, seconds: float) -> None:
+    try:
+        await asyncio.wait_for(stopping.wait(), seconds)
+    except TimeoutError:
+        return

@@ -1,0 +1,65 @@
+"""The canary's destinations, and its health: one small HTTP server."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Final
+
+import msgspec
+from aiohttp import web
+from prometheus_client import CollectorRegistry
+
+from pipelines.control.canary.documents import PERCHES, Perch, Song
+from pipelines.control.canary.events import arrived
+from shared.runtime.health import Report, health_answer
+from shared.runtime.logging import get_logger
+
+_log = get_logger(__name__)
+_MAX_BODY_BYTES: Final = 2 * 1024 * 1024
+_CLOSE_SECONDS: Final = 0.5
+
+OnSong = Callable[[Perch, Song], None]
+_Handler = Callable[[web.Request], Awaitable[web.Response]]
+
+
+@asynccontextmanager
+async def witness(
+    host: str, port: int, on_song: OnSong, report: Report, registry: CollectorRegistry
+) -> AsyncIterator[int]:
+    """Serve until the block ends; gives the port.
+
+    Raises:
+        OSError: if the port is taken.
+    """
+    application = web.Application(client_max_size=_MAX_BODY_BYTES)
+    for perch in PERCHES:
+        application.router.add_post(f"/{perch.kind}", _destination(perch, on_song))
+    application.router.add_get("/{path:.*}", _health(report, registry))
+    runner = web.AppRunner(application, access_log=None, shutdown_timeout=_CLOSE_SECONDS)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, host, port).start()
+        yield runner.addresses[0][1]
+    finally:
+        await runner.cleanup()
+
+
+def _destination(perch: Perch, on_song: OnSong) -> _Handler:
+    async def take(request: web.Request) -> web.Response:
+        try:
+            songs = arrived(perch.format, await request.read())
+        except msgspec.MsgspecError as error:
+            _log.warning("not what a canary's pipe sends", extra={"pipe": perch.name, "error": str(error)})
+            return web.Response(status=400)
+        for song in songs:
+            on_song(perch, song)
+        return web.Response(status=204)
+
+    return take
+
+
+def _health(report: Report, registry: CollectorRegistry) -> _Handler:
+    async def say(request: web.Request) -> web.Response:
+        status, content_type, body = health_answer(request.path, report, registry)
+        return web.Response(status=status, body=body, headers={"Content-Type": content_type})
+
+    return say

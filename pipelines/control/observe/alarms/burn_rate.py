@@ -1,0 +1,87 @@
+"""How fast slow events use up the day's minutes. Pure.
+
+The error budget is three nines a day: 0.1 % of its minutes, 1.44 of 1,440, may be spent. A burn rate is how
+many times faster than evenly over the day it is used: the share of a window's minutes that are spent, over
+0.1 %. An alarm needs the rate in a long window, so that it matters, and in a short one, so that it still
+goes on: "Multiwindow, Multi-Burn-Rate Alerts", The Site Reliability Workbook, chapter 5 (Google, 2018), whose
+rates and windows these are. As the budget is of a day and not of a month, one spent minute is a burn rate of
+16.7 in an hour: the fast alarm comes with the first, the slow one with the third in six hours.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from pipelines.control.observe.alarms.formatting import counted, listed, moment, percent
+from pipelines.control.observe.alarms.inputs import Facts, Finding
+from pipelines.control.observe.alarms.loss_rules import customers_dead, tenants
+from shared.contracts.alarms import AlarmKind
+from shared.contracts.envelope import MINUTE_MS
+from shared.contracts.ledger import GOOD_SHARE
+from shared.contracts.scorecard import MinuteCard
+
+BUDGET_SHARE: Final = 0.001
+"""Of a day's minutes."""
+
+UNSETTLED_MINUTES: Final = 15
+"""A minute that is judged later than this counts for the day, and raises no alarm any more."""
+
+
+class Window(Struct, frozen=True, kw_only=True):
+    """One of the alarm's two speeds; minutes."""
+
+    name: str
+    long: int
+    short: int
+    rate: float
+
+
+WINDOWS: Final = (
+    Window(name="fast", long=60, short=5, rate=14.4),
+    Window(name="slow", long=360, short=30, rate=6.0),
+)
+
+
+def burning(facts: Facts) -> Iterator[Finding]:
+    """Tenants whose day is used up too fast, by speed."""
+    dead = customers_dead(facts)
+    for tenant, cards in tenants(facts):
+        settled = [card for card in cards if card.settled and card.total]
+        end = _end(facts.at_ms // MINUTE_MS, settled)
+        slow = [card for card in settled if end - WINDOWS[-1].long < card.minute <= end and _slow(card, dead)]
+        for window in WINDOWS:
+            if _burns(slow, end, window):
+                yield Finding(
+                    kind=AlarmKind.BURN, tenant=tenant, subject=window.name, text=_told(slow, end, window)
+                )
+
+
+def _end(now: int, settled: Sequence[MinuteCard]) -> int:
+    """The last minute of the windows: judged ones lag behind, and where nothing is sent there are none."""
+    return max(settled[-1].minute if settled else 0, now - UNSETTLED_MINUTES)
+
+
+def _slow(card: MinuteCard, dead: Mapping[tuple[str, int], int]) -> bool:
+    """Whether too few of the deliveries that hifi can be blamed for were good."""
+    owed = card.total - card.in_time - dead.get((card.tenant, card.minute), 0)
+    return owed > 0 and (card.good + card.lost) / owed < GOOD_SHARE
+
+
+def _burns(slow: Sequence[MinuteCard], end: int, window: Window) -> bool:
+    return all(_rate(slow, end, minutes) >= window.rate for minutes in (window.long, window.short))
+
+
+def _rate(slow: Sequence[MinuteCard], end: int, minutes: int) -> float:
+    return sum(end - minutes < card.minute for card in slow) / minutes / BUDGET_SHARE
+
+
+def _told(slow: Sequence[MinuteCard], end: int, window: Window) -> str:
+    spent = [card for card in slow if end - window.long < card.minute]
+    worst = min(spent, key=lambda card: card.sli if card.sli is not None else 1.0)
+    return (
+        f"{counted(len(spent), 'minute')} of the last {window.long} with less than {percent(GOOD_SHARE)} "
+        f"good deliveries, {_rate(slow, end, window.long):.1f} times what three nines a day allow: "
+        f"{listed(moment(card.minute) for card in reversed(spent))}; "
+        f"the worst had {percent(worst.sli or 0.0)}"
+    )

@@ -1,0 +1,100 @@
+"""What one look cannot see: when a loss was first known, and how what waits has changed. Pure."""
+
+import zlib
+from collections.abc import Iterable, Mapping
+
+import msgspec
+from msgspec import Struct
+
+from pipelines.control.observe.alarms.inputs import Facts
+from shared.contracts.envelope import MINUTE_MS
+from shared.contracts.scorecard import ALL_TENANTS, HopRow, MinuteCard
+
+_SEPARATOR = "\x1f"
+
+
+class Known(Struct, frozen=True, array_like=True):
+    """Lost events of a minute at a hop."""
+
+    lost: int
+    since_ms: int
+    """When they became as many."""
+
+
+class Sample(Struct, frozen=True, array_like=True):
+    """What waited at a moment."""
+
+    at_ms: int
+    waiting: int
+
+
+class Trends(Struct, kw_only=True, frozen=True):
+    """What earlier looks saw."""
+
+    losses: dict[str, Known] = {}
+    """By `loss_key`."""
+
+    backlogs: dict[str, list[Sample]] = {}
+    """By pipe."""
+
+    def encode(self) -> bytes:
+        """The state as bytes."""
+        return zlib.compress(msgspec.msgpack.encode(self))
+
+    @classmethod
+    def decode(cls, value: bytes) -> "Trends":
+        """The state again.
+
+        Raises:
+            msgspec.MsgspecError: if the bytes are none.
+        """
+        try:
+            return msgspec.msgpack.decode(zlib.decompress(value), type=cls)
+        except zlib.error as error:
+            raise msgspec.DecodeError(str(error)) from error
+
+
+def noted(before: Trends, facts: Facts, backlog_minutes: int) -> Trends:
+    """The trends after a look; `backlog_minutes` is how far back samples are needed."""
+    return Trends(
+        losses={key: _known(before.losses.get(key), row.lost, facts.at_ms) for key, row in _lost(facts)},
+        backlogs=_backlogs(before.backlogs, facts, backlog_minutes),
+    )
+
+
+def loss_key(card: MinuteCard, row: HopRow) -> str:
+    """What a minute's loss at a hop is known by."""
+    return _SEPARATOR.join((card.tenant, str(card.minute), row.node, row.pipe))
+
+
+def _lost(facts: Facts) -> Iterable[tuple[str, HopRow]]:
+    for tenant, cards in facts.cards.items():
+        if tenant == ALL_TENANTS:
+            continue
+        for card in cards:
+            for row in card.hops if card.lost else ():
+                if row.lost:
+                    yield loss_key(card, row), row
+
+
+def _known(before: Known | None, lost: int, now_ms: int) -> Known:
+    """Fewer than before is a correction, not news."""
+    grew = before is None or lost > before.lost
+    return Known(lost, now_ms if grew or before is None else before.since_ms)
+
+
+def _backlogs(before: Mapping[str, list[Sample]], facts: Facts, minutes: int) -> dict[str, list[Sample]]:
+    """A pipe for which nothing waits any more is forgotten when its samples are old."""
+    found = {
+        pipe: _sampled(before.get(pipe, []), Sample(facts.at_ms, facts.waiting.get(pipe, 0)), minutes)
+        for pipe in {*before, *facts.waiting}
+    }
+    return {pipe: samples for pipe, samples in found.items() if any(each.waiting for each in samples)}
+
+
+def _sampled(samples: list[Sample], new: Sample, minutes: int) -> list[Sample]:
+    """One a minute, over a little more than the minutes asked for: looks are not on the minute."""
+    if samples and new.at_ms - samples[-1].at_ms < MINUTE_MS:
+        return samples
+    oldest = new.at_ms - (minutes + 2) * MINUTE_MS
+    return [*(sample for sample in samples if sample.at_ms > oldest), new]

@@ -1,0 +1,114 @@
+"""Conditions on what was lost or doubled. Pure.
+
+A card counts as lost only what is proven: what is late, waits or settles is `under_way` or `waiting` there.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from pipelines.control.observe.alarms.fault_attribution import is_customers
+from pipelines.control.observe.alarms.formatting import counted, listed, moment, percent
+from pipelines.control.observe.alarms.history import Trends, loss_key
+from pipelines.control.observe.alarms.inputs import Facts, Finding
+from pipelines.control.observe.alarms.settings import AlarmSettings
+from shared.contracts.alarms import AlarmKind
+from shared.contracts.envelope import MINUTE_MS
+from shared.contracts.scorecard import ALL_TENANTS, HopRow, MinuteCard
+
+
+def tenants(facts: Facts) -> Iterator[tuple[str, Sequence[MinuteCard]]]:
+    """Each customer's cards: the sum over all would say everything twice."""
+    return ((tenant, cards) for tenant, cards in facts.cards.items() if tenant != ALL_TENANTS)
+
+
+def last_minutes(facts: Facts, cards: Sequence[MinuteCard], minutes: int) -> list[MinuteCard]:
+    """The cards of so many whole minutes before now."""
+    now = facts.at_ms // MINUTE_MS
+    return [card for card in cards if now - minutes <= card.minute <= now]
+
+
+def proven(facts: Facts, trends: Trends, settings: AlarmSettings) -> Iterator[Finding]:
+    """Losses that became known within the last hour, by tenant and hop."""
+    oldest = facts.at_ms - settings.alarm_open_minutes * MINUTE_MS
+    for tenant, cards in tenants(facts):
+        hops: dict[str, list[tuple[MinuteCard, HopRow]]] = {}
+        for card in cards:
+            for row in card.hops if card.lost else ():
+                known = trends.losses.get(loss_key(card, row))
+                if row.lost and known is not None and known.since_ms > oldest:
+                    hops.setdefault(_hop(row), []).append((card, row))
+        for hop, found in hops.items():
+            yield Finding(kind=AlarmKind.LOSS, tenant=tenant, subject=hop, text=_told(hop, found))
+
+
+def _hop(row: HopRow) -> str:
+    return f"{row.node}/{row.pipe}" if row.pipe else str(row.node)
+
+
+def _told(hop: str, found: list[tuple[MinuteCard, HopRow]]) -> str:
+    """The newest minute in full, the sum where there are several."""
+    card, row = found[-1]
+    lost = sum(each.lost for _, each in found)
+    text = (
+        f"{counted(row.lost, 'event')} of {row.taken:,} lost at {hop} in minute {moment(card.minute)}, "
+        f"{percent(row.lost / max(row.taken, row.lost))}"
+    )
+    ids = [each.id or f"hash {each.hash}" for each in row.named if each.times > 0]
+    if ids:
+        text += f"; ids: {listed(ids)}"
+    if row.look_at:
+        text += f"; look at {listed(row.look_at, 1)}"
+    if len(found) > 1:
+        text += f"; {counted(lost, 'event')} in {counted(len(found), 'minute')} together"
+    return text
+
+
+def rate(facts: Facts, settings: AlarmSettings) -> Iterator[Finding]:
+    """Lost events, and dead letters that hifi is to blame for, over the threshold."""
+    dead = wrongly_dead(facts)
+    for tenant, cards in tenants(facts):
+        recent = last_minutes(facts, cards, settings.alarm_loss_minutes)
+        total = sum(card.total for card in recent)
+        lost = sum(card.lost for card in recent)
+        wrong = sum(dead.get((tenant, card.minute), 0) for card in recent)
+        if total and (lost + wrong) / total > settings.alarm_loss_share:
+            text = (
+                f"{percent((lost + wrong) / total)} of {counted(total, 'delivery', 'deliveries')} owed in "
+                f"the last {settings.alarm_loss_minutes} minutes: {counted(lost, 'event')} lost, {wrong:,} "
+                f"dead by hifi's own fault; the threshold is {percent(settings.alarm_loss_share)}"
+            )
+            yield Finding(kind=AlarmKind.LOSS_RATE, tenant=tenant, subject="deliveries", text=text)
+
+
+def wrongly_dead(facts: Facts) -> Mapping[tuple[str, int], int]:
+    """Dead letters by tenant and minute that no customer can mend."""
+    return _dead(facts, customers=False)
+
+
+def customers_dead(facts: Facts) -> Mapping[tuple[str, int], int]:
+    """Dead letters by tenant and minute that are the customer's own to mend."""
+    return _dead(facts, customers=True)
+
+
+def _dead(facts: Facts, *, customers: bool) -> Mapping[tuple[str, int], int]:
+    found: dict[tuple[str, int], int] = {}
+    for each in facts.dead:
+        key = each.tenant, each.minute
+        count = sum(n for reason, n in each.reasons.items() if is_customers(reason) == customers)
+        found[key] = found.get(key, 0) + count
+    return found
+
+
+def doubled(facts: Facts, settings: AlarmSettings) -> Iterator[Finding]:
+    """More events written twice than a crash explains."""
+    for tenant, cards in tenants(facts):
+        recent = last_minutes(facts, cards, settings.alarm_doubled_minutes)
+        total, twice = sum(card.total for card in recent), sum(card.doubled for card in recent)
+        if twice and twice > total * settings.alarm_doubled_share:
+            hops = {_hop(row): row.doubled for card in recent for row in card.hops if row.doubled}
+            where = f" at {listed(sorted(hops))}" if hops else ""
+            text = (
+                f"{counted(twice, 'event')} doubled{where} in the last {settings.alarm_doubled_minutes} "
+                f"minutes, {percent(twice / max(total, twice))} of {total:,} owed; the threshold is "
+                f"{percent(settings.alarm_doubled_share)}"
+            )
+            yield Finding(kind=AlarmKind.DOUBLED, tenant=tenant, subject="deliveries", text=text)

@@ -1,0 +1,232 @@
+"""The receivers of alarms: an SNS topic, the operator's webhook, customers' webhooks. One try each."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, Final, Protocol
+
+import aiohttp
+
+from pipelines.control.observe.alarms.outbox import SNS, WEBHOOK, Letter, body, contact_of, subject
+from pipelines.control.observe.alarms.settings import AlarmSettings
+from shared.contracts.documents import Catalogue
+from shared.contracts.secrets import Secrets, UnknownSecretError, foreign_secrets
+from shared.contracts.signing import key_of, signed
+from shared.runtime.clock import Clock
+from shared.runtime.egress import RefusedAddressError, open_session
+
+_CONNECTIONS: Final = 32
+
+
+class NotTakenError(Exception):
+    """A receiver did not take a notice; the text says why, without anything that it said."""
+
+
+class GoneError(Exception):
+    """There is no such receiver any more."""
+
+
+class Sink(Protocol):
+    """Takes letters of one kind of receiver."""
+
+    async def take(self, letter: Letter) -> None:
+        """Try once.
+
+        Raises:
+            NotTakenError: if it is to be tried again.
+            GoneError: if not.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Give back what it holds."""
+        ...
+
+
+class Topic:
+    """An SNS topic. Region and credentials come from the environment, as boto3 takes them."""
+
+    def __init__(self, arn: str, endpoint: str | None, seconds: float) -> None:
+        self._arn = arn
+        self._endpoint = endpoint
+        self._seconds = seconds
+        self._client: Any = None
+
+    async def take(self, letter: Letter) -> None:
+        """Publish it; boto3 blocks, so a thread does."""
+        try:
+            await _on_thread(lambda: self._publish(letter))
+        except Exception as error:  # botocore makes its classes as it goes
+            raise NotTakenError(f"SNS: {_code(error)}") from error
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    def _publish(self, letter: Letter) -> None:
+        alarm = letter.notice.alarm
+        self._connected().publish(
+            TopicArn=self._arn,
+            Subject=subject(letter.notice),
+            Message=body(letter.notice).decode(),
+            MessageAttributes={
+                name: {"DataType": "String", "StringValue": value}
+                for name, value in (
+                    ("change", letter.notice.change),
+                    ("kind", alarm.kind),
+                    ("tenant", alarm.tenant),
+                )
+            },
+        )
+
+    def _connected(self) -> Any:
+        if self._client is None:
+            import boto3  # noqa: PLC0415 - a side that needs it pays for it: 30 MiB
+            from botocore.config import Config  # noqa: PLC0415
+
+            limits = Config(
+                connect_timeout=self._seconds, read_timeout=self._seconds, retries={"total_max_attempts": 1}
+            )
+            region = self._arn.split(":")[3]
+            self._client = boto3.session.Session().client(
+                "sns", region_name=region, endpoint_url=self._endpoint, config=limits
+            )
+        return self._client
+
+
+class Webhook:
+    """The operator's own URL, which may be inside the network, such as an Alertmanager's."""
+
+    def __init__(self, url: str, key: str | None, secrets: Secrets, seconds: float, clock: Clock) -> None:
+        self._session: aiohttp.ClientSession | None = None
+        self._url = url
+        self._key = key
+        self._secrets = secrets
+        self._seconds = seconds
+        self._clock = clock
+
+    async def take(self, letter: Letter) -> None:
+        """POST it."""
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                trust_env=False, cookie_jar=aiohttp.DummyCookieJar(), headers={"User-Agent": "hifi"}
+            )
+        headers = _headers(letter, self._key, self._secrets, self._clock)
+        await _post(self._session, self._url, letter, headers, self._seconds)
+
+    async def close(self) -> None:
+        """End its connections."""
+        if self._session is not None:
+            await self._session.close()
+
+
+class Customers:
+    """Customers' URLs, which are dialled as destinations are: never into the network."""
+
+    def __init__(
+        self, contacts: Callable[[], Catalogue], secrets: Secrets, settings: AlarmSettings, clock: Clock
+    ) -> None:
+        self._session: aiohttp.ClientSession | None = None
+        self._contacts = contacts
+        self._secrets = secrets
+        self._settings = settings
+        self._clock = clock
+
+    async def take(self, letter: Letter) -> None:
+        """POST it to where the contact says now."""
+        contact = self._contacts().contacts.get(contact_of(letter.receiver) or "")
+        if contact is None or contact.tenant != letter.notice.alarm.tenant:
+            raise GoneError("the contact was deleted")
+        if any(foreign_secrets(contact.tenant, contact.secret)):
+            raise NotTakenError("the contact names another tenant's secret")
+        if self._session is None:
+            self._session = open_session(_CONNECTIONS, self._settings.reach)
+        headers = _headers(letter, contact.secret, self._secrets, self._clock)
+        await _post(self._session, contact.webhook, letter, headers, self._settings.alarm_send_seconds)
+
+    async def close(self) -> None:
+        """End its connections."""
+        if self._session is not None:
+            await self._session.close()
+
+
+def sinks(
+    settings: AlarmSettings, contacts: Callable[[], Catalogue], secrets: Secrets, clock: Clock
+) -> dict[str, Sink]:
+    """The receivers that are set, by name; customers' under the empty one."""
+    found: dict[str, Sink] = {"": Customers(contacts, secrets, settings, clock)}
+    seconds = settings.alarm_send_seconds
+    if settings.alarm_topic is not None:
+        found[SNS] = Topic(settings.alarm_topic, settings.alarm_topic_endpoint, seconds)
+    if settings.alarm_webhook is not None:
+        key = settings.alarm_webhook_key
+        found[WEBHOOK] = Webhook(settings.alarm_webhook, key, secrets, seconds, clock)
+    return found
+
+
+async def _on_thread(work: Callable[[], None]) -> None:
+    """Work that keeps no process from ending, as an executor's threads would."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[None] = loop.create_future()
+
+    def told(error: Exception | None) -> None:
+        if not done.done():
+            done.set_result(None) if error is None else done.set_exception(error)
+
+    def run() -> None:
+        error = None
+        try:
+            work()
+        except Exception as caught:  # its caller's
+            error = caught
+        with suppress(RuntimeError):  # the loop has ended meanwhile
+            loop.call_soon_threadsafe(told, error)
+
+    threading.Thread(target=run, name="alarm-sns", daemon=True).start()
+    await done
+
+
+def _headers(letter: Letter, key: str | None, secrets: Secrets, clock: Clock) -> dict[str, str]:
+    headers = {"Content-Type": "application/json"}
+    if key is None:
+        return headers | {"webhook-id": letter.id}
+    try:
+        signer = key_of(secrets.get(key))
+    except UnknownSecretError as error:
+        raise NotTakenError(str(error)) from None
+    except ValueError as error:
+        raise NotTakenError(f"bad_secret: {key} {error}") from None
+    return headers | signed([signer], letter.id, clock() // 1000, body(letter.notice))
+
+
+async def _post(
+    session: aiohttp.ClientSession, url: str, letter: Letter, headers: dict[str, str], seconds: float
+) -> None:
+    """Only the status counts; no redirect is followed, and nothing of the answer is read."""
+    try:
+        async with (
+            asyncio.timeout(seconds),
+            session.post(url, data=body(letter.notice), headers=headers, allow_redirects=False) as response,
+        ):
+            status = response.status
+            response.close()
+    except TimeoutError:
+        raise NotTakenError(f"timeout: no answer within {seconds:.1f} s") from None
+    except (aiohttp.ClientError, OSError, ValueError) as error:
+        raise NotTakenError(_why(error)) from error
+    if not 200 <= status < 300:
+        raise NotTakenError(f"the webhook answered {status}")
+
+
+def _why(error: Exception) -> str:
+    cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
+    if isinstance(cause, RefusedAddressError):
+        return f"refused_address: the webhook {cause}"
+    return f"unreachable: {type(error).__name__}"
+
+
+def _code(error: Exception) -> str:
+    """A word of AWS or of its client; never what it answered."""
+    response = getattr(error, "response", None)
+    code = response.get("Error", {}).get("Code") if isinstance(response, dict) else None
+    return str(code or type(error).__name__)

@@ -1,0 +1,47 @@
+"""All conditions, over the facts of one look. Pure."""
+
+from itertools import chain
+from typing import Final
+
+from pipelines.control.observe.alarms import loss_rules, throughput_rules
+from pipelines.control.observe.alarms.burn_rate import burning
+from pipelines.control.observe.alarms.customer_rules import failures
+from pipelines.control.observe.alarms.history import Trends
+from pipelines.control.observe.alarms.inputs import Facts, Judged
+from pipelines.control.observe.alarms.settings import AlarmSettings
+from shared.contracts.alarms import AlarmKind
+from shared.contracts.documents import Catalogue
+
+_FROM_OFFSETS: Final = frozenset({AlarmKind.STALLED, AlarmKind.METER})
+_FROM_TALLIES: Final = frozenset(AlarmKind) - _FROM_OFFSETS
+_FROM_DOCUMENTS: Final = frozenset({AlarmKind.BACKLOG, AlarmKind.SILENT})
+
+
+def judge(facts: Facts, trends: Trends, catalogue: Catalogue | None, settings: AlarmSettings) -> Judged:
+    """What holds now.
+
+    While the meter is behind, nobody is called silent, and no alarm that rests on tallies is called over.
+
+    Args:
+        facts: one look.
+        trends: after the same look.
+        catalogue: what is published; None while that is not known.
+        settings: thresholds.
+    """
+    behind = facts.behind_seconds > settings.alarm_meter_seconds
+    found = chain(
+        loss_rules.proven(facts, trends, settings),
+        loss_rules.rate(facts, settings),
+        loss_rules.doubled(facts, settings),
+        burning(facts),
+        throughput_rules.stalled(facts, settings),
+        throughput_rules.backlog(facts, trends, catalogue, settings) if catalogue is not None else (),
+        throughput_rules.silent(facts, catalogue, settings) if catalogue is not None and not behind else (),
+        throughput_rules.rating(facts, settings),
+        throughput_rules.meter(facts, settings),
+        failures(facts, settings),
+    )
+    unknown = (_FROM_TALLIES if behind else frozenset()) | (
+        _FROM_DOCUMENTS if catalogue is None else frozenset()
+    )
+    return Judged(findings=list(found), unknown=unknown)

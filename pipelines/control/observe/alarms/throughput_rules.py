@@ -1,0 +1,96 @@
+"""Conditions on what moves, or does not: nodes, backlogs, sources, traffic, the meter itself. Pure."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from pipelines.control.observe.alarms.formatting import counted, moment
+from pipelines.control.observe.alarms.history import Sample, Trends
+from pipelines.control.observe.alarms.inputs import Facts, Finding, SourceMinutes
+from pipelines.control.observe.alarms.settings import AlarmSettings
+from shared.contracts.alarms import AlarmKind
+from shared.contracts.documents import Catalogue
+from shared.contracts.envelope import MINUTE_MS
+from shared.contracts.scorecard import ALL_TENANTS
+
+SILENT_HOUR: Final = 60
+"""Minutes before a source's last event that say whether it used to send."""
+
+SILENT_MOST: Final = 45
+"""With events in so many of them it did."""
+
+SILENT_FORGOTTEN: Final = 24 * 60
+"""Minutes after which a source that is silent has ended."""
+
+
+def stalled(facts: Facts, settings: AlarmSettings) -> Iterator[Finding]:
+    """Nodes that do not move though there is something to read."""
+    for node in facts.nodes:
+        seconds = (facts.at_ms - node.moved_ms) / 1000
+        if node.readable > 0 and seconds > settings.alarm_stalled_seconds:
+            text = (
+                f"{node.node} has read nothing for {seconds:.0f} s, "
+                f"and {counted(node.readable, 'record')} lie before it"
+            )
+            yield Finding(kind=AlarmKind.STALLED, subject=node.node, text=text)
+
+
+def backlog(facts: Facts, trends: Trends, catalogue: Catalogue, settings: AlarmSettings) -> Iterator[Finding]:
+    """Pipes of which more and more waits."""
+    for pipe, waiting in facts.waiting.items():
+        samples = trends.backlogs.get(pipe, [])
+        if waiting >= settings.alarm_backlog_events and _grows(samples, settings.alarm_backlog_minutes):
+            known, first = catalogue.pipes.get(pipe), samples[0]
+            minutes = (facts.at_ms - first.at_ms) / MINUTE_MS
+            leads = f" to destination {known.destination}" if known else ""
+            text = (
+                f"{counted(waiting, 'event')} of pipe {pipe}{leads} wait to be tried again, "
+                f"{waiting - first.waiting:,} more than {minutes:.0f} minutes ago"
+            )
+            tenant = known.tenant if known else ALL_TENANTS
+            yield Finding(kind=AlarmKind.BACKLOG, tenant=tenant, subject=pipe, text=text)
+
+
+def _grows(samples: list[Sample], minutes: int) -> bool:
+    """All of the later half lie over all of the earlier one: a wave, or a backlog that drains, does not."""
+    if len(samples) < 2 or samples[-1].at_ms - samples[0].at_ms < minutes * MINUTE_MS:
+        return False
+    middle = len(samples) // 2
+    earlier = max(sample.waiting for sample in samples[:middle])
+    return min(sample.waiting for sample in samples[middle:]) > earlier
+
+
+def silent(facts: Facts, catalogue: Catalogue, settings: AlarmSettings) -> Iterator[Finding]:
+    """Sources that used to send and do not; a deleted one need not."""
+    now = facts.at_ms // MINUTE_MS
+    for source in facts.sources:
+        if source.minutes and source.name in catalogue.sources:
+            last = max(source.minutes)
+            quiet = now - last - 1  # whole minutes: the one that runs may still bring something
+            if settings.alarm_silent_minutes <= quiet < SILENT_FORGOTTEN and _used_to_send(source, last):
+                text = (
+                    f"source {source.name} has sent nothing for {quiet} minutes, since {moment(last)}; "
+                    f"before, it sent in nearly every minute"
+                )
+                yield Finding(kind=AlarmKind.SILENT, tenant=source.tenant, subject=source.name, text=text)
+
+
+def _used_to_send(source: SourceMinutes, last: int) -> bool:
+    return sum(last - SILENT_HOUR < minute <= last for minute in source.minutes) >= SILENT_MOST
+
+
+def rating(facts: Facts, settings: AlarmSettings) -> Iterator[Finding]:
+    """Traffic that comes close to what the side was measured to carry."""
+    rated = settings.alarm_rating
+    if rated is not None and facts.rate > rated / settings.alarm_rating_part:
+        text = (
+            f"{facts.rate:,.0f} events/s are {facts.rate / rated * 100:.0f} % of the side's rating, "
+            f"{rated:,.0f} events/s; the alarm is at {100 / settings.alarm_rating_part:.0f} %"
+        )
+        yield Finding(kind=AlarmKind.RATING, subject="traffic", text=text)
+
+
+def meter(facts: Facts, settings: AlarmSettings) -> Iterator[Finding]:
+    """The meter cannot say how things are now."""
+    if facts.behind_seconds > settings.alarm_meter_seconds:
+        text = f"the meter is {facts.behind_seconds:.0f} s behind the topics; nothing is lost by that"
+        yield Finding(kind=AlarmKind.METER, subject="meter", text=text)

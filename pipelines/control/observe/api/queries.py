@@ -1,0 +1,133 @@
+"""What the API answers: from the snapshot, and for what is not held from the store and the topics."""
+
+from collections.abc import Callable, Iterable
+from datetime import date, timedelta
+
+from confluent_kafka import KafkaException
+
+from pipelines.control.observe.alarms.service import Alarms
+from pipelines.control.observe.api.query_params import UnavailableError
+from pipelines.control.observe.api.snapshot import Snapshot, now
+from pipelines.control.observe.ledger.event_search import find
+from pipelines.control.observe.scorecards.day_cards import day_mark, minute_mark
+from pipelines.control.observe.scorecards.day_state import Cards
+from pipelines.control.observe.scorecards.minute_cards import empty_card
+from pipelines.control.observe.storage.repository import Tables
+from shared.contracts.alarms import Alarm, QuietWindow
+from shared.contracts.envelope import MINUTE_MS
+from shared.contracts.scorecard import (
+    ALL_TENANTS,
+    DayCard,
+    DayMark,
+    DestinationHealth,
+    MinuteCard,
+    MinuteMark,
+    Now,
+    Place,
+)
+from shared.contracts.timestamps import DAY_MINUTES, day_of, first_minute
+from shared.kafka.offset_range_reader import SpanReader
+from shared.runtime.clock import Clock
+
+OpenReader = Callable[[], SpanReader]
+
+
+class Answers:
+    """May be asked from any thread. Where the store is needed and away, StoreError is raised."""
+
+    def __init__(
+        self,
+        snapshot: Callable[[], Snapshot],
+        tables: Tables,
+        alarms: Alarms,
+        open_reader: OpenReader,
+        clock: Clock,
+    ) -> None:
+        self._snapshot = snapshot
+        self._tables = tables
+        self._alarms = alarms
+        self._open_reader = open_reader
+        self._clock = clock
+
+    def tenants(self) -> list[str]:
+        """All that were ever seen."""
+        return list(self._snapshot().tenants)
+
+    def now(self, tenant: str) -> Now:
+        """The state of affairs."""
+        return now(self._snapshot(), tenant, len(self._alarms.listed(tenant, is_open=True)))
+
+    def minutes(self, tenant: str, first: int, last: int) -> list[MinuteCard]:
+        """The cards of minutes with events, `last` included, oldest first."""
+        days = (day_of(first) + timedelta(days=n) for n in range((day_of(last) - day_of(first)).days + 1))
+        cards = (card for day in days for card in self._day(tenant, day, first, last))
+        return sorted(cards, key=lambda card: card.minute)
+
+    def minute(self, tenant: str, minute: int) -> MinuteCard:
+        """A minute's card; an empty one where there was no event."""
+        return next(iter(self.minutes(tenant, minute, minute)), empty_card(tenant, minute))
+
+    def _day(self, tenant: str, day: date, first: int, last: int) -> Iterable[MinuteCard]:
+        """Of a day's cards, those of a span."""
+        begin = first_minute(day)
+        since, until = max(first, begin), min(last, begin + DAY_MINUTES - 1)
+        held: Cards | None = self._snapshot().cards.get((tenant, day))
+        if held is None:
+            return self._tables.cards(tenant, since, until)
+        return (card for minute, card in held.items() if since <= minute <= until)
+
+    def day(self, tenant: str, day: date) -> DayCard:
+        """A day's card; an empty one of a day without events."""
+        held = self._snapshot().days.get((tenant, day))
+        found = held if held is not None else self._tables.day(tenant, day)
+        return found if found is not None else DayCard(tenant=tenant, day=day.isoformat())
+
+    def calendar(self, tenant: str, days: int) -> list[DayMark]:
+        """The last days, today included, oldest first; those without events too."""
+        today = day_of(self._clock() // MINUTE_MS)
+        first = today - timedelta(days=days - 1)
+        marks = {mark.day: mark for mark in self._tables.marks(tenant, first, today)}
+        held = self._snapshot().days
+        marks |= {card.day: day_mark(card) for (name, _), card in held.items() if name == tenant}
+        names = ((first + timedelta(days=n)).isoformat() for n in range(days))
+        return [
+            marks.get(name) or DayMark(day=name, nines=None, spent=0, minutes=0, lost=0) for name in names
+        ]
+
+    def calendar_day(self, tenant: str, day: date) -> list[MinuteMark]:
+        """A day's minutes with events, oldest first."""
+        begin = first_minute(day)
+        return [minute_mark(card) for card in self.minutes(tenant, begin, begin + DAY_MINUTES - 1)]
+
+    def destinations(self, tenant: str) -> list[DestinationHealth]:
+        """How destinations did in the last minutes."""
+        return [each for each in self._snapshot().destinations if tenant in (ALL_TENANTS, each.tenant)]
+
+    def alarms(self, tenant: str, is_open: bool | None) -> list[Alarm]:
+        """Alarms, newest first: open ones, resolved ones, or both."""
+        return self._alarms.listed(tenant, is_open)
+
+    def quiet(self, tenant: str) -> list[QuietWindow]:
+        """Quiet windows that are not over."""
+        windows = self._alarms.windows()
+        return [each for each in windows if tenant == ALL_TENANTS or each.tenant in (ALL_TENANTS, tenant)]
+
+    def add_quiet(self, window: QuietWindow) -> QuietWindow:
+        """A new window."""
+        return self._alarms.add_window(window)
+
+    def remove_quiet(self, window: str) -> bool:
+        """End a window; False if there is none of that id."""
+        return self._alarms.remove_window(window)
+
+    def places(self, tenant: str, event_id: str, seconds: int) -> list[Place]:
+        """Where an event was in the last seconds.
+
+        Raises:
+            UnavailableError: if the topics cannot be read now.
+        """
+        try:
+            with self._open_reader() as reader:
+                return find(reader, tenant, event_id, self._clock() - seconds * 1_000)
+        except (KafkaException, TimeoutError) as error:
+            raise UnavailableError(f"the topics cannot be read: {error}") from error

@@ -1,0 +1,90 @@
+"""What requests ask with, checked. Pure."""
+
+from datetime import UTC, date, datetime
+from typing import Final
+
+from shared.contracts.envelope import MINUTE_MS
+from shared.contracts.scorecard import ALL_TENANTS
+from shared.contracts.timestamps import DAY_MINUTES
+
+MOST_DAYS: Final = 400
+_MOST_TEXT: Final = 256
+_LAST_MINUTE: Final = 253_402_300_799 // 60
+"""Of the year 9999, which a date can say."""
+
+
+class AskedError(Exception):
+    """A parameter that cannot be used; the text names it and the mend."""
+
+
+class UnavailableError(Exception):
+    """What an answer needs cannot be reached just now; the text says what and why."""
+
+
+def tenant(text: str | None) -> str:
+    """A tenant's name, or all of them where none is given."""
+    if text is not None and not 0 < len(text) <= _MOST_TEXT:
+        raise AskedError(f"tenant: give a tenant's name, at most {_MOST_TEXT} characters, or leave it out")
+    return ALL_TENANTS if text is None else text
+
+
+def number(name: str, text: str | None, default: int, least: int, most: int) -> int:
+    """A whole number.
+
+    Raises:
+        AskedError: if it is none, or outside the bounds.
+    """
+    if text is None:
+        return default
+    digits = text.removeprefix("-")
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 16 and least <= int(text) <= most):
+        raise AskedError(f"{name}: give a whole number from {least} to {most}, not {text[:40]!r}")
+    return int(text)
+
+
+def minute(name: str, text: str | None, default: int) -> int:
+    """An epoch minute.
+
+    Raises:
+        AskedError: if it is none.
+    """
+    return number(name, text, default, 0, _LAST_MINUTE)
+
+
+def minutes(first: str | None, last: str | None, now_ms: int) -> tuple[int, int]:
+    """The first and the last minute asked for: the last hour, unless told.
+
+    Raises:
+        AskedError: if they are none, the wrong way round, or more than a day's.
+    """
+    until = minute("to", last, now_ms // MINUTE_MS)
+    since = minute("from", first, max(0, until - 59))
+    if not 0 <= until - since < DAY_MINUTES:
+        raise AskedError(
+            f"from, to: epoch minutes, from <= to, at most {DAY_MINUTES:,} minutes; not {since} and {until}"
+        )
+    return since, until
+
+
+def day(text: str) -> date:
+    """A date.
+
+    Raises:
+        AskedError: if it is none.
+    """
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date()
+    except ValueError:
+        raise AskedError(f"day: write it YYYY-MM-DD, such as 2026-01-31, not {text[:40]!r}") from None
+
+
+def flag(name: str, text: str | None) -> bool | None:
+    """True, false, or None where nothing was said.
+
+    Raises:
+        AskedError: if it is neither.
+    """
+    known = {None: None, "true": True, "1": True, "false": False, "0": False}
+    if text not in known:
+        raise AskedError(f"{name}: give true or false, not {str(text)[:40]!r}")
+    return known[text]

@@ -1,0 +1,212 @@
+"""observe over HTTP. What it answers is in shared/contracts/scorecard.py, as JSON."""
+
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import Annotated, Any, Final
+
+import msgspec
+from fastapi import FastAPI, Path, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from pipelines.control.observe.alarms.silences import WindowError
+from pipelines.control.observe.api import query_params
+from pipelines.control.observe.api.queries import Answers
+from pipelines.control.observe.api.query_params import AskedError, UnavailableError
+from pipelines.control.observe.dynamodb import StoreError
+from shared.contracts.alarms import QuietWindow
+from shared.runtime.clock import Clock
+from shared.runtime.logging import get_logger
+
+_log = get_logger(__name__)
+_JSON: Final = "application/json"
+_MOST_BODY: Final = 16 * 1024
+_DEFAULT_DAYS: Final = 90
+_SEARCH_SECONDS: Final = 3_600
+_MOST_SEARCH_SECONDS: Final = 3 * 86_400
+
+_encoder = msgspec.json.Encoder()
+_window = msgspec.json.Decoder(QuietWindow)
+
+Text = Annotated[str | None, Query()]
+"""Every parameter is text and checked by `asked`, whose errors name the field and the mend."""
+
+Report = Callable[[], Mapping[str, bool]]
+"""What readiness rests on."""
+
+
+def json_response(found: object, status: int = HTTPStatus.OK) -> Response:
+    """A reply with a contract's struct."""
+    return Response(_encoder.encode(found), status, media_type=_JSON)
+
+
+def _refused(text: str, status: int) -> Response:
+    return json_response({"error": text}, status)
+
+
+def build(answers: Answers, report: Report, registry: CollectorRegistry, clock: Clock) -> FastAPI:
+    """The application. Handlers that ask the store or Kafka run on threads, the others do not wait."""
+    app = FastAPI(title="hifi observe", docs_url=None, redoc_url=None, openapi_url=None)
+    _add_health(app, report, registry)
+    _add_minutes(app, answers, clock)
+    _add_days(app, answers)
+    _add_present(app, answers)
+    _add_quiet(app, answers)
+    _add_errors(app)
+    return app
+
+
+def _add_health(app: FastAPI, report: Report, registry: CollectorRegistry) -> None:
+    @app.api_route("/healthz", methods=["GET", "HEAD"])
+    async def healthz() -> Response:
+        return json_response({"alive": True})
+
+    @app.api_route("/readyz", methods=["GET", "HEAD"])
+    async def readyz() -> Response:
+        found = report()
+        ready = all(found.values())
+        status = HTTPStatus.OK if ready else HTTPStatus.SERVICE_UNAVAILABLE
+        return json_response({"ready": ready, **found}, status)
+
+    @app.api_route("/metrics", methods=["GET", "HEAD"])
+    def metrics() -> Response:
+        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+
+
+def _add_minutes(app: FastAPI, answers: Answers, clock: Clock) -> None:
+    @app.get("/v1/minutes")
+    def minutes(
+        tenant: Text = None,
+        first: Annotated[str | None, Query(alias="from")] = None,
+        last: Annotated[str | None, Query(alias="to")] = None,
+    ) -> Response:
+        span = query_params.minutes(first, last, clock())
+        return json_response(answers.minutes(query_params.tenant(tenant), *span))
+
+    @app.get("/v1/minutes/{minute}")
+    def minute(minute: Annotated[str, Path()], tenant: Text = None) -> Response:
+        at = query_params.minute("minute", minute, 0)
+        return json_response(answers.minute(query_params.tenant(tenant), at))
+
+    @app.get("/v1/events/{event_id:path}")
+    def event(event_id: Annotated[str, Path()], tenant: Text = None, since: Text = None) -> Response:
+        seconds = query_params.number("since", since, _SEARCH_SECONDS, 1, _MOST_SEARCH_SECONDS)
+        return json_response(answers.places(query_params.tenant(tenant), event_id, seconds))
+
+
+def _add_days(app: FastAPI, answers: Answers) -> None:
+    @app.get("/v1/days/{day}")
+    def day(day: Annotated[str, Path()], tenant: Text = None) -> Response:
+        return json_response(answers.day(query_params.tenant(tenant), query_params.day(day)))
+
+    @app.get("/v1/calendar")
+    def calendar(tenant: Text = None, days: Text = None) -> Response:
+        count = query_params.number("days", days, _DEFAULT_DAYS, 1, query_params.MOST_DAYS)
+        return json_response(answers.calendar(query_params.tenant(tenant), count))
+
+    @app.get("/v1/calendar/{day}")
+    def calendar_day(day: Annotated[str, Path()], tenant: Text = None) -> Response:
+        return json_response(answers.calendar_day(query_params.tenant(tenant), query_params.day(day)))
+
+
+def _add_present(app: FastAPI, answers: Answers) -> None:
+    @app.get("/v1/tenants")
+    async def tenants() -> Response:
+        return json_response(answers.tenants())
+
+    @app.get("/v1/now")
+    async def now(tenant: Text = None) -> Response:
+        return json_response(answers.now(query_params.tenant(tenant)))
+
+    @app.get("/v1/destinations")
+    async def destinations(tenant: Text = None) -> Response:
+        return json_response(answers.destinations(query_params.tenant(tenant)))
+
+    @app.get("/v1/alarms")
+    async def alarms(
+        tenant: Text = None, is_open: Annotated[str | None, Query(alias="open")] = None
+    ) -> Response:
+        return json_response(answers.alarms(query_params.tenant(tenant), query_params.flag("open", is_open)))
+
+
+def _add_quiet(app: FastAPI, answers: Answers) -> None:
+    @app.get("/v1/quiet")
+    async def windows(tenant: Text = None) -> Response:
+        return json_response(answers.quiet(query_params.tenant(tenant)))
+
+    @app.post("/v1/quiet")
+    async def add(request: Request) -> Response:
+        window = _asked_window(await _body(request))
+        return json_response(await run_in_threadpool(answers.add_quiet, window), HTTPStatus.CREATED)
+
+    @app.delete("/v1/quiet/{window}")
+    def remove(window: Annotated[str, Path()]) -> Response:
+        if not answers.remove_quiet(window):
+            return _refused(f"window: there is no quiet window {window[:40]!r}", HTTPStatus.NOT_FOUND)
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+
+
+async def _body(request: Request) -> bytes:
+    """A request's body.
+
+    Raises:
+        AskedError: if it is too large.
+    """
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > _MOST_BODY:
+            raise AskedError(f"body: send at most {_MOST_BODY:,} bytes")
+    return body
+
+
+def _asked_window(body: bytes) -> QuietWindow:
+    """The window that a request asks for.
+
+    Raises:
+        AskedError: if it is none.
+    """
+    try:
+        return _window.decode(body)
+    except msgspec.MsgspecError as error:
+        raise AskedError(f"body: {error}; send a JSON object with from_ms, until_ms and reason") from None
+
+
+def _add_errors(app: FastAPI) -> None:
+    def asked_wrongly(_: Request, error: Exception) -> Response:
+        return _refused(str(error), HTTPStatus.BAD_REQUEST)
+
+    def window_wrong(_: Request, error: Exception) -> Response:
+        field = error.field if isinstance(error, WindowError) else "body"
+        return _refused(f"{field}: {error}", HTTPStatus.BAD_REQUEST)
+
+    def unreadable(_: Request, error: Exception) -> Response:
+        fields: list[Any] = list(error.errors()) if isinstance(error, RequestValidationError) else []
+        names = ", ".join(str(field["loc"][-1]) for field in fields)
+        return _refused(f"{names}: cannot be read; give it once, as text", HTTPStatus.BAD_REQUEST)
+
+    def away(_: Request, error: Exception) -> Response:
+        _log.warning("an answer is not to be had", extra={"error": str(error)})
+        return _refused(f"{error}; ask again in a minute", HTTPStatus.SERVICE_UNAVAILABLE)
+
+    def unknown(request: Request, error: Exception) -> Response:
+        status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.NOT_FOUND
+        if status == HTTPStatus.METHOD_NOT_ALLOWED:
+            return _refused(f"method: {request.url.path[:100]} does not take {request.method}", status)
+        return _refused(f"path: there is nothing at {request.url.path[:100]}", status)
+
+    app.add_exception_handler(AskedError, asked_wrongly)
+    app.add_exception_handler(RequestValidationError, unreadable)
+    app.add_exception_handler(StoreError, away)
+    app.add_exception_handler(UnavailableError, away)
+    app.add_exception_handler(WindowError, window_wrong)
+    app.add_exception_handler(HTTPException, unknown)
+    app.add_exception_handler(Exception, _unexpected)
+
+
+def _unexpected(_: Request, error: Exception) -> Response:
+    _log.error("answer failed unexpectedly", exc_info=error)
+    return _refused("unexpected error; ask again, and tell us if it lasts", HTTPStatus.INTERNAL_SERVER_ERROR)

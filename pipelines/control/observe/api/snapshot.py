@@ -1,0 +1,131 @@
+"""The state of affairs, and what alarms judge by, from what is held. Pure."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from pipelines.control.observe.alarms.inputs import DeadLetters, SourceMinutes
+from pipelines.control.observe.scorecards.day_state import Cards, DayKey
+from pipelines.control.observe.scorecards.minute_cards import Judged
+from shared.contracts.envelope import MINUTE_MS
+from shared.contracts.ledger import Stage
+from shared.contracts.scorecard import (
+    ALL_TENANTS,
+    DayCard,
+    DestinationHealth,
+    MinuteCard,
+    Now,
+    Percentiles,
+)
+from shared.contracts.timestamps import day_of
+
+_MINUTE_SECONDS: Final = 60
+_SOURCE_MINUTES: Final = 25 * 60
+"""How long it is remembered when a source sent."""
+
+
+class Snapshot(Struct, kw_only=True, frozen=True):
+    """What requests are answered from. Replaced at each look, never changed."""
+
+    at_ms: int = 0
+    cards: Mapping[DayKey, Cards] = {}
+    days: Mapping[DayKey, DayCard] = {}
+    tenants: Sequence[str] = ()
+    destinations: Sequence[DestinationHealth] = ()
+    read_to_ms: int = 0
+    behind_seconds: float = 0.0
+    behind: bool = False
+    open_minutes: int = 0
+    ledger_offset: int = 0
+    waiting: Mapping[str, int] = {}
+    """Events that wait for their next try, by pipe."""
+
+    def card(self, tenant: str, minute: int) -> MinuteCard | None:
+        """A minute's card, where it is held."""
+        return self.cards.get((tenant, day_of(minute)), {}).get(minute)
+
+    def day(self, tenant: str) -> DayCard | None:
+        """Today's card."""
+        return self.days.get((tenant, day_of(self.at_ms // MINUTE_MS)))
+
+    def last_settled(self, tenant: str) -> MinuteCard | None:
+        """Today's last minute that is settled and was owed anything."""
+        cards = self.cards.get((tenant, day_of(self.at_ms // MINUTE_MS)), {})
+        return max(
+            (card for card in cards.values() if card.settled and card.sli is not None),
+            key=lambda card: card.minute,
+            default=None,
+        )
+
+    @property
+    def whole_minute(self) -> int:
+        """The last minute that audit has read to its end."""
+        return self.read_to_ms // MINUTE_MS - 1
+
+
+def now(found: Snapshot, tenant: str, open_alarms: int) -> Now:
+    """The state of affairs of a tenant, or of all."""
+    card, day = found.card(tenant, found.whole_minute), found.day(tenant)
+    return Now(
+        tenant=tenant,
+        at_ms=found.at_ms,
+        rate=card.collected / _MINUTE_SECONDS if card else 0.0,
+        end_to_end=card.end_to_end if card else Percentiles(),
+        inside=card.inside if card else Percentiles(),
+        loss_percent=day.loss_percent if day else 0.0,
+        nines=day.nines if day else None,
+        behind_seconds=found.behind_seconds,
+        behind=found.behind,
+        open_alarms=open_alarms,
+    )
+
+
+def recent_cards(
+    found: Snapshot, minutes: int, also: Iterable[int] = ()
+) -> Mapping[str, Sequence[MinuteCard]]:
+    """By tenant, the cards of the last minutes, and of those older ones, oldest first."""
+    last = found.at_ms // MINUTE_MS
+    recent_minutes = range(last - minutes + 1, last + 2)  # a client's clock may be ahead
+    span = sorted({*also, *recent_minutes})
+    recent: dict[str, list[MinuteCard]] = {}
+    for tenant in (*found.tenants, ALL_TENANTS):
+        cards = (found.card(tenant, minute) for minute in span)
+        recent[tenant] = [card for card in cards if card is not None]
+    return recent
+
+
+def dead_letters(parts: Iterable[Judged]) -> Iterator[DeadLetters]:
+    """What became dead letters, by minute and tenant."""
+    for state, *_ in parts:
+        reasons: dict[str, int] = defaultdict(int)
+        for line in state.of((Stage.DEAD,)):
+            for reason, count in line.reasons.items():
+                reasons[reason] += count
+        if reasons:
+            yield DeadLetters(tenant=state.tenant, minute=state.minute, reasons=dict(reasons))
+
+
+class Sources:
+    """Remembers in which minutes each source sent."""
+
+    def __init__(self) -> None:
+        self._minutes: dict[tuple[str, str], set[int]] = {}
+
+    def take(self, parts: Iterable[Judged]) -> None:
+        """Minutes that changed."""
+        for state, *_ in parts:
+            for stage, name, _ in state.lines:
+                if stage is Stage.COLLECTED:
+                    self._minutes.setdefault((state.tenant, name), set()).add(state.minute)
+
+    def told(self, now_ms: int) -> list[SourceMinutes]:
+        """When each sent, as far as that matters."""
+        oldest = now_ms // MINUTE_MS - _SOURCE_MINUTES
+        kept = {key: {m for m in minutes if m >= oldest} for key, minutes in self._minutes.items()}
+        self._minutes = {key: minutes for key, minutes in kept.items() if minutes}
+        return [
+            SourceMinutes(tenant=tenant, name=name, minutes=tuple(minutes))
+            for (tenant, name), minutes in self._minutes.items()
+        ]

@@ -1,0 +1,151 @@
+"""What Kafka says about the nodes' progress: their groups' offsets, and the ends of the topics."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, cast
+
+from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._listoffsets import OffsetSpec  # where mypy sees it
+
+from pipelines.control.observe.health.stall_detection import READS, unread
+from pipelines.control.observe.ledger.watermarks import GROUPS, Look, Offsets, Place
+from shared.contracts import headers as h
+from shared.contracts.topics import TALLIED, Topic
+from shared.kafka.global_table import reader_config
+from shared.kafka.offset_range_reader import Span, SpanReader
+from shared.kafka.progress_group import group_name
+from shared.runtime.kafka_config import client_config
+from shared.runtime.logging import get_logger
+
+_log = get_logger(__name__)
+_ANSWER_SECONDS: Final = 2.0
+"""A stop waits for no longer."""
+
+_END: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+_FIRST: OffsetSpec = OffsetSpec.earliest()  # type: ignore[no-untyped-call]
+
+
+_RETRY: Final = "retry"
+_NEVER: Final = (-1, 0)
+
+
+class Progress:
+    """Asks the brokers; belongs to one thread. A context manager."""
+
+    def __init__(self, bootstrap: str, client_id: str) -> None:
+        self._bootstrap, self._client_id = bootstrap, client_id
+        config = client_config(bootstrap) | {"client.id": client_id, "reconnect.backoff.max.ms": 1_000}
+        self._admin = AdminClient(config, logger=_log)
+        # Not the AdminClient: see shared.kafka.progress_group.
+        self._groups = {name: self._member(name) for name in GROUPS}
+        self._due: dict[Place, tuple[int, int]] = {}
+        """Of the waiting topics' partitions: an offset, and when its record is due."""
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for consumer in self._groups.values():
+            consumer.close()
+
+    def _member(self, name: str) -> Consumer:
+        config: dict[str, Any] = reader_config(self._bootstrap, self._client_id)
+        return Consumer(config | {"group.id": group_name(name)}, logger=_log)
+
+    def look(self, covered: Offsets, now_ms: int) -> Look:
+        """What is known now. Who stands before a partition's beginning is moved there: what expired is gone.
+
+        Raises:
+            KafkaException: if the brokers do not answer.
+        """
+        places = self._places()
+        committed = {name: self._committed(name, places) for name in GROUPS}
+        ends = self._offsets(places, _END)
+        readers = [(covered, TALLIED), *((committed[name], READS[name]) for name in GROUPS)]
+        behind = {
+            place
+            for read, topics in readers
+            for place, end in ends.items()
+            if place[0] in topics and read.get(place, 0) < end
+        }
+        begins = self._offsets(behind, _FIRST)
+        return Look(
+            at_ms=now_ms,
+            committed={name: _raised(committed[name], begins, READS[name]) for name in GROUPS},
+            ends=ends,
+            covered=_raised(covered, begins, TALLIED),
+        )
+
+    def ages(self, look: Look) -> Mapping[Place, int]:
+        """The time of the first record that audit has not read, by partition, epoch milliseconds.
+
+        Raises:
+            KafkaException: if the brokers do not answer.
+            TimeoutError: if they stop to.
+        """
+        ends = look.ends_of(TALLIED)
+        starts = {place: look.covered.get(place, 0) for place in ends}
+        first = self._first({place: at for place, at in starts.items() if at < ends[place]})
+        return {place: message.timestamp()[1] for place, message in first.items()}
+
+    def held(self, look: Look) -> frozenset[Place]:
+        """The waiting topics' partitions whose first unread record is not due yet.
+
+        Raises:
+            KafkaException: if the brokers do not answer.
+            TimeoutError: if they stop to.
+        """
+        read = look.committed.get(_RETRY, {})
+        starts = {place: read.get(place, 0) for place in unread(look, _RETRY)}
+        new = {place: at for place, at in starts.items() if self._due.get(place, _NEVER)[0] != at}
+        for place, message in self._first(new).items():
+            self._due[place] = (new[place], _due_ms(message))
+        return frozenset(place for place in starts if self._due.get(place, _NEVER)[1] > look.at_ms)
+
+    def _first(self, starts: Mapping[Place, int]) -> Mapping[Place, Message]:
+        """The record at each of these offsets, or the next one."""
+        if not starts:
+            return {}
+        spans = [Span(*place, at, at + 1) for place, at in starts.items()]
+        with SpanReader(self._bootstrap, self._client_id, seconds=_ANSWER_SECONDS) as reader:
+            return {(m.topic() or "", m.partition() or 0): m for m in reader.read(spans)}
+
+    def _places(self) -> list[Place]:
+        """Every partition that audit or the slow lane reads; of a topic that is not there yet, none."""
+        self._admin.poll(0)
+        known = self._admin.list_topics(timeout=_ANSWER_SECONDS).topics
+        wanted = (*TALLIED, Topic.OUTBOUND_SLOW)
+        return [(topic.value, p) for topic in wanted if topic in known for p in known[topic].partitions]
+
+    def _committed(self, name: str, places: Iterable[Place]) -> Offsets:
+        consumer = self._groups[name]
+        consumer.poll(0)  # for its log lines: it is assigned nothing
+        asked = [TopicPartition(*place) for place in places if place[0] in READS[name]]
+        found = consumer.committed(asked, timeout=_ANSWER_SECONDS)
+        refused = [at.error for at in found if at.error]
+        if refused:
+            raise KafkaException(refused[0])
+        return {(at.topic, at.partition): at.offset for at in found if at.offset >= 0}
+
+    def _offsets(self, places: Iterable[Place], spec: OffsetSpec) -> dict[Place, int]:
+        asked = {TopicPartition(*place): spec for place in places}
+        if not asked:
+            return {}
+        found = self._admin.list_offsets(asked, request_timeout=_ANSWER_SECONDS)
+        return {
+            (at.topic, at.partition): future.result(timeout=2 * _ANSWER_SECONDS).offset
+            for at, future in found.items()
+        }
+
+
+def _due_ms(message: Message) -> int:
+    """When a waiting record may leave, epoch milliseconds; 0 where it does not say."""
+    headers = cast(list[tuple[str, bytes | None]], message.headers() or [])
+    text = next((value for name, value in reversed(headers) if name == h.NOT_BEFORE), None)
+    return int(text) if text and text.isdigit() else 0
+
+
+def _raised(read: Offsets, begins: Offsets, topics: Iterable[Topic]) -> Offsets:
+    wanted = frozenset(topics)
+    mine = {place: max(read.get(place, 0), at) for place, at in begins.items() if place[0] in wanted and at}
+    return {**read, **mine}

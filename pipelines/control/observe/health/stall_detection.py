@@ -1,0 +1,47 @@
+"""Which nodes get on, and since when one has not. Pure."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from pipelines.control.observe.alarms.inputs import NodeProgress
+from pipelines.control.observe.ledger.watermarks import GROUPS, Look, Offsets, Place
+from shared.contracts.topics import RETRY_DELAYS, Topic
+
+READS: Final[Mapping[str, tuple[Topic, ...]]] = {
+    "ingest": (Topic.COLLECTED,),
+    "route": (Topic.EVENTS,),
+    "transmit": (Topic.OUTBOUND, Topic.RETRY_OUT),
+    "transmit_slow": (Topic.OUTBOUND_SLOW,),
+    "retry": tuple(RETRY_DELAYS),
+}
+"""What each group of GROUPS reads."""
+
+
+def unread(look: Look, node: str) -> Mapping[Place, int]:
+    """Records before a node, by partition; partitions without any are left out."""
+    read = look.committed.get(node, {})
+    lags = {place: end - read.get(place, 0) for place, end in look.ends_of(READS[node]).items()}
+    return {place: records for place, records in lags.items() if records > 0}
+
+
+class Movement:
+    """Told of each look."""
+
+    def __init__(self) -> None:
+        self._offsets: dict[str, Offsets] = {}
+        self._moved_ms: dict[str, int] = {}
+
+    def take(self, look: Look, held: Iterable[Place]) -> list[NodeProgress]:
+        """How all get on. `held` are partitions whose first unread record is not due yet."""
+        patient = frozenset(held)
+        found = []
+        for node in GROUPS:
+            offsets = look.committed.get(node, {})
+            waiting = {place: n for place, n in unread(look, node).items() if place not in patient}
+            if not waiting or offsets != self._offsets.get(node):
+                self._moved_ms[node] = look.at_ms
+            self._offsets[node] = offsets
+            found.append(
+                NodeProgress(node=node, readable=sum(waiting.values()), moved_ms=self._moved_ms[node])
+            )
+        return found

@@ -1,0 +1,97 @@
+"""Where one event was: the topics searched for an id, newest part first, up to a bound. For `hifi trace`."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final, cast
+
+from confluent_kafka import Message
+
+from pipelines.control.observe.ledger.record_parser import Record, Seen, events_in
+from shared.contracts.ledger import Stage
+from shared.contracts.scorecard import ALL_TENANTS, Node, Place
+from shared.contracts.topics import RETRY_DELAYS, TALLIED, Topic
+from shared.kafka.offset_range_reader import Span, SpanReader
+
+MOST_RECORDS: Final = 400_000
+"""Read for one question: some ten seconds."""
+
+_WRITERS: Final[Mapping[str, Node]] = {
+    Topic.COLLECTED: Node.COLLECT,
+    Topic.EVENTS: Node.INGEST,
+    Topic.UNMATCHED: Node.ROUTE,
+    Topic.OUTBOUND: Node.ROUTE,
+    Topic.RETRY_OUT: Node.RETRY,
+}
+"""Which node writes a topic; what is not named here is transmit's, but for quarantine."""
+
+_READERS: Final[Mapping[str, Node]] = {
+    Topic.COLLECTED: Node.INGEST,
+    Topic.EVENTS: Node.ROUTE,
+    **dict.fromkeys(RETRY_DELAYS, Node.RETRY),
+}
+"""Which node could not read a record of a topic; else transmit."""
+
+
+def find(reader: SpanReader, tenant: str, event_id: str, since_ms: int) -> list[Place]:
+    """Every place of an event from `since_ms` on, epoch milliseconds, in the order of time.
+
+    Raises:
+        KafkaException: if the brokers refuse.
+        TimeoutError: if they say nothing for too long.
+    """
+    spans = bounded(reader.since(reader.whole(TALLIED), since_ms), MOST_RECORDS)
+    wanted = event_id.encode()
+    records = (record_of(message) for message in reader.read(spans))
+    near = (record for record in records if _may_hold(record, wanted))
+    found = [seen for record in near for seen in events_in(record) if _is(seen, tenant, event_id)]
+    return sorted(map(place_of, found), key=lambda place: (place.at_ms, place.topic, place.offset))
+
+
+def bounded(spans: Iterable[Span], most: int) -> list[Span]:
+    """The newest part of spans, each cut alike, so that they hold at most `most` records."""
+    held = list(spans)
+    total = sum(span.records for span in held)
+    if total <= most:
+        return held
+    return [span._replace(start=span.end - span.records * most // total) for span in held]
+
+
+def record_of(message: Message) -> Record:
+    """A message as it is decoded."""
+    return Record(
+        cast(str, message.topic()),
+        cast(int, message.partition()),
+        cast(int, message.offset()),
+        message.timestamp()[1],
+        cast(list[tuple[str, bytes | None]], message.headers() or []),
+        message.value(),
+    )
+
+
+def _may_hold(record: Record, wanted: bytes) -> bool:
+    """Whether it is worth decoding. An id that JSON escapes begins with what it does not, or is escaped."""
+    if any(value == wanted for _, value in record.headers):
+        return True
+    value = record.value or b""
+    return wanted in value or b"\\" in value
+
+
+def _is(seen: Seen, tenant: str, event_id: str) -> bool:
+    mine = tenant in (ALL_TENANTS, seen.tenant)
+    return mine and seen.id == event_id and seen.stage != Stage.CLAIMED
+
+
+def place_of(seen: Seen) -> Place:
+    """As it is told."""
+    record, quarantined = seen.record, seen.stage == Stage.QUARANTINED
+    nodes, topic = (_READERS, seen.name) if quarantined else (_WRITERS, record.topic)
+    return Place(
+        node=nodes.get(topic, Node.TRANSMIT),
+        topic=record.topic,
+        partition=record.partition,
+        offset=record.offset,
+        at_ms=record.at_ms,
+        pipe="" if quarantined or seen.stage == Stage.COLLECTED else seen.name,
+        destination=seen.destination,
+        result=seen.stage if record.topic == Topic.RECEIPTS else "",
+        text=seen.text,
+    )

@@ -1,0 +1,126 @@
+"""The ledger, followed by a thread of its own."""
+
+import queue
+import threading
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import msgspec
+from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
+
+from shared.contracts.ledger import Range, decode_range
+from shared.contracts.topics import Topic
+from shared.kafka.global_table import keep_reading, reader_config
+from shared.runtime.logging import get_logger
+
+_log = get_logger(__name__)
+_POLL_SECONDS: Final = 0.2
+_PUT_SECONDS: Final = 0.2
+_ANSWER_SECONDS: Final = 2.0
+"""A stop waits for no longer."""
+
+_MOST_MESSAGES: Final = 200
+_BATCHES_AHEAD: Final = 20
+_PARTITION: Final = 0
+
+
+class Entry(NamedTuple):
+    """A record of the ledger; `found` is None for one that cannot be read."""
+
+    offset: int
+    found: Range | None
+
+
+class LedgerReader:
+    """Reads from `position` on and holds what it read until it is taken; bounded.
+
+    Where the ledger begins later than that, because of its retention, it is read from its beginning. Brokers
+    that are away are waited for.
+    """
+
+    def __init__(self, bootstrap: str, client_id: str, position: int) -> None:
+        self._config = reader_config(bootstrap, client_id) | {
+            "logger": _log,
+            "queued.max.messages.kbytes": 16 * 1024,
+        }
+        self._position = position
+        self._ahead: queue.Queue[list[Entry]] = queue.Queue(_BATCHES_AHEAD)
+        self._ended = threading.Event()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="ledger", daemon=True)
+
+    def start(self) -> "LedgerReader":
+        """Begin to read; returns at once."""
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """End the thread and its consumer."""
+        self._stopping.set()
+        self._thread.join()
+
+    @property
+    def ready(self) -> bool:
+        """Whether it came to the ledger's end once, and all of that was taken."""
+        return self._ended.is_set() and self._ahead.empty()
+
+    def take(self, seconds: float) -> Iterator[Entry]:
+        """What was read, in order; waits so long for the first, and not for more."""
+        try:
+            yield from self._ahead.get(timeout=seconds)
+            while True:
+                yield from self._ahead.get_nowait()
+        except queue.Empty:
+            return
+
+    def _run(self) -> None:
+        keep_reading(self._config, self._follow, self._stopping)
+
+    def _follow(self, consumer: Consumer) -> None:
+        at = TopicPartition(Topic.LEDGER, _PARTITION, self._position)
+        consumer.assign([at])
+        while not self._stopping.is_set():
+            # consume() alone would hold back what it has until its timeout is over
+            first = consumer.poll(_POLL_SECONDS)
+            if first is not None:
+                self._handle([first, *consumer.consume(_MOST_MESSAGES, timeout=0)])
+
+    def _handle(self, messages: list[Message]) -> None:
+        read = [_entry(message) for message in messages if message.error() is None]
+        if read and self._put(read):
+            self._position = read[-1].offset + 1
+        if any((error := m.error()) and error.code() == KafkaError._PARTITION_EOF for m in messages):
+            self._ended.set()
+
+    def _put(self, read: list[Entry]) -> bool:
+        """Hand on; False where it is stopping and nobody takes."""
+        while not self._stopping.is_set():
+            try:
+                self._ahead.put(read, timeout=_PUT_SECONDS)
+            except queue.Full:
+                continue
+            return True
+        return False
+
+
+def _entry(message: Message) -> Entry:
+    offset = message.offset() or 0
+    try:
+        return Entry(offset, decode_range(message.value() or b""))
+    except msgspec.MsgspecError as error:  # nobody else writes here; one bad record must not end the meter
+        _log.error("unreadable ledger record", extra={"offset": offset, "error": str(error)})
+        return Entry(offset, None)
+
+
+def ledger_end(bootstrap: str, client_id: str) -> int:
+    """The offset behind the ledger's last record.
+
+    Raises:
+        KafkaException: if the brokers do not answer.
+    """
+    consumer = Consumer(reader_config(bootstrap, client_id), logger=_log)
+    try:
+        place = TopicPartition(Topic.LEDGER, _PARTITION)
+        return int(consumer.get_watermark_offsets(place, timeout=_ANSWER_SECONDS)[1])
+    finally:
+        consumer.close()

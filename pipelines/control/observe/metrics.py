@@ -1,0 +1,150 @@
+"""observe's Prometheus metrics, as one object; their names are in shared/runtime/metrics.py.
+
+Gauges are read from the last snapshot when somebody asks, so that what is gone leaves no figure behind.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Final
+
+from prometheus_client import Counter, Gauge
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from pipelines.control.observe.api.snapshot import Snapshot
+from pipelines.control.observe.scorecards.day_state import Change
+from shared.contracts.alarms import AlarmKind
+from shared.contracts.ledger import Range, Stage
+from shared.contracts.scorecard import ALL_TENANTS, MinuteCard, Percentiles
+from shared.runtime.metrics import ObserveMetric
+from shared.runtime.process_metrics import process_registry
+
+_QUANTILES: Final = (("0.5", "p50"), ("0.95", "p95"), ("0.99", "p99"))
+_MINUTE_SECONDS: Final = 60
+
+
+class Meters:
+    """What is counted, in a registry of its own."""
+
+    def __init__(
+        self, snapshot: Callable[[], Snapshot], open_alarms: Callable[[], Mapping[AlarmKind, int]]
+    ) -> None:
+        self.registry = into = process_registry("observe")
+        into.register(_Gauges(snapshot, open_alarms))
+        by_node, by_destination = ["tenant", "node"], ["destination"]
+        self._lost = Counter(ObserveMetric.LOST, "Events proven lost", by_node, registry=into)
+        self._doubled = Counter(ObserveMetric.DOUBLED, "Written too often", by_node, registry=into)
+        self._delivered = Counter(ObserveMetric.DELIVERED, "Events arrived", by_destination, registry=into)
+        self._failed = Counter(ObserveMetric.FAILED, "Tries that failed", by_destination, registry=into)
+        self.ready = Gauge(ObserveMetric.READY, "1 when ready", registry=into)
+
+    def count_range(self, found: Range) -> None:
+        """A range of the ledger that was not there before."""
+        for tally in found.tallies:
+            if tally.stage is Stage.DELIVERED:
+                self._delivered.labels(tally.destination).inc(tally.count)
+            elif tally.stage in (Stage.RETRYING, Stage.DEAD):
+                self._failed.labels(tally.destination).inc(tally.count)
+
+    def count_changes(self, changes: Iterable[Change]) -> None:
+        """Cards that changed. What turns out not to be lost after all stays counted."""
+        for before, after in changes:
+            for row in after.hops:
+                old = _row(before, row.node, row.pipe)
+                labels = (after.tenant, row.node)
+                self._lost.labels(*labels).inc(max(0, row.lost - old[0]))
+                self._doubled.labels(*labels).inc(max(0, row.doubled - old[1]))
+
+
+def _row(card: MinuteCard | None, node: str, pipe: str) -> tuple[int, int]:
+    """Lost and doubled, as a card said before."""
+    rows = card.hops if card else []
+    return next(((row.lost, row.doubled) for row in rows if (row.node, row.pipe) == (node, pipe)), (0, 0))
+
+
+class _Gauges(Collector):
+    """Made anew at each scrape."""
+
+    def __init__(
+        self, snapshot: Callable[[], Snapshot], open_alarms: Callable[[], Mapping[AlarmKind, int]]
+    ) -> None:
+        self._snapshot = snapshot
+        self._open_alarms = open_alarms
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Named by the library."""
+        found = self._snapshot()
+        tenants = [*found.tenants, ALL_TENANTS]
+        yield from _of_the_side(found)
+        yield from _of_the_minute(found, tenants)
+        yield from _of_the_day(found, tenants)
+        yield from _of_nodes(found, tenants)
+        alarms = GaugeMetricFamily(ObserveMetric.OPEN_ALARMS, "Not resolved", labels=["kind"])
+        for kind, count in self._open_alarms().items():
+            alarms.add_metric([kind], count)
+        yield alarms
+
+    def describe(self) -> Iterator[GaugeMetricFamily]:
+        """Nothing: the library would collect, when there is nothing yet."""
+        return iter(())
+
+
+def _of_the_side(found: Snapshot) -> Iterator[GaugeMetricFamily]:
+    yield GaugeMetricFamily(ObserveMetric.BEHIND_SECONDS, "Behind the topics", found.behind_seconds)
+    yield GaugeMetricFamily(ObserveMetric.MINUTES_OPEN, "Not judged for good", found.open_minutes)
+    yield GaugeMetricFamily(ObserveMetric.LEDGER_OFFSET, "Next to be read", found.ledger_offset)
+    waiting = GaugeMetricFamily(ObserveMetric.WAITING, "For their next try", labels=["pipe"])
+    for pipe, count in found.waiting.items():
+        waiting.add_metric([pipe], count)
+    yield waiting
+
+
+def _of_the_minute(found: Snapshot, tenants: Iterable[str]) -> Iterator[GaugeMetricFamily]:
+    labels = ["tenant", "quantile"]
+    rate = GaugeMetricFamily(ObserveMetric.EVENTS_PER_SECOND, "Events that came in", labels=["tenant"])
+    end_to_end = GaugeMetricFamily(ObserveMetric.END_TO_END, "From the event's time", labels=labels)
+    inside = GaugeMetricFamily(ObserveMetric.INSIDE, "From entering hifi", labels=labels)
+    for tenant in tenants:
+        card = found.card(tenant, found.whole_minute)
+        rate.add_metric([tenant], card.collected / _MINUTE_SECONDS if card else 0)
+        if card:
+            _add(end_to_end, [tenant], card.end_to_end)
+            _add(inside, [tenant], card.inside)
+    yield from (rate, end_to_end, inside)
+
+
+def _of_the_day(found: Snapshot, tenants: Iterable[str]) -> Iterator[GaugeMetricFamily]:
+    sli = GaugeMetricFamily(ObserveMetric.SLI, "Good deliveries over those owed", labels=["tenant"])
+    nines = GaugeMetricFamily(ObserveMetric.NINES, "Today's", labels=["tenant"])
+    spent = GaugeMetricFamily(ObserveMetric.MINUTES_SPENT, "Today's", labels=["tenant"])
+    loss = GaugeMetricFamily(ObserveMetric.LOSS_PERCENT, "Of today's deliveries owed", labels=["tenant"])
+    for tenant in tenants:
+        card, day = found.last_settled(tenant), found.day(tenant)
+        if card and card.sli is not None:
+            sli.add_metric([tenant], card.sli)
+        if day and day.nines is not None:
+            nines.add_metric([tenant], day.nines)
+        spent.add_metric([tenant], len(day.spent) if day else 0)
+        loss.add_metric([tenant], day.loss_percent if day else 0)
+    yield from (sli, nines, spent, loss)
+
+
+def _of_nodes(found: Snapshot, tenants: Iterable[str]) -> Iterator[GaugeMetricFamily]:
+    lags = GaugeMetricFamily(
+        ObserveMetric.LAG, "How late events were", labels=["tenant", "node", "edge", "quantile"]
+    )
+    process = GaugeMetricFamily(ObserveMetric.PROCESS, "What the node adds", labels=["node"])
+    for tenant in tenants:
+        card = found.card(tenant, found.whole_minute)
+        for node in card.nodes if card else ():
+            _add(lags, [tenant, node.node, "in"], node.lag_in)
+            _add(lags, [tenant, node.node, "out"], node.lag_out)
+            if tenant == ALL_TENANTS and node.process_ms is not None:
+                process.add_metric([node.node], node.process_ms)
+    yield from (lags, process)
+
+
+def _add(into: GaugeMetricFamily, labels: list[str], found: Percentiles) -> None:
+    for quantile, name in _QUANTILES:
+        value = getattr(found, name)
+        if value is not None:
+            into.add_metric([*labels, quantile], value)

@@ -1,0 +1,78 @@
+"""Scorecards of days, and calendars. Pure."""
+
+import math
+from collections.abc import Iterable
+from datetime import date
+from typing import Final
+
+import msgspec
+
+from pipelines.control.observe.ledger.minute_sums import Lags
+from pipelines.control.observe.scorecards.loss_table import merged_rows, percent
+from pipelines.control.observe.scorecards.node_lags import end_to_end, inside, node_lags
+from shared.contracts.scorecard import DayCard, DayMark, MinuteCard, MinuteMark, SpentMinute
+
+DAY_MINUTES: Final = 1_440
+BUDGET_MINUTES: Final = 1.44
+"""What three nines a day leave."""
+
+MOST_NINES: Final = 9.0
+"""Of a day without a spent minute."""
+
+
+def day_card(tenant: str, day: date, cards: Iterable[MinuteCard], lags: Lags) -> DayCard:
+    """The card of a day: of its minutes' cards and the sum of their states' lags (`state.merged_lags`)."""
+    held = sorted(cards, key=lambda card: card.minute)
+    judged = [card for card in held if card.settled and _had_events(card)]
+    spent = [SpentMinute(minute=card.minute, why=card.why) for card in judged if card.spent]
+    total, lost = sum(card.total for card in held), sum(card.lost for card in held)
+    return DayCard(
+        tenant=tenant,
+        day=day.isoformat(),
+        minutes=len(judged),
+        spent=spent,
+        nines=nines(len(spent)) if judged else None,
+        left=round(BUDGET_MINUTES - len(spent), 2),
+        collected=sum(card.collected for card in held),
+        late=sum(card.late for card in held),
+        unmatched=sum(card.unmatched for card in held),
+        total=total,
+        good=sum(card.good for card in held),
+        delivered=sum(card.delivered for card in held),
+        dead=sum(card.dead for card in held),
+        waiting=sum(card.waiting for card in held),
+        lost=lost,
+        doubled=sum(card.doubled for card in held),
+        quarantined=sum(card.quarantined for card in held),
+        loss_percent=percent(lost, total),
+        inside=inside(lags),
+        end_to_end=end_to_end(lags),
+        nodes=node_lags(lags),
+        hops=[
+            msgspec.structs.replace(row, named=[], look_at=[])
+            for row in merged_rows(row for card in held for row in card.hops)
+        ],
+    )
+
+
+def _had_events(card: MinuteCard) -> bool:
+    return bool(card.collected or card.total)
+
+
+def nines(spent: int) -> float:
+    """-log10 of the share of a day's minutes that are spent; 9 for none."""
+    return -math.log10(spent / DAY_MINUTES) + 0.0 if spent else MOST_NINES
+
+
+def minute_mark(card: MinuteCard) -> MinuteMark:
+    """A minute in a calendar."""
+    return MinuteMark(
+        minute=card.minute, total=card.total, spent=card.spent, settled=card.settled, sli=card.sli
+    )
+
+
+def day_mark(card: DayCard) -> DayMark:
+    """A day in a calendar."""
+    return DayMark(
+        day=card.day, nines=card.nines, spent=len(card.spent), minutes=card.minutes, lost=card.lost
+    )

@@ -1,0 +1,177 @@
+"""Scorecards of minutes, from states and judgements. Pure."""
+
+from collections.abc import Iterable
+from typing import Final, NamedTuple
+
+from pipelines.control.observe.ledger.minute_sums import Lags, MinuteState, merged_lags
+from pipelines.control.observe.ledger.reconciliation_rules import Account, Key
+from pipelines.control.observe.scorecards.explanations import why
+from pipelines.control.observe.scorecards.loss_table import (
+    NO_NAMES,
+    Names,
+    dead,
+    hop_rows,
+    merged_rows,
+    percent,
+)
+from pipelines.control.observe.scorecards.node_lags import end_to_end, inside, node_lags
+from pipelines.control.observe.verdicts.verdicts import Judgement, Verdict
+from shared.contracts.ledger import GOOD_SHARE, Stage
+from shared.contracts.scorecard import ALL_TENANTS, HopRow, MinuteCard
+
+_EVEN: Final = Verdict()
+_BEFORE_TRANSMIT: Final = (Account.INGEST, Account.ROUTE, Account.CLAIMS)
+_AGAIN: Final = (Account.CLAIMS, Account.TRANSMIT, Account.RETRYING, Account.RETRY)
+_LATER: Final = (Account.RETRYING, Account.RETRY)
+
+
+class Judged(NamedTuple):
+    """A tenant's minute and all that is known of it."""
+
+    state: MinuteState
+    judgement: Judgement
+    names: Names = NO_NAMES
+
+
+class Figures(NamedTuple):
+    """What adds up over tenants; see MinuteCard."""
+
+    collected: int
+    late: int
+    unmatched: int
+    total: int
+    good: int
+    delivered: int
+    dead: int
+    waiting: int
+    under_way: int
+    lost: int
+    doubled: int
+    quarantined: int
+    in_time: int
+    again: int
+    """Second copies that were sent, beyond `total`: each may be good, and each must be."""
+
+
+class _Whole(NamedTuple):
+    """What a card is made of."""
+
+    tenant: str
+    minute: int
+    settled: bool
+    figures: Figures
+    lags: Lags
+    rows: list[HopRow]
+
+
+def minute_card(state: MinuteState, judgement: Judgement, names: Names = NO_NAMES) -> MinuteCard:
+    """The card of one tenant's minute. Hashes without a name are shown as such."""
+    rows = hop_rows(state, judgement, names)
+    figures = _figures(state, judgement)
+    return _card(_Whole(state.tenant, state.minute, judgement.settled, figures, state.lags, rows))
+
+
+def total_card(minute: int, parts: Iterable[Judged]) -> MinuteCard:
+    """The card of ALL_TENANTS."""
+    held = list(parts)
+    if not held:
+        return empty_card(ALL_TENANTS, minute)
+    figures = [_figures(part.state, part.judgement) for part in held]
+    whole = _Whole(
+        tenant=ALL_TENANTS,
+        minute=minute,
+        settled=all(part.judgement.settled for part in held),
+        figures=Figures(*(sum(column) for column in zip(*figures, strict=True))),
+        lags=merged_lags(part.state.lags for part in held),
+        rows=merged_rows(row for part in held for row in hop_rows(*part)),
+    )
+    return _card(whole)
+
+
+def empty_card(tenant: str, minute: int) -> MinuteCard:
+    """Of a minute without events: nothing was owed, so nothing is spent."""
+    return MinuteCard(tenant=tenant, minute=minute, settled=True)
+
+
+def _card(whole: _Whole) -> MinuteCard:
+    figures = whole.figures
+    asked = figures.total - figures.in_time + figures.again
+    sli = min(1.0, figures.good / asked) if asked > 0 else None
+    spent = whole.settled and (figures.lost > 0 or (sli is not None and sli < GOOD_SHARE))
+    card = MinuteCard(
+        tenant=whole.tenant,
+        minute=whole.minute,
+        settled=whole.settled,
+        collected=figures.collected,
+        late=figures.late,
+        unmatched=figures.unmatched,
+        total=figures.total,
+        good=figures.good,
+        delivered=figures.delivered,
+        dead=figures.dead,
+        waiting=figures.waiting,
+        under_way=figures.under_way,
+        in_time=figures.in_time,
+        lost=figures.lost,
+        doubled=figures.doubled,
+        quarantined=figures.quarantined,
+        loss_percent=percent(figures.lost, figures.total),
+        sli=sli,
+        spent=spent,
+        inside=inside(whole.lags),
+        end_to_end=end_to_end(whole.lags),
+        nodes=node_lags(whole.lags),
+        hops=whole.rows,
+    )
+    return why(card) if spent else card
+
+
+def _figures(state: MinuteState, judgement: Judgement) -> Figures:
+    verdicts = judgement.verdicts
+    under_way = sum(verdict.under_way for verdict in verdicts.values())
+    again = _doubled(judgement, _AGAIN) + _first_doubled(state, judgement)
+    return Figures(
+        collected=state.count(Stage.COLLECTED),
+        late=sum(line.late for line in state.of((Stage.COLLECTED,))),
+        unmatched=state.count(Stage.UNMATCHED),
+        total=owed(state, judgement),
+        good=sum(line.good for line in state.of((Stage.DELIVERED,))),
+        delivered=state.count(Stage.DELIVERED),
+        dead=dead(state),
+        waiting=sum(verdict.waiting for verdict in verdicts.values()),
+        under_way=under_way,
+        lost=sum(verdict.lost for verdict in verdicts.values()),
+        doubled=sum(verdict.doubled for verdict in verdicts.values()),
+        quarantined=state.count(Stage.QUARANTINED),
+        in_time=under_way if judgement.fresh else 0,
+        again=again,
+    )
+
+
+def owed(state: MinuteState, judgement: Judgement) -> int:
+    """Deliveries owed: copies that route made, each once, and one for each event that did not get so far."""
+    copies = state.count(Stage.FIRST) + state.count(Stage.FURTHER)
+    known = judgement.verdicts.items()
+    missing = sum(each.lost + each.under_way for key, each in known if key.account in _BEFORE_TRANSMIT)
+    pipes = [key for key, _ in known if key.account is Account.TRANSMIT]
+    dropped = sum(_route_dropped(state, judgement, key) for key in pipes)
+    doubled = _doubled(judgement, (Account.CLAIMS,)) + _first_doubled(state, judgement)
+    return max(0, copies + missing - dropped - doubled)
+
+
+def _route_dropped(state: MinuteState, judgement: Judgement, key: Key) -> int:
+    """Second copies of a pipe that transmit dropped, but for those that a retry or a replay made."""
+    letters = max(0, state.count(Stage.LETTER, key.pipe) - state.count(Stage.DEAD, key.pipe))
+    later = [judgement.verdicts.get(Key(account, key.pipe), _EVEN) for account in _LATER]
+    return max(0, judgement.verdicts[key].dropped - letters - sum(verdict.extra for verdict in later))
+
+
+def _first_doubled(state: MinuteState, judgement: Judgement) -> int:
+    """First copies beyond one an event. Where events were unmatched too, nobody can tell: a second record in
+    `unmatched` is no delivery, and after a crash there may be many."""
+    return 0 if state.count(Stage.UNMATCHED) else _doubled(judgement, (Account.ROUTE,))
+
+
+def _doubled(judgement: Judgement, accounts: Iterable[Account]) -> int:
+    wanted = frozenset(accounts)
+    return sum(each.doubled for key, each in judgement.verdicts.items() if key.account in wanted)

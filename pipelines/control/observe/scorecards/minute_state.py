@@ -1,0 +1,152 @@
+"""Every minute that is held: its state, what is judged of it, its card. No I/O."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from pipelines.control.observe.ledger.minute_sums import MinuteKey, MinuteState
+from pipelines.control.observe.ledger.reconciliation_rules import Key
+from pipelines.control.observe.scorecards.ledger_state import Book
+from pipelines.control.observe.scorecards.minute_cards import Judged, minute_card, total_card
+from pipelines.control.observe.verdicts.event_identification import Findings, Plan, plan
+from pipelines.control.observe.verdicts.verdicts import Passed, judge
+from shared.contracts.documents import WARM_UP
+from shared.contracts.scorecard import MinuteCard
+
+_NOTHING: Final = Findings()
+
+Asked = tuple[Mapping[Key, Mapping[int, int]], frozenset[Key], int]
+"""What was asked for: the names of hashes, accounts to count, and of which state."""
+
+
+class Scoreboard:
+    """Belongs to one thread."""
+
+    def __init__(self, settle_ms: int) -> None:
+        self.book = Book()
+        self.judged: dict[MinuteKey, Judged] = {}
+        self.findings: dict[MinuteKey, Findings] = {}
+        self.touched: list[Judged] = []
+        """What the last call of `judge` judged."""
+
+        self._settle_ms = settle_ms
+        self._open: set[MinuteKey] = set()
+        self._unsaved: set[MinuteKey] = set()
+        self._asked: dict[MinuteKey, Asked] = {}
+        self._fresh: set[MinuteKey] = set()
+        """Judged since plans were made."""
+
+        self._new: set[MinuteKey] = set()
+        """With findings that were not given out to be stored."""
+
+        self._tenants: dict[int, set[str]] = {}
+
+    def begin(self, findings: Mapping[MinuteKey, Findings]) -> None:
+        """Have everything judged that the book was restored with."""
+        self.findings = dict(findings)
+        self._open.update(self.book.minutes)
+
+    def judge(self, passed: Passed, now_ms: int) -> list[MinuteCard]:
+        """Judge what changed and what time alone can change; gives the cards of these minutes."""
+        self._open.update(self._changed())
+        keys, self._open = sorted(self._open), set()
+        for key in keys:
+            self._judge(key, passed, now_ms)
+        self.touched = [self.judged[key] for key in keys]
+        self._changed()
+        minutes = {minute for _, minute in keys}
+        return [self._card(key) for key in keys] + [self._total(minute) for minute in sorted(minutes)]
+
+    def _changed(self) -> set[MinuteKey]:
+        keys = {(state.tenant, state.minute) for state in self.book.dirty()}
+        self._unsaved |= keys
+        return keys
+
+    def _judge(self, key: MinuteKey, passed: Passed, now_ms: int) -> None:
+        state, found = self.book.minutes[key], self.findings.get(key, _NOTHING)
+        judgement = judge(state, passed, now_ms, self._settle_ms, found.counted)
+        self.book.note(judgement)
+        self.judged[key] = Judged(state, judgement, found.named)
+        self._tenants.setdefault(key[1], set()).add(key[0])
+        self._fresh.add(key)
+        if not judgement.final:
+            self._open.add(key)
+
+    def _card(self, key: MinuteKey) -> MinuteCard:
+        return minute_card(*self.judged[key])
+
+    def _total(self, minute: int) -> MinuteCard:
+        tenants = sorted(self._tenants[minute] - {WARM_UP})  # a cold chain's lags are nobody's
+        return total_card(minute, (self.judged[tenant, minute] for tenant in tenants))
+
+    @property
+    def open_minutes(self) -> int:
+        """How many are not judged for good."""
+        return len(self._open)
+
+    def between(self, first: int, last: int) -> Iterator[Judged]:
+        """What is held of these minutes, `last` included."""
+        for minute in range(first, last + 1):
+            for tenant in sorted(self._tenants.get(minute, ())):
+                yield self.judged[tenant, minute]
+
+    def still_open(self) -> Iterator[Judged]:
+        """What is not judged for good."""
+        return (self.judged[key] for key in self._open if key in self.judged)
+
+    def plans(self) -> Iterator[tuple[MinuteKey, Plan]]:
+        """What is to be read to name events, each once for what is known."""
+        for key in sorted(self._fresh):
+            state, judgement, _ = self.judged[key]
+            wanted = plan(state, judgement)
+            if wanted is None:
+                self._asked.pop(key, None)
+                continue
+            asked: Asked = (wanted.wanted, wanted.recounted, state.through if wanted.recounted else 0)
+            if asked != self._asked.get(key):
+                self._asked[key] = asked
+                yield key, wanted
+        self._fresh.clear()
+
+    def changed_findings(self) -> list[tuple[MinuteKey, Findings]]:
+        """What was found since the last call."""
+        keys, self._new = self._new, set()
+        return [(key, self.findings[key]) for key in sorted(keys) if key in self.findings]
+
+    def found(self, key: MinuteKey, found: Findings) -> bool:
+        """Take in what reading brought; False if the minute is no longer held."""
+        if key not in self.book.minutes:
+            return False
+        self._new.add(key)
+        before = self.findings.get(key, _NOTHING)
+        self.findings[key] = Findings(
+            named={**before.named, **found.named}, counted={**before.counted, **found.counted}
+        )
+        self._open.add(key)
+        return True
+
+    def ask_again(self, key: MinuteKey) -> None:
+        """Reading failed."""
+        self._asked.pop(key, None)
+        self._open.add(key)
+
+    def unsaved(self) -> list[MinuteState]:
+        """States that changed since the last call."""
+        keys, self._unsaved = self._unsaved, set()
+        return [self.book.minutes[key] for key in sorted(keys) if key in self.book.minutes]
+
+    def forgettable(self, before_minute: int) -> list[MinuteKey]:
+        """Minutes before that one in which no tenant has anything open, and nothing to be saved."""
+        busy = {minute for _, minute in self._open | self._unsaved}
+        old = (minute for minute in self._tenants if minute < before_minute and minute not in busy)
+        return [(tenant, minute) for minute in sorted(old) for tenant in sorted(self._tenants[minute])]
+
+    def forget(self, before_minute: int, keys: Iterable[MinuteKey]) -> None:
+        """Drop these."""
+        for state in self.book.forget(before_minute, keys):
+            key = (state.tenant, state.minute)
+            self.judged.pop(key, None)
+            self.findings.pop(key, None)
+            self._asked.pop(key, None)
+            self._tenants[state.minute].discard(state.tenant)
+            if not self._tenants[state.minute]:
+                del self._tenants[state.minute]

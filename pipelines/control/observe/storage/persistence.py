@@ -1,0 +1,118 @@
+"""Between what is held and what is stored. A store that is away delays it, and loses nothing."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+
+from pipelines.control.observe.dynamodb import Item, StoreError
+from pipelines.control.observe.ledger.minute_sums import MinuteKey
+from pipelines.control.observe.scorecards.day_cards import day_mark
+from pipelines.control.observe.scorecards.day_state import DayBook
+from pipelines.control.observe.scorecards.ledger_state import Position
+from pipelines.control.observe.scorecards.minute_state import Scoreboard
+from pipelines.control.observe.storage.repository import (
+    Tables,
+    card_item,
+    day_items,
+    findings_item,
+    gone_item,
+    position_item,
+    state_item,
+    tenant_item,
+)
+from shared.contracts.scorecard import ALL_TENANTS
+from shared.contracts.timestamps import DAY_MINUTES, day_of, first_minute
+from shared.runtime.logging import get_logger
+
+_log = get_logger(__name__)
+_MOST_DROPPED = 500
+"""Minutes that are dropped at once."""
+
+
+class Keeper:
+    """Stores a scoreboard and its days. Belongs to one thread."""
+
+    def __init__(self, tables: Tables, board: Scoreboard, days: DayBook) -> None:
+        self._tables, self._board, self._days = tables, board, days
+        self._waiting: dict[tuple[str, str], Item] = {}
+        """Items that are not stored yet, by their keys."""
+
+        self.tenants: set[str] = set()
+
+    def restore(self, ledger_end: int) -> int:
+        """Begin with what was stored; gives the offset to go on at in the ledger.
+
+        Raises:
+            StoreError: if the store cannot be read.
+        """
+        position = self._tables.position() or Position()
+        if position.offset > ledger_end:
+            extra = {"position": position.offset, "end": ledger_end}
+            _log.error("the ledger was made anew: what was stored of open minutes is left aside", extra=extra)
+            return 0
+        states, findings = list(self._tables.states()), self._tables.findings()
+        self._board.book.restore(states, position)
+        self._board.begin(findings)
+        self._days.expect(states)
+        self.tenants = set(self._tables.tenants())
+        self._load()
+        extra = {"minutes": len(states), "position": position.offset}
+        _log.info("going on with what was stored", extra=extra)
+        return position.offset
+
+    def load(self) -> None:
+        """Fill in what is stored of days that are new here."""
+        try:
+            self._load()
+        except StoreError as error:
+            _log.warning("days not loaded yet", extra={"error": str(error)})
+
+    def _load(self) -> None:
+        for day in {day for (tenant, day), _ in self._days.unloaded() if tenant == ALL_TENANTS}:
+            self._days.want(self.tenants, day)
+        for (tenant, day), held in self._days.unloaded():
+            begin = first_minute(day)
+            cards = self._tables.cards(tenant, begin, begin + DAY_MINUTES - 1)
+            held.merge(list(cards), self._tables.gone(tenant, day))
+
+    def save(self) -> bool:
+        """Store what changed, the position after all else; False if that is to be tried again."""
+        board, days = self._board, self._days
+        new = {state.tenant for state in board.book.minutes.values()} - self.tenants
+        self.tenants |= new
+        position = board.book.position
+        self._hold(tenant_item(tenant) for tenant in new)
+        self._hold(state_item(state) for state in board.unsaved())
+        self._hold(findings_item(*found) for found in board.changed_findings())
+        self._hold(card_item(card) for card in days.unsaved())
+        for card in days.refresh(board.book.minutes):
+            self._hold(day_items(card, day_mark(card)))
+        try:
+            self._tables.write(self._waiting.values())
+            self._tables.write([position_item(position)])
+        except StoreError as error:
+            _log.warning("not stored yet", extra={"error": str(error), "items": len(self._waiting)})
+            return False
+        self._waiting.clear()
+        return True
+
+    def _hold(self, items: Iterable[Item]) -> None:
+        self._waiting.update({(item.pk, item.sk): item for item in items})
+
+    def forget(self, before_minute: int) -> None:
+        """Drop the states of minutes before that one in which nothing is open; call it after `save` did."""
+        keys = [key for key in self._board.forgettable(before_minute) if self._retirable(key)][:_MOST_DROPPED]
+        try:
+            self._tables.write(self._retired(keys))
+            self._tables.drop(keys)
+        except StoreError as error:
+            _log.warning("nothing dropped yet", extra={"error": str(error)})
+            return
+        self._board.forget(before_minute, keys)
+        self._days.forget(day_of(before_minute) - timedelta(days=1))
+
+    def _retirable(self, key: MinuteKey) -> bool:
+        return self._days.loaded((key[0], day_of(key[1])))
+
+    def _retired(self, keys: Iterable[MinuteKey]) -> Iterable[Item]:
+        gone = dict(self._days.retire(self._board.book.minutes[key]) for key in keys)
+        return [gone_item(*day, found) for day, found in gone.items()]

@@ -1,0 +1,87 @@
+"""Reads what names need from the topics, on a thread of its own, one minute after the other."""
+
+import queue
+import threading
+from collections.abc import Iterator
+from typing import Final
+
+from confluent_kafka import KafkaException
+
+from pipelines.control.observe.ledger.event_search import record_of
+from pipelines.control.observe.ledger.minute_sums import MinuteKey
+from pipelines.control.observe.ledger.record_parser import Seen, events_in
+from pipelines.control.observe.verdicts.event_identification import Findings, Plan, find
+from shared.kafka.offset_range_reader import Span, SpanReader
+from shared.runtime.logging import get_logger
+
+_log = get_logger(__name__)
+_ANSWER_SECONDS: Final = 10.0
+_TURN_SECONDS: Final = 0.5
+
+Answer = tuple[MinuteKey, Findings | None]
+"""None where reading failed: to be asked again."""
+
+
+class _StoppedError(Exception):
+    """In the middle of a reading."""
+
+
+class Finder:
+    """Takes plans, gives findings. Plans of more records than `most` are not read."""
+
+    def __init__(self, bootstrap: str, client_id: str, most: int) -> None:
+        self._bootstrap, self._client_id, self._most = bootstrap, client_id, most
+        self._plans: queue.Queue[tuple[MinuteKey, Plan]] = queue.Queue()
+        self._answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="finder", daemon=True)
+
+    def start(self) -> "Finder":
+        """Begin; returns at once."""
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """End the thread, in the middle of a reading if need be."""
+        self._stopping.set()
+        self._thread.join()
+
+    def ask(self, key: MinuteKey, plan: Plan) -> None:
+        """Have a plan read."""
+        if plan.records > self._most:
+            extra = {"tenant": key[0], "minute": key[1], "records": plan.records, "most": self._most}
+            _log.warning("events of a minute not named: too many records to read", extra=extra)
+            return
+        self._plans.put((key, plan))
+
+    def answers(self) -> Iterator[Answer]:
+        """What was found since the last call."""
+        while not self._answers.empty():
+            yield self._answers.get_nowait()
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                key, plan = self._plans.get(timeout=_TURN_SECONDS)
+            except queue.Empty:
+                continue
+            try:
+                self._answers.put((key, self._read(plan)))
+            except _StoppedError:
+                return
+            except (KafkaException, TimeoutError) as error:
+                extra = {"tenant": key[0], "minute": key[1], "error": str(error)}
+                _log.warning("events of a minute not named yet", extra=extra)
+                self._answers.put((key, None))
+                self._stopping.wait(_ANSWER_SECONDS)
+
+    def _read(self, plan: Plan) -> Findings:
+        spans = [Span(*reach) for reach in plan.reaches]
+        with SpanReader(self._bootstrap, self._client_id, seconds=_ANSWER_SECONDS) as reader:
+            return find(plan, self._events(reader, spans))
+
+    def _events(self, reader: SpanReader, spans: list[Span]) -> Iterator[Seen]:
+        for message in reader.read(spans):
+            if self._stopping.is_set():
+                raise _StoppedError
+            yield from events_in(record_of(message))

@@ -1,0 +1,206 @@
+"""What is missing from, and too much in, each account of a minute, by id where that can be told. Pure."""
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from pipelines.control.observe.ledger.minute_sums import MinuteState
+from pipelines.control.observe.ledger.reconciliation_rules import Account, Key
+from shared.contracts.iblt import CELLS, Sketch
+from shared.contracts.ledger import Stage
+
+Difference = Mapping[int, int]
+"""By hash, how often it is missing (negative: too many)."""
+
+Counted = Mapping[Key, Difference]
+"""What was counted in the topics, by account."""
+
+_NONE: Final[Difference] = {}
+
+NOT_COUNTED: Final[Counted] = {}
+
+_QUARANTINES: Final[Mapping[Account, Account]] = {
+    Account.TRANSMIT: Account.UNSENDABLE,
+    Account.RETRY: Account.UNHOLDABLE,
+}
+_RECOGNISED: Final = frozenset(
+    (Account.INGEST, Account.ROUTE, Account.CLAIMS, Account.RETRYING, Account.RETRY)
+)
+"""Accounts whose doubles transmit sees as second copies, sooner or later."""
+
+
+class Sides(NamedTuple):
+    """Of an account."""
+
+    missing: int = 0
+    extra: int = 0
+    ids: Difference = _NONE
+    known: bool = True
+    """Whether every id is; else the counts are net, and there are no ids."""
+
+    explained: int = 0
+    """Missing, but in quarantine; not part of `missing`."""
+
+    recognised: int = 0
+    """Extra, but dropped by transmit; part of `extra`."""
+
+    dropped: int = 0
+    """Of TRANSMIT: second copies among what it took that it dropped."""
+
+
+class Differences:
+    """Of one minute."""
+
+    def __init__(self, state: MinuteState, counted: Counted) -> None:
+        self._state = state
+        self._counted = counted
+        self._known: dict[Key, Difference | None] = {}
+        self._quarantined: dict[Account, tuple[dict[int, int] | None, int]] = {}
+
+    def net(self, key: Key) -> int:
+        """How many more are missing than too many."""
+        if key.account is Account.TRANSMIT:
+            return self._untaken(key).count
+        return self._sketch(key).count
+
+    def sides(self, key: Key) -> Sides:
+        """All that can be told."""
+        if key.account is Account.TRANSMIT:
+            return self._less_quarantined(key, self._transmit(key))
+        sides = _sides(self._claims(key) if key.account is Account.CLAIMS else self._of(key), self.net(key))
+        if key.account is Account.CLAIMS and self._of(Key(Account.ROUTE)) is None:
+            # What route lost or doubled as a first copy shows here as well, and is not known apart yet.
+            return Sides(known=False)
+        if key.account in _QUARANTINES:
+            sides = self._less_quarantined(key, sides)
+        return self._less_recognised(key, sides) if key.account in _RECOGNISED else sides
+
+    def _sketch(self, key: Key) -> Sketch:
+        return self._state.sketches.get(key) or Sketch()
+
+    def _of(self, key: Key) -> Difference | None:
+        """An account's; None if its sketch holds too many, and what was counted does not explain it."""
+        if key not in self._known:
+            sketch, counted = self._sketch(key), self._counted.get(key)
+            found = decoded(sketch)
+            if found is None and counted is not None and _sketched(counted) == sketch:
+                found = counted
+            self._known[key] = found
+        return self._known[key]
+
+    def _claims(self, key: Key) -> Difference | None:
+        """Without the events whose first copies are missing or too many: these explain themselves."""
+        found, route = self._of(key), self._of(Key(Account.ROUTE))
+        if found is None or route is None:
+            return None
+        return {value: times for value, times in found.items() if value not in route}
+
+    def _untaken(self, key: Key) -> Sketch:
+        return self._sketch(key) - self._sketch(Key(Account.DROPPED, key.pipe))
+
+    def _transmit(self, key: Key) -> Sides:
+        """Missing is what is missing though what was dropped counts as given; too many without that."""
+        taken, dropped = self._of(key), self._of(Key(Account.DROPPED, key.pipe))
+        untaken = self._untaken(key)
+        left = decoded(untaken)
+        if left is None and taken is not None and dropped is not None:
+            left = _subtracted(taken, dropped)
+        if taken is None and untaken.empty:
+            taken = {}  # all that is missing was dropped, so nothing is too much
+        missing = {} if left is None else {value: times for value, times in left.items() if times > 0}
+        extra = {} if taken is None else {value: times for value, times in taken.items() if times < 0}
+        lacking = max(0, untaken.count) if left is None else sum(missing.values())
+        surplus = max(0, -self._sketch(key).count) if taken is None else -sum(extra.values())
+        again = self._sketch(key).count + surplus - lacking
+        most = self._state.count(Stage.DROPPED, key.pipe)
+        return Sides(
+            missing=lacking,
+            extra=surplus,
+            ids={**missing, **extra},
+            known=left is not None and taken is not None,
+            dropped=min(max(0, again), most),
+        )
+
+    def _less_quarantined(self, key: Key, sides: Sides) -> Sides:
+        """Quarantined records know no pipe: each explains one missing event, of whichever pipe."""
+        left, count = self._quarantine(_QUARANTINES[key.account])
+        if not count or not sides.missing:
+            return sides
+        if left is None or not sides.known:
+            explained = min(sides.missing, count)
+            self._quarantined[_QUARANTINES[key.account]] = (left, count - explained)
+            return sides._replace(missing=sides.missing - explained, explained=explained, known=False)
+        ids = dict(sides.ids)
+        for value in sorted(value for value, times in ids.items() if times > 0 and left.get(value, 0) > 0):
+            taken = min(ids[value], left[value])
+            ids[value] -= taken
+            left[value] -= taken
+        ids = {value: times for value, times in ids.items() if times}
+        missing = sum(times for times in ids.values() if times > 0)
+        explained = sides.missing - missing
+        self._quarantined[_QUARANTINES[key.account]] = (left, count - explained)
+        return sides._replace(missing=missing, explained=explained, ids=ids)
+
+    def _quarantine(self, account: Account) -> tuple[dict[int, int] | None, int]:
+        """What no pipe has claimed yet: ids, if they are known, and how many."""
+        if account not in self._quarantined:
+            found = self._of(Key(account))
+            self._quarantined[account] = (
+                None if found is None else dict(found),
+                self._sketch(Key(account)).count,
+            )
+        return self._quarantined[account]
+
+    def _less_recognised(self, key: Key, sides: Sides) -> Sides:
+        if not sides.extra:
+            return sides
+        pipe = key.pipe or None
+        most = min(sides.extra, self._state.count(Stage.DROPPED, pipe))
+        dropped = self._dropped(pipe)
+        if not most or not sides.known or dropped is None:
+            return sides._replace(recognised=most, known=sides.known and not most)
+        again = ((value, -times) for value, times in sides.ids.items() if times < 0)
+        recognised = sum(min(times, max(0, dropped.get(value, 0))) for value, times in again)
+        return sides._replace(recognised=recognised)
+
+    def _dropped(self, pipe: str | None) -> Difference | None:
+        """By hash, how often transmit dropped it; None if that is not known."""
+        total: dict[int, int] = {}
+        for key in [key for key in self._state.sketches if key.account is Account.DROPPED]:
+            found = self._of(key) if pipe in (None, key.pipe) else {}
+            if found is None:
+                return None
+            for value, times in found.items():
+                total[value] = total.get(value, 0) + times
+        return total
+
+
+def decoded(sketch: Sketch) -> Difference | None:
+    """`Sketch.decode`, without the work where it is sure to fail."""
+    if abs(sketch.count) > CELLS or sketch.cells.any(axis=0).all():
+        return None
+    return sketch.decode()
+
+
+def _sides(found: Difference | None, net: int) -> Sides:
+    if found is None:
+        return Sides(missing=max(0, net), extra=max(0, -net), known=False)
+    missing = sum(times for times in found.values() if times > 0)
+    return Sides(missing=missing, extra=missing - sum(found.values()), ids=found)
+
+
+def _subtracted(left: Difference, right: Difference) -> Difference:
+    values = left.keys() | right.keys()
+    return {value: left.get(value, 0) - right.get(value, 0) for value in values}
+
+
+def _sketched(counted: Difference) -> Sketch:
+    """The sketch that these leave."""
+    return _repeated(counted, 1) - _repeated(counted, -1)
+
+
+def _repeated(counted: Difference, sign: int) -> Sketch:
+    held = {value: times * sign for value, times in counted.items() if times * sign > 0}
+    hashes = np.fromiter(held.keys(), np.uint64, len(held))
+    return Sketch.of(np.repeat(hashes, np.fromiter(held.values(), np.int64, len(held))))

@@ -1,0 +1,17 @@
+"""trace's Prometheus metrics, as one object; their names are in shared/runtime/metrics.py."""
+
+from prometheus_client import Counter, Gauge
+
+from shared.runtime.metrics import TraceMetric
+from shared.runtime.process_metrics import process_registry
+
+
+class Meters:
+    """What is counted, in a registry of its own."""
+
+    def __init__(self) -> None:
+        self.registry = into = process_registry("trace")
+        self.exported = Counter(TraceMetric.EXPORTED, "Spans the receiver acknowledged", registry=into)
+        self.refused = Counter(TraceMetric.REFUSED, "Portions that go again", registry=into)
+        self.unreadable = Counter(TraceMetric.UNREADABLE, "Records nobody can read", registry=into)
+        self.ready = Gauge(TraceMetric.READY, "1 when ready", registry=into)

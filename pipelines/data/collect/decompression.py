@@ -1,0 +1,137 @@
+"""Content encodings, undone in slices: the caller bounds what comes out, and may pause between slices."""
+
+import zlib
+from collections.abc import Callable, Iterator
+from typing import Final, Protocol
+
+import zstandard
+
+from pipelines.data.collect.errors import Refusal, RefusedError, malformed
+
+_FIELD = "content-encoding"
+_GZIP_WINDOW = 16 + zlib.MAX_WBITS
+_ZSTD_WINDOW = 8 * 1024 * 1024  # what RFC 9659 lets a sender of content-encoding zstd use
+_GZIP_SLICE: Final = 256 * 1024  # bytes that come out at once
+_ZSTD_SLICE = 256  # bytes; a block of 4 can become 128 KiB, so a slice never becomes more than 8 MiB
+
+
+class Inflater(Protocol):
+    """Takes a body's pieces, gives what they decode to."""
+
+    def feed(self, piece: bytes) -> Iterator[bytes]:
+        """Decode a piece, slice by slice; a caller for whom it is enough stops asking.
+
+        Raises:
+            RefusedError: the piece is not of this encoding, or follows the end.
+        """
+
+    def finish(self) -> None:
+        """Say that there are no more pieces.
+
+        Raises:
+            RefusedError: the encoding wants more.
+        """
+
+
+class Identity:
+    """No encoding."""
+
+    def feed(self, piece: bytes) -> Iterator[bytes]:
+        """The piece itself."""
+        yield piece
+
+    def finish(self) -> None:
+        """Any length will do."""
+
+
+class Gzip:
+    """One gzip member (RFC 1952)."""
+
+    def __init__(self) -> None:
+        self._stream = zlib.decompressobj(_GZIP_WINDOW)
+
+    def feed(self, piece: bytes) -> Iterator[bytes]:
+        """See `Inflater.feed`."""
+        while piece:
+            yield self._slice(piece)
+            piece = self._stream.unconsumed_tail
+
+    def _slice(self, piece: bytes) -> bytes:
+        try:
+            out = self._stream.decompress(piece, _GZIP_SLICE)
+        except zlib.error as error:
+            raise _broken("gzip", str(error)) from error
+        if self._stream.unused_data:
+            raise _trailing("gzip")
+        return out
+
+    def finish(self) -> None:
+        """See `Inflater.finish`."""
+        if not self._stream.eof:
+            raise _truncated("gzip")
+
+
+class Zstd:
+    """One Zstandard frame (RFC 8878)."""
+
+    def __init__(self) -> None:
+        self._stream = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).decompressobj()
+
+    def feed(self, piece: bytes) -> Iterator[bytes]:
+        """See `Inflater.feed`. The library cannot bound what one call gives: slices are of what goes in."""
+        for start in range(0, len(piece), _ZSTD_SLICE):
+            if self._stream.eof:
+                raise _trailing("zstd")
+            yield self._slice(piece[start : start + _ZSTD_SLICE])
+
+    def finish(self) -> None:
+        """See `Inflater.finish`."""
+        if not self._stream.eof:
+            raise _truncated("zstd")
+
+    def _slice(self, piece: bytes) -> bytes:
+        try:
+            out = self._stream.decompress(piece)
+        except zstandard.ZstdError as error:
+            raise _broken("zstd", str(error)) from error
+        if self._stream.unused_data:
+            raise _trailing("zstd")
+        return out
+
+
+_ENCODINGS: dict[str, Callable[[], Inflater]] = {
+    "": Identity,
+    "identity": Identity,
+    "gzip": Gzip,
+    "x-gzip": Gzip,
+    "zstd": Zstd,
+}
+
+
+def inflater(content_encoding: str) -> Inflater:
+    """The decoder that a `Content-Encoding` header asks for.
+
+    Raises:
+        RefusedError: 415, it is none of ours.
+    """
+    make = _ENCODINGS.get(content_encoding.strip().lower())
+    if make is None:
+        refusal = Refusal(
+            f"content encoding {content_encoding!r} is not known", _FIELD, "use gzip, zstd or no encoding"
+        )
+        raise RefusedError(415, refusal, headers=(("accept-encoding", "gzip, zstd"),))
+    return make()
+
+
+def _broken(name: str, detail: str) -> RefusedError:
+    return malformed(f"the body is not valid {name}: {detail}", "compress the whole body once", _FIELD)
+
+
+def _truncated(name: str) -> RefusedError:
+    return malformed(f"the {name} body is truncated", "send the compressed body to its end", _FIELD)
+
+
+def _trailing(name: str) -> RefusedError:
+    return malformed(
+        f"something follows the end of the {name} data", "send one member, and nothing after it", _FIELD
+    )

@@ -1,0 +1,127 @@
+"""One JSON text, read strictly: what RFC 8259 lets through and every later hop can read."""
+
+import json
+import re
+from typing import Any, NoReturn
+
+import msgspec
+
+from pipelines.data.collect.errors import Refusal
+from shared.contracts.limits import MAX_DEPTH, MAX_NAME_CHARACTERS, MAX_NUMBER_CHARACTERS
+
+_decoder = msgspec.json.Decoder()
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
+_LONG_NUMBER = re.compile(rb"[-+.0-9eE]{%d}" % (MAX_NUMBER_CHARACTERS + 1))
+_NAME = re.compile(rb'"([^"\\]*(?:\\.[^"\\]*)*)"(?=[ \t\r\n]*(:?))', re.DOTALL)
+_BRACKETS = bytes.maketrans(b"{}", b"[]")
+_NOT_BRACKETS = bytes(sorted(set(range(256)) - set(b"[]{}")))
+_BOM = b"\xef\xbb\xbf"
+
+_OUT_OF_RANGE = Refusal("a number is out of a double's range", "$", "send it as a string")
+
+UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What `parse` raises."""
+
+
+def parse(raw: bytes) -> Any:
+    """The value of a JSON text; every string, number and escape in it was looked at.
+
+    msgspec.Raw alone would let invalid UTF-8 and numbers beyond a double pass.
+    """
+    return _decoder.decode(raw)
+
+
+def too_deep(raw: bytes) -> bool:
+    """Whether a valid JSON text nests deeper than MAX_DEPTH.
+
+    Most texts have fewer brackets than that. In the others each round takes away the innermost pairs.
+    """
+    if raw.count(b"[") + raw.count(b"{") <= MAX_DEPTH:
+        return False
+    brackets = _STRING.sub(b"", raw).translate(_BRACKETS, _NOT_BRACKETS)
+    for _ in range(MAX_DEPTH):
+        brackets = brackets.replace(b"[]", b"")
+        if not brackets:
+            return False
+    return True
+
+
+def beyond(raw: bytes) -> Refusal | None:
+    """The refusal of a valid JSON text that a later hop cannot read: too deep, or a part too long."""
+    return deep() if too_deep(raw) else _too_long(raw)
+
+
+def _too_long(raw: bytes) -> Refusal | None:
+    if len(raw) <= MAX_NUMBER_CHARACTERS:
+        return None
+    if _LONG_NUMBER.search(raw) and _LONG_NUMBER.search(_STRING.sub(b'""', raw)):
+        return Refusal(
+            f"a number of more than {MAX_NUMBER_CHARACTERS} characters", "$", "send it as a string"
+        )
+    if len(raw) > MAX_NAME_CHARACTERS and any(
+        found[2] and len(found[1]) > MAX_NAME_CHARACTERS for found in _NAME.finditer(raw)
+    ):
+        return Refusal(f"a name of more than {MAX_NAME_CHARACTERS} bytes", "$", "send it as a value")
+    return None
+
+
+def deep() -> Refusal:
+    """The refusal of a text that is too deep."""
+    return Refusal(f"nested deeper than {MAX_DEPTH} levels", "$", "flatten the event")
+
+
+def explain(raw: bytes, error: Exception) -> Refusal:
+    """What is wrong with a text that `parse` refused, in words of its sender."""
+    if isinstance(error, RecursionError):
+        return deep()
+    if not raw.strip():
+        return Refusal("the event is empty", "$", "send a JSON object")
+    if raw.startswith(_BOM):
+        return Refusal("the event starts with a byte order mark", "$", "send UTF-8 without one")
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in raw[:4]:
+        return Refusal("the event is UTF-16 or UTF-32", "$", "send UTF-8")
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError as undecodable:
+        return Refusal(f"invalid UTF-8 at byte {undecodable.start}", "$", "send UTF-8")
+    return _explain_json(text, error)
+
+
+def _explain_json(text: str, error: Exception) -> Refusal:
+    """Python's own parser takes what msgspec refuses for its values, and so tells values from syntax."""
+    try:
+        json.loads(text, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as found:
+        return _explain_syntax(text, found)
+    except RecursionError:
+        return deep()
+    except _ConstantError as constant:
+        return Refusal(f"{constant} is not a JSON number", "$", "send null, or a string")
+    except ValueError:
+        return _OUT_OF_RANGE  # Python's limit on an integer's digits
+    return _explain_value(str(error))
+
+
+def _explain_syntax(text: str, found: json.JSONDecodeError) -> Refusal:
+    where = f"{found.msg} at character {found.pos}"
+    if found.msg.startswith("Extra data"):
+        return Refusal(f"something follows the event's end at character {found.pos}", "$", "remove it")
+    if found.pos >= len(text.rstrip()) or found.msg.startswith("Unterminated"):
+        return Refusal(f"the event is truncated: {where}", "$", "send the event to its end")
+    return Refusal(f"the event is not JSON: {where}", "$", "send valid JSON (RFC 8259)")
+
+
+def _explain_value(message: str) -> Refusal:
+    if "surrogate" in message or "truncated" in message:
+        return Refusal("a string holds half of a surrogate pair", "$", "escape both halves, or neither")
+    if "out of range" in message:
+        return _OUT_OF_RANGE
+    return Refusal(f"the event is not JSON: {message}", "$", "send valid JSON (RFC 8259)")
+
+
+class _ConstantError(Exception):
+    """NaN, Infinity or -Infinity."""
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise _ConstantError(name)

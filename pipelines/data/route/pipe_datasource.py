@@ -1,0 +1,65 @@
+"""The pipes as a Spark table that is fresh at every batch of a running query.
+
+Spark plans a streaming query once, so rows put into a partition there would be frozen; `read` runs in a
+Python worker at each batch and yields from the table of documents that the worker process keeps. Workers are
+reused, so the topic is loaded once a worker.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.types import StructType
+
+from pipelines.data.route.config_rows import Row, rows, usable
+from pipelines.data.route.schema import SOURCE_ROW
+from shared.contracts.documents import Catalogue, Pipe
+from shared.kafka.config_table import config_table
+from shared.kafka.global_table import Table
+from shared.runtime.clock import wall_clock
+from shared.runtime.logging import get_logger
+
+_log = get_logger(__name__)
+
+
+@cache
+def _table(bootstrap: str, client_id: str) -> Table[Catalogue]:
+    """The worker process's table. Spark gives a reader no other place to keep it between batches."""
+    return config_table(bootstrap, client_id)
+
+
+class PipesSource(DataSource):
+    """`spark.read.format("hifi_pipes").option("bootstrap", ...)`: rows of `schema.SOURCE_ROW`."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The format's name."""
+        return "hifi_pipes"
+
+    def schema(self) -> str:
+        """Columns of the table, as DDL."""
+        return SOURCE_ROW
+
+    def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002  # it is ours
+        """A reader of the whole table."""
+        return _Reader(self.options["bootstrap"], self.options["client_id"])
+
+
+class _Reader(DataSourceReader):
+    def __init__(self, bootstrap: str, client_id: str) -> None:
+        self._bootstrap = bootstrap
+        self._client_id = client_id
+
+    def partitions(self) -> list[InputPartition]:
+        return [InputPartition(0)]
+
+    def read(self, partition: InputPartition) -> Iterator[Row]:  # noqa: ARG002  # there is one
+        """All rows; waits until the topic has been read to its end, however long that takes."""
+        table = _table(self._bootstrap, self._client_id)
+        table.wait()
+        now_ms = wall_clock()
+        return rows(usable(table.view, now_ms, _log_refused), now_ms)
+
+
+def _log_refused(pipe: Pipe, why: str) -> None:
+    _log.error("pipe left out", extra={"pipe": pipe.name, "why": why})

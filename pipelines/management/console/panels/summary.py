@@ -1,0 +1,74 @@
+"""The figures of this moment."""
+
+from pipelines.management.console import formatting
+from pipelines.management.console.formatting import Figure
+from pipelines.management.console.html import Markup, joined, tag
+from pipelines.management.console.panels.base import write
+from pipelines.management.console.poller import Look
+
+
+def tile(name: str, title: str, figure: Figure, note: str, style: str = "") -> Markup:
+    """One figure."""
+    value = tag(
+        "p",
+        tag("span", figure.text, class_="value", data_value=name),
+        " ",
+        tag("span", figure.unit, class_="unit"),
+        class_="figure",
+    )
+    return tag(
+        "div",
+        tag("h3", title),
+        value,
+        tag("p", note, class_="note"),
+        class_=f"tile {style}".strip(),
+        data_testid=name,
+    )
+
+
+def tiles(look: Look) -> Markup:
+    """All of them."""
+    now, day = look.now, look.day
+    spent = len(day.spent)
+    return joined(
+        tile("rate", "Coming in", formatting.rate(now.rate), "over the last whole minute"),
+        tile("p95", "End to end, p95", formatting.lag(now.end_to_end.p95), _lags(look)),
+        tile(
+            "loss",
+            "Lost today",
+            formatting.percent(now.loss_percent),
+            f"{formatting.counted(day.lost, 'event')} of {formatting.count(day.total)} owed",
+            "bad" if day.lost else "",
+        ),
+        tile(
+            "nines",
+            "Nines today",
+            formatting.nines(now.nines),
+            f"{formatting.counted(spent, 'minute')} spent" if day.minutes else "no minute judged yet",
+        ),
+        tile(
+            "left",
+            "Left to spend today",
+            formatting.minutes_left(day.left),
+            f"of {formatting.BUDGET_MINUTES} min a day",
+            "bad" if day.left < 0 else "",
+        ),
+    )
+
+
+def _lags(look: Look) -> str:
+    lags = look.now.end_to_end
+    if lags.p95 is None:
+        return "no event in the last whole minute"
+    return f"p50 {formatting.lag(lags.p50)} · p99 {formatting.lag(lags.p99)}"
+
+
+class Tiles:
+    """The row of figures."""
+
+    def __init__(self) -> None:
+        self._html = write(Markup(), "tiles")
+
+    def show(self, look: Look) -> None:
+        """Bring it up to date."""
+        self._html.content = tiles(look)

@@ -1,0 +1,74 @@
+"""What a minute or a day is called and coloured. Pure."""
+
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from itertools import groupby
+from typing import Final, NamedTuple
+
+from pipelines.management.console import formatting
+from shared.contracts.scorecard import MinuteCard, MinuteMark
+
+
+class MinuteState(StrEnum):
+    """Of a minute; the member's value is what the page calls it."""
+
+    GOOD = "good"
+    SPENT = "spent"
+    OPEN = "not settled"
+    EMPTY = "no events"
+    AHEAD = "to come"
+
+    @property
+    def style(self) -> str:
+        """Its class in the style sheet."""
+        return self.value.replace(" ", "-")
+
+
+def state_of(minute: MinuteCard | MinuteMark) -> MinuteState:
+    """What has been judged of a minute."""
+    if minute.spent:
+        return MinuteState.SPENT
+    if not minute.settled:
+        return MinuteState.OPEN
+    return MinuteState.GOOD if minute.total else MinuteState.EMPTY
+
+
+class Run(NamedTuple):
+    """Minutes of a day, side by side in one hour, that are in the same state."""
+
+    start: int
+    """Minute of the day, 0 to 1,439."""
+
+    length: int
+    state: MinuteState
+
+
+def day_states(marks: Iterable[MinuteMark], first: int, last: int) -> list[MinuteState]:
+    """The states of a day's 1,440 minutes; `first` is its first epoch minute, `last` the newest begun."""
+    known = {mark.minute: state_of(mark) for mark in marks}
+    return [
+        known.get(minute, MinuteState.EMPTY if minute <= last else MinuteState.AHEAD)
+        for minute in range(first, first + formatting.MINUTES_A_DAY)
+    ]
+
+
+def runs(states: list[MinuteState]) -> Iterator[Run]:
+    """Neighbours in the same state, taken together; none goes over the end of an hour."""
+    at = 0
+    for (_, state), members in groupby(enumerate(states), key=lambda each: (each[0] // 60, each[1])):
+        length = sum(1 for _ in members)
+        yield Run(at, length, state)
+        at += length
+
+
+THREE_NINES: Final = 3.0
+_TWO_NINES: Final = 2.0
+
+
+def nines_style(nines: float | None) -> str:
+    """The class in the style sheet of a day with so many nines."""
+    if nines is None:
+        return "none"
+    if nines >= THREE_NINES:
+        return "kept"
+    return "missed" if nines >= _TWO_NINES else "far"

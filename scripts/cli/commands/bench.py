@@ -1,0 +1,114 @@
+"""`hifi bench`: how fast the chain is on this machine, and what it costs, beside the yardstick."""
+
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import msgspec
+import typer
+from confluent_kafka import KafkaException
+from rich.console import Console
+
+from scripts.documents.topic import PublishError
+from scripts.experiments.bench.machine import machine
+from scripts.experiments.bench.measure import Bench
+from scripts.experiments.bench.plan import BATCH, Plan, quick
+from scripts.experiments.bench.profile import profile, show
+from scripts.experiments.bench.report import markdown, rich_table, summary, tables
+from scripts.experiments.bench.results import Load, Report, Target
+from scripts.experiments.bench.run import DESTINATION_PORTS, run_plan
+from scripts.experiments.bench.running_side import attached
+from scripts.experiments.bench.subprocesses import ChainError
+from scripts.local.jars import Jars, JarsError, ensure_jars
+from scripts.local.kafka.brokers import BrokerError, java
+from scripts.local.side import NoSideError, Side, free_base
+from scripts.local.up import stop_signals_interrupt
+from shared.kafka.admin import AdminError
+
+_FILE_WIDTH = 140
+_FAILURES = (
+    ChainError,
+    AdminError,
+    PublishError,
+    BrokerError,
+    JarsError,
+    NoSideError,
+    KafkaException,
+    TimeoutError,
+)
+
+
+def bench(  # noqa: PLR0913, PLR0917 - one parameter an option
+    out: Annotated[
+        Path | None, typer.Option(help="JSON file of all figures. [default: bench.json, or profile.json]")
+    ] = None,
+    markdown_file: Annotated[
+        Path | None, typer.Option("--markdown", help="Write the tables there, as Markdown.")
+    ] = None,
+    quick_plan: Annotated[
+        bool, typer.Option("--quick", help="Two minutes: shows that it works; the figures mean little.")
+    ] = False,
+    repeats: Annotated[int, typer.Option(min=1, max=20, help="Runs of each rate.")] = Plan().repeats,
+    yardstick: Annotated[bool, typer.Option(help="Measure the plain loops beside hifi.")] = True,
+    rating: Annotated[bool, typer.Option(help="Search the highest rate that is held.")] = True,
+    profile_of: Annotated[
+        Path | None,
+        typer.Option(
+            "--profile", metavar="DATA", help="Only show where the time goes in the side running in DATA."
+        ),
+    ] = None,
+    rate: Annotated[int, typer.Option(min=1, help="Of --profile: events per second.")] = 10_000,
+    batch: Annotated[int, typer.Option(min=1, help="Of --profile: events a request.")] = BATCH,
+    seconds: Annotated[float, typer.Option(min=1, help="Of --profile: how long.")] = 20.0,
+) -> None:
+    """Measure lag, losses, CPU and rating of the chain on this machine, on sides of its own."""
+    console = Console() if sys.stdout.isatty() else Console(width=_FILE_WIDTH)
+    stop_signals_interrupt()
+    try:
+        if profile_of:
+            load = Load(rate=rate, batch=batch, seconds=seconds)
+            _profile(profile_of, load, out or Path("profile.json"), console)
+            return
+        plan = quick() if quick_plan else Plan(repeats=repeats)
+        plan = msgspec.structs.replace(plan, yardstick=yardstick, rating=rating)
+        _measure(plan, out or Path("bench.json"), markdown_file, console)
+    except _FAILURES as error:
+        Console(stderr=True).print(f"[red]failed[/] {error}", soft_wrap=True, highlight=False)
+        raise typer.Exit(1) from error
+    except KeyboardInterrupt as error:
+        raise typer.Exit(130) from error
+
+
+def _profile(data: Path, load: Load, out: Path, console: Console) -> None:
+    port = free_base(*DESTINATION_PORTS)
+    with attached(Side.load(data), f"http://127.0.0.1:{port}/bench") as chain:
+        found = profile(Bench(chain, port), load)
+    show(console, found)
+    out.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
+
+
+def _measure(plan: Plan, out: Path, markdown_file: Path | None, console: Console) -> None:
+    jars = ensure_jars(console.print)
+    console.print(f"at most {plan.longest() / 60:.0f} minutes of measuring")
+    report = _report(jars)
+
+    def done(target: Target) -> None:
+        """Write what is known: an end in the middle loses only the chain in hand."""
+        report.targets.append(target)
+        out.write_bytes(msgspec.json.format(msgspec.json.encode(report), indent=2) + b"\n")
+        if markdown_file:
+            markdown_file.write_text(markdown(report), encoding="utf-8")
+
+    with TemporaryDirectory(prefix="hifi-bench-") as folder:
+        run_plan(plan, Path(folder), jars, lambda text: console.print(text, highlight=False), done)
+    for title, rows in tables(report):
+        console.print(rich_table(title, rows))
+    for line in summary(report.targets):
+        console.print(line, highlight=False)
+
+
+def _report(jars: Jars) -> Report:
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    return Report(started=started, machine=machine(java(), jars.broker), targets=[])

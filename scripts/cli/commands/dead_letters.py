@@ -1,0 +1,202 @@
+"""`hifi dead-letters`: a group of three verbs."""
+
+import json
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from confluent_kafka import KafkaException
+
+from scripts.cli.commands.options import DATA_DEFAULT, Data
+from scripts.dead_letters.dead_letter import Filter, Letter, plain, reference, still_open
+from scripts.dead_letters.store import NotReplayedError, Office, Sender
+from scripts.dead_letters.summary import Tally, counted
+from scripts.dead_letters.tables import kinds, listed, whole
+from scripts.documents.topic import read_catalogue
+from scripts.local.connection import NotRunningError, side_bootstrap
+from scripts.terminal import REFUSED, USAGE, err, fail, out
+from scripts.time_args import moment_ms
+from shared.contracts.documents import Catalogue
+from shared.runtime.clock import wall_clock
+
+GROUP = typer.Typer(no_args_is_help=True)
+
+Pipe = Annotated[str | None, typer.Option(help="Only of this pipe.")]
+Destination = Annotated[str | None, typer.Option(help="Only of this destination.")]
+Reason = Annotated[str | None, typer.Option(help="Only with this text in the reason, in any case.")]
+Since = Annotated[str | None, typer.Option(help="Only those that died since then: 2h, 3d, an ISO time.")]
+Until = Annotated[str | None, typer.Option(help="Only those that died before then: 2h, 3d, an ISO time.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@GROUP.callback()
+def dead_letters() -> None:
+    """Look at the events that could not be delivered, and send them again."""
+
+
+@GROUP.command("list")
+def list_letters(  # noqa: PLR0913, PLR0917 - one parameter an option
+    pipe: Pipe = None,
+    destination: Destination = None,
+    reason: Reason = None,
+    since: Since = None,
+    until: Until = None,
+    every: Annotated[bool, typer.Option("--all", help="Also those that were replayed.")] = False,
+    limit: Annotated[int, typer.Option(min=1, help="Show at most so many, the newest.")] = 50,
+    as_json: Json = False,
+    data: Data = DATA_DEFAULT,
+) -> None:
+    """List dead letters, oldest first; those that were replayed are left out."""
+    wanted = _filter(pipe, destination, reason, since, until)
+    with _opened(data) as (office, _):
+        newest: deque[Letter] = deque(maxlen=limit)
+        found = 0
+        for letter in still_open(office.letters(wanted), {} if every else office.replayed):
+            newest.append(letter)
+            found += 1
+        if as_json:
+            typer.echo(_json([plain(letter, office.replayed, body=False) for letter in newest]))
+        elif newest:
+            out().print(listed(newest, office.replayed))
+        err().print(f"[dim]{found:,} dead letters[/]" + _cut_short(found, limit))
+
+
+def _cut_short(found: int, limit: int) -> str:
+    return f", the newest {limit:,} are shown: --limit" if found > limit else ""
+
+
+@GROUP.command("show")
+def show_letter(
+    letter: Annotated[str, typer.Argument(help="`partition/offset` as `list` prints it, or an event id.")],
+    body: Annotated[bool, typer.Option("--body", help="Show the event's data as well.")] = False,
+    as_json: Json = False,
+    data: Data = DATA_DEFAULT,
+) -> None:
+    """Show all about a dead letter, or about each one of an event id."""
+    place = reference(letter)
+    wanted = Filter(event_id=letter) if place is None else Filter(places=frozenset((place,)))
+    with _opened(data) as (office, _):
+        found = list(office.letters(wanted))
+        if as_json:
+            typer.echo(_json([plain(one, office.replayed, body=body) for one in found]))
+        else:
+            for one in found:
+                out().print(whole(one, office.replayed, body=body))
+        if not found:
+            fail(f"there is no dead letter {letter!r}", "`hifi dead-letters list --all` lists them")
+
+
+@GROUP.command("replay")
+def replay_letters(  # noqa: PLR0913, PLR0917 - one parameter an option
+    letters: Annotated[
+        list[str] | None, typer.Argument(help="`partition/offset` of each; without any, all that match.")
+    ] = None,
+    pipe: Pipe = None,
+    destination: Destination = None,
+    reason: Reason = None,
+    since: Since = None,
+    until: Until = None,
+    again: Annotated[bool, typer.Option("--again", help="Also those that were replayed before.")] = False,
+    rate: Annotated[float, typer.Option(min=1, help="Letters a second, at most.")] = 1_000,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would be replayed.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: Json = False,
+    data: Data = DATA_DEFAULT,
+) -> None:
+    """Send dead letters again, with their ids: as new deliveries, with a first try and 24 hours of their own.
+
+    What was replayed before is left out. Which letters there are is settled when the command begins: one that
+    dies again is a new letter. The copies go on `outbound`, and from there as every event does.
+    """
+    wanted = _filter(pipe, destination, reason, since, until, letters)
+    with _opened(data) as (office, catalogue):
+        closed = {} if again else office.replayed
+        tally = counted(office.letters(wanted), closed)
+        if tally.letters and not as_json:
+            out().print(kinds(tally, catalogue.pipes))
+        go = tally.letters > 0 and not dry_run and (yes or _agreed(tally.letters))
+        sent = _sent(data, still_open(office.letters(wanted), closed), rate, tally.letters) if go else 0
+        _report(tally, sent, as_json=as_json, dry_run=dry_run)
+        if tally.letters and not (go or dry_run):
+            raise typer.Exit(REFUSED)
+
+
+def _sent(data: Path, letters: Iterator[Letter], rate: float, count: int) -> int:
+    sender = Sender(_bootstrap(data), wall_clock)
+    try:
+        sender.send(letters, rate)
+    except NotReplayedError as error:
+        fail(f"{sender.sent:,} of {count:,} replayed: {error}")
+    except KeyboardInterrupt:
+        fail(f"{sender.sent:,} of {count:,} replayed", "replay again, what is done is not done twice")
+    return sender.sent
+
+
+def _agreed(count: int) -> bool:
+    return typer.confirm(f"replay {count:,} dead letters?", err=True)
+
+
+def _report(tally: Tally, sent: int, *, as_json: bool, dry_run: bool) -> None:
+    if as_json:
+        rows = [
+            {"pipe": pipe, "destination": destination or None, "reason": word, "letters": count}
+            for (pipe, destination, word), count in tally.kinds.most_common()
+        ]
+        counts = {"matching": tally.letters, "replayed_before": tally.skipped, "replayed": sent}
+        typer.echo(_json(counts | {"dry_run": dry_run, "kinds": rows}))
+        return
+    before = f", {tally.skipped:,} were replayed before: --again" if tally.skipped else ""
+    done = "[yellow]dry run[/]: nothing was replayed" if dry_run else f"{sent:,} [green]replayed[/]"
+    out().print(f"{done}; {tally.letters:,} match{before}")
+
+
+def _filter(  # noqa: PLR0913, PLR0917 - one parameter an option
+    pipe: str | None,
+    destination: str | None,
+    reason: str | None,
+    since: str | None,
+    until: str | None,
+    letters: list[str] | None = None,
+) -> Filter:
+    now_ms = wall_clock()
+    places = [reference(text) for text in letters or ()]
+    if None in places:
+        fail("a letter is named by `partition/offset`, as `list` prints it", status=USAGE)
+    try:
+        return Filter(
+            pipe=pipe,
+            destination=destination,
+            reason=reason,
+            since_ms=None if since is None else moment_ms(since, now_ms),
+            until_ms=None if until is None else moment_ms(until, now_ms),
+            places=frozenset(place for place in places if place) or None,
+        )
+    except ValueError as error:
+        fail(str(error), status=USAGE)
+
+
+@contextmanager
+def _opened(data: Path) -> Iterator[tuple[Office, Catalogue]]:
+    try:
+        bootstrap = _bootstrap(data)
+        catalogue = read_catalogue(bootstrap)
+        with Office(bootstrap, catalogue) as office:
+            yield office, catalogue
+    except KafkaException as error:
+        fail(error.args[0].str())
+    except TimeoutError as error:
+        fail(str(error))
+
+
+def _bootstrap(data: Path) -> str:
+    try:
+        return side_bootstrap(data)
+    except NotRunningError as error:
+        fail(str(error))
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)

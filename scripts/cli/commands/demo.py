@@ -1,0 +1,93 @@
+"""`hifi demo`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+import uvloop
+from confluent_kafka import KafkaException
+from rich.console import Console
+
+from scripts.cli.commands.options import DATA_DEFAULT, Data
+from scripts.cli.commands.up import described
+from scripts.demo.load import NotLiveError
+from scripts.demo.run import Wanted, run_demo
+from scripts.documents.problems import ProblemsError
+from scripts.documents.topic import PublishError
+from scripts.load.event_files import FileError
+from scripts.local.jars import JarsError
+from scripts.local.kafka.brokers import BrokerError
+from scripts.local.lock import RunningError, holder
+from scripts.local.processes.profile import Parts
+from scripts.local.processes.supervisor import SupervisorError
+from scripts.local.progress import Steps
+from scripts.local.services import start_parts
+from scripts.local.side import NoSideError, Side
+from scripts.local.up import UpError, brokers_up, stop_signals_interrupt
+from scripts.local.warmup.warmup import WarmUpError
+from scripts.terminal import REFUSED, fail
+from shared.kafka.admin import AdminError
+
+_SIDE_FAILURES = (
+    UpError,
+    BrokerError,
+    JarsError,
+    RunningError,
+    SupervisorError,
+    AdminError,
+    NoSideError,
+    WarmUpError,
+)
+_LOAD_FAILURES = (NotLiveError, ProblemsError, FileError, TimeoutError, PublishError, KafkaException)
+
+
+def demo(  # noqa: PLR0913, PLR0917 one a command-line option
+    seconds: Annotated[float, typer.Option(min=1, help="How long events are sent.")] = 60,
+    rate: Annotated[float, typer.Option(min=1, help="Events per second.")] = 1000,
+    batch: Annotated[int, typer.Option(min=1, max=10_000, help="Events in a request.")] = 10,
+    events: Annotated[
+        Path | None,
+        typer.Option(
+            help="Send these (NDJSON or JSON, plain or gzip), again and again with new ids and times."
+        ),
+    ] = None,
+    data: Data = DATA_DEFAULT,
+    port: Annotated[
+        int | None,
+        typer.Option(envvar="HIFI_PORT", help="First of fifteen ports. [default: as before, or 8080]"),
+    ] = None,
+) -> None:
+    """Show it all: start a side, configure it, send events, deliver them, and prove that none was lost.
+
+    Uses the side that runs in the folder if there is one, and leaves it running; otherwise starts one and
+    stops it at the end. Exit status 0 only if nothing was lost.
+    """
+    wanted = Wanted(events=events, rate=rate, batch=batch, seconds=seconds)
+    steps = Steps(Console())
+    stop_signals_interrupt()
+    try:
+        good = _demo(data.resolve(), port, wanted, steps)
+    except KeyboardInterrupt:
+        fail("interrupted before the load began")
+    except (*_SIDE_FAILURES, *_LOAD_FAILURES) as error:
+        fail(str(error))
+    if not good:
+        raise typer.Exit(REFUSED)
+
+
+def _demo(root: Path, port: int | None, wanted: Wanted, steps: Steps) -> bool:
+    if holder(root) is not None:
+        steps.say(f"using the side that runs in {root}")
+        steps.say(_watch(Side.load(root)))
+        return uvloop.run(run_demo(Side.load(root), steps, wanted))
+    side = described(root, port, None)
+    with brokers_up(side, steps) as supervisor:
+        start_parts(side, supervisor, Parts.ALL, steps)
+        steps.say(_watch(side))
+        good = uvloop.run(run_demo(side, steps, wanted))
+        stop_signals_interrupt()  # the event loop left its own handlers behind
+    return good
+
+
+def _watch(side: Side) -> str:
+    return f"watch it: {side.console_url}"

@@ -1,0 +1,44 @@
+"""`hifi down`: stop the side of a folder from another terminal."""
+
+import os
+import signal
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+from scripts.cli.commands.options import DATA_DEFAULT, Data
+from scripts.local.lock import holder
+from scripts.local.processes.supervisor import end_leftovers
+from scripts.local.progress import Steps
+
+_STOP_SECONDS = 180
+_POLL_SECONDS = 0.1
+
+
+def down(data: Data = DATA_DEFAULT) -> None:
+    """Stop the local side; acknowledged events stay on disk for the next `hifi up`."""
+    steps = Steps(Console())
+    root = data.resolve()
+    pid = holder(root)
+    if pid is not None:
+        with steps.step(f"stopping the side in {root} (pid {pid})"):
+            _stop(root, pid)
+    ended = end_leftovers(root)
+    if ended:
+        steps.say(f"ended {ended} processes that had lost their `hifi up`")
+    if pid is None and not ended:
+        steps.say(f"no side is running in {root}")
+
+
+def _stop(root: Path, pid: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGTERM)
+    deadline = time.monotonic() + _STOP_SECONDS
+    while holder(root) == pid:
+        if time.monotonic() > deadline:
+            Console(stderr=True).print(f"[red]failed[/] pid {pid} does not end; its logs: {root / 'logs'}")
+            raise typer.Exit(1)
+        time.sleep(_POLL_SECONDS)

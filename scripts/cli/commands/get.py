@@ -1,0 +1,73 @@
+"""`hifi get`."""
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from scripts.cli.commands.options import DATA_DEFAULT, Data, Kind
+from scripts.documents.text import in_short, to_json, to_yaml
+from scripts.documents.topic import read_catalogue
+from scripts.local.connection import NotRunningError, side_bootstrap
+from scripts.terminal import fail, out, plain_table
+from shared.contracts.documents import OWN_TENANTS, Entry, kind_of
+
+
+class Form(StrEnum):
+    """How documents are printed."""
+
+    TABLE = "table"
+    YAML = "yaml"
+    JSON = "json"
+
+
+def get(
+    kind: Annotated[Kind | None, typer.Argument(help="Only documents of this kind.")] = None,
+    name: Annotated[str | None, typer.Argument(help="Only this document.")] = None,
+    output: Annotated[
+        Form | None, typer.Option("--output", "-o", help="Default: a table; YAML for one document.")
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="hifi's own documents too: the canary's and the warm-up's.")
+    ] = False,
+    data: Data = DATA_DEFAULT,
+) -> None:
+    """Show what is published: a table of documents, or one of them.
+
+    Write keys show as their hashes: the keys themselves are kept nowhere.
+    """
+    try:
+        published = read_catalogue(side_bootstrap(data))
+    except (NotRunningError, TimeoutError) as error:
+        fail(str(error))
+    prefix = b"" if kind is None else f"{kind}/{name or ''}".encode()
+    chosen = {
+        key: entry
+        for key, entry in sorted(published.entries.items())
+        if (key == prefix if name else key.startswith(prefix) and (everything or not _own(entry)))
+    }
+    if name and not chosen:
+        fail(f"there is no {kind} {name!r}", f"`hifi get {kind}` lists them")
+    _show(list(chosen.values()), output or (Form.YAML if name else Form.TABLE))
+
+
+def _own(entry: Entry) -> bool:
+    return entry.document.tenant in OWN_TENANTS
+
+
+def _show(entries: list[Entry], form: Form) -> None:
+    if form is not Form.TABLE:
+        typer.echo(to_yaml(entries).rstrip() if form is Form.YAML else to_json(entries))
+        return
+    table = plain_table("KIND", "NAME", "VERSION", "TENANT", "WHAT")
+    for entry in entries:
+        document = entry.document
+        table.add_row(
+            kind_of(document),
+            document.name,
+            str(entry.version),
+            document.tenant,
+            Text(in_short(document), no_wrap=True, overflow="ellipsis"),
+        )
+    out().print(table) if entries else out().print("nothing is published yet: `hifi apply FILE`")

@@ -1,0 +1,89 @@
+"""`hifi send`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+import uvloop
+
+from scripts.cli.commands.options import DATA_DEFAULT, Data
+from scripts.load.event_files import STANDARD_INPUT, FileError, Once, Stamped, raw_events
+from scripts.load.event_source import Supply
+from scripts.load.run_id import run_name
+from scripts.load.schedule import Schedule
+from scripts.load.telemetry import Telemetry
+from scripts.load.watch_sender import Load, watch_sender
+from scripts.local.connection import NotRunningError, side_url
+from scripts.terminal import REFUSED, USAGE, fail
+
+
+def send(  # noqa: PLR0913, PLR0917 one a command-line option
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            help="NDJSON or JSON, plain or gzip, - for standard input; without it, generated telemetry.",
+        ),
+    ] = None,
+    key: Annotated[str, typer.Option(envvar="HIFI_KEY", help="Write key of the source.")] = "",
+    rate: Annotated[
+        float | None, typer.Option(min=0.001, help="Events per second. Default: all it takes.")
+    ] = None,
+    batch: Annotated[int, typer.Option(min=1, max=10_000, help="Events in a request.")] = 100,
+    seconds: Annotated[
+        float | None, typer.Option(min=0.001, help="How long; a file is repeated, stamped.")
+    ] = None,
+    stamp: Annotated[
+        bool, typer.Option("--stamp", help="Give each event a new id and the time it is sent.")
+    ] = False,
+    acked: Annotated[
+        Path | None, typer.Option(help="Append `id, acked_ms` of acknowledged events (TSV).")
+    ] = None,
+    url: Annotated[str | None, typer.Option(help="Base URL of collect. Default: the local side's.")] = None,
+    connections: Annotated[int, typer.Option(min=1, max=1_000, help="Requests in flight at most.")] = 64,
+    patience: Annotated[float, typer.Option(min=0, help="Seconds for which a request is tried again.")] = 120,
+    seed: Annotated[int, typer.Option(help="Of generated telemetry.")] = 0,
+    data: Data = DATA_DEFAULT,
+) -> None:
+    """Send events to hifi at a steady rate, and say exactly which were acknowledged.
+
+    A request that fails (503, 429, a broken connection) is sent again until it is settled, so an event may
+    arrive twice but none is forgotten. Exit status 1 if an event was refused or stayed unacknowledged.
+    """
+    if not key:
+        fail("a write key is needed: --key, or HIFI_KEY in the environment", status=USAGE)
+    if file is None and seconds is None:
+        fail("generated telemetry has no end: give --seconds (or a FILE)", status=USAGE)
+    schedule = Schedule(rate=rate, batch=batch, seconds=seconds)
+    try:
+        load = Load(
+            url=url or side_url(data),
+            key=key,
+            supply=Telemetry(run_name(), seed) if file is None else _from_file(file, schedule, stamp=stamp),
+            schedule=schedule,
+            connections=connections,
+            patience=patience,
+            acked=acked,
+            total=_total(file, schedule),
+        )
+        complete = uvloop.run(watch_sender(load))
+    except (NotRunningError, FileError, OSError) as error:
+        fail(str(error))
+    if not complete:
+        raise typer.Exit(REFUSED)
+
+
+def _from_file(file: Path, schedule: Schedule, *, stamp: bool) -> Supply:
+    if schedule.seconds is not None:
+        return Stamped(list(raw_events(file)), run_name(), rounds=None)
+    if stamp:
+        return Stamped(list(raw_events(file)), run_name(), rounds=1)
+    return Once(raw_events(file))
+
+
+def _total(file: Path | None, schedule: Schedule) -> int | None:
+    """How many events there will be, for the progress bar; None where only the end tells."""
+    if schedule.seconds is not None:
+        return None if schedule.rate is None else round(schedule.rate * schedule.seconds)
+    if file is None or file == STANDARD_INPUT:
+        return None
+    return sum(1 for _ in raw_events(file))

@@ -1,0 +1,65 @@
+"""`hifi trace`."""
+
+from typing import Annotated
+
+import msgspec
+import typer
+from rich.text import Text
+
+from scripts.cli.commands.options import DATA_DEFAULT, Data
+from scripts.scorecard import formatting
+from scripts.scorecard.observe_client import AskError, ask, in_path, observe_url
+from scripts.terminal import USAGE, err, fail, harmless, out, plain_table
+from scripts.time_args import length, moment_ms
+from shared.contracts.scorecard import ALL_TENANTS, Place
+from shared.runtime.clock import wall_clock
+
+
+def trace(
+    event_id: Annotated[str, typer.Argument(metavar="EVENT_ID", help="The event's id.")],
+    tenant: Annotated[str, typer.Option(help="Of one customer; * is any.")] = ALL_TENANTS,
+    since: Annotated[str, typer.Option(help="How far back to look: 90s, 2h, 3d, or a time.")] = "1h",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    data: Data = DATA_DEFAULT,
+) -> None:
+    """Show where one event was, when, and where it is now."""
+    try:
+        now_ms = wall_clock()
+        seconds = max(1, (now_ms - moment_ms(since, now_ms)) // 1_000)
+    except ValueError as error:
+        fail(f"--since: {error}", status=USAGE)
+    try:
+        asked = f"/v1/events/{in_path(event_id)}"
+        places = ask(observe_url(data), asked, list[Place], tenant=tenant, since=seconds)
+    except AskError as error:
+        fail(str(error))
+    if not places:
+        fail(
+            f"no record of {event_id!r} in the last {length(seconds)}",
+            "a longer --since looks further back; ids are exact, and of one --tenant where that is given",
+        )
+    if as_json:
+        typer.echo(msgspec.json.format(msgspec.json.encode(places), indent=2))
+    else:
+        _show(places)
+
+
+def _show(places: list[Place]) -> None:
+    table = plain_table("TIME (UTC)", "AFTER", "NODE", "PIPE", "RECORD", "WHAT")
+    first_ms = places[0].at_ms
+    for place in places:
+        table.add_row(
+            formatting.clock(place.at_ms),
+            formatting.milliseconds(place.at_ms - first_ms),
+            Text(place.node),
+            Text(harmless(place.pipe or formatting.NONE)),
+            f"{place.topic}/{place.partition}/{place.offset}",
+            Text(harmless(place.text or formatting.NONE)),
+        )
+    out().print(table)
+    err().print(f"[dim]now: {harmless(_now(places[-1]))}[/]")
+
+
+def _now(last: Place) -> str:
+    where = f" at {last.destination}" if last.destination else ""
+    return f"{last.result or last.topic}{where}"

@@ -1,0 +1,139 @@
+"""`hifi trial`: a group of verbs that put a running side to the test and print what they found."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import msgspec
+import typer
+from confluent_kafka import KafkaException
+from rich.table import Table
+
+from scripts.cli.commands.options import DATA_DEFAULT, Data
+from scripts.documents.topic import PublishError, read_catalogue
+from scripts.experiments.bench.percentiles import Quantiles
+from scripts.experiments.bench.subprocesses import ChainError
+from scripts.experiments.outage import outage as outages
+from scripts.experiments.outage import retry_cost as tiers
+from scripts.local.connection import NotRunningError, side_bootstrap
+from scripts.local.side import Side
+from scripts.local.warmup.warmup import is_warming
+from scripts.terminal import REFUSED, err, fail, out, plain_table
+
+GROUP = typer.Typer(no_args_is_help=True)
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@GROUP.callback()
+def trial() -> None:
+    """Put the running local side to a test: a destination that is down, events that need a second attempt."""
+
+
+@GROUP.command()
+def outage(  # noqa: PLR0913, PLR0917 - one parameter an option
+    seconds: Annotated[float, typer.Option(min=1, help="How long it is down.")] = 600.0,
+    rate: Annotated[int, typer.Option(min=1, help="Events per second, to each destination.")] = 200,
+    others: Annotated[int, typer.Option(min=1, help="Destinations that are well.")] = 4,
+    before: Annotated[float, typer.Option(min=1, help="Seconds with all well, before.")] = 60.0,
+    after: Annotated[float, typer.Option(min=1, help="Seconds of load after it is back.")] = 120.0,
+    as_json: Json = False,
+    data: Data = DATA_DEFAULT,
+) -> None:
+    """Take a destination down, bring it back, and account for every event; 10 minutes of it take 75.
+
+    What failed at its third attempt waits for an hour. Exit status 1 if anything was lost.
+    """
+    plan = outages.Plan(rate=rate, steady=others, before=before, outage=seconds, after=after)
+    with _ready(data) as (side, folder):
+        found = outages.run(side, plan, folder, _say)
+    if as_json:
+        typer.echo(msgspec.json.format(msgspec.json.encode(found), indent=2))
+    else:
+        for table in _outage_tables(found):
+            out().print(table)
+    if any(fate.lost for fate in found.fates.values()):
+        raise typer.Exit(REFUSED)
+
+
+@GROUP.command()
+def tier(  # noqa: PLR0913, PLR0917 - one parameter an option
+    rate: Annotated[int, typer.Option(min=1, help="Events per second.")] = 200,
+    pairs: Annotated[int, typer.Option(min=1, help="Pairs of runs.")] = 5,
+    seconds: Annotated[float, typer.Option(min=5, help="Of each run.")] = 40.0,
+    percent: Annotated[float, typer.Option(min=0, max=4, help="Events that are put off.")] = 1.0,
+    as_json: Json = False,
+    data: Data = DATA_DEFAULT,
+) -> None:
+    """Compare p95 with and without events that need a second attempt, in pairs of runs."""
+    plan = tiers.Plan(rate=rate, pairs=pairs, seconds=seconds, percent=percent)
+    with _ready(data) as (side, folder):
+        found = tiers.run(side, plan, folder, _say)
+    if as_json:
+        typer.echo(msgspec.json.format(msgspec.json.encode(found), indent=2))
+    else:
+        out().print(_tier_table(found))
+        out().print(
+            f"p95 with {percent:g} % of the events put off, against none: x{found.ratio:.2f} (median)"
+        )
+    if any(run.lost for pair in found.pairs for run in (pair.well, pair.delayed)):
+        raise typer.Exit(REFUSED)
+
+
+@contextmanager
+def _ready(data: Path) -> Iterator[tuple[Side, Path]]:
+    """The running side, which is warm, and a folder for a while."""
+    try:
+        if is_warming(read_catalogue(side_bootstrap(data))):
+            fail(
+                "the side is warming up, so nothing measured now would count: wait for `hifi up` to be ready"
+            )
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # the load and the documents are taken away
+        with TemporaryDirectory(prefix="hifi-trial-") as folder:
+            yield Side.load(data), Path(folder)
+    except KafkaException as error:
+        fail(error.args[0].str())
+    except (NotRunningError, ChainError, PublishError, TimeoutError) as error:
+        fail(str(error))
+
+
+def _say(text: str) -> None:
+    err().print(f"[dim]{text}[/]")
+
+
+def _outage_tables(found: outages.Found) -> Iterator[Table]:
+    fates = plain_table("DESTINATION", "ACKNOWLEDGED", "ARRIVED", "WAITING", "LOST", "TWICE", "HANDED ON")
+    for name, fate in found.fates.items():
+        lost, handed_on = len(fate.lost), found.handed_on[name]
+        counts = (fate.acked, fate.received, fate.waiting, lost, fate.duplicated, handed_on)
+        fates.add_row(name, *(f"{count:,}" for count in counts))
+    yield fates
+    lags = plain_table("THE OTHERS", "EVENTS", "P50 MS", "P95 MS", "P99 MS")
+    for phase, lag in found.lags.items():
+        lags.add_row(phase, *_columns(lag))
+    yield lags
+    drain = plain_table("BACKLOG", "LEFT WITHIN S", "MOST A SECOND", "MEDIAN A SECOND")
+    figures = (
+        found.drain.events,
+        found.drain.seconds,
+        found.drain.most_a_second,
+        found.drain.median_a_second,
+    )
+    drain.add_row(*(f"{figure:,.0f}" for figure in figures))
+    yield drain
+
+
+def _tier_table(found: tiers.Found) -> Table:
+    table = plain_table("PAIR", "RUN", "LATER", "EVENTS", "P50 MS", "P95 MS", "P99 MS", "LOST")
+    for number, pair in enumerate(found.pairs, 1):
+        for name, one in (("well", pair.well), ("delayed", pair.delayed)):
+            table.add_row(str(number), name, f"{one.later:.2%}", *_columns(one.lag), str(one.lost))
+    return table
+
+
+def _columns(lag: Quantiles | None) -> tuple[str, ...]:
+    if lag is None:
+        return ("0", "-", "-", "-")
+    return (f"{lag.count:,}", *(f"{figure:,.0f}" for figure in (lag.p50, lag.p95, lag.p99)))

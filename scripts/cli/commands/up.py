@@ -1,0 +1,99 @@
+"""`hifi up`: the whole local side in the foreground."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from scripts.cli.commands.options import DATA_DEFAULT, Data
+from scripts.documents.topic import PublishError
+from scripts.local.jars import JarsError
+from scripts.local.kafka.brokers import BrokerError
+from scripts.local.lock import RunningError
+from scripts.local.processes.profile import Parts
+from scripts.local.processes.supervisor import SupervisorError
+from scripts.local.progress import Steps
+from scripts.local.services import start_parts
+from scripts.local.side import DEFAULT_PARTITIONS, DEFAULT_PORT, NoSideError, Side
+from scripts.local.up import UpError, brokers_up, stop_signals_interrupt, wait_until_stopped
+from scripts.local.warmup.warmup import WARM_UP_SECONDS, WarmUpError
+from shared.kafka.admin import AdminError
+
+_FAILURES = (
+    UpError,
+    BrokerError,
+    JarsError,
+    RunningError,
+    SupervisorError,
+    AdminError,
+    NoSideError,
+    WarmUpError,
+    PublishError,
+)
+
+
+def up(
+    data: Data = DATA_DEFAULT,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            envvar="HIFI_PORT", help="First of fifteen ports; collect's. [default: as before, or 8080]"
+        ),
+    ] = None,
+    partitions: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=16, help="Partitions of the busy topics. [default: as before, or half the cores]"
+        ),
+    ] = None,
+    parts: Annotated[Parts, typer.Option(help="What to start.")] = Parts.ALL,
+    warm_up: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            help="Most seconds of synthetic load before it is ready: until then events are slow. 0 only sees "
+            "that one comes through.",
+        ),
+    ] = WARM_UP_SECONDS,
+) -> None:
+    """Start the local side here and keep it running until Ctrl-C or `hifi down`."""
+    steps = Steps(Console())
+    stop_signals_interrupt()
+    try:
+        side = described(data.resolve(), port, partitions)
+        with brokers_up(side, steps, parts) as supervisor:
+            start_parts(side, supervisor, parts, steps, warm_up)
+            steps.say(_greeting(side, parts))
+            wait_until_stopped(supervisor)
+    except KeyboardInterrupt:
+        steps.say("stopped")
+    except _FAILURES as error:
+        Console(stderr=True).print(f"[red]failed[/] {error}", soft_wrap=True, highlight=False)
+        raise typer.Exit(1) from error
+
+
+def described(root: Path, port: int | None, partitions: int | None) -> Side:
+    """The side in `root` as it was, with what is given now; partitions never become fewer."""
+    before = Side.load(root) if (root / "side.json").exists() else None
+    wanted = partitions or DEFAULT_PARTITIONS
+    return Side(
+        root=root,
+        port=port or (before.port if before else DEFAULT_PORT),
+        partitions=max(before.partitions, partitions or 1) if before else wanted,
+    )
+
+
+def _greeting(side: Side, parts: Parts) -> str:
+    if parts is Parts.BROKERS:
+        return f"[bold green]ready[/]  brokers: {side.bootstrap}"
+    collect = f"[bold green]ready[/]  collect: {side.collect_url}/v1/events"
+    console = f"   console: {side.console_url}" if parts is Parts.ALL else ""
+    return f"""\
+{collect}   brokers: {side.bootstrap}   logs: {side.logs}{console}
+Next, in another terminal:
+  hifi receive --port 9000                     # a destination
+  hifi apply scripts/samples/first.yaml        # a source, a destination, a pipe
+  curl -i {side.collect_url}/v1/events -H 'Authorization: Bearer first-write-key' \\
+       -H 'Content-Type: application/json' -d '{{"hello": "world"}}'
+Ctrl-C or `hifi down` stops everything."""

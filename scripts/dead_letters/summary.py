@@ -1,0 +1,37 @@
+"""How many letters there are of each kind. Pure."""
+
+from collections import Counter
+from collections.abc import Container, Iterable
+
+from msgspec import Struct
+
+from scripts.dead_letters.dead_letter import Letter
+from shared.contracts.replays import LetterKey
+
+Kind = tuple[str, str, str]
+"""Pipe, destination, the first word of the reason."""
+
+
+class Tally(Struct, frozen=True, kw_only=True):
+    """How many letters of each kind are to be put back, and how many were left out."""
+
+    kinds: Counter[Kind]
+    skipped: int
+    """Put back before."""
+
+    @property
+    def letters(self) -> int:
+        """All that are to be put back."""
+        return self.kinds.total()
+
+
+def counted(letters: Iterable[Letter], closed: Container[LetterKey]) -> Tally:
+    """Count letters, but not those that are closed."""
+    kinds: Counter[Kind] = Counter()
+    skipped = 0
+    for letter in letters:
+        if letter.key in closed:
+            skipped += 1
+        else:
+            kinds[letter.pipe, letter.destination, letter.reason.partition(":")[0]] += 1
+    return Tally(kinds=kinds, skipped=skipped)

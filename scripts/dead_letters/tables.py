@@ -1,0 +1,62 @@
+"""Dead letters as tables. Control characters are shown, not obeyed: an id or a reason may hold any."""
+
+from collections.abc import Iterable, Mapping
+
+from rich.table import Table
+from rich.text import Text
+
+from scripts.dead_letters.dead_letter import Letter, plain
+from scripts.dead_letters.summary import Tally
+from scripts.terminal import harmless, plain_table
+from scripts.time_args import shown
+from shared.contracts.replays import LetterKey
+
+_ID_WIDTH = 40
+
+
+def listed(letters: Iterable[Letter], replayed: Mapping[LetterKey, int]) -> Table:
+    """A letter a line."""
+    table = plain_table("LETTER", "DIED (UTC)", "PIPE", "DESTINATION", "EVENT ID", "REPLAYED", "REASON")
+    for letter in letters:
+        at_ms = replayed.get(letter.key)
+        table.add_row(
+            letter.reference,
+            shown(letter.key.written_ms),
+            Text(harmless(letter.pipe)),
+            Text(harmless(letter.destination) or "?"),
+            Text(_cut(harmless(letter.event_id))),
+            shown(at_ms) if at_ms is not None else "-",
+            Text(harmless(letter.reason), no_wrap=True, overflow="ellipsis"),
+        )
+    return table
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _ID_WIDTH else text[: _ID_WIDTH - 1] + "…"
+
+
+def kinds(tally: Tally, pipes: Iterable[str]) -> Table:
+    """How many there are of each kind, the most first; `pipes` are those that are published now."""
+    known = set(pipes)
+    table = plain_table("LETTERS", "PIPE", "DESTINATION", "REASON", "")
+    for (pipe, destination, word), count in tally.kinds.most_common():
+        hint = "" if pipe in known else "there is no such pipe: they will come back"
+        names = (Text(harmless(name)) for name in (pipe, destination or "?", word))
+        table.add_row(f"{count:,}", *names, f"[yellow]{hint}[/]" if hint else "")
+    return table
+
+
+def whole(letter: Letter, replayed: Mapping[LetterKey, int], *, body: bool) -> Table:
+    """Everything about one letter; its data only where it is asked for."""
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    facts = plain(letter, replayed, body=body)
+    attributes = facts.pop("attributes")
+    for name, value in facts.items():
+        moment = name.endswith("_ms") and value is not None
+        text = f"{shown(value)} UTC" if moment else "-" if value is None else str(value)
+        table.add_row(name.removesuffix("_ms"), Text(harmless(text)))
+    for name, value in attributes.items():
+        table.add_row(f"ce {name}", Text(harmless(value)))
+    return table

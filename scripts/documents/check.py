@@ -1,0 +1,98 @@
+"""Everything that is wrong with one document, not only the first thing. Pure."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from scripts.documents.options import option_faults, option_fields
+from scripts.documents.problems import Fault, did_you_mean, plain
+from shared.contracts.documents import KINDS, ConfigError, Contact, Destination, Document, Pipe, Source, parse
+
+_TYPES: Final[Mapping[str, type[Document]]] = {
+    "source": Source,
+    "destination": Destination,
+    "pipe": Pipe,
+    "contact": Contact,
+}
+_MENDS: Final = {
+    "name": "at most 63 lower-case letters, digits, '.', '_' and '-', a letter or digit first",
+    "write_keys": "a list of keys of at least 8 characters, for example one of `openssl rand -hex 24`",
+    "sample": "a percentage from 0 to 100",
+    "masks": "a list, for example [{path: $.data.user.email, action: redact}], or drop, or hash",
+    "transform": "a JMESPath expression, for example data.{order: id, total: sum(items[].price)}",
+    "webhook": "an https URL, for example https://example.com/hifi",
+    "secret": "the name of a secret, never the secret itself, for example secret://shop/alarms",
+    "match": "an event pattern, for example {type: [video.error]}",
+}
+_NAMES: Final = ("name", "tenant", "source", "destination")
+
+
+def faults(raw: object) -> Iterator[Fault]:
+    """What keeps `parse` from taking a document; nothing if it would."""
+    if not isinstance(raw, dict):
+        yield "$", f"a document is a mapping, not {_called(raw)}", "start it with `kind: source`, for example"
+        return
+    kind = raw.get("kind")
+    if kind not in KINDS:
+        yield _kind_fault(kind)
+        return
+    found = list(_field_faults(_TYPES[str(kind)], raw))
+    if kind == "destination":
+        found += option_faults(raw)
+    yield from found or _last_faults(raw)
+
+
+def _kind_fault(kind: object) -> Fault:
+    if kind is None:
+        return "$", "the document does not say its kind", f"add `kind:` with one of {', '.join(KINDS)}"
+    return "$.kind", f"there is no kind {kind!r}", did_you_mean(str(kind), KINDS)
+
+
+def _field_faults(struct: type[Document], raw: Mapping[Any, Any]) -> Iterator[Fault]:
+    fields = {field.encode_name: field for field in msgspec.structs.fields(struct)}
+    for name in raw:
+        if name not in fields and name != "kind":
+            yield f"$.{name}", f"a {raw['kind']} has no field {name!r}", _unknown_mend(name, raw, fields)
+    for name, field in fields.items():
+        if name in raw:
+            yield from _value_fault(name, raw[name], field.type)
+        elif field.required:
+            yield "$", f"{name!r} is missing", _mend(name)
+
+
+def _unknown_mend(name: object, raw: Mapping[Any, Any], fields: Iterable[str]) -> str:
+    if raw["kind"] == "destination" and name in option_fields(raw):
+        return f"write {name!r} below `options:`"
+    return did_you_mean(str(name), fields)
+
+
+def _value_fault(name: str, value: object, wanted: Any) -> Iterator[Fault]:
+    try:
+        msgspec.convert(value, wanted)
+    except msgspec.ValidationError as error:
+        message, _, below = str(error).partition(" - at `$")
+        path = f"$.{name}{below.rstrip('`')}"
+        yield path, _plain(message, "what is given" if name == "secret" else repr(value)), _mend(name)
+
+
+def _last_faults(raw: object) -> Iterator[Fault]:
+    try:
+        parse(raw)
+    except ConfigError as error:
+        yield error.path, str(error), ""
+
+
+def _plain(message: str, shown: str) -> str:
+    """msgspec's sentence in a user's words; `shown` is the value, unless that may be a secret."""
+    if "matching regex" in message:
+        return f"{shown} is not allowed here"
+    return plain(message)
+
+
+def _mend(name: str) -> str:
+    return _MENDS.get("name" if name in _NAMES else name, "")
+
+
+def _called(raw: object) -> str:
+    return {list: "a list", str: "text", type(None): "nothing"}.get(type(raw), f"{raw!r}")

@@ -1,0 +1,74 @@
+"""Documents from a user's files, each with the place it was written at."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from scripts.documents.check import faults
+from scripts.documents.problems import Problem, ProblemsError
+from scripts.documents.yaml_loader import Section, YamlError, sections
+from shared.contracts.documents import Document, parse
+
+STANDARD_INPUT: Final = Path("-")
+_SUFFIXES: Final = {".yaml", ".yml", ".json"}
+
+
+class Written(Struct, frozen=True):
+    """A document and where it stands."""
+
+    document: Document
+    file: str
+    section: Section
+
+    def problem(self, path: str, message: str) -> Problem:
+        """A problem of this document."""
+        return Problem(file=self.file, line=self.section.line(path), path=path, message=message)
+
+
+def read_documents(paths: Iterable[Path]) -> list[Written]:
+    """All documents of files, folders (their YAML and JSON files) and `-`.
+
+    Raises:
+        ProblemsError: with everything that is wrong in any of them.
+    """
+    written: list[Written] = []
+    problems: list[Problem] = []
+    for path in _expanded(paths, problems):
+        _read(path, written, problems)
+    if problems:
+        raise ProblemsError(problems)
+    return written
+
+
+def _expanded(paths: Iterable[Path], problems: list[Problem]) -> Iterator[Path]:
+    for path in paths:
+        if path == STANDARD_INPUT or not path.is_dir():
+            yield path
+            continue
+        found = sorted(file for file in path.rglob("*") if file.suffix in _SUFFIXES and file.is_file())
+        if not found:
+            problems.append(
+                Problem(file=str(path), line=1, path="$", message="no .yaml, .yml or .json file in it")
+            )
+        yield from found
+
+
+def _read(path: Path, written: list[Written], problems: list[Problem]) -> None:
+    name = "<stdin>" if path == STANDARD_INPUT else str(path)
+    try:
+        text = sys.stdin.read() if path == STANDARD_INPUT else path.read_text(encoding="utf-8")
+        for section in sections(text):
+            found = [
+                Problem(file=name, line=section.line(where), path=where, message=message, mend=mend)
+                for where, message, mend in faults(section.value)
+            ]
+            problems += found
+            if not found:
+                written.append(Written(parse(section.value), name, section))
+    except YamlError as error:
+        problems.append(Problem(file=name, line=error.line, path=error.path, message=str(error)))
+    except (OSError, UnicodeDecodeError) as error:
+        problems.append(Problem(file=name, line=1, path="$", message=f"cannot be read: {error}"))

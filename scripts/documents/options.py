@@ -1,0 +1,103 @@
+"""What is wrong with a destination's options: its connector knows. Pure."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from pipelines.data.transmit.connectors.base import Place
+from pipelines.data.transmit.connectors.registry import KINDS, OptionsError, options_of
+from scripts.documents.problems import Fault, did_you_mean, plain
+from shared.contracts.documents import DEFAULT_CONNECTOR, Destination, unknown_fields
+from shared.contracts.secrets import foreign_secrets
+
+ROOT = "$.options"
+
+
+def option_fields(raw: Mapping[Any, Any]) -> frozenset[str]:
+    """Names of the options that a destination's connector has; none if there is no such connector."""
+    kind = KINDS.get(_connector(raw))
+    return frozenset(_fields(kind.options)) if kind else frozenset()
+
+
+def option_faults(raw: Mapping[Any, Any]) -> Iterator[Fault]:
+    """What keeps a connector from taking a destination's options; nothing if it would."""
+    name, options = _connector(raw), raw.get("options", {})
+    kind = KINDS.get(name)
+    if kind is None:
+        yield "$.connector", f"there is no connector {name!r}", did_you_mean(name, KINDS)
+    elif isinstance(options, dict):
+        found = list(_field_faults(name, kind.options, options))
+        yield from found or _last_faults(name, options)
+        tenant = str(raw.get("tenant"))
+        for path, reference in foreign_secrets(tenant, options):
+            mend = f"a tenant's secrets begin with its name: secret://{tenant}/..."
+            yield f"{ROOT}{path}", f"names {reference}, which is not its tenant's", mend
+
+
+def hosts(destination: Destination) -> Iterator[Place]:
+    """What a destination will dial: path and host."""
+    try:
+        options = options_of(destination, KINDS)
+    except OptionsError:
+        return
+    for path, host in KINDS[destination.connector].hosts(options):
+        yield _below(path), host
+
+
+def summary(destination: Destination) -> str:
+    """Where a destination's events go, in a few words; empty if this version does not know."""
+    try:
+        return KINDS[destination.connector].summary(options_of(destination, KINDS))
+    except (OptionsError, KeyError):
+        return ""
+
+
+def _connector(raw: Mapping[Any, Any]) -> str:
+    return str(raw.get("connector", DEFAULT_CONNECTOR))
+
+
+def _fields(struct: Any) -> dict[str, msgspec.structs.FieldInfo]:
+    return {field.encode_name: field for field in msgspec.structs.fields(struct)}
+
+
+def _field_faults(connector: str, struct: Any, raw: Mapping[Any, Any]) -> Iterator[Fault]:
+    fields = _fields(struct)
+    for name in raw:
+        if name not in fields:
+            said = f"the {connector} connector has no option {name!r}"
+            yield f"{ROOT}.{name}", said, did_you_mean(str(name), fields)
+    for name, field in fields.items():
+        if name in raw:
+            yield from _value_faults(name, raw[name], field.type)
+        elif field.required:
+            yield ROOT, f"{name!r} is missing", _described(field.type)
+
+
+def _value_faults(name: str, value: object, wanted: Any) -> Iterator[Fault]:
+    """Without the value: it may be a secret that should not be there."""
+    try:
+        known = msgspec.to_builtins(msgspec.convert(value, wanted))
+    except msgspec.ValidationError as error:
+        message, _, below = str(error).partition(" - at `$")
+        said = "is not allowed here" if "matching regex" in message else plain(message)
+        yield f"{ROOT}.{name}{below.rstrip('`')}", said, _described(wanted)
+        return
+    for path, message in unknown_fields(value, known, f"{ROOT}.{name}"):
+        yield path, message, ""
+
+
+def _last_faults(connector: str, raw: Mapping[Any, Any]) -> Iterator[Fault]:
+    kind = KINDS[connector]
+    for path, message in kind.faults(msgspec.convert(raw, kind.options)):
+        yield _below(path), message, ""
+
+
+def _described(wanted: Any) -> str:
+    """What the field's author says of it."""
+    notes = getattr(wanted, "__metadata__", ())
+    return next((note.description for note in notes if getattr(note, "description", None)), "")
+
+
+def _below(path: str) -> str:
+    return ROOT + path.removeprefix("$")

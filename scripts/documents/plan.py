@@ -1,0 +1,116 @@
+"""What applying documents would change, decided against what is published. Pure."""
+
+from collections.abc import Iterator, Sequence
+from urllib.parse import urlsplit
+
+from scripts.documents.files import Written
+from scripts.documents.options import hosts
+from scripts.documents.problems import Problem, ProblemsError
+from shared.contracts.documents import (
+    Catalogue,
+    Contact,
+    Destination,
+    Document,
+    Pipe,
+    kind_of,
+    topic_key,
+)
+from shared.contracts.egress_policy import Reach, literal, why_refused
+from shared.contracts.publish_plan import Step, step_of
+
+
+def plan(written: Sequence[Written], published: Catalogue, reach: Reach) -> list[Step]:
+    """What to publish to a side of that reach; documents of one call may refer to each other.
+
+    Raises:
+        ProblemsError: if one of them contradicts another or what is published: then none may be published.
+    """
+    steps = [step_of(each.document, published) for each in written]
+    after = Catalogue({**published.entries, **{step.key: step.entry for step in steps}})
+    problems = [
+        *_repeated(written),
+        *_moved(written, published),
+        *_contradictions(written, after),
+        *_broken(written, published, after),
+        *_out_of_reach(written, reach),
+    ]
+    if problems:
+        raise ProblemsError(problems)
+    return steps
+
+
+def _repeated(written: Sequence[Written]) -> Iterator[Problem]:
+    first: dict[bytes, Written] = {}
+    for each in written:
+        kind, name = kind_of(each.document), each.document.name
+        other = first.setdefault(topic_key(kind, name), each)
+        if other is not each:
+            place = f"{other.file}:{other.section.line('$.name')}"
+            yield each.problem("$.name", f"{kind} {name!r} is given twice, first at {place}")
+
+
+def _moved(written: Sequence[Written], published: Catalogue) -> Iterator[Problem]:
+    """Documents that would go over to another tenant, with the events that are under way to them."""
+    for each in written:
+        former = published.entries.get(topic_key(kind_of(each.document), each.document.name))
+        if former and former.document.tenant != each.document.tenant:
+            owner = former.document.tenant
+            yield each.problem("$.tenant", f"belongs to tenant {owner!r}; choose another name")
+
+
+def _contradictions(written: Sequence[Written], after: Catalogue) -> Iterator[Problem]:
+    for each in written:
+        for path, message in after.problems(each.document):
+            yield each.problem(path, message)
+
+
+def _broken(written: Sequence[Written], published: Catalogue, after: Catalogue) -> Iterator[Problem]:
+    """Published pipes that these documents would contradict, for example by another tenant."""
+    given = {topic_key(kind_of(each.document), each.document.name) for each in written}
+    standing = [p for p in published.pipes.values() if topic_key("pipe", p.name) not in given]
+    broken = [p for p in standing if any(after.problems(p)) and not any(published.problems(p))]
+    for each in written:
+        for pipe in broken:
+            if _names(pipe, each.document):
+                yield each.problem("$.tenant", f"pipe {pipe.name!r} of tenant {pipe.tenant!r} uses it")
+
+
+def _out_of_reach(written: Sequence[Written], reach: Reach) -> Iterator[Problem]:
+    """Documents that spell out an address that would be refused when it is dialled, or not understood."""
+    for each in written:
+        for path, host in _dialled(each.document):
+            message = _host_problem(host, reach)
+            if message:
+                yield each.problem(path, message)
+
+
+def _dialled(document: Document) -> Iterator[tuple[str, str]]:
+    """What hifi will dial because of a document: path and host."""
+    if isinstance(document, Destination):
+        yield from hosts(document)
+    if isinstance(document, Contact):
+        yield "$.webhook", urlsplit(document.webhook).hostname or ""
+
+
+def _host_problem(host: str, reach: Reach) -> str:
+    address = literal(host)
+    if address is None:
+        return ""
+    kind = reach.refuses(address)
+    if kind is not None:
+        return why_refused(kind)
+    if host[0].isdigit() and host != str(address) and ":" not in host:
+        return f"spells an address in an unusual way; write {address}"
+    return ""
+
+
+def _names(pipe: Pipe, document: Document) -> bool:
+    named = {("source", pipe.source), ("destination", pipe.destination)}
+    return (kind_of(document), document.name) in named
+
+
+def users(published: Catalogue, kind: str, name: str) -> list[str]:
+    """Names of the pipes that use a source or destination."""
+    if kind not in ("source", "destination"):
+        return []
+    return sorted(pipe.name for pipe in published.pipes.values() if getattr(pipe, kind) == name)

@@ -1,0 +1,58 @@
+"""The `config` topic as a command uses it: read it to its end once, publish, wait for the delivery."""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+
+from shared.contracts.documents import LIVE_SECONDS, Catalogue
+from shared.contracts.publish_plan import Records, Step, in_order, records, records_of, tombstones_of
+from shared.kafka import config_topic
+from shared.kafka.config_topic import PublishError
+
+__all__ = [
+    "PublishError",
+    "publish",
+    "publish_steps",
+    "read_catalogue",
+    "records_of",
+    "tombstones_of",
+]
+
+_CLIENT = "hifi-cli"
+_READ_SECONDS = 15.0
+_WRITE_SECONDS = 65.0
+"""A little longer than the client itself tries, so that its reason is told."""
+
+
+def read_catalogue(bootstrap: str) -> Catalogue:
+    """All documents that are published now.
+
+    Raises:
+        TimeoutError: if the topic could not be read.
+    """
+    logging.getLogger("shared.kafka").addHandler(logging.NullHandler())
+    return config_topic.read_catalogue(bootstrap, _CLIENT, _READ_SECONDS)
+
+
+def publish_steps(bootstrap: str, steps: Sequence[Step], say: Callable[[str], None]) -> None:
+    """Publish what a plan changes; a new source after the pipes it may feed are in force.
+
+    Raises:
+        PublishError: if the brokers did not take all of it.
+    """
+    first, opened = in_order(steps)
+    publish(bootstrap, records(first))
+    if first and opened:
+        say(f"pipes take effect in {LIVE_SECONDS} s; new sources are opened after that")
+        time.sleep(LIVE_SECONDS)
+    publish(bootstrap, records(opened))
+
+
+def publish(bootstrap: str, changed: Records) -> None:
+    """Write records, None as a tombstone, and wait until the brokers have them.
+
+    Raises:
+        PublishError: if one of them was not acknowledged; others may have been.
+    """
+    if changed:
+        config_topic.publish(bootstrap, _CLIENT, changed, _WRITE_SECONDS)

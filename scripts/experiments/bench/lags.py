@@ -1,0 +1,111 @@
+"""Where an event's time goes: the moments at which it passed each hop, and the lags between them. Pure."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from enum import StrEnum
+from itertools import pairwise
+from zlib import crc32
+
+import msgspec
+from msgspec import Struct
+
+from scripts.experiments.bench.percentiles import Quantiles, quantiles
+from shared.contracts import headers
+from shared.contracts.envelope import CollectedItem
+from shared.contracts.receipts import Receipt
+
+Headers = Mapping[str, bytes]
+
+
+class Point(StrEnum):
+    """Moments in an event's life, in their order. A topic's is its record's Kafka timestamp: the moment the
+    node gave the record to its producer, so a step includes the former record's linger and acknowledgement.
+    """
+
+    TIME = "event time"
+    RECEIVED = "received"
+    COLLECTED = "collected"
+    EVENTS = "events"
+    OUTBOUND = "outbound"
+    DEPARTED = "answered"
+    RECEIPT = "receipt"
+
+
+class Stamp(Struct, frozen=True):
+    """One event passed one point."""
+
+    event_id: str
+    point: Point
+    at_ms: int
+
+
+class HopLag(Struct, frozen=True, kw_only=True):
+    """The lag from one point to another over the sampled events that passed both."""
+
+    start: Point
+    end: Point
+    lag: Quantiles
+
+
+_items = msgspec.json.Decoder(list[CollectedItem])
+_receipt = msgspec.json.Decoder(Receipt)
+
+
+def sampled(event_id: str, every: int) -> bool:
+    """Whether this event is one of about 1 in `every`; the same answer at each topic."""
+    return crc32(event_id.encode()) % every == 0
+
+
+def epoch_ms(text: str) -> int:
+    """Epoch milliseconds of an RFC 3339 time.
+
+    Raises:
+        ValueError: if it is not one.
+    """
+    return int(datetime.fromisoformat(text).timestamp() * 1000)
+
+
+def collected_stamps(value: bytes, record_headers: Headers, at_ms: int, every: int) -> Iterator[Stamp]:
+    """Event time, receive time and append of the events in a `collected` record."""
+    received = int(record_headers[headers.RECEIVED])
+    for item in _items.decode(value):
+        if sampled(item.id, every):
+            yield Stamp(item.id, Point.RECEIVED, received)
+            yield Stamp(item.id, Point.COLLECTED, at_ms)
+            yield Stamp(item.id, Point.TIME, epoch_ms(item.time))
+
+
+def event_stamps(point: Point, record_headers: Headers, at_ms: int, every: int) -> Iterator[Stamp]:
+    """Append of the event in an `events` or `outbound` record."""
+    event_id = record_headers[headers.CE_ID].decode()
+    if sampled(event_id, every):
+        yield Stamp(event_id, point, at_ms)
+
+
+def receipt_stamps(value: bytes, at_ms: int, every: int) -> Iterator[Stamp]:
+    """Answer and append of the delivered events in a `receipts` record."""
+    receipt = _receipt.decode(value)
+    if receipt.result != "delivered":
+        return
+    for event_id in receipt.ids:
+        if sampled(event_id, every):
+            yield Stamp(event_id, Point.DEPARTED, receipt.departed_ms)
+            yield Stamp(event_id, Point.RECEIPT, at_ms)
+
+
+def hop_lags(stamps: Iterable[Stamp]) -> list[HopLag]:
+    """Lags between neighbouring points, then from event time to the answer.
+
+    An event that passed a point more than once (several pipes, a replay) counts its first passage.
+    """
+    first: dict[Point, dict[str, int]] = {point: {} for point in Point}
+    for stamp in stamps:
+        passed = first[stamp.point]
+        passed[stamp.event_id] = min(stamp.at_ms, passed.get(stamp.event_id, stamp.at_ms))
+    steps = (*pairwise(Point), (Point.TIME, Point.DEPARTED))
+    found = ((start, end, _between(first[start], first[end])) for start, end in steps)
+    return [HopLag(start=start, end=end, lag=lag) for start, end, lag in found if lag]
+
+
+def _between(start: Mapping[str, int], end: Mapping[str, int]) -> Quantiles | None:
+    return quantiles(end[event_id] - at for event_id, at in start.items() if event_id in end)

@@ -1,0 +1,173 @@
+"""One load offered to a running chain, from the first request until everything has arrived."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import msgspec
+
+from scripts.experiments.bench import cpu
+from scripts.experiments.bench.documents import NAME, WRITE_KEY
+from scripts.experiments.bench.reconciliation import account
+from scripts.experiments.bench.results import Load, Run, Sent
+from scripts.experiments.bench.subprocesses import ChainError
+from scripts.experiments.bench.systems import Chain
+from scripts.load.records import read_acked, read_received
+from scripts.load.verify import visible_ids, visible_in
+
+LEAD_SECONDS = 3.0
+QUIET_SECONDS = 30.0
+"""What has not arrived after so long without any arrival does not come any more."""
+
+DRAIN_SECONDS = 180.0
+_PAUSE_SECONDS = 0.1
+_SENDER_GRACE_SECONDS = 60.0
+_STOP_SECONDS = 10.0
+_BLOCK = 1 << 20
+
+
+class Arrivals:
+    """How many lines a growing file has; each part of it is read once."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._read = 0
+        self._count = 0
+
+    def count(self) -> int:
+        """Lines by now."""
+        with self._path.open("rb") as file:
+            file.seek(self._read)
+            for block in iter(lambda: file.read(_BLOCK), b""):
+                self._read += len(block)
+                self._count += block.count(b"\n")
+        return self._count
+
+    def drain(self, count: int) -> None:
+        """Return when there are `count`, when nothing comes any more, or when the time is over.
+
+        A chain that is behind must get the time to catch up: late is not lost.
+        """
+        deadline = time.monotonic() + DRAIN_SECONDS
+        known, changed = -1, time.monotonic()
+        while (now := time.monotonic()) < deadline and now - changed < QUIET_SECONDS:
+            found = self.count()
+            if found >= count:
+                return
+            if found != known:
+                known, changed = found, now
+            time.sleep(_PAUSE_SECONDS)
+
+
+class Bench:
+    """Offers loads to one chain. Generator and destination are processes of their own."""
+
+    def __init__(self, chain: Chain, destination_port: int) -> None:
+        self.chain = chain
+        self._port = destination_port
+
+    def run(self, load: Load, *, lead_seconds: float = LEAD_SECONDS) -> Run:
+        """Offer a load; the same rate is offered for `lead_seconds` first, which does not count.
+
+        Raises:
+            ChainError: if a process of the chain, the generator or the destination ended by itself.
+        """
+        with TemporaryDirectory(prefix="hifi-bench-") as name:
+            acked, received = Path(name, "acked.tsv"), Path(name, "received.tsv")
+            with destination(self._port, received) as receiver:
+                arrivals = Arrivals(received)
+                if lead_seconds:
+                    lead = msgspec.structs.replace(load, seconds=lead_seconds)
+                    sent = offer(self.chain, lead, Path(name, "lead.tsv"))
+                    arrivals.drain(sent.acked)
+                cost, sent = self._counted(load, acked, arrivals, receiver)
+            return self._settled(load, sent, cost, acked, received)
+
+    def _counted(
+        self, load: Load, acked: Path, arrivals: Arrivals, receiver: int
+    ) -> tuple[cpu.Seconds, Sent]:
+        before, load_before, earlier = self._used(receiver), cpu.of_ended_children(), arrivals.count()
+        sent = offer(self.chain, load, acked)
+        spent_by_load = cpu.of_ended_children() - load_before  # in a phase no other child ends
+        arrivals.drain(earlier + sent.acked)
+        return cpu.since(before, self._used(receiver)) | {"load": spent_by_load}, sent
+
+    def _settled(self, load: Load, sent: Sent, cost: cpu.Seconds, acked: Path, received: Path) -> Run:
+        self.chain.check()
+        found = account(
+            read_acked(acked),
+            read_received(received),
+            lambda: visible_in(NAME, visible_ids(self.chain.side.bootstrap)),
+        )
+        return Run(
+            load=load,
+            sent=sent,
+            lag=found.lag,
+            delivered=found.delivered,
+            waiting=found.waiting,
+            lost=found.lost,
+            duplicated=found.duplicated,
+            cpu=cost,
+        )
+
+    def idle(self, seconds: float) -> cpu.Seconds:
+        """Percent of one core by process while nothing is sent."""
+        before = self._used()
+        time.sleep(seconds)
+        return cpu.cores(cpu.since(before, self._used()), seconds)
+
+    def _used(self, *besides: int) -> cpu.Seconds:
+        return cpu.used([*self.chain.roots, *besides])
+
+
+@contextmanager
+def destination(port: int, out: Path) -> Iterator[int]:
+    """A destination process; gives its id.
+
+    Raises:
+        ChainError: if it cannot listen.
+    """
+    command = [sys.executable, "-m", "scripts.experiments.bench.destination", str(port), str(out)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True) as process:
+        try:
+            if process.stdout is None or process.stdout.readline() != "ready\n":
+                raise ChainError(f"the destination cannot listen on port {port}")
+            yield process.pid
+        finally:
+            process.terminate()
+            try:
+                process.wait(_STOP_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def offer(chain: Chain, load: Load, acked: Path) -> Sent:
+    """Run the load generator to its end.
+
+    Raises:
+        ChainError: if it fails, or does not end in time.
+    """
+    options: Sequence[object] = (
+        chain.side.collect_url,
+        WRITE_KEY,
+        load.rate,
+        load.batch,
+        load.seconds,
+        acked,
+    )
+    command = [sys.executable, "-m", "scripts.experiments.bench.load_generator", *map(str, options)]
+    try:
+        answer = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            check=True,
+            timeout=load.seconds + _SENDER_GRACE_SECONDS,
+        )
+        return msgspec.json.decode(answer.stdout, type=Sent)
+    except (subprocess.SubprocessError, msgspec.MsgspecError) as error:
+        raise ChainError(f"the load generator failed: {error}") from error

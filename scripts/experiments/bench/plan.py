@@ -1,0 +1,56 @@
+"""What the bench does and for how long. Pure."""
+
+from msgspec import Struct
+
+from scripts.experiments.bench.results import Load
+from scripts.experiments.bench.search import Bounds, most_trials
+from scripts.local.side import DEFAULT_PARTITIONS
+
+BATCH = 100
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """Lengths in seconds."""
+
+    first_minute: Load = Load(rate=1_000, batch=1, seconds=60)
+    """Offered at once when the side says ready."""
+
+    warm_up: Load = Load(rate=10_000, batch=BATCH, seconds=120)
+    idle_seconds: float = 30.0
+    loads: tuple[Load, ...] = (
+        Load(rate=1_000, batch=1, seconds=30),
+        Load(rate=10_000, batch=BATCH, seconds=30),
+    )
+    repeats: int = 3
+    bounds: Bounds = Bounds()
+    probe_seconds: float = 15.0
+    hold_seconds: float = 60.0
+    search_seconds: float = 900.0
+    """After that no further trial is begun."""
+
+    partitions: int = DEFAULT_PARTITIONS
+    yardstick: bool = True
+    rating: bool = True
+
+    def longest(self) -> float:
+        """About how long the measuring itself takes at most, without the starting of the chains."""
+        loads = sum(load.seconds for load in self.loads) * self.repeats
+        once = self.first_minute.seconds + self.warm_up.seconds + self.idle_seconds + loads
+        trials = most_trials(self.bounds) * self.probe_seconds + self.bounds.holds * self.hold_seconds
+        search = min(self.search_seconds + self.hold_seconds, trials) if self.rating else 0.0
+        return (once + search) * (2 if self.yardstick else 1)
+
+
+def quick() -> Plan:
+    """A plan of seconds: it shows that everything works, its figures mean little."""
+    return Plan(
+        first_minute=Load(rate=200, batch=1, seconds=4),
+        warm_up=Load(rate=1_000, batch=BATCH, seconds=4),
+        idle_seconds=3.0,
+        loads=(Load(rate=200, batch=1, seconds=4), Load(rate=1_000, batch=BATCH, seconds=4)),
+        repeats=1,
+        bounds=Bounds(step=500, start=1_000, highest=1_500, holds=2),
+        probe_seconds=3.0,
+        hold_seconds=4.0,
+        search_seconds=60.0,
+    )

@@ -1,0 +1,45 @@
+"""What became of one load: the sender's and the destination's records, compared. Pure."""
+
+from collections.abc import Callable, Iterable
+
+from msgspec import Struct
+
+from scripts.experiments.bench.percentiles import Quantiles, quantiles
+from scripts.load.records import Acked, Received
+from scripts.load.verify import verdict
+
+
+class Account(Struct, frozen=True, kw_only=True):
+    """Counts of events, and their lags in milliseconds."""
+
+    delivered: int
+    waiting: int
+    lost: int
+    duplicated: int
+    lag: Quantiles | None
+
+
+def account(
+    acked: Iterable[Acked], received: Iterable[Received], visible: Callable[[], Iterable[str]]
+) -> Account:
+    """Compare what was promised with what arrived; `visible` is asked only when something is missing.
+
+    An arrival that was not acknowledged (the lead-in's, or a request that timed out) does not count. The lag
+    of an event is that of its first arrival.
+    """
+    promised = {one.event_id for one in acked}
+    first: dict[str, int | None] = {}
+    arrivals = 0
+    for one in received:
+        if one.event_id in promised:
+            arrivals += 1
+            first.setdefault(one.event_id, one.lag_ms)
+    missing = promised - first.keys()
+    found = verdict(missing, (), visible() if missing else ())
+    return Account(
+        delivered=len(first),
+        waiting=found.waiting,
+        lost=len(found.lost),
+        duplicated=arrivals - len(first),
+        lag=quantiles(lag for lag in first.values() if lag is not None),
+    )

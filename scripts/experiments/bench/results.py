@@ -1,0 +1,178 @@
+"""What the bench found, as it is written to its JSON file. Pure."""
+
+from collections.abc import Callable, Iterable
+
+from msgspec import Struct
+
+from scripts.experiments.bench.cpu import Seconds, per_million
+from scripts.experiments.bench.lags import HopLag
+from scripts.experiments.bench.machine import Machine
+from scripts.experiments.bench.percentiles import Quantiles, Spread, spread
+from scripts.experiments.bench.search import Trial
+
+HELD_P95_MS = 1_000.0
+HELD_SHARE = 0.99
+SLIP_MS = 250.0
+"""A generator that sends later than this after its plan (p99) did not offer the load it was asked for."""
+
+
+class Load(Struct, frozen=True, kw_only=True):
+    """What is offered: `rate` events per second, in requests of `batch` events, for `seconds`."""
+
+    rate: int
+    batch: int
+    seconds: float
+
+    @property
+    def label(self) -> str:
+        """As a table's row names it."""
+        shape = "single events" if self.batch == 1 else f"batches of {self.batch}"
+        return f"{self.rate:,}/s, {shape}"
+
+
+class Sent(Struct, frozen=True, kw_only=True):
+    """What the load generator did."""
+
+    events: int
+    acked: int
+    seconds: float
+    """From the first request's planned time to the last answer."""
+
+    slip_p99_ms: float
+    """How late requests left, against the plan."""
+
+    refused: dict[str, int] = {}
+    """Events not acknowledged, by what they got instead: a status, or an error."""
+
+
+class Run(Struct, frozen=True, kw_only=True):
+    """One load, offered once."""
+
+    load: Load
+    sent: Sent
+    lag: Quantiles | None
+    """From the event's time, stamped as it is sent, to its arrival at the destination; ms."""
+
+    delivered: int
+    waiting: int
+    """Acknowledged and visible in a retry or dead-letter topic."""
+
+    lost: int
+    duplicated: int
+    cpu: Seconds
+    """CPU seconds by process, from the first request until everything had arrived."""
+
+    @property
+    def acked_rate(self) -> float:
+        """Acknowledged events per second."""
+        return self.sent.acked / self.sent.seconds if self.sent.seconds else 0.0
+
+    @property
+    def cpu_per_million(self) -> Seconds:
+        """CPU seconds for a million delivered events, by process."""
+        return per_million(self.cpu, self.delivered)
+
+
+class Phase(Struct, frozen=True, kw_only=True):
+    """The same load, offered several times."""
+
+    load: Load
+    runs: list[Run]
+
+    def over(self, figure: Callable[[Run], float | None]) -> Spread | None:
+        """Median and spread of a figure over the runs that have it."""
+        found = (figure(run) for run in self.runs)
+        return spread(value for value in found if value is not None)
+
+    def cpu(self) -> Seconds:
+        """Median CPU seconds per million events, by process."""
+        names = sorted({name for run in self.runs for name in run.cpu})
+        found = {name: self.over(lambda run, name=name: run.cpu_per_million.get(name)) for name in names}  # type: ignore[misc]
+        return {name: value.median for name, value in found.items() if value}
+
+
+class Rating(Struct, frozen=True, kw_only=True):
+    """The highest rate that was held, and how it was searched."""
+
+    rate: int
+    """Events per second; 0 where none held."""
+
+    trials: list[Trial]
+    runs: list[Run]
+    complaints: list[str]
+    """Why each trial did not hold; empty text where it did."""
+
+    cut_short: bool = False
+    """The time allowed for the search was over before it ended."""
+
+
+class Target(Struct, kw_only=True):
+    """All figures of one chain: hifi or the yardstick. Parts that were not asked for are empty."""
+
+    name: str
+    ready_seconds: float | None = None
+    first_minute: Run | None = None
+    idle: Seconds = {}
+    """Percent of one core by process, without traffic."""
+
+    phases: list[Phase] = []
+    rating: Rating | None = None
+
+
+class Profile(Struct, kw_only=True):
+    """Where the time goes at one load."""
+
+    run: Run
+    hops: list[HopLag]
+    threads: Seconds = {}
+    """Percent of one core by thread of the Spark driver's JVM, threads of a kind together."""
+
+    methods: Seconds = {}
+    """Percent of the JVM's execution samples by the method that ran."""
+
+    callers: Seconds = {}
+    """Percent of the same samples by kind of thread and innermost library class."""
+
+
+class Report(Struct, kw_only=True):
+    """The bench's file."""
+
+    format: int = 1
+    started: str
+    """RFC 3339, UTC."""
+
+    machine: Machine
+    targets: list[Target]
+
+
+_OUTSIDE = ("load", "destination")
+_HOPS = ("ingest", "route", "transmit", "spark driver", "spark jvm", "spark python workers")
+
+
+def complaint(run: Run) -> str:
+    """Why a run was not held; empty where it was. The first reason in order of gravity."""
+    sent, lag = run.sent, run.lag
+    reasons = (
+        (run.lost > 0, f"{run.lost} acknowledged events lost"),
+        (sent.slip_p99_ms > SLIP_MS, f"the load generator was {sent.slip_p99_ms:.0f} ms late (p99)"),
+        (sent.acked < HELD_SHARE * sent.events, f"{sent.acked} of {sent.events} events acknowledged"),
+        (run.waiting > (1 - HELD_SHARE) * sent.acked, f"{run.waiting} events wait for a retry"),
+        (lag is None, "nothing arrived"),
+        (lag is not None and lag.p95 > HELD_P95_MS, f"p95 {lag.p95 if lag else 0:.0f} ms"),
+    )
+    return next((text for applies, text in reasons if applies), "")
+
+
+def chain_cpu(cpu: Seconds) -> float:
+    """CPU of everything that is part of the chain: all but generator and destination."""
+    return sum(seconds for name, seconds in cpu.items() if name not in _OUTSIDE)
+
+
+def hops_cpu(cpu: Seconds) -> float:
+    """CPU of the three hops alone, which is what hifi and the yardstick do differently."""
+    return sum(seconds for name, seconds in cpu.items() if name in _HOPS)
+
+
+def total(values: Iterable[Run], figure: Callable[[Run], int]) -> int:
+    """Sum of a count over runs."""
+    return sum(figure(run) for run in values)

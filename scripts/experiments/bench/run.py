@@ -1,0 +1,105 @@
+"""The whole bench: one chain after the other, each started from nothing and ended."""
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import msgspec
+
+from scripts.experiments.bench.measure import Bench
+from scripts.experiments.bench.plan import BATCH, Plan
+from scripts.experiments.bench.results import Load, Phase, Rating, Run, Target, complaint
+from scripts.experiments.bench.search import Length, Trial, held_rate, next_trial
+from scripts.experiments.bench.subprocesses import ChainError
+from scripts.experiments.bench.systems import Chain, hifi, yardstick
+from scripts.local.jars import Jars
+from scripts.local.side import HOST, Side, free_base
+
+Say = Callable[[str], None]
+Done = Callable[[Target], None]
+
+DESTINATION_PORTS = (18_000, 20_000)
+
+
+def run_plan(plan: Plan, folder: Path, jars: Jars, say: Say, done: Done) -> None:
+    """Measure hifi, then the yardstick; `done` gets each target when it is complete.
+
+    Raises:
+        ChainError: if a chain does not start or loses a process.
+    """
+    base, port = free_base(), free_base(*DESTINATION_PORTS)
+    ours = Side(root=folder / "hifi", port=base, partitions=plan.partitions)
+    found = measured(hifi(ours, _url(port)), port, plan, say)
+    done(found)
+    if plan.yardstick:
+        theirs = Side(root=folder / "yardstick", port=base, partitions=plan.partitions)
+        rated = found.rating.rate if found.rating else 0
+        beside = msgspec.structs.replace(plan, loads=(*plan.loads, *_rated(plan, rated)))
+        done(measured(yardstick(theirs, _url(port), jars), port, beside, say))
+
+
+def _rated(plan: Plan, rate: int) -> tuple[Load, ...]:
+    """The yardstick is asked for hifi's rating too, for the cost at it."""
+    return (Load(rate=rate, batch=BATCH, seconds=plan.probe_seconds),) if rate else ()
+
+
+def _url(port: int) -> str:
+    return f"http://{HOST}:{port}/bench"
+
+
+def measured(start: AbstractContextManager[Chain], port: int, plan: Plan, say: Say) -> Target:
+    """All figures of one chain.
+
+    Raises:
+        ChainError: if it does not start or loses a process.
+    """
+    say("starting")
+    with start as chain:
+        bench = Bench(chain, port)
+        target = Target(name=chain.name, ready_seconds=round(chain.ready_seconds, 1))
+        say(f"{chain.name}: first minute, {plan.first_minute.label}")
+        target.first_minute = bench.run(plan.first_minute, lead_seconds=0)
+        if not target.first_minute.delivered:
+            raise ChainError(f"{chain.name} delivers nothing")
+        say(f"{chain.name}: warm-up, {plan.warm_up.label}")
+        bench.run(plan.warm_up, lead_seconds=0)
+        say(f"{chain.name}: idle")
+        target.idle = bench.idle(plan.idle_seconds)
+        target.phases = phases(bench, plan, say)
+        if plan.rating:
+            target.rating = rating(bench, plan, say)
+    return target
+
+
+def phases(bench: Bench, plan: Plan, say: Say) -> list[Phase]:
+    """Every load as often as planned; repeats take turns, so that a slow minute hits all loads alike."""
+    found = [Phase(load=load, runs=[]) for load in plan.loads]
+    for turn in range(plan.repeats):
+        for phase in found:
+            say(f"{bench.chain.name}: {phase.load.label}, {turn + 1} of {plan.repeats}")
+            phase.runs.append(bench.run(phase.load))
+    return found
+
+
+def rating(bench: Bench, plan: Plan, say: Say) -> Rating:
+    """Search the highest rate that is held."""
+    trials: list[Trial] = []
+    runs: list[Run] = []
+    deadline = time.monotonic() + plan.search_seconds
+    while ask := next_trial(trials, plan.bounds):
+        if time.monotonic() > deadline:
+            break
+        seconds = plan.hold_seconds if ask.length is Length.HOLD else plan.probe_seconds
+        say(f"{bench.chain.name}: rating, {ask.length} at {ask.rate:,}/s")
+        run = bench.run(Load(rate=ask.rate, batch=BATCH, seconds=seconds))
+        runs.append(run)
+        trials.append(Trial(ask.rate, ask.length, held=not complaint(run)))
+        say(f"{bench.chain.name}: {ask.rate:,}/s {complaint(run) or 'held'}")
+    return Rating(
+        rate=held_rate(trials),
+        trials=trials,
+        runs=runs,
+        complaints=[complaint(run) for run in runs],
+        cut_short=next_trial(trials, plan.bounds) is not None,
+    )

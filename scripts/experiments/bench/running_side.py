@@ -1,0 +1,46 @@
+"""A side that somebody else started, with the bench's configuration added for a while."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psutil
+
+from scripts.experiments.bench import documents
+from scripts.experiments.bench.subprocesses import ChainError
+from scripts.experiments.bench.systems import Chain
+from scripts.local.process_marks import side_processes
+from scripts.local.side import Side
+
+_SUPERVISOR = "supervisor"
+_LIVE_SECONDS = 12.0
+
+
+@contextmanager
+def attached(side: Side, destination: str) -> Iterator[Chain]:
+    """The side as a chain; the bench's documents are removed from it at the end.
+
+    Raises:
+        ChainError: if nothing runs there.
+        AdminError: if its brokers do not answer.
+    """
+    roots = [process.pid for process in side_processes(side.root, _SUPERVISOR)]
+    if not roots:
+        raise ChainError(f"no side is running in {side.root}")
+    documents.publish(side.bootstrap, destination)
+    try:
+        time.sleep(_LIVE_SECONDS)  # a new configuration is live within ten seconds
+        yield Chain(
+            name="hifi",
+            side=side,
+            roots=roots,
+            ready_seconds=0.0,
+            check=lambda: _check(roots),
+        )
+    finally:
+        documents.retire(side.bootstrap)
+
+
+def _check(roots: list[int]) -> None:
+    if not all(psutil.pid_exists(pid) for pid in roots):
+        raise ChainError("the side has ended")

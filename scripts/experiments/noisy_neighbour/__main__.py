@@ -1,0 +1,114 @@
+"""`python -m scripts.experiments.noisy_neighbour`: what four bad destinations cost sixteen good ones.
+
+It runs on a side of its own.
+
+One hangs, one answers after three seconds, one resets every connection, one says 503. Phases with and without
+them take turns on one warm side, so that a slow minute hits both: without, with, with, without, and so on.
+A first phase of each kind does not count.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import msgspec
+import typer
+
+from scripts.experiments.bench.results import Load
+from scripts.experiments.bench.systems import Chain, hifi
+from scripts.experiments.noisy_neighbour import documents
+from scripts.experiments.noisy_neighbour.destinations import Destinations, running
+from scripts.experiments.noisy_neighbour.measure import Phase, measure
+from scripts.local.side import Side, free_base
+
+_LIVE_SECONDS = 15.0
+_COLD_SECONDS = 40.0
+
+
+APP = typer.Typer(add_completion=False, no_args_is_help=True)
+Rate = Annotated[int, typer.Option(min=1, help="Events a second, each to every destination.")]
+PerRequest = Annotated[int, typer.Option(min=1, help="Events a request to collect.")]
+Out = Annotated[Path, typer.Option(help="JSON file of all figures.")]
+
+
+@APP.command()
+def lags(
+    rate: Rate = 20,
+    batch: PerRequest = 5,
+    seconds: Annotated[float, typer.Option(min=10, help="Of each phase.")] = 60.0,
+    pairs: Annotated[int, typer.Option(min=1, help="Phases without the bad ones, and with them.")] = 4,
+    out: Out = Path("isolation.json"),
+) -> None:
+    """Measure p95 of 16 good destinations without four bad ones, and with them."""
+    load = Load(rate=rate, batch=batch, seconds=seconds)
+    phases: list[Phase] = []
+    with _side() as (chain, destinations):
+        for bad in (False, True):  # what runs for the first time is slower, and the bad ones' paths are last
+            _phase(chain, msgspec.structs.replace(load, seconds=_COLD_SECONDS), destinations, bad=bad)
+        for number in range(2 * pairs):
+            phases.append(_phase(chain, load, destinations, bad=number % 4 in (1, 2)))
+            _write(out, phases)
+    _tell(phases)
+
+
+@APP.command()
+def leaks(
+    rate: Rate = 20,
+    batch: PerRequest = 5,
+    seconds: Annotated[float, typer.Option(min=60, help="How long the bad ones are there.")] = 600.0,
+    out: Out = Path("leaks.json"),
+) -> None:
+    """Measure what Spark's Python processes hold with four bad destinations, at first and at last."""
+    with _side() as (chain, destinations):
+        found = _phase(chain, Load(rate=rate, batch=batch, seconds=seconds), destinations, bad=True)
+        _write(out, [found])
+    for name, held in (("first", found.held_first), ("last", found.held_last)):
+        typer.echo(f"most in the {name} quarter: {held}")
+
+
+@contextmanager
+def _side() -> Iterator[tuple[Chain, Destinations]]:
+    """A warm side of its own, with the good destinations."""
+    with TemporaryDirectory(prefix="hifi-iso-") as folder, running() as destinations:
+        side = Side(root=Path(folder, "side"), port=free_base())
+        with hifi(side, f"{destinations.url}/bench") as chain:
+            documents.publish(side.bootstrap, destinations.url)
+            time.sleep(_LIVE_SECONDS)
+            yield chain, destinations
+
+
+def _write(out: Path, phases: Sequence[Phase]) -> None:
+    out.write_bytes(msgspec.json.format(msgspec.json.encode(phases), indent=2) + b"\n")
+
+
+def _tell(phases: Sequence[Phase]) -> None:
+    rises = []
+    for pair in zip(phases[::2], phases[1::2], strict=True):
+        without, beside = sorted(pair, key=lambda phase: phase.bad)
+        rises.append(100 * (beside.lag.p95 / without.lag.p95 - 1))
+        typer.echo(f"p95 {without.lag.p95:.0f} -> {beside.lag.p95:.0f} ms ({rises[-1]:+.0f} %)")
+    typer.echo(f"median of {len(rises)} pairs: {median(rises):+.0f} %")
+
+
+def _phase(chain: Chain, load: Load, destinations: Destinations, *, bad: bool) -> Phase:
+    change = documents.publish_bad if bad else _without
+    change(chain.side.bootstrap, destinations.url)
+    time.sleep(_LIVE_SECONDS)
+    before = dict(destinations.requests)
+    found = measure(chain, load, destinations.port, bad=bad)
+    asked = {name: count - before[name] for name, count in destinations.requests.items()}
+    found = msgspec.structs.replace(found, bad_requests=asked)
+    typer.echo(f"{'with' if bad else 'without'} the bad four: {msgspec.json.encode(found).decode()}")
+    return found
+
+
+def _without(bootstrap: str, _: str) -> None:
+    documents.retire_bad(bootstrap)
+
+
+if __name__ == "__main__":
+    APP()

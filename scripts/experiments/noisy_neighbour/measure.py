@@ -1,0 +1,123 @@
+"""One phase of the isolation run: a load, and what the receipts say about it."""
+
+import time
+from collections import Counter, defaultdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from scripts.experiments.bench import cpu
+from scripts.experiments.bench.cpu import Seconds
+from scripts.experiments.bench.measure import offer
+from scripts.experiments.bench.percentiles import Quantiles, quantiles
+from scripts.experiments.bench.results import Load
+from scripts.experiments.bench.subprocesses import ChainError
+from scripts.experiments.bench.systems import Chain
+from scripts.experiments.bench.topic_tail import records_since
+from scripts.experiments.noisy_neighbour.destinations import BAD
+from scripts.experiments.noisy_neighbour.documents import GOOD
+from scripts.experiments.noisy_neighbour.resource_usage import Held, watched
+from shared.contracts.receipts import Receipt
+from shared.contracts.topics import Topic
+from shared.runtime.clock import wall_clock
+
+_SETTLE_SECONDS: Final = 5.0
+_READ_SECONDS: Final = 120.0
+_LEAD_SECONDS: Final = 15.0
+
+_receipt = msgspec.json.Decoder(Receipt)
+
+
+class Phase(Struct, frozen=True, kw_only=True):
+    """One load, with the bad destinations or without."""
+
+    bad: bool = False
+    lag: Quantiles
+    """Of the events to the good destinations: from collect's receipt of it to the answer, ms."""
+
+    acked: int
+    """Events acknowledged by collect."""
+
+    missing: int
+    """Of these, times the good destinations, not delivered by the end of the phase."""
+
+    doubled: int
+    """Delivered twice to a good destination, by the receipts."""
+
+    moved: int
+    """Delivered to a good destination by the slow lane."""
+
+    cpu: Seconds = {}
+    """Of the side, by process."""
+
+    bad_results: dict[str, dict[str, int]]
+    """Of each bad destination: events by lane, breaker and result."""
+
+    bad_requests: dict[str, int] = {}
+    held_first: Held | None = None
+    """The most in the first quarter of the phase."""
+
+    held_last: Held | None = None
+
+
+def measure(chain: Chain, load: Load, port: int, *, bad: bool) -> Phase:
+    """Offer a load; the first seconds of it do not count.
+
+    Raises:
+        ChainError: if the load generator fails.
+        TimeoutError, KafkaException: if the receipts cannot be read.
+    """
+    with TemporaryDirectory(prefix="hifi-isolation-") as folder:
+        offer(chain, msgspec.structs.replace(load, seconds=_LEAD_SECONDS), Path(folder, "lead.tsv"))
+        time.sleep(_SETTLE_SECONDS)
+        start_ms = wall_clock()
+        used = cpu.used(chain.roots)
+        with watched(chain.side, port) as held:
+            sent = offer(chain, load, Path(folder, "acked.tsv"))
+        time.sleep(_SETTLE_SECONDS)
+        spent = cpu.since(used, cpu.used(chain.roots))
+    chain.check()
+    found = _receipts(chain.side.bootstrap, start_ms, sent.acked)
+    quarter = max(1, len(held) // 4)
+    return msgspec.structs.replace(
+        found, bad=bad, cpu=spent, held_first=_most(held[:quarter]), held_last=_most(held[-quarter:])
+    )
+
+
+def _receipts(bootstrap: str, start_ms: int, acked: int) -> Phase:
+    lags: list[int] = []
+    moved = 0
+    delivered: Counter[tuple[str, str]] = Counter()
+    results: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for message in records_since(bootstrap, Topic.RECEIPTS, start_ms, _READ_SECONDS):
+        receipt = _receipt.decode(message.value() or b"")
+        if receipt.destination in BAD:
+            state = f"{receipt.lane} {receipt.breaker} {receipt.result}"
+            results[receipt.destination][state] += len(receipt.ids)
+        if receipt.destination not in GOOD or receipt.result != "delivered":
+            continue
+        for event_id, received_ms in zip(receipt.ids, receipt.received_ms, strict=True):
+            if received_ms >= start_ms:
+                delivered[receipt.destination, event_id] += 1
+                lags.append(receipt.departed_ms - received_ms)
+                moved += receipt.lane == "slow"
+    lag = quantiles(lags)
+    if lag is None:
+        raise ChainError("nothing was delivered to the good destinations")
+    return Phase(
+        lag=lag,
+        acked=acked,
+        missing=acked * len(GOOD) - len(delivered),
+        doubled=delivered.total() - len(delivered),
+        moved=moved,
+        bad_results={name: dict(counts) for name, counts in results.items()},
+    )
+
+
+def _most(moments: list[Held]) -> Held | None:
+    if not moments:
+        return None
+    return Held(**{field: max(getattr(one, field) for one in moments) for field in Held.__struct_fields__})

@@ -1,0 +1,69 @@
+"""What the Python processes of a side's Spark driver hold: threads, connections, open files, memory."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Final
+
+import psutil
+from msgspec import Struct
+
+from scripts.local.process_marks import side_processes
+from scripts.local.processes.programs import SPARK
+from scripts.local.side import Side
+
+_EVERY_SECONDS: Final = 2.0
+
+
+class Held(Struct, frozen=True, kw_only=True):
+    """Sums over the processes at one moment."""
+
+    threads: int
+    connections: int
+    """Established ones to the destinations."""
+
+    files: int
+    megabytes: int
+    """Resident."""
+
+
+def held(side: Side, port: int) -> Held:
+    """Now."""
+    found = [process for process in side_processes(side.root, SPARK) if _is_python(process)]
+    return Held(
+        threads=sum(process.num_threads() for process in found),
+        connections=sum(_connections(process, port) for process in found),
+        files=sum(process.num_fds() for process in found),
+        megabytes=sum(process.memory_info().rss for process in found) >> 20,
+    )
+
+
+def _is_python(process: psutil.Process) -> bool:
+    with suppress(psutil.Error):
+        return "python" in process.name()
+    return False
+
+
+def _connections(process: psutil.Process, port: int) -> int:
+    found = process.net_connections("tcp")
+    return sum(1 for each in found if each.raddr and each.raddr.port == port)
+
+
+@contextmanager
+def watched(side: Side, port: int) -> Iterator[list[Held]]:
+    """A list that grows by one moment every two seconds until the block ends."""
+    found: list[Held] = []
+    stopping = threading.Event()
+
+    def watch() -> None:
+        while not stopping.wait(_EVERY_SECONDS):
+            with suppress(psutil.Error):  # a worker ended in between
+                found.append(held(side, port))
+
+    thread = threading.Thread(target=watch, name="held", daemon=True)
+    thread.start()
+    try:
+        yield found
+    finally:
+        stopping.set()
+        thread.join()

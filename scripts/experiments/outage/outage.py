@@ -1,0 +1,200 @@
+"""A destination that is down for a while, and comes back: what becomes of its events, and of the others'."""
+
+import time
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from pipelines.data.transmit.breaker import Rules
+from scripts.experiments.bench.percentiles import Quantiles, quantiles
+from scripts.experiments.bench.results import Load
+from scripts.experiments.outage.harness import (
+    NAME,
+    Delivery,
+    Say,
+    configured,
+    deliveries,
+    handed_on,
+    offering,
+)
+from scripts.load.receiver import Receiver, Tally, running
+from scripts.load.records import read_acked
+from scripts.load.verify import Verdict, verdict, visible_ids, visible_in
+from scripts.local.side import Side
+from shared.contracts.topics import RETRY_DELAYS
+from shared.runtime.clock import wall_clock
+
+DOWN: Final = "trial-down"
+PHASES: Final = ("before", "down", "after")
+_PAUSE_SECONDS: Final = 0.5
+_SHORTEST_WAIT_MS: Final = min(RETRY_DELAYS.values()) // timedelta(milliseconds=1)
+_SPARE_SECONDS: Final = 60.0
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """Lengths in seconds."""
+
+    rate: int = 200
+    """Events per second, to each destination."""
+
+    steady: int = 4
+    """Destinations that are well all the time."""
+
+    lead: float = 10.0
+    """Of load that counts for nothing but losses."""
+
+    before: float = 60.0
+    outage: float = 600.0
+    after: float = 120.0
+
+    @property
+    def load(self) -> Load:
+        """What is offered."""
+        return Load(rate=self.rate, batch=1, seconds=self.lead + self.before + self.outage + self.after)
+
+
+class Marks(Struct, frozen=True, kw_only=True):
+    """When the phases began, epoch milliseconds."""
+
+    begun: int
+    down: int
+    back: int
+    end: int
+
+    def phase(self, at_ms: int) -> str | None:
+        """Where a moment lies; None where it does not count."""
+        if not self.begun <= at_ms < self.end:
+            return None
+        return PHASES[(at_ms >= self.down) + (at_ms >= self.back)]
+
+
+class Drain(Struct, frozen=True, kw_only=True):
+    """How the backlog left."""
+
+    events: int
+    """That arrived after they had waited in a retry topic, at whichever attempt."""
+
+    seconds: float
+    """From the moment the destination was back to the last of them."""
+
+    most_a_second: int
+    median_a_second: float
+    """Of the seconds in which any arrived."""
+
+
+class Found(Struct, frozen=True, kw_only=True):
+    """What a trial found."""
+
+    plan: Plan
+    fates: Mapping[str, Verdict]
+    """What became of the acknowledged events, by destination."""
+
+    lags: Mapping[str, Quantiles | None]
+    """Of the destinations that were well, by phase; milliseconds inside hifi."""
+
+    drain: Drain
+    handed_on: Mapping[str, int]
+    """Events that went to the slow lane, by destination: of these some may have arrived twice."""
+
+
+def back_within(outage: float) -> float:
+    """Seconds after the end of an outage in which all that waited has left retry.
+
+    The breaker may stay open for as long again as the outage was; an event put off last just before its end
+    waits for the delay of its attempt, and for half of it more where many are due at once.
+    """
+    tried_until = 0.0
+    for delay in (delay.total_seconds() for delay in RETRY_DELAYS.values()):
+        tried_until += delay
+        if outage < tried_until:
+            break
+    return min(outage, Rules().pause_limit) + 1.5 * delay
+
+
+def run(side: Side, plan: Plan, folder: Path, say: Say) -> Found:
+    """Offer the load, take the destination away and bring it back, and wait until everything has arrived.
+
+    Raises:
+        ChainError: if the load generator fails.
+        PublishError: if the brokers do not take the documents.
+        KafkaException: if the brokers do not answer.
+        TimeoutError: if the topics could not be read.
+    """
+    well, ill, acked = Receiver(), Receiver(), folder / "acked.tsv"
+    steady = [f"trial-{number}" for number in range(1, plan.steady + 1)]
+    with running(well):
+        with running(ill):  # to learn its port
+            urls = {name: f"{well.url}/{name}" for name in steady} | {DOWN: f"{ill.url}/{DOWN}"}
+        with configured(side, urls):
+            marks = _phases(side, plan, ill, acked, say)
+        promised = {row.event_id for row in read_acked(acked)}
+        visible = visible_ids(side.bootstrap)
+        fates = {
+            name: _fate(promised, tally, visible_in(name, visible))
+            for name, tally in ((n, (ill if n == DOWN else well).tally(f"/{n}")) for n in urls)
+        }
+    lags, drain = measured(deliveries(side.bootstrap, marks.begun), marks)
+    slow = handed_on(side.bootstrap, marks.begun)
+    return Found(
+        plan=plan, fates=fates, lags=lags, drain=drain, handed_on={name: slow[name] for name in urls}
+    )
+
+
+def _phases(side: Side, plan: Plan, ill: Receiver, acked: Path, say: Say) -> Marks:
+    with offering(side, plan.load, acked) as load:
+        with running(ill):
+            say(f"{plan.before:.0f} s with all destinations well")
+            time.sleep(plan.lead)
+            begun = wall_clock()
+            time.sleep(plan.before)
+            down = wall_clock()
+        say(f"{plan.outage:.0f} s with one of {plan.steady + 1} down")
+        time.sleep(plan.outage)
+        with running(ill):
+            back = wall_clock()
+            say(f"{plan.after:.0f} s with it back")
+            sent = load.result(plan.load.seconds)
+            end, longest = wall_clock(), back_within(plan.outage)
+            say(f"{sent.acked:,} events acknowledged; what waits is on its way within {longest:.0f} s")
+            seen = ill.tally(f"/{DOWN}").seen
+            deadline = time.monotonic() + longest + _SPARE_SECONDS
+            while len(seen) < sent.acked and time.monotonic() < deadline:
+                time.sleep(_PAUSE_SECONDS)
+    return Marks(begun=begun, down=down, back=back, end=end)
+
+
+def _fate(promised: set[str], tally: Tally, visible: set[str]) -> Verdict:
+    found = verdict(promised, tally.seen, visible)
+    return msgspec.structs.replace(found, duplicated=tally.duplicated)
+
+
+def measured(arrived: Iterable[Delivery], marks: Marks) -> tuple[dict[str, Quantiles | None], Drain]:
+    """Lags of the destinations that were well, by the phase in which hifi received the event, and the drain.
+
+    Of a backlog that drains for an hour only the part that the load accompanies has a phase.
+    """
+    lags: dict[str, array[int]] = {phase: array("q") for phase in PHASES}
+    seconds: Counter[int] = Counter()
+    last_ms = marks.back
+    for one in arrived:
+        if one.pipe != DOWN:
+            if one.pipe.startswith(NAME) and (phase := marks.phase(one.received_ms)):
+                lags[phase].append(one.lag_ms)
+        elif one.lag_ms >= _SHORTEST_WAIT_MS:
+            seconds[one.departed_ms // 1000] += 1
+            last_ms = max(last_ms, one.departed_ms)
+    rates = sorted(seconds.values()) or [0]
+    drain = Drain(
+        events=seconds.total(),
+        seconds=(last_ms - marks.back) / 1000,
+        most_a_second=rates[-1],
+        median_a_second=median(rates),
+    )
+    return {phase: quantiles(found) for phase, found in lags.items()}, drain

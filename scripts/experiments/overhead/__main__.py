@@ -1,0 +1,128 @@
+"""`python -m scripts.experiments.overhead`: what audit, observe and the rest of the meter cost the chain.
+
+Two warm sides stand beside each other, one with the meter and one without; the same load goes to one and then
+to the other, in turns (with, without, without, with, ...), so that a slow minute hits both. The first load of
+each does not count. In the end, while nothing is sent, what each uses when idle.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Annotated, Final
+
+import msgspec
+import typer
+from msgspec import Struct
+
+from scripts.experiments.bench.cpu import Seconds
+from scripts.experiments.bench.measure import Bench
+from scripts.experiments.bench.results import Load, Run, chain_cpu
+from scripts.experiments.bench.run import DESTINATION_PORTS
+from scripts.experiments.bench.systems import hifi
+from scripts.local.processes.profile import Parts
+from scripts.local.side import HOST, Side, free_base
+
+_COLD_SECONDS: Final = 40.0
+_IDLE_SECONDS: Final = 60.0
+_TOLD_PERCENT: Final = 0.5
+"""Processes that use less, when idle, are told in the sum only."""
+
+_SIDES: Final = {"with": Parts.ALL, "without": Parts.CHAIN}
+APP = typer.Typer(add_completion=False)
+
+
+class Pair(Struct, frozen=True, kw_only=True):
+    """The same load, once with the meter and once without."""
+
+    metered: Run
+    plain: Run
+
+    @property
+    def cpu(self) -> float:
+        """CPU seconds per event with the meter, as a multiple of those without."""
+        return _cost(self.metered) / _cost(self.plain)
+
+    @property
+    def p95(self) -> float | None:
+        """The same of p95; None where a run delivered nothing."""
+        with_meter, without = self.metered.lag, self.plain.lag
+        return with_meter.p95 / without.p95 if with_meter and without else None
+
+
+@APP.command()
+def cost(
+    rate: Annotated[int, typer.Option(min=1, help="Events a second.")] = 3_000,
+    batch: Annotated[int, typer.Option(min=1, help="Events a request to collect.")] = 100,
+    seconds: Annotated[float, typer.Option(min=5, help="Of each load.")] = 60.0,
+    pairs: Annotated[int, typer.Option(min=1, help="Loads with the meter, and without.")] = 6,
+    out: Annotated[Path, typer.Option(help="JSON file of all figures.")] = Path("metering.json"),
+) -> None:
+    """Measure the chain's CPU seconds per million events and its p95, with the meter and without."""
+    load = Load(rate=rate, batch=batch, seconds=seconds)
+    found: list[Pair] = []
+    with _benches() as benches:
+        for bench in benches.values():
+            bench.run(msgspec.structs.replace(load, seconds=_COLD_SECONDS))
+        for turn in range(pairs):
+            order = ("with", "without") if turn % 2 == 0 else ("without", "with")
+            runs = {name: benches[name].run(load) for name in order}
+            found.append(Pair(metered=runs["with"], plain=runs["without"]))
+            typer.echo(_line(found[-1]))
+            out.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
+        typer.echo(_summary(found))
+        for name in ("without", "with"):
+            typer.echo(_idle_line(name, benches[name].idle(_IDLE_SECONDS)))
+
+
+@contextmanager
+def _benches() -> Iterator[dict[str, Bench]]:
+    with TemporaryDirectory(prefix="hifi-cost-") as folder, ExitStack() as stack:
+        benches = {}
+        for name, parts in _SIDES.items():
+            port = free_base(*DESTINATION_PORTS)
+            # The second side starts when the first has taken its ports.
+            side = Side(root=Path(folder, name), port=free_base())
+            chain = stack.enter_context(hifi(side, f"http://{HOST}:{port}/bench", parts))
+            benches[name] = Bench(chain, port)
+        yield benches
+
+
+def _line(pair: Pair) -> str:
+    return (
+        f"CPU {_cost(pair.plain):.0f} -> {_cost(pair.metered):.0f} s a million events (x{pair.cpu:.2f}), "
+        f"p95 {_p95(pair.plain)} -> {_p95(pair.metered)}; "
+        f"lost {pair.plain.lost} and {pair.metered.lost}, doubled {pair.plain.duplicated} and "
+        f"{pair.metered.duplicated}"
+    )
+
+
+def _summary(pairs: Sequence[Pair]) -> str:
+    cpu = [pair.cpu for pair in pairs]
+    p95 = [pair.p95 for pair in pairs if pair.p95 is not None]
+    lines = [f"CPU: {_spread(cpu)} of {len(cpu)} pairs"]
+    lines += [f"p95: {_spread(p95)} of {len(p95)} pairs"] if p95 else []
+    return "\n".join(lines)
+
+
+def _idle_line(name: str, percents: Seconds) -> str:
+    largest = sorted(percents.items(), key=lambda each: -each[1])
+    told = ", ".join(f"{role} {used:.1f}" for role, used in largest if used >= _TOLD_PERCENT)
+    return f"idle {name} the meter: {sum(percents.values()):.0f} % of a core ({told})"
+
+
+def _spread(ratios: Sequence[float]) -> str:
+    return f"x{median(ratios):.2f} in the median (x{min(ratios):.2f} to x{max(ratios):.2f})"
+
+
+def _cost(run: Run) -> float:
+    return chain_cpu(run.cpu_per_million)
+
+
+def _p95(run: Run) -> str:
+    return f"{run.lag.p95:.0f} ms" if run.lag else "nothing"
+
+
+if __name__ == "__main__":
+    APP()

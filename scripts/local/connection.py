@@ -1,0 +1,67 @@
+"""The way from a command to a running side."""
+
+import os
+import socket
+from pathlib import Path
+
+from scripts.local.side import REACH, NoSideError, Side
+from shared.contracts.bootstrap import IAM
+from shared.contracts.egress_policy import Reach
+from shared.runtime.settings import SideSettings
+
+
+class NotRunningError(Exception):
+    """There is no side to talk to; the text says how to start one."""
+
+
+def side_bootstrap(data: Path) -> str:
+    """Bootstrap servers: HIFI_BOOTSTRAP, or those of the local side in a folder.
+
+    Raises:
+        NotRunningError: if there is no side, or none of its brokers takes a connection.
+    """
+    bootstrap = os.environ.get("HIFI_BOOTSTRAP") or _load(data).bootstrap
+    if not any(_answers(address) for address in bootstrap.removeprefix(IAM).split(",")):
+        raise NotRunningError(
+            f"the side is not running: no broker answers at {bootstrap}; start it with `hifi up`"
+        )
+    return bootstrap
+
+
+def side_reach() -> Reach:
+    """What the side may dial: as the environment says where that names the brokers; else as local sides may.
+
+    Raises:
+        NotRunningError: if the environment contradicts itself.
+    """
+    if not os.environ.get("HIFI_BOOTSTRAP"):
+        return REACH
+    try:
+        return SideSettings().reach  # type: ignore[call-arg]  # from the environment
+    except ValueError as error:
+        raise NotRunningError(f"HIFI_* in the environment cannot be used: {error}") from error
+
+
+def side_url(data: Path) -> str:
+    """URL of the local side's collect.
+
+    Raises:
+        NotRunningError: if there is no side.
+    """
+    return _load(data).collect_url
+
+
+def _load(data: Path) -> Side:
+    try:
+        return Side.load(data)
+    except NoSideError as error:
+        raise NotRunningError(str(error)) from error
+
+
+def _answers(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        with socket.create_connection((host, int(port)), timeout=2.0):
+            return True
+    except (OSError, ValueError):
+        return False

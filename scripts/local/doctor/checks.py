@@ -1,0 +1,122 @@
+"""One line of `hifi doctor`, and the prerequisites: what has to be on the machine before a side can start."""
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+from scripts.local.jars import cached_jars
+from scripts.local.kafka import brokers
+from scripts.local.side import Side, busy_ports
+
+_GIB: Final = 1024**3
+_PYTHON: Final = (3, 11)
+_JAVA: Final = 17
+_DISK_GIB: Final = 5.0
+_MEMORY_GIB: Final = 4.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """What was looked at, what was found, and, where that is wrong, the command or step that mends it."""
+
+    name: str
+    found: str
+    mend: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing needs mending."""
+        return self.mend is None
+
+
+def prerequisites(root: Path) -> Iterator[Check]:
+    """Python, Java, Maven, jars, disk, memory."""
+    yield python_check(sys.version_info[:3])
+    yield java_check(_java_version())
+    yield maven_check(shutil.which("mvn"), jars_there=cached_jars().complete)
+    yield jars_check(cached_jars().root, complete=cached_jars().complete)
+    yield disk_check(root, shutil.disk_usage(_existing(root)).free / _GIB)
+    yield memory_check(psutil.virtual_memory().available / _GIB)
+
+
+def python_check(version: tuple[int, ...]) -> Check:
+    """Python is recent enough."""
+    mend = (
+        None if version >= _PYTHON else "install Python 3.11 or newer: apt-get install python3 python3-venv"
+    )
+    return Check(name="python", found=".".join(map(str, version)), mend=mend)
+
+
+def java_check(version: int | None) -> Check:
+    """Java is there and recent enough. `version` is the major one; None: no java."""
+    mend = f"install a JDK {_JAVA}: apt-get install openjdk-{_JAVA}-jdk-headless"
+    if version is None:
+        return Check(name="java", found="not found", mend=mend)
+    return Check(name="java", found=str(version), mend=None if version >= _JAVA else mend)
+
+
+def maven_check(path: str | None, *, jars_there: bool) -> Check:
+    """Maven is there, or not needed any more."""
+    if path is None and not jars_there:
+        return Check(name="mvn", found="not found", mend="apt-get install maven")
+    return Check(name="mvn", found=path or "not found, and not needed: the jars are there")
+
+
+def jars_check(root: Path, *, complete: bool) -> Check:
+    """Brokers' and connector's jars were fetched."""
+    return Check(
+        name="jars", found=str(root) if complete else "not fetched", mend=None if complete else "make setup"
+    )
+
+
+def disk_check(root: Path, free_gib: float) -> Check:
+    """There is room for the topics."""
+    mend = f"free {_DISK_GIB:.0f} GiB, or keep the data elsewhere: hifi up --data DIR"
+    return Check(
+        name="disk", found=f"{free_gib:.1f} GiB free for {root}", mend=mend if free_gib < _DISK_GIB else None
+    )
+
+
+def memory_check(available_gib: float) -> Check:
+    """There is memory for three brokers, the driver's JVM and its Python workers."""
+    mend = f"end other programs: a side needs {_MEMORY_GIB:.0f} GiB"
+    return Check(
+        name="memory",
+        found=f"{available_gib:.1f} GiB available",
+        mend=mend if available_gib < _MEMORY_GIB else None,
+    )
+
+
+def ports_check(side: Side) -> Check:
+    """A side that does not run finds its ports free."""
+    busy = busy_ports(side.ports)
+    found = f"{side.ports.start} to {side.ports.stop - 1} free" if not busy else f"in use: {busy}"
+    return Check(name="ports", found=found, mend=f"hifi up --port {side.port + 1000}" if busy else None)
+
+
+def java_major(output: str) -> int | None:
+    """The major version in what `java -version` prints; of 1.8.0_x it is 8."""
+    match = re.search(r'version "(?:1\.)?(\d+)', output)
+    return int(match.group(1)) if match else None
+
+
+def _java_version() -> int | None:
+    try:
+        done = subprocess.run(
+            [brokers.java(), "-version"], capture_output=True, text=True, check=False, timeout=30
+        )
+    except (brokers.BrokerError, OSError, subprocess.TimeoutExpired):
+        return None
+    return java_major(done.stderr + done.stdout)
+
+
+def _existing(path: Path) -> Path:
+    """The path, or the nearest of its parents that is there."""
+    return next(p for p in (path, *path.parents) if p.exists())

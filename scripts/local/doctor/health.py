@@ -1,0 +1,181 @@
+"""What a running side says of itself, hop by hop."""
+
+import urllib.request
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import msgspec
+from confluent_kafka import KafkaException
+
+from scripts.local.doctor.checks import Check
+from scripts.local.kafka.consumer_lag import Lag, lags
+from scripts.local.processes.programs import (
+    AUDIT,
+    BROKERS,
+    CANARY,
+    COLLECT,
+    CONSOLE,
+    OBSERVE,
+    RETRY,
+    SPARK,
+    STORE,
+    TRACE,
+)
+from scripts.local.processes.supervisor import Supervisor, SupervisorError
+from scripts.local.services import says_ready, spark_ready
+from scripts.local.side import HOST, Side, busy_ports
+from shared.contracts.scorecard import Now
+from shared.contracts.topics import REPLICAS, Topic
+from shared.kafka.admin import admin_client, out_of_sync, topic_partitions
+
+_LAG_RECORDS: Final = 10_000
+_ANSWER_SECONDS: Final = 5.0
+_RUNNING: Final = "RUNNING"
+
+
+def health(side: Side) -> Iterator[Check]:
+    """Processes, brokers, topics, services, Spark, lag. What cannot be asked is a failed check."""
+    supervisor = Supervisor(side)
+    states = _states(supervisor)
+    if states is None:
+        mend = f"hifi down --data {side.root}; hifi up --data {side.root}"
+        yield Check(name="supervisor", found="does not answer", mend=mend)
+        return
+    started = [name for name, state in states.items() if name in BROKERS or state != "STOPPED"]
+    yield from (process_check(side, name, states[name]) for name in started)
+    yield from _kafka(side)
+    for name, port in _services(side).items():
+        if name in started:
+            yield readyz_check(f"http://{HOST}:{port}", ready=says_ready(port))
+    if STORE in started:
+        yield store_check(side, answers=bool(busy_ports([side.store_port])))
+    if OBSERVE in started:
+        yield meter_check(side, _now(side))
+    if SPARK in started:
+        yield spark_check(side, ready=spark_ready(side, supervisor))
+        yield from _lags(side)
+
+
+def _services(side: Side) -> dict[str, int]:
+    """What answers /readyz, and where."""
+    return {
+        COLLECT: side.collect_port,
+        RETRY: side.retry_port,
+        OBSERVE: side.observe_port,
+        CONSOLE: side.console_port,
+        CANARY: side.canary_port,
+        TRACE: side.trace_port,
+    }
+
+
+def _now(side: Side) -> Now | None:
+    try:
+        with urllib.request.urlopen(f"{side.observe_url}/v1/now", timeout=_ANSWER_SECONDS) as answer:  # noqa: S310 - our own
+            return msgspec.json.decode(answer.read(), type=Now)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def process_check(side: Side, name: str, state: str) -> Check:
+    """A program runs; the supervisor starts one that ended again, so its log tells why it does not stay."""
+    mend = None if state == _RUNNING else f"tail {side.logs / name}.log"
+    return Check(name=name, found=state.lower(), mend=mend)
+
+
+def brokers_check(side: Side, count: int) -> Check:
+    """All brokers are registered."""
+    mend = None if count == REPLICAS else f"tail {side.logs}/broker-*.log"
+    return Check(name="brokers", found=f"{count} of {REPLICAS} registered", mend=mend)
+
+
+def replicas_check(side: Side, behind: Sequence[str]) -> Check:
+    """Every partition has its replicas in sync. `behind` are those that have not."""
+    if not behind:
+        return Check(name="replicas", found="all in sync")
+    named = ", ".join(behind[:3]) + (f" and {len(behind) - 3} more" if len(behind) > 3 else "")
+    return Check(
+        name="replicas",
+        found=f"not in sync: {named}",
+        mend=f"wait a minute, then tail {side.logs}/broker-*.log",
+    )
+
+
+def topics_check(side: Side, missing: Sequence[str]) -> Check:
+    """Every topic is there."""
+    if not missing:
+        return Check(name="topics", found=f"all {len(Topic)} there")
+    return Check(
+        name="topics",
+        found=f"missing: {', '.join(missing)}",
+        mend=f"hifi down --data {side.root}; hifi up --data {side.root}",
+    )
+
+
+def readyz_check(base_url: str, *, ready: bool) -> Check:
+    """A service's /readyz answers 200."""
+    url = f"{base_url}/readyz"
+    return Check(
+        name="readyz",
+        found=f"{url} {'200' if ready else 'not 200'}",
+        mend=None if ready else f"curl -i {url}",
+    )
+
+
+def store_check(side: Side, *, answers: bool) -> Check:
+    """The store of scorecards listens."""
+    found = f"{side.store_url} {'answers' if answers else 'does not answer'}"
+    return Check(name=STORE, found=found, mend=None if answers else f"tail {side.logs / STORE}.log")
+
+
+def meter_check(side: Side, now: Now | None) -> Check:
+    """Scorecards are up to date: audit and observe have read what the topics hold."""
+    if now is None:
+        return Check(name="meter", found="does not answer", mend=f"tail {side.logs / OBSERVE}.log")
+    if not now.behind:
+        return Check(name="meter", found="up to date")
+    mend = f"wait; tail {side.logs / SPARK}.log {side.logs / OBSERVE}.log"
+    return Check(name="meter", found=f"{now.behind_seconds:,.0f} s behind the topics", mend=mend)
+
+
+def spark_check(side: Side, *, ready: bool) -> Check:
+    """The driver said that its queries process data, and is the one that runs."""
+    found = "all queries process data" if ready else "not ready"
+    return Check(name="queries", found=found, mend=None if ready else f"tail {side.logs / SPARK}.log")
+
+
+def lag_check(side: Side, lag: Lag) -> Check:
+    """A node is not far behind."""
+    name = f"lag {lag.node}"
+    if lag.records is None:
+        return Check(name=name, found="not known yet")
+    if lag.node == RETRY:  # to wait is its work; how long is the business of its metrics
+        return Check(name=name, found=f"{lag.records:,} records wait for their time")
+    if lag.node == AUDIT:  # it reads in batches; whether it keeps up is the meter's check
+        return Check(name=name, found=f"{lag.records:,} records behind")
+    mend = f"wait, or send less; tail {side.logs / SPARK}.log" if lag.records > _LAG_RECORDS else None
+    return Check(name=name, found=f"{lag.records:,} records behind", mend=mend)
+
+
+def _states(supervisor: Supervisor) -> dict[str, str] | None:
+    try:
+        return supervisor.states()
+    except SupervisorError:
+        return None
+
+
+def _kafka(side: Side) -> Iterator[Check]:
+    admin = admin_client(side.bootstrap)
+    try:
+        found = topic_partitions(admin)
+        yield brokers_check(side, len(admin.list_topics(timeout=5.0).brokers))
+        yield topics_check(side, [topic for topic in Topic if topic not in found])
+        yield replicas_check(side, out_of_sync(admin))
+    except KafkaException as error:
+        yield Check(name="brokers", found=error.args[0].str(), mend=f"tail {side.logs}/broker-*.log")
+
+
+def _lags(side: Side) -> Iterator[Check]:
+    try:
+        yield from (lag_check(side, lag) for lag in lags(admin_client(side.bootstrap)))
+    except KafkaException:
+        return  # said above already

@@ -1,0 +1,227 @@
+"""Three Kafka brokers on the loopback address: their configuration, their command lines, their folders."""
+
+import base64
+import hashlib
+import os
+import shutil
+import subprocess
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from scripts.local.process_marks import OF_SIDE
+from scripts.local.side import BROKER_IDS, HOST, Side
+from shared.contracts.limits import MAX_RECORD_BYTES
+from shared.contracts.topics import MIN_IN_SYNC_REPLICAS, REPLICAS
+
+_LOGGING: Final = Path(__file__).with_name("broker-log4j2.properties")
+_FORMAT_SECONDS: Final = 120
+_FORMATTED: Final = "formatted"
+
+_JVM_FLAGS: Final = (
+    "-Xms384m",
+    "-Xmx384m",
+    # Small heap, two cores for everything: one collector thread beats G1's many.
+    "-XX:+UseSerialGC",
+    "-XX:+ExitOnOutOfMemoryError",
+    "-XX:-UsePerfData",
+    "-Xshare:auto",
+    "-Djava.awt.headless=true",
+)
+
+_TUNING: Final = {
+    # Few threads: three brokers share two cores with everything else.
+    "num.network.threads": 2,
+    "num.io.threads": 4,
+    "num.replica.fetchers": 1,
+    "background.threads": 2,
+    "num.recovery.threads.per.data.dir": 1,
+    "group.coordinator.threads": 1,
+    "share.coordinator.threads": 1,
+    # A killed broker is noticed in five seconds instead of nine.
+    "broker.heartbeat.interval.ms": 1_000,
+    "broker.session.timeout.ms": 5_000,
+    # What an idle broker wakes up for. None of these delays a record: a fetch returns when one arrives.
+    "metadata.max.idle.interval.ms": 5_000,
+    "replica.fetch.wait.max.ms": 2_000,
+    "log.cleaner.backoff.ms": 60_000,
+    # After SIGKILL a broker reads its active segments again: keep them short.
+    "log.segment.bytes": 256 * 1024 * 1024,
+    "group.initial.rebalance.delay.ms": 0,
+}
+
+
+class BrokerError(Exception):
+    """Brokers that cannot be prepared; the text says why and what to do."""
+
+
+def properties(side: Side, broker: int) -> dict[str, str]:
+    """The `server.properties` of one combined broker and controller."""
+    voters = ",".join(f"{n}@{HOST}:{side.controller_port(n)}" for n in BROKER_IDS)
+    broker_listener = f"PLAINTEXT://{HOST}:{side.broker_port(broker)}"
+    controller_listener = f"CONTROLLER://{HOST}:{side.controller_port(broker)}"
+    found = {
+        "process.roles": "broker,controller",
+        "node.id": broker,
+        "broker.rack": f"zone-{'abc'[broker - 1]}",
+        "controller.quorum.voters": voters,
+        "controller.listener.names": "CONTROLLER",
+        "listeners": f"{broker_listener},{controller_listener}",
+        "advertised.listeners": broker_listener,
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+        "inter.broker.listener.name": "PLAINTEXT",
+        "log.dirs": str(side.broker_folder(broker) / "log"),
+        "auto.create.topics.enable": "false",
+        "unclean.leader.election.enable": "false",
+        "default.replication.factor": REPLICAS,
+        "min.insync.replicas": MIN_IN_SYNC_REPLICAS,
+        "message.max.bytes": MAX_RECORD_BYTES,
+        "replica.fetch.max.bytes": MAX_RECORD_BYTES,
+        **_internal_topics(),
+        **_TUNING,
+    }
+    return {name: str(value) for name, value in found.items()}
+
+
+def _internal_topics() -> dict[str, object]:
+    """Kafka's own topics, replicated as ours are, with few partitions each."""
+    return {
+        "offsets.topic.num.partitions": 3,
+        "offsets.topic.replication.factor": REPLICAS,
+        "transaction.state.log.num.partitions": 3,
+        "transaction.state.log.replication.factor": REPLICAS,
+        "transaction.state.log.min.isr": MIN_IN_SYNC_REPLICAS,
+        "share.coordinator.state.topic.num.partitions": 1,
+        "share.coordinator.state.topic.replication.factor": REPLICAS,
+        "share.coordinator.state.topic.min.isr": MIN_IN_SYNC_REPLICAS,
+    }
+
+
+def java() -> str:
+    """The `java` to run: of JAVA_HOME, else the first on the path.
+
+    Raises:
+        BrokerError: if there is none.
+    """
+    home = os.environ.get("JAVA_HOME")
+    candidate = Path(home, "bin", "java") if home else None
+    if candidate and candidate.is_file():
+        return str(candidate)
+    found = shutil.which("java")
+    if found is None:
+        raise BrokerError(
+            "java not found: `make setup`, or install a JDK 17 (apt-get install openjdk-17-jdk-headless)"
+        )
+    return found
+
+
+def command(side: Side, broker: int, jars: Path) -> list[str]:
+    """The command line of one broker."""
+    archive = archive_file(jars)
+    shared = [f"-XX:SharedArchiveFile={archive}"] if archive.exists() else []
+    temporary = f"-Djava.io.tmpdir={side.temporary}"
+    return [*_jvm(jars, *_JVM_FLAGS, temporary, *shared), "kafka.Kafka", str(_config_file(side, broker))]
+
+
+def archive_file(jars: Path) -> Path:
+    """Where the class-data archive of this JVM and these jars is or will be: see `cds_archive`."""
+    jvm = Path(java()).resolve()
+    digest = hashlib.sha256(f"{jvm} {jvm.stat().st_mtime_ns} {_LOGGING}".encode()).hexdigest()[:12]
+    return jars.parent / f"broker-{digest}.jsa"
+
+
+def _jvm(jars: Path, *flags: str) -> list[str]:
+    return [
+        java(),
+        *flags,
+        f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
+        "-cp",
+        f"{jars}/*",
+    ]
+
+
+def _config_file(side: Side, broker: int) -> Path:
+    return side.broker_folder(broker) / "server.properties"
+
+
+def prepare(
+    side: Side, jars: Path, nodes: Sequence[int] = BROKER_IDS, extra: Mapping[str, str] | None = None
+) -> None:
+    """Write the brokers' configuration and format the folders that are not yet; idempotent.
+
+    Args:
+        side: where they live.
+        jars: their class path.
+        nodes: which of the three.
+        extra: properties that replace ours.
+
+    Raises:
+        BrokerError: if a folder cannot be formatted.
+    """
+    for broker in nodes:
+        side.broker_folder(broker).mkdir(parents=True, exist_ok=True)
+        found = properties(side, broker) | dict(extra or {})
+        lines = [f"{name}={value}" for name, value in sorted(found.items())]
+        _config_file(side, broker).write_text("\n".join(lines) + "\n")
+    raw = [broker for broker in nodes if not _mark(side, broker).exists()]
+    if raw:
+        _format(side, raw, jars)
+
+
+def formatted(side: Side) -> bool:
+    """Whether the side has brokers already."""
+    return _cluster_file(side).exists()
+
+
+def _cluster_file(side: Side) -> Path:
+    return side.root / "brokers" / "cluster.id"
+
+
+def _mark(side: Side, broker: int) -> Path:
+    """Exists when formatting was finished: a format that was cut short is done again."""
+    return side.broker_folder(broker) / _FORMATTED
+
+
+def _format(side: Side, brokers: Sequence[int], jars: Path) -> None:
+    cluster = cluster_id(side)
+    running = {
+        broker: subprocess.Popen(
+            [
+                *_jvm(jars, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx128m"),
+                "kafka.tools.StorageTool",
+                "format",
+                "--ignore-formatted",
+                *(f"--cluster-id={cluster}", "--config", str(_config_file(side, broker))),
+            ],
+            env={**os.environ, OF_SIDE: str(side.root)},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        for broker in brokers
+    }
+    for broker, process in running.items():
+        output, _ = process.communicate(timeout=_FORMAT_SECONDS)
+        if process.returncode:
+            raise BrokerError(
+                f"{side.broker_folder(broker)} cannot be formatted: {_last_line(output)}\n"
+                f"It may be of another cluster: remove {side.root} to begin anew, without events."
+            )
+        _mark(side, broker).write_text(cluster + "\n")
+
+
+def _last_line(output: str) -> str:
+    lines = [line for line in output.splitlines() if line.strip()]
+    return lines[-1] if lines else "no output"
+
+
+def cluster_id(side: Side) -> str:
+    """The cluster's id: 22 characters of URL-safe base64, chosen once."""
+    path = _cluster_file(side)
+    if not path.exists():
+        draft = path.with_suffix(".new")
+        draft.write_text(base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("="))
+        draft.replace(path)
+    return path.read_text().strip()

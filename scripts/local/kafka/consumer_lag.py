@@ -1,0 +1,99 @@
+"""How far the records of a side got: topic ends and shadow groups, and what they say about the chain."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+
+from shared.contracts.topics import RETRY_DELAYS, TALLIED, Topic
+from shared.kafka.progress_group import group_name
+
+_TIMEOUT_SECONDS: Final = 10.0
+
+CHAIN: Final = (
+    ("collect", Topic.COLLECTED),
+    ("ingest", Topic.EVENTS),
+    ("route", Topic.OUTBOUND),
+    ("transmit", Topic.RECEIPTS),
+)
+"""Each node and the topic it writes to, in the order an event passes them."""
+
+READS: Final = {
+    "ingest": (Topic.COLLECTED,),
+    "route": (Topic.EVENTS,),
+    "transmit": (Topic.OUTBOUND, Topic.RETRY_OUT),
+    "transmit_slow": (Topic.OUTBOUND_SLOW,),
+    "retry": tuple(RETRY_DELAYS),
+    "audit": tuple(TALLIED),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lag:
+    """Records a node has still to read. None: it has not said yet how far it is."""
+
+    node: str
+    records: int | None
+
+
+def topic_ends(admin: AdminClient) -> dict[Topic, int]:
+    """Records ever written to each topic: the sum of its partitions' end offsets.
+
+    Raises:
+        KafkaException: if the brokers do not answer.
+    """
+    ends = dict.fromkeys(Topic, 0)
+    for partition, offset in partition_ends(admin).items():
+        ends[Topic(partition[0])] += offset
+    return ends
+
+
+def partition_ends(admin: AdminClient) -> dict[tuple[str, int], int]:
+    """End offset of each (topic, partition) of ours.
+
+    Raises:
+        KafkaException: if the brokers do not answer.
+    """
+    found = admin.list_topics(timeout=_TIMEOUT_SECONDS).topics
+    asked = [TopicPartition(t, p) for t in Topic if t in found for p in found[t].partitions]
+    latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+    futures = admin.list_offsets(dict.fromkeys(asked, latest), request_timeout=_TIMEOUT_SECONDS)
+    return {(p.topic, p.partition): f.result(_TIMEOUT_SECONDS).offset for p, f in futures.items()}
+
+
+def lags(admin: AdminClient) -> list[Lag]:
+    """How far each node behind collect is, by its group: a shadow one if it is a Spark query.
+
+    Raises:
+        KafkaException: if the brokers do not answer.
+    """
+    ends = partition_ends(admin)
+    return [Lag(node=node, records=_behind(_committed(admin, node), ends, READS[node])) for node in READS]
+
+
+def _behind(
+    committed: Mapping[tuple[str, int], int], ends: Mapping[tuple[str, int], int], topics: tuple[Topic, ...]
+) -> int | None:
+    wanted = [(partition, end) for partition, end in ends.items() if partition[0] in topics]
+    if not committed and any(end for _, end in wanted):
+        return None
+    return sum(max(0, end - committed.get(partition, 0)) for partition, end in wanted)
+
+
+def _committed(admin: AdminClient, node: str) -> dict[tuple[str, int], int]:
+    group = group_name(node)
+    futures = admin.list_consumer_group_offsets(
+        [ConsumerGroupTopicPartitions(group)], request_timeout=_TIMEOUT_SECONDS
+    )
+    try:
+        partitions = futures[group].result(_TIMEOUT_SECONDS).topic_partitions or []
+    except KafkaException:
+        return {}  # the group is not there before its first commit
+    return {(p.topic, p.partition): p.offset for p in partitions if p.offset >= 0}
+
+
+def stuck_hop(before: Mapping[Topic, int], after: Mapping[Topic, int]) -> str | None:
+    """The first node that wrote nothing between two looks; None if all did."""
+    return next((node for node, topic in CHAIN if after[topic] <= before[topic]), None)

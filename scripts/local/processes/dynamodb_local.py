@@ -1,0 +1,41 @@
+"""DynamoDB Local: where observe of a local side keeps its scorecards, as it does in DynamoDB on AWS."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+from scripts.local.kafka.brokers import java
+from scripts.local.side import HOST, Side
+
+_SOURCE: Final = Path(__file__).with_name("Store.java")
+_JVM_FLAGS: Final = (
+    "-Xms16m",
+    "-Xmx96m",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-Djava.awt.headless=true",
+)
+_KEY: Final = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
+
+
+def command(side: Side, jars: Path) -> list[str]:
+    """The command line of the store; the JDK compiles its main class, thirty lines, at each start.
+
+    Raises:
+        BrokerError: if there is no Java.
+    """
+    return [
+        java(),
+        *_JVM_FLAGS,
+        f"-Djava.io.tmpdir={side.temporary}",
+        f"-Djava.library.path={jars}",
+        *("-cp", f"{jars}/*", str(_SOURCE)),
+        *(HOST, str(side.store_port), str(side.store_folder)),
+    ]
+
+
+def client_environment() -> dict[str, str]:
+    """What a client of AWS wants to know and the store ignores; what the user's environment says is kept."""
+    region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
+    keys = {} if os.environ.get("AWS_ACCESS_KEY_ID") else _KEY
+    return keys | {"AWS_DEFAULT_REGION": region}

@@ -1,0 +1,184 @@
+"""What a local side runs: brokers, collect, the Spark driver, retry; and the meter over them."""
+
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from scripts.local.jars import Jars
+from scripts.local.kafka import brokers
+from scripts.local.process_marks import OF_SIDE, PROGRAM
+from scripts.local.processes import dynamodb_local
+from scripts.local.processes.profile import Parts
+from scripts.local.side import BROKER_IDS, Side
+
+BROKERS: Final = tuple(f"broker-{broker}" for broker in BROKER_IDS)
+COLLECT: Final = "collect"
+SPARK: Final = "spark"
+RETRY: Final = "retry"
+STORE: Final = "store"
+OBSERVE: Final = "observe"
+CONSOLE: Final = "console"
+CANARY: Final = "canary"
+TRACE: Final = "trace"
+
+SERVICES: Final = (SPARK, RETRY, COLLECT)
+"""The data plane beside the brokers, the slowest to start first. The driver runs audit as well."""
+
+METER: Final = (STORE, OBSERVE, CONSOLE)
+"""What shows how well the data plane does, in the order of starting."""
+
+CHAIN: Final = ("transmit_slow", "transmit", "route", "ingest")
+"""Queries of the data plane; its end first: what comes down it finds somebody there."""
+
+AUDIT: Final = "audit"
+"""The meter's query, started last."""
+
+_FIRST: Final = "first"
+"""Before collect: what the canary sent arrives, and waits for it in no retry topic."""
+
+_FRONT: Final = "front"
+_MIDDLE: Final = "middle"
+
+_ENDS: Final = {_FIRST: (40, 10), _FRONT: (30, 30), _MIDDLE: (25, 10)}
+"""Order and stop_seconds of a group of services."""
+
+SPARK_SLOTS: Final = 8
+"""Task slots of the driver: as many as partitions of all real-time queries, and some for micro-batches."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program:
+    """One supervised process."""
+
+    name: str
+    command: list[str]
+    environment: dict[str, str]
+    group: str
+    """Programs of a group stop at the same moment."""
+
+    order: int
+    """Groups with a higher number stop earlier."""
+
+    start_seconds: int
+    """Alive for so long, it counts as started; ended earlier, the next try waits longer."""
+
+    stop_seconds: int
+    """From SIGTERM to SIGKILL."""
+
+
+def programs(side: Side, jars: Jars, parts: Parts) -> list[Program]:
+    """Everything of a side, in the order of starting; audit runs where the meter is one of the parts."""
+    return [
+        *(_broker(side, broker, jars) for broker in BROKER_IDS),
+        _spark(side, jars, CHAIN if parts is Parts.CHAIN else (*CHAIN, AUDIT)),
+        _retry(side),
+        _collect(side),
+        _store(side, jars),
+        _observe(side),
+        _console(side),
+        _canary(side),
+        *([_trace(side)] if traced() else []),
+    ]
+
+
+def traced() -> bool:
+    """Whether the environment names a receiver of spans, and so trace runs."""
+    return bool(os.environ.get("HIFI_OTLP_ENDPOINT"))
+
+
+def _environment(side: Side, name: str) -> dict[str, str]:
+    return {**side.environment(), OF_SIDE: str(side.root), PROGRAM: name}
+
+
+def _broker(side: Side, broker: int, jars: Jars) -> Program:
+    name = BROKERS[broker - 1]
+    return Program(
+        name=name,
+        command=brokers.command(side, broker, jars.broker),
+        environment=_environment(side, name),
+        # Together: a broker that leaves in good order asks the controllers, and two of them must be alive.
+        group="brokers",
+        order=10,
+        start_seconds=3,
+        stop_seconds=20,
+    )
+
+
+def _spark(side: Side, jars: Jars, queries: Sequence[str]) -> Program:
+    return Program(
+        name=SPARK,
+        command=[sys.executable, "-m", "scripts.local.processes.driver", *queries],
+        environment=_environment(side, SPARK)
+        | {
+            "HIFI_CHECKPOINTS": str(side.checkpoints),
+            "HIFI_JARS": str(jars.spark),
+            "HIFI_READY_FILE": str(side.spark_ready),
+            "HIFI_METRICS_PORT": str(side.spark_port),
+            "HIFI_MASTER": f"local[{max(SPARK_SLOTS, 3 * side.partitions + 2)}]",
+            # The workers need this environment's packages.
+            "PYSPARK_PYTHON": sys.executable,
+            "PYSPARK_DRIVER_PYTHON": sys.executable,
+        },
+        group="engine",
+        order=20,
+        start_seconds=5,
+        stop_seconds=45,
+    )
+
+
+def _store(side: Side, jars: Jars) -> Program:
+    return Program(
+        name=STORE,
+        command=dynamodb_local.command(side, jars.store),
+        environment=_environment(side, STORE),
+        # After observe, which stores what it has when it stops; it takes no longer than Spark.
+        group="engine",
+        order=20,
+        start_seconds=2,
+        stop_seconds=10,
+    )
+
+
+def _retry(side: Side) -> Program:
+    return _service(side, RETRY, "pipelines.data.retry", _MIDDLE, {"HIFI_PORT": str(side.retry_port)})
+
+
+def _observe(side: Side) -> Program:
+    settings = {"HIFI_PORT": str(side.observe_port), "HIFI_STORE_ENDPOINT": side.store_url}
+    return _service(
+        side, OBSERVE, "pipelines.control.observe", _MIDDLE, settings | dynamodb_local.client_environment()
+    )
+
+
+def _collect(side: Side) -> Program:
+    return _service(side, COLLECT, "pipelines.data.collect", _FRONT, {"HIFI_PORT": str(side.collect_port)})
+
+
+def _console(side: Side) -> Program:
+    settings = {"HIFI_PORT": str(side.console_port), "HIFI_OBSERVE_URL": side.observe_url}
+    return _service(side, CONSOLE, "pipelines.management.console", _FRONT, settings)
+
+
+def _canary(side: Side) -> Program:
+    settings = {"HIFI_PORT": str(side.canary_port), "HIFI_COLLECT_URL": side.collect_url}
+    return _service(side, CANARY, "pipelines.control.canary", _FIRST, settings)
+
+
+def _trace(side: Side) -> Program:
+    return _service(side, TRACE, "pipelines.control.trace", _MIDDLE, {"HIFI_PORT": str(side.trace_port)})
+
+
+def _service(side: Side, name: str, module: str, group: str, settings: dict[str, str]) -> Program:
+    """A program of Python alone."""
+    order, stop_seconds = _ENDS[group]
+    return Program(
+        name=name,
+        command=[sys.executable, "-m", module],
+        environment=_environment(side, name) | settings,
+        group=group,
+        order=order,
+        start_seconds=1,
+        stop_seconds=stop_seconds,
+    )

@@ -1,0 +1,209 @@
+"""supervisord over a side's programs: its configuration, its start, its orders."""
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+import xmlrpc.client
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Final
+
+from supervisor.xmlrpc import Faults, SupervisorTransport
+
+from scripts.local.process_marks import OF_SIDE, PROGRAM, end, side_processes
+from scripts.local.processes.programs import Program
+from scripts.local.side import Side
+
+_NAME: Final = "supervisor"
+_START_SECONDS: Final = 20
+_STOP_SECONDS: Final = 120
+_POLL_SECONDS: Final = 0.1
+_MAX_SOCKET_PATH: Final = 95
+"""Linux takes 107 characters; supervisord appends its process id while it makes the socket."""
+
+
+class SupervisorError(Exception):
+    """The supervisor cannot be started or does not do as told."""
+
+
+def configuration(programs: Sequence[Program], python: str) -> str:
+    """supervisord.conf, with paths relative to the side's folder. Nothing starts by itself."""
+    head = """\
+[supervisord]
+nodaemon = true
+silent = true
+logfile = logs/supervisord.log
+logfile_maxbytes = 5MB
+logfile_backups = 1
+pidfile = run/supervisord.pid
+childlogdir = logs
+
+[unix_http_server]
+file = run/supervisor.sock
+chmod = 0600
+
+[rpcinterface:supervisor]
+supervisor.rpcinterface_factory = supervisor.rpcinterface:make_main_rpcinterface
+"""
+    return head + "".join([*_groups(programs), *(_section(program, python) for program in programs)])
+
+
+def _groups(programs: Sequence[Program]) -> Iterator[str]:
+    by_group = groupby(sorted(programs, key=_group), key=_group)
+    for (order, name), members in by_group:
+        yield f"\n[group:{name}]\nprograms = {','.join(p.name for p in members)}\npriority = {order}\n"
+
+
+def _group(program: Program) -> tuple[int, str]:
+    return program.order, program.group
+
+
+def _section(program: Program, python: str) -> str:
+    """One program. It is tried again for ever, one second later each time.
+
+    SIGTERM goes to the process itself, which ends its children in good order (the driver its JVM); SIGKILL
+    goes to the whole group.
+    """
+    interpreter = shlex.quote(python).replace("%", "%%")
+    return f"""
+[program:{program.name}]
+command = {interpreter} -m scripts.local.processes.exec_program run/{program.name}.json
+autostart = false
+autorestart = true
+startretries = 1000000
+startsecs = {program.start_seconds}
+stopwaitsecs = {program.stop_seconds}
+stopsignal = TERM
+killasgroup = true
+redirect_stderr = true
+stdout_logfile = logs/{program.name}.log
+stdout_logfile_maxbytes = 20MB
+stdout_logfile_backups = 2
+"""
+
+
+class Supervisor:
+    """A side's supervisord, running or not."""
+
+    def __init__(self, side: Side) -> None:
+        self._side = side
+        self._socket = side.run / "supervisor.sock"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self, programs: Sequence[Program]) -> None:
+        """Start supervisord, in its own session so that Ctrl-C reaches only us; no program yet.
+
+        Raises:
+            SupervisorError: if it does not answer.
+        """
+        if len(str(self._socket)) > _MAX_SOCKET_PATH:
+            raise SupervisorError(
+                f"{self._side.root} is too long a path for a Unix socket: use a shorter --data"
+            )
+        self._write(programs)
+        environment = {**os.environ, OF_SIDE: str(self._side.root), PROGRAM: _NAME}
+        with (self._side.logs / "supervisord.out").open("wb") as output:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "supervisor.supervisord", "-c", "run/supervisord.conf"],
+                cwd=self._side.root,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self._wait_for_answer()
+
+    def _write(self, programs: Sequence[Program]) -> None:
+        for program in programs:
+            (self._side.run / f"{program.name}.json").write_text(json.dumps(asdict(program)))
+        (self._side.run / "supervisord.conf").write_text(configuration(programs, sys.executable))
+
+    def _wait_for_answer(self) -> None:
+        deadline = time.monotonic() + _START_SECONDS
+        while not self.answers():
+            if time.monotonic() > deadline or not self.alive:
+                output = (self._side.logs / "supervisord.out").read_text().strip()
+                raise SupervisorError(f"supervisord did not start: {output or 'no answer'}")
+            time.sleep(_POLL_SECONDS)
+
+    @property
+    def alive(self) -> bool:
+        """Whether the supervisord this object started still runs."""
+        return self._process is not None and self._process.poll() is None
+
+    def answers(self) -> bool:
+        """Whether a supervisord, whoever started it, answers on the side's socket."""
+        try:
+            return bool(self._call("getState")["statename"] == "RUNNING")
+        except (OSError, xmlrpc.client.Error):
+            return False
+
+    def states(self) -> dict[str, str]:
+        """State of each program in supervisord's words: RUNNING, BACKOFF, STOPPED ...
+
+        Raises:
+            SupervisorError: if it does not answer.
+        """
+        try:
+            return {info["name"]: info["statename"] for info in self._call("getAllProcessInfo")}
+        except (OSError, xmlrpc.client.Error) as error:
+            raise SupervisorError(f"the supervisor in {self._side.root} does not answer: {error}") from error
+
+    def pid(self, program: str) -> int:
+        """Process id of a program; 0 where it does not run."""
+        return int(self._call("getProcessInfo", self._full(program))["pid"])
+
+    def start_program(self, program: str) -> None:
+        """Start a program; returns at once. Does nothing where it runs."""
+        try:
+            self._call("startProcess", self._full(program), False)
+        except xmlrpc.client.Fault as fault:
+            if fault.faultCode != Faults.ALREADY_STARTED:
+                raise SupervisorError(f"{program}: {fault.faultString}") from fault
+
+    def stop_program(self, program: str) -> None:
+        """Stop a program, SIGTERM first; returns when it is gone. It stays stopped until it is started."""
+        try:
+            self._call("stopProcess", self._full(program), True)
+        except xmlrpc.client.Fault as fault:
+            if fault.faultCode != Faults.NOT_RUNNING:
+                raise SupervisorError(f"{program}: {fault.faultString}") from fault
+
+    def shut_down(self) -> None:
+        """End all programs, the last started first, then supervisord, then whatever is left of the side."""
+        with suppress(OSError, xmlrpc.client.Error):
+            self._call("shutdown")
+        if self._process is not None:
+            with suppress(subprocess.TimeoutExpired):
+                self._process.wait(_STOP_SECONDS)
+        end_leftovers(self._side.root)
+        shutil.rmtree(self._side.temporary, ignore_errors=True)
+        for name in ("supervisor.sock", "supervisord.pid", self._side.spark_ready.name):
+            (self._side.run / name).unlink(missing_ok=True)
+
+    def _full(self, program: str) -> str:
+        """supervisord's name of a program: with its group."""
+        found = self._call("getAllProcessInfo")
+        return next((f"{i['group']}:{program}" for i in found if i["name"] == program), program)
+
+    def _call(self, method: str, *arguments: object) -> Any:
+        transport = SupervisorTransport(None, None, f"unix://{self._socket}")
+        with xmlrpc.client.ServerProxy("http://127.0.0.1", transport=transport) as server:
+            return getattr(server.supervisor, method)(*arguments)
+
+
+def end_leftovers(root: Path, seconds: float = 10.0) -> int:
+    """End every process of the side in `root`, its supervisor first; returns how many there were."""
+    supervisors = side_processes(root, _NAME)
+    end(supervisors, _STOP_SECONDS)
+    others = side_processes(root)
+    end(others, seconds)
+    return len(supervisors) + len(others)

@@ -1,0 +1,111 @@
+"""What runs beside a side's brokers, started, and waited for until each says it is ready."""
+
+import http.client
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from scripts.local.processes.profile import Parts
+from scripts.local.processes.programs import (
+    CANARY,
+    COLLECT,
+    CONSOLE,
+    METER,
+    OBSERVE,
+    RETRY,
+    SERVICES,
+    SPARK,
+    TRACE,
+    traced,
+)
+from scripts.local.processes.supervisor import Supervisor
+from scripts.local.progress import Say, Steps
+from scripts.local.side import HOST, Side
+from scripts.local.up import UpError
+from scripts.local.warmup.warmup import WARM_P95_MS, WARM_UP_SECONDS, warm_up
+
+_READY_SECONDS: Final = 300
+_POLL_SECONDS: Final = 0.2
+
+
+def start_parts(
+    side: Side, supervisor: Supervisor, parts: Parts, steps: Steps, warm_up_seconds: float = WARM_UP_SECONDS
+) -> None:
+    """Start what is asked for beside the brokers, warm it up, and return when all of it is ready.
+
+    The meter starts beside the warm-up, which needs longer. The canary comes after it: the lags of a cold
+    chain are not what it is there to find. The warm-up lasts `warm_up_seconds` at most.
+
+    Raises:
+        UpError, WarmUpError, PublishError: if something is not in time.
+    """
+    if parts is Parts.BROKERS:
+        return
+    _start_services(side, supervisor, steps)
+    if parts is Parts.ALL:
+        for program in (*METER, TRACE) if traced() else METER:
+            supervisor.start_program(program)
+    _warm_up(side, steps, warm_up_seconds)
+    if parts is Parts.ALL:
+        supervisor.start_program(CANARY)
+        _wait_for_meter(side, supervisor, steps)
+
+
+def _start_services(side: Side, supervisor: Supervisor, steps: Steps) -> None:
+    for program in SERVICES:
+        supervisor.start_program(program)
+    with steps.step("starting collect") as say:
+        _wait(COLLECT, lambda: says_ready(side.collect_port), side, supervisor, say)
+    with steps.step("starting retry") as say:
+        _wait(RETRY, lambda: says_ready(side.retry_port), side, supervisor, say)
+    with steps.step("starting Spark") as say:
+        _wait(SPARK, lambda: spark_ready(side, supervisor), side, supervisor, say)
+
+
+def _warm_up(side: Side, steps: Steps, most_seconds: float) -> None:
+    with steps.step("warming up: a synthetic load through the whole chain") as say:
+        p95 = warm_up(side, say, most_seconds)
+    if p95 >= WARM_P95_MS:
+        steps.say(
+            f"[yellow]slow[/]   p95 is still {p95} ms after {most_seconds:.0f} s of warm-up: it falls "
+            "with load, unless the machine is busy otherwise"
+        )
+
+
+def _wait_for_meter(side: Side, supervisor: Supervisor, steps: Steps) -> None:
+    with steps.step("starting the meter: observe, console") as say:
+        for program, port in ((OBSERVE, side.observe_port), (CONSOLE, side.console_port)):
+            _wait(program, partial(says_ready, port), side, supervisor, say)
+
+
+def says_ready(port: int) -> bool:
+    """Whether /readyz of the service on a port answers 200."""
+    connection = http.client.HTTPConnection(HOST, port, timeout=2)
+    try:
+        connection.request("GET", "/readyz")
+        return connection.getresponse().status == http.client.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+def spark_ready(side: Side, supervisor: Supervisor) -> bool:
+    """Whether the driver that runs now, not a former one, said that its queries process data."""
+    try:
+        said = side.spark_ready.read_text().strip()
+    except FileNotFoundError:
+        return False
+    return said == str(supervisor.pid(SPARK))
+
+
+def _wait(program: str, ready: Callable[[], bool], side: Side, supervisor: Supervisor, say: Say) -> None:
+    deadline = time.monotonic() + _READY_SECONDS
+    while not ready():
+        state = supervisor.states()[program]
+        say(f"starting {program}: {state.lower()}")
+        if time.monotonic() > deadline:
+            log = side.logs / f"{program}.log"
+            raise UpError(f"{program} is not ready after {_READY_SECONDS} s ({state.lower()}): see {log}")
+        time.sleep(_POLL_SECONDS)

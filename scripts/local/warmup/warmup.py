@@ -1,0 +1,161 @@
+"""A bounded synthetic load through the whole chain before a side calls itself ready.
+
+The JVM is fast only after it compiled what runs often; until then p95 is seconds. It is the end-to-end check
+as well: a side through which nothing passes is not ready, and the error names the hop where it stops.
+"""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from typing import Final
+
+import aiohttp
+from aiohttp import web
+from confluent_kafka.admin import AdminClient
+
+from scripts.documents.topic import publish, records_of, tombstones_of
+from scripts.local.kafka.consumer_lag import stuck_hop, topic_ends
+from scripts.local.progress import Say
+from scripts.local.side import HOST, Side
+from scripts.local.warmup.receiver import Sink
+from scripts.local.warmup.requests import SyntheticLoad
+from shared.contracts.documents import WARM_UP, Catalogue, Document, parse
+from shared.contracts.topics import Topic
+from shared.kafka.admin import admin_client
+
+_NAME: Final = "hifi-warm-up"
+_KEY: Final = "hifi-warm-up-key"
+_LEAST_SECONDS: Final = 15.0
+WARM_UP_SECONDS: Final = 90.0
+"""At most, unless somebody wants less."""
+
+WARM_P95_MS: Final = 500
+_FIRST_SECONDS: Final = 60.0
+_DRAIN_SECONDS: Final = 20.0
+_TURN_SECONDS: Final = 0.05
+
+
+class WarmUpError(Exception):
+    """Events do not come through the chain; the text says where they stop."""
+
+
+def warm_up(side: Side, say: Say, most_seconds: float) -> int:
+    """Publish internal documents, send until p95 is low, take the documents away again.
+
+    Args:
+        side: all of whose nodes are ready.
+        say: told how far it is.
+        most_seconds: after which p95 may be what it is; 0 only sees that an event comes through.
+
+    Returns:
+        p95 end to end over the last five seconds, ms.
+
+    Raises:
+        WarmUpError: if nothing arrives.
+        PublishError: if the brokers do not take the documents.
+    """
+    return asyncio.run(_warm_up(side, say, most_seconds))
+
+
+def documents(url: str) -> tuple[Document, ...]:
+    """The source, destination and pipe of the warm-up, of a tenant that no customer has."""
+    shared = {"name": _NAME, "tenant": WARM_UP}
+    return (
+        parse({"kind": "source", **shared, "write_keys": [_KEY]}),
+        parse({"kind": "destination", **shared, "options": {"url": url}}),
+        parse({"kind": "pipe", **shared, "source": _NAME, "destination": _NAME}),
+    )
+
+
+def is_warming(catalogue: Catalogue) -> bool:
+    """Whether a side with these documents is in its warm-up."""
+    return _NAME in catalogue.sources
+
+
+def warm(elapsed: float, lags_ms: Sequence[int]) -> bool:
+    """Whether the chain is fast enough, judged by the last few seconds' lags."""
+    if elapsed < _LEAST_SECONDS or not lags_ms:
+        return False
+    return percentile_95(lags_ms) < WARM_P95_MS
+
+
+def percentile_95(values: Sequence[int]) -> int:
+    """The nearest-rank 95th percentile of at least one value."""
+    ranked = sorted(values)
+    return ranked[max(0, -(-len(ranked) * 95 // 100) - 1)]
+
+
+async def _warm_up(side: Side, say: Say, most_seconds: float) -> int:
+    sink = Sink()
+    runner = web.AppRunner(sink.application(), access_log=None)
+    await runner.setup()
+    await web.TCPSite(runner, HOST, side.sink_port).start()
+    published = documents(f"http://{HOST}:{side.sink_port}/")
+    try:
+        await asyncio.to_thread(publish, side.bootstrap, records_of(published))
+        return await _run(side, sink, say, most_seconds)
+    finally:
+        await asyncio.to_thread(publish, side.bootstrap, tombstones_of(published))
+        await runner.cleanup()
+
+
+async def _run(side: Side, sink: Sink, say: Say, most_seconds: float) -> int:
+    admin = admin_client(side.bootstrap)
+    before = await asyncio.to_thread(topic_ends, admin)
+    connector = aiohttp.TCPConnector(limit=64)
+    async with aiohttp.ClientSession(
+        connector=connector, headers={"Authorization": f"Bearer {_KEY}"}
+    ) as session:
+        load = SyntheticLoad(session, f"{side.collect_url}/v1/events")
+        if not await _first_arrival(load, sink, say, admin):
+            after = await asyncio.to_thread(topic_ends, admin)
+            raise WarmUpError(_where_it_stops(side, stuck_hop(before, after)))
+        p95 = await _until_warm(load, sink, say, most_seconds)
+        await _drain(load, sink)
+        return p95
+
+
+async def _first_arrival(load: SyntheticLoad, sink: Sink, say: Say, admin: AdminClient) -> bool:
+    """Send one event a second until one came: the documents take a moment to reach every node.
+
+    It waits its turn behind what an earlier run left; while that is delivered no time counts.
+    """
+    deadline, receipts = time.monotonic() + _FIRST_SECONDS, -1
+    while not sink.ids and time.monotonic() < deadline:
+        say("warming up: waiting for the first event to come through")
+        await load.send(1)
+        await asyncio.sleep(1)
+        ends = await asyncio.to_thread(topic_ends, admin)
+        if ends[Topic.RECEIPTS] != receipts:
+            deadline, receipts = time.monotonic() + _FIRST_SECONDS, ends[Topic.RECEIPTS]
+    return bool(sink.ids)
+
+
+def _where_it_stops(side: Side, hop: str | None) -> str:
+    waited = f"no event came through within {_FIRST_SECONDS:.0f} s"
+    if hop is None:
+        return (
+            f"{waited}: every hop wrote, but {HOST}:{side.sink_port} got nothing; see {side.logs}/spark.log"
+        )
+    log = side.logs / ("collect.log" if hop == "collect" else "spark.log")
+    return f"{waited}: {hop} wrote nothing; see {log}"
+
+
+async def _until_warm(load: SyntheticLoad, sink: Sink, say: Say, most_seconds: float) -> int:
+    began = time.monotonic()
+    while True:
+        elapsed, lags = time.monotonic() - began, sink.window()
+        if warm(elapsed, lags) or (elapsed > most_seconds and lags):
+            return percentile_95(lags)
+        if elapsed > most_seconds + _FIRST_SECONDS:
+            raise WarmUpError(f"events came through, then none for {_FIRST_SECONDS:.0f} s; see `hifi doctor`")
+        say(f"warming up: {elapsed:.0f} s, p95 of the last seconds {percentile_95(lags) if lags else '-'} ms")
+        load.catch_up(elapsed, len(sink.ids))
+        await asyncio.sleep(_TURN_SECONDS)
+
+
+async def _drain(load: SyntheticLoad, sink: Sink) -> None:
+    """Wait until what was acknowledged has arrived, so that no warm-up event meets a missing pipe."""
+    deadline = time.monotonic() + _DRAIN_SECONDS
+    while load.outstanding(sink.ids) and time.monotonic() < deadline:  # noqa: ASYNC110 - no event to wait for
+        await asyncio.sleep(_TURN_SECONDS)

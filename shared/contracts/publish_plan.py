@@ -1,0 +1,78 @@
+"""What publishing documents would change, and in which order they are published. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+
+from msgspec import Struct
+
+from shared.contracts.documents import (
+    Catalogue,
+    Document,
+    Entry,
+    Source,
+    encode_entry,
+    kind_of,
+    sealed,
+    topic_key,
+)
+
+Records = Mapping[bytes, bytes | None]
+"""Keys and values for the `config` topic; None is a tombstone."""
+
+
+class Change(StrEnum):
+    """What publishing does to a document."""
+
+    CREATED = "created"
+    CHANGED = "changed"
+    UNCHANGED = "unchanged"
+
+
+class Step(Struct, frozen=True):
+    """One document of a plan."""
+
+    key: bytes
+    entry: Entry
+    change: Change
+
+
+def step_of(document: Document, published: Catalogue) -> Step:
+    """What publishing a document would do; it is sealed, and one that stays as it is keeps its version."""
+    document = sealed(document)
+    key = document_key(document)
+    former = published.entries.get(key)
+    if former is None:
+        return Step(key, Entry(version=1, document=document), Change.CREATED)
+    if former.document == document:
+        return Step(key, former, Change.UNCHANGED)
+    return Step(key, Entry(version=former.version + 1, document=document), Change.CHANGED)
+
+
+def in_order(steps: Sequence[Step]) -> tuple[list[Step], list[Step]]:
+    """What a plan changes, in two parts: new sources follow when the pipes they may feed are in force.
+
+    The other way round their first events would be acknowledged, and match no pipe.
+    """
+    changed = [step for step in steps if step.change is not Change.UNCHANGED]
+    opened = [s for s in changed if isinstance(s.entry.document, Source) and s.change is Change.CREATED]
+    return [step for step in changed if step not in opened], opened
+
+
+def records(steps: Iterable[Step]) -> Records:
+    """The records of these steps."""
+    return {step.key: encode_entry(step.entry) for step in steps}
+
+
+def records_of(documents: Iterable[Document]) -> Records:
+    """Records that publish documents for the first time, without looking at what is there."""
+    return records(step_of(document, Catalogue()) for document in documents)
+
+
+def tombstones_of(documents: Iterable[Document]) -> Records:
+    """Records that take documents away again."""
+    return {document_key(document): None for document in documents}
+
+
+def document_key(document: Document) -> bytes:
+    """The key of a document's records on the `config` topic."""
+    return topic_key(kind_of(document), document.name)

@@ -1,0 +1,117 @@
+"""A part of a partition, read once: from one offset to another that is there already."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from shared.contracts.topics import Topic
+from shared.kafka.global_table import reader_config
+from shared.runtime.logging import get_logger
+
+_log = get_logger(__name__)
+_STEP_SECONDS: Final = 0.2
+_MOST_MESSAGES: Final = 1_000
+
+
+class Span(NamedTuple):
+    """Offsets of a partition: `start` is the first, `end` is behind the last."""
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+
+    @property
+    def records(self) -> int:
+        """How many it holds."""
+        return max(0, self.end - self.start)
+
+
+class SpanReader:
+    """Reads spans one after the other, and commits nothing. A context manager."""
+
+    def __init__(self, bootstrap: str, client_id: str, *, group: str = "", seconds: float = 30.0) -> None:
+        """`group` is whose committed offsets `committed` tells; `seconds` how long brokers may be silent."""
+        config = reader_config(bootstrap, client_id) | {
+            "log_level": 3,
+            "queued.max.messages.kbytes": 16 * 1024,
+        }
+        self._consumer = Consumer(config | ({"group.id": group} if group else {}), logger=_log)
+        self._seconds = seconds
+
+    def __enter__(self) -> "SpanReader":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._consumer.close()
+
+    def whole(self, topics: Iterable[Topic]) -> list[Span]:
+        """All that topics hold now, a span a partition; a topic that is not there has none.
+
+        Raises:
+            KafkaException: if the brokers do not answer.
+        """
+        known = self._consumer.list_topics(timeout=self._seconds).topics
+        places = [TopicPartition(t, p) for t in topics if t in known for p in sorted(known[t].partitions)]
+        return [
+            Span(at.topic, at.partition, *self._consumer.get_watermark_offsets(at, timeout=self._seconds))
+            for at in places
+        ]
+
+    def since(self, spans: Iterable[Span], at_ms: int) -> list[Span]:
+        """The spans from their first record on that is as young as `at_ms`, epoch milliseconds.
+
+        Raises:
+            KafkaException: if the brokers do not answer.
+        """
+        asked = {(span.topic, span.partition): span for span in spans}
+        times = [TopicPartition(*place, at_ms) for place in asked]
+        found = self._consumer.offsets_for_times(times, timeout=self._seconds) if times else []
+        starts = {(at.topic, at.partition): at.offset for at in found}
+        return [
+            span._replace(start=max(span.start, starts[place] if starts[place] >= 0 else span.end))
+            for place, span in asked.items()
+        ]
+
+    def committed(self, spans: Iterable[Span]) -> list[Span]:
+        """The spans from where the group is on; the whole of one that it has never read.
+
+        Raises:
+            KafkaException: if the brokers do not answer.
+        """
+        asked = {(span.topic, span.partition): span for span in spans}
+        found = self._consumer.committed([TopicPartition(*place) for place in asked], timeout=self._seconds)
+        read: Mapping[tuple[str, int], int] = {(at.topic, at.partition): at.offset for at in found}
+        return [span._replace(start=max(span.start, read[place])) for place, span in asked.items()]
+
+    def read(self, spans: Iterable[Span]) -> Iterator[Message]:
+        """The records of spans, in order within each; those that expired meanwhile are left out.
+
+        Raises:
+            KafkaException: if the brokers refuse.
+            TimeoutError: if they say nothing for too long.
+        """
+        for span in spans:
+            if span.records:
+                yield from self._one(span)
+
+    def _one(self, span: Span) -> Iterator[Message]:
+        self._consumer.assign([TopicPartition(span.topic, span.partition, span.start)])
+        silent = 0.0  # not by the clock: the caller may take its time between two records
+        while silent < self._seconds:
+            messages = self._consumer.consume(_MOST_MESSAGES, timeout=_STEP_SECONDS)
+            silent = 0.0 if messages else silent + _STEP_SECONDS
+            for message in messages:
+                if (error := message.error()) is not None:
+                    if error.code() == KafkaError._PARTITION_EOF:
+                        return
+                    if not error.retriable():
+                        raise KafkaException(error)
+                    continue
+                offset = message.offset() or 0
+                if offset < span.end:
+                    yield message
+                if offset >= span.end - 1:
+                    return
+        raise TimeoutError(f"the brokers gave nothing of {span.topic} for {self._seconds:.0f} s")

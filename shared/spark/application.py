@@ -1,0 +1,126 @@
+"""A Spark application: one session, the queries of one or several nodes, until a signal or a query's end.
+
+Meanwhile it answers `/healthz`, `/readyz` and `/metrics`.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from shared.kafka.progress_group import ShadowGroup, progress_offsets
+from shared.runtime.health import health_served
+from shared.runtime.logging import configure_logging, get_logger
+from shared.runtime.settings import SparkSettings
+from shared.runtime.shutdown import stop_event
+from shared.spark.jvm_output import json_output
+from shared.spark.query_metrics import QueryMeters
+from shared.spark.session import spark_session
+
+_log = get_logger(__name__)
+_WATCH_SECONDS: Final = 0.5
+_LOOK_SECONDS: Final = 5.0
+
+Build = Callable[[SparkSession, SparkSettings], StreamingQuery]
+
+
+def run_application(name: str, settings: SparkSettings, builds: Sequence[Build]) -> int:
+    """Run queries, tell Kafka how far they are, say when they are ready.
+
+    Args:
+        name: of the application, in logs.
+        settings: of the process.
+        builds: what starts each query, in the order of starting; the last started stops first.
+
+    Returns:
+        The exit status: 0 after a stop signal, 1 when a query ended by itself.
+
+    Raises:
+        OSError: if the port of health and metrics is taken.
+    """
+    configure_logging(name)
+    stopping, ready = stop_event(), threading.Event()
+    meters = QueryMeters(name)
+
+    def report() -> Mapping[str, bool]:
+        return {"queries": ready.is_set() and not stopping.is_set()}
+
+    meters.ready.set_function(lambda: all(report().values()))
+    _forget(settings.ready_file)
+    with health_served(settings.metrics_host, settings.metrics_port, report, meters.registry) as port:
+        _log.info("health and metrics", extra={"host": settings.metrics_host, "port": port})
+        with json_output():
+            spark = spark_session(settings, name)
+        queries = [build(spark, settings) for build in builds]
+        looker = threading.Thread(
+            target=_look, args=(spark, queries, stopping, settings.bootstrap, meters), daemon=True
+        )
+        looker.start()
+        try:
+            return _watch(queries, stopping, ready, settings.ready_file)
+        finally:
+            _forget(settings.ready_file)
+            for query in reversed(queries):
+                query.stop()
+            spark.stop()
+
+
+def _watch(
+    queries: Sequence[StreamingQuery],
+    stopping: threading.Event,
+    ready: threading.Event,
+    ready_file: Path | None,
+) -> int:
+    """Say ready once every query is past its initialisation; return when asked to stop or when one died."""
+    while not stopping.wait(_WATCH_SECONDS):
+        ended = [query for query in queries if not query.isActive]
+        for query in ended:
+            _log.error("query ended", extra={"query": query.name, "error": str(query.exception())})
+        if ended:
+            ready.clear()
+            return 1
+        if not ready.is_set() and all(_processing(query) for query in queries):
+            ready.set()
+            _log.info("ready")
+            if ready_file is not None:
+                ready_file.write_text(str(os.getpid()))
+    return 0
+
+
+def _look(
+    spark: SparkSession,
+    queries: Sequence[StreamingQuery],
+    stopping: threading.Event,
+    bootstrap: str,
+    meters: QueryMeters,
+) -> None:
+    """Tell how far each query is, until stopping: Kafka, for `hifi doctor` and KEDA, and Prometheus."""
+    groups = [(query, ShadowGroup(bootstrap, query.name)) for query in queries]
+    while not stopping.wait(_LOOK_SECONDS):
+        try:
+            for query, group in groups:
+                _look_at(query, group, meters)
+            meters.look_at_jvm(spark)
+        except Exception:  # the next look may do better; what ends the queries is not noticed here
+            if not stopping.is_set():
+                _log.warning("no look at the queries", exc_info=True)
+
+
+def _look_at(query: StreamingQuery, group: ShadowGroup, meters: QueryMeters) -> None:
+    progress = query.lastProgress
+    offsets = progress_offsets(progress)
+    group.show(offsets)
+    meters.take(query.name, progress, group.ends(offsets))
+
+
+def _processing(query: StreamingQuery) -> bool:
+    return not str(query.status["message"]).startswith("Initializing")
+
+
+def _forget(ready_file: Path | None) -> None:
+    if ready_file is not None:
+        ready_file.unlink(missing_ok=True)

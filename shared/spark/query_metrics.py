@@ -1,0 +1,93 @@
+"""A Spark application's Prometheus metrics; their names are in shared/runtime/metrics.py."""
+
+import os
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from confluent_kafka import TopicPartition
+from prometheus_client import Counter, Gauge
+from pyspark.sql import SparkSession
+
+from shared.kafka.progress_group import progress_offsets
+from shared.runtime.clock import Clock, wall_clock
+from shared.runtime.metrics import SparkMetric
+from shared.runtime.process_metrics import process_registry
+from shared.spark.driver_metrics import PartsCollector
+
+Place = tuple[str, int]
+"""Topic and partition."""
+
+
+class QueryMeters:
+    """What is told of an application's queries and processes, in a registry of its own."""
+
+    def __init__(self, process: str, clock: Clock = wall_clock) -> None:
+        self.registry = into = process_registry(process)
+        into.register(PartsCollector(os.getpid()))
+        self._clock = clock
+        self._offsets: dict[str, dict[Place, int]] = {}
+        self._collected = 0.0
+        self.ready = Gauge(SparkMetric.READY, "1 when ready", registry=into)
+        self._read = Counter(SparkMetric.RECORDS_READ, "Records read", ["query"], registry=into)
+        self._lag = Gauge(SparkMetric.LAG, "Records not read", ["query", "topic"], registry=into)
+        self._batch = Gauge(SparkMetric.BATCH_SECONDS, "Length of the last batch", ["query"], registry=into)
+        self._age = Gauge(SparkMetric.PROGRESS_AGE, "Since the last batch", ["query"], registry=into)
+        self._heap = Gauge(SparkMetric.HEAP_BYTES, "Heap in use", registry=into)
+        self._gc = Counter(SparkMetric.GC_SECONDS, "In garbage collections", registry=into)
+
+    def take(self, query: str, progress: Mapping[str, Any] | None, ends: Sequence[TopicPartition]) -> None:
+        """A look at a query: its last StreamingQueryProgress, and where its topics end."""
+        if progress is None:
+            return
+        ended_ms = _ended_ms(progress)
+        self._batch.labels(query).set(_seconds(progress))
+        self._age.labels(query).set_function(lambda: max(0, self._clock() - ended_ms) / 1000)
+        offsets = by_place(progress_offsets(progress))
+        known = self._offsets.get(query)
+        # Where the first batch began is not told, only how much it read.
+        read = int(progress["numInputRows"]) if known is None else advanced(known, offsets)
+        self._read.labels(query).inc(read)
+        self._offsets[query] = offsets
+        for topic, records in lags(offsets, by_place(ends)).items():
+            self._lag.labels(query, topic).set(records)
+
+    def look_at_jvm(self, spark: SparkSession) -> None:
+        """Ask the driver's JVM for its heap and its collections."""
+        jvm: Any = spark.sparkContext._jvm
+        beans = jvm.java.lang.management.ManagementFactory
+        self._heap.set(beans.getMemoryMXBean().getHeapMemoryUsage().getUsed())
+        collected = sum(bean.getCollectionTime() for bean in beans.getGarbageCollectorMXBeans()) / 1000
+        self._gc.inc(max(0.0, collected - self._collected))
+        self._collected = collected
+
+
+def by_place(offsets: Sequence[TopicPartition]) -> dict[Place, int]:
+    """Offsets by topic and partition."""
+    return {(at.topic, at.partition): at.offset for at in offsets}
+
+
+def advanced(before: Mapping[Place, int], after: Mapping[Place, int]) -> int:
+    """How many records lie between two looks, over the partitions that both tell of.
+
+    A partition that was made anew begins anew: that is no progress, nor a step back.
+    """
+    return sum(max(0, offset - before[place]) for place, offset in after.items() if place in before)
+
+
+def lags(offsets: Mapping[Place, int], ends: Mapping[Place, int]) -> dict[str, int]:
+    """Records by topic that lie between where a query is and the ends, over the partitions both tell of."""
+    found: dict[str, int] = {}
+    for (topic, partition), end in ends.items():
+        if (topic, partition) in offsets:
+            found[topic] = found.get(topic, 0) + max(0, end - offsets[topic, partition])
+    return found
+
+
+def _seconds(progress: Mapping[str, Any]) -> float:
+    return float(progress["batchDuration"]) / 1000
+
+
+def _ended_ms(progress: Mapping[str, Any]) -> float:
+    began = datetime.fromisoformat(str(progress["timestamp"]))
+    return began.timestamp() * 1000 + float(progress["batchDuration"])

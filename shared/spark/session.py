@@ -1,0 +1,218 @@
+"""The Spark session and the Kafka ends that every Spark node shares. One owner of the measured flags."""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Final
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from shared.contracts.limits import MAX_RECORD_BYTES
+from shared.contracts.topics import Topic
+from shared.runtime.kafka_config import spark_options
+from shared.runtime.settings import SparkSettings
+
+_OPTIMIZER: Final = "org.apache.spark.sql.catalyst.optimizer"
+
+LOG_CONFIGURATION: Final = Path(__file__).with_name("log4j2.properties")
+"""What Spark's JVMs log, and how."""
+
+PROCESS_PROPERTY: Final = "hifi.process"
+"""The system property by which their log lines name the process."""
+
+HARMFUL_RULE: Final = f"{_OPTIMIZER}.InferFiltersFromGenerate"
+"""Before an explode, it adds a filter that computes the exploded expression again: with a parse in it, an
+event at ingest cost 78 us instead of 22."""
+
+IDLE_RULES: Final = (
+    f"{_OPTIMIZER}.SimplifyConditionals",
+    f"{_OPTIMIZER}.RemoveRedundantAliases",
+    f"{_OPTIMIZER}.FoldablePropagation",
+    f"{_OPTIMIZER}.OptimizeCsvJsonExprs",
+    f"{_OPTIMIZER}.OptimizeOneRowRelationSubquery",
+    "org.apache.spark.sql.execution.datasources.SchemaPruning",
+    "org.apache.spark.sql.execution.datasources.PushVariantIntoScan",
+)
+"""Rules that change none of the nodes' plans. Without them optimizing route's takes a third less, which is
+time that a real-time query stands still between two batches."""
+
+_SESSION: Final = {
+    # A value that cannot be cast is null, not an exception: bad data must never stop a partition.
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
+    "spark.sql.variant.allowDuplicateKeys": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.optimizer.excludedRules": ",".join((HARMFUL_RULE, *IDLE_RULES)),
+    # A micro-batch is small: planning it adaptively or forking for a file costs more than it saves.
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+    "spark.sql.streaming.pollingDelay": "40ms",
+    "spark.sql.streaming.minBatchesToRetain": "10",
+    "spark.sql.streaming.numRecentProgressUpdates": "10",
+    "spark.sql.ui.retainedExecutions": "5",
+    # Each micro-batch's plan is written out for a page that nobody serves: in the shortest form.
+    "spark.sql.ui.explainMode": "simple",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
+    "spark.sql.execution.arrow.maxBytesPerBatch": "16m",
+    "spark.python.worker.reuse": "true",
+    # Over TCP, whose small packets wait for each other (Nagle's algorithm against delayed acknowledgements),
+    # each task with Python in it takes 40 ms longer.
+    "spark.python.unix.domain.socket.enabled": "true",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.cleaner.periodicGC.interval": "10min",
+}
+
+_PRODUCER: Final = {
+    "kafka.acks": "all",
+    "kafka.enable.idempotence": "true",
+    "kafka.compression.type": "lz4",
+    "kafka.batch.size": str(128 * 1024),
+    "kafka.max.request.size": str(2 * MAX_RECORD_BYTES),
+    # A query must outlive an outage of the brokers; giving up would only replay its batch.
+    "kafka.delivery.timeout.ms": str(3_600_000),
+    "kafka.request.timeout.ms": "10000",
+    "kafka.reconnect.backoff.max.ms": "1000",
+    "kafka.max.block.ms": str(3_600_000),
+}
+
+# No more of a partition at once than Kafka's own megabyte, which a larger record exceeds: what is fetched
+# lives for long, so that eight megabytes of each partition brought a collection of the whole heap.
+_CONSUMER: Final = {
+    "includeHeaders": "true",
+    "kafka.reconnect.backoff.max.ms": "1000",
+    "kafka.default.api.timeout.ms": "600000",
+}
+
+REALTIME_FETCH_WAIT_MS: Final = 500
+"""A real-time task holds one long poll, which ends with the first record: at 10 ms instead, an idle hop of
+two partitions costs half a core in brokers and driver, and p95 rises from 25 to 83 ms at 1,000 records/s."""
+
+MICROBATCH_FETCH_WAIT_MS: Final = 10
+"""At the default of 500 ms a micro-batch waits up to 0.4 s for its first rows."""
+
+SOCKET_FOLDER_LENGTH: Final = 60
+"""Characters that Spark takes at most for `spark.python.unix.domain.socket.dir`."""
+
+REALTIME_LINGER_MS: Final = 25
+MICROBATCH_LINGER_MS: Final = 5
+
+
+def spark_session(settings: SparkSettings, app: str) -> SparkSession:
+    """The process's session, started with the connector's jars and the flags above.
+
+    The heap has its size from the start: each step by which it grows is a full collection.
+    """
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # any other lacks what the workers import
+    builder = SparkSession.builder.appName(app).master(settings.master)
+    for key, value in (_SESSION | (_local() if settings.master.startswith("local") else {})).items():
+        builder = builder.config(key, value)
+    return (
+        builder.config("spark.jars", ",".join(str(jar) for jar in sorted(Path(settings.jars).glob("*.jar"))))
+        .config("spark.driver.memory", settings.driver_memory)
+        .config(
+            "spark.driver.extraJavaOptions",
+            f"{settings.java_options} -Xms{settings.driver_memory} "
+            f'"-Djava.io.tmpdir={tempfile.gettempdir()}" '
+            f'"-Dlog4j2.configurationFile={LOG_CONFIGURATION}" "-D{PROCESS_PROPERTY}={app}"',
+        )
+        .getOrCreate()
+    )
+
+
+def _local() -> dict[str, str]:
+    """Where the executors live in the driver: nothing listens to the network."""
+    return {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.python.unix.domain.socket.dir": socket_folder(tempfile.gettempdir(), str(Path.cwd())),
+    }
+
+
+def socket_folder(temporary: str, current: str) -> str:
+    """The shorter way to the temporary folder from the current one, for the sockets of Spark's workers.
+
+    Raises:
+        ValueError: if Spark takes neither way: it adds a name of its own, and a socket's path is short.
+    """
+    way = min(temporary, os.path.relpath(temporary, current), key=len)
+    if len(way) > SOCKET_FOLDER_LENGTH:
+        raise ValueError(
+            f"TMPDIR: {temporary} has {len(temporary)} characters, and a folder for Unix sockets has at most "
+            f"{SOCKET_FOLDER_LENGTH}: set TMPDIR to a shorter path"
+        )
+    return way
+
+
+def read_topics(
+    spark: SparkSession,
+    settings: SparkSettings,
+    *topics: Topic,
+    starting: str,
+    fetch_wait_ms: int = REALTIME_FETCH_WAIT_MS,
+    most_records: int | None = None,
+) -> DataFrame:
+    """A stream of records: key, value, headers, topic, partition, offset, timestamp.
+
+    `starting` comes from `shared.spark.starting_offsets`. `most_records` bounds a micro-batch; a real-time
+    query takes no such bound.
+    """
+    bound = {} if most_records is None else {"maxOffsetsPerTrigger": str(most_records)}
+    return (
+        spark.readStream.format("kafka")
+        .options(**spark_options(settings.bootstrap))
+        .option("subscribe", ",".join(topics))
+        .option("startingOffsets", starting)
+        .option("kafka.fetch.max.wait.ms", fetch_wait_ms)
+        .options(**_CONSUMER, **bound)
+        .load()
+    )
+
+
+def realtime_writer(rows: DataFrame, settings: SparkSettings, node: str, batch: str) -> DataStreamWriter:
+    """A real-time query's way to Kafka. `rows` has topic, value, headers and perhaps key.
+
+    `batch` is the length of its batches, in Spark's words: "7 seconds".
+    """
+    writer = _kafka_writer(rows, settings, node).option("kafka.linger.ms", REALTIME_LINGER_MS)
+    trigger = {"realTime": batch}  # a keyword that PySpark's type stubs lack
+    return writer.outputMode("update").trigger(**trigger)
+
+
+def microbatch_writer(rows: DataFrame, settings: SparkSettings, node: str) -> DataStreamWriter:
+    """A micro-batch query's way to Kafka; its progress is written beside the batches, not between them."""
+    return (
+        _microbatch_writer(rows, settings, node)
+        .option("asyncProgressTrackingEnabled", "true")
+        .option("asyncProgressTrackingCheckpointIntervalMs", "1000")
+    )
+
+
+def repeatable_writer(rows: DataFrame, settings: SparkSettings, node: str, every: str) -> DataStreamWriter:
+    """The same for a query that has to cut its input alike when it does a batch again.
+
+    Its progress is written before each batch: were it written beside them, a new process would take other
+    offsets together. `every` is the time from batch to batch, in Spark's words.
+    """
+    return _microbatch_writer(rows, settings, node).trigger(processingTime=every)
+
+
+def _microbatch_writer(rows: DataFrame, settings: SparkSettings, node: str) -> DataStreamWriter:
+    writer = _kafka_writer(rows, settings, node).option("kafka.linger.ms", MICROBATCH_LINGER_MS)
+    return writer.outputMode("append")
+
+
+def _kafka_writer(rows: DataFrame, settings: SparkSettings, node: str) -> DataStreamWriter:
+    return (
+        rows.writeStream.queryName(node)
+        .format("kafka")
+        .options(**spark_options(settings.bootstrap))
+        .option("checkpointLocation", f"{settings.checkpoints}/{node}")
+        .option("includeHeaders", "true")
+        .options(**_PRODUCER)
+    )

@@ -1,0 +1,198 @@
+"""`hifi dead-letters` and `hifi destinations` as a user runs them, against real brokers."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+
+from shared.contracts import headers as h
+from shared.contracts.envelope import delivery_key
+from shared.contracts.receipts import Receipt, Result
+from shared.contracts.topics import Topic
+from shared.kafka.global_table import reader_config
+from shared.kafka.progress_group import group_name
+from shared.runtime.clock import wall_clock
+from tests.spark.transmit_side import Topics, outbound_headers, pipe_to
+
+REFUSED = "refused: the destination answered 404"
+OVER = "time_over: not delivered within 24 h; at last timeout: no answer within 5 s"
+
+
+class Hifi:
+    """The command, pointed at brokers."""
+
+    def __init__(self, bootstrap: str, folder: Path) -> None:
+        self.environment = {**os.environ, "HIFI_BOOTSTRAP": bootstrap, "COLUMNS": "200"}
+        self._folder = folder
+
+    def run(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "scripts.cli", *arguments, "--data", str(self._folder)],
+            env=self.environment,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    def json(self, *arguments: str) -> Any:
+        done = self.run(*arguments, "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+
+@pytest.fixture
+def side(topics: str) -> Topics:
+    return Topics(topics)
+
+
+@pytest.fixture
+def hifi(topics: str, tmp_path: Path) -> Hifi:
+    return Hifi(topics, tmp_path)
+
+
+def die(side: Topics, pipe: str, numbers: range, reason: str, destination: str | None = None) -> None:
+    """Dead letters as transmit writes them."""
+    for number in numbers:
+        said = {h.REASON: reason, h.STATUS: "404", h.FIRST_TRY: "1000", h.LAST_TRY: "2000", h.ATTEMPT: "7"}
+        said |= {} if destination is None else {h.DESTINATION: destination}
+        headers = outbound_headers(pipe, number, ce_subject="s\x1b[31m", **said)
+        value = b'{"n":%d,"big":123456789012345678901.10}' % number
+        side.put(Topic.DEAD_LETTER, value, headers, delivery_key(pipe, "test", f"e{number}"))
+    side.flush()
+
+
+def ids(side: Topics) -> list[str]:
+    """Event ids on `outbound`, in order of nothing."""
+    return sorted(dict(m.headers() or [])[h.CE_ID].decode() for m in side.all_of(Topic.OUTBOUND))  # type: ignore[union-attr]
+
+
+def test_letters_are_listed_by_what_is_asked_for_and_shown_whole(side: Topics, hifi: Hifi) -> None:
+    side.publish(*pipe_to("shop", "http://127.0.0.1:9/"), *pipe_to("bank", "http://127.0.0.1:9/"))
+    die(side, "shop", range(3), REFUSED)
+    die(side, "bank", range(3, 5), OVER, destination="vault")
+
+    def found(*options: str) -> list[str]:
+        return [one["attributes"]["id"] for one in hifi.json("dead-letters", "list", *options)]
+
+    assert found() == ["e0", "e1", "e2", "e3", "e4"]
+    assert found("--pipe", "shop") == found("--destination", "shop") == ["e0", "e1", "e2"]
+    assert found("--destination", "vault", "--reason", "Time_Over") == ["e3", "e4"]
+    assert found("--destination", "bank") == [], "the letter's own word counts, not the pipe's of today"
+    assert found("--since", "1h", "--limit", "2") == ["e3", "e4"]
+    assert found("--until", "1h") == []
+    assert hifi.run("dead-letters", "list", "--since", "soon").returncode == 2
+
+    table = hifi.run("dead-letters", "list").stdout
+    assert "refused: the destination answered 404" in table
+    (one,) = hifi.json("dead-letters", "show", "e3", "--body")
+    assert (one["pipe"], one["destination"], one["attempt"], one["status"]) == ("bank", "vault", 7, 404)
+    assert one["data"] == '{"n":3,"big":123456789012345678901.10}'
+    shown = hifi.run("dead-letters", "show", one["letter"])
+    assert OVER in shown.stdout
+    assert "\x1b[31m" not in shown.stdout, "a stranger's control characters are not obeyed"
+    assert '"big"' not in shown.stdout, "data only where it is asked for"
+    assert hifi.run("dead-letters", "show", "0/999999").returncode == 1
+
+
+def test_a_replay_sends_each_letter_once_as_a_new_delivery(side: Topics, hifi: Hifi) -> None:
+    side.publish(*pipe_to("shop", "http://127.0.0.1:9/"))
+    die(side, "shop", range(5), REFUSED)
+    die(side, "gone", range(5, 7), "unknown_pipe: there is no pipe 'gone', or it was deleted")
+
+    only = ("dead-letters", "replay", "--pipe", "shop")
+    dry = hifi.json(*only, "--dry-run")
+    kinds = [{"pipe": "shop", "destination": "shop", "reason": "refused", "letters": 5}]
+    assert (dry["matching"], dry["replayed"], dry["kinds"]) == (5, 0, kinds)
+    refused = hifi.run(*only, stdin="n\n")
+    assert (refused.returncode, ids(side)) == (1, []), "asked, and told no"
+    assert "no such pipe" in hifi.run("dead-letters", "replay", "--dry-run").stdout
+
+    second = hifi.json("dead-letters", "list")[1]["letter"]
+    assert hifi.json("dead-letters", "replay", second, "--yes")["replayed"] == 1
+    done = hifi.json(*only, "--yes")
+    assert (done["matching"], done["replayed_before"], done["replayed"]) == (4, 1, 4)
+    assert ids(side) == ["e0", "e1", "e2", "e3", "e4"]
+    assert hifi.json(*only, "--yes")["replayed"] == 0, "not twice"
+    assert ids(side) == ["e0", "e1", "e2", "e3", "e4"]
+    letters = hifi.json("dead-letters", "list")
+    assert {one["pipe"] for one in letters} == {"gone"}, "what was replayed is not open any more"
+    assert len(hifi.json("dead-letters", "list", "--all")) == 7
+
+    die(side, "shop", range(1), REFUSED)
+    assert hifi.json(*only, "--yes")["replayed"] == 1, "one that died again is a new letter"
+    assert hifi.json(*only, "--yes", "--again")["replayed"] == 6
+
+    copies = {dict(m.headers() or [])[h.CE_ID]: m for m in side.all_of(Topic.OUTBOUND)}
+    copy, letter = copies[b"e3"], side.all_of(Topic.DEAD_LETTER)[3]
+    assert (copy.key(), copy.value()) == (letter.key(), letter.value())
+    gone = {h.REASON, h.STATUS, h.FIRST_TRY, h.LAST_TRY, h.ATTEMPT}
+    kept = [header for header in letter.headers() or [] if header[0] not in gone]
+    assert copy.headers() == [*kept, (h.ATTEMPT, b"1"), (h.LETTER, f"0/{letter.offset()}".encode())]
+
+
+def receipt(side: Topics, result: Result, at_ms: int, events: int, **more: str) -> None:
+    """A receipt as transmit writes it; `more` is what a newer version adds."""
+    found = Receipt(
+        destination="shop",
+        pipe="shop",
+        result=result,
+        ids=["e"] * events,
+        minutes=[1] * events,
+        status=202 if result == "delivered" else 503,
+        tries=1,
+        attempt=1,
+        received_ms=[at_ms] * events,
+        departed_ms=at_ms,
+        reason="" if result == "delivered" else "failed: the destination answered 503",
+    )
+    side.put(Topic.RECEIPTS, json.dumps(msgspec.to_builtins(found) | more).encode(), [], None)
+
+
+def wait(side: Topics, topic: Topic, count: int, first_try_ms: int) -> None:
+    for number in range(count):
+        said = {h.NOT_BEFORE: "1", h.FIRST_TRY: str(first_try_ms), h.DESTINATION: "shop"}
+        side.put(topic, b"{}", outbound_headers("shop", number, **said), b"%016d" % number)
+    side.flush()
+
+
+def test_destinations_show_what_receipts_and_waiting_records_say(side: Topics, hifi: Hifi) -> None:
+    now = wall_clock()
+    side.publish(*pipe_to("shop", "http://127.0.0.1:9/"), *pipe_to("idle", "http://127.0.0.1:9/"))
+    receipt(side, "delivered", now - 9_000, 30, breaker="closed", lane="fast")
+    receipt(side, "retry", now - 8_000, 10, breaker="open", lane="slow")
+    receipt(side, "delivered", now - 3_600_000, 1_000, breaker="closed", lane="fast")
+    receipt(side, "duplicate", now - 1_000, 5)
+    wait(side, Topic.RETRY_IN_30S, 5, now - 20_000)
+    wait(side, Topic.RETRY_IN_1H, 2, now - 7_200_000)
+    # The retrier has read three of the five.
+    retrier = Consumer(reader_config(side.bootstrap, "test") | {"group.id": group_name("retry")})
+    at = TopicPartition(Topic.RETRY_IN_30S, 0, start_of(retrier) + 3)
+    retrier.commit(offsets=[at], asynchronous=False)
+    retrier.close()
+
+    found = hifi.json("destinations", "--minutes", "1")
+    by_name = {one["name"]: one for one in found["destinations"]}
+    shop, idle = by_name["shop"], by_name["idle"]
+    assert (shop["breaker"], shop["lane"], shop["success"], shop["waiting"]) == ("open", "slow", 0.75, 4)
+    assert shop["oldest_waiting_ms"] == now - 7_200_000
+    assert shop["last_error"] == "failed: the destination answered 503"
+    assert shop["events_per_second"] == pytest.approx(30 / found["window_seconds"], abs=0.01)
+    assert (found["waiting_sampled"], found["receipts_sampled"]) == (False, False)
+    assert (idle["breaker"], idle["success"], idle["waiting"]) == (None, None, 0)
+    table = hifi.run("destinations", "shop").stdout
+    assert "2h00m" in table and "75.0 %" in table, table
+    assert hifi.run("destinations", "nobody").returncode == 1
+
+
+def start_of(consumer: Consumer) -> int:
+    """The first offset of the shortest waiting topic, which earlier tests have moved."""
+    low, _ = consumer.get_watermark_offsets(TopicPartition(Topic.RETRY_IN_30S, 0), timeout=10)
+    return int(low)

@@ -1,0 +1,75 @@
+"""Facts for alarms' tests: a quiet side, and what can be wrong with it."""
+
+from typing import Any
+
+from pipelines.control.observe.alarms.history import Trends, noted
+from pipelines.control.observe.alarms.inputs import Facts, Finding
+from pipelines.control.observe.alarms.rules import judge
+from pipelines.control.observe.alarms.settings import AlarmSettings
+from shared.contracts.alarms import AlarmKind
+from shared.contracts.documents import Catalogue, Entry, Pipe, Source
+from shared.contracts.scorecard import DestinationHealth, HopRow, MinuteCard, NamedEvent, Node
+
+MINUTE = 29_000_000
+NOW = (MINUTE + 1) * 60_000 + 5_000
+"""Five seconds into the minute after MINUTE."""
+
+
+PUBLISHED = Catalogue(
+    {
+        each.name.encode(): Entry(version=1, document=each)
+        for each in (
+            Source(name="web", tenant="shop", write_keys=["long enough"]),
+            Pipe(name="orders", tenant="shop", source="web", destination="hook"),
+        )
+    }
+)
+
+
+def settings(**given: Any) -> AlarmSettings:
+    return AlarmSettings(**{"bootstrap": "nowhere:9092"} | given)
+
+
+def card(minute: int, **given: Any) -> MinuteCard:
+    """A good minute of 100 deliveries, but for what is given."""
+    good = given.setdefault("good", 100)
+    total = given.setdefault("total", 100)
+    fields = {"tenant": "shop", "settled": True, "delivered": total, "sli": good / total if total else None}
+    return MinuteCard(minute=minute, **fields | given)
+
+
+def cards(*minutes: MinuteCard, tenant: str = "shop") -> dict[str, list[MinuteCard]]:
+    return {tenant: sorted(minutes, key=lambda each: each.minute)}
+
+
+def lossy(minute: int, lost: int = 1, node: Node = Node.ROUTE, **given: Any) -> MinuteCard:
+    """A minute in which a hop lost the first of 100 events, which are named."""
+    named = [NamedEvent(hash=f"{at:016x}", times=1, id=f"id-{at}") for at in range(lost)]
+    row = HopRow(node=node, taken=100, given=100 - lost, lost=lost, named=named, look_at=["events/0/10-19"])
+    return card(minute, lost=lost, good=100 - lost, hops=[row], **given)
+
+
+def destination(name: str = "hook", **given: Any) -> DestinationHealth:
+    fields: dict[str, Any] = {
+        "tenant": "shop",
+        "pipes": ["orders"],
+        "delivered": 100,
+        "failed": 0,
+        "waiting": 0,
+        "reasons": {},
+        "breaker": "closed",
+        "lane": "fast",
+        "health": "good",
+    }
+    return DestinationHealth(name=name, **fields | given)
+
+
+def found(facts: Facts, before: Trends | None = None, **given: Any) -> list[Finding]:
+    """What one look at these facts finds."""
+    how = settings(**given)
+    trends = noted(before or Trends(), facts, how.alarm_backlog_minutes)
+    return list(judge(facts, trends, PUBLISHED, how).findings)
+
+
+def kinds(facts: Facts, **given: Any) -> list[AlarmKind]:
+    return [finding.kind for finding in found(facts, **given)]

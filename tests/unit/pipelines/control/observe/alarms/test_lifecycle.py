@@ -1,0 +1,251 @@
+"""Laws of an alarm's life, over any sequence of looks."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines.control.observe.alarms.inputs import Change, Finding, Judged
+from pipelines.control.observe.alarms.lifecycle import MOST_RELAPSES, Notice, Pace, Tracked, step
+from pipelines.control.observe.alarms.silences import WindowError, checked
+from shared.contracts.alarms import AlarmKind, QuietWindow
+
+PACE = Pace(hold_ms=60_000, relapse_ms=600_000, update_ms=300_000)
+LOOK_MS = 10_000
+LONGEST_HOLD = PACE.hold_ms * 2**MOST_RELAPSES
+
+
+def finding(kind: AlarmKind = AlarmKind.STALLED, text: str = "is bad", subject: str = "route") -> Finding:
+    return Finding(kind=kind, subject=subject, text=text)
+
+
+@dataclass
+class Life:
+    """Looks, one after the other."""
+
+    now: int = 1_000_000
+    windows: list[QuietWindow] = field(default_factory=list)
+    tracked: dict[str, Tracked] = field(default_factory=dict)
+    told: list[tuple[int, Notice]] = field(default_factory=list)
+
+    def look(self, *findings: Finding, unknown: Iterable[AlarmKind] = ()) -> list[Change]:
+        """One look, and what is told at it; the state goes through its stored form."""
+        self.now += LOOK_MS
+        judged = Judged(findings=findings, unknown=frozenset(unknown))
+        after, notices = step(self.tracked, judged, self.windows, PACE, self.now)
+        self.tracked = {key: Tracked.decode(each.encode()) for key, each in after.items()}
+        self.told += [(self.now, notice) for notice in notices]
+        return [notice.change for notice in notices]
+
+    def looks(self, milliseconds: int, *findings: Finding) -> list[Change]:
+        return [change for _ in range(milliseconds // LOOK_MS) for change in self.look(*findings)]
+
+    def quiet(self, milliseconds: int, **given: object) -> None:
+        window = QuietWindow(
+            from_ms=self.now,
+            until_ms=self.now + milliseconds,
+            reason="deployment",
+            **given,  # type: ignore[arg-type]
+        )
+        self.windows.append(checked(window, self.now))
+
+    @property
+    def open(self) -> list[Tracked]:
+        return [each for each in self.tracked.values() if each.open]
+
+
+def test_an_alarm_opens_once_and_is_resolved_when_its_condition_was_absent_long_enough() -> None:
+    life = Life()
+    assert life.looks(60_000, finding()) == [Change.OPENED]
+    assert life.looks(PACE.hold_ms) == []
+    assert life.look() == [Change.RESOLVED]
+    assert life.looks(600_000) == []
+    opened, resolved = (notice.alarm for _, notice in life.told)
+    assert opened.id == resolved.id
+    assert resolved.resolved_ms == life.told[1][0]
+
+
+def test_a_text_that_changes_at_every_look_is_told_no_more_often_than_set() -> None:
+    life = Life()
+    for at in range(90):
+        life.look(finding(text=f"is bad for {at} s"))
+    assert [notice.change for _, notice in life.told] == [Change.OPENED, Change.UPDATED, Change.UPDATED]
+    assert life.open[0].alarm.text == "is bad for 89 s"
+    assert life.told[-1][1].alarm.updates == 2
+
+
+def test_a_condition_that_comes_and_goes_within_the_hold_time_is_one_alarm() -> None:
+    life = Life()
+    for _ in range(30):
+        life.looks(20_000, finding())
+        life.looks(40_000)
+    assert [notice.change for _, notice in life.told] == [Change.OPENED]
+
+
+def test_each_relapse_holds_the_alarm_open_for_longer() -> None:
+    """Two minutes off, one look on: told ever less often, not thirty times an hour."""
+    life = Life()
+    for _ in range(60):
+        life.look(finding())
+        life.looks(110_000)
+    assert len({notice.alarm.id for _, notice in life.told}) == 1
+    assert len(life.told) <= 2 + 2 * MOST_RELAPSES
+
+
+def test_a_condition_that_comes_back_much_later_is_a_new_alarm() -> None:
+    life = Life()
+    life.look(finding())
+    life.looks(PACE.hold_ms + PACE.relapse_ms + 60_000)
+    life.look(finding())
+    opened = [notice.alarm for _, notice in life.told if notice.change == Change.OPENED]
+    assert len({alarm.id for alarm in opened}) == 2
+    assert len(life.open) == 1
+
+
+def test_what_the_meter_cannot_see_is_not_over() -> None:
+    life = Life()
+    life.look(finding(AlarmKind.LOSS))
+    for _ in range(100):
+        assert life.look(unknown=[AlarmKind.LOSS]) == []
+    assert len(life.open) == 1
+
+
+def test_a_quiet_alarm_is_kept_with_the_reason_and_told_when_the_window_ends() -> None:
+    life = Life()
+    life.quiet(120_000)
+    assert life.looks(110_000, finding()) == []
+    assert [each.alarm.quiet for each in life.open] == ["deployment"]
+    assert life.looks(60_000, finding()) == [Change.OPENED]
+    assert life.open[0].alarm.quiet == ""
+    assert life.told[0][1].alarm.opened_ms < life.told[0][0] - 100_000
+
+
+def test_what_came_and_went_in_a_window_is_told_to_nobody() -> None:
+    life = Life()
+    life.quiet(600_000)
+    life.look(finding())
+    assert life.looks(900_000) == []
+    (kept,) = life.tracked.values()
+    assert not kept.open
+
+
+def test_whoever_knows_of_an_alarm_learns_after_the_window_that_it_is_over() -> None:
+    life = Life()
+    life.look(finding())
+    life.quiet(300_000)
+    assert life.looks(290_000) == []
+    assert life.open == []
+    assert life.looks(60_000) == [Change.RESOLVED]
+
+
+@pytest.mark.parametrize(
+    ("window", "kind", "quiet"),
+    [
+        ({}, AlarmKind.STALLED, True),
+        ({}, AlarmKind.LOSS, False),
+        ({"kinds": [AlarmKind.LOSS]}, AlarmKind.LOSS, True),
+        ({"kinds": [AlarmKind.LOSS]}, AlarmKind.STALLED, False),
+        ({"tenant": "shop"}, AlarmKind.STALLED, False),
+    ],
+)
+def test_a_window_covers_what_it_names_and_proven_loss_only_by_name(
+    window: dict[str, object], kind: AlarmKind, quiet: bool
+) -> None:
+    life = Life()
+    life.quiet(60_000, **window)
+    assert life.look(finding(kind)) == ([] if quiet else [Change.OPENED])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field_name"),
+    [
+        ({"reason": " "}, "reason"),
+        ({"reason": "x" * 301}, "reason"),
+        ({"until_ms": 10}, "until_ms"),
+        ({"until_ms": 40 * 86_400_000}, "until_ms"),
+        ({"tenant": ""}, "tenant"),
+    ],
+)
+def test_a_window_that_says_nothing_or_too_much_is_refused(wrong: dict[str, object], field_name: str) -> None:
+    window = {"from_ms": 0, "until_ms": 60_000, "reason": "deployment"} | wrong
+    with pytest.raises(WindowError) as caught:
+        checked(QuietWindow(**window), 30_000)  # type: ignore[arg-type]
+    assert caught.value.field == field_name
+
+
+SUBJECTS = st.sampled_from(["ingest", "route", "transmit"])
+KINDS = st.sampled_from([AlarmKind.STALLED, AlarmKind.LOSS])
+LOOKS = st.lists(
+    st.tuples(
+        st.lists(
+            st.tuples(
+                SUBJECTS, st.sampled_from([AlarmKind.STALLED, AlarmKind.LOSS]), st.text("ab", max_size=2)
+            ),
+            max_size=4,
+        ),
+        st.integers(1, 30),
+    ),
+    max_size=12,
+)
+WINDOWS = st.lists(
+    st.tuples(
+        st.integers(0, 2_000_000),
+        st.integers(1, 2_000_000),
+        st.lists(KINDS, max_size=2),
+    ),
+    max_size=3,
+)
+
+
+def lived(looks: list[tuple[list[tuple[str, AlarmKind, str]], int]], life: Life) -> Life:
+    for some, times in looks:
+        for _ in range(times):
+            findings = [finding(kind, text, subject) for subject, kind, text in some]
+            life.look(*findings)
+            ids = [each.alarm.id for each in life.open]
+            assert len(ids) == len(set(ids)), "two open alarms of one id"
+            assert {each.key for each in findings} <= {each.key for each in life.open}, "hidden"
+    return life
+
+
+def with_windows(windows: list[tuple[int, int, list[AlarmKind]]]) -> Life:
+    return Life(
+        windows=[
+            QuietWindow(id=str(at), from_ms=start, until_ms=start + length, kinds=some, reason="r")
+            for at, (start, length, some) in enumerate(windows)
+        ]
+    )
+
+
+@given(LOOKS, WINDOWS)
+def test_all_that_is_found_is_open_and_all_is_over_when_findings_stop(
+    looks: list[tuple[list[tuple[str, AlarmKind, str]], int]], windows: list[tuple[int, int, list[AlarmKind]]]
+) -> None:
+    life = lived(looks, with_windows(windows))
+    life.look()
+    life.now = max([life.now, *(each.until_ms for each in life.windows)])
+    for _ in range(3):
+        life.now += LONGEST_HOLD
+        life.look()
+    assert life.open == []
+    assert all(each.over for each in life.tracked.values())
+
+
+@given(LOOKS, WINDOWS)
+def test_each_alarm_is_told_as_opened_then_updated_then_resolved_and_no_loss_is_kept_quiet_by_chance(
+    looks: list[tuple[list[tuple[str, AlarmKind, str]], int]], windows: list[tuple[int, int, list[AlarmKind]]]
+) -> None:
+    life = lived(looks, with_windows(windows))
+    known: set[str] = set()
+    for now, notice in life.told:
+        alarm = notice.alarm
+        assert (alarm.id in known) == (notice.change != Change.OPENED)
+        known = known - {alarm.id} if notice.change == Change.RESOLVED else known | {alarm.id}
+        named = [each for each in life.windows if alarm.kind in each.kinds or not each.kinds]
+        covering = [each for each in named if each.from_ms <= now < each.until_ms]
+        assert not [each for each in covering if each.kinds or alarm.kind != AlarmKind.LOSS]
+    if not any(AlarmKind.LOSS in each.kinds for each in life.windows):
+        losses = {each.alarm.id for each in life.open if each.alarm.kind == AlarmKind.LOSS}
+        assert losses <= known

@@ -1,0 +1,34 @@
+"""A node that reads nothing though it could is told since when."""
+
+from pipelines.control.observe.health.stall_detection import Movement
+from pipelines.control.observe.ledger.watermarks import Look
+
+PLACE, WAITING = ("events", 0), ("retry_in.1h", 0)
+
+
+def look(at_ms: int, read: int, end: int) -> Look:
+    return Look(at_ms, {"route": {PLACE: read}, "retry": {WAITING: 0}}, {PLACE: end, WAITING: 4}, {})
+
+
+def test_moved_is_when_offsets_changed_or_there_was_nothing_to_read() -> None:
+    movement = Movement()
+
+    def told(at_ms: int, read: int, end: int) -> tuple[int, int]:
+        nodes = {node.node: node for node in movement.take(look(at_ms, read, end), [WAITING])}
+        assert nodes["retry"].readable == 0, "what waits is not due yet"
+        assert nodes["retry"].moved_ms == at_ms
+        return nodes["route"].readable, nodes["route"].moved_ms
+
+    assert told(1, 5, 5) == (0, 1)
+    assert told(2, 5, 5) == (0, 2), "idle"
+    assert told(3, 5, 8) == (3, 2)
+    assert told(4, 6, 8) == (2, 4)
+    assert told(5, 6, 9) == (3, 4)
+    assert told(6, 9, 9) == (0, 6)
+
+
+def test_what_is_due_and_not_read_counts() -> None:
+    movement = Movement()
+    for at_ms in (1, 50):
+        nodes = {node.node: node for node in movement.take(look(at_ms, 0, 0), [])}
+    assert (nodes["retry"].readable, nodes["retry"].moved_ms) == (4, 1)

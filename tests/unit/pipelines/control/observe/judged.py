@@ -1,0 +1,68 @@
+"""From a world to its cards, the short way."""
+
+from collections.abc import Iterable, Mapping
+
+from pipelines.control.observe.scorecards.ledger_state import Book
+from pipelines.control.observe.scorecards.minute_cards import Judged, minute_card
+from pipelines.control.observe.verdicts.event_identification import Findings, find, plan
+from pipelines.control.observe.verdicts.verdicts import Passed, judge
+from shared.contracts.ledger import Range, decode_range, encode_range
+from shared.contracts.scorecard import HopRow, MinuteCard
+from tests.unit.pipelines.control.observe.world import LATER, MINUTE, MINUTE_START, SETTLE, TENANT, World
+
+
+def applied(
+    ranges: Iterable[Range], book: Book | None = None, start: int = 0, now_ms: int = MINUTE_START + 60_000
+) -> Book:
+    """A book with these ranges in the ledger from `start` on."""
+    book = Book() if book is None else book
+    for offset, found in enumerate(ranges, start):
+        book.apply(decode_range(encode_range(found)), offset, now_ms)
+    return book
+
+
+def settled(
+    book: Book, world: World, passed: Passed | None = None, now_ms: int = LATER, read: bool = True
+) -> Judged:
+    """The world's minute, judged; read and judged again where it asks for that."""
+    state, passed = book.minutes[TENANT, MINUTE], passed or world.passed()
+    found = Findings()
+    judgement = judge(state, passed, now_ms, SETTLE)
+    for _ in range(2):
+        asked = plan(state, judgement)
+        if asked is None or not read:
+            break
+        reaches = asked.reaches
+        inside = (
+            seen
+            for seen in world.seen()
+            if any(
+                (seen.record.topic, seen.record.partition) == reach[:2]
+                and reach.start <= seen.record.offset < reach.end
+                for reach in reaches
+            )
+        )
+        read_now = find(asked, inside)
+        found = Findings(named=read_now.named, counted={**found.counted, **read_now.counted})
+        judgement = judge(state, passed, now_ms, SETTLE, found.counted)
+    return Judged(state, judgement, found.named)
+
+
+def card_of(world: World, passed: Passed | None = None, now_ms: int = LATER) -> MinuteCard:
+    """The card of the world's minute, settled unless told otherwise."""
+    return minute_card(*settled(applied(world.ranges()), world, passed, now_ms))
+
+
+def wrong(card: MinuteCard) -> Mapping[tuple[str, str], tuple[int, int]]:
+    """Lost and doubled by node and pipe, where any are."""
+    return {(r.node.value, r.pipe): (r.lost, r.doubled) for r in card.hops if r.lost or r.doubled}
+
+
+def hop(card: MinuteCard, node: str, pipe: str = "") -> HopRow:
+    """A row of the loss table."""
+    return next(row for row in card.hops if (row.node, row.pipe) == (node, pipe))
+
+
+def ids(row: HopRow, sign: int) -> set[str]:
+    """Lost (1) or doubled (-1) ids of a row."""
+    return {event.id for event in row.named if event.times * sign > 0}

@@ -1,0 +1,125 @@
+"""When a node is done with its input: not before audit has read what it wrote."""
+
+from collections.abc import Mapping
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines.control.observe.health.staleness import Behind
+from pipelines.control.observe.ledger.watermarks import WRITING, Look, Mark, Passing, thinned
+from shared.contracts.topics import Topic
+
+SETTLE_MS = 180_000
+COLLECTED, EVENTS, OUTBOUND = ("collected", 0), ("events", 0), ("outbound", 0)
+SLOW, RECEIPTS, WAITING = ("outbound_slow", 0), ("receipts", 0), ("retry_in.5m", 0)
+
+
+def look(
+    at_ms: int,
+    committed: Mapping[str, Mapping[tuple[str, int], int]],
+    ends: Mapping[tuple[str, int], int],
+    covered: Mapping[tuple[str, int], int],
+) -> Look:
+    return Look(at_ms, committed, ends, covered)
+
+
+def passed(passing: Passing, node: str) -> list[tuple[int, int]]:
+    """Moment and the only offset of each mark that is not empty."""
+    return [(mark.at_ms, max(mark.offsets.values())) for mark in passing.marks[node] if mark.offsets]
+
+
+def test_a_node_is_done_once_audit_has_read_what_it_wrote_until_then() -> None:
+    passing = Passing(SETTLE_MS)
+    ends = {COLLECTED: 10, EVENTS: 7}
+    passing.take(look(1, {"ingest": {COLLECTED: 5}}, ends, {EVENTS: 6}))
+    assert passed(passing, "ingest") == []
+    passing.take(look(2, {"ingest": {COLLECTED: 9}}, ends | {EVENTS: 12}, {EVENTS: 7}))
+    assert passed(passing, "ingest") == [(2, 5)], "of what it read later, audit has not seen the outcome"
+    passing.take(look(3, {"ingest": {COLLECTED: 9}}, ends | {EVENTS: 14}, {EVENTS: 12}))
+    assert passed(passing, "ingest") == [(2, 5), (3, 9)]
+
+
+def test_transmit_is_done_once_the_slow_lane_is() -> None:
+    passing = Passing(SETTLE_MS)
+    read = {"transmit": {OUTBOUND: 5}, "transmit_slow": {SLOW: 1}}
+    ends, covered = {OUTBOUND: 5, SLOW: 2, RECEIPTS: 3}, {RECEIPTS: 3}
+    passing.take(look(1, read, ends, covered))
+    assert passed(passing, "transmit") == []
+    passing.take(look(2, read | {"transmit_slow": {SLOW: 2}}, ends | {RECEIPTS: 4}, covered))
+    assert passed(passing, "transmit") == [], "the slow lane's receipt is not tallied"
+    passing.take(look(3, read | {"transmit_slow": {SLOW: 2}}, ends | {RECEIPTS: 4}, {RECEIPTS: 4}))
+    assert passed(passing, "transmit") == [(3, 5)]
+
+
+def test_what_lies_beside_a_receipt_is_missed_only_when_the_batch_is_over() -> None:
+    passing = Passing(SETTLE_MS)
+    ends = {OUTBOUND: 5, RECEIPTS: 3, WAITING: 0}
+    passing.take(look(1, {"transmit": {OUTBOUND: 4}}, ends, {RECEIPTS: 3}))
+    assert passed(passing, WRITING) == []
+    later = ends | {WAITING: 1}
+    passing.take(look(2, {"transmit": {OUTBOUND: 5}}, later, {RECEIPTS: 3}))
+    assert passed(passing, WRITING) == []
+    passing.take(look(3, {"transmit": {OUTBOUND: 5}}, later, {RECEIPTS: 3, WAITING: 1}))
+    assert passed(passing, WRITING) == [(3, 3)]
+
+
+def test_a_node_that_never_said_how_far_it_is_is_done_with_nothing() -> None:
+    passing = Passing(SETTLE_MS)
+    for at_ms in range(3):
+        passing.take(look(at_ms, {}, {COLLECTED: 3, EVENTS: 0}, {COLLECTED: 3}))
+    assert passed(passing, "ingest") == []
+
+
+@given(st.lists(st.integers(1, 10_000), max_size=300), st.integers(0, 400_000))
+def test_thinning_keeps_the_newest_settled_mark_and_the_newest_of_all(gaps: list[int], settled: int) -> None:
+    marks, at_ms = [], 0
+    for gap in gaps:
+        at_ms += gap
+        marks.append(Mark(at_ms, {COLLECTED: at_ms}))
+    kept = thinned(marks, settled)
+    old = [mark for mark in marks if mark.at_ms <= settled]
+    assert [mark for mark in kept if mark.at_ms <= settled] == old[-1:]
+    assert kept[-1:] == marks[-1:]
+    assert kept == sorted(kept, key=lambda mark: mark.at_ms)
+    assert len(kept) <= 65
+
+
+def test_behind_is_the_age_of_the_oldest_record_that_is_not_read() -> None:
+    behind = Behind()
+    behind.take(look(10_000, {}, {EVENTS: 5}, {EVENTS: 3}), {EVENTS: 4_000})
+    assert behind.seconds(11_000, 60_000) == 7.0, "from before the first look, by its own time"
+    behind.take(look(20_000, {}, {EVENTS: 9}, {EVENTS: 5}), {})
+    assert behind.seconds(21_000, 60_000) == 1.0
+    behind.take(look(30_000, {}, {EVENTS: 12}, {EVENTS: 5}), {})
+    assert behind.seconds(31_000, 60_000) == 11.0, "audit stands still"
+    behind.take(look(40_000, {}, {EVENTS: 12}, {EVENTS: 9}), {})
+    assert behind.seconds(41_000, 60_000) == 11.0, "the records of the second interval"
+    behind.take(look(50_000, {}, {EVENTS: 12}, {EVENTS: 12}), {})
+    assert behind.seconds(51_000, 60_000) == 0.0
+
+
+def test_an_idle_side_is_not_behind_when_an_event_comes_after_hours() -> None:
+    behind = Behind()
+    behind.take(look(0, {}, {EVENTS: 5}, {EVENTS: 5}), {})
+    behind.take(look(7_200_000, {}, {EVENTS: 6}, {EVENTS: 5}), {})
+    assert behind.seconds(7_201_000, 60_000) == 1.0
+
+
+def test_brokers_that_do_not_answer_leave_the_meter_behind() -> None:
+    behind = Behind()
+    behind.take(look(0, {}, {EVENTS: 5}, {EVENTS: 5}), {})
+    assert behind.seconds(20_000, 60_000) == 0.0
+    assert behind.seconds(90_000, 60_000) == 90.0
+
+
+def test_the_slow_lanes_topic_is_not_audits_to_read() -> None:
+    behind = Behind()
+    behind.take(look(0, {}, {(Topic.OUTBOUND_SLOW.value, 0): 5}, {}), {})
+    assert behind.seconds(50_000, 60_000) == 0.0
+
+
+def test_long_delay_keeps_the_oldest_sample() -> None:
+    behind = Behind()
+    for turn in range(1_000):
+        behind.take(look(turn * 5_000, {}, {EVENTS: turn + 1}, {}), {})
+    assert behind.seconds(5_000_000, 60_000) == 5_000.0

@@ -1,0 +1,230 @@
+"""What is missing is lost only when nothing can bring it any more, and doubled only when it surely is."""
+
+import pytest
+
+from pipelines.control.observe.ledger.watermarks import WRITING, Mark
+from pipelines.control.observe.scorecards.ledger_state import Book
+from pipelines.control.observe.scorecards.minute_cards import minute_card
+from pipelines.control.observe.verdicts.verdicts import Passed, judge
+from shared.contracts.iblt import id_hash
+from shared.contracts.ledger import Stage
+from shared.contracts.scorecard import MinuteCard
+from shared.contracts.topics import Topic
+from tests.unit.pipelines.control.observe.judged import applied, card_of, hop, wrong
+from tests.unit.pipelines.control.observe.world import (
+    LATER,
+    MINUTE,
+    MINUTE_START,
+    SETTLE,
+    TENANT,
+    Event,
+    World,
+)
+
+NODES = ("ingest", "route", "transmit", WRITING, "retry")
+
+
+def seen_at(world: World, passed: Passed, now_ms: int) -> MinuteCard:
+    return card_of(world, passed, now_ms)
+
+
+def one_lost_everywhere() -> World:
+    lost = {
+        (Stage.EVENTS, "", "a"),
+        (Stage.FIRST, "p1", "b"),
+        (Stage.FURTHER, "p2", "c"),
+        (Stage.DELIVERED, "p1", "d"),
+        (Stage.WAITING, "p2", "e"),
+        (Stage.DEAD_LETTER, "p2", "f"),
+        (Stage.RETRIED, "p2", "g"),
+    }
+    outcomes = {"e": "retried", "f": "dead", "g": "retried"}
+    ids = ["a", "b", "c", "d", "e", "f", "g", *(f"fine-{at}" for at in range(50))]
+    return World(lost=lost).send(
+        ids, ("p1", "p2"), lambda i, pipe: outcomes.get(i, "delivered") if pipe == "p2" else "delivered"
+    )
+
+
+def test_nothing_is_lost_while_no_node_has_passed() -> None:
+    world = one_lost_everywhere()
+    card = seen_at(world, world.passed(nodes=()), LATER + 10 * SETTLE)
+    assert (card.lost, card.under_way, card.waiting) == (0, 6, 1)
+
+
+@pytest.mark.parametrize(
+    ("node", "where"),
+    [
+        ("ingest", {("ingest", "")}),
+        ("route", {("route", ""), ("route", "p2")}),
+        ("transmit", {("transmit", "p1")}),
+        (WRITING, {("transmit", "p2")}),
+        ("retry", {("retry", "p2")}),
+    ],
+)
+def test_a_node_that_has_passed_proves_its_own_losses_only(node: str, where: set[tuple[str, str]]) -> None:
+    world = one_lost_everywhere()
+    assert wrong(seen_at(world, world.passed(nodes=(node,)), LATER)).keys() == where
+
+
+def test_a_group_that_is_one_record_behind_proves_nothing() -> None:
+    world = World(lost={(Stage.EVENTS, "", "a")}).send(["a", "b", "c", "d"])
+    ends = dict(world.ends)
+    ends["collected", 0] -= 1
+    behind = Passed(marks={"ingest": (Mark(LATER - SETTLE, ends),)}, read_to_ms=LATER)
+    assert seen_at(world, behind, LATER).lost == 0
+    assert seen_at(world, behind, LATER).under_way == 1
+
+
+def test_the_settle_time_counts_from_when_the_node_had_passed() -> None:
+    world = World(lost={(Stage.EVENTS, "", "a")}).send(["a", "b"])
+    passed = world.passed(LATER)
+    assert seen_at(world, passed, LATER + SETTLE - 1).lost == 0
+    assert seen_at(world, passed, LATER + SETTLE).lost == 1
+
+
+def test_the_first_mark_that_passed_counts() -> None:
+    world = World(lost={(Stage.EVENTS, "", "a")}).send(["a", "b"])
+    ends = dict(world.ends)
+    early, done, again = (
+        Mark(at, offsets) for at, offsets in ((1, {}), (LATER, ends), (LATER + 9_000, ends))
+    )
+    passed = Passed(marks={"ingest": (early, done, again)}, read_to_ms=LATER)
+    assert seen_at(world, passed, LATER + SETTLE).lost == 1
+
+
+def test_what_waits_is_not_lost_before_its_due_time_is_well_over() -> None:
+    world = World().send(["a", "b"], outcomes=lambda _i, _p: "waiting")
+    due_ms = MINUTE_START + 90_000
+    half = 15_000
+    early = seen_at(world, world.passed(due_ms - 60_000), due_ms + half + SETTLE - 1)
+    assert (early.waiting, early.lost) == (2, 0)
+    late = seen_at(world, world.passed(due_ms - 60_000), due_ms + half + SETTLE)
+    assert (late.waiting, late.lost) == (0, 2)
+
+
+def test_what_waits_stays_waiting_while_retry_is_down() -> None:
+    world = World().send(["a", "b"], outcomes=lambda _i, _p: "waiting")
+    card = seen_at(world, world.passed(nodes=("ingest", "route", "transmit", WRITING)), LATER + 86_400_000)
+    assert (card.waiting, card.lost) == (2, 0)
+
+
+def test_output_that_was_tallied_before_its_input_is_not_doubled() -> None:
+    """audit has read all of `events`, but of `collected` only one partition."""
+    world = World().send([f"e{at}" for at in range(20)])
+    ranges = [found for found in world.ranges() if (found.topic, found.partition) != ("collected", 1)]
+    state = applied(ranges).minutes[TENANT, MINUTE]
+    entered_ms = MINUTE_START + 60_000
+    marks = world.passed().marks
+    unread = Passed(marks=marks, read_to_ms=entered_ms - 1)
+    assert minute_card(state, judge(state, unread, LATER, SETTLE)).doubled == 0
+    read = Passed(marks=marks, read_to_ms=entered_ms)
+    assert minute_card(state, judge(state, read, LATER, SETTLE)).doubled > 0
+
+
+def test_doubles_are_told_at_once_when_both_sides_are_read() -> None:
+    world = World(doubled={(Stage.DELIVERED, "p1", "e3")}).send([f"e{at}" for at in range(20)])
+    now_ms = MINUTE_START + 60_000
+    both = Passed(marks={}, read_to_ms=now_ms)
+    assert wrong(seen_at(world, both, now_ms)) == {("transmit", "p1"): (0, 1)}
+
+
+def judged_and_noted(book: Book, passed: Passed, now_ms: int) -> MinuteCard:
+    state = book.minutes[TENANT, MINUTE]
+    judgement = judge(state, passed, now_ms, SETTLE)
+    book.note(judgement)
+    return minute_card(state, judgement)
+
+
+def late_arrival(world: World, book: Book, now_ms: int) -> None:
+    """More of the same minute comes in, tallied at `now_ms`, and so far only by collect."""
+    offset = world.ends["collected", 0]
+    world.topics["collected", 0].append([Event(Stage.COLLECTED, "web", f"new-{now_ms}")])
+    book.apply(world.tallied(("collected", 0), offset, offset + 1), 10_000 + offset, now_ms)
+
+
+def test_events_that_come_to_a_settled_minute_raise_no_alarm_and_settle_anew() -> None:
+    world = World().send([f"e{at}" for at in range(10)])
+    book = applied(world.ranges())
+    assert judged_and_noted(book, world.passed(), LATER).settled
+    before = dict(world.ends)
+    late_arrival(world, book, LATER + 1_000)
+    marks = {node: (Mark(LATER, before),) for node in NODES}
+    card = judged_and_noted(book, Passed(marks=marks, read_to_ms=LATER), LATER + 2_000)
+    assert (card.settled, card.spent, card.lost, card.under_way, card.sli) == (True, False, 0, 1, 1.0)
+    gone = judged_and_noted(book, world.passed(LATER + 5_000), LATER + 5_000 + SETTLE)
+    assert (gone.spent, gone.lost) == (True, 1)
+
+
+def test_what_was_proven_does_not_waver_while_others_settle() -> None:
+    world = World(lost={(Stage.EVENTS, "", "gone")}).send(["gone", *(f"e{at}" for at in range(10))])
+    book = applied(world.ranges())
+    assert judged_and_noted(book, world.passed(), LATER).lost == 1
+    late_arrival(world, book, LATER + 1_000)
+    card = judged_and_noted(book, Passed(marks={}, read_to_ms=LATER), LATER + 2_000)
+    assert (card.lost, card.under_way) == (1, 1)
+    assert [event.hash for event in hop(card, "ingest").named] == [f"{id_hash('gone'):016x}"]
+
+
+def test_a_lost_event_that_turns_up_is_not_lost_any_more() -> None:
+    world = World(lost={(Stage.DELIVERED, "p1", "late")}).send(["late", *(f"e{at}" for at in range(99))])
+    book = applied(world.ranges())
+    assert judged_and_noted(book, world.passed(), LATER).spent
+    place = ("receipts", 0)
+    offset = world.ends[place]
+    world.topics[place].append([Event(Stage.DELIVERED, "p1", "late", destination="to-p1", good=False)])
+    book.apply(world.tallied(place, offset, offset + 1), 10_000, LATER)
+    card = judged_and_noted(book, world.passed(), LATER + SETTLE)
+    assert (card.lost, card.delivered, card.spent) == (0, 100, False)
+
+
+def test_a_minute_settles_when_audit_has_read_on_for_the_settle_time() -> None:
+    world = World().send(["a", "b"])
+    end = MINUTE_START + 60_000
+    assert not seen_at(world, world.passed(end + SETTLE - 1), LATER).settled
+    assert seen_at(world, world.passed(end + SETTLE), LATER).settled
+
+
+def test_receipts_that_are_entered_before_their_events_settle_no_minute() -> None:
+    world = World().send([f"e{at}" for at in range(10)])
+    receipts = [found for found in world.ranges() if found.topic is Topic.RECEIPTS]
+    others = [found for found in world.ranges() if found.topic is not Topic.RECEIPTS]
+    before = Passed(marks={}, read_to_ms=LATER - 1_000)
+    book = applied(receipts, now_ms=LATER)
+    assert not judged_and_noted(book, before, LATER).settled
+    applied(others, book, len(receipts), LATER + 1_000)
+    assert not judged_and_noted(book, before, LATER + 2_000).settled
+    assert judged_and_noted(book, world.passed(LATER + 1_000 + SETTLE), LATER + 2 * SETTLE).settled
+
+
+def test_what_came_lately_is_in_time_for_as_long_as_audit_has_not_read_on() -> None:
+    world = World().send([f"e{at}" for at in range(10)])
+    book = applied(world.ranges())
+    assert judged_and_noted(book, world.passed(), LATER).settled
+    late_arrival(world, book, LATER + 1_000)
+    away = judged_and_noted(book, Passed(marks={}, read_to_ms=LATER), LATER + 9 * SETTLE)
+    assert (away.settled, away.spent, away.under_way, away.in_time) == (True, False, 1, 1)
+    read_on = Passed(marks={}, read_to_ms=LATER + 1_000 + SETTLE)
+    back = judged_and_noted(book, read_on, LATER + 9 * SETTLE)
+    assert (back.spent, back.under_way, back.in_time) == (True, 1, 0)
+
+
+def test_a_stalled_node_spends_the_minute_without_a_loss() -> None:
+    """The events are accounted for, but did not leave in time."""
+    world = World(lost={(Stage.FIRST, "p1", f"e{at}") for at in range(10)}).send(
+        [f"e{at}" for at in range(100)]
+    )
+    card = seen_at(world, world.passed(nodes=("ingest",)), LATER)
+    assert (card.settled, card.lost, card.under_way, card.total, card.sli) == (True, 0, 10, 100, 0.9)
+    assert card.spent
+    assert card.why == [
+        "90 % of 100 deliveries left hifi within 1 s of entering it, 95 % are promised; 10 under way."
+    ]
+
+
+def test_a_judgement_is_final_when_time_alone_changes_nothing() -> None:
+    world = World().send(
+        [f"e{at}" for at in range(9)], outcomes=lambda i, _: "waiting" if i == "e1" else "slow"
+    )
+    state = applied(world.ranges()).minutes[TENANT, MINUTE]
+    assert not judge(state, world.passed(nodes=("ingest", "route", "transmit")), LATER, SETTLE).final
+    assert judge(state, world.passed(), LATER, SETTLE).final

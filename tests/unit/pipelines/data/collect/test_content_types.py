@@ -1,0 +1,67 @@
+"""Bodies into raw events, events into records."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines.data.collect.array_recovery import salvage
+from pipelines.data.collect.content_types import Format, parse_content_type, split
+from pipelines.data.collect.errors import RefusedError
+from pipelines.data.collect.json_validation import too_deep
+from pipelines.data.collect.record_batching import chunks
+from shared.contracts.limits import MAX_DEPTH
+from tests.strategies import json_texts
+
+
+@given(st.lists(json_texts(), min_size=1, max_size=5))
+def test_salvage_cuts_a_valid_array_as_the_parser_does(texts: list[str]) -> None:
+    assert salvage(f"[{' , '.join(texts)}]".encode()) == [text.encode() for text in texts]
+
+
+@given(st.binary(max_size=60))
+def test_salvage_never_raises_and_drops_nothing(text: bytes) -> None:
+    items = salvage(b"[" + text + b"]")
+    if items is not None:
+        assert sum(map(len, items)) >= len(text) - text.count(b",") - sum(text.count(w) for w in b" \t\r\n")
+
+
+def test_text_inside_a_string_is_not_salvaged_as_an_event() -> None:
+    assert salvage(b'[{"a":"lost quote}, {"b":"x,{},y"}]') is None
+
+
+def test_salvage_keeps_the_neighbours_of_a_bad_item() -> None:
+    assert salvage(b'[{"a":1}, {"a":NaN} ,{"b":"\\ud800"}]') == [b'{"a":1}', b'{"a":NaN}', b'{"b":"\\ud800"}']
+
+
+@given(st.lists(st.binary(min_size=1, max_size=30)), st.integers(2, 64))
+def test_chunks_keep_every_item_in_order_below_the_limit(items: list[bytes], limit: int) -> None:
+    items = [item.replace(b",", b";") for item in items]
+    records = list(chunks(items, limit))
+    assert [part for record in records for part in record[1:-1].split(b",")] == items
+    assert all(len(record) <= limit or b"," not in record for record in records)
+
+
+@given(st.integers(1, 2 * MAX_DEPTH), st.sampled_from(["[]", "{}"]))
+def test_depth_is_counted_exactly_whatever_strings_hold(depth: int, kind: str) -> None:
+    opened, closed = ("[", "]") if kind == "[]" else ('{"[{\\"":', "}")
+    text = opened * depth + '"]}\\"[{"' + closed * depth
+    assert too_deep(f"[{text}, {'[],' * 200}0]".encode()) is (depth + 1 > MAX_DEPTH)
+
+
+@pytest.mark.parametrize("body", [b"1\n2", b"1\n2\n", b"1\r\n2\r\n", b"\n1\n\n \n2\n\n"])
+def test_lines_end_in_any_way(body: bytes) -> None:
+    assert [raw.strip() for raw in split(Format.LINES, body)] == [b"1", b"2"]
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "UTF8", '"utf-8"'])
+def test_utf_8_is_the_one_charset(charset: str) -> None:
+    assert parse_content_type(f"application/json; charset={charset}") is Format.PLAIN
+
+
+@pytest.mark.parametrize(
+    "value", ["", "json", "application/json; charset=utf-16", "text/html", ";", "a/b" * 9999]
+)
+def test_other_content_types_are_415(value: str) -> None:
+    with pytest.raises(RefusedError) as caught:
+        parse_content_type(value)
+    assert caught.value.status == 415

@@ -1,0 +1,60 @@
+"""The token bucket, on a clock of the test's own."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines.data.collect.rate_limiter import BURST_SECONDS, Limiter
+
+
+class Time:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+requests = st.lists(st.tuples(st.floats(0, 3), st.integers(1, 50)), max_size=60)
+
+
+@given(st.floats(1, 100), requests)
+def test_what_passes_stays_below_rate_and_burst_and_one_request(
+    rate: float, given_: list[tuple[float, int]]
+) -> None:
+    time, passed, largest = Time(), 0, 0
+    limiter = Limiter(time)
+    for pause, events in given_:
+        time.now += pause
+        largest = max(largest, events)
+        if limiter.retry_after("s", rate, events) == 0:
+            passed += events
+    assert passed <= rate * (time.now + BURST_SECONDS) + largest + 1e-6
+
+
+@given(st.floats(0.1, 100), requests, st.integers(1, 200))
+def test_who_waits_as_told_passes(rate: float, given_: list[tuple[float, int]], events: int) -> None:
+    time = Time()
+    limiter = Limiter(time)
+    for pause, earlier in given_:
+        time.now += pause
+        limiter.retry_after("s", rate, earlier)
+    wait = limiter.retry_after("s", rate, events)
+    if wait:
+        time.now += wait
+        assert limiter.retry_after("s", rate, events) == 0
+
+
+def test_a_batch_over_the_burst_passes_a_full_bucket_and_leaves_a_debt() -> None:
+    time = Time()
+    limiter = Limiter(time)
+    assert limiter.retry_after("s", 10, 100) == 0
+    assert limiter.retry_after("s", 10, 0) == 8
+    time.now = 8.1
+    assert limiter.retry_after("s", 10, 1) == 0
+
+
+def test_sources_do_not_share_and_without_a_rate_all_pass() -> None:
+    limiter = Limiter(Time())
+    assert limiter.retry_after("a", 1, 100) == 0
+    assert limiter.retry_after("a", 1, 1) > 0
+    assert limiter.retry_after("b", 1, 1) == 0
+    assert limiter.retry_after("c", None, 10**9) == 0

@@ -1,0 +1,146 @@
+"""Records leave a partition in order, none early, and a burst drawn out."""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Sequence
+from itertools import accumulate
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines.data.retry.decide import Held, Output, delay_ms
+from pipelines.data.retry.delay_queue import MOST_BYTES, MOST_RECORDS, RUN, Lane
+from pipelines.data.retry.drain_rate import BEAT_MS, LEAST, Pace, beat, rest
+from shared.contracts.topics import Topic
+
+TOPIC = Topic.RETRY_IN_30S
+DELAY_MS = delay_ms(TOPIC)
+SPREAD = 0.5
+STEP_MS = 100
+
+
+def held(offset: int, due_ms: int, size: int = 0) -> Held:
+    return Held(offset, due_ms, Output(Topic.RETRY_OUT, None, None, []), size)
+
+
+def left_at(
+    records: Sequence[tuple[int, int]], topic: Topic = TOPIC, spread: float = SPREAD
+) -> list[tuple[int, int]]:
+    """(offset, when) of each of (written, due) records as retry would let them go."""
+    written = [at for at, _ in records]
+    lane, now, read, left = Lane(topic, spread), 0, 0, list[tuple[int, int]]()
+    while len(left) < len(records):
+        there = bisect_right(written, now)
+        while read < there and not lane.full:
+            lane.take(held(read, records[read][1]))
+            read += 1
+        while run := lane.due(now, there - len(left)):
+            left += [(one.offset, now) for one in run]
+            lane.done(len(run))
+        now += STEP_MS
+    return left
+
+
+def most_a_second(left: list[tuple[int, int]]) -> int:
+    return max(Counter(at // 1000 for _, at in left).values())
+
+
+written_and_due = st.lists(
+    st.tuples(st.integers(0, 500), st.integers(0, DELAY_MS)), min_size=1, max_size=60
+).map(
+    lambda steps: [
+        (w, w + wait) for w, (_, wait) in zip(accumulate(step for step, _ in steps), steps, strict=True)
+    ]
+)
+
+
+@given(written_and_due)
+def test_all_leave_once_in_order_none_early_and_none_later_than_its_topics_delay(
+    records: list[tuple[int, int]],
+) -> None:
+    left = left_at(records)
+    assert [offset for offset, _ in left] == list(range(len(records)))
+    for offset, at in left:
+        written, due = records[offset]
+        assert due <= at <= written + DELAY_MS + STEP_MS  # these few need no drawing out
+
+
+@given(st.integers(1, 200_000), st.floats(0, 1), st.integers(1, 50))
+def test_what_waits_has_left_when_a_span_is_over(waiting: int, spread: float, growth: int) -> None:
+    """The pace never falls while something is due, whatever comes behind."""
+    span_ms, now, pace, ahead = spread * DELAY_MS, 0, Pace(), waiting
+    while ahead > 0:
+        pace = beat(pace, ahead + growth, span_ms, now)
+        ahead -= pace.left
+        pace = pace.spend(pace.left)
+        now += BEAT_MS
+    assert now <= span_ms + 2 * BEAT_MS
+
+
+def test_a_second_look_in_a_beat_gives_no_more() -> None:
+    pace = beat(Pace(), 10, 1000, 50).spend(LEAST)
+    assert beat(pace, 10**6, 1000, 50 + BEAT_MS - 1).left == 0
+    assert beat(rest(pace), 10, 1000, 50 + BEAT_MS).left == LEAST
+
+
+def test_a_clock_set_back_stops_nothing() -> None:
+    pace = beat(Pace(), 10, 1000, 10**12).spend(LEAST)
+    assert beat(pace, 10, 1000, 5).left == LEAST
+
+
+def test_ten_minutes_of_failures_come_back_as_slowly_as_they_came() -> None:
+    """200 events a second, in requests of 100: the second try of each, five minutes after the first."""
+    records = [(at, at + 300_000) for at in range(0, 600_000, 500) for _ in range(100)]
+    left = left_at(records, Topic.RETRY_IN_5M)
+    assert len(left) == 120_000
+    assert most_a_second(left) <= 2 * 200 + LEAST
+    assert max(at - records[offset][1] for offset, at in left) <= 3_000
+
+
+def test_a_backlog_that_is_due_at_one_moment_is_drawn_out() -> None:
+    """A destination that named a moment in Retry-After: all of ten minutes' failures are due then."""
+    moment = 300_000
+    records = [(at, moment) for at in range(0, 270_000, 500) for _ in range(300)]
+    left = left_at(records, Topic.RETRY_IN_5M)
+    span_seconds = SPREAD * 300
+    assert most_a_second(left) <= len(records) / span_seconds + 1
+    assert left[-1][1] <= moment + span_seconds * 1000 + 2 * BEAT_MS
+    at_once = left_at(records, Topic.RETRY_IN_5M, spread=0)
+    assert most_a_second(at_once) > 20 * most_a_second(left), "what is avoided"
+
+
+def test_no_more_than_a_run_awaits_its_acknowledgement() -> None:
+    lane = Lane(TOPIC, 0)
+    for offset in range(RUN + 1):
+        lane.take(held(offset, 0))
+    assert len(lane.due(1, RUN + 1)) == RUN
+    assert len(lane.due(1, RUN + 1)) == RUN, "what was not acknowledged is given again"
+    lane.done(RUN)
+    assert [one.offset for one in lane.due(1, 1)] == [RUN]
+
+
+@pytest.mark.parametrize("size", [0, 1000, MOST_BYTES])
+def test_memory_is_bounded_in_records_and_in_bytes(size: int) -> None:
+    lane, taken = Lane(TOPIC, SPREAD), 0
+    while not lane.full:
+        lane.take(held(taken, 0, size))
+        taken += 1
+    assert taken <= MOST_RECORDS
+    assert (taken - 1) * size < MOST_BYTES
+    while not lane.low:
+        lane.due(0, 10**9)
+        lane.done(1)
+    assert not lane.full
+
+
+def test_it_wakes_when_the_first_is_due_then_at_each_beat_and_never_without_records() -> None:
+    lane = Lane(TOPIC, SPREAD)
+    assert lane.wake_ms(0) is None
+    for offset in range(LEAST + 1):
+        lane.take(held(offset, 5_000))
+    assert lane.due(4_999, LEAST + 1) == []
+    assert lane.wake_ms(4_999) == 5_000
+    lane.done(len(lane.due(5_000, LEAST + 1)))
+    assert (len(lane), lane.wake_ms(5_000)) == (1, 5_000 + BEAT_MS)
+    assert lane.due(5_000, 1) == []

@@ -1,0 +1,148 @@
+"""What operators import into Grafana and Prometheus: made by code, and asking only for what there is."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from prometheus_client import CollectorRegistry
+
+from pipelines.control.canary.delivery_tracker import Watch
+from pipelines.control.canary.metrics import Meters as CanaryMeters
+from pipelines.data.collect.metrics import Meters as CollectMeters
+from pipelines.data.retry.metrics import Meters as RetryMeters
+from scripts.dashboard.__main__ import FOLDER, files
+from scripts.dashboard.charts import hifi
+from scripts.dashboard.grafana import WIDTH
+from scripts.dashboard.scrape import kubernetes, local
+from scripts.local.side import Side
+from shared.runtime import metrics
+from shared.spark.query_metrics import QueryMeters
+
+COUNTER_OR_HISTOGRAM = re.compile(r"_(total|bucket)$")
+STRING = re.compile(r'"[^"]*"')
+BRACKETS = re.compile(r"\{[^}]*\}|\[[^]]*\]|\bby \([^)]*\)")
+NAME = re.compile(r"[A-Za-z_:][A-Za-z0-9_:]*(?!\w|\s*\()")
+OPERATOR = {"by"}
+
+
+def names() -> set[str]:
+    """Every name of shared/runtime/metrics.py."""
+    classes = [each for each in vars(metrics).values() if isinstance(each, type)]
+    enums: list[type[StrEnum]] = [each for each in classes if issubclass(each, StrEnum)]
+    return {str(name) for enum in enums for name in enum}
+
+
+def panels() -> list[dict[str, Any]]:
+    return [panel for panel in hifi()["panels"] if panel["type"] != "row"]
+
+
+def expressions() -> list[str]:
+    return [target["expr"] for panel in panels() for target in panel["targets"]]
+
+
+def asked(expression: str) -> set[str]:
+    """The metrics that a PromQL expression reads."""
+    bare = BRACKETS.sub("", STRING.sub("", expression))
+    return {name for name in NAME.findall(bare) if name not in OPERATOR}
+
+
+def test_the_metrics_of_an_expression_are_found() -> None:
+    text = 'sum by (a, b) (rate(x_total{c="d", e=~"f|g"}[1m])) / histogram_quantile(0.9, h_bucket) + z'
+    assert asked(text) == {"x_total", "h_bucket", "z"}
+
+
+@pytest.mark.parametrize("name", sorted(files()))
+def test_what_is_committed_is_what_the_code_writes(name: str) -> None:
+    assert (FOLDER / name).read_text() == files()[name], "`make dashboard` writes it anew"
+
+
+def test_no_other_file_lies_beside_them() -> None:
+    assert {path.name for path in FOLDER.iterdir()} == set(files())
+
+
+def test_every_chart_asks_for_metrics_that_have_a_typed_name() -> None:
+    known = names()
+    for expression in expressions():
+        found = asked(expression)
+        assert found, expression
+        assert {COUNTER_OR_HISTOGRAM.sub("", name) for name in found} <= known, expression
+
+
+def exposed(registries: Iterable[CollectorRegistry]) -> Iterator[str]:
+    """The names of samples, also of those without any yet."""
+    endings = {"counter": ("_total",), "histogram": ("_bucket", "_sum", "_count"), "gauge": ("",)}
+    for registry in registries:
+        for family in registry.collect():
+            yield from (family.name + ending for ending in endings[family.type])
+
+
+def test_every_chart_asks_for_samples_as_the_processes_expose_them() -> None:
+    """A counter by its rate, a histogram by its buckets: by its bare name there is nothing to find."""
+    canary = CanaryMeters(Watch((), 0), (), lambda: 0)
+    processes = (CollectMeters(), RetryMeters(), QueryMeters("test"), canary)
+    registries = [process.registry for process in processes]
+    there = set(exposed(registries))
+    prefixes = ("hifi_collect_", "hifi_retry_", "hifi_spark_", "hifi_canary_", "process_", "hifi_build_")
+    wanted = {name for text in expressions() for name in asked(text) if name.startswith(prefixes)}
+    assert wanted
+    assert wanted <= there
+
+
+def test_every_gauge_and_counter_of_the_meter_is_on_a_chart() -> None:
+    shown = {COUNTER_OR_HISTOGRAM.sub("", name) for text in expressions() for name in asked(text)}
+    assert set(map(str, metrics.ObserveMetric)) - shown == {metrics.ObserveMetric.LEDGER_OFFSET}
+    assert set(map(str, metrics.SparkMetric)) <= shown
+    # Its own p95 is for its page; the chart has it by pipe, from the histogram.
+    assert set(map(str, metrics.CanaryMetric)) - shown == {metrics.CanaryMetric.P95}
+
+
+def test_panels_lie_beside_each_other_and_say_what_they_show() -> None:
+    taken: set[tuple[int, int]] = set()
+    for panel in hifi()["panels"]:
+        place = panel["gridPos"]
+        columns = range(place["x"], place["x"] + place["w"])
+        cells = {(x, y) for x in columns for y in range(place["y"], place["y"] + place["h"])}
+        assert columns.stop <= WIDTH
+        assert not cells & taken, panel["title"]
+        taken |= cells
+    for panel in panels():
+        assert panel["title"]
+        assert panel["description"].endswith(".")
+        assert panel["fieldConfig"]["defaults"]["unit"], "every number has a unit"
+    ids = [panel["id"] for panel in hifi()["panels"]]
+    assert len(set(ids)) == len(ids)
+
+
+def test_the_data_source_and_the_tenant_are_the_readers_choice() -> None:
+    variables = {each["name"]: each for each in hifi()["templating"]["list"]}
+    assert variables["datasource"]["query"] == "prometheus"
+    assert variables["tenant"]["current"]["value"] == "*"
+    used = set(re.findall(r"\$(\w+)", json.dumps([panel["targets"] for panel in panels()])))
+    assert used == {"tenant", "__rate_interval"}
+    assert {panel["datasource"]["uid"] for panel in panels()} == {"${datasource}"}
+
+
+def test_a_local_sides_processes_are_asked_at_their_own_ports() -> None:
+    side = Side(root=Path("side"), port=9000)
+    jobs = {each["job_name"]: each["static_configs"] for each in local(side)["scrape_configs"]}
+    ports = {name: configs[0]["targets"][0] for name, configs in jobs.items()}
+    assert ports["collect"] == f"127.0.0.1:{side.collect_port}"
+    assert ports["spark"] == f"127.0.0.1:{side.spark_port}"
+    assert len(set(ports.values())) == len(ports)
+    brokers = {f"127.0.0.1:{side.broker_port(broker)}" for broker in (1, 2, 3)}
+    assert not brokers & set(ports.values())
+    assert all(int(target.rpartition(":")[2]) in side.ports for target in ports.values())
+
+
+def test_a_cluster_is_asked_by_the_pods_labels() -> None:
+    (job,) = kubernetes()["scrape_configs"]
+    assert job["kubernetes_sd_configs"] == [{"role": "pod", "namespaces": {"names": ["hifi"]}}]
+    rules = {tuple(rule["source_labels"]): rule for rule in job["relabel_configs"]}
+    assert any(rule.get("action") == "drop" and rule["regex"] == "collect;http" for rule in rules.values())
+    for name in ("prometheus-local.yml", "prometheus-kubernetes.yml"):
+        assert yaml.safe_load((FOLDER / name).read_text())["scrape_configs"]

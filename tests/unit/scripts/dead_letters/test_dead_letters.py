@@ -1,0 +1,118 @@
+"""Dead letters: which are meant, and what is sent again."""
+
+import base64
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scripts.dead_letters.dead_letter import Filter, Headers, Letter, copy_of, letter_of, plain, reference
+from scripts.terminal import harmless
+from scripts.time_args import length, moment_ms
+from shared.contracts import headers as h
+from shared.contracts.replays import LetterKey, decode_replay, encode_replay
+from shared.contracts.topics import Topic
+
+NOW = 1_800_000_000_000
+OWN = (*h.OF_A_TRY, h.ATTEMPT, h.PIPES, h.LETTER)
+strange = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+header = st.tuples(st.sampled_from([*OWN, h.PIPE, h.CE_ID, "ce_x", "x"]), st.none() | st.binary(max_size=8))
+keys = st.builds(LetterKey, st.integers(0, 9), st.integers(0, 2**40), st.integers(0, 2**41))
+
+
+def letter(headers: Headers, value: bytes | None = b"{}", written_ms: int = NOW) -> Letter:
+    return letter_of(LetterKey(0, 7, written_ms), b"k" * 16, value, headers, {"shop": "till"})
+
+
+@given(st.lists(header, max_size=12), st.none() | st.binary(max_size=20))
+def test_a_copy_is_the_record_as_it_was_and_names_its_letter(headers: Headers, value: bytes | None) -> None:
+    copy = copy_of(letter(headers, value))
+    assert (copy.topic, copy.key, copy.value) == (Topic.OUTBOUND, b"k" * 16, value)
+    assert copy.headers[:-2] == [one for one in headers if one[0] not in OWN]
+    assert copy.headers[-2:] == [(h.ATTEMPT, b"1"), (h.LETTER, b"0/7")]
+
+
+@given(st.lists(keys, max_size=30), st.integers(0, 2**41))
+def test_what_was_replayed_is_read_as_it_was_written(letters: list[LetterKey], at_ms: int) -> None:
+    found = decode_replay(encode_replay(at_ms, letters))
+    assert (found.at_ms, found.letters) == (at_ms, letters)
+    assert set(found.letters) == set(letters), "usable as keys"
+
+
+def test_a_letter_belongs_to_the_destination_it_names_or_else_to_its_pipes() -> None:
+    assert letter([(h.PIPE, b"shop")]).destination == "till"
+    assert letter([(h.PIPE, b"shop"), (h.DESTINATION, b"old")]).destination == "old"
+    assert letter([(h.PIPE, b"shop"), (h.DESTINATION, b"")]).destination == "", "it led nowhere when it died"
+    assert letter([(h.PIPE, b"gone")]).destination == ""
+
+
+@pytest.mark.parametrize(
+    ("wanted", "taken"),
+    [
+        (Filter(), True),
+        (Filter(pipe="shop", destination="till", reason="ANSWERED 404"), True),
+        (Filter(pipe="bank"), False),
+        (Filter(destination="shop"), False),
+        (Filter(reason="500"), False),
+        (Filter(since_ms=NOW, until_ms=NOW + 1), True),
+        (Filter(since_ms=NOW + 1), False),
+        (Filter(until_ms=NOW), False),
+        (Filter(event_id="e1"), True),
+        (Filter(event_id="e"), False),
+        (Filter(places=frozenset({(0, 7)})), True),
+        (Filter(places=frozenset({(0, 8), (1, 7)})), False),
+    ],
+)
+def test_a_filter_takes_what_fits_all_of_it(wanted: Filter, taken: bool) -> None:
+    said = b"refused: the destination answered 404"
+    assert wanted.takes(letter([(h.PIPE, b"shop"), (h.REASON, said), (h.CE_ID, b"e1")])) is taken
+
+
+def test_a_letter_shows_its_data_only_where_it_is_asked_for() -> None:
+    binary = letter([(h.STATUS, b""), (h.ATTEMPT, b"3")], value=b"\xff\x00")
+    facts = plain(binary, {binary.key: 5}, body=True)
+    assert base64.b64decode(facts["data_base64"]) == b"\xff\x00"
+    assert (facts["status"], facts["attempt"], facts["replayed_ms"], facts["bytes"]) == (None, 3, 5, 2)
+    assert not {"data", "data_base64"} & set(plain(binary, {}, body=False))
+
+
+@pytest.mark.parametrize("text", ["7", "0/", "/7", "0/7/1", "e0", "-1/2", "0/٣"])
+def test_what_is_no_reference_is_an_event_id(text: str) -> None:
+    assert reference(text) is None
+
+
+def test_a_reference_names_partition_and_offset() -> None:
+    assert reference("0/123") == (0, 123)
+
+
+@pytest.mark.parametrize(
+    ("text", "ago_ms"),
+    [("90s", 90_000), ("15m", 900_000), ("2h", 7_200_000), ("3d", 259_200_000), ("2027-01-15T08:00:00Z", 0)],
+)
+def test_moments_are_written_as_ages_or_in_iso_8601(text: str, ago_ms: int) -> None:
+    assert moment_ms(text, NOW) == NOW - ago_ms
+
+
+def test_a_time_without_offset_is_utc() -> None:
+    assert moment_ms("2027-01-15 08:00", NOW) == moment_ms("2027-01-15T09:00:00+01:00", NOW) == NOW
+
+
+@pytest.mark.parametrize("text", ["soon", "", "5", "5 weeks", "-3h", "2027-13-01"])
+def test_what_is_no_moment_is_refused_with_what_would_be(text: str) -> None:
+    with pytest.raises(ValueError, match="is no time: write 90s"):
+        moment_ms(text, NOW)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(-1, "0s"), (59.9, "59s"), (60, "1m00s"), (3_599, "59m59s"), (7_200, "2h00m"), (273_600, "3d04h")],
+)
+def test_a_length_has_two_units(seconds: float, text: str) -> None:
+    assert length(seconds) == text
+
+
+@given(strange)
+def test_nothing_a_stranger_wrote_moves_the_cursor(text: str) -> None:
+    assert harmless(text).isprintable()
+    if text.isprintable():
+        assert harmless(text) == text

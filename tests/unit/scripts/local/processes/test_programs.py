@@ -1,0 +1,63 @@
+"""What the supervisor is given: which program starts with what, and stops after which."""
+
+from pathlib import Path
+
+import pytest
+
+from scripts.local.jars import Jars
+from scripts.local.processes.profile import Parts
+from scripts.local.processes.programs import (
+    CANARY,
+    COLLECT,
+    CONSOLE,
+    OBSERVE,
+    SPARK,
+    STORE,
+    TRACE,
+    Program,
+    programs,
+)
+from scripts.local.side import HOST, Side
+
+_SIDE = Side(root=Path("/data"), port=9000)
+
+
+def _programs(parts: Parts = Parts.ALL) -> dict[str, Program]:
+    return {program.name: program for program in programs(_SIDE, Jars(Path("/jars")), parts)}
+
+
+def test_each_stops_before_what_it_needs() -> None:
+    order = {name: program.order for name, program in _programs().items()}
+    assert order[CANARY] > order[COLLECT] > order[SPARK] > order["broker-1"]
+    assert order[OBSERVE] > order[STORE] > order["broker-1"]
+
+
+def test_the_meter_adds_nothing_to_the_time_of_a_stop_but_the_canarys() -> None:
+    found = _programs()
+    assert found[CONSOLE].group == found[COLLECT].group
+    assert found[STORE].group == found[SPARK].group
+    assert all(found[name].stop_seconds <= found[COLLECT].stop_seconds for name in (CONSOLE, OBSERVE, STORE))
+
+
+def test_no_two_programs_listen_on_one_port() -> None:
+    ports = [found for one in _programs().values() if (found := one.environment.get("HIFI_PORT"))]
+    assert len(set(ports)) == len(ports)
+    assert {int(port) for port in ports} < set(_SIDE.ports)
+
+
+def test_trace_is_there_where_somebody_receives_its_spans(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HIFI_OTLP_ENDPOINT", raising=False)
+    assert TRACE not in _programs()
+    monkeypatch.setenv("HIFI_OTLP_ENDPOINT", "http://127.0.0.1:4318")
+    assert _programs()[TRACE].environment["HIFI_PORT"] == str(_SIDE.trace_port)
+
+
+def test_the_store_listens_on_the_loopback_address_and_keeps_its_data_with_the_side() -> None:
+    assert _programs()[STORE].command[-3:] == [HOST, str(_SIDE.store_port), "/data/store"]
+
+
+def test_the_users_own_aws_keys_reach_observe(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID", raising=False)
+    assert _programs()[OBSERVE].environment["AWS_ACCESS_KEY_ID"] == "local"
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "the-users")
+    assert "AWS_ACCESS_KEY_ID" not in _programs()[OBSERVE].environment

@@ -1,0 +1,47 @@
+"""When a side counts as warm, and where a chain is cut."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scripts.local.kafka.consumer_lag import CHAIN, stuck_hop
+from scripts.local.warmup.warmup import documents, percentile_95, warm
+from shared.contracts.topics import Topic
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "lags", "expected"),
+    [
+        (30.0, [100] * 100, True),
+        (5.0, [100] * 100, False),
+        (30.0, [], False),
+        (30.0, [100] * 94 + [900] * 6, False),
+        (30.0, [100] * 95 + [900] * 5, True),
+    ],
+    ids=["fast", "too early", "nothing came", "slow tail", "tail of five per cent"],
+)
+def test_warm_is_a_low_p95_after_a_least_time(elapsed: float, lags: list[int], expected: bool) -> None:
+    assert warm(elapsed, lags) is expected
+
+
+@given(st.lists(st.integers(0, 10_000), min_size=1))
+def test_at_least_95_per_cent_are_at_or_below_p95(values: list[int]) -> None:
+    p95 = percentile_95(values)
+    assert sum(value <= p95 for value in values) >= 0.95 * len(values)
+    assert sum(value < p95 for value in values) < 0.95 * len(values)
+
+
+@pytest.mark.parametrize("position", range(len(CHAIN)))
+def test_the_first_hop_that_wrote_nothing_is_named(position: int) -> None:
+    before = dict.fromkeys(Topic, 5)
+    moved = {topic for _, topic in CHAIN[:position]}
+    after = {topic: 6 if topic in moved else 5 for topic in Topic}
+    assert stuck_hop(before, after) == CHAIN[position][0]
+
+
+def test_no_hop_is_named_when_all_wrote() -> None:
+    assert stuck_hop(dict.fromkeys(Topic, 0), dict.fromkeys(Topic, 1)) is None
+
+
+def test_the_warm_ups_documents_are_no_customers() -> None:
+    assert {document.tenant for document in documents("http://127.0.0.1:1/")} == {"hifi"}

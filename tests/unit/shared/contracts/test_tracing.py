@@ -1,0 +1,168 @@
+"""Which events are traced, and the spans that sightings make."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines.control.trace.span_buffer import PORTION, Gathering
+from pipelines.control.trace.spans import Span, spans
+from shared.contracts.ledger import Stage
+from shared.contracts.topics import Topic
+from shared.contracts.tracing import (
+    Context,
+    Sighting,
+    decode_sighting,
+    encode_sighting,
+    is_chosen,
+    own_traceparent,
+    span_id,
+    traced,
+)
+
+TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+CLIENTS = f"00-{TRACE}-{SPAN}-01"
+OWN = own_traceparent("acme", "e1")
+TRACES = (Topic.TRACES, 0)
+
+
+def sighting(stage: Stage, end_ms: int = 100, name: str = "", **changes: object) -> Sighting:
+    seen = Sighting(
+        traceparent=OWN,
+        tenant="acme",
+        id="e1",
+        stage=stage,
+        name=name,
+        begin_ms=10,
+        end_ms=end_ms,
+        topic=Topic.EVENTS,
+        partition=0,
+        offset=end_ms,
+    )
+    return msgspec.structs.replace(seen, **changes)
+
+
+@given(st.text(max_size=20), st.text(max_size=20))
+def test_what_hifi_stamps_is_a_traceparent_that_asks_for_a_trace(tenant: str, event_id: str) -> None:
+    assert traced(own_traceparent(tenant, event_id)) is not None
+
+
+def test_about_one_event_in_a_thousand_is_chosen() -> None:
+    assert 60 <= sum(is_chosen(f"event-{n}") for n in range(100_000)) <= 140
+
+
+@pytest.mark.parametrize(
+    ("text", "context"),
+    [
+        (CLIENTS, Context(TRACE, SPAN)),
+        (f"00-{TRACE}-{SPAN}-ff", Context(TRACE, SPAN)),
+        (f"00-{TRACE}-{SPAN}-00", None),
+        (f"00-{TRACE}-{SPAN}-fe", None),
+        (f"00-{'0' * 32}-{SPAN}-01", None),
+        (f"00-{TRACE}-{'0' * 16}-01", None),
+        (f"00-{TRACE.upper()}-{SPAN}-01", None),
+        (f"01-{TRACE}-{SPAN}-01", None),
+        (f"{CLIENTS}\n", None),
+        ("", None),
+    ],
+)
+def test_only_a_sampled_traceparent_asks_for_a_trace(text: str, context: Context | None) -> None:
+    assert traced(text) == context
+
+
+def test_a_sighting_is_read_as_it_was_written() -> None:
+    seen = sighting(Stage.DEAD, 7, "shop", destination="till", result="404 refused")
+    assert decode_sighting(encode_sighting(seen)) == seen
+
+
+CHAIN = [
+    sighting(Stage.COLLECTED, 100, "web"),
+    sighting(Stage.EVENTS, 130),
+    sighting(Stage.FIRST, 150, "shop"),
+    sighting(Stage.FURTHER, 160, "bank"),
+    sighting(Stage.RETRYING, 200, "shop", result="503 failed"),
+    sighting(Stage.WAITING, 201, "shop"),
+    sighting(Stage.DELIVERED, 210, "bank", destination="vault"),
+    sighting(Stage.RETRIED, 900, "shop"),
+    sighting(Stage.DELIVERED, 950, "shop", destination="till"),
+]
+
+
+def by_name(found: list[Span]) -> dict[tuple[str, int], Span]:
+    return {(span.name, span.end_ms): span for span in found}
+
+
+@given(st.permutations(CHAIN))
+def test_each_span_begins_where_the_one_before_it_ended_and_hangs_on_its_pipes(seen: list[Sighting]) -> None:
+    found = by_name(spans(seen))
+    assert {key: span.begin_ms for key, span in found.items()} == {
+        ("collect web", 100): 10,
+        ("ingest", 130): 100,
+        ("route shop", 150): 130,
+        ("route bank", 160): 130,
+        ("transmit shop", 200): 150,
+        ("transmit bank", 210): 160,
+        ("retry shop", 900): 200,
+        ("transmit shop", 950): 900,
+    }
+    ids = {span.span_id: key for key, span in found.items()}
+    assert len(ids) == len(found)
+    assert {key: span.parent_id and ids[span.parent_id] for key, span in found.items()} == {
+        ("collect web", 100): None,
+        ("ingest", 130): ("collect web", 100),
+        ("route shop", 150): ("ingest", 130),
+        ("route bank", 160): ("ingest", 130),
+        ("transmit shop", 200): ("route shop", 150),
+        ("retry shop", 900): ("route shop", 150),
+        ("transmit shop", 950): ("route shop", 150),
+        ("transmit bank", 210): ("route bank", 160),
+    }
+    assert [span.failed for span in found.values()].count(True) == 1
+
+
+@given(st.sets(st.integers(0, len(CHAIN) - 1)))
+def test_a_span_told_apart_from_the_others_or_twice_is_the_same_span(some: set[int]) -> None:
+    whole = {span.span_id: (span.parent_id, span.node) for span in spans(CHAIN)}
+    for span in spans([CHAIN[n] for n in some] * 2):
+        assert whole[span.span_id] == (span.parent_id, span.node)
+        assert span.begin_ms <= span.end_ms
+
+
+def test_a_clients_trace_goes_on_below_the_clients_own_span() -> None:
+    (span,) = spans([sighting(Stage.COLLECTED, traceparent=CLIENTS)])
+    assert (span.trace_id, span.parent_id) == (TRACE, SPAN)
+    assert span.span_id == span_id("acme", "e1", "collect")
+    assert spans([sighting(Stage.COLLECTED, traceparent=f"00-{TRACE}-{SPAN}-00")]) == []
+
+
+def test_an_event_is_told_once_it_was_held_and_marked_as_read_once_it_was_told() -> None:
+    gathering = Gathering(1_000)
+    gathering.take(TRACES, 5, sighting(Stage.COLLECTED), 0)
+    gathering.take(TRACES, 6, sighting(Stage.COLLECTED, id="e2"), 500)
+    gathering.take(TRACES, 7, sighting(Stage.EVENTS), 900)
+    gathering.take(TRACES, 8, None, 900)
+    assert gathering.due(999) == []
+    first = gathering.due(1_000)
+    assert [[each.stage for each in trace.sightings] for trace in first] == [[Stage.COLLECTED, Stage.EVENTS]]
+    assert gathering.positions() == {TRACES: 5}, "the receiver has not heard yet"
+    gathering.done(first)
+    assert gathering.positions() == {TRACES: 6}
+    gathering.done(gathering.due(2_000))
+    assert gathering.positions() == {TRACES: 9}
+
+
+def test_what_another_member_reads_is_forgotten() -> None:
+    gathering, other = Gathering(0), (Topic.TRACES, 1)
+    gathering.take(TRACES, 0, sighting(Stage.COLLECTED), 0)
+    gathering.take(other, 0, sighting(Stage.EVENTS), 0)
+    gathering.take(other, 1, sighting(Stage.EVENTS, id="e2"), 0)
+    gathering.forget([other])
+    assert [trace.records for trace in gathering.due(0)] == [[(TRACES, 0)]]
+    assert gathering.positions() == {TRACES: 0}
+
+
+def test_a_portion_is_bounded() -> None:
+    gathering = Gathering(0)
+    for n in range(PORTION + 1):
+        gathering.take(TRACES, n, sighting(Stage.COLLECTED, id=f"e{n}"), 0)
+    assert len(gathering.due(0)) == PORTION

@@ -1,0 +1,196 @@
+"""Secrets: asked for once they are named, kept while the store is silent, never shown."""
+
+import logging
+import threading
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from shared.contracts.documents import Destination, Pipe, Source, parse
+from shared.contracts.secrets import UnknownSecretError, mask_secret, named_secrets, secret_name
+from shared.runtime.secret_stores import NoStore, SecretsFile, SecretsManager, store_for
+from shared.runtime.secrets import SecretStoreError, SecretTable
+
+VALUE = "canary-in-a-coal-mine"
+HOUR = 3_600.0
+
+
+class Store:
+    """A store that says what it is told to; `answer` blocks until somebody asks."""
+
+    def __init__(self, **values: str | None) -> None:
+        self.values: dict[str, str | None] = dict(values)
+        self.error: Exception | None = None
+        self.asked = threading.Semaphore(0)
+
+    def fetch(self, names: Collection[str]) -> Mapping[str, str | None]:
+        try:
+            if self.error is not None:
+                raise self.error
+            return {name: self.values[name] for name in names if name in self.values}
+        finally:
+            self.asked.release()
+
+
+@pytest.fixture
+def store() -> Store:
+    return Store(a=VALUE, b="other")
+
+
+@pytest.fixture
+def secrets(store: Store) -> Iterator[SecretTable]:
+    found = SecretTable(store, HOUR).start()
+    yield found
+    found.stop()
+
+
+def wanted(secrets: SecretTable, *names: str) -> SecretTable:
+    secrets.want(names)
+    assert secrets.wait(5)
+    return secrets
+
+
+def test_a_wanted_secret_is_in_memory_at_once_long_before_the_next_refresh(secrets: SecretTable) -> None:
+    assert wanted(secrets, "a").get("secret://a") == VALUE
+    assert wanted(secrets, "a", "b").get("secret://b") == "other"
+
+
+def test_what_nobody_wants_is_never_asked_for(secrets: SecretTable, store: Store) -> None:
+    assert secrets.wait(5)
+    assert not store.asked.acquire(blocking=False)
+    with pytest.raises(UnknownSecretError):
+        secrets.get("secret://a")
+
+
+@pytest.mark.parametrize(
+    "reference", ["secret://c", "a", "SECRET://a", "secret:/a", "", "secret://", "secret://A"]
+)
+def test_a_missing_secret_and_a_text_that_is_no_reference_are_unknown(
+    secrets: SecretTable, reference: str
+) -> None:
+    with pytest.raises(UnknownSecretError):
+        wanted(secrets, "a", "c").get(reference)
+
+
+@pytest.mark.parametrize("error", [SecretStoreError("silent"), RuntimeError(VALUE)])
+def test_what_is_known_stays_in_force_while_the_store_is_silent(
+    secrets: SecretTable, store: Store, error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    wanted(secrets, "a")
+    store.error = error
+    with caplog.at_level(logging.DEBUG):
+        assert wanted(secrets, "a", "b").get("secret://a") == VALUE
+    assert VALUE not in "".join(str(record.__dict__) for record in caplog.records)
+
+
+def test_a_secret_that_could_not_be_read_this_time_stays_and_a_deleted_one_goes(
+    secrets: SecretTable, store: Store
+) -> None:
+    wanted(secrets, "a", "b")
+    del store.values["a"]
+    store.values |= {"b": None, "c": "new"}
+    assert wanted(secrets, "a", "b", "c").get("secret://a") == VALUE
+    with pytest.raises(UnknownSecretError):
+        secrets.get("secret://b")
+
+
+def test_a_changed_secret_is_in_force_after_the_refresh(store: Store) -> None:
+    secrets = wanted(SecretTable(store, 0.01).start(), "a")
+    store.values["a"] = "changed"
+    while store.asked.acquire(blocking=False):
+        pass
+    assert store.asked.acquire(timeout=5)
+    assert store.asked.acquire(timeout=5)  # the one before it was taken in
+    assert secrets.get("secret://a") == "changed"
+    secrets.stop()
+
+
+def test_no_text_of_it_holds_a_value(secrets: SecretTable) -> None:
+    wanted(secrets, "a")
+    with pytest.raises(UnknownSecretError, match="secret://c") as raised:
+        secrets.get("secret://c")
+    assert VALUE not in f"{secrets!r} {raised.value!r} {raised.value} {raised.value.__context__!r}"
+
+
+def test_a_stopped_one_has_forgotten_all(store: Store) -> None:
+    secrets = wanted(SecretTable(store, HOUR).start(), "a")
+    secrets.stop()
+    with pytest.raises(UnknownSecretError):
+        secrets.get("secret://a")
+
+
+def test_what_destinations_name_is_loaded_wherever_it_stands_and_nothing_else() -> None:
+    options = {
+        "a": "secret://t/in.a/place",
+        "b": [{"c": "secret://t/deep"}],
+        "f": "secret://u/x",
+        "g": "secret://t",
+        "d": "secret://NO",
+        "e": 1,
+    }
+    destination = Destination(name="d", tenant="t", options=options)
+    source = Source(name="s", tenant="t", write_keys=["secret://of-a-source"])
+    pipe = Pipe(name="p", tenant="t", source="s", destination="d", match={"type": ["secret://pattern"]})
+    assert named_secrets([destination, source, pipe]) == {"t/in.a/place", "t/deep"}
+    assert secret_name(mask_secret("t")) == "t/masks"
+
+
+@pytest.mark.parametrize("text", ["", "a: canary-in-a-coal-mine\nb: '2'\nc/d.e: |\n  long\n  text\n"])
+def test_a_file_of_its_owner_alone_is_read(tmp_path: Path, text: str) -> None:
+    found = SecretsFile(written(tmp_path, text)).fetch(["a", "c/d.e", "z"])
+    assert found == ({"a": VALUE, "c/d.e": "long\ntext\n", "z": None} if text else dict.fromkeys(found))
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o644, 0o660, 0o610])
+def test_a_file_that_others_may_read_is_refused_with_the_mend(tmp_path: Path, mode: int) -> None:
+    path = written(tmp_path, f"a: {VALUE}")
+    path.chmod(mode)
+    with pytest.raises(SecretStoreError, match=f"has mode {mode:04o}.*chmod 600"):
+        SecretsFile(path).fetch(["a"])
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (f"a: [{VALUE}", "line 1: is no YAML"),
+        (f"a: {VALUE}\n\tb: {VALUE}", "line 2: is no YAML"),
+        (f"{VALUE}", "write a line"),
+        (f"- {VALUE}", "write a line"),
+        ("a: 1234", "put the value of 'a' in quotes"),
+        (f"a: {{b: {VALUE}}}", "put the value of 'a' in quotes"),
+        ("a:", "put the value of 'a' in quotes"),
+        (f"a: !!python/object:{VALUE} {VALUE}", "is no YAML"),
+        (f"\x00{VALUE}", "is no YAML"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused_without_a_word_of_it(
+    tmp_path: Path, text: str, says: str
+) -> None:
+    with pytest.raises(SecretStoreError, match=says) as raised:
+        SecretsFile(written(tmp_path, text)).fetch(["a"])
+    assert VALUE not in f"{raised.value} {raised.value.__cause__}"
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(SecretStoreError, match=r"none\.yaml cannot be read: No such file"):
+        SecretsFile(tmp_path / "none.yaml").fetch(["a"])
+
+
+def test_where_a_side_keeps_its_secrets(tmp_path: Path) -> None:
+    assert isinstance(store_for("blue", None), SecretsManager)
+    assert isinstance(store_for("local", None), NoStore)
+    assert isinstance(store_for("blue", tmp_path), SecretsFile)
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "secrets.yaml"
+    path.write_text(text)
+    path.chmod(0o600)
+    return path
+
+
+def test_a_document_holds_references_only() -> None:
+    raw = {"kind": "source", "name": "s", "tenant": "t", "write_keys": ["secret://a"]}
+    assert VALUE not in str(msgspec.to_builtins(parse(raw)))

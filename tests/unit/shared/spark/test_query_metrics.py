@@ -1,0 +1,77 @@
+"""What a Spark application tells of its queries, from what Spark tells of them."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+from confluent_kafka import TopicPartition
+
+from shared.runtime.metrics import SparkMetric
+from shared.spark.query_metrics import QueryMeters, advanced, lags
+
+BEGAN_MS = 1_700_000_000_000
+BEGAN = "2023-11-14T22:13:20.000Z"
+
+
+def progress(offsets: Mapping[str, Mapping[str, int]], *, as_text: bool = False) -> dict[str, Any]:
+    """A StreamingQueryProgress of a batch that took 1.5 s; Spark gives offsets as text or as a mapping."""
+    end = json.dumps(offsets) if as_text else offsets
+    return {"timestamp": BEGAN, "batchDuration": 1500, "numInputRows": 3, "sources": [{"endOffset": end}]}
+
+
+def at(topic: str, *offsets: int) -> list[TopicPartition]:
+    return [TopicPartition(topic, partition, offset) for partition, offset in enumerate(offsets)]
+
+
+def value(meters: QueryMeters, name: str, **labels: str) -> float | None:
+    return meters.registry.get_sample_value(name, labels)
+
+
+def take(
+    meters: QueryMeters, ends: Sequence[TopicPartition], to: Mapping[str, int], *, as_text: bool = False
+) -> None:
+    meters.take("route", progress({"events": to}, as_text=as_text), ends)
+
+
+@pytest.mark.parametrize("as_text", [True, False])
+def test_records_read_are_what_lies_between_two_looks(as_text: bool) -> None:
+    meters = QueryMeters("test", lambda: BEGAN_MS)
+    take(meters, at("events", 10, 10), {"0": 4, "1": 6}, as_text=as_text)
+    take(meters, at("events", 10, 10), {"0": 9, "1": 6}, as_text=as_text)
+    take(meters, at("events", 10, 10), {"0": 9, "1": 6}, as_text=as_text)
+    assert value(meters, f"{SparkMetric.RECORDS_READ}_total", query="route") == 3 + 5
+    assert value(meters, SparkMetric.LAG, query="route", topic="events") == 5
+
+
+def test_age_counts_from_the_end_of_the_last_batch_and_goes_on_without_looks() -> None:
+    now = [BEGAN_MS + 2_500]
+    meters = QueryMeters("test", lambda: now[0])
+    take(meters, [], {"0": 4})
+    assert value(meters, SparkMetric.PROGRESS_AGE, query="route") == 1
+    assert value(meters, SparkMetric.BATCH_SECONDS, query="route") == 1.5
+    now[0] += 60_000
+    assert value(meters, SparkMetric.PROGRESS_AGE, query="route") == 61
+
+
+def test_a_query_without_a_batch_yet_is_not_told_of() -> None:
+    meters = QueryMeters("test", lambda: BEGAN_MS)
+    meters.take("route", None, at("events", 10))
+    assert value(meters, f"{SparkMetric.RECORDS_READ}_total", query="route") is None
+
+
+def test_ends_that_nobody_told_leave_the_last_lag() -> None:
+    meters = QueryMeters("test", lambda: BEGAN_MS)
+    take(meters, at("events", 10), {"0": 4})
+    take(meters, [], {"0": 5})
+    assert value(meters, SparkMetric.LAG, query="route", topic="events") == 6
+
+
+def test_a_topic_made_anew_is_neither_progress_nor_a_step_back() -> None:
+    assert advanced({("t", 0): 100, ("t", 1): 5}, {("t", 0): 3, ("t", 1): 9, ("t", 2): 50}) == 4
+
+
+def test_lags_are_summed_by_topic_and_never_negative() -> None:
+    offsets = {("a", 0): 5, ("a", 1): 5, ("b", 0): 7, ("c", 0): 1}
+    ends = {("a", 0): 8, ("a", 1): 6, ("b", 0): 6, ("d", 0): 9}
+    assert lags(offsets, ends) == {"a": 4, "b": 0}

@@ -1,0 +1,32 @@
+"""Where a query goes on whose checkpoint the topics have overtaken."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.spark.starting_offsets import Kept, resumed
+
+
+@pytest.mark.parametrize(
+    ("at", "goes_on", "gone"),
+    [
+        (10, 10, {}),
+        (15, 15, {}),
+        (20, 20, {}),
+        (3, 10, {("t", "0"): 7}),
+        (21, 10, {("t", "0"): 0}),
+    ],
+)
+def test_it_goes_on_where_it_was_or_with_the_first_that_is_left(
+    at: int, goes_on: int, gone: dict[tuple[str, str], int]
+) -> None:
+    assert resumed({"t": {"0": at}}, {("t", "0"): Kept(10, 20)}) == ({"t": {"0": goes_on}}, gone)
+
+
+@given(st.dictionaries(st.sampled_from("0123"), st.integers(0, 99)), st.integers(0, 50), st.integers(0, 50))
+def test_every_partition_has_a_place_that_is_there(at: dict[str, int], first: int, records: int) -> None:
+    kept = {("t", partition): Kept(first, first + records) for partition in "0123"}
+
+    usable, _ = resumed({"t": at}, kept)
+
+    assert all(first <= usable["t"][partition] <= first + records for partition in "0123")
