@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from typing import Final
 
+from shared.contracts.cut import cut
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import DayCard, HopRow, Percentiles
 
@@ -40,7 +41,7 @@ def percent(value: float) -> str:
 
 def nines(value: float | None) -> str:
     """Nines of a day."""
-    return NONE if value is None else "no minute spent" if value >= 9 else f"{value:.2f} nines"
+    return NONE if value is None else "no minute spent" if value >= 9 else f"{cut(value, 1)} nines"
 
 
 def promise(card: DayCard) -> str:

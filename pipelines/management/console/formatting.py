@@ -3,6 +3,8 @@
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
+from shared.contracts.cut import cut
+
 NONE: Final = "\u2013"
 """Shown where there is no figure."""
 
@@ -63,7 +65,7 @@ def share(value: float | None) -> Figure:
 
 def nines(value: float | None) -> Figure:
     """Nines of a day, to one decimal, cut and not rounded: a promise is not met by rounding."""
-    return Figure(NONE, "nines") if value is None else Figure(f"{int(value * 10 + 1e-9) / 10:.1f}", "nines")
+    return Figure(NONE, "nines") if value is None else Figure(cut(value, 1), "nines")
 
 
 def minutes_left(value: float) -> Figure:

@@ -14,6 +14,7 @@ from scripts.outlook.look import look
 from scripts.outlook.state import Outlook, State
 from scripts.terminal import err, fail, harmless, out, plain_table
 from scripts.time_args import length
+from shared.contracts.cut import cut
 from shared.runtime.clock import wall_clock
 
 _STYLES = {"closed": "green", "half_open": "yellow", "open": "red", "fast": "green", "slow": "yellow"}
@@ -72,7 +73,7 @@ def _styled(word: str | None) -> Text:
 
 def _share(success: float) -> str:
     """Never 100 % where something failed."""
-    percent = f"{success * 100:.1f} %"
+    percent = f"{cut(success * 100, 1)} %"
     return ">99.9 %" if success < 1 and percent == "100.0 %" else percent
 
 
