@@ -12,6 +12,7 @@ from pipelines.data.collect.body import ClientGoneError, Receive
 from pipelines.data.collect.errors import Refusal, RefusedError, unavailable, unread
 from pipelines.data.collect.handler import EventIntake
 from pipelines.data.collect.metrics import Meters
+from pipelines.data.collect.openapi import document
 from pipelines.data.collect.readiness import Readiness
 from pipelines.data.collect.responses import Reply, leaves_unread, reply_refused
 from shared.runtime.logging import get_logger
@@ -24,7 +25,8 @@ _BUSY_SECONDS = 1
 _UNEXPECTED = Refusal("unexpected error", "$", "send the same request again; tell us if it lasts")
 _GET = "GET, HEAD"
 _METRICS = "/metrics"
-_ALLOWED = {_EVENTS: "POST", "/healthz": _GET, "/readyz": _GET}
+_OPENAPI = "/openapi.json"
+_ALLOWED = {_EVENTS: "POST", "/healthz": _GET, "/readyz": _GET, _OPENAPI: _GET}
 
 
 class CollectApp:
@@ -104,6 +106,8 @@ class CollectApp:
         if method not in self._allowed[path]:
             refusal = Refusal(f"{path} does not take {method}", "method", f"use {self._allowed[path]}")
             raise unread(RefusedError(405, refusal, headers=(("allow", self._allowed[path]),)))
+        if path == _OPENAPI:
+            return Reply(200, document())
         if path == _METRICS and self._registry is not None:
             return Reply(200, generate_latest(self._registry), CONTENT_TYPE_LATEST)
         return Reply(200, b'{"alive":true}') if path == "/healthz" else self._readiness.report().reply()
