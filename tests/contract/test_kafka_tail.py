@@ -1,67 +1,82 @@
 """The tail of a topic, on real brokers."""
 
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import cast
 
+import pytest
 from confluent_kafka import Message, Producer
+from confluent_kafka.cimpl import NewTopic
 
+from scripts.local.kafka.cluster import Cluster
 from shared.contracts.topics import Topic
+from shared.kafka.admin import admin_client
 from shared.kafka.producer import producer_config
 from shared.kafka.tail import Tail
 
 HOUR_MS = 3_600_000
-TOPIC = Topic.REPLAYED
-"""One that no test before wrote to: brokers remember the newest time of records that were deleted."""
+
+
+@pytest.fixture
+def topic(brokers: Cluster) -> Topic:
+    """A topic of the test's own: brokers remember the newest time of records that were deleted."""
+    name = f"tail-{uuid.uuid4()}"
+    (created,) = admin_client(brokers.bootstrap).create_topics([NewTopic(name, 2, 3)]).values()
+    created.result(30)
+    return cast(Topic, name)
 
 
 @contextmanager
-def tail(bootstrap: str, window_ms: int) -> Iterator[tuple[Tail, list[bytes | None]]]:
+def tail(bootstrap: str, topic: Topic, window_ms: int) -> Iterator[tuple[Tail, list[bytes | None]]]:
     taken: list[bytes | None] = []
 
     def take(messages: list[Message]) -> None:
         taken.extend(message.value() for message in messages)
 
-    reader = Tail(bootstrap=bootstrap, client_id="test", topic=TOPIC, window_ms=window_ms, take=take).start()
+    reader = Tail(bootstrap=bootstrap, client_id="test", topic=topic, window_ms=window_ms, take=take).start()
     try:
         yield reader, taken
     finally:
         reader.stop()
 
 
-def write(bootstrap: str, *values: bytes, timestamp: int = 0) -> None:
+def write(bootstrap: str, topic: Topic, *values: bytes, timestamp: int = 0) -> None:
     producer = Producer(producer_config(bootstrap, "test"))
     for value in values:
-        producer.produce(TOPIC, value, timestamp=timestamp)
+        producer.produce(topic, value, timestamp=timestamp)
     assert producer.flush(30) == 0
 
 
-def test_empty_topic_is_loaded_at_once(topics: str) -> None:
-    with tail(topics, 1000) as (reader, taken):
+def test_empty_topic_is_loaded_at_once(brokers: Cluster, topic: Topic) -> None:
+    with tail(brokers.bootstrap, topic, 1000) as (reader, taken):
         assert reader.wait(30)
         assert reader.catch_up(10)
         assert taken == []
 
 
-def test_window_counts_back_from_the_newest_record_not_from_now(topics: str) -> None:
+def test_window_counts_back_from_the_newest_record_not_from_now(brokers: Cluster, topic: Topic) -> None:
     long_ago = int(time.time() * 1000) - 5 * HOUR_MS
-    write(topics, *(b"old-%d" % n for n in range(20)), timestamp=long_ago - 200_000)
-    write(topics, *(b"new-%d" % n for n in range(20)), timestamp=long_ago)
-    with tail(topics, 180_000) as (reader, taken):
+    write(brokers.bootstrap, topic, *(b"old-%d" % n for n in range(20)), timestamp=long_ago - 200_000)
+    write(brokers.bootstrap, topic, *(b"new-%d" % n for n in range(20)), timestamp=long_ago)
+    with tail(brokers.bootstrap, topic, 180_000) as (reader, taken):
         assert reader.wait(30)
         assert set(taken) == {b"new-%d" % n for n in range(20)}
 
 
-def test_caught_up_means_that_everything_acknowledged_before_was_taken(topics: str) -> None:
-    with tail(topics, 60_000) as (reader, taken):
+def test_caught_up_means_that_everything_acknowledged_before_was_taken(
+    brokers: Cluster, topic: Topic
+) -> None:
+    with tail(brokers.bootstrap, topic, 60_000) as (reader, taken):
         assert reader.wait(30)
         for n in range(20):
-            write(topics, b"%d" % n)
+            write(brokers.bootstrap, topic, b"%d" % n)
             assert reader.catch_up(10)
             assert b"%d" % n in taken
 
 
 def test_no_brokers_is_told_not_raised() -> None:
-    with tail("127.0.0.1:1", 1000) as (reader, _):
+    with tail("127.0.0.1:1", Topic.RECEIPTS, 1000) as (reader, _):
         assert not reader.catch_up(0.5)
         assert not reader.wait(0.1)

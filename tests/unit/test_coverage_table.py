@@ -12,7 +12,7 @@ pytestmark = pytest.mark.unit
     [
         ("pipelines/data/transmit/connectors/s3.py", "pipelines/data/transmit"),
         ("shared/kafka/producer.py", "shared/kafka"),
-        ("scripts/cli/main.py", "scripts"),
+        ("scripts/cli/main.py", "scripts/cli"),
         ("infra/stacks/twin.py", "infra/stacks"),
     ],
 )

@@ -6,7 +6,7 @@ import sys
 
 _PROGRAM = """
 import subprocess, sys, time
-from shared.runtime.jvm_output import json_output
+from shared.spark.jvm_output import json_output
 from shared.runtime.logging import configure_logging, get_logger
 configure_logging("test")
 child = '''
