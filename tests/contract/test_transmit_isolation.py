@@ -11,14 +11,14 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from pipelines.data.transmit.output import Row
+from pipelines.data.transmit.delivery.kafka_rows import Row
 from shared.contracts import headers as h
 from shared.contracts.documents import Limits
 from shared.contracts.topics import Topic
 from shared.runtime.clock import wall_clock
 from tests.contract.mannered_server import free_port, reply
 from tests.contract.transmit_rig import Rig, receipts, records
-from tests.unit.transmit_events import flat_batch, row
+from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 
 @pytest.fixture
