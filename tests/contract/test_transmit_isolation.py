@@ -203,6 +203,16 @@ def test_a_mended_document_is_tried_at_once(fast: Rig) -> None:
     assert [r.result for r in receipts(fast.deliver(flat_batch([row(9)])))] == ["delivered"]
 
 
+def test_a_copy_in_the_same_batch_says_too_that_a_destination_is_quick_again(slow: Rig) -> None:
+    slow.server.answer("/", reply(400))
+    slow.pipe("p1", "/")
+    for n in range(5):
+        slow.deliver(flat_batch([row(n)]))
+    rows = slow.deliver(flat_batch([row(9), row(9, attempt=2)]))
+    said = [dict(each.headers).get(h.RECOVERED) for each in rows if each.topic == Topic.RECEIPTS]
+    assert said == [b"p1", b"p1"]
+
+
 def test_the_slow_lane_says_when_a_destination_is_quick_again_and_the_fast_lane_hears_it(
     fast: Rig, slow: Rig
 ) -> None:

@@ -12,6 +12,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 from confluent_kafka.cimpl import NewTopic
 
+from pipelines.data.transmit.connectors.kafka import cluster as clusters
 from scripts.local.kafka.cluster import Cluster
 from scripts.local.side import REACH
 from shared.contracts.egress_policy import Reach
@@ -214,7 +215,7 @@ def test_a_cluster_that_names_an_inner_broker_later_gets_no_more_events(
 ) -> None:
     assert set(ends(send(rig)).values()) == {"delivered"}
     (cluster,) = rig.connector("kafka")._clusters.values()
-    monkeypatch.setattr(cluster, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(clusters, "LOOK_SECONDS", 0.0)
     cluster._reach = Reach()  # what was allowed is not any more
     until = time.monotonic() + NOTICED_SECONDS
     while not reasons(send(rig)):  # the first to be refused may stand beside some that had left before
