@@ -7,6 +7,8 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
+from shared.contracts.http_statuses import RETRYABLE
+
 
 class Verdict(Enum):
     """What to do after an answer."""
@@ -51,7 +53,7 @@ class _Body(Struct):
 
 
 _HOPELESS: Final = {401, 403, 404, 405, 415}
-_AGAIN: Final = {408, 425, 429}
+_AGAIN: Final = RETRYABLE | {425}
 _decoder = msgspec.json.Decoder(_Body)
 
 

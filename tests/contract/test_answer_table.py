@@ -30,7 +30,7 @@ from tests.contract.answer_acts import (
 )
 from tests.contract.mannered_server import reply
 from tests.contract.transmit_rig import Rig, receipts, records
-from tests.unit.transmit_events import flat_batch, row
+from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 TRIES: Final = 3
 """Of the rig's policy, inside one micro-batch."""

@@ -21,7 +21,7 @@ from tests.contract.connectors.far import Silent, nobody
 from tests.contract.connectors.http_far import Everywhere
 from tests.contract.mannered_server import reply
 from tests.contract.transmit_rig import Rig
-from tests.unit.transmit_events import flat_batch, row
+from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 CANARY: Final = "canary0in1a2coal3mine"
 NAME: Final = "t/canary"

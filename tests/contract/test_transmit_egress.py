@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from pipelines.data.transmit.output import Row
+from pipelines.data.transmit.delivery.kafka_rows import Row
 from scripts.local.side import REACH
 from shared.contracts import headers as h
 from shared.contracts.egress_policy import Reach
@@ -18,7 +18,7 @@ from shared.contracts.topics import Topic
 from shared.runtime.egress import RefusedAddressError, guarded_socket
 from tests.contract.mannered_server import reply
 from tests.contract.transmit_rig import Rig, receipts, records
-from tests.unit.transmit_events import flat_batch, row
+from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 LOOPBACK = """
     127.0.0.1 127.0.0.2 127.255.255.254 127.0.0.1. 127.1 127.0.1 127.000.000.001 2130706433 0x7f000001

@@ -14,7 +14,7 @@ from shared.contracts.documents import Destination
 from shared.contracts.topics import Topic
 from tests.contract.mannered_server import reply
 from tests.contract.transmit_rig import Rig, header, receipts, records
-from tests.unit.transmit_events import flat_batch, row
+from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 
 def test_missing_pipe_and_missing_destination_are_dead_letters_that_say_so(rig: Rig) -> None:

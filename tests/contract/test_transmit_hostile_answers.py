@@ -10,11 +10,11 @@ from typing import Final
 
 import pytest
 
-from pipelines.data.transmit.output import Row
+from pipelines.data.transmit.delivery.kafka_rows import Row
 from shared.contracts.topics import Topic
 from tests.contract.mannered_server import reply
 from tests.contract.transmit_rig import Rig, receipts, records
-from tests.unit.transmit_events import flat_batch, row
+from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 TIMEOUT: Final = 0.3
 """Of one try, seconds."""

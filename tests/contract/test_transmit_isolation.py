@@ -11,14 +11,14 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from pipelines.data.transmit.output import Row
+from pipelines.data.transmit.delivery.kafka_rows import Row
 from shared.contracts import headers as h
 from shared.contracts.documents import Limits
 from shared.contracts.topics import Topic
 from shared.runtime.clock import wall_clock
 from tests.contract.mannered_server import free_port, reply
 from tests.contract.transmit_rig import Rig, receipts, records
-from tests.unit.transmit_events import flat_batch, row
+from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 
 @pytest.fixture
@@ -201,6 +201,16 @@ def test_a_mended_document_is_tried_at_once(fast: Rig) -> None:
         fast.deliver(flat_batch([row(n)]))
     fast.pipe("p1", "/good")
     assert [r.result for r in receipts(fast.deliver(flat_batch([row(9)])))] == ["delivered"]
+
+
+def test_a_copy_in_the_same_batch_says_too_that_a_destination_is_quick_again(slow: Rig) -> None:
+    slow.server.answer("/", reply(400))
+    slow.pipe("p1", "/")
+    for n in range(5):
+        slow.deliver(flat_batch([row(n)]))
+    rows = slow.deliver(flat_batch([row(9), row(9, attempt=2)]))
+    said = [dict(each.headers).get(h.RECOVERED) for each in rows if each.topic == Topic.RECEIPTS]
+    assert said == [b"p1", b"p1"]
 
 
 def test_the_slow_lane_says_when_a_destination_is_quick_again_and_the_fast_lane_hears_it(

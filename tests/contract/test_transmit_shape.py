@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
+from pipelines.data.transmit.delivery.kafka_rows import Row
 from pipelines.data.transmit.events import Event
-from pipelines.data.transmit.output import Row
 from shared.contracts import headers as h
 from shared.contracts.masks import Mask
 from shared.contracts.topics import Topic
 from tests.contract.mannered_server import reply
 from tests.contract.transmit_rig import Rig, receipts, records
-from tests.unit.transmit_events import flat_batch, row
+from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 SECRET = "S3CR3T@example.org"
 VALUE = json.dumps({"user": {"email": SECRET}, "n": 1}).encode()
@@ -178,7 +178,7 @@ def test_a_defect_in_shaping_is_retried_and_does_not_end_the_task(
     def broken(*_: Event) -> Event:
         raise ZeroDivisionError(SECRET)
 
-    monkeypatch.setattr("pipelines.data.transmit.shape.Shape.apply", broken)
+    monkeypatch.setattr("pipelines.data.transmit.transformation.pipe_transform.Shape.apply", broken)
     rig.pipe("p1", "/", masks=EMAIL)
     (later,) = records(rig.deliver(flat_batch([row(1, value=VALUE)])))
     assert (later.topic, reason(later)) == (Topic.RETRY_IN_30S, "internal: ZeroDivisionError")

@@ -15,7 +15,7 @@ from shared.contracts.receipts import unpack_keys
 from shared.contracts.topics import Topic
 from tests.contract.mannered_server import free_port, reply
 from tests.contract.transmit_rig import Rig, header, receipts, records
-from tests.unit.transmit_events import flat_batch, row
+from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 
 @pytest.fixture(scope="module")

@@ -7,14 +7,14 @@ from typing import Any, Final
 
 import pytest
 
-from pipelines.data.transmit.output import Row
+from pipelines.data.transmit.delivery.kafka_rows import Row
 from shared.contracts import headers as h
 from shared.contracts.egress_policy import Reach
 from shared.contracts.signing import key_of, signed
 from shared.contracts.topics import Topic
 from tests.contract.mannered_server import reply
 from tests.contract.transmit_rig import Rig, receipts, records
-from tests.unit.transmit_events import flat_batch, row
+from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 KEYS: Final = {f"secret://t/{n}": "whsec_" + base64.b64encode(bytes([n]) * 32).decode() for n in (1, 2, 3)}
 BEARER: Final = {"auth": {"type": "bearer", "token": "secret://t/token"}}

@@ -14,20 +14,20 @@ import psutil
 import pyarrow as pa
 from aiohttp.abc import AbstractResolver
 
-from pipelines.data.transmit import lanes
-from pipelines.data.transmit.breaker import Rules
-from pipelines.data.transmit.connecting import Connectors
+from pipelines.data.transmit.admission import lanes
+from pipelines.data.transmit.admission.circuit_breaker import Rules
+from pipelines.data.transmit.admission.gate import GateRules, Gates
 from pipelines.data.transmit.connectors.base import Context, Kind
+from pipelines.data.transmit.connectors.connector_pool import Connectors
 from pipelines.data.transmit.connectors.registry import KINDS
-from pipelines.data.transmit.decide import Policy
-from pipelines.data.transmit.delivered import Deliveries
-from pipelines.data.transmit.delivery import Delivery
-from pipelines.data.transmit.gates import GateRules, Gates
-from pipelines.data.transmit.memory import Memory
-from pipelines.data.transmit.output import Row, Settled
-from pipelines.data.transmit.parcels import Patience
-from pipelines.data.transmit.shaping import Shaping
-from pipelines.data.transmit.targets import Targets
+from pipelines.data.transmit.deduplication.dedup_window import Memory
+from pipelines.data.transmit.deduplication.delivery_history import Deliveries
+from pipelines.data.transmit.delivery.decide import Policy
+from pipelines.data.transmit.delivery.delivery import Delivery
+from pipelines.data.transmit.delivery.kafka_rows import Row, Settled
+from pipelines.data.transmit.delivery.pipe_resolver import Targets
+from pipelines.data.transmit.delivery.request_batch import Deadline, Patience
+from pipelines.data.transmit.delivery.transform_executor import Shaping
 from pipelines.data.transmit.task import Task
 from scripts.local.side import REACH
 from shared.contracts.documents import Batch, Catalogue, Destination, Entry, Limits, Pipe, topic_key
@@ -214,7 +214,7 @@ class Rig:
             connectors=self._connectors,
             shaping=self.shaping,
             policy=Policy(local_tries=3, pause=0.01, pause_limit=0.5, give_up=timedelta(hours=24)),
-            deadline=self._near.loop.time() + deadline,
+            deadline=Deadline(self._near.loop.time() + deadline),
             gates=self.gates,
             patience=self.patience,
             settle=answers.put,

@@ -6,8 +6,8 @@ import json
 import pytest
 from pyspark.sql import SparkSession
 
+from pipelines.data.transmit.delivery.record_parser import read
 from pipelines.data.transmit.events import Event, Poison
-from pipelines.data.transmit.reading import read
 from pipelines.data.transmit.schema import FLAT
 from pipelines.data.transmit.transforms import flatten
 from tests.spark.events import KAFKA_ROW, event_headers, headers

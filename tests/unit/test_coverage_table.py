@@ -10,7 +10,7 @@ pytestmark = pytest.mark.unit
 @pytest.mark.parametrize(
     ("path", "package"),
     [
-        ("pipelines/data/transmit/connectors/s3.py", "pipelines/data/transmit"),
+        ("pipelines/data/transmit/connectors/aws/s3.py", "pipelines/data/transmit"),
         ("shared/kafka/producer.py", "shared/kafka"),
         ("scripts/cli/main.py", "scripts/cli"),
         ("infra/stacks/twin.py", "infra/stacks"),

@@ -7,14 +7,15 @@ from concurrent.futures import Future
 from typing import Final
 
 import pyarrow as pa
+from msgspec import structs
 
 from pipelines.data.transmit.batching import grouped
-from pipelines.data.transmit.decide import Delivered, Duplicate, End
-from pipelines.data.transmit.delivered import Deliveries
-from pipelines.data.transmit.delivery import Delivery
+from pipelines.data.transmit.deduplication.delivery_history import Deliveries
+from pipelines.data.transmit.delivery.decide import Delivered, Duplicate, End
+from pipelines.data.transmit.delivery.delivery import Delivery
+from pipelines.data.transmit.delivery.kafka_rows import Row, Settled, as_read, quarantined, rows
+from pipelines.data.transmit.delivery.record_parser import read
 from pipelines.data.transmit.events import Event
-from pipelines.data.transmit.output import Row, Settled, as_read, quarantined, rows
-from pipelines.data.transmit.reading import read
 from shared.runtime.clock import Clock
 
 _WAIT_SECONDS: Final = 1.0
@@ -50,7 +51,7 @@ class Task:
 
     def extend(self, seconds: float) -> None:
         """Put the deadline off: for so long nobody took the rows that were given out."""
-        self._delivery.deadline += seconds
+        self._loop.call_soon_threadsafe(self._delivery.deadline.extend, seconds)
 
     @property
     def waiting(self) -> bool:
@@ -119,7 +120,7 @@ class Task:
             yield from self._dropped(copies, Duplicate())
         else:
             for (pipe, attempt), group in grouped(copies).items():
-                yield from rows(_shared(settled, pipe, attempt, group))
+                yield from rows(structs.replace(settled, events=group, pipe=pipe, attempt=attempt))
 
     def _remember(self, settled: Settled) -> None:
         if isinstance(settled.outcome, Delivered):
@@ -147,19 +148,3 @@ class Task:
             if future.done() and not future.cancelled():
                 future.result()
         self._running = [future for future in self._running if not future.done()]
-
-
-def _shared(settled: Settled, pipe: str, attempt: int, copies: list[Event]) -> Settled:
-    return Settled(
-        events=copies,
-        outcome=settled.outcome,
-        destination=settled.destination,
-        pipe=pipe,
-        attempt=attempt,
-        status=settled.status,
-        tries=settled.tries,
-        started_ms=settled.started_ms,
-        departed_ms=settled.departed_ms,
-        breaker=settled.breaker,
-        lane=settled.lane,
-    )

@@ -19,19 +19,19 @@ import pyarrow as pa
 from confluent_kafka import Message
 from pyspark import TaskContext
 
-from pipelines.data.transmit.connecting import Connectors
+from pipelines.data.transmit.admission.gate import GateRules, Gates
 from pipelines.data.transmit.connectors.base import Context
+from pipelines.data.transmit.connectors.connector_pool import Connectors
 from pipelines.data.transmit.connectors.registry import KINDS
-from pipelines.data.transmit.decide import Policy
-from pipelines.data.transmit.delivered import Deliveries
-from pipelines.data.transmit.delivery import Delivery
-from pipelines.data.transmit.gates import GateRules, Gates
-from pipelines.data.transmit.memory import Memory
-from pipelines.data.transmit.output import Row, Settled, to_batch
-from pipelines.data.transmit.parcels import Patience
+from pipelines.data.transmit.deduplication.dedup_window import Memory
+from pipelines.data.transmit.deduplication.delivery_history import Deliveries
+from pipelines.data.transmit.delivery.decide import Policy
+from pipelines.data.transmit.delivery.delivery import Delivery
+from pipelines.data.transmit.delivery.kafka_rows import Row, Settled, to_batch
+from pipelines.data.transmit.delivery.pipe_resolver import Targets
+from pipelines.data.transmit.delivery.request_batch import Deadline, Patience
+from pipelines.data.transmit.delivery.transform_executor import Shaping
 from pipelines.data.transmit.settings import TransmitSettings
-from pipelines.data.transmit.shaping import Shaping
-from pipelines.data.transmit.targets import Targets
 from pipelines.data.transmit.task import Task
 from shared.contracts import headers as h
 from shared.contracts.documents import Catalogue
@@ -99,7 +99,9 @@ class Worker:
         ).start()
         self._thread = threading.Thread(target=self._loop.run_forever, name="deliveries", daemon=True)
         self._thread.start()
-        self._connectors = asyncio.run_coroutine_threadsafe(self._connect(), self._loop).result()
+        context = asyncio.run_coroutine_threadsafe(self._context(), self._loop).result()
+        self._session, self._connectors = context.session, Connectors(KINDS, context)
+        self._shaping = Shaping(self._secrets)
         self._targets = Targets(lambda: self._table.view, settings.pipe_wait_seconds, KINDS)
 
     def _take(self, receipts: list[Message]) -> None:
@@ -108,13 +110,10 @@ class Worker:
         if found := recovered(receipts):
             self._loop.call_soon_threadsafe(self._gates.heard, found)
 
-    async def _connect(self) -> Connectors:
-        self._session = open_session(self._settings.connections, self._settings.reach)
-        context = Context(
-            session=self._session, secrets=self._secrets, reach=self._settings.reach, clock=wall_clock
-        )
-        self._shaping = Shaping(self._secrets)
-        return Connectors(KINDS, context)
+    async def _context(self) -> Context:
+        """What connectors work with; a session belongs to the loop that it is opened on."""
+        session = open_session(self._settings.connections, self._settings.reach)
+        return Context(session=session, secrets=self._secrets, reach=self._settings.reach, clock=wall_clock)
 
     async def _disconnect(self) -> None:
         await self._connectors.close()
@@ -187,7 +186,7 @@ class Worker:
             connectors=self._connectors,
             shaping=self._shaping,
             policy=policy(self._settings),
-            deadline=self._loop.time() + self._settings.deadline_seconds,
+            deadline=Deadline(self._loop.time() + self._settings.deadline_seconds),
             gates=self._gates,
             patience=self._patience,
             settle=answers.put,

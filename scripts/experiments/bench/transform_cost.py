@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from pipelines.data.transmit.events import Event
-from pipelines.data.transmit.shape import Shape, ShapeError
+from pipelines.data.transmit.transformation.pipe_transform import Shape, ShapeError
 from scripts.terminal import out
 from shared.contracts.documents import Pipe
 from shared.contracts.masks import Mask

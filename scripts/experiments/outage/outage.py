@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from pipelines.data.transmit.breaker import Rules
+from pipelines.data.transmit.admission.circuit_breaker import Rules
 from scripts.experiments.bench.percentiles import Quantiles, quantiles
 from scripts.experiments.bench.results import Load
 from scripts.experiments.outage.harness import (

@@ -16,14 +16,14 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from pipelines.data.transmit.output import Row
+from pipelines.data.transmit.delivery.kafka_rows import Row
 from scripts.local.side import REACH
 from shared.contracts import headers as h
 from shared.contracts.egress_policy import Reach
 from shared.contracts.topics import Topic
 from tests.contract.connectors.far import Far, Silent, nobody
 from tests.contract.transmit_rig import Rig, receipts, records
-from tests.unit.transmit_events import flat_batch, row
+from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 EVENTS = 6
 ALL = [f"e{number}" for number in range(EVENTS)]

@@ -14,7 +14,7 @@ from tests.contract.connectors.conformance import ALL, Conformance, ends, lead, 
 from tests.contract.connectors.http_far import Asked, HttpFar
 from tests.contract.mannered_server import reply
 from tests.contract.transmit_rig import Rig, records
-from tests.unit.transmit_events import flat_batch, row
+from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 KEY = "VnVhQ2ZHY0JDZGJrUW0tZTVhT3g6dWkybHAyYXhUTm1zeWFrdzl0dk5udw=="
 FILTER = "filter_path=items.*.status,items.*.error.type"

@@ -12,7 +12,7 @@ import pytest
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 from confluent_kafka.cimpl import NewTopic
 
-from pipelines.data.transmit import clusters
+from pipelines.data.transmit.connectors.kafka import cluster as clusters
 from scripts.local.kafka.cluster import Cluster
 from scripts.local.side import REACH
 from shared.contracts.egress_policy import Reach
@@ -21,7 +21,7 @@ from tests.contract.connectors.conformance import ALL, Conformance, ends, opened
 from tests.contract.connectors.far import Far
 from tests.contract.mannered_server import Loop
 from tests.contract.transmit_rig import Rig
-from tests.unit.transmit_events import flat_batch, row
+from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 LARGEST = 300_000
 """Bytes of a batch, compressed."""

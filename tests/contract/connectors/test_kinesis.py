@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import msgspec
 import pytest
 
-from pipelines.data.transmit.connectors.kinesis import RECORD_BYTES
+from pipelines.data.transmit.connectors.aws.kinesis import RECORD_BYTES
 from scripts.local.side import REACH
 from shared.contracts import headers as h
 from shared.contracts.documents import Limits
@@ -17,7 +17,7 @@ from tests.contract.connectors.conformance import ALL, Conformance, ends, opened
 from tests.contract.connectors.http_far import Asked, HttpFar
 from tests.contract.mannered_server import reply
 from tests.contract.transmit_rig import Rig, receipts, records
-from tests.unit.transmit_events import flat_batch, row
+from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 CODES = {429: "ProvisionedThroughputExceededException", 503: "InternalFailure"}
 

@@ -6,8 +6,7 @@ The words are those that transmit begins its reasons with.
 from collections.abc import Mapping
 from typing import Final
 
-RETRYABLE: Final = frozenset({408, 429})
-"""Client errors that pass by themselves."""
+from shared.contracts.http_statuses import RETRYABLE
 
 _MENDS: Final[Mapping[str, str]] = {
     "refused_address": "give the destination a public address",

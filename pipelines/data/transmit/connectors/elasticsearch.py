@@ -10,10 +10,10 @@ import msgspec
 from msgspec import Meta, Struct
 
 from pipelines.data.transmit.connectors.base import Answer, Context, Kind, Place
-from pipelines.data.transmit.credentials import basic, header_text
+from pipelines.data.transmit.connectors.http.credentials import basic, header_text
+from pipelines.data.transmit.connectors.http.exchange import Reply, Request, exchange, word
+from pipelines.data.transmit.connectors.http.formats import line
 from pipelines.data.transmit.events import Event
-from pipelines.data.transmit.exchange import Reply, Request, exchange, word
-from pipelines.data.transmit.formats import line
 from shared.contracts.documents import Destination, SecretRef
 from shared.contracts.secrets import Secrets
 

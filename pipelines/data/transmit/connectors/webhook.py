@@ -10,7 +10,8 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from pipelines.data.transmit.connectors.base import Answer, Context, Kind, Place
-from pipelines.data.transmit.credentials import (
+from pipelines.data.transmit.connectors.http.client import Reply, Request, post
+from pipelines.data.transmit.connectors.http.credentials import (
     Auth,
     BadSecretError,
     Basic,
@@ -21,11 +22,10 @@ from pipelines.data.transmit.credentials import (
     bearer,
     header_text,
 )
+from pipelines.data.transmit.connectors.http.formats import Content, Format, content
+from pipelines.data.transmit.connectors.http.message_id import message_id
+from pipelines.data.transmit.connectors.http.oauth2 import TokenError, Tokens
 from pipelines.data.transmit.events import Event
-from pipelines.data.transmit.formats import Content, Format, content
-from pipelines.data.transmit.posting import Reply, Request, post
-from pipelines.data.transmit.signing import message_id
-from pipelines.data.transmit.tokens import TokenError, Tokens
 from shared.contracts import signing
 from shared.contracts.documents import Batch, Destination, SecretRef
 from shared.contracts.secrets import SCHEME, UnknownSecretError, secret_name

@@ -1,0 +1,183 @@
+"""Amazon Kinesis data streams: PutRecords, an answer for each record."""
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Final
+
+import aiohttp
+import msgspec
+from msgspec import Meta, Struct
+
+from pipelines.data.transmit.batching import structured
+from pipelines.data.transmit.connectors.attributes import attributes_of, partition_key
+from pipelines.data.transmit.connectors.aws.client import (
+    AccessKeyId,
+    Endpoint,
+    Region,
+    SecretKey,
+    Signer,
+    endpoint_faults,
+    endpoint_hosts,
+    judged,
+    status_of,
+)
+from pipelines.data.transmit.connectors.base import Answer, Context, Kind, Place
+from pipelines.data.transmit.connectors.http.exchange import Reply, Request, exchange, word
+from pipelines.data.transmit.events import Event
+from shared.contracts.documents import Batch, Destination
+from shared.contracts.secrets import Secrets
+
+RECORDS: Final = 500
+RECORD_BYTES: Final = 1024 * 1024
+"""PutRecords' limits, of one request and of one record: data and partition key, before base64."""
+
+REQUEST_BYTES: Final = 4 * 1024 * 1024
+"""Of data; PutRecords takes 5 MiB, partition keys included."""
+
+_KEY_CHARACTERS: Final = 256
+_ANSWER_BYTES: Final = 64 * 1024
+_ITEM_BYTES: Final = 1024
+_HEADERS: Final = {
+    "Content-Type": "application/x-amz-json-1.1",
+    "X-Amz-Target": "Kinesis_20131202.PutRecords",
+}
+_TOO_LARGE: Final = 413
+_THROTTLED_SECONDS: Final = "1"
+"""A shard's limits are for each second: what one second refuses the next may take."""
+
+
+class Options(Struct, kw_only=True, frozen=True):
+    """How to reach a stream."""
+
+    stream: Annotated[str, Meta(pattern="^[a-zA-Z0-9_.-]{1,128}$", description="name of the stream")]
+    region: Region
+    access_key_id: AccessKeyId
+    secret_access_key: SecretKey
+    endpoint: Endpoint | None = None
+
+
+class _Record(Struct):
+    data: bytes = msgspec.field(name="Data")
+    key: str = msgspec.field(name="PartitionKey")
+
+    @property
+    def size(self) -> int:
+        return len(self.data) + len(self.key.encode())
+
+
+class _Request(Struct):
+    stream: str = msgspec.field(name="StreamName")
+    records: list[_Record] = msgspec.field(name="Records")
+
+
+class _Item(Struct):
+    code: str | None = msgspec.field(name="ErrorCode", default=None)
+
+
+class _Taken(Struct):
+    records: list[_Item] = msgspec.field(name="Records")
+
+
+class _Failure(Struct):
+    type: str = msgspec.field(name="__type", default="")
+
+
+_encoder: Final = msgspec.json.Encoder()
+_taken: Final = msgspec.json.Decoder(_Taken)
+_failure: Final = msgspec.json.Decoder(_Failure)
+
+
+class Kinesis:
+    """A stream, whose shards each take what they can."""
+
+    def __init__(self, session: aiohttp.ClientSession, secrets: Secrets) -> None:
+        self._session = session
+        self._secrets = secrets
+
+    async def send(
+        self, destination: Destination, options: Options, events: Sequence[Event], seconds: float
+    ) -> Sequence[Answer]:
+        """One request."""
+        secret = self._secrets.get(options.secret_access_key)
+        signer = Signer("kinesis", options.region, options.access_key_id, secret)
+        records = [record(event) for event in events]
+        fit = [each for each in records if each.size <= RECORD_BYTES]
+        taken = iter(await self._put(options, signer, fit, seconds) if fit else ())
+        return [next(taken) if each.size <= RECORD_BYTES else Answer(status=_TOO_LARGE) for each in records]
+
+    async def close(self) -> None:
+        """Nothing: the connections are the session's."""
+
+    async def _put(
+        self, options: Options, signer: Signer, records: list[_Record], seconds: float
+    ) -> list[Answer]:
+        """One request."""
+        url = (options.endpoint or f"https://kinesis.{options.region}.amazonaws.com").rstrip("/") + "/"
+        data = _encoder.encode(_Request(options.stream, records))
+        request = await signer.signed(Request("POST", url, _HEADERS, data))
+        most = _ANSWER_BYTES + _ITEM_BYTES * len(records)
+        reply = await exchange(self._session, request, seconds, most)
+        if isinstance(reply, Answer):
+            return [reply] * len(records)
+        return (
+            _answers(reply, len(records)) if reply.ok else [judged(reply, _code(reply.body))] * len(records)
+        )
+
+
+def record(event: Event) -> _Record:
+    """The event in CloudEvents' structured JSON format, under its partition key."""
+    return _Record(structured(event), partition_key(event, attributes_of(event))[:_KEY_CHARACTERS])
+
+
+def _answers(reply: Reply, records: int) -> list[Answer]:
+    try:
+        items = _taken.decode(reply.body).records
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        items = []
+    if len(items) != records:
+        error = f"bad_answer: Kinesis answered {reply.status}, but not for each record"
+        return [Answer(error=error)] * records
+    return [_answer(item.code) for item in items]
+
+
+def _answer(code: str | None) -> Answer:
+    if not code:
+        return Answer(status=200)
+    status = status_of(code) or 500  # of single records all that is documented may be sent again
+    return Answer(
+        status=status,
+        detail=word(code),
+        retry_after=_THROTTLED_SECONDS if status == 429 else None,
+    )
+
+
+def _code(body: bytes) -> str:
+    """AWS's word for an error, `namespace#` before it left out."""
+    try:
+        return _failure.decode(body).type.rpartition("#")[2]
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return ""
+
+
+def _batch(_: Options, limits: Batch) -> Batch:
+    return Batch(max_events=min(limits.max_events, RECORDS), max_bytes=min(limits.max_bytes, REQUEST_BYTES))
+
+
+async def _open(context: Context) -> Kinesis:
+    return Kinesis(context.session, context.secrets)
+
+
+def _faults(options: Options) -> Iterator[Place]:
+    return endpoint_faults(options.endpoint)
+
+
+def _hosts(options: Options) -> Iterator[Place]:
+    return endpoint_hosts(options.endpoint)
+
+
+def _summary(options: Options) -> str:
+    return f"{options.stream} ({options.region})"
+
+
+CONNECTOR: Final = Kind(
+    options=Options, open=_open, batch=_batch, faults=_faults, hosts=_hosts, summary=_summary
+)

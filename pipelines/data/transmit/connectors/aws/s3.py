@@ -1,0 +1,133 @@
+"""Amazon S3 and what speaks like it: gzip-compressed NDJSON objects, by tenant, pipe and minute."""
+
+import asyncio
+import gzip
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Final
+
+from msgspec import Meta, Struct
+
+from pipelines.data.transmit.connectors.aws.client import (
+    AccessKeyId,
+    Endpoint,
+    Region,
+    SecretKey,
+    Signer,
+    endpoint_faults,
+    endpoint_hosts,
+)
+from pipelines.data.transmit.connectors.aws.s3_upload import Objects, Target
+from pipelines.data.transmit.connectors.base import Answer, Context, Kind, Place
+from pipelines.data.transmit.connectors.http.formats import line
+from pipelines.data.transmit.events import Event
+from shared.contracts.documents import Destination
+from shared.contracts.secrets import Secrets
+
+_LEVEL: Final = 6
+_SMALL: Final = 32 * 1024
+"""Bytes that are compressed on the spot, in less time than it takes to hand them over."""
+
+_NAME_CHARACTERS: Final = 32
+
+
+class Options(Struct, kw_only=True, frozen=True):
+    """How to reach a bucket."""
+
+    bucket: Annotated[
+        str, Meta(pattern="^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", description="name of the bucket")
+    ]
+    region: Region
+    access_key_id: AccessKeyId
+    secret_access_key: SecretKey
+    prefix: Annotated[
+        str,
+        Meta(pattern="^[A-Za-z0-9_./=-]{0,512}$", description="begins each object's name: raw/"),
+    ] = ""
+    endpoint: Endpoint | None = None
+
+
+class S3:
+    """A bucket; each minute of a batch becomes one object, which is there as a whole or not at all."""
+
+    def __init__(self, objects: Objects, secrets: Secrets) -> None:
+        self._objects = objects
+        self._secrets = secrets
+
+    async def send(
+        self, destination: Destination, options: Options, events: Sequence[Event], seconds: float
+    ) -> Sequence[Answer]:
+        """An object for each minute, all at once."""
+        until = asyncio.get_running_loop().time() + seconds
+        secret = self._secrets.get(options.secret_access_key)
+        signer = Signer("s3", options.region, options.access_key_id, secret)
+        minutes: dict[int, list[Event]] = defaultdict(list)
+        for event in events:
+            minutes[event.minute].append(event)
+        writes = [
+            self._write(f"{base_url(options)}/{name(options.prefix, destination, some)}", signer, until, some)
+            for some in minutes.values()
+        ]
+        answers = await asyncio.gather(*writes)
+        by_minute = dict(zip(minutes, answers, strict=True))
+        return [by_minute[event.minute] for event in events]
+
+    async def close(self) -> None:
+        """Wait a little for what is to be taken away."""
+        await self._objects.close()
+
+    async def _write(self, url: str, signer: Signer, until: float, events: Sequence[Event]) -> Answer:
+        loop = asyncio.get_running_loop()
+        target = Target(url=url, signer=signer, seconds_left=lambda: until - loop.time())
+        if sum(event.size for event in events) < _SMALL:
+            return await self._objects.write(target, content(events))
+        return await self._objects.write(target, await asyncio.to_thread(content, events))
+
+
+def name(prefix: str, destination: Destination, events: Sequence[Event]) -> str:
+    """An object's name: where it belongs, and which events it holds. The same events have the same name."""
+    first = events[0]
+    minute = datetime.fromtimestamp(first.minute * 60, UTC).strftime("%Y/%m/%d/%H%M")
+    digest = hashlib.sha256(b"".join(sorted(event.key for event in events))).hexdigest()
+    return f"{prefix}{destination.tenant}/{first.pipe}/{minute}/{digest[:_NAME_CHARACTERS]}.ndjson.gz"
+
+
+def content(events: Sequence[Event]) -> bytes:
+    """The object: a line for each event, in an order of their own, so that a repeat is the same bytes."""
+    lines = [line(event) + b"\n" for event in sorted(events, key=lambda event: event.key)]
+    return gzip.compress(b"".join(lines), _LEVEL, mtime=0)
+
+
+def base_url(options: Options) -> str:
+    """Where the bucket's objects are.
+
+    A bucket with a dot has no certificate for a host name of its own; a store at an endpoint may have none.
+    """
+    if options.endpoint is not None:
+        return f"{options.endpoint.rstrip('/')}/{options.bucket}"
+    if "." in options.bucket:
+        return f"https://s3.{options.region}.amazonaws.com/{options.bucket}"
+    return f"https://{options.bucket}.s3.{options.region}.amazonaws.com"
+
+
+async def _open(context: Context) -> S3:
+    return S3(Objects(context.session), context.secrets)
+
+
+def _faults(options: Options) -> Iterator[Place]:
+    yield from endpoint_faults(options.endpoint)
+    if "//" in options.prefix or options.prefix.startswith("/") or ".." in options.prefix.split("/"):
+        yield "$.prefix", "is no clean path; write it like raw/events/"
+
+
+def _hosts(options: Options) -> Iterator[Place]:
+    return endpoint_hosts(options.endpoint)
+
+
+def _summary(options: Options) -> str:
+    return f"s3://{options.bucket}/{options.prefix}"
+
+
+CONNECTOR: Final = Kind(options=Options, open=_open, faults=_faults, hosts=_hosts, summary=_summary)

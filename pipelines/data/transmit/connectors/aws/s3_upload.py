@@ -1,0 +1,120 @@
+"""Objects written to S3, or to what speaks like it: in one request, or in parts where they are large."""
+
+import asyncio
+import html
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote
+
+import aiohttp
+
+from pipelines.data.transmit.connectors.aws.client import Signer, judged
+from pipelines.data.transmit.connectors.base import Answer
+from pipelines.data.transmit.connectors.http.exchange import Reply, Request, exchange
+
+PART_BYTES: Final = 5 * 1024 * 1024
+"""S3 takes no smaller part but the last."""
+
+ABORT_SECONDS: Final = 5.0
+
+_TYPE: Final = {"Content-Type": "application/gzip"}
+_CODE: Final = re.compile(rb"<Code>([A-Za-z0-9.]{1,80})</Code>")
+_UPLOAD: Final = re.compile(rb"<UploadId>([^<]{1,1024})</UploadId>")
+_ERROR: Final = re.compile(rb"<Error>")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """One object to write."""
+
+    url: str
+    """Of the object, as it is sent: what needs quotes has them."""
+
+    signer: Signer
+    seconds_left: Callable[[], float]
+    """Until the try's deadline."""
+
+
+class Objects:
+    """Writes objects through a guarded session."""
+
+    def __init__(self, session: aiohttp.ClientSession) -> None:
+        self._session = session
+        self._aborting: set[asyncio.Task[Reply | Answer]] = set()
+
+    async def write(self, target: Target, data: bytes) -> Answer:
+        """Write one object; there is none, or the former one, unless the answer is a success."""
+        if len(data) > PART_BYTES:
+            return await self._in_parts(target, data)
+        found = await self._done(target, "PUT", "", data)
+        return found if isinstance(found, Answer) else found.answer()
+
+    async def close(self) -> None:
+        """Let parts of abandoned uploads be taken away."""
+        await asyncio.gather(*self._aborting, return_exceptions=True)
+
+    async def _in_parts(self, target: Target, data: bytes) -> Answer:
+        """A multipart upload: the object is there when the last request succeeded, and not before."""
+        begun = await self._done(target, "POST", "?uploads=", b"")
+        if isinstance(begun, Answer):
+            return begun
+        upload = _UPLOAD.search(begun.body)
+        if upload is None:
+            return Answer(error="bad_answer: S3 began an upload without an id")
+        number = quote(html.unescape(upload[1].decode(errors="replace")), safe="")
+        try:
+            answer = await self._upload(target, number, data)
+        except asyncio.CancelledError:
+            self._abort(target, number)
+            raise
+        if answer.status != 200:
+            self._abort(target, number)
+        return answer
+
+    async def _upload(self, target: Target, number: str, data: bytes) -> Answer:
+        parts = [data[at : at + PART_BYTES] for at in range(0, len(data), PART_BYTES)]
+        taken = await asyncio.gather(
+            *(
+                self._done(target, "PUT", f"?partNumber={at}&uploadId={number}", part)
+                for at, part in enumerate(parts, start=1)
+            )
+        )
+        if failed := next((each for each in taken if isinstance(each, Answer)), None):
+            return failed
+        tags = [each.headers.get("ETag", "") for each in taken if isinstance(each, Reply)]
+        end = await self._done(target, "POST", f"?uploadId={number}", _list_of_parts(tags))
+        return end if isinstance(end, Answer) else end.answer()
+
+    async def _done(self, target: Target, method: str, query: str, data: bytes) -> Reply | Answer:
+        """One request; an Answer unless it succeeded. S3 may begin a success and end it with an error."""
+        reply = await self._request(target, method, query, data, target.seconds_left())
+        if isinstance(reply, Answer):
+            return reply
+        code = _CODE.search(reply.body)
+        if reply.ok and _ERROR.search(reply.body):
+            return Answer(status=500, detail=code[1].decode() if code else "")
+        return reply if reply.ok else judged(reply, code[1].decode() if code else "")
+
+    async def _request(
+        self, target: Target, method: str, query: str, data: bytes, seconds: float
+    ) -> Reply | Answer:
+        url = target.url + query
+        request = await target.signer.signed(Request(method, url, _TYPE, data))
+        return await exchange(self._session, request, seconds)
+
+    def _abort(self, target: Target, number: str) -> None:
+        """Parts that nobody completes cost money; a rule of the bucket should take away what this misses."""
+        work = self._request(target, "DELETE", f"?uploadId={number}", b"", ABORT_SECONDS)
+        task = asyncio.get_running_loop().create_task(work)
+        self._aborting.add(task)
+        task.add_done_callback(self._aborting.discard)
+
+
+def _list_of_parts(tags: Sequence[str]) -> bytes:
+    parts = "".join(
+        f"<Part><PartNumber>{at}</PartNumber><ETag>{html.escape(tag)}</ETag></Part>"
+        for at, tag in enumerate(tags, start=1)
+    )
+    return f"<CompleteMultipartUpload>{parts}</CompleteMultipartUpload>".encode()

@@ -1,0 +1,257 @@
+"""Customers' Kafka clusters: one librdkafka producer for each, and what is checked before it is used.
+
+librdkafka opens its connections itself, to addresses that it looks up itself. So what hifi can do is to look
+first, and to send no event before: at the addresses of the bootstrap servers, at those of all brokers that
+the cluster names, and at these again every minute. What it cannot do is to keep librdkafka from opening a
+connection to a broker the moment it is named, or to see a name that leads elsewhere at librdkafka's own
+look-up, or a broker named within that minute. Against these stands TLS: but for loopback it is required, so
+that nobody hears more than a TLS greeting who shows no certificate for the name that the customer, or the
+cluster, gave.
+"""
+
+import asyncio
+import functools
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any, Final
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from pipelines.data.transmit.connectors.base import Answer
+from pipelines.data.transmit.connectors.http.client import clean
+from pipelines.data.transmit.connectors.kafka.access import (
+    LOOK_SECONDS,
+    Access,
+    Server,
+    is_here,
+    producer_config,
+)
+from pipelines.data.transmit.connectors.kafka.errors import DENIED, TIMEOUTS, TOO_LARGE, answer_of
+from shared.contracts.egress_policy import Reach
+from shared.runtime.egress import RefusedAddressError, check_addresses
+from shared.runtime.logging import get_logger
+
+_log = get_logger(__name__)
+
+_POLL_SECONDS: Final = 0.005
+_GRACE_SECONDS: Final = 0.2
+Headers = list[tuple[str, str | bytes | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What to write."""
+
+    key: bytes
+    value: bytes
+    headers: Headers
+
+
+class NeedsTlsError(Exception):
+    """A cluster without TLS that is not on this machine."""
+
+
+class Cluster:
+    """A producer, made when it is first needed. Belongs to one event loop, which also serves its reports."""
+
+    def __init__(self, access: Access, reach: Reach, executor: Executor) -> None:
+        self._access = access
+        self._reach = reach
+        self._executor = executor
+        self._producer: Producer | None = None
+        self._single: Producer | None = None
+        self._opening = asyncio.Lock()
+        self._looked = 0.0
+        self._topics: set[str] = set()
+        self._refused: Answer | None = None
+        self._denied: KafkaError | None = None
+        self._down: KafkaError | None = None
+        self._looking: asyncio.Task[None] | None = None
+        self.used = 0.0
+        """When it was last sent to, on the loop's clock."""
+
+    async def send(self, topic: str, records: Sequence[Record], seconds: float) -> Sequence[Answer]:
+        """Write records, acknowledged by all replicas in step; an answer for each."""
+        loop = asyncio.get_running_loop()
+        self.used, until = loop.time(), loop.time() + seconds
+        try:
+            async with asyncio.timeout_at(until):
+                producer = await self._open(topic, seconds)
+        except (OSError, KafkaException, NeedsTlsError) as error:
+            return [self._failure(error)] * len(records)
+        self._look_again(producer, topic)
+        if self._refused is not None:
+            return [self._refused] * len(records)
+        answers = await self._write(producer, topic, records, until)
+        large = [at for at, answer in answers.items() if answer.status == TOO_LARGE]
+        if large:
+            alone = await self._write(self._alone(), topic, [records[at] for at in large], until)
+            answers |= {large[at]: answer for at, answer in alone.items()}
+        silence = self._silence()
+        return [answers.get(at, silence) for at in range(len(records))]
+
+    async def close(self) -> None:
+        """Forget what was not written: whoever waited for it has long been told."""
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.wait((self._looking,))
+        await self._drop()
+
+    async def _open(self, topic: str, seconds: float) -> Producer:
+        """The producer, once the cluster was looked at."""
+        async with self._opening:
+            if self._producer is None or topic not in self._topics:
+                await self._check(self._access.servers)
+                if self._producer is None:
+                    self._producer = Producer(producer_config(self._access, self._error), logger=_log)
+                try:
+                    await self._look(self._producer, topic, seconds)
+                except (RefusedAddressError, NeedsTlsError):
+                    await self._drop()
+                    raise
+            return self._producer
+
+    async def _drop(self) -> None:
+        """Destroy the producer, on a thread: it waits for threads of its own."""
+        held = [producer for producer in (self._producer, self._single) if producer is not None]
+        self._producer = self._single = None
+        self._topics.clear()
+        if held:
+            await asyncio.get_running_loop().run_in_executor(self._executor, _destroy, held)
+
+    async def _look(self, producer: Producer, topic: str, seconds: float) -> None:
+        """Check which brokers the cluster names.
+
+        Raises:
+            RefusedAddressError: if one of them must not be dialled.
+            KafkaException: if the cluster does not say, or has no such topic.
+            TimeoutError: if it says nothing.
+        """
+        loop = asyncio.get_running_loop()
+        self._denied = self._down = None
+        listing = loop.run_in_executor(self._executor, lambda: producer.list_topics(topic, seconds))
+        listing.add_done_callback(_seen)
+        try:
+            found = await self._polled(producer, listing)
+        except KafkaException as error:
+            if error.args[0].code() == KafkaError._TRANSPORT:  # no broker was to be had in all that time
+                raise TimeoutError from error
+            raise
+        await self._check([(broker.host, broker.port) for broker in found.brokers.values()])
+        if found.topics[topic].error is not None:
+            raise KafkaException(found.topics[topic].error)
+        self._looked = loop.time()
+        self._topics.add(topic)
+
+    async def _polled(self, producer: Producer, work: asyncio.Future[Any]) -> Any:
+        """Serve the client's errors while it works: a wrong password shows in them alone."""
+        while not work.done():
+            await asyncio.wait((work,), timeout=_POLL_SECONDS)
+            producer.poll(0)
+            if problem := self._denied or self._down:
+                # what it was told may be on its way, and say why: it dials brokers as soon as they are named
+                await asyncio.wait((work,), timeout=_GRACE_SECONDS)
+                if not work.done():
+                    work.cancel()
+                    raise KafkaException(problem)
+        return work.result()
+
+    async def _check(self, servers: Sequence[Server]) -> None:
+        for host, port in servers:
+            await check_addresses(host, port, self._reach)
+            if not self._access.tls and not is_here(host):
+                raise NeedsTlsError
+
+    def _look_again(self, producer: Producer, topic: str) -> None:
+        """Check now and then, while sending goes on, what a cluster may have changed since."""
+        loop = asyncio.get_running_loop()
+        due = loop.time() - self._looked > LOOK_SECONDS
+        if due and (self._looking is None or self._looking.done()):
+            self._looked = loop.time()
+            self._looking = loop.create_task(self._second_look(producer, topic))
+
+    async def _second_look(self, producer: Producer, topic: str) -> None:
+        try:
+            await self._look(producer, topic, self._access.timeout_seconds)
+            self._refused = None
+        except (RefusedAddressError, NeedsTlsError) as error:
+            self._refused = self._failure(error)
+            producer.purge(blocking=False)
+        except (OSError, KafkaException) as error:  # a time-out too; the next record will show it
+            _log.info("brokers not looked at", extra={"error": type(error).__name__})
+
+    async def _write(
+        self, producer: Producer, topic: str, records: Sequence[Record], until: float
+    ) -> dict[int, Answer]:
+        """Answers by the records' positions, as far as they came in time."""
+        loop = asyncio.get_running_loop()
+        answers: dict[int, Answer] = {}
+        for at, record in enumerate(records):
+            report = functools.partial(self._report, answers, at)
+            try:
+                producer.produce(topic, record.value, record.key, headers=record.headers, on_delivery=report)
+            except (BufferError, KafkaException) as error:
+                answers[at] = self._failure(error)
+        while len(answers) < len(records) and loop.time() < until:
+            producer.poll(0)
+            if len(answers) < len(records):
+                await asyncio.sleep(_POLL_SECONDS)
+        return dict(answers)  # what is reported later is not heard
+
+    def _alone(self) -> Producer:
+        """A producer of batches of one: of a batch that is too large brokers do not say which record is."""
+        if self._single is None:
+            config = producer_config(self._access, self._error) | {"batch.num.messages": 1}
+            self._single = Producer(config, logger=_log)
+        return self._single
+
+    def _report(
+        self, answers: dict[int, Answer], at: int, error: KafkaError | None, _message: Message
+    ) -> None:
+        """Called by `poll`, so on the loop, for whichever try a record belongs to."""
+        if error is None:
+            self._denied = None
+            answers[at] = Answer(status=200)
+        else:
+            answers[at] = self._failure(KafkaException(error))
+
+    def _error(self, error: KafkaError) -> None:
+        """Called by `poll` for what concerns no one record."""
+        if error.code() in DENIED:
+            self._denied = error
+        elif error.code() == KafkaError._ALL_BROKERS_DOWN:
+            self._down = error
+
+    def _silence(self) -> Answer:
+        """No answer in time; a wrong password is one of the reasons why."""
+        if self._denied is not None:
+            return answer_of(self._denied)
+        return Answer(error=f"timeout: no answer within {self._access.timeout_seconds:g} s")
+
+    def _failure(self, error: Exception) -> Answer:
+        match error:
+            case RefusedAddressError():
+                return Answer(error=f"refused_address: `bootstrap_servers` {error}", hopeless=True)
+            case NeedsTlsError():
+                return Answer(error="tls_needed: without `tls` only this machine is dialled", hopeless=True)
+            case BufferError():
+                return Answer(error="busy: enough events wait for this cluster already", later=True)
+            case TimeoutError():
+                return self._silence()
+            case KafkaException():
+                found = error.args[0]
+                return self._silence() if found.code() in TIMEOUTS else answer_of(found)
+        return Answer(error=clean(f"unreachable: {type(error).__name__}: {error}"))
+
+
+def _destroy(held: list[Producer]) -> None:
+    """Take the last references, so that what they wait for is waited for here."""
+    while held:
+        held.pop().purge(blocking=False)
+
+
+def _seen(work: asyncio.Future[Any]) -> None:
+    """What nobody waits for any more may have failed."""
+    if not work.cancelled():
+        work.exception()

@@ -1,0 +1,194 @@
+"""Sends the events of a task, tries them again, and settles them. Runs on the worker's event loop."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from pipelines.data.transmit.admission.gate import Gate, Gates, Moved, NoTurn
+from pipelines.data.transmit.batching import split
+from pipelines.data.transmit.connectors.base import Answer
+from pipelines.data.transmit.connectors.connector_pool import Connectors
+from pipelines.data.transmit.connectors.http.credentials import BadSecretError
+from pipelines.data.transmit.delivery.decide import Dead, Policy
+from pipelines.data.transmit.delivery.kafka_rows import Settled
+from pipelines.data.transmit.delivery.outcomes import (
+    Answered,
+    Failed,
+    Moment,
+    Outcomes,
+    Try,
+    outcomes,
+    refused,
+)
+from pipelines.data.transmit.delivery.pipe_resolver import Lost, Targets
+from pipelines.data.transmit.delivery.request_batch import Deadline, Patience, RequestBatch
+from pipelines.data.transmit.delivery.timeout import within
+from pipelines.data.transmit.delivery.transform_executor import Shaping
+from pipelines.data.transmit.events import Event
+from shared.contracts.secrets import UnknownSecretError
+from shared.runtime.clock import Clock
+from shared.runtime.logging import get_logger
+
+_log = get_logger(__name__)
+_GRACE_SECONDS: Final = 1.0
+"""Past a try's deadline, in which a connector must have answered; a hang in its own code ends here."""
+
+_SILENCE: Final = Answer(error="timeout: the connector gave no answer")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivery:
+    """Delivers what one task was given, and reports each end through `settle`."""
+
+    targets: Targets
+    connectors: Connectors
+    shaping: Shaping
+    policy: Policy
+    deadline: Deadline
+    gates: Gates
+    patience: Patience
+    settle: Callable[[Settled], None]
+    clock: Clock
+    jitter: Callable[[], float]
+
+    async def deliver(self, pipe: str, attempt: int, events: Sequence[Event]) -> None:
+        """Bring events of one pipe to an end, by the deadline; does not raise but when cancelled."""
+        started_ms = self.clock()
+        found = await self.targets.find(pipe)
+        if isinstance(found, Lost):
+            self._bury(pipe, attempt, events, found.reason, started_ms)
+            return
+        # A name may have changed hands while its events were on their way.
+        tenant = found.destination.tenant
+        foreign = [event for event in events if event.tenant not in (None, tenant)]
+        if foreign:
+            self._bury(pipe, attempt, foreign, f"foreign: pipe {pipe!r} is another tenant's now", started_ms)
+            events = [event for event in events if event.tenant in (None, tenant)]
+        whole = RequestBatch(target=found, attempt=attempt, events=events, started_ms=started_ms)
+        ready = await self._shaped(whole) if found.shape else events
+        await asyncio.gather(*(self._until_ended(whole.of(run)) for run in split(ready, found.batch)))
+
+    async def _shaped(self, batch: RequestBatch) -> Sequence[Event]:
+        """The events as they may leave; those that may not are settled here, each by itself."""
+        if self.gates.of(batch.destination).moved:  # the slow lane shapes them
+            self._apply(batch, Moved())
+            return []
+        until = min(self.deadline.at, asyncio.get_running_loop().time() + self.patience.answer)
+        shaped = await self.shaping.shape(batch.target, batch.events, until)
+        for reason, dead in shaped.dead.items():
+            self._bury(batch.target.pipe.name, batch.attempt, dead, reason, batch.started_ms)
+        for reason, waiting in shaped.waiting.items():
+            self._apply(batch.of(waiting), Failed(reason))
+        if shaped.late:
+            late = Failed("deadline: no turn for the pipe's masks or transform")
+            self._apply(batch.of(shaped.late), Moved() if until < self.deadline.at else late)
+        return shaped.ready
+
+    async def _until_ended(self, batch: RequestBatch) -> None:
+        """Try a batch, and what is left of it, until all of its events are settled."""
+        if batch.target.problem:
+            self._apply(batch, Failed(batch.target.problem))
+            return
+        while batch.events:
+            batch, tried = await self._try(batch)
+            left = self._apply(batch, tried)
+            await asyncio.gather(*(self._until_ended(batch.part(events)) for events in left.parts))
+            batch = batch.of(left.again)
+            if batch.events:
+                await asyncio.sleep(left.pause)
+
+    async def _try(self, batch: RequestBatch) -> tuple[RequestBatch, Try]:
+        """One request, if its turn comes; the batch with the try that was made, and what came of it."""
+        loop, gate = asyncio.get_running_loop(), self.gates.of(batch.destination)
+        if gate.moved:
+            return batch, Moved()
+        asked, deadline = loop.time(), self.deadline.at
+        turn_until = min(deadline, asked + self.patience.turn)
+        tokens_until = min(deadline, asked + self.patience.answer)
+        async with gate.turn(len(batch.events), turn_until, tokens_until) as refusal:
+            if refusal is None and self._seconds_left() > 0:
+                sent = batch.sent(loop.time())
+                return sent, await self._request(sent, gate, loop.time() - asked)
+        refusal = refusal or NoTurn()  # the turn came, but with the deadline
+        if isinstance(refusal, NoTurn) and turn_until < deadline:
+            gate.overdue()
+            return batch, Moved()
+        return batch, refused(batch, refusal)
+
+    async def _request(self, batch: RequestBatch, gate: Gate, turn: float) -> Try:
+        """What comes of a request for which `turn` seconds were waited."""
+        loop = asyncio.get_running_loop()
+        began, seconds = loop.time(), min(batch.destination.timeout_seconds, self._seconds_left())
+        patience = min(self.patience.answer, seconds + _GRACE_SECONDS)
+        try:
+            answers, spent = await within(self._send(batch, seconds), patience)
+            gate.ended(answers, spent, turn)
+        except (UnknownSecretError, BadSecretError) as error:
+            return Answered([Answer(error=str(error), later=True)] * len(batch.events))
+        except TimeoutError:
+            if self.patience.answer < seconds + _GRACE_SECONDS:
+                gate.overdue()
+                return Moved()
+            gate.ended([_SILENCE], loop.time() - began, turn)
+            return Failed(f"deadline: {batch.destination.connector} gave no answer in time")
+        except Exception as error:
+            _log.exception("request failed unexpectedly", extra={"destination": batch.destination.name})
+            return Failed(f"internal: {type(error).__name__}")
+        if len(answers) != len(batch.events):  # a defect of the connector, which must stop no partition
+            return Failed(f"internal: {len(answers)} answers for {len(batch.events)} events")
+        return Answered(answers)
+
+    async def _send(self, batch: RequestBatch, seconds: float) -> Sequence[Answer]:
+        connector = await self.connectors.named(batch.destination.connector)
+        return await connector.send(batch.destination, batch.target.options, batch.events, seconds)
+
+    def _apply(self, batch: RequestBatch, tried: Try) -> Outcomes:
+        """Decide, and settle what is at an end; gives the decision, for what is not."""
+        gate = self.gates.of(batch.destination)
+        at = Moment(
+            now_ms=self.clock(),
+            seconds_left=self._local_seconds_left(batch),
+            closed=gate.breaker.state == "closed",
+        )
+        decided = outcomes(batch, tried, at, self.policy, self.jitter())
+        for ended in decided.ended:
+            self.settle(
+                Settled(
+                    events=ended.events,
+                    outcome=ended.outcome,
+                    destination=batch.destination.name,
+                    pipe=batch.target.pipe.name,
+                    attempt=batch.attempt,
+                    status=ended.status,
+                    tries=batch.tries,
+                    started_ms=batch.started_ms,
+                    departed_ms=at.now_ms,
+                    breaker=gate.breaker.state,
+                    lane=gate.pace.lane,
+                    recovered=gate.recovered,
+                )
+            )
+        return decided
+
+    def _bury(self, pipe: str, attempt: int, events: Sequence[Event], reason: str, started_ms: int) -> None:
+        """Settle events that can never be sent."""
+        self.settle(
+            Settled(
+                events=events,
+                outcome=Dead(reason),
+                destination=self.targets.name(pipe),
+                pipe=pipe,
+                attempt=attempt,
+                started_ms=started_ms,
+                departed_ms=self.clock(),
+            )
+        )
+
+    def _seconds_left(self) -> float:
+        return max(0.0, self.deadline.at - asyncio.get_running_loop().time())
+
+    def _local_seconds_left(self, batch: RequestBatch) -> float:
+        now = asyncio.get_running_loop().time()
+        local = (batch.tried or now) + self.patience.local_tries - now
+        return max(0.0, min(self._seconds_left(), local))

@@ -1,0 +1,177 @@
+"""What a task writes: receipts, retries, dead letters and quarantined records, as rows of the Kafka sink."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple
+
+import msgspec
+import pyarrow as pa
+
+from pipelines.data.transmit.delivery.decide import Dead, Delivered, End, RetryLater, SlowLane
+from pipelines.data.transmit.events import Event, Headers, Poison, headers_size
+from pipelines.data.transmit.schema import OUTPUT_ARROW
+from shared.contracts import headers as h
+from shared.contracts.limits import MAX_HEADERS_BYTES, MAX_READABLE_BYTES
+from shared.contracts.receipts import Breaker, Lane, Receipt, Result, pack_keys
+from shared.contracts.topics import Topic
+from shared.contracts.tracing import traced
+
+RECEIPT_EVENTS: Final = 1_000
+"""Ids of 256 bytes, escaped six-fold, still fit a record."""
+
+_GONE: Final = frozenset((*h.OF_A_TRY, h.PIPES, h.LETTER))
+"""What an earlier attempt said, and what is true of a record of `outbound` only."""
+
+_KNOWN: Final = (h.CE_PREFIX, "hifi_", h.CONTENT_TYPE)
+_encoder = msgspec.json.Encoder()
+
+
+class Row(NamedTuple):
+    """One record to write."""
+
+    topic: str
+    key: bytes | None
+    value: bytes | None
+    headers: Headers
+
+
+class Settled(msgspec.Struct, frozen=True, kw_only=True):
+    """Events of one request that came to the same end."""
+
+    events: Sequence[Event]
+    outcome: End
+    destination: str
+    pipe: str
+    attempt: int
+    status: int | None = None
+    tries: int = 0
+    started_ms: int
+    """First try of this task, epoch milliseconds."""
+
+    departed_ms: int
+    """When the last answer was in, epoch milliseconds."""
+
+    breaker: Breaker = "closed"
+    lane: Lane = "fast"
+    recovered: bool = False
+    """Whether to tell the fast lane that the destination is fast again."""
+
+
+def to_batch(rows: Iterable[Row]) -> pa.RecordBatch:
+    """Rows in schema.OUTPUT."""
+    columns = list(zip(*rows, strict=True)) or [(), (), (), ()]
+    return pa.RecordBatch.from_arrays(
+        [pa.array(column, field.type) for column, field in zip(columns, OUTPUT_ARROW, strict=True)],
+        schema=OUTPUT_ARROW,
+    )
+
+
+def rows(settled: Settled) -> Iterator[Row]:
+    """Receipts, and for what was not delivered the record itself on its way to another topic.
+
+    What goes to the slow lane has come to no end yet: that lane writes its receipt.
+    """
+    if isinstance(settled.outcome, SlowLane):
+        for event in settled.events:
+            yield _handed_on(event, settled)
+        return
+    for tenant, events in _by_tenant(settled.events):
+        for at in range(0, len(events), RECEIPT_EVENTS):
+            yield _receipt(settled, tenant, events[at : at + RECEIPT_EVENTS])
+    if isinstance(settled.outcome, RetryLater | Dead):
+        for event in settled.events:
+            yield _moved(event, settled, settled.outcome)
+
+
+def as_read(settled: Settled) -> Settled:
+    """The same end, of the events as they were read: what waits or is dead is masked when it leaves."""
+    if all(event.untouched is None for event in settled.events):
+        return settled
+    return msgspec.structs.replace(settled, events=[event.as_read for event in settled.events])
+
+
+def quarantined(poison: Poison) -> Row:
+    """A record nobody can send, as far as a record can hold it."""
+    kept = poison.headers if headers_size(poison.headers) <= MAX_HEADERS_BYTES else []
+    value = poison.value and poison.value[:MAX_READABLE_BYTES]
+    added: Headers = [(h.REASON, poison.reason.encode()), (h.ORIGIN, poison.origin.encode())]
+    return Row(Topic.QUARANTINE, poison.key, value, kept + added)
+
+
+def _by_tenant(events: Sequence[Event]) -> Iterable[tuple[str, Sequence[Event]]]:
+    """Nearly always all at once: a pipe's events are of one tenant until its name goes to another's."""
+    tenants = {event.tenant for event in events}
+    if len(tenants) == 1:
+        return ((tenants.pop() or "", events),)
+    return ((tenant or "", [event for event in events if event.tenant == tenant]) for tenant in tenants)
+
+
+def _receipt(settled: Settled, tenant: str, events: Sequence[Event]) -> Row:
+    result, reason = _result(settled)
+    receipt = Receipt(
+        destination=settled.destination,
+        pipe=settled.pipe,
+        result=result,
+        ids=[event.id for event in events],
+        minutes=[event.minute for event in events],
+        status=settled.status,
+        tries=settled.tries,
+        attempt=settled.attempt,
+        received_ms=[event.received_ms for event in events],
+        departed_ms=settled.departed_ms,
+        tenant=tenant,
+        since_ms=[event.since_ms for event in events],
+        traces={e.id: e.traceparent for e in events if e.traceparent and traced(e.traceparent)},
+        reason=reason,
+        breaker=settled.breaker,
+        lane=settled.lane,
+    )
+    headers: Headers = [(h.DELIVERED, pack_keys(e.key for e in events))] if result == "delivered" else []
+    if settled.recovered:
+        headers.append((h.RECOVERED, settled.destination.encode()))
+    return Row(Topic.RECEIPTS, None, _encoder.encode(receipt), headers)
+
+
+def _result(settled: Settled) -> tuple[Result, str]:
+    match settled.outcome:
+        case Delivered():
+            return "delivered", ""
+        case RetryLater(reason=reason):
+            return "retry", reason
+        case Dead(reason=reason):
+            return "dead", reason
+        case _:
+            return "duplicate", ""
+
+
+def _moved(event: Event, settled: Settled, outcome: RetryLater | Dead) -> Row:
+    first_ms = settled.started_ms if event.first_try_ms is None else event.first_try_ms
+    added: Headers = [
+        (h.REASON, outcome.reason.encode()),
+        (h.DESTINATION, settled.destination.encode()),
+        (h.STATUS, str(settled.status or "").encode()),
+        (h.FIRST_TRY, str(first_ms).encode()),
+        (h.LAST_TRY, str(settled.departed_ms).encode()),
+    ]
+    kept, topic = _kept(event.headers), Topic.DEAD_LETTER
+    if isinstance(outcome, RetryLater):
+        kept, topic = [header for header in kept if header[0] != h.ATTEMPT], outcome.topic
+        added.append((h.NOT_BEFORE, str(outcome.not_before_ms).encode()))
+        added.append((h.ATTEMPT, str(outcome.attempts).encode()))
+    return Row(topic, event.key, event.value, kept + added)
+
+
+def _handed_on(event: Event, settled: Settled) -> Row:
+    """The record as it came; the time of its first try travels along, once there was one."""
+    first_ms = event.first_try_ms
+    if first_ms is None and settled.tries:
+        first_ms = settled.started_ms
+    added: Headers = [] if first_ms is None else [(h.FIRST_TRY, str(first_ms).encode())]
+    return Row(Topic.OUTBOUND_SLOW, event.key, event.value, _kept(event.headers) + added)
+
+
+def _kept(headers: Headers) -> Headers:
+    """A record's headers without those that do not travel on, or a stranger's if they would not fit."""
+    kept = [header for header in headers if header[0] not in _GONE]
+    if headers_size(kept) <= MAX_HEADERS_BYTES:
+        return kept
+    return [header for header in kept if header[0].startswith(_KNOWN)]

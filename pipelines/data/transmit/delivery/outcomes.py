@@ -1,0 +1,159 @@
+"""What one try of a request batch comes to for each of its events. Pure."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pipelines.data.transmit.admission.gate import BreakerOpen, Moved, NoTurn, Refusal
+from pipelines.data.transmit.batching import halves
+from pipelines.data.transmit.connectors.base import Answer
+from pipelines.data.transmit.delivery.decide import (
+    End,
+    Outcome,
+    Policy,
+    RetryNow,
+    Situation,
+    SlowLane,
+    Split,
+    decide,
+)
+from pipelines.data.transmit.delivery.request_batch import RequestBatch
+from pipelines.data.transmit.events import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The connector answered for each event."""
+
+    answers: Sequence[Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The request was not made, or came to nothing: its events go to the retry topics."""
+
+    reason: str
+    counted: bool = True
+    """See `decide.Situation`."""
+
+
+Try = Answered | Failed | Moved
+"""What came of one try."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """When a try came to its end."""
+
+    now_ms: int
+    seconds_left: float
+    """For further local tries."""
+
+    closed: bool
+    """Whether the destination's breaker is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """Events with the same end, and the status that the destination gave."""
+
+    events: Sequence[Event]
+    outcome: End
+    status: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcomes:
+    """What becomes of a batch: each of its events is in exactly one of these."""
+
+    ended: Sequence[Ended] = ()
+    again: Sequence[Event] = ()
+    """To be tried again together, after the pause."""
+
+    pause: float = 0.0
+    parts: Sequence[Sequence[Event]] = ()
+    """To be tried again apart, now."""
+
+
+def refused(batch: RequestBatch, refusal: Refusal) -> Failed | Moved:
+    """What a refused turn means for a batch."""
+    name = batch.destination.name
+    match refusal:
+        case Moved():
+            return refusal
+        case BreakerOpen():
+            # Tried in this very task, it failed then; otherwise a short outage must not cost a long wait.
+            counted = batch.tries > 0 or not refusal.young
+            return Failed(f"breaker_open: {name!r} is {refusal}", counted)
+        case NoTurn():
+            return Failed(f"deadline: no turn for {name!r} before the deadline")
+
+
+def outcomes(batch: RequestBatch, tried: Try, at: Moment, policy: Policy, jitter: float) -> Outcomes:
+    """Decide for each event of a batch.
+
+    Args:
+        batch: whose events are meant.
+        tried: what came of its try.
+        at: when that was.
+        policy: how long to go on.
+        jitter: uniform in [0, 1); one draw for a batch, so that its events stay together.
+    """
+    match tried:
+        case Moved():
+            return Outcomes(ended=[Ended(events=batch.events, outcome=SlowLane())] if batch.events else [])
+        case Failed():
+            answer = Answer(error=tried.reason)
+            situation = _situation(batch, at, counted=tried.counted, seconds_left=0.0)
+            return _outcomes(batch, [answer] * len(batch.events), situation, policy, jitter)
+        case Answered():
+            situation = _situation(batch, at, counted=True, seconds_left=at.seconds_left)
+            return _outcomes(batch, tried.answers, situation, policy, jitter)
+
+
+def _situation(batch: RequestBatch, at: Moment, *, counted: bool, seconds_left: float) -> Situation:
+    return Situation(
+        events=len(batch.events),
+        tries=batch.tries,
+        attempt=batch.attempt,
+        first_try_ms=batch.started_ms,
+        now_ms=at.now_ms,
+        seconds_left=seconds_left,
+        closed=at.closed,
+        counted=counted,
+    )
+
+
+def _outcomes(
+    batch: RequestBatch, answers: Sequence[Answer], at: Situation, policy: Policy, jitter: float
+) -> Outcomes:
+    ended: list[Ended] = []
+    again: list[Event] = []
+    parts: list[Sequence[Event]] = []
+    pause = 0.0
+    for (answer, outcome), events in _groups(batch, answers, at, policy, jitter).items():
+        match outcome:
+            case RetryNow():
+                again += events
+                pause = max(pause, outcome.pause)
+            case Split():
+                parts += halves(events) if len(events) > 1 else [events]
+            case _:
+                ended.append(Ended(events=events, outcome=outcome, status=answer.status))
+    return Outcomes(ended=ended, again=again, pause=pause, parts=parts)
+
+
+def _groups(
+    batch: RequestBatch, answers: Sequence[Answer], at: Situation, policy: Policy, jitter: float
+) -> dict[tuple[Answer, Outcome], list[Event]]:
+    """Events by answer and outcome; decided once for all events that differ in nothing that matters."""
+    groups: dict[tuple[Answer, Outcome], list[Event]] = defaultdict(list)
+    memo: dict[tuple[Answer, int], Outcome] = {}
+    for event, answer in zip(batch.events, answers, strict=True):
+        first_ms = batch.started_ms if event.first_try_ms is None else event.first_try_ms
+        outcome = memo.get((answer, first_ms))
+        if outcome is None:
+            outcome = decide(answer, replace(at, first_try_ms=first_ms), policy, jitter)
+            memo[answer, first_ms] = outcome
+        groups[answer, outcome].append(event)
+    return groups

@@ -1,0 +1,116 @@
+"""Where a pipe leads and what it does to its events on the way, as the configuration says now."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pipelines.data.transmit.connectors.base import Kind
+from pipelines.data.transmit.connectors.registry import OptionsError, options_of
+from pipelines.data.transmit.transformation.pipe_transform import Shape, shape_of
+from shared.contracts.documents import Batch, Catalogue, Destination, Pipe
+from shared.contracts.expressions import ExpressionError
+from shared.contracts.masks import MaskError
+
+_LOOK_SECONDS: Final = 0.05
+_MOST_NAMES: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A destination, ready to be sent to through one pipe."""
+
+    pipe: Pipe
+    destination: Destination
+    options: Any
+    """The destination's, as its connector wants them."""
+
+    shape: Shape | None
+    """The pipe's masks and transform; None where it has neither."""
+
+    batch: Batch
+    """What one request may carry."""
+
+    problem: str = ""
+    """Why nothing can be sent as it is, for a while: a newer version of hifi may know how."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A pipe that leads nowhere, and why."""
+
+    reason: str
+
+
+class Targets:
+    """Looks pipes up, and waits a little for one that is missing.
+
+    Route may know a new pipe a moment before this process does. Once a pipe was waited for in vain, it is not
+    waited for again until the configuration changes: a deleted pipe's backlog must not slow the others.
+    """
+
+    def __init__(
+        self, view: Callable[[], Catalogue], wait_seconds: float, kinds: Mapping[str, Kind[Any]]
+    ) -> None:
+        self._view = view
+        self._wait_seconds = wait_seconds
+        self._kinds = kinds
+        self._targets: dict[str, Target] = {}
+        self._in_vain: set[str] = set()
+        self._in_vain_in: Catalogue | None = None
+
+    async def find(self, pipe: str) -> Target | Lost:
+        """Where the pipe leads."""
+        until = time.monotonic() + self._wait_seconds
+        while isinstance(found := self._look(pipe), Lost):
+            if pipe in self._waited_for() or time.monotonic() >= until:
+                self._waited_for().add(pipe)
+                return found
+            await asyncio.sleep(_LOOK_SECONDS)
+        return found
+
+    def _waited_for(self) -> set[str]:
+        """Pipes waited for in vain, in the configuration as it is now."""
+        if self._in_vain_in is not self._view() or len(self._in_vain) > _MOST_NAMES:
+            self._in_vain, self._in_vain_in = set(), self._view()
+        return self._in_vain
+
+    def name(self, pipe: str) -> str:
+        """The name of the pipe's destination; empty where it has none."""
+        known = self._view().pipes.get(pipe)
+        return known.destination if known else ""
+
+    def _look(self, pipe: str) -> Target | Lost:
+        catalogue = self._view()
+        known = catalogue.pipes.get(pipe)
+        if known is None:
+            return Lost(f"unknown_pipe: there is no pipe {pipe!r}, or it was deleted")
+        destination = catalogue.destinations.get(known.destination)
+        if destination is None:
+            return Lost(
+                f"unknown_destination: there is no destination {known.destination!r}, or it was deleted"
+            )
+        return self._target(known, destination)
+
+    def _target(self, pipe: Pipe, destination: Destination) -> Target:
+        """Made once for a pair of documents: the table keeps the objects until they change."""
+        known = self._targets.get(pipe.name)
+        if known is not None and known.pipe is pipe and known.destination is destination:
+            return known
+        if len(self._targets) > _MOST_NAMES:
+            self._targets.clear()
+        self._targets[pipe.name] = made = self._made(pipe, destination)
+        return made
+
+    def _made(self, pipe: Pipe, destination: Destination) -> Target:
+        try:
+            options = options_of(destination, self._kinds)
+            shape = shape_of(pipe)
+        except OptionsError as error:
+            return Target(pipe, destination, None, None, destination.batch, str(error))
+        except (MaskError, ExpressionError) as error:
+            problem = f"bad_pipe: its masks or its transform: {error}"
+            return Target(pipe, destination, None, None, destination.batch, problem)
+        batch = self._kinds[destination.connector].batch(options, destination.batch)
+        return Target(pipe, destination, options, shape, batch)

@@ -1,0 +1,163 @@
+"""Rows of an Arrow batch to events, and what is wrong with those that cannot be sent."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Final
+
+import msgspec
+import pyarrow as pa
+from msgspec import Meta, Struct, field
+
+from pipelines.data.transmit.events import Event, Poison, headers_size, texts_of
+from pipelines.data.transmit.schema import FLAT
+from shared.contracts import headers as h
+from shared.contracts.envelope import lag_since
+from shared.contracts.limits import MAX_HEADERS_BYTES, MAX_READABLE_BYTES
+from shared.contracts.receipts import KEY_BYTES
+from shared.contracts.timestamps import parse_time
+
+_REQUIRED: Final = (h.PIPE, h.CE_ID, h.CE_SOURCE, h.CE_TYPE)
+_STAMPS: Final = (h.MINUTE, h.RECEIVED, h.ATTEMPT)
+_MAX_DIGITS: Final = 15
+"""Of a whole number in a header: as milliseconds, thirty thousand years."""
+
+_Whole = Annotated[int, Meta(ge=0, lt=10**_MAX_DIGITS)]
+_CE: Final = f'"{h.CE_PREFIX}'.encode()
+
+
+class _Stamped(Struct, gc=False):
+    """The headers that hifi's own nodes write; numbers are digits in a string."""
+
+    pipe: str = field(name=h.PIPE)
+    minute: _Whole = field(name=h.MINUTE)
+    received_ms: _Whole = field(name=h.RECEIVED)
+    attempt: Annotated[int, Meta(ge=1, lt=10**_MAX_DIGITS)] = field(name=h.ATTEMPT)
+    id: str = field(name=h.CE_ID)
+    source: str = field(name=h.CE_SOURCE)
+    type: str = field(name=h.CE_TYPE)
+    specversion: str = field(name=h.CE_PREFIX + "specversion", default="")
+    time: str = field(name=h.CE_TIME, default="")
+    datacontenttype: str | None = field(name=h.CONTENT_TYPE, default=None)
+    first_try: str | None = field(name=h.FIRST_TRY, default=None)
+    tenant: str | None = field(name=h.TENANT, default=None)
+    traceparent: str | None = field(name=h.TRACEPARENT, default=None)
+
+
+class _Attributes(Struct, gc=False, omit_defaults=True):
+    """The CloudEvents attributes that nearly every event has, and no other."""
+
+    specversion: str
+    id: str
+    source: str
+    type: str
+    time: str
+    datacontenttype: str | None = None
+
+
+class _Unreadable(Struct, frozen=True):
+    """A record that is no event: a word, a colon, a sentence."""
+
+    reason: str
+
+
+_USUAL: Final = 5
+"""Attributes that travel with the prefix and are required in `_Attributes`."""
+
+_stamped = msgspec.json.Decoder(_Stamped, strict=False)
+_encoder = msgspec.json.Encoder()
+_any_json = msgspec.json.Decoder(msgspec.Raw)
+
+
+def read(batch: pa.RecordBatch) -> Iterator[Event | Poison]:
+    """The rows of a batch in schema.FLAT, one of the two for each."""
+    columns: list[list[Any]] = [batch.column(name).to_pylist() for name in FLAT]
+    for key, value, text, topic, partition, offset in zip(*columns, strict=True):
+        parsed = _parsed(key, value, text or b"{}")
+        if isinstance(parsed, Event):
+            yield parsed
+        else:
+            yield Poison(key, value, text or b"{}", f"{topic}/{partition}/{offset}", parsed.reason)
+
+
+def _parsed(key: bytes | None, value: bytes | None, text: bytes) -> Event | _Unreadable:
+    """The event of a record, or what hifi's own nodes should have written and did not."""
+    if key is None or len(key) != KEY_BYTES:
+        return _Unreadable(f"unreadable: the key is not {KEY_BYTES} bytes")
+    try:
+        found = _stamped.decode(text)
+    except msgspec.ValidationError as error:
+        return _Unreadable(_header_problem(texts_of(text)) or f"unreadable: {error}")
+    event = _event(key, value, text, found)
+    problem = _size_problem(event) or _data_problem(event)
+    return _Unreadable(problem) if problem else event
+
+
+def _event(key: bytes, value: bytes | None, text: bytes, found: _Stamped) -> Event:
+    return Event(
+        key,
+        value,
+        found.pipe,
+        found.id,
+        found.minute,
+        found.received_ms,
+        lag_since(parse_time(found.time), found.received_ms),
+        found.attempt,
+        _whole(found.first_try),
+        _attributes(found, text),
+        found.datacontenttype,
+        found.tenant,
+        text,
+        found.traceparent,
+    )
+
+
+def _header_problem(headers: Mapping[str, str]) -> str:
+    for name in _REQUIRED:
+        if name not in headers:
+            return f"unreadable: no header {name}"
+    for name in _STAMPS:
+        if _whole(headers.get(name)) is None:
+            return f"unreadable: header {name} is missing or not a whole number"
+    return "" if _whole(headers[h.ATTEMPT]) else f"unreadable: header {h.ATTEMPT} is less than 1"
+
+
+def _whole(text: str | None) -> int | None:
+    """The number that a header says, None if it says none."""
+    if text is None or not text.isdigit() or not text.isascii() or len(text) > _MAX_DIGITS:
+        return None
+    return int(text)
+
+
+def _attributes(found: _Stamped, text: bytes) -> bytes:
+    """The CloudEvents attributes as a JSON object: `ce_*` without the prefix, and `datacontenttype`.
+
+    A text in which the prefix occurs no oftener than in the usual attributes holds no others.
+    """
+    if found.time and found.specversion and text.count(_CE) == _USUAL:
+        usual = (found.specversion, found.id, found.source, found.type, found.time)
+        return _encoder.encode(_Attributes(*usual, found.datacontenttype))
+    prefix = len(h.CE_PREFIX)
+    headers = texts_of(text)
+    every = {name[prefix:]: value for name, value in headers.items() if name.startswith(h.CE_PREFIX)}
+    if found.datacontenttype is not None:
+        every["datacontenttype"] = found.datacontenttype
+    return _encoder.encode(every)
+
+
+def _size_problem(event: Event) -> str:
+    too_large = len(event.value or b"") > MAX_READABLE_BYTES or (
+        len(event.texts) > MAX_HEADERS_BYTES and headers_size(event.headers) > MAX_HEADERS_BYTES
+    )
+    return "oversized: more than any node writes" if too_large else ""
+
+
+def _data_problem(event: Event) -> str:
+    """Why the data cannot be spliced into a request: it would spoil the body for its neighbours."""
+    if event.value is None or not event.is_json:
+        return ""
+    try:
+        _any_json.decode(event.value)
+        if not event.value.isascii():
+            event.value.decode()
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return f"bad_data: declared as JSON, but {error}"
+    return ""

@@ -1,0 +1,92 @@
+"""Masks and transforms put to work: on a thread beside the loop, in short turns, for a bounded time.
+
+A transform works for as long as its account lasts. On the loop it would hold up the answers of all
+destinations; here it only competes for the interpreter. The turns of several pipes alternate.
+"""
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from pipelines.data.transmit.events import Event
+from pipelines.data.transmit.transformation.pipe_transform import Shape, ShapeError
+from shared.contracts.secrets import Secrets, UnknownSecretError, mask_secret
+from shared.runtime.logging import get_logger
+
+if TYPE_CHECKING:
+    from pipelines.data.transmit.delivery.pipe_resolver import Target
+
+_log = get_logger(__name__)
+_TURN_SECONDS: Final = 0.01
+
+
+@dataclass(slots=True)
+class Shaped:
+    """What became of events, by the reason where they may not leave."""
+
+    ready: list[Event] = field(default_factory=list)
+    dead: dict[str, list[Event]] = field(default_factory=lambda: defaultdict(list))
+    waiting: dict[str, list[Event]] = field(default_factory=lambda: defaultdict(list))
+    late: Sequence[Event] = ()
+    """Those that had no turn."""
+
+
+class Shaping:
+    """One thread that shapes the events of all pipes."""
+
+    def __init__(self, secrets: Secrets) -> None:
+        self._secrets = secrets
+        self._thread = ThreadPoolExecutor(1, "shaping")
+
+    async def shape(self, target: "Target", events: Sequence[Event], until: float) -> Shaped:
+        """Events of one pipe as they may leave; turns are given until a moment on the loop's clock."""
+        shape, shaped, loop = target.shape, Shaped(), asyncio.get_running_loop()
+        if shape is None:
+            return Shaped(ready=list(events))
+        try:
+            key = self._key(target.pipe.tenant) if shape.hashes else b""
+        except UnknownSecretError as error:
+            shaped.waiting[str(error)] += events
+            return shaped
+        at = 0
+        while at < len(events):
+            if loop.time() >= until:
+                shaped.late = events[at:]
+                break
+            at += await loop.run_in_executor(self._thread, _turn, shape, events[at:], key, shaped)
+        return shaped
+
+    def close(self) -> None:
+        """End the thread."""
+        self._thread.shutdown()
+
+    def _key(self, tenant: str) -> bytes:
+        """The tenant's key for hashes.
+
+        Raises:
+            UnknownSecretError: if there is none; an empty one is none.
+        """
+        reference = mask_secret(tenant)
+        if not (key := self._secrets.get(reference).encode()):
+            raise UnknownSecretError(reference)
+        return key
+
+
+def _turn(shape: Shape, events: Sequence[Event], key: bytes, shaped: Shaped) -> int:
+    """Shape events until the turn is over; returns how many."""
+    over = time.monotonic() + _TURN_SECONDS
+    for done, event in enumerate(events, 1):
+        try:
+            shaped.ready.append(shape.apply(event, key))
+        except ShapeError as error:
+            shaped.dead[str(error)].append(event)
+        except Exception as error:  # a defect; its text may hold a value
+            _log.error("masks or transform failed unexpectedly", extra={"error": type(error).__name__})
+            shaped.waiting[f"internal: {type(error).__name__}"].append(event)
+        if time.monotonic() >= over:
+            return done
+    return len(events)

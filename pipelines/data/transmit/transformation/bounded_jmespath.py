@@ -1,0 +1,198 @@
+"""JMESPath with an account: each step is paid for, and an expression that spends too much is stopped.
+
+JMESPath always ends, but after how long? `[@,@]` doubles what it is given, so sixty of them, piped, are 2^60
+values. What can multiply (selections, joined texts, flattened arrays) pays for the size of what it makes; a
+visit of the tree, which all loops consist of, pays one step.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
+
+import msgspec
+from jmespath import functions
+from jmespath.visitor import Options, TreeInterpreter, _Expression
+
+from pipelines.data.transmit.transformation import lossless_json
+from pipelines.data.transmit.transformation.step_budget import Account, TooManyStepsError
+from shared.contracts.expressions import Node
+
+_STEP_CHARACTERS: Final = 16
+"""Characters of text that cost one step."""
+
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def _signature(*types: Mapping[str, list[str]]) -> Callable[[_Method], _Method]:
+    """The library's decorator, with a type."""
+    return functions.signature(*types)  # type: ignore[no-any-return]
+
+
+class NoJsonError(Exception):
+    """A result that JSON has no word for; the text says which."""
+
+
+class _Account(Account):
+    """One that can also tell what a tree costs."""
+
+    def pay_for(self, value: Any) -> None:
+        """One step for each value in a tree, a part shared by two places counted twice; texts by length.
+
+        Raises:
+            TooManyStepsError: before the walk gets longer than that.
+            NoJsonError: if a number in it is not finite, or an expression is in it.
+        """
+        left: list[Any] = [value]
+        while left:
+            item = left.pop()
+            self.left -= 1
+            kind = type(item)
+            if kind is str:
+                self.left -= len(item) // _STEP_CHARACTERS
+            elif kind is dict:
+                self.left -= sum(map(len, item)) // _STEP_CHARACTERS
+                left += item.values()
+            elif kind is list:
+                left += item
+            elif kind is float and not math.isfinite(item):
+                raise NoJsonError("a number beyond all numbers")
+            elif kind is _Expression:
+                raise NoJsonError("an expression (&) instead of a value")
+            if self.left < 0:
+                raise TooManyStepsError
+
+
+class _Functions(functions.Functions):  # type: ignore[misc]  # the library has no types
+    """The library's, paid for."""
+
+    def __init__(self, account: _Account) -> None:
+        self._account = account
+
+    def call_function(self, function_name: str, resolved_args: list[Any]) -> Any:
+        for argument in resolved_args:
+            kind = type(argument)
+            if kind is list or kind is dict:
+                self._account.pay(len(argument))
+            elif kind is str:
+                self._account.pay(len(argument) // _STEP_CHARACTERS)
+        return super().call_function(function_name, resolved_args)
+
+    @_signature({"types": []})
+    def _func_to_string(self, arg: Any) -> str:
+        """As JSON, with the numbers as they were written."""
+        if isinstance(arg, str):
+            return arg
+        self._account.pay_for(arg)
+        text = lossless_json.encode(arg).decode()
+        self._account.pay(len(text) // _STEP_CHARACTERS)
+        return text
+
+    @_signature({"types": []})
+    def _func_to_number(self, arg: Any) -> Any:
+        """By JSON's grammar: the library would take "nan" and "1_000", too."""
+        found = arg
+        if isinstance(arg, str):
+            try:
+                found = lossless_json.decode(arg)
+            except (msgspec.DecodeError, UnicodeError, RecursionError):
+                return None
+        infinite = isinstance(found, float) and not math.isfinite(found)
+        return found if _number(found) and not infinite else None
+
+    @_signature({"types": ["string"]}, {"types": ["array-string"]})
+    def _func_join(self, separator: str, array: list[str]) -> str:
+        length = sum(map(len, array)) + len(separator) * len(array)
+        self._account.pay(length // _STEP_CHARACTERS)
+        return separator.join(array)
+
+    @_signature({"types": ["array", "string"]}, {"types": []})
+    def _func_contains(self, subject: Any, search: Any) -> bool:
+        if isinstance(search, list | dict):
+            self._account.pay_for(subject)
+        return search in subject if isinstance(subject, list) or isinstance(search, str) else False
+
+
+class _Interpreter(TreeInterpreter):  # type: ignore[misc]  # the library has no types
+    """The library's, paid for."""
+
+    def __init__(self, account: _Account) -> None:
+        super().__init__(Options(custom_functions=_Functions(account)))
+        self._account = account
+
+    def visit(self, node: Node, *args: Any, **kwargs: Any) -> Any:
+        account = self._account
+        account.left -= 1
+        if account.left < 0:
+            raise TooManyStepsError
+        return super().visit(node, *args, **kwargs)
+
+    def visit_multi_select_list(self, node: Node, value: Any) -> Any:
+        return self._paid(super().visit_multi_select_list(node, value))
+
+    def visit_multi_select_dict(self, node: Node, value: Any) -> Any:
+        return self._paid(super().visit_multi_select_dict(node, value))
+
+    def visit_flatten(self, node: Node, value: Any) -> Any:
+        return self._paid_by_length(super().visit_flatten(node, value))
+
+    def visit_slice(self, node: Node, value: Any) -> Any:
+        return self._paid_by_length(super().visit_slice(node, value))
+
+    def visit_comparator(self, node: Node, value: Any) -> Any:
+        """As the library, but null for the order of a text and a number, which it would raise for."""
+        operator = node["value"]
+        left, right = (self.visit(child, value) for child in node["children"])
+        if operator in self._EQUALITY_OPS:
+            if isinstance(left, list | dict) and isinstance(right, list | dict):
+                self._account.pay_for(left)
+        elif not ((_number(left) and _number(right)) or (_text(left) and _text(right))):
+            return None
+        return self.COMPARATOR_FUNC[operator](left, right)
+
+    def _paid(self, result: Any) -> Any:
+        self._account.pay_for(result)
+        return result
+
+    def _paid_by_length(self, result: Any) -> Any:
+        if result is not None:
+            self._account.pay(len(result))
+        return result
+
+
+def _number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+class Evaluation:
+    """One expression, ready to be applied again and again. Not for two threads at once."""
+
+    def __init__(self, tree: Node) -> None:
+        self._tree = tree
+        self._account = _Account()
+        self._interpreter = _Interpreter(self._account)
+
+    @property
+    def left(self) -> int:
+        """Steps that the last application did not take."""
+        return self._account.left
+
+    def apply(self, event: Mapping[str, Any], steps: int) -> bytes | None:
+        """The result as JSON; None if it is null.
+
+        Raises:
+            TooManyStepsError: if it takes more steps than `steps`.
+            NoJsonError: if the result is not JSON.
+            JMESPathError: if a function is given a type it does not take; its text holds the value.
+            Exception: other ways in which values do not fit; their texts may hold a value, too.
+        """
+        self._account.left = steps
+        result = self._interpreter.visit(self._tree, event)
+        if result is None:
+            return None
+        self._account.pay_for(result)
+        return lossless_json.encode(result)

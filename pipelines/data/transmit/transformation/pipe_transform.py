@@ -1,0 +1,178 @@
+"""What one pipe does to an event before it leaves: its masks, then its transform. Pure.
+
+In this order, so that a transform cannot carry a masked value to another place. No reason given here holds a
+value of an event: reasons are written to receipts and shown to people.
+"""
+
+from typing import Any, Final
+
+import msgspec
+from jmespath.exceptions import JMESPathTypeError
+
+from pipelines.data.transmit.events import Event
+from pipelines.data.transmit.transformation import lossless_json
+from pipelines.data.transmit.transformation.bounded_jmespath import Evaluation, NoJsonError
+from pipelines.data.transmit.transformation.masking import (
+    below,
+    compiled,
+    masked_bytes,
+    masked_json,
+    masked_text,
+)
+from pipelines.data.transmit.transformation.step_budget import Account, TooManyStepsError
+from shared.contracts.documents import Pipe
+from shared.contracts.envelope import data_member
+from shared.contracts.expressions import compile_expression
+from shared.contracts.headers import CONTENT_TYPE, attribute_header
+from shared.contracts.limits import MAX_EVENT_BYTES
+from shared.contracts.patterns import DATA
+
+STEPS: Final = 10_000
+MOST_STEPS: Final = 250_000
+"""An evaluation may take STEPS and one for each byte of the event, but never more than MOST_STEPS: honest
+transforms are linear in the event, and even the largest event must not keep the others waiting for long."""
+
+MASK_STEPS: Final = 500_000
+"""How often a mask may meet a value in one event."""
+
+_JSON: Final = "application/json"
+_attributes: Final = msgspec.json.Decoder(dict[str, str])
+_texts: Final = msgspec.json.Decoder(dict[str, str | None])
+_encode: Final = msgspec.json.Encoder().encode
+
+
+class ShapeError(Exception):
+    """An event that the pipe's masks or transform cannot be applied to: a word, a colon, a sentence."""
+
+
+class Shape:
+    """The masks and the transform of one pipe, compiled. Not for two threads at once."""
+
+    def __init__(self, pipe: Pipe) -> None:
+        """Raises MaskError or ExpressionError if a newer version of hifi took what this one does not know."""
+        masks = compiled(pipe.masks)
+        self.hashes = any(action == "hash" for _, action in masks)
+        """Whether a key is needed."""
+
+        self._data_masks = below(DATA, masks)
+        names = dict.fromkeys(str(steps[0]) for steps, _ in masks if steps[0] != DATA)
+        self._attribute_masks = {name: below(name, masks) for name in names}
+        text = pipe.transform
+        self._transform = None if text is None else Evaluation(compile_expression(text))
+
+    def apply(self, event: Event, key: bytes) -> Event:
+        """The event as it may leave; it remembers the one it was made of.
+
+        Raises:
+            ShapeError: if that cannot be said.
+        """
+        shaped = self._mask_attributes(self._mask_data(event, key), key)
+        if self._transform:
+            shaped = _transformed(shaped, self._transform)
+        return event if shaped is event else msgspec.structs.replace(shaped, untouched=event.as_read)
+
+    def _mask_data(self, event: Event, key: bytes) -> Event:
+        masks, value = self._data_masks, event.value
+        if not masks or value is None:
+            return event
+        try:
+            if event.is_json:
+                masked = masked_json(value, masks, key, Account(MASK_STEPS))
+            elif any(steps for steps, _ in masks):
+                raise ShapeError("mask_failed: the data is not JSON, so a place in it cannot be found")
+            else:
+                masked = masked_bytes(value, masks, key)
+        except TooManyStepsError:
+            raise ShapeError(f"mask_failed: masks and values meet more than {MASK_STEPS} times") from None
+        except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+            raise ShapeError(f"mask_failed: the data cannot be taken apart ({_kind(error)})") from None
+        return event if masked is value else msgspec.structs.replace(event, value=masked)
+
+    def _mask_attributes(self, event: Event, key: bytes) -> Event:
+        if not self._attribute_masks:
+            return event
+        attributes = _attributes.decode(event.attributes)
+        changes: dict[str, str | None] = {
+            name: masked_text(attributes[name], masks, key)
+            for name, masks in self._attribute_masks.items()
+            if name in attributes
+        }
+        return _with_attributes(event, attributes, changes) if changes else event
+
+
+def shape_of(pipe: Pipe) -> Shape | None:
+    """The shape of a pipe; None where it has neither masks nor a transform, and events leave as they came.
+
+    Raises:
+        MaskError, ExpressionError: as Shape does.
+    """
+    return Shape(pipe) if pipe.masks or pipe.transform is not None else None
+
+
+def _with_attributes(event: Event, attributes: dict[str, str], changes: dict[str, str | None]) -> Event:
+    """The event with attributes changed, or taken away where the change is None; headers follow."""
+    kept = {name: text for name, text in (attributes | changes).items() if text is not None}
+    headers = _texts.decode(event.texts) | {attribute_header(name): text for name, text in changes.items()}
+    texts = {name: text for name, text in headers.items() if text is not None}
+    return msgspec.structs.replace(
+        event,
+        attributes=_encode(kept),
+        texts=_encode(texts),
+        content_type=texts.get(CONTENT_TYPE),
+    )
+
+
+def _transformed(event: Event, transform: Evaluation) -> Event:
+    value = _result(event, transform)
+    if value is None:
+        raise ShapeError(
+            "transform_failed: it found nothing (null); fields are under `data`, a default is `|| 'none'`"
+        )
+    if len(value) > MAX_EVENT_BYTES:
+        raise ShapeError(f"transform_failed: its result has more than {MAX_EVENT_BYTES} bytes")
+    if not event.is_json:
+        attributes = _attributes.decode(event.attributes)
+        event = _with_attributes(event, attributes, {"datacontenttype": _JSON})
+    return msgspec.structs.replace(event, value=value)
+
+
+def steps_for(event: Event) -> int:
+    """Steps that the evaluation of an event may take."""
+    return min(MOST_STEPS, STEPS + len(event.attributes) + len(event.value or b""))
+
+
+def _result(event: Event, transform: Evaluation) -> bytes | None:
+    """What a transform makes of an event; what goes wrong is said without the event's values."""
+    try:
+        return transform.apply(_as_mapping(event), steps_for(event))
+    except TooManyStepsError:
+        reason = f"takes more than {STEPS} steps and one a byte, or {MOST_STEPS} in all; make it simpler"
+    except NoJsonError as error:
+        reason = f"its result would hold {error}"
+    except JMESPathTypeError as error:
+        wanted = ", ".join(error.expected_types)
+        reason = f"{error.function_name}() takes {wanted}, and was given {_type(error.actual_type)}"
+    except Exception as error:  # whatever values can do to an operation; the text may hold one
+        reason = f"an operation does not fit its values ({_kind(error)})"
+    raise ShapeError(f"transform_failed: {reason}")
+
+
+def _as_mapping(event: Event) -> dict[str, Any]:
+    """The event as CloudEvents' JSON format has it: what a transform is applied to."""
+    found: dict[str, Any] = dict(_attributes.decode(event.attributes))
+    if event.value is None:
+        return found
+    if event.is_json:
+        return found | {DATA: lossless_json.decode(event.value)}
+    member: dict[str, Any] = lossless_json.decode(b"{%b}" % data_member(event.content_type, event.value)[1:])
+    return found | member
+
+
+def _type(name: str) -> str:
+    """A type of JSON by the name that the library gives, which is sometimes Python's."""
+    known = {"int": "number", "float": "number", "str": "string", "NoneType": "null", "bool": "boolean"}
+    return known.get(name, {"list": "array", "dict": "object"}.get(name, name))
+
+
+def _kind(error: Exception) -> str:
+    return type(error).__name__

@@ -1,0 +1,73 @@
+"""A request's body says what the events say, in each of the four shapes."""
+
+import base64
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines.data.transmit.connectors.http.formats import content
+from tests.unit.pipelines.data.transmit.transmit_events import event
+
+EXACT = b'{"n": 12345678901234567890.10, "a":1,"a":2, "s":"\\u00e9\\n"}'
+
+
+def test_a_batch_is_an_array_of_cloud_events() -> None:
+    kind, body = content("batch", [event(1), event(2)])
+    assert kind == "application/cloudevents-batch+json; charset=utf-8"
+    assert [(e["id"], e["specversion"], e["data"]) for e in json.loads(body)] == [
+        ("e1", "1.0", {"n": 1}),
+        ("e2", "1.0", {"n": 2}),
+    ]
+
+
+def test_an_array_holds_nothing_but_data_byte_for_byte() -> None:
+    assert content("array", [event(1, value=EXACT), event(2, value=b"7")]) == (
+        "application/json",
+        b"[" + EXACT + b",7]",
+    )
+
+
+@pytest.mark.parametrize(
+    ("content_type", "value", "item"),
+    [
+        ("text/plain", b'a "b": c\n', 'a "b": c\n'),
+        ("image/png", b"\xff\x00:", base64.b64encode(b"\xff\x00:").decode()),
+        ("application/json", None, None),
+        ("text/plain", None, None),
+        ("application/ld+json", b'{"a":1}', {"a": 1}),
+    ],
+)
+def test_data_that_is_not_json_is_an_item_all_the_same(
+    content_type: str, value: bytes | None, item: object
+) -> None:
+    events = [event(1), event(2, value=value, content_type=content_type), event(3)]
+    assert json.loads(content("array", events).body) == [{"n": 1}, item, {"n": 3}]
+
+
+def test_an_event_is_one_cloud_event() -> None:
+    kind, body = content("event", [event(1, value=EXACT)])
+    assert kind == "application/cloudevents+json; charset=utf-8"
+    assert body.endswith(b',"data":' + EXACT + b"}")
+    with pytest.raises(ValueError, match="too many"):
+        content("event", [event(1), event(2)])
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+)
+
+
+@given(st.lists(JSON, min_size=1, max_size=5), st.sampled_from([None, 0, 2, "\r\n", "\r"]))
+def test_a_line_is_one_event_however_its_data_was_laid_out(values: list[object], indent: int | str) -> None:
+    events = [
+        event(n, value=json.dumps(value, indent=indent, ensure_ascii=False).encode())
+        for n, value in enumerate(values)
+    ]
+    kind, body = content("ndjson", events)
+    assert kind == "application/x-ndjson"
+    lines = body.decode().removesuffix("\n").split("\n")
+    assert "\r" not in body.decode()
+    assert [json.loads(line)["data"] for line in lines] == values

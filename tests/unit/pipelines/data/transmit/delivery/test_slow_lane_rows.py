@@ -1,0 +1,58 @@
+"""What a record says that could not be delivered."""
+
+import pytest
+
+from pipelines.data.transmit.delivery.decide import Dead, End, RetryLater, SlowLane
+from pipelines.data.transmit.delivery.kafka_rows import Row, Settled, rows
+from shared.contracts import headers as h
+from shared.contracts.topics import Topic
+from tests.unit.pipelines.data.transmit.transmit_events import event, row
+
+
+def moved(outcome: End, headers: dict[str, object], destination: str = "shop") -> Row:
+    settled = Settled(
+        events=[event(1, **headers)],
+        outcome=outcome,
+        destination=destination,
+        pipe="p1",
+        attempt=1,
+        started_ms=5,
+        departed_ms=6,
+    )
+    return list(rows(settled))[-1]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "topic"),
+    [
+        (Dead("refused: 404"), Topic.DEAD_LETTER),
+        (RetryLater(Topic.RETRY_IN_5M, 9, 1, "x"), Topic.RETRY_IN_5M),
+    ],
+)
+def test_a_record_names_the_destination_of_its_last_try_and_no_other(outcome: End, topic: Topic) -> None:
+    earlier = row(1)["headers"]
+    assert isinstance(earlier, bytes)
+    told = earlier[:-1] + b',"hifi_destination":"of an earlier attempt"}'
+    found = moved(outcome, {"headers": told})
+    assert found.topic == topic
+    assert [value for name, value in found.headers if name == h.DESTINATION] == [b"shop"]
+
+
+@pytest.mark.parametrize(
+    "outcome", [Dead("refused: 404"), RetryLater(Topic.RETRY_IN_5M, 9, 1, "x"), SlowLane()]
+)
+def test_what_is_true_of_an_outbound_record_only_stays_behind(outcome: End) -> None:
+    earlier = row(1)["headers"]
+    assert isinstance(earlier, bytes)
+    found = moved(outcome, {"headers": earlier[:-1] + b',"hifi_pipes":"p1,p2","hifi_letter":"0/7"}'})
+    assert not {h.PIPES, h.LETTER} & {name for name, _ in found.headers}
+
+
+def test_a_waiting_record_says_once_how_many_attempts_were_made() -> None:
+    found = moved(RetryLater(Topic.RETRY_IN_30S, 9, 0, "x"), {})
+    assert [value for name, value in found.headers if name == h.ATTEMPT] == [b"0"]
+
+
+def test_a_record_whose_pipe_leads_nowhere_names_none() -> None:
+    found = moved(Dead("unknown_pipe: gone"), {}, destination="")
+    assert dict(found.headers)[h.DESTINATION] == b""

@@ -1,0 +1,98 @@
+"""Waiting fairly."""
+
+import asyncio
+import selectors
+import time
+
+import pytest
+
+from pipelines.data.transmit.delivery.timeout import within
+
+
+async def nap(seconds: float) -> str:
+    await asyncio.sleep(seconds)
+    return "done"
+
+
+class _Skipping(selectors.SelectSelector):
+    """Waits for nothing and adds up how long it should have waited."""
+
+    waited = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        self.waited += timeout or 0.0
+        return super().select(0)
+
+
+class _IdleMachine(asyncio.SelectorEventLoop):
+    """A loop that is never late, however busy the machine is: its clock is what it waited."""
+
+    def __init__(self) -> None:
+        self._skipping = _Skipping()
+        super().__init__(self._skipping)
+
+    def time(self) -> float:
+        return self._skipping.waited
+
+
+def test_what_is_in_time_is_given_with_the_time_it_took() -> None:
+    with asyncio.Runner(loop_factory=_IdleMachine) as runner:
+        answer, spent = runner.run(within(nap(0.12), 5.0))
+    assert answer == "done"
+    assert spent == pytest.approx(0.12)
+
+
+def test_what_takes_longer_is_cancelled() -> None:
+    ended: list[str] = []
+
+    async def endless() -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ended.append("cancelled")
+
+    async def impatient() -> None:
+        with pytest.raises(TimeoutError):
+            await within(endless(), 0.1)
+        await asyncio.sleep(0)
+
+    asyncio.run(impatient())
+    assert ended == ["cancelled"]
+
+
+def test_what_is_raised_comes_through() -> None:
+    async def fails() -> None:
+        raise LookupError
+
+    with pytest.raises(LookupError):
+        asyncio.run(within(fails(), 1.0))
+
+
+def test_the_callers_end_ends_the_work() -> None:
+    async def leave() -> int:
+        waiting = asyncio.create_task(within(nap(60), 60))
+        await asyncio.sleep(0.01)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        await asyncio.sleep(0)
+        return len(asyncio.all_tasks())
+
+    assert asyncio.run(leave()) == 1
+
+
+def test_while_the_loop_stands_still_no_time_passes() -> None:
+    async def starved() -> tuple[str, float]:
+        async def hog() -> None:
+            for _ in range(6):
+                time.sleep(0.1)  # noqa: ASYNC251  # what a machine that is too busy does to the loop
+                await asyncio.sleep(0)
+
+        hogging = asyncio.create_task(hog())
+        try:
+            return await within(nap(0.4), 0.3)  # 0.6 s and more by the wall
+        finally:
+            await hogging
+
+    answer, spent = asyncio.run(starved())
+    assert answer == "done"
+    assert spent <= 0.3

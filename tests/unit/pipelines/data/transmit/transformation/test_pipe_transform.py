@@ -1,0 +1,326 @@
+"""A transform is checked before it is published, means what JMESPath says, and never takes long."""
+
+import copy
+import json
+import time
+from contextlib import suppress
+from typing import Any
+
+import jmespath
+import pytest
+from hypothesis import given, reject
+from hypothesis import strategies as st
+from jmespath.exceptions import JMESPathError
+
+from pipelines.data.transmit.batching import body
+from pipelines.data.transmit.events import Event
+from pipelines.data.transmit.transformation import lossless_json
+from pipelines.data.transmit.transformation.bounded_jmespath import Evaluation
+from pipelines.data.transmit.transformation.pipe_transform import (
+    MOST_STEPS,
+    Shape,
+    ShapeError,
+    shape_of,
+    steps_for,
+)
+from pipelines.data.transmit.transformation.step_budget import TooManyStepsError
+from shared.contracts.documents import ConfigError, Pipe, parse
+from shared.contracts.expressions import ExpressionError, compile_expression
+from shared.contracts.limits import MAX_EVENT_BYTES
+from shared.contracts.masks import MAX_MASKS, Mask
+from tests.strategies import json_texts
+from tests.unit.pipelines.data.transmit.transmit_events import event
+
+
+def shaped(transform: str | None, masks: list[Mask] | None = None, **fields: Any) -> Event:
+    pipe = Pipe(name="p1", tenant="t", source="s", destination="d", transform=transform, masks=masks or [])
+    return Shape(pipe).apply(event(1, **fields), b"key")
+
+
+def data(transform: str, value: bytes) -> str:
+    return (shaped(transform, value=value).value or b"").decode()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is empty"),
+        ("data.", "ends too early, at character 6"),
+        ("data.{a: b", "ends too early, at character 11"),
+        ("data ] x", "is no JMESPath at character 6, near '] x'"),
+        ("data.{\n  a: #\n}", "at line 2, character 6"),
+        ("data.a b", "is no JMESPath at character 8"),
+        (
+            "lenght(data)",
+            "calls lenght() at character 1, which JMESPath does not have; did you mean length()?",
+        ),
+        ("[data, xyzzy(@)]", "xyzzy() at character 8, which JMESPath does not have; it has abs"),
+        ("length(data, `1`)", "with 2 arguments; it takes 1"),
+        ("merge()", "with 0 arguments; it takes 1 or more"),
+        ("map(data, items)", "put & before it"),
+        ("&data", "uses & outside of a function"),
+        ("data[::0]", "step 0"),
+        ("(" * 5_000 + "data" + ")" * 3_000, "nested deeper"),
+        ("!" * 200 + "data", "nested deeper"),
+        ("x" * 8_193, "longer than 8192"),
+    ],
+)
+def test_an_expression_that_cannot_work_is_refused_with_its_place(text: str, said: str) -> None:
+    with pytest.raises(ExpressionError) as caught:
+        compile_expression(text)
+    assert said in str(caught.value)
+    with pytest.raises(ConfigError) as refused:
+        parse(
+            {"kind": "pipe", "name": "p", "tenant": "t", "source": "s", "destination": "d", "transform": text}
+        )
+    assert refused.value.path == "$.transform"
+
+
+def test_the_input_is_the_event_and_the_result_is_its_data() -> None:
+    after = shaped("{who: data.user, what: type, subject: subject || 'none'}", value=b'{"user":{"n": 1}}')
+    assert after.value == b'{"who":{"n":1},"what":"t","subject":"none"}'
+    assert json.loads(body([after]))[0]["data"] == {"who": {"n": 1}, "what": "t", "subject": "none"}
+    assert json.loads(body([after]))[0]["id"] == "e1"
+
+
+def test_without_masks_and_transform_a_pipe_has_no_shape() -> None:
+    assert shape_of(Pipe(name="p", tenant="t", source="s", destination="d")) is None
+
+
+@pytest.mark.parametrize(
+    "number",
+    [
+        "12345678901234567890",
+        "-123456789012345678901234567890",
+        "0.123456789012345678901234567890",
+        "1.10",
+        "1E+2",
+    ],
+)
+def test_numbers_that_are_carried_through_keep_their_digits(number: str) -> None:
+    value = b'{"a":{"n":%b},"list":[%b]}' % (number.encode(), number.encode())
+    assert data("data.{x: a.n, y: list}", value) == f'{{"x":{number},"y":[{number}]}}'
+    assert data("data.a.to_string(n)", value) == f'"{number}"'
+    assert data("to_number(data.a.to_string(n))", value) == number
+
+
+def test_numbers_can_be_calculated_with() -> None:
+    assert data("sum(data)", b"[1.10, 2.20]") == "3.3000000000000003"
+    assert data("max(data)", b"[1.10, 2.20]") == "2.20"
+    assert data("data[?@ > `1.5`]", b"[1.10, 2.20]") == "[2.20]"
+    assert data("type(data)", b"1.10") == '"number"'
+
+
+@given(json_texts())
+def test_data_that_is_passed_on_means_the_same(text: str) -> None:
+    def read(found: str | bytes) -> Any:
+        return json.loads(found, parse_float=str)
+
+    assert read(lossless_json.encode(lossless_json.decode(text))) == read(text)
+
+
+EXPRESSIONS = [
+    "@", "a", "a.b", "a[0]", "a[-1]", "*", "a.*", "[*].a", "[].b", "[]", "[?a]", "[?a==b]", "[?@ > `1`]",
+    "[::-1]", "{x: a, y: b}", "[a, b]", "a || b", "a && b", "!a", "a == b", "a != b", "length(@)", "keys(@)",
+    "values(@)", "sort(@)", "sort_by(@, &a)", "map(&a, @)", "max(@)", "min_by(@, &a)", "merge(@, @)",
+    "reverse(@)", "type(@)", "to_array(@)", "not_null(a, b)", "contains(@, `1`)", "join(',', @)", "sum(@)",
+    "avg(@)", "abs(@)", "ceil(@)", "starts_with(a, 'x')", "a | [0]", "to_string(a)",
+]  # fmt: skip
+SCALARS = st.sampled_from([None, True, False, -1, 0, 1, 2, 0.5, 2.5, "", "x", "xy"])
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(st.lists(st.sampled_from(EXPRESSIONS), min_size=1, max_size=3).map(" | ".join), VALUES)
+def test_an_account_does_not_change_what_an_expression_means(expression: str, value: Any) -> None:
+    try:
+        wanted = jmespath.search(expression, copy.deepcopy(value))
+    except JMESPathError:  # a function that does not fit
+        wanted = None
+    except TypeError:  # the library orders a text and a number, where JMESPath says null
+        reject()
+    try:
+        found = Evaluation(compile_expression(expression)).apply(value, 100_000)
+    except Exception:
+        found = None
+    assert (None if found is None else json.loads(found)) == wanted
+
+
+DOUBLED = "|".join(["[@,@]"] * 60)
+HOSTILE = [
+    f"data|{DOUBLED}",
+    "data|" + "|".join(["[@,@][]"] * 60),
+    "data|" + "|".join(["{a:@,b:@}"] * 60),
+    f"{{a:data|{DOUBLED},b:data|{DOUBLED}}}|a==b",
+    f"contains([data|{DOUBLED}], [data|{DOUBLED}])",
+    "data|" + "|".join(["to_string([@])"] * 90),
+    "data|" + "|".join(["[to_string(@), to_string(@)]"] * 60),
+    "data|" + "|".join(["[join(@[0], @), @[1]]"] * 60),
+    "data|" + "|".join(["[[], @, @, @][]"] * 60),
+    "data|" + "|".join(["map(&[@,@], @)"] * 60),
+]
+MANY = json.dumps(['x\\"' * 10] * 8_000).encode()
+
+
+@pytest.mark.parametrize("expression", HOSTILE)
+@pytest.mark.parametrize("value", [b'["ab","cd"]', MANY], ids=["small", "large"])
+def test_an_expression_that_multiplies_is_stopped(expression: str, value: bytes) -> None:
+    began = time.thread_time()
+    with pytest.raises(ShapeError, match=r"takes more than|more than \d+ bytes"):
+        shaped(expression, value=value)
+    assert time.thread_time() - began < 5
+
+
+COSTLY = [
+    "[" + ",".join(["length(to_string(data))"] * 300) + "]",
+    "[" + ",".join(["data == data"] * 600) + "]",
+    "data|" + "|".join(["sort(@)", "reverse(@)", "[::-1]"] * 30),
+    "map(&map(&[@, @], [@, @]), data)",
+    "data[?@ > `3` && @ < `9`]",
+    "data[].{a: @, b: @}",
+]
+MEGABYTE = json.dumps(list(range(150_000)), separators=(",", ":")).encode()
+
+
+@pytest.mark.parametrize("expression", COSTLY)
+@pytest.mark.parametrize("value", [MANY, MEGABYTE], ids=["texts", "numbers"])
+def test_an_expression_that_does_much_ends_soon(expression: str, value: bytes) -> None:
+    began = time.thread_time()
+    with suppress(ShapeError):
+        shaped(expression, value=value)
+    assert time.thread_time() - began < 5
+
+
+def test_steps_are_counted_and_not_timed_so_that_a_second_try_ends_the_same() -> None:
+    evaluation, tree = Evaluation(compile_expression("data[].[@]")), {"data": list(range(100))}
+    left = []
+    for _ in range(2):
+        evaluation.apply(tree, 10_000)
+        left.append(evaluation.left)
+    assert left[0] == left[1] < 10_000
+    assert evaluation.apply(tree, 10_000 - left[0])
+    with pytest.raises(TooManyStepsError):
+        evaluation.apply(tree, 10_000 - left[0] - 1)
+
+
+def test_a_transform_of_a_large_event_that_looks_at_each_item_fits() -> None:
+    items = [{"id": at, "sku": f"sku-{at}", "price": at / 4, "quantity": 2} for at in range(8_000)]
+    value = json.dumps(items).encode()
+    assert len(value) < MAX_EVENT_BYTES
+    assert steps_for(event(1, value=value)) == MOST_STEPS
+    assert json.loads(data("data[?quantity == `2`].{id: id, price: price}", value))[7_999]["id"] == 7_999
+
+
+SECRET = "S3CR3T"
+
+
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [
+        ("data.missing", "found nothing"),
+        ("abs(data.text)", "abs() takes number, and was given string"),
+        ("sum(data.list)", "sum() takes array-number, and was given string"),
+        ("sort_by(data.objects, &x)", "sort_by() takes"),
+        ("join(data.text, data.objects)", "join() takes array-string, and was given object"),
+        ("to_number('1e400')", "found nothing"),
+        ("[data.huge, data.huge].sum(@)", "beyond all numbers"),
+    ],
+)
+def test_a_transform_that_fails_says_why_without_a_value(expression: str, said: str) -> None:
+    value = {
+        "text": SECRET,
+        "list": [1, SECRET],
+        "objects": [{"x": [SECRET]}, {"x": SECRET}],
+        "huge": 1.7e308,
+    }
+    with pytest.raises(ShapeError) as caught:
+        shaped(expression, value=json.dumps(value).encode())
+    assert str(caught.value).startswith("transform_failed: ")
+    assert said in str(caught.value)
+    assert SECRET not in str(caught.value)
+    assert SECRET not in str(caught.value.__cause__)
+
+
+def test_a_result_that_is_larger_than_an_event_may_be_is_refused() -> None:
+    with pytest.raises(ShapeError, match="more than 524288 bytes"):
+        shaped("[data, data, data]", value=b'"' + b"x" * 300_000 + b'"')
+
+
+def test_data_that_is_no_json_is_text_or_base64_and_becomes_json() -> None:
+    text = shaped("{said: data}", value=b"hello", content_type="text/plain")
+    (item,) = json.loads(body([text]))
+    assert (item["datacontenttype"], item["data"]) == ("application/json", {"said": "hello"})
+    assert dict(text.headers)["content-type"] == b"application/json"
+    assert shaped("data_base64", value=b"\xff", content_type="image/png").value == b'"/w=="'
+
+
+# Masks and transforms together
+
+
+def redact(*paths: str) -> list[Mask]:
+    return [Mask(path=path, action="redact") for path in paths]
+
+
+@pytest.mark.parametrize(
+    "transform", ["@", "data", "data.*", "to_string(@)", "values(data)", "[data, data.a]", None]
+)
+@pytest.mark.parametrize("action", ["redact", "drop", "hash"])
+def test_a_transform_cannot_carry_a_masked_value_away(transform: str | None, action: Any) -> None:
+    masks = [Mask(path="$.data.a.b", action=action)]
+    after = shaped(transform, masks, value=b'{"a":{"b":"%b","c":"kept"}}' % SECRET.encode())
+    assert SECRET.encode() not in body([after])
+    assert b"kept" in body([after])
+
+
+def with_subject(subject: str) -> dict[str, Any]:
+    headers = {"ce_subject": subject, "ce_kept": "kept"} | {
+        "ce_specversion": "1.0",
+        "ce_source": "s",
+        "ce_type": "t",
+    }
+    stamps = {"hifi_pipe": "p1", "ce_id": "e1", "hifi_minute": "1", "hifi_received": "1", "hifi_attempt": "1"}
+    return {"headers": json.dumps(headers | stamps).encode()}
+
+
+@pytest.mark.parametrize("action", ["redact", "drop", "hash"])
+def test_an_attribute_is_masked_in_the_event_and_in_its_headers(action: Any) -> None:
+    after = shaped(None, [Mask(path="$.subject", action=action)], **with_subject(SECRET))
+    assert SECRET.encode() not in body([after]) + after.texts
+    item = json.loads(body([after]))[0]
+    assert ("subject" in item) == (action != "drop") == ("ce_subject" in dict(after.headers))
+    assert item["kept"] == "kept"
+    assert after.as_read.attributes != after.attributes
+    assert SECRET.encode() in after.as_read.texts
+
+
+def test_what_a_mask_does_not_meet_is_the_same_object() -> None:
+    pipe = Pipe(name="p1", tenant="t", source="s", destination="d", masks=redact("$.data.x.y", "$.subject"))
+    before = event(1, value=b'{ "a" : 1.10 }')
+    assert Shape(pipe).apply(before, b"") is before
+
+
+def test_data_that_is_no_json_can_be_masked_as_a_whole_only() -> None:
+    plain = {"value": SECRET.encode(), "content_type": "text/plain"}
+    assert shaped(None, redact("$.data"), **plain).value == b"***"
+    assert shaped(None, [Mask(path="$.data", action="drop")], **plain).value is None
+    assert SECRET not in str(shaped(None, [Mask(path="$.data", action="hash")], **plain).value)
+    with pytest.raises(ShapeError, match="mask_failed: the data is not JSON") as caught:
+        shaped(None, redact("$.data.x"), **plain)
+    assert SECRET not in str(caught.value)
+
+
+def test_json_data_can_be_masked_as_a_whole() -> None:
+    assert shaped(None, redact("$.data")).value == b'"***"'
+    assert shaped(None, [Mask(path="$.data", action="drop")]).value is None
+
+
+def test_many_masks_of_many_values_are_stopped_before_they_hold_up_the_others() -> None:
+    masks = redact(*(f"$.data[*].name{n}" for n in range(MAX_MASKS)))
+    began = time.thread_time()
+    with pytest.raises(ShapeError, match="mask_failed: masks and values meet more than 500000 times"):
+        shaped(None, masks, value=b"[" + b",".join([b"{}"] * 150_000) + b"]")
+    assert time.thread_time() - began < 5
+    assert shaped(None, redact("$.data[*].name"), value=b"[" + b",".join([b"{}"] * 150_000) + b"]")
