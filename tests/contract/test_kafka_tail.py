@@ -23,7 +23,8 @@ HOUR_MS = 3_600_000
 def topic(brokers: Cluster) -> Topic:
     """A topic of the test's own: brokers remember the newest time of records that were deleted."""
     name = f"tail-{uuid.uuid4()}"
-    (created,) = admin_client(brokers.bootstrap).create_topics([NewTopic(name, 2, 3)]).values()
+    admin = admin_client(brokers.bootstrap)
+    (created,) = admin.create_topics([NewTopic(name, 2, 3)]).values()
     created.result(30)
     return cast(Topic, name)
 
