@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from infra.config import EnvironmentName, RunSettings, load_environment
+from tests.proof import PARTS
 from tests.synth.golang import command as go_command
 
 ROOT = Path(__file__).parents[3]
@@ -206,3 +207,8 @@ def steps_that_build() -> list[dict[str, Any]]:
 
 def test_shell_scripts_are_clean() -> None:
     run(tool("shellcheck"), *map(str, [*(ROOT / "scripts").rglob("*.sh"), *(ROOT / "infra").rglob("*.sh")]))
+
+
+def test_every_part_of_the_proof_runs_at_night() -> None:
+    nightly = yaml.safe_load((ROOT / ".github" / "workflows" / "nightly.yml").read_text())
+    assert nightly["jobs"]["proof"]["strategy"]["matrix"]["part"] == [part.name for part in PARTS]
