@@ -54,9 +54,9 @@ quick: lint types imports ## Style, types, imports and the unit tests
 PYTEST := $(BIN)/python -m pytest --tier test $(ARGS)
 # Each line of output is whole, so that the streams can be told apart.
 stream-brokers: setup
-	@set -o pipefail; $(PYTEST) tests/contract tests/spark tests/truth 2>&1 | sed -u 's/^/brokers | /'
+	@set -o pipefail; $(PYTEST) tests/contract tests/spark 2>&1 | sed -u 's/^/brokers | /'
 stream-side: quick browser
-	@set -o pipefail; $(PYTEST) tests/synth tests/deploy tests/console tests/integration 2>&1 | sed -u 's/^/side    | /'
+	@set -o pipefail; $(PYTEST) tests/synth tests/deploy tests/console tests/truth tests/integration 2>&1 | sed -u 's/^/side    | /'
 
 test-synth: policy-tools
 test-deploy: deploy-tools

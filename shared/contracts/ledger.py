@@ -17,9 +17,6 @@ from shared.contracts.topics import Topic
 GOOD_MS: Final = 1_000
 """An event that leaves hifi within this of entering it is good."""
 
-GOOD_SHARE: Final = 0.95
-"""A minute with a smaller share of good events is spent."""
-
 
 class Stage(StrEnum):
     """Where, and as what, an event was seen."""

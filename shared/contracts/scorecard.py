@@ -6,7 +6,9 @@ second.
 
 from enum import StrEnum
 
-from msgspec import Struct
+from msgspec import Struct, field
+
+from shared.contracts.counts import Counts
 
 ALL_TENANTS = "*"
 """Asked for as tenant: the operator's view over all customers."""
@@ -98,7 +100,7 @@ class HopRow(Struct, kw_only=True, frozen=True):
     """`topic/partition/first-last`: where the records of what was taken are."""
 
 
-class MinuteCard(Struct, kw_only=True, frozen=True):
+class MinuteCard(Counts, kw_only=True, frozen=True):
     """One minute of one tenant."""
 
     tenant: str
@@ -106,35 +108,14 @@ class MinuteCard(Struct, kw_only=True, frozen=True):
     settled: bool
     """Whether it has been judged; it can still change, when what waits arrives."""
 
-    collected: int = 0
-    late: int = 0
-    unmatched: int = 0
-    """Events that no pipe takes: filtered, or outside every sample."""
-
-    total: int = 0
-    """Deliveries owed: events times the pipes that take them."""
-
-    good: int = 0
-    delivered: int = 0
-    dead: int = 0
-    waiting: int = 0
-    under_way: int = 0
-    in_time: int = 0
-    """Of those under way, how many may still be in time: too early to hold them against the minute."""
-
-    lost: int = 0
-    doubled: int = 0
-    """Second copies that nobody recognised, and so were sent; all that were made are in `hops`."""
-
-    quarantined: int = 0
     loss_percent: float = 0.0
     """Of the deliveries owed, end to end."""
 
     sli: float | None = None
-    """good / total without `in_time`; None where that leaves nothing."""
+    """The good share of the deliveries that hifi answers for, see `Counts`; None where there are none."""
 
     spent: bool = False
-    why: list[str] = []
+    why: list[str] = field(default_factory=list)
     """Why the minute is spent, a sentence each."""
 
     inside: Percentiles = Percentiles()
@@ -143,8 +124,8 @@ class MinuteCard(Struct, kw_only=True, frozen=True):
     end_to_end: Percentiles = Percentiles()
     """From the time that names the minute to leaving hifi."""
 
-    nodes: list[NodeLags] = []
-    hops: list[HopRow] = []
+    nodes: list[NodeLags] = field(default_factory=list)
+    hops: list[HopRow] = field(default_factory=list)
 
 
 class SpentMinute(Struct, kw_only=True, frozen=True):
@@ -154,8 +135,8 @@ class SpentMinute(Struct, kw_only=True, frozen=True):
     why: list[str]
 
 
-class DayCard(Struct, kw_only=True, frozen=True):
-    """One day (UTC) of one tenant."""
+class DayCard(Counts, kw_only=True, frozen=True):
+    """One day (UTC) of one tenant; what is still under way is in its minutes."""
 
     tenant: str
     day: str
@@ -164,29 +145,18 @@ class DayCard(Struct, kw_only=True, frozen=True):
     minutes: int = 0
     """Minutes judged so far that had events."""
 
-    spent: list[SpentMinute] = []
+    spent: list[SpentMinute] = field(default_factory=list)
     nines: float | None = None
     """-log10 of the share of the day's 1,440 minutes that are spent; 9 for none; None before the first."""
 
     left: float = 0.0
     """Minutes that may still be spent under three nines a day; negative when more were."""
 
-    collected: int = 0
-    late: int = 0
-    unmatched: int = 0
-    total: int = 0
-    good: int = 0
-    delivered: int = 0
-    dead: int = 0
-    waiting: int = 0
-    lost: int = 0
-    doubled: int = 0
-    quarantined: int = 0
     loss_percent: float = 0.0
     inside: Percentiles = Percentiles()
     end_to_end: Percentiles = Percentiles()
-    nodes: list[NodeLags] = []
-    hops: list[HopRow] = []
+    nodes: list[NodeLags] = field(default_factory=list)
+    hops: list[HopRow] = field(default_factory=list)
     """Summed over the day, without names."""
 
 

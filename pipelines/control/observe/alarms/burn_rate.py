@@ -8,17 +8,17 @@ rates and windows these are. As the budget is of a day and not of a month, one s
 16.7 in an hour: the fast alarm comes with the first, the slow one with the third in six hours.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
 
 from pipelines.control.observe.alarms.formatting import counted, listed, moment, percent
 from pipelines.control.observe.alarms.inputs import Facts, Finding
-from pipelines.control.observe.alarms.loss_rules import customers_dead, tenants
+from pipelines.control.observe.alarms.loss_rules import tenants
 from shared.contracts.alarms import AlarmKind
+from shared.contracts.counts import GOOD_SHARE
 from shared.contracts.envelope import MINUTE_MS
-from shared.contracts.ledger import GOOD_SHARE
 from shared.contracts.scorecard import MinuteCard
 
 BUDGET_SHARE: Final = 0.001
@@ -45,11 +45,10 @@ WINDOWS: Final = (
 
 def burning(facts: Facts) -> Iterator[Finding]:
     """Tenants whose day is used up too fast, by speed."""
-    dead = customers_dead(facts)
     for tenant, cards in tenants(facts):
         settled = [card for card in cards if card.settled and card.total]
         end = _end(facts.at_ms // MINUTE_MS, settled)
-        slow = [card for card in settled if end - WINDOWS[-1].long < card.minute <= end and _slow(card, dead)]
+        slow = [card for card in settled if end - WINDOWS[-1].long < card.minute <= end and card.slow]
         for window in WINDOWS:
             if _burns(slow, end, window):
                 yield Finding(
@@ -60,12 +59,6 @@ def burning(facts: Facts) -> Iterator[Finding]:
 def _end(now: int, settled: Sequence[MinuteCard]) -> int:
     """The last minute of the windows: judged ones lag behind, and where nothing is sent there are none."""
     return max(settled[-1].minute if settled else 0, now - UNSETTLED_MINUTES)
-
-
-def _slow(card: MinuteCard, dead: Mapping[tuple[str, int], int]) -> bool:
-    """Whether too few of the deliveries that hifi can be blamed for were good."""
-    owed = card.total - card.in_time - dead.get((card.tenant, card.minute), 0)
-    return owed > 0 and (card.good + card.lost) / owed < GOOD_SHARE
 
 
 def _burns(slow: Sequence[MinuteCard], end: int, window: Window) -> bool:

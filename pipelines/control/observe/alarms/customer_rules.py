@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from pipelines.control.observe.alarms.fault_attribution import customers_mend
 from pipelines.control.observe.alarms.formatting import counted, listed
 from pipelines.control.observe.alarms.inputs import Facts, Finding
 from pipelines.control.observe.alarms.settings import AlarmSettings
+from pipelines.control.observe.ledger.fault_attribution import customers_mend
 from shared.contracts.alarms import AlarmKind, Audience
 from shared.contracts.scorecard import DestinationHealth
 

@@ -5,11 +5,11 @@ A card counts as lost only what is proven: what is late, waits or settles is `un
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from pipelines.control.observe.alarms.fault_attribution import is_customers
 from pipelines.control.observe.alarms.formatting import counted, listed, moment, percent
 from pipelines.control.observe.alarms.history import Trends, loss_key
 from pipelines.control.observe.alarms.inputs import Facts, Finding
 from pipelines.control.observe.alarms.settings import AlarmSettings
+from pipelines.control.observe.ledger.fault_attribution import is_customers
 from shared.contracts.alarms import AlarmKind
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import ALL_TENANTS, HopRow, MinuteCard
@@ -80,20 +80,11 @@ def rate(facts: Facts, settings: AlarmSettings) -> Iterator[Finding]:
 
 
 def wrongly_dead(facts: Facts) -> Mapping[tuple[str, int], int]:
-    """Dead letters by tenant and minute that no customer can mend."""
-    return _dead(facts, customers=False)
-
-
-def customers_dead(facts: Facts) -> Mapping[tuple[str, int], int]:
-    """Dead letters by tenant and minute that are the customer's own to mend."""
-    return _dead(facts, customers=True)
-
-
-def _dead(facts: Facts, *, customers: bool) -> Mapping[tuple[str, int], int]:
+    """Dead letters by tenant and minute that no customer can prevent."""
     found: dict[tuple[str, int], int] = {}
     for each in facts.dead:
         key = each.tenant, each.minute
-        count = sum(n for reason, n in each.reasons.items() if is_customers(reason) == customers)
+        count = sum(n for reason, n in each.reasons.items() if not is_customers(reason))
         found[key] = found.get(key, 0) + count
     return found
 

@@ -10,6 +10,7 @@ import msgspec
 from pipelines.control.observe.ledger.minute_sums import Lags
 from pipelines.control.observe.scorecards.loss_table import merged_rows, percent
 from pipelines.control.observe.scorecards.node_lags import end_to_end, inside, node_lags
+from shared.contracts.counts import summed
 from shared.contracts.scorecard import DayCard, DayMark, MinuteCard, MinuteMark, SpentMinute
 
 DAY_MINUTES: Final = 1_440
@@ -25,26 +26,15 @@ def day_card(tenant: str, day: date, cards: Iterable[MinuteCard], lags: Lags) ->
     held = sorted(cards, key=lambda card: card.minute)
     judged = [card for card in held if card.settled and _had_events(card)]
     spent = [SpentMinute(minute=card.minute, why=card.why) for card in judged if card.spent]
-    total, lost = sum(card.total for card in held), sum(card.lost for card in held)
-    return DayCard(
+    counts = summed(held)
+    card = DayCard(
         tenant=tenant,
         day=day.isoformat(),
         minutes=len(judged),
         spent=spent,
         nines=nines(len(spent)) if judged else None,
         left=round(BUDGET_MINUTES - len(spent), 2),
-        collected=sum(card.collected for card in held),
-        late=sum(card.late for card in held),
-        unmatched=sum(card.unmatched for card in held),
-        total=total,
-        good=sum(card.good for card in held),
-        delivered=sum(card.delivered for card in held),
-        dead=sum(card.dead for card in held),
-        waiting=sum(card.waiting for card in held),
-        lost=lost,
-        doubled=sum(card.doubled for card in held),
-        quarantined=sum(card.quarantined for card in held),
-        loss_percent=percent(lost, total),
+        loss_percent=percent(counts.lost, counts.total),
         inside=inside(lags),
         end_to_end=end_to_end(lags),
         nodes=node_lags(lags),
@@ -53,6 +43,7 @@ def day_card(tenant: str, day: date, cards: Iterable[MinuteCard], lags: Lags) ->
             for row in merged_rows(row for card in held for row in card.hops)
         ],
     )
+    return msgspec.structs.replace(card, **counts.by_name())
 
 
 def _had_events(card: MinuteCard) -> bool:

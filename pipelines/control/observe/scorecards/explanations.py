@@ -2,7 +2,8 @@
 
 import msgspec
 
-from shared.contracts.ledger import GOOD_MS, GOOD_SHARE
+from shared.contracts.counts import GOOD_SHARE
+from shared.contracts.ledger import GOOD_MS
 from shared.contracts.scorecard import MinuteCard
 
 

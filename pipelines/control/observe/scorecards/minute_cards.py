@@ -3,6 +3,9 @@
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from msgspec import structs
+
+from pipelines.control.observe.ledger.fault_attribution import is_customers
 from pipelines.control.observe.ledger.minute_sums import Lags, MinuteState, merged_lags
 from pipelines.control.observe.ledger.reconciliation_rules import Account, Key
 from pipelines.control.observe.scorecards.explanations import why
@@ -16,7 +19,8 @@ from pipelines.control.observe.scorecards.loss_table import (
 )
 from pipelines.control.observe.scorecards.node_lags import end_to_end, inside, node_lags
 from pipelines.control.observe.verdicts.verdicts import Judgement, Verdict
-from shared.contracts.ledger import GOOD_SHARE, Stage
+from shared.contracts.counts import Counts, summed
+from shared.contracts.ledger import Stage
 from shared.contracts.scorecard import ALL_TENANTS, HopRow, MinuteCard
 
 _EVEN: Final = Verdict()
@@ -33,33 +37,13 @@ class Judged(NamedTuple):
     names: Names = NO_NAMES
 
 
-class Figures(NamedTuple):
-    """What adds up over tenants; see MinuteCard."""
-
-    collected: int
-    late: int
-    unmatched: int
-    total: int
-    good: int
-    delivered: int
-    dead: int
-    waiting: int
-    under_way: int
-    lost: int
-    doubled: int
-    quarantined: int
-    in_time: int
-    again: int
-    """Second copies that were sent, beyond `total`: each may be good, and each must be."""
-
-
 class _Whole(NamedTuple):
     """What a card is made of."""
 
     tenant: str
     minute: int
     settled: bool
-    figures: Figures
+    counts: Counts
     lags: Lags
     rows: list[HopRow]
 
@@ -67,8 +51,8 @@ class _Whole(NamedTuple):
 def minute_card(state: MinuteState, judgement: Judgement, names: Names = NO_NAMES) -> MinuteCard:
     """The card of one tenant's minute. Hashes without a name are shown as such."""
     rows = hop_rows(state, judgement, names)
-    figures = _figures(state, judgement)
-    return _card(_Whole(state.tenant, state.minute, judgement.settled, figures, state.lags, rows))
+    counts = _counts(state, judgement)
+    return _card(_Whole(state.tenant, state.minute, judgement.settled, counts, state.lags, rows))
 
 
 def total_card(minute: int, parts: Iterable[Judged]) -> MinuteCard:
@@ -76,12 +60,11 @@ def total_card(minute: int, parts: Iterable[Judged]) -> MinuteCard:
     held = list(parts)
     if not held:
         return empty_card(ALL_TENANTS, minute)
-    figures = [_figures(part.state, part.judgement) for part in held]
     whole = _Whole(
         tenant=ALL_TENANTS,
         minute=minute,
         settled=all(part.judgement.settled for part in held),
-        figures=Figures(*(sum(column) for column in zip(*figures, strict=True))),
+        counts=summed([_counts(part.state, part.judgement) for part in held]),
         lags=merged_lags(part.state.lags for part in held),
         rows=merged_rows(row for part in held for row in hop_rows(*part)),
     )
@@ -94,43 +77,29 @@ def empty_card(tenant: str, minute: int) -> MinuteCard:
 
 
 def _card(whole: _Whole) -> MinuteCard:
-    figures = whole.figures
-    asked = figures.total - figures.in_time + figures.again
-    sli = min(1.0, figures.good / asked) if asked > 0 else None
-    spent = whole.settled and (figures.lost > 0 or (sli is not None and sli < GOOD_SHARE))
+    counts = whole.counts
+    spent = whole.settled and counts.broken
     card = MinuteCard(
         tenant=whole.tenant,
         minute=whole.minute,
         settled=whole.settled,
-        collected=figures.collected,
-        late=figures.late,
-        unmatched=figures.unmatched,
-        total=figures.total,
-        good=figures.good,
-        delivered=figures.delivered,
-        dead=figures.dead,
-        waiting=figures.waiting,
-        under_way=figures.under_way,
-        in_time=figures.in_time,
-        lost=figures.lost,
-        doubled=figures.doubled,
-        quarantined=figures.quarantined,
-        loss_percent=percent(figures.lost, figures.total),
-        sli=sli,
+        loss_percent=percent(counts.lost, counts.total),
+        sli=counts.good_share,
         spent=spent,
         inside=inside(whole.lags),
         end_to_end=end_to_end(whole.lags),
         nodes=node_lags(whole.lags),
         hops=whole.rows,
     )
+    card = structs.replace(card, **counts.by_name())
     return why(card) if spent else card
 
 
-def _figures(state: MinuteState, judgement: Judgement) -> Figures:
+def _counts(state: MinuteState, judgement: Judgement) -> Counts:
     verdicts = judgement.verdicts
     under_way = sum(verdict.under_way for verdict in verdicts.values())
     again = _doubled(judgement, _AGAIN) + _first_doubled(state, judgement)
-    return Figures(
+    return Counts(
         collected=state.count(Stage.COLLECTED),
         late=sum(line.late for line in state.of((Stage.COLLECTED,))),
         unmatched=state.count(Stage.UNMATCHED),
@@ -138,6 +107,7 @@ def _figures(state: MinuteState, judgement: Judgement) -> Figures:
         good=sum(line.good for line in state.of((Stage.DELIVERED,))),
         delivered=state.count(Stage.DELIVERED),
         dead=dead(state),
+        customer_dead=_customer_dead(state),
         waiting=sum(verdict.waiting for verdict in verdicts.values()),
         under_way=under_way,
         lost=sum(verdict.lost for verdict in verdicts.values()),
@@ -146,6 +116,11 @@ def _figures(state: MinuteState, judgement: Judgement) -> Figures:
         in_time=under_way if judgement.fresh else 0,
         again=again,
     )
+
+
+def _customer_dead(state: MinuteState) -> int:
+    reasons = (item for line in state.of((Stage.DEAD,)) for item in line.reasons.items())
+    return sum(count for reason, count in reasons if is_customers(reason))
 
 
 def owed(state: MinuteState, judgement: Judgement) -> int:

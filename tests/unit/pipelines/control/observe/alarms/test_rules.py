@@ -97,7 +97,7 @@ def test_the_loss_rate_counts_dead_letters_that_are_hifis_own_fault() -> None:
 
 @pytest.mark.parametrize("reason", ["401 refused", "410 refused", "- transform_failed", "503 time_over"])
 def test_dead_letters_that_are_the_customers_fault_count_neither_as_loss_nor_as_slow(reason: str) -> None:
-    minutes = [card(MINUTE - ago, dead=50, good=50) for ago in range(1, 31)]
+    minutes = [card(MINUTE - ago, dead=50, customer_dead=50, good=50) for ago in range(1, 31)]
     theirs = [DeadLetters(tenant="shop", minute=each.minute, reasons={reason: 50}) for each in minutes]
     assert found(facts(*minutes, dead=theirs)) == []
 
