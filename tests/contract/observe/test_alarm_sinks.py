@@ -2,7 +2,9 @@
 
 import base64
 import json
-from collections.abc import Callable, Iterator
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -11,7 +13,7 @@ import pytest
 
 from pipelines.control.observe.alarms.inputs import Facts, NodeProgress
 from pipelines.control.observe.alarms.service import Alarms
-from pipelines.control.observe.dynamodb import Store, StoreError
+from pipelines.control.observe.dynamodb import Item, Store, StoreError
 from shared.contracts.alarms import AlarmKind, QuietWindow
 from shared.contracts.documents import Catalogue, Contact, Entry
 from shared.contracts.scorecard import ALL_TENANTS
@@ -266,14 +268,45 @@ def test_a_store_that_is_away_keeps_no_alarm_from_being_told(
         alarms.close()
 
 
-def test_what_could_not_be_stored_is_stored_with_the_next_look(
+class HangingStore(Store):
+    """Takes nothing until it is released."""
+
+    def __init__(self, table: str, endpoint: str) -> None:
+        super().__init__(table, endpoint)
+        self.released = threading.Event()
+
+    def put(self, items: Iterable[Item]) -> None:
+        self.released.wait(60)
+        super().put(items)
+
+
+def test_a_store_that_hangs_delays_no_look_and_has_the_last_state_afterwards(
+    store: Store, secrets: SecretTable, aws: str
+) -> None:
+    hanging = HangingStore("hanging", aws)
+    hanging.ensure()
+    first = Alarms(settings(alarm_hold_seconds=0), hanging, Catalogue, secrets, wall_clock)
+    began = time.monotonic()
+    for nodes in (("route",), ("route", "ingest"), ("ingest",), ("ingest", "retry")):
+        first.look(stalled(*nodes))
+    assert time.monotonic() - began < 1.0
+    hanging.released.set()
+    first.close()
+    second = Alarms(settings(), hanging, Catalogue, secrets, wall_clock)
+    second.restore()
+    assert {each.subject for each in second.listed(ALL_TENANTS, True)} == {"ingest", "retry"}
+    assert {each.subject for each in second.listed(ALL_TENANTS, False)} == {"route"}
+    second.close()
+
+
+def test_what_could_not_be_stored_is_stored_when_the_store_is_back(
     store: Store, secrets: SecretTable, aws: str
 ) -> None:
     late = Store("late", aws)  # there is no such table yet
     first = Alarms(settings(), late, Catalogue, secrets, wall_clock)
     first.look(stalled("route"))
     late.ensure()
-    first.look(Facts(at_ms=wall_clock(), cards={}))
+    until(lambda: bool(list(late.query("alarm"))), "the alarm was not stored")
     first.close()
     second = Alarms(settings(), late, Catalogue, secrets, wall_clock)
     second.restore()

@@ -5,10 +5,11 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from pipelines.control.observe.alarms.background_writer import BackgroundWriter
 from pipelines.control.observe.alarms.history import Trends
 from pipelines.control.observe.alarms.lifecycle import Tracked
 from pipelines.control.observe.alarms.outbox import Letter
-from pipelines.control.observe.dynamodb import Item, Store, StoreError
+from pipelines.control.observe.dynamodb import Item, Store
 from shared.contracts.alarms import QuietWindow
 from shared.runtime.logging import get_logger
 
@@ -26,16 +27,11 @@ _DAY_S: Final = 24 * 60 * 60
 
 
 class Memory:
-    """Writes what changed; what could not be written is written the next time.
-
-    Notices are written before the alarms that they tell of: a crash in between tells twice, never not at all.
-    """
+    """Reads what was stored, and hands what changed to a background writer."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._notices: dict[str, Item] = {}
-        self._others: dict[tuple[str, str], Item] = {}
-        self._sent: set[str] = set()
+        self._writer = BackgroundWriter(store)
 
     def alarms(self) -> list[Tracked]:
         """All that are kept, oldest first.
@@ -75,29 +71,19 @@ class Memory:
         self._store.delete(_QUIET, window_id)
 
     def keep(self, letters: Iterable[Letter], tracked: Iterable[Tracked], trends: Trends | None) -> None:
-        """Write these, and what could not be written before. A failure is logged."""
-        self._notices |= {letter.id: _notice(letter) for letter in letters}
-        self._others |= {(_ALARM, each.alarm.id): _alarm(each) for each in tracked}
+        """Write these soon; returns at once."""
+        others = [_alarm(each) for each in tracked]
         if trends is not None:
-            self._others[_TREND, _TREND] = Item(_TREND, _TREND, trends.encode())
-        try:
-            self._write()
-        except StoreError as error:
-            _log.warning("alarms not stored, trying again", extra={"error": str(error)})
+            others.append(Item(_TREND, _TREND, trends.encode()))
+        self._writer.put(_by_key(_notice(letter) for letter in letters), _by_key(others))
 
     def taken(self, ids: Iterable[str]) -> None:
-        """Forget letters that were taken, with the next `keep`."""
-        self._sent.update(ids)
+        """Forget letters that were taken, soon."""
+        self._writer.delete((_NOTICE, letter) for letter in ids)
 
-    def _write(self) -> None:
-        for letter in list(self._sent):
-            if self._notices.pop(letter, None) is None:
-                self._store.delete(_NOTICE, letter)
-            self._sent.discard(letter)
-        self._store.put(self._notices.values())
-        self._notices = {}
-        self._store.put(self._others.values())
-        self._others = {}
+    def close(self) -> None:
+        """Write what waits, unless the store takes longer than two seconds."""
+        self._writer.close()
 
     def _read(self, pk: str, decode: Callable[[bytes], T]) -> list[T]:
         found = []
@@ -109,6 +95,10 @@ class Memory:
                     "left out of what was stored", extra={"what": pk, "id": item.sk, "error": str(error)}
                 )
         return found
+
+
+def _by_key(items: Iterable[Item]) -> dict[tuple[str, str], Item]:
+    return {(item.pk, item.sk): item for item in items}
 
 
 def _notice(letter: Letter) -> Item:

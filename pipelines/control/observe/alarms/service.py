@@ -149,7 +149,7 @@ class Alarms:
         """Stop sending; what was taken in the meantime is stored."""
         self._sender.close()
         self._memory.taken(self._taken)
-        self._memory.keep((), (), None)
+        self._memory.close()
 
     def _settle(self, before: Mapping[str, Tracked], after: dict[str, Tracked], now_ms: int) -> None:
         """Alarms that are over for long, or made room for a new one, are only listed from now on."""

@@ -1,0 +1,98 @@
+"""Writes what alarms must remember on a thread of its own: a slow store delays no look at the topics.
+
+What waits is kept by its key, the last state of each: a store that is away for an hour costs no more memory
+than there are alarms. Notices are written before the alarms that they report, so that a crash in between
+sends one twice rather than never.
+"""
+
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from pipelines.control.observe.dynamodb import Item, Store, StoreError
+from shared.runtime.logging import get_logger
+
+_log = get_logger(__name__)
+_RETRY_SECONDS: Final = 1.0
+_CLOSE_SECONDS: Final = 2.0
+
+ItemKey = tuple[str, str]
+
+
+@dataclass(slots=True)
+class _Pending:
+    notices: dict[ItemKey, Item] = field(default_factory=dict)
+    others: dict[ItemKey, Item] = field(default_factory=dict)
+    deleted: set[ItemKey] = field(default_factory=set)
+
+    def __bool__(self) -> bool:
+        return bool(self.notices or self.others or self.deleted)
+
+
+class BackgroundWriter:
+    """One thread that writes to the store, and tries again what it could not write."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._pending = _Pending()
+        self._changed = threading.Condition()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._run, name="alarm-writer", daemon=True)
+        self._thread.start()
+
+    def put(self, notices: Mapping[ItemKey, Item], others: Mapping[ItemKey, Item]) -> None:
+        """Write these, in place of what waits under the same keys; returns at once."""
+        with self._changed:
+            self._pending.notices |= notices
+            self._pending.others |= others
+            self._pending.deleted -= notices.keys() | others.keys()
+            self._changed.notify()
+
+    def delete(self, keys: Iterable[ItemKey]) -> None:
+        """Delete these; returns at once."""
+        with self._changed:
+            for key in keys:
+                self._pending.notices.pop(key, None)
+                self._pending.others.pop(key, None)
+                self._pending.deleted.add(key)
+            self._changed.notify()
+
+    def close(self) -> None:
+        """Write what waits, unless the store takes longer than two seconds, and end the thread."""
+        with self._changed:
+            self._stopping = True
+            self._changed.notify()
+        self._thread.join(_CLOSE_SECONDS)
+
+    def _run(self) -> None:
+        while batch := self._next():
+            try:
+                self._write(batch)
+            except StoreError as error:
+                _log.warning("alarms not stored, trying again", extra={"error": str(error)})
+                if not self._put_back(batch):
+                    return
+
+    def _next(self) -> _Pending | None:
+        """What waits, once there is something; None at the end."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._pending or self._stopping)
+            batch, self._pending = self._pending, _Pending()
+            return batch or None
+
+    def _write(self, batch: _Pending) -> None:
+        for key in batch.deleted:
+            self._store.delete(*key)
+        self._store.put(batch.notices.values())
+        self._store.put(batch.others.values())
+
+    def _put_back(self, batch: _Pending) -> bool:
+        """Keep what was not written, under what came since, and wait a little; False at the end."""
+        with self._changed:
+            newer = self._pending
+            known = newer.notices.keys() | newer.others.keys() | newer.deleted
+            newer.deleted |= batch.deleted - newer.notices.keys() - newer.others.keys()
+            newer.notices = {k: v for k, v in batch.notices.items() if k not in known} | newer.notices
+            newer.others = {k: v for k, v in batch.others.items() if k not in known} | newer.others
+            return not self._changed.wait_for(lambda: self._stopping, _RETRY_SECONDS)
