@@ -13,7 +13,7 @@ from pipelines.data.collect.decompression import Inflater, inflater
 from pipelines.data.collect.errors import Refusal, RefusedError, unavailable, unread
 from pipelines.data.collect.events import Intake, Taken, read
 from pipelines.data.collect.metrics import Meters
-from pipelines.data.collect.rate_limiter import Limiter
+from pipelines.data.collect.rate_limiter import RateLimiter
 from pipelines.data.collect.record_batching import chunks
 from pipelines.data.collect.responses import Reply, reply_results
 from shared.contracts import headers
@@ -36,7 +36,7 @@ class EventIntake:
 
     documents: Documents
     producer: AwaitedProducer
-    limiter: Limiter
+    limiter: RateLimiter
     meters: Meters
     clock: Clock
     new_id: Callable[[], str]

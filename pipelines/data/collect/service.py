@@ -13,7 +13,7 @@ from pipelines.data.collect.body import BodyReader
 from pipelines.data.collect.body_budget import BodyBudget
 from pipelines.data.collect.handler import EventIntake
 from pipelines.data.collect.metrics import Meters
-from pipelines.data.collect.rate_limiter import Limiter
+from pipelines.data.collect.rate_limiter import RateLimiter
 from pipelines.data.collect.readiness import Readiness
 from pipelines.data.collect.settings import CollectSettings
 from shared.contracts.limits import MAX_BODY_BYTES
@@ -50,7 +50,7 @@ class CollectService:
         intake = EventIntake(
             documents=self._table,
             producer=self._producer,
-            limiter=Limiter(monotonic),
+            limiter=RateLimiter(monotonic),
             meters=meters,
             clock=wall_clock,
             new_id=new_id,
