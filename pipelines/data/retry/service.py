@@ -162,7 +162,7 @@ class RetryService:
             self._queues[partition_id] = DelayQueue(Topic(partition.topic), self._spread)
             self._paused.discard(partition_id)
         self.joined = True
-        _log.info("partitions assigned", extra={"partitions": sorted(map(str, self._queues))})
+        _log.info("partitions assigned", extra={"held": sorted(map(str, self._queues))})
 
     def _revoked(self, _consumer: Consumer, partitions: Iterable[TopicPartition]) -> None:
         """Drop the queues of revoked partitions: the next owner reads their records again."""
