@@ -55,7 +55,7 @@ class Source(Struct, tag="source", tag_field="kind", kw_only=True, frozen=True):
     """Bearer keys. `sealed` replaces each by its digest: the topic never holds a key."""
 
     rate_limit: Annotated[float, Meta(gt=0)] | None = None
-    """Events per second, with a burst of two seconds' worth; None is without limit."""
+    """Events per second for each collect process, with a burst of two seconds' worth; None is no limit."""
 
 
 class Batch(Struct, kw_only=True, frozen=True):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.data.retry.drain_rate import LEAST
+from pipelines.data.retry.drain_rate import MIN_RECORDS
 from scripts.experiments.outage.outage import Plan, run
 from scripts.load.fault_injection import Misbehaviour, parse_rule
 from scripts.load.receiver import Receiver, running
@@ -31,7 +31,7 @@ def test_a_destination_that_was_down_gets_everything_and_the_others_notice_nothi
         assert fate.duplicated <= found.handed_on[name], f"{name}: only a change of lanes may repeat"
     assert found.drain.events >= OUTAGE.outage * OUTAGE.rate * 0.9, "what failed came later"
     # A second by the clock may hold the ends of two of retry's beats.
-    assert found.drain.most_a_second <= 2 * LEAST + OUTAGE.rate, found.drain
+    assert found.drain.most_a_second <= 2 * MIN_RECORDS + OUTAGE.rate, found.drain
     before, down = found.lags["before"], found.lags["down"]
     assert before is not None
     assert down is not None

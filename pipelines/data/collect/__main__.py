@@ -13,7 +13,7 @@ from shared.runtime.uvicorn_config import serve_until_stopped, server_config
 
 
 async def serve(settings: CollectSettings) -> bool:
-    """Serve until SIGTERM or SIGINT; False if the port could not be taken."""
+    """Serve until SIGTERM or SIGINT; False if the port is in use."""
     async with CollectService(settings) as app:
         config = server_config(
             app,
@@ -32,7 +32,7 @@ def main() -> int:
     """Exit status of the process."""
     configure_logging("collect")
     spare_collector()
-    exit_zero_on_stop()  # uvicorn finishes what is in flight, then raises the signal again
+    exit_zero_on_stop()  # uvicorn completes the requests in flight, then raises the signal again
     started = uvloop.run(serve(CollectSettings()))  # type: ignore[call-arg]  # from the environment
     return 0 if started else 1
 

@@ -1,4 +1,4 @@
-"""An array that is not valid JSON, cut into its items all the same: one bad event spoils only itself."""
+"""Splits an array that is not valid JSON into its items, so that one bad event does not fail the others."""
 
 import re
 
@@ -12,11 +12,11 @@ _MAX_DEPTH = 1000
 _MAX_TOKENS = 250_000  # about a tenth of a second
 
 
-def salvage(text: bytes) -> list[bytes] | None:
-    """The raw items of an array, or None where it cannot be cut without doubt.
+def recover_items(text: bytes) -> list[bytes] | None:
+    """The raw items of an array; None if they cannot be told apart with certainty.
 
-    Only words that JSON or its usual offenders (NaN, Infinity) know may stand outside strings. A body with a
-    lost quote has the inside of its strings there, so text from inside a string is never taken for an event.
+    Outside strings only JSON's own tokens, NaN and Infinity are allowed. If a quote is missing, the text of a
+    string stands outside and the array is rejected, so text from inside a string is never taken for an event.
     """
     items: list[bytes] = []
     depth = start = at = 0

@@ -1,11 +1,11 @@
-"""Replies through ASGI."""
+"""Responses through ASGI."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from pipelines.data.collect.body import Receive
-from pipelines.data.collect.responses import Reply
+from pipelines.data.collect.responses import Response
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 """ASGI's."""
@@ -14,20 +14,20 @@ _DRAIN_SECONDS = 2.0
 _DRAIN_BYTES = 64 * 1024 * 1024
 
 
-async def send_reply(send: Send, reply: Reply) -> None:
-    """Send a reply; the connection goes on."""
-    await send(_head(reply))
-    await send({"type": "http.response.body", "body": reply.body})
+async def send_response(send: Send, response: Response) -> None:
+    """Send a response; the connection stays open."""
+    await send(_head(response))
+    await send({"type": "http.response.body", "body": response.body})
 
 
-async def send_and_drain(send: Send, receive: Receive, reply: Reply) -> None:
-    """Send a reply to a client that is still sending, then end the connection.
+async def send_and_drain(send: Send, receive: Receive, response: Response) -> None:
+    """Send a response to a client that is still sending its body, then close the connection.
 
-    To close at once would reset the connection, and the client would lose the reply: what it goes on to send
-    is thrown away for a short time first.
+    Closing at once would reset the connection and the client might lose the response, so what it still sends
+    is read and discarded for a short time first.
     """
-    await send(_head(reply, (b"connection", b"close")))
-    await send({"type": "http.response.body", "body": reply.body, "more_body": True})
+    await send(_head(response, (b"connection", b"close")))
+    await send({"type": "http.response.body", "body": response.body, "more_body": True})
     try:
         async with asyncio.timeout(_DRAIN_SECONDS):
             await _discard(receive)
@@ -45,11 +45,11 @@ async def _discard(receive: Receive) -> None:
             return
 
 
-def _head(reply: Reply, *more: tuple[bytes, bytes]) -> dict[str, Any]:
+def _head(response: Response, *more: tuple[bytes, bytes]) -> dict[str, Any]:
     headers = [
-        (b"content-type", reply.content_type.encode()),
-        (b"content-length", b"%d" % len(reply.body)),
-        *((name.encode(), value.encode()) for name, value in reply.headers),
+        (b"content-type", response.content_type.encode()),
+        (b"content-length", b"%d" % len(response.body)),
+        *((name.encode(), value.encode()) for name, value in response.headers),
         *more,
     ]
-    return {"type": "http.response.start", "status": reply.status, "headers": headers}
+    return {"type": "http.response.start", "status": response.status, "headers": headers}

@@ -1,4 +1,4 @@
-"""CloudEvents attributes: which values they may have, and their text."""
+"""Validates CloudEvents attributes and converts them to text."""
 
 import re
 from collections.abc import Mapping
@@ -16,9 +16,9 @@ _SHOWN = 256
 _INTEGERS = (-(2**31), 2**31 - 1)
 """CloudEvents 1.0.2, section "Type System": Integer is a signed 32-bit number."""
 
-_SHORT = MAX_ID_BYTES // 4  # characters that no limit can be too small for
+_SHORT = MAX_ID_BYTES // 4  # characters: within every limit, whatever their UTF-8 takes
 
-# What CloudEvents' String type leaves out: control characters and noncharacters. They travel in headers.
+# Excluded from CloudEvents' String type: control characters and noncharacters. Attributes become headers.
 _FORBIDDEN = re.compile(
     "[\x00-\x1f\x7f-\x9f\ufdd0-\ufdef"
     + "".join(chr(plane << 16 | low) for plane in range(17) for low in (0xFFFE, 0xFFFF))
@@ -27,15 +27,15 @@ _FORBIDDEN = re.compile(
 
 
 def read_attributes(members: Mapping[str, Any]) -> dict[str, str] | Refusal:
-    """The attributes among an event's members, as text; specversion, always the same, is left out."""
+    """The attributes among an event's members, as text; specversion is left out, as it is always the same."""
     if members.get("specversion") != SPEC_VERSION:
         return _wrong_version(members.get("specversion"))
     attributes: dict[str, str] = {}
     for name, value in members.items():
         if name in _TEXT_ONLY and type(value) is str and len(value) <= _SHORT and value.isprintable():
-            attributes[name] = value  # what nearly all are
+            attributes[name] = value  # the fast path: true of nearly all
             continue
-        if name in _NOT_ATTRIBUTES or value is None:  # null is unset (JSON format, section 2.2)
+        if name in _NOT_ATTRIBUTES or value is None:  # null means unset (JSON format, section 2.2)
             continue
         text = value if type(value) is str else _other_text(name, value)
         if isinstance(text, Refusal):
@@ -48,7 +48,7 @@ def read_attributes(members: Mapping[str, Any]) -> dict[str, str] | Refusal:
 
 
 def _other_text(name: str, value: object) -> str | Refusal:
-    """Canonical text of CloudEvents' Boolean and Integer."""
+    """The canonical text of a CloudEvents Boolean or Integer."""
     if name in _TEXT_ONLY:
         return Refusal(f"{_shown(name)} is not a string", _shown(name), "put it in quotes")
     if isinstance(value, bool):
@@ -56,7 +56,7 @@ def _other_text(name: str, value: object) -> str | Refusal:
     if isinstance(value, int):
         return str(value) if _INTEGERS[0] <= value <= _INTEGERS[1] else _too_wide(name)
     fix = "use a string, an integer or a boolean; put anything else into data"
-    return Refusal(f"attribute {_shown(name)} has a value of another kind", _shown(name), fix)
+    return Refusal(f"attribute {_shown(name)} is not a string, an integer or a boolean", _shown(name), fix)
 
 
 def _too_wide(name: str) -> Refusal:
@@ -67,9 +67,9 @@ def _too_wide(name: str) -> Refusal:
 def _check(name: str, text: str) -> Refusal | None:
     if name not in _TEXT_ONLY and (len(name) > MAX_ATTRIBUTE_NAME or not _NAME.fullmatch(name)):
         fix = f"use only a to z and 0 to 9, at most {MAX_ATTRIBUTE_NAME} of them; put anything else into data"
-        return Refusal(f"{_shown(name)!r} is not an attribute name of CloudEvents", _shown(name), fix)
+        return Refusal(f"{_shown(name)!r} is not a valid CloudEvents attribute name", _shown(name), fix)
     if not text.isprintable() and _FORBIDDEN.search(text):
-        return Refusal(f"{name} holds a control character", name, "remove it, or put the text into data")
+        return Refusal(f"{name} contains a control character", name, "remove it, or put the text into data")
     limit = MAX_ID_BYTES if name == "id" else MAX_ATTRIBUTE_BYTES
     if 4 * len(text) > limit and len(text.encode()) > limit:
         return Refusal(f"{name} is longer than {limit} bytes", name, "shorten it, or put it into data")
@@ -79,17 +79,17 @@ def _check(name: str, text: str) -> Refusal | None:
 def _check_all(attributes: Mapping[str, str]) -> Refusal | None:
     for name in _REQUIRED:
         if not attributes.get(name):
-            return Refusal(f"there is no {name}", name, f"give the event a non-empty {name}")
+            return Refusal(f"{name} is missing", name, f"give the event a non-empty {name}")
     if len(attributes) > MAX_ATTRIBUTES:
         return Refusal(f"more than {MAX_ATTRIBUTES} attributes", "$", "put some of them into data")
     return None
 
 
 def _wrong_version(given: object) -> Refusal:
-    error = "there is no specversion" if given is None else f"specversion is not {SPEC_VERSION!r}"
+    error = "specversion is missing" if given is None else f"specversion is not {SPEC_VERSION!r}"
     return Refusal(error, "specversion", f'set "specversion": "{SPEC_VERSION}"')
 
 
 def _shown(name: str) -> str:
-    """A name fit for a reply, however long it is; `$` for one that is empty."""
+    """A name as a response shows it: shortened; `$` for an empty one."""
     return name[:_SHOWN] or "$"

@@ -1,4 +1,4 @@
-"""Request bodies, read under limits on their decompressed size, each and together, and on their time."""
+"""Reads request bodies within limits on size (per body and in total, decompressed) and time."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -6,48 +6,48 @@ from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from pipelines.data.collect.body_budget import BodyBudget, Reservation, out_of_memory
-from pipelines.data.collect.decompression import Inflater
+from pipelines.data.collect.body_budget import BodyBudget, Reservation, no_memory_left
+from pipelines.data.collect.decompression import Decompressor
 from pipelines.data.collect.errors import Refusal, RefusedError, malformed, unread
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 """ASGI's."""
 
 _SMALL_BYTES: Final = 256 * 1024
-"""Of a body that is decompressed without waiting for a turn."""
+"""A body up to this size is decompressed without waiting for `BodyReader.turn`."""
 
 
 class ClientGoneError(Exception):
-    """The client went away before its last byte: no reply can reach it."""
+    """The client disconnected before its last byte: no response can reach it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BodyReader:
-    """Reads the bodies of all requests of a process. For one event loop."""
+    """Reads the bodies of all requests of a process, on one event loop."""
 
     limit: int
-    """Bytes of one body, after decompression; compressed data may not be more either."""
+    """Bytes of one body, both as sent and after decompression."""
 
     seconds: float
-    """Until the last byte has to be in."""
+    """How long a body may take to arrive."""
 
     budget: BodyBudget
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Held while a body that is not small is decompressed, so that many at once delay no small one."""
+    """Held while a large body is decompressed, so that many at once do not delay small ones."""
 
     @asynccontextmanager
-    async def body(self, receive: Receive, inflater: Inflater, declared: str) -> AsyncIterator[bytes]:
-        """The decoded body, which counts against the budget until the block ends.
+    async def body(self, receive: Receive, decoder: Decompressor, declared: str) -> AsyncIterator[bytes]:
+        """The decompressed body, which counts against the budget until the block ends.
 
         Args:
             receive: ASGI's.
-            inflater: Undoes the content encoding.
-            declared: The Content-Length header, empty if there was none.
+            decoder: undoes the content encoding.
+            declared: the Content-Length header, empty if there was none.
 
         Raises:
-            RefusedError: 413 as soon as it is too large, 400 if badly encoded, 408 if too slow, 503 if there
-                is no memory for it.
-            ClientGoneError: the client went away.
+            RefusedError: 413 as soon as it is too large, 400 if badly encoded, 408 if too slow, 503 if the
+                budget is used up.
+            ClientGoneError: the client disconnected.
         """
         if declared.isascii() and declared.isdigit() and int(declared[:20]) > self.limit:
             raise unread(_too_large(self.limit))
@@ -55,13 +55,13 @@ class BodyReader:
             try:
                 async with asyncio.timeout(self.seconds) as waiting:
                     reservation = held.enter_context(self.budget.reserved(lambda: _end(waiting)))
-                    body = await self._read(receive, inflater, reservation)
+                    body = await self._read(receive, decoder, reservation)
                     reservation.complete()
             except TimeoutError as error:
-                raise out_of_memory() if reservation.evicted else self._too_slow() from error
+                raise no_memory_left() if reservation.evicted else self._too_slow() from error
             yield body
 
-    async def _read(self, receive: Receive, inflater: Inflater, reservation: Reservation) -> bytes:
+    async def _read(self, receive: Receive, decoder: Decompressor, reservation: Reservation) -> bytes:
         parts: list[bytes] = []
         compressed_room = self.limit
         more = True
@@ -75,30 +75,30 @@ class BodyReader:
             try:
                 if compressed_room < 0:
                     raise _too_large(self.limit)
-                await self._inflate(inflater, piece, parts, reservation)
+                await self._decompress(decoder, piece, parts, reservation)
             except RefusedError as error:
                 error.body_unread = more
                 raise
-        inflater.finish()
+        decoder.finish()
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
-    async def _inflate(
-        self, inflater: Inflater, piece: bytes, parts: list[bytes], reservation: Reservation
+    async def _decompress(
+        self, decoder: Decompressor, piece: bytes, parts: list[bytes], reservation: Reservation
     ) -> None:
-        """Add what a piece decodes to; what is more than a small body waits for its turn."""
-        slices = inflater.feed(piece)
+        """Decompress a piece into `parts`; beyond the size of a small body it waits for its turn."""
+        slices = decoder.feed(piece)
         for part in slices:
-            self._take(part, parts, reservation)
+            self._append(part, parts, reservation)
             if reservation.bytes > _SMALL_BYTES and len(part) > len(piece):
                 break
         else:
             return
         async with self.turn:
             for part in slices:
-                self._take(part, parts, reservation)
+                self._append(part, parts, reservation)
                 await asyncio.sleep(0)
 
-    def _take(self, part: bytes, parts: list[bytes], reservation: Reservation) -> None:
+    def _append(self, part: bytes, parts: list[bytes], reservation: Reservation) -> None:
         if reservation.bytes + len(part) > self.limit:
             raise _too_large(self.limit)
         reservation.grow(len(part))
@@ -128,7 +128,7 @@ def _too_large(limit: int) -> RefusedError:
 def require_events(count: int, limit: int) -> None:
     """Refuse a request without events (400) or with more than `limit` (413)."""
     if count == 0:
-        raise malformed("the body holds no event", "send at least one event")
+        raise malformed("the body contains no event", "send at least one event")
     if count > limit:
         refusal = Refusal(
             f"{count} events in one request, the limit is {limit}", "body", "send fewer events in a request"

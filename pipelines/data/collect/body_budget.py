@@ -1,7 +1,7 @@
-"""The memory that request bodies may take together: decompressed bytes of all requests of a process.
+"""Bounds the memory of all request bodies of a process, counted in decompressed bytes.
 
-When it is full, the request that has been incomplete for longest yields: a client that sends a whole body at
-once never waits for one that sends slowly, or that holds back the end of a body that became megabytes.
+When it is used up, the request that has been incomplete for longest is evicted: a client that sends its whole
+body at once never waits for one that sends slowly, or that withholds the end of a large body.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,48 +14,48 @@ _RETRY_SECONDS: Final = 1
 
 
 class Reservation:
-    """What one request holds of the budget."""
+    """The part of the budget that one request holds."""
 
     def __init__(self, budget: "BodyBudget", give_up: Callable[[], None]) -> None:
         self._budget = budget
         self._give_up = give_up
         self.bytes = 0
         self.evicted = False
-        """Whether it had to yield; its body is refused then."""
+        """Whether the request was evicted; it is answered 503."""
 
     def grow(self, count: int) -> None:
         """Hold `count` bytes more.
 
         Raises:
-            RefusedError: 503, there is no room and no older request could yield.
+            RefusedError: 503, the budget is used up and no older request could be evicted.
         """
         self._budget.make_room(count, self)
         self._budget.held += count
         self.bytes += count
 
     def complete(self) -> None:
-        """The body is whole: it no longer yields."""
+        """The body is complete: the request is not evicted any more."""
         self._budget.settle(self)
 
     def evict(self) -> None:
-        """Make the request end with 503."""
+        """Release the bytes and make the request end with 503."""
         self.evicted = True
         self.release()
         self._give_up()
 
     def release(self) -> None:
-        """Hold nothing any more."""
+        """Give all bytes back to the budget."""
         self._budget.held -= self.bytes
         self.bytes = 0
 
 
 class BodyBudget:
-    """Counts what all requests hold; for one event loop."""
+    """Counts the bytes that all requests hold, on one event loop."""
 
     def __init__(self, limit: int) -> None:
         """`limit` in bytes."""
         self._limit = limit
-        self._reading: dict[Reservation, None] = {}  # the one that began first comes first
+        self._reading: dict[Reservation, None] = {}  # oldest first
         self.held = 0
         """Bytes that requests hold now."""
 
@@ -64,7 +64,7 @@ class BodyBudget:
         """A reservation for the length of a request.
 
         Args:
-            give_up: called once if the request has to yield.
+            give_up: called once if the request is evicted.
         """
         reservation = Reservation(self, give_up)
         self._reading[reservation] = None
@@ -75,23 +75,23 @@ class BodyBudget:
             reservation.release()
 
     def settle(self, reservation: Reservation) -> None:
-        """Take a reservation out of those that may have to yield."""
+        """Exempt a reservation from eviction."""
         self._reading.pop(reservation, None)
 
     def make_room(self, count: int, asking: Reservation) -> None:
-        """Let requests yield, oldest first, until `count` bytes are free.
+        """Evict incomplete requests, oldest first, until `count` bytes are free.
 
         Raises:
-            RefusedError: 503, all that is left belongs to bodies that are whole, or to the one that asks.
+            RefusedError: 503, all bytes left belong to complete bodies or to `asking`.
         """
         while self.held + count > self._limit:
             oldest = next((each for each in self._reading if each.bytes or each is asking), asking)
             if oldest is asking:
-                raise out_of_memory()
+                raise no_memory_left()
             del self._reading[oldest]
             oldest.evict()
 
 
-def out_of_memory() -> RefusedError:
-    """The refusal of a body for which there is no room."""
+def no_memory_left() -> RefusedError:
+    """The refusal of a body for which there is no memory."""
     return unread(unavailable("there is no memory left for request bodies", _RETRY_SECONDS))

@@ -1,17 +1,17 @@
-"""The configuration as collect sees it."""
+"""What collect needs to know of the configuration."""
 
 from typing import Protocol
 
 from shared.contracts.documents import Catalogue
 
 
-class Documents(Protocol):
-    """A table of the `config` topic."""
+class ConfigView(Protocol):
+    """The newest configuration, read from the `config` topic."""
 
     @property
     def loaded(self) -> bool:
-        """Whether it was read to its end."""
+        """Whether the topic was read to its end once."""
 
     @property
     def view(self) -> Catalogue:
-        """What it says now."""
+        """The documents now."""

@@ -1,4 +1,4 @@
-"""The content types collect takes, and how each is cut into raw events."""
+"""The supported content types, and how a body of each is split into raw events."""
 
 from collections.abc import Sequence
 from email.message import Message
@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import msgspec
 
-from pipelines.data.collect.array_recovery import salvage
+from pipelines.data.collect.array_recovery import recover_items
 from pipelines.data.collect.body import require_events
 from pipelines.data.collect.errors import Refusal, RefusedError, malformed
 from shared.contracts.limits import MAX_REQUEST_EVENTS
@@ -19,7 +19,7 @@ _items = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 class Format(Enum):
-    """What a body is; the value is its media type."""
+    """The format of a body; the value is its media type."""
 
     EVENT = "application/cloudevents+json"
     BATCH = "application/cloudevents-batch+json"
@@ -35,27 +35,29 @@ def parse_content_type(value: str) -> Format:
     """The format that a `Content-Type` header names.
 
     Raises:
-        RefusedError: 415, it is none of ours or not in UTF-8.
+        RefusedError: 415, it is not supported or not in UTF-8.
     """
     header = Message()
     header["content-type"] = value
     found = _BY_TYPE.get(header.get_content_type()) if value else None
     charset = header.get_content_charset("utf-8")
     if found is None:
-        raise _unknown(f"content type {value!r} is not taken" if value else "there is no content type")
+        raise _unsupported(
+            f"content type {value!r} is not supported" if value else "the content type is missing"
+        )
     if charset.replace("-", "").replace("_", "") != "utf8":
-        raise _unknown(f"charset {charset!r} is not taken: JSON is UTF-8 (RFC 8259, section 8.1)")
+        raise _unsupported(f"charset {charset!r} is not supported: JSON is UTF-8 (RFC 8259, section 8.1)")
     return found
 
 
 def split(form: Format, body: bytes) -> Sequence[bytes]:
-    """The raw events of a body, each still to be judged.
+    """The raw events of a body, each still to be validated.
 
     Raises:
-        RefusedError: 400 if there is none or the array cannot be cut, 413 if there are too many.
+        RefusedError: 400 if there is none or the array cannot be split, 413 if there are too many.
     """
     if form is Format.LINES:
-        require_events(body.count(b"\n") + 1, 2 * MAX_REQUEST_EVENTS)  # before a list of them is made
+        require_events(body.count(b"\n") + 1, 2 * MAX_REQUEST_EVENTS)  # before they are split into a list
         raws: Sequence[bytes] = [line for line in body.split(b"\n") if line.strip()]
     elif form is Format.EVENT or not body.lstrip(WHITESPACE).startswith(b"["):
         raws = _single(form, body)
@@ -76,7 +78,7 @@ def _array(body: bytes) -> Sequence[bytes]:
     try:
         found = _items.decode(body)
     except (msgspec.MsgspecError, RecursionError) as error:
-        salvaged = salvage(body.strip(WHITESPACE))
+        salvaged = recover_items(body.strip(WHITESPACE))
         if salvaged is None:
             raise malformed(f"the array cannot be read: {error}", "send valid JSON (RFC 8259)") from error
         return salvaged
@@ -84,6 +86,6 @@ def _array(body: bytes) -> Sequence[bytes]:
     return [bytes(raw) for raw in found]
 
 
-def _unknown(error: str) -> RefusedError:
+def _unsupported(detail: str) -> RefusedError:
     fix = "use " + ", ".join(_BY_TYPE)
-    return RefusedError(415, Refusal(error, "content-type", fix))
+    return RefusedError(415, Refusal(detail, "content-type", fix))

@@ -1,4 +1,4 @@
-"""Content encodings, undone in slices: the caller bounds what comes out, and may pause between slices."""
+"""Decompresses request bodies in slices: the caller bounds the size and may pause between slices."""
 
 import zlib
 from collections.abc import Callable, Iterator
@@ -11,25 +11,25 @@ from pipelines.data.collect.errors import Refusal, RefusedError, malformed
 _FIELD = "content-encoding"
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
 _ZSTD_WINDOW = 8 * 1024 * 1024  # what RFC 9659 lets a sender of content-encoding zstd use
-_GZIP_SLICE: Final = 256 * 1024  # bytes that come out at once
+_GZIP_SLICE: Final = 256 * 1024  # bytes of output per slice
 _ZSTD_SLICE = 256  # bytes; a block of 4 can become 128 KiB, so a slice never becomes more than 8 MiB
 
 
-class Inflater(Protocol):
-    """Takes a body's pieces, gives what they decode to."""
+class Decompressor(Protocol):
+    """Decompresses a body piece by piece."""
 
     def feed(self, piece: bytes) -> Iterator[bytes]:
-        """Decode a piece, slice by slice; a caller for whom it is enough stops asking.
+        """Decompress a piece, slice by slice; the caller may stop early.
 
         Raises:
-            RefusedError: the piece is not of this encoding, or follows the end.
+            RefusedError: 400, the piece is not of this encoding, or follows its end.
         """
 
     def finish(self) -> None:
-        """Say that there are no more pieces.
+        """Check that the last piece completed the encoding.
 
         Raises:
-            RefusedError: the encoding wants more.
+            RefusedError: 400, the body is truncated.
         """
 
 
@@ -41,7 +41,7 @@ class Identity:
         yield piece
 
     def finish(self) -> None:
-        """Any length will do."""
+        """Every length is complete."""
 
 
 class Gzip:
@@ -51,7 +51,7 @@ class Gzip:
         self._stream = zlib.decompressobj(_GZIP_WINDOW)
 
     def feed(self, piece: bytes) -> Iterator[bytes]:
-        """See `Inflater.feed`."""
+        """See `Decompressor.feed`."""
         while piece:
             yield self._slice(piece)
             piece = self._stream.unconsumed_tail
@@ -66,7 +66,7 @@ class Gzip:
         return out
 
     def finish(self) -> None:
-        """See `Inflater.finish`."""
+        """See `Decompressor.finish`."""
         if not self._stream.eof:
             raise _truncated("gzip")
 
@@ -78,14 +78,14 @@ class Zstd:
         self._stream = zstandard.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).decompressobj()
 
     def feed(self, piece: bytes) -> Iterator[bytes]:
-        """See `Inflater.feed`. The library cannot bound what one call gives: slices are of what goes in."""
+        """See `Decompressor.feed`. The library cannot bound a call's output, so its input is sliced."""
         for start in range(0, len(piece), _ZSTD_SLICE):
             if self._stream.eof:
                 raise _trailing("zstd")
             yield self._slice(piece[start : start + _ZSTD_SLICE])
 
     def finish(self) -> None:
-        """See `Inflater.finish`."""
+        """See `Decompressor.finish`."""
         if not self._stream.eof:
             raise _truncated("zstd")
 
@@ -99,7 +99,7 @@ class Zstd:
         return out
 
 
-_ENCODINGS: dict[str, Callable[[], Inflater]] = {
+_ENCODINGS: dict[str, Callable[[], Decompressor]] = {
     "": Identity,
     "identity": Identity,
     "gzip": Gzip,
@@ -108,16 +108,16 @@ _ENCODINGS: dict[str, Callable[[], Inflater]] = {
 }
 
 
-def inflater(content_encoding: str) -> Inflater:
-    """The decoder that a `Content-Encoding` header asks for.
+def decompressor(content_encoding: str) -> Decompressor:
+    """The decompressor for a `Content-Encoding` header.
 
     Raises:
-        RefusedError: 415, it is none of ours.
+        RefusedError: 415, it is not supported.
     """
     make = _ENCODINGS.get(content_encoding.strip().lower())
     if make is None:
         refusal = Refusal(
-            f"content encoding {content_encoding!r} is not known", _FIELD, "use gzip, zstd or no encoding"
+            f"content encoding {content_encoding!r} is not supported", _FIELD, "use gzip, zstd or no encoding"
         )
         raise RefusedError(415, refusal, headers=(("accept-encoding", "gzip, zstd"),))
     return make()
@@ -133,5 +133,7 @@ def _truncated(name: str) -> RefusedError:
 
 def _trailing(name: str) -> RefusedError:
     return malformed(
-        f"something follows the end of the {name} data", "send one member, and nothing after it", _FIELD
+        f"data follows the end of the {name} stream",
+        "send a single stream and nothing after it",
+        _FIELD,
     )

@@ -1,10 +1,10 @@
-"""Refusals: what is wrong with a request or an event, where, and how to fix it (RFC 9457 problem details)."""
+"""Why a request or an event is refused, where the error is, and how to fix it (RFC 9457 problem details)."""
 
 from msgspec import Struct
 
 
 class Refusal(Struct, frozen=True):
-    """Why something was not taken."""
+    """Why an event or a request is refused."""
 
     detail: str
     """What is wrong, in a sentence."""
@@ -17,7 +17,7 @@ class Refusal(Struct, frozen=True):
 
 
 class RefusedError(Exception):
-    """A whole request that is not taken, whatever events it holds."""
+    """A request is refused as a whole."""
 
     def __init__(
         self,
@@ -26,7 +26,7 @@ class RefusedError(Exception):
         *,
         headers: tuple[tuple[str, str], ...] = (),
     ) -> None:
-        """`headers` are those of the reply, beside its content type and length."""
+        """`headers` of the response, in addition to content type and length."""
         super().__init__(refusal.detail)
         self.status = status
         self.refusal = refusal
@@ -36,12 +36,12 @@ class RefusedError(Exception):
 
 
 def malformed(detail: str, fix: str, field: str = "$") -> RefusedError:
-    """A request that is wrong in itself: 400."""
+    """400: the request can never be accepted as it is."""
     return RefusedError(400, Refusal(detail, field, fix))
 
 
 def unavailable(detail: str, seconds: int) -> RefusedError:
-    """A request that would be taken later: 503 with the seconds to wait."""
+    """503: the same request can be accepted after `seconds`."""
     fix = "send the same request again after the seconds in Retry-After; repeated events keep their id"
     return RefusedError(503, Refusal(detail, "$", fix), headers=(("retry-after", str(seconds)),))
 

@@ -1,4 +1,4 @@
-"""One request to /v1/events from its head to its reply."""
+"""Handles a request to /v1/events: authenticate, read, validate, write to Kafka, respond."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -7,15 +7,15 @@ from time import perf_counter
 
 from pipelines.data.collect.auth import authenticate
 from pipelines.data.collect.body import BodyReader, Receive
-from pipelines.data.collect.config_view import Documents
+from pipelines.data.collect.config_view import ConfigView
 from pipelines.data.collect.content_types import Format, parse_content_type, split
-from pipelines.data.collect.decompression import Inflater, inflater
+from pipelines.data.collect.decompression import Decompressor, decompressor
 from pipelines.data.collect.errors import Refusal, RefusedError, unavailable, unread
-from pipelines.data.collect.events import Intake, Taken, read
-from pipelines.data.collect.metrics import Meters
-from pipelines.data.collect.rate_limiter import Limiter
-from pipelines.data.collect.record_batching import chunks
-from pipelines.data.collect.responses import Reply, reply_results
+from pipelines.data.collect.events import AcceptedEvent, RequestContext, read_event
+from pipelines.data.collect.metrics import CollectMetrics
+from pipelines.data.collect.rate_limiter import RateLimiter
+from pipelines.data.collect.record_batching import batch_records
+from pipelines.data.collect.responses import Response, results_response
 from shared.contracts import headers
 from shared.contracts.documents import Source
 from shared.contracts.envelope import encode_item
@@ -26,62 +26,62 @@ from shared.runtime.clock import Clock
 
 RequestHeaders = Mapping[bytes, bytes]
 _MEMBERS = frozenset(("$", "id", "source", "type", "specversion", "time", "data", "data_base64"))
-_BREATH = 250  # events judged before other requests get a turn: about 2 ms
+_EVENTS_PER_TURN = 250  # events validated before other requests get a turn: about 2 ms
 _RETRY_SECONDS = 2
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class EventIntake:
-    """Takes the events of requests, and answers only when Kafka confirmed them."""
+class EventsHandler:
+    """Writes the events of requests to Kafka and responds once they are acknowledged."""
 
-    documents: Documents
+    config: ConfigView
     producer: AwaitedProducer
-    limiter: Limiter
-    meters: Meters
+    limiter: RateLimiter
+    metrics: CollectMetrics
     clock: Clock
     new_id: Callable[[], str]
     bodies: BodyReader
 
-    async def handle(self, request: RequestHeaders, receive: Receive) -> Reply:
-        """The reply to one request.
+    async def handle(self, request: RequestHeaders, receive: Receive) -> Response:
+        """The response to one request.
 
         Raises:
             RefusedError: the request is refused as a whole.
-            ClientGoneError: there is nobody to answer.
+            ClientGoneError: the client disconnected.
         """
         source, form, decoder = self._read_head(request)
         declared = request.get(b"content-length", b"").decode("latin-1")
         async with self.bodies.body(receive, decoder, declared) as body:
-            return await self._take(source, form, body)
+            return await self._process(source, form, body)
 
-    async def _take(self, source: Source, form: Format, body: bytes) -> Reply:
-        at = Intake.at(self.clock(), source.name, self.new_id)
-        self.meters.body_bytes.inc(len(body))
+    async def _process(self, source: Source, form: Format, body: bytes) -> Response:
+        context = RequestContext.at(self.clock(), source.name, self.new_id)
+        self.metrics.body_bytes.inc(len(body))
         raws = split(form, body)
         self._limit(source, len(raws))
-        results = await _judge(form, raws, at)
-        taken = [result for result in results if isinstance(result, Taken)]
-        if taken:
-            await self._write(taken, source, at)
-        self._count(results, taken)
-        return reply_results(results)
+        results = await _validate(form, raws, context)
+        accepted = [result for result in results if isinstance(result, AcceptedEvent)]
+        if accepted:
+            await self._write(accepted, source, context)
+        self._count(results, accepted)
+        return results_response(results)
 
-    def _read_head(self, request: RequestHeaders) -> tuple[Source, Format, Inflater]:
-        """Everything that can be said before the body is read."""
+    def _read_head(self, request: RequestHeaders) -> tuple[Source, Format, Decompressor]:
+        """Check everything that can be checked before the body is read."""
         try:
-            source = self._admit(request)
+            source = self._authorize(request)
             form = parse_content_type(request.get(b"content-type", b"").decode("latin-1"))
-            return source, form, inflater(request.get(b"content-encoding", b"").decode("latin-1"))
+            return source, form, decompressor(request.get(b"content-encoding", b"").decode("latin-1"))
         except RefusedError as error:
             raise unread(error) from None
 
-    def _admit(self, request: RequestHeaders) -> Source:
-        if not self.documents.loaded:
+    def _authorize(self, request: RequestHeaders) -> Source:
+        if not self.config.loaded:
             raise unavailable("the configuration is not loaded yet", _RETRY_SECONDS)
-        source = authenticate(request.get(b"authorization"), self.documents.view)
+        source = authenticate(request.get(b"authorization"), self.config.view)
         self._limit(source, 0)
         if self.producer.stalled:
-            raise unavailable("the event log does not answer", _RETRY_SECONDS)
+            raise unavailable("Kafka does not answer", _RETRY_SECONDS)
         return source
 
     def _limit(self, source: Source, events: int) -> None:
@@ -97,12 +97,14 @@ class EventIntake:
                 headers=(("retry-after", str(seconds)),),
             )
 
-    async def _write(self, taken: Sequence[Taken], source: Source, at: Intake) -> None:
-        records = chunks([encode_item(each.item) for each in taken], CHUNK_BYTES)
+    async def _write(
+        self, accepted: Sequence[AcceptedEvent], source: Source, context: RequestContext
+    ) -> None:
+        records = batch_records([encode_item(each.item) for each in accepted], CHUNK_BYTES)
         stamped = (
             (headers.TENANT, source.tenant.encode()),
             (headers.SOURCE, source.name.encode()),
-            (headers.RECEIVED, b"%d" % at.received_ms),
+            (headers.RECEIVED, b"%d" % context.received_ms),
         )
         began = perf_counter()
         try:
@@ -110,28 +112,30 @@ class EventIntake:
         except NotWrittenError as error:
             reason = f"not confirmed, it may be written all the same: {error}"
             raise unavailable(reason, _RETRY_SECONDS) from error
-        self.meters.ack_seconds.observe(perf_counter() - began)
+        self.metrics.ack_seconds.observe(perf_counter() - began)
 
-    def _count(self, results: Sequence[Taken | Refusal], taken: Sequence[Taken]) -> None:
-        self.meters.events.inc(len(taken))
-        late = sum(each.late for each in taken)
+    def _count(self, results: Sequence[AcceptedEvent | Refusal], accepted: Sequence[AcceptedEvent]) -> None:
+        self.metrics.events.inc(len(accepted))
+        late = sum(each.late for each in accepted)
         if late:
-            self.meters.late.inc(late)
-        if len(taken) < len(results):
+            self.metrics.late.inc(late)
+        if len(accepted) < len(results):
             for result in results:
                 if isinstance(result, Refusal):
-                    self.meters.refused.labels(_label(result.field)).inc()
+                    self.metrics.refused.labels(_label(result.field)).inc()
 
 
-async def _judge(form: Format, raws: Sequence[bytes], at: Intake) -> list[Taken | Refusal]:
-    results: list[Taken | Refusal] = []
-    for start in range(0, len(raws), _BREATH):
+async def _validate(
+    form: Format, raws: Sequence[bytes], context: RequestContext
+) -> list[AcceptedEvent | Refusal]:
+    results: list[AcceptedEvent | Refusal] = []
+    for start in range(0, len(raws), _EVENTS_PER_TURN):
         if start:
             await asyncio.sleep(0)
-        results += [read(form, raw, at) for raw in raws[start : start + _BREATH]]
+        results += [read_event(form, raw, context) for raw in raws[start : start + _EVENTS_PER_TURN]]
     return results
 
 
 def _label(field: str) -> str:
-    """A field as a metric's label; names that clients made up count together."""
+    """A field as a metric's label; all extension attributes share one."""
     return field if field in _MEMBERS else "attribute"

@@ -1,4 +1,4 @@
-"""One JSON text, read strictly: what RFC 8259 lets through and every later hop can read."""
+"""Strict JSON validation: what RFC 8259 allows and every later node can read."""
 
 import json
 import re
@@ -19,14 +19,14 @@ _BOM = b"\xef\xbb\xbf"
 
 _OUT_OF_RANGE = Refusal("a number is out of a double's range", "$", "send it as a string")
 
-UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+PARSE_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """What `parse` raises."""
 
 
 def parse(raw: bytes) -> Any:
-    """The value of a JSON text; every string, number and escape in it was looked at.
+    """The value of a JSON text; every string, number and escape in it was validated.
 
-    msgspec.Raw alone would let invalid UTF-8 and numbers beyond a double pass.
+    msgspec.Raw alone would accept invalid UTF-8 and numbers out of a double's range.
     """
     return _decoder.decode(raw)
 
@@ -34,7 +34,7 @@ def parse(raw: bytes) -> Any:
 def too_deep(raw: bytes) -> bool:
     """Whether a valid JSON text nests deeper than MAX_DEPTH.
 
-    Most texts have fewer brackets than that. In the others each round takes away the innermost pairs.
+    Most texts have fewer brackets than that. In the others each round removes the innermost pairs.
     """
     if raw.count(b"[") + raw.count(b"{") <= MAX_DEPTH:
         return False
@@ -46,9 +46,9 @@ def too_deep(raw: bytes) -> bool:
     return True
 
 
-def beyond(raw: bytes) -> Refusal | None:
-    """The refusal of a valid JSON text that a later hop cannot read: too deep, or a part too long."""
-    return deep() if too_deep(raw) else _too_long(raw)
+def check_limits(raw: bytes) -> Refusal | None:
+    """The refusal of valid JSON that later nodes cannot read: too deep, or too long a number or name."""
+    return nested_too_deep() if too_deep(raw) else _too_long(raw)
 
 
 def _too_long(raw: bytes) -> Refusal | None:
@@ -65,15 +65,15 @@ def _too_long(raw: bytes) -> Refusal | None:
     return None
 
 
-def deep() -> Refusal:
-    """The refusal of a text that is too deep."""
+def nested_too_deep() -> Refusal:
+    """The refusal of a text that is nested too deep."""
     return Refusal(f"nested deeper than {MAX_DEPTH} levels", "$", "flatten the event")
 
 
 def explain(raw: bytes, error: Exception) -> Refusal:
-    """What is wrong with a text that `parse` refused, in words of its sender."""
+    """Why `parse` failed, in words that help the sender."""
     if isinstance(error, RecursionError):
-        return deep()
+        return nested_too_deep()
     if not raw.strip():
         return Refusal("the event is empty", "$", "send a JSON object")
     if raw.startswith(_BOM):
@@ -88,13 +88,13 @@ def explain(raw: bytes, error: Exception) -> Refusal:
 
 
 def _explain_json(text: str, error: Exception) -> Refusal:
-    """Python's own parser takes what msgspec refuses for its values, and so tells values from syntax."""
+    """Tell bad values from bad syntax: Python's parser accepts the values that msgspec refuses."""
     try:
         json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as found:
         return _explain_syntax(text, found)
     except RecursionError:
-        return deep()
+        return nested_too_deep()
     except _ConstantError as constant:
         return Refusal(f"{constant} is not a JSON number", "$", "send null, or a string")
     except ValueError:
@@ -105,7 +105,7 @@ def _explain_json(text: str, error: Exception) -> Refusal:
 def _explain_syntax(text: str, found: json.JSONDecodeError) -> Refusal:
     where = f"{found.msg} at character {found.pos}"
     if found.msg.startswith("Extra data"):
-        return Refusal(f"something follows the event's end at character {found.pos}", "$", "remove it")
+        return Refusal(f"data follows the end of the event at character {found.pos}", "$", "remove it")
     if found.pos >= len(text.rstrip()) or found.msg.startswith("Unterminated"):
         return Refusal(f"the event is truncated: {where}", "$", "send the event to its end")
     return Refusal(f"the event is not JSON: {where}", "$", "send valid JSON (RFC 8259)")
@@ -113,7 +113,7 @@ def _explain_syntax(text: str, found: json.JSONDecodeError) -> Refusal:
 
 def _explain_value(message: str) -> Refusal:
     if "surrogate" in message or "truncated" in message:
-        return Refusal("a string holds half of a surrogate pair", "$", "escape both halves, or neither")
+        return Refusal("a string contains half of a surrogate pair", "$", "escape both halves, or neither")
     if "out of range" in message:
         return _OUT_OF_RANGE
     return Refusal(f"the event is not JSON: {message}", "$", "send valid JSON (RFC 8259)")

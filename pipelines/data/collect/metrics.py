@@ -8,8 +8,8 @@ from shared.runtime.process_metrics import process_registry
 _SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
-class Meters:
-    """What is counted, in a registry of its own."""
+class CollectMetrics:
+    """collect's metrics and their registry."""
 
     def __init__(self) -> None:
         self.registry = into = process_registry("collect")
@@ -19,14 +19,14 @@ class Meters:
         self.late = Counter(CollectMetric.LATE, "Events outside their minute's window", registry=into)
         self.body_bytes = Counter(CollectMetric.BODY_BYTES, "Decoded body bytes", registry=into)
         self.abandoned = Counter(
-            CollectMetric.ABANDONED, "Clients gone before their last byte", registry=into
+            CollectMetric.ABANDONED, "Clients that disconnected before their last byte", registry=into
         )
         self.in_flight = Gauge(CollectMetric.IN_FLIGHT, "Requests being handled", registry=into)
         self.held_bytes = Gauge(CollectMetric.HELD_BYTES, "Bytes that request bodies hold", registry=into)
         self.ready = Gauge(CollectMetric.READY, "1 when ready", registry=into)
         self.request_seconds = Histogram(
-            CollectMetric.REQUEST_SECONDS, "Head to reply", buckets=_SECONDS, registry=into
+            CollectMetric.REQUEST_SECONDS, "Head to response", buckets=_SECONDS, registry=into
         )
         self.ack_seconds = Histogram(
-            CollectMetric.ACK_SECONDS, "Until confirmed", buckets=_SECONDS, registry=into
+            CollectMetric.ACK_SECONDS, "Until Kafka acknowledged", buckets=_SECONDS, registry=into
         )

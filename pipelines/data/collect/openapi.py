@@ -1,4 +1,4 @@
-"""`python -m pipelines.data.collect.openapi`: the OpenAPI 3.1 description of collect, from its limits."""
+"""`python -m pipelines.data.collect.openapi`: writes the OpenAPI 3.1 description of collect."""
 
 import sys
 from http import HTTPStatus
@@ -12,11 +12,11 @@ from shared.contracts.limits import MAX_BODY_BYTES, MAX_REQUEST_EVENTS
 
 _REFUSED: Final = {
     HTTPStatus.UNAUTHORIZED: "No write key, or an unknown one.",
-    HTTPStatus.REQUEST_TIMEOUT: "The body did not come in in time.",
+    HTTPStatus.REQUEST_TIMEOUT: "The body did not arrive in time.",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: f"More than {MAX_BODY_BYTES} bytes or {MAX_REQUEST_EVENTS} events.",
-    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "Content type or content encoding is not known.",
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "The content type or content encoding is not supported.",
     HTTPStatus.TOO_MANY_REQUESTS: "The source is over its rate limit.",
-    HTTPStatus.INTERNAL_SERVER_ERROR: "A defect of hifi's; to send the request again is safe.",
+    HTTPStatus.INTERNAL_SERVER_ERROR: "A defect of hifi's; it is safe to send the request again.",
     HTTPStatus.SERVICE_UNAVAILABLE: "Not written, or not confirmed in time; send the same request again.",
 }
 _RETRY_AFTER: Final = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
@@ -24,19 +24,19 @@ _JSON: Final = "application/json"
 
 
 def description() -> dict[str, Any]:
-    """The document, as JSON values."""
+    """The OpenAPI document as JSON values."""
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "hifi collect",
             "version": "1",
-            "description": "Takes events; a 2xx means that two of three brokers have every event it names.",
+            "description": "Accepts events; two of three brokers have each event that a 2xx accepts.",
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "paths": {
             "/v1/events": {"post": _post_events()},
             "/healthz": {"get": _health("The process is alive.")},
-            "/readyz": {"get": _health("The process takes events.") | {"operationId": "readiness"}},
+            "/readyz": {"get": _health("The process accepts events.") | {"operationId": "readiness"}},
         },
         "components": {
             "securitySchemes": {"writeKey": {"type": "http", "scheme": "bearer"}},
@@ -69,10 +69,10 @@ def _post_events() -> dict[str, Any]:
             "content": {form.value: {"schema": schema} for form, schema in bodies.items()},
         },
         "responses": {
-            "202": _response("All events were taken.", _JSON, _ref("Accepted")),
-            "207": _response("Some events were taken.", _JSON, _ref("Mixed")),
+            "202": _response("All events were accepted.", _JSON, _ref("Accepted")),
+            "207": _response("Some events were accepted.", _JSON, _ref("Mixed")),
             "400": {
-                "description": "No event was taken.",
+                "description": "No event was accepted.",
                 "content": {
                     _JSON: {"schema": _ref("Mixed")},
                     PROBLEM_TYPE: {"schema": _ref("Problem")},
@@ -98,7 +98,7 @@ def _health(text: str) -> dict[str, Any]:
         "security": [],
         "responses": {
             "200": _response(text, _JSON, {"type": "object"}),
-            "503": _response("It does not.", _JSON, {"type": "object"}),
+            "503": _response("It is not ready.", _JSON, {"type": "object"}),
         },
     }
 
@@ -110,14 +110,14 @@ def _response(text: str, content_type: str, schema: Any) -> dict[str, Any]:
 def _schemas() -> dict[str, Any]:
     text, whole = {"type": "string"}, {"type": "integer"}
     refused = _object(index=whole, status=whole, detail=text, field=text, fix=text)
-    taken = _object(index=whole, status=whole, id=text)
+    accepted = _object(index=whole, status=whole, id=text)
     event = _object(specversion={"const": "1.0"}, id=text, source=text, type=text)
     event["properties"] |= {"time": text | {"format": "date-time"}, "datacontenttype": text, "data": {}}
     return {
         "Event": event,
         "Accepted": _object(accepted=whole, ids={"type": "array", "items": text}),
         "Mixed": _object(
-            accepted=whole, refused=whole, items={"type": "array", "items": {"oneOf": [taken, refused]}}
+            accepted=whole, refused=whole, items={"type": "array", "items": {"oneOf": [accepted, refused]}}
         ),
         "Problem": _object(type=text, title=text, status=whole, detail=text, field=text, fix=text),
     }
@@ -132,7 +132,7 @@ def _ref(name: str) -> dict[str, str]:
 
 
 def document() -> bytes:
-    """The description as JSON text."""
+    """The OpenAPI document as JSON text."""
     return msgspec.json.format(msgspec.json.encode(description()), indent=2) + b"\n"
 
 

@@ -1,48 +1,48 @@
-"""Whether collect may get traffic: its configuration is loaded and Kafka answers."""
+"""Whether collect can take traffic: its configuration is loaded and Kafka answers."""
 
 import asyncio
 
 import msgspec
 from msgspec import Struct
 
-from pipelines.data.collect.config_view import Documents
-from pipelines.data.collect.responses import Reply
+from pipelines.data.collect.config_view import ConfigView
+from pipelines.data.collect.responses import Response
 from shared.contracts.topics import Topic
 from shared.kafka.producer import AwaitedProducer
 
 _PAUSE_SECONDS = 0.2
 
 
-class Report(Struct, frozen=True):
-    """What /readyz says."""
+class ReadinessReport(Struct, frozen=True):
+    """The body of /readyz."""
 
     ready: bool
     config: bool
-    """The configuration was read to its end."""
+    """The configuration is loaded."""
 
     kafka: bool
-    """The brokers answered, and confirm what they are given."""
+    """The brokers answered and acknowledge records."""
 
-    def reply(self) -> Reply:
+    def response(self) -> Response:
         """200 when ready, otherwise 503."""
-        return Reply(200 if self.ready else 503, msgspec.json.encode(self))
+        return Response(200 if self.ready else 503, msgspec.json.encode(self))
 
 
 class Readiness:
-    """Asks the brokers until they answer once; from then on the requests' own records tell."""
+    """Asks the brokers until they answer once; after that the records of requests show whether they do."""
 
-    def __init__(self, documents: Documents, producer: AwaitedProducer) -> None:
-        self._documents = documents
+    def __init__(self, config: ConfigView, producer: AwaitedProducer) -> None:
+        self._config = config
         self._producer = producer
         self._answered = False
 
     async def watch(self) -> None:
-        """Run as a task from the start; ends when the brokers answered."""
+        """Run as a task from the start; ends once the brokers answered."""
         while not self._answered:
             self._answered = await self._producer.answers(Topic.COLLECTED)
             await asyncio.sleep(_PAUSE_SECONDS)
 
-    def report(self) -> Report:
+    def report(self) -> ReadinessReport:
         """The state now."""
-        config, kafka = self._documents.loaded, self._answered and not self._producer.stalled
-        return Report(config and kafka, config, kafka)
+        config, kafka = self._config.loaded, self._answered and not self._producer.stalled
+        return ReadinessReport(config and kafka, config, kafka)

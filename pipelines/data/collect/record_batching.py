@@ -1,4 +1,4 @@
-"""Items to `collected` records: as few as their size allows, so that one confirmation covers many."""
+"""Packs items into as few `collected` records as their size allows: one acknowledgement covers many items."""
 
 from collections.abc import Iterable, Iterator
 
@@ -8,8 +8,8 @@ _BRACKETS = 2
 _COMMA = 1
 
 
-def chunks(encoded: Iterable[bytes], limit: int) -> Iterator[bytes]:
-    """Record values of at most `limit` bytes, items in their order; a larger item gets its own record."""
+def batch_records(encoded: Iterable[bytes], limit: int) -> Iterator[bytes]:
+    """Record values of at most `limit` bytes, items in order; a larger item gets a record of its own."""
     held: list[bytes] = []
     size = _BRACKETS
     for item in encoded:

@@ -1,4 +1,4 @@
-"""Bodies of collect's replies: ids, an item per event where not all were taken, or a problem (RFC 9457)."""
+"""collect's responses: ids, one item per event if some were refused, or a problem (RFC 9457)."""
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
@@ -8,14 +8,14 @@ import msgspec
 from msgspec import Struct
 
 from pipelines.data.collect.errors import Refusal, RefusedError
-from pipelines.data.collect.events import Taken
+from pipelines.data.collect.events import AcceptedEvent
 from shared.contracts.limits import MAX_BODY_BYTES
 
 PROBLEM_TYPE: Final = "application/problem+json"
 _encoder = msgspec.json.Encoder()
 
 
-class Reply(NamedTuple):
+class Response(NamedTuple):
     """An HTTP response."""
 
     status: int
@@ -24,12 +24,12 @@ class Reply(NamedTuple):
     headers: tuple[tuple[str, str], ...] = ()
 
 
-class _Accepted(Struct, frozen=True):
+class _AcceptedBody(Struct, frozen=True):
     accepted: int
     ids: list[str]
 
 
-class _TakenItem(Struct, frozen=True):
+class _AcceptedItem(Struct, frozen=True):
     index: int
     status: int
     id: str
@@ -54,33 +54,33 @@ class _Problem(Struct, frozen=True):
     fix: str
 
 
-class _Mixed(Struct, frozen=True):
+class _MixedBody(Struct, frozen=True):
     accepted: int
     refused: int
-    items: list[_TakenItem | _RefusedItem]
+    items: list[_AcceptedItem | _RefusedItem]
 
 
-def reply_results(results: Sequence[Taken | Refusal]) -> Reply:
-    """202 when all events were taken, 207 when some were, 400 when none was."""
-    ids = [result.id for result in results if isinstance(result, Taken)]
+def results_response(results: Sequence[AcceptedEvent | Refusal]) -> Response:
+    """202 if all events were accepted, 207 if some were, 400 if none was."""
+    ids = [result.id for result in results if isinstance(result, AcceptedEvent)]
     if len(ids) == len(results):
-        return Reply(202, _encoder.encode(_Accepted(len(ids), ids)))
-    mixed = _Mixed(len(ids), len(results) - len(ids), [_item(*each) for each in enumerate(results)])
-    return Reply(207 if ids else 400, _encoder.encode(mixed))
+        return Response(202, _encoder.encode(_AcceptedBody(len(ids), ids)))
+    mixed = _MixedBody(len(ids), len(results) - len(ids), [_item(*each) for each in enumerate(results)])
+    return Response(207 if ids else 400, _encoder.encode(mixed))
 
 
-def reply_refused(error: RefusedError) -> Reply:
+def problem_response(error: RefusedError) -> Response:
     """A request refused as a whole."""
     status, refusal = HTTPStatus(error.status), error.refusal
     problem = _Problem("about:blank", status.phrase, status, refusal.detail, refusal.field, refusal.fix)
-    return Reply(error.status, _encoder.encode(problem), PROBLEM_TYPE, error.headers)
+    return Response(error.status, _encoder.encode(problem), PROBLEM_TYPE, error.headers)
 
 
 def leaves_unread(error: RefusedError, request: Mapping[bytes, bytes]) -> bool:
-    """Whether a refusal leaves more of the body on its way than the server may silently skip.
+    """Whether the connection must be closed because too much of the body may still arrive.
 
-    A short body of declared length is skipped and the connection goes on. One of unknown or excessive length
-    is not, nor one that was announced with Expect, which may never come.
+    The rest of a short body of declared length is skipped and the connection stays open; not so a body of
+    unknown or excessive length, or one announced with Expect, which may never be sent.
     """
     if not error.body_unread:
         return False
@@ -89,7 +89,7 @@ def leaves_unread(error: RefusedError, request: Mapping[bytes, bytes]) -> bool:
     return error.status == 408 or not short or b"expect" in request
 
 
-def _item(index: int, result: Taken | Refusal) -> _TakenItem | _RefusedItem:
-    if isinstance(result, Taken):
-        return _TakenItem(index, 202, result.id)
+def _item(index: int, result: AcceptedEvent | Refusal) -> _AcceptedItem | _RefusedItem:
+    if isinstance(result, AcceptedEvent):
+        return _AcceptedItem(index, 202, result.id)
     return _RefusedItem(index, 400, result.detail, result.field, result.fix)

@@ -1,4 +1,4 @@
-"""The parts of a collect process, put together."""
+"""Wires the parts of a collect process."""
 
 import asyncio
 from contextlib import ExitStack
@@ -11,9 +11,9 @@ from msgspec.structs import asdict
 from pipelines.data.collect.app import CollectApp
 from pipelines.data.collect.body import BodyReader
 from pipelines.data.collect.body_budget import BodyBudget
-from pipelines.data.collect.handler import EventIntake
-from pipelines.data.collect.metrics import Meters
-from pipelines.data.collect.rate_limiter import Limiter
+from pipelines.data.collect.handler import EventsHandler
+from pipelines.data.collect.metrics import CollectMetrics
+from pipelines.data.collect.rate_limiter import RateLimiter
 from pipelines.data.collect.readiness import Readiness
 from pipelines.data.collect.settings import CollectSettings
 from shared.contracts.limits import MAX_BODY_BYTES
@@ -27,7 +27,7 @@ _log = get_logger(__name__)
 
 
 class CollectService:
-    """A context manager around what runs beside the requests: the table of documents and the producer."""
+    """Starts and stops what runs beside the requests: the configuration's table and the producer."""
 
     def __init__(self, settings: CollectSettings) -> None:
         self._settings = settings
@@ -35,43 +35,43 @@ class CollectService:
         self._beside = ExitStack()
 
     async def __aenter__(self) -> CollectApp:
-        """Start; returns before Kafka answered, which /readyz tells.
+        """Start; returns before Kafka answers: see /readyz.
 
         Raises:
-            OSError: if the port of metrics is taken.
+            OSError: the port for metrics is in use.
         """
-        settings, meters = self._settings, Meters()
+        settings, metrics = self._settings, CollectMetrics()
         self._table = config_table(settings.bootstrap, self._client_id)
         self._producer = AwaitedProducer(self._producer_config(), settings.ack_timeout)
         budget = BodyBudget(settings.bodies_bytes)
-        meters.held_bytes.set_function(lambda: budget.held)
+        metrics.held_bytes.set_function(lambda: budget.held)
         readiness = Readiness(self._table, self._producer)
         self._watch = asyncio.create_task(readiness.watch())
-        intake = EventIntake(
-            documents=self._table,
+        handler = EventsHandler(
+            config=self._table,
             producer=self._producer,
-            limiter=Limiter(monotonic),
-            meters=meters,
+            limiter=RateLimiter(monotonic),
+            metrics=metrics,
             clock=wall_clock,
             new_id=new_id,
             bodies=BodyReader(limit=MAX_BODY_BYTES, seconds=settings.body_timeout, budget=budget),
         )
         if settings.metrics_port is None:
-            return CollectApp(intake, readiness, meters, settings.max_requests, meters.registry)
-        self._tell_metrics(settings.metrics_port, readiness, meters)
-        return CollectApp(intake, readiness, meters, settings.max_requests, None)
+            return CollectApp(handler, readiness, metrics, settings.max_requests, metrics.registry)
+        self._serve_metrics(settings.metrics_port, readiness, metrics)
+        return CollectApp(handler, readiness, metrics, settings.max_requests, None)
 
     async def __aexit__(self, *_: object) -> None:
-        """Write what is queued, then end."""
+        """Write what is queued, then stop."""
         await asyncio.to_thread(self._beside.close)
         self._watch.cancel()
         await self._producer.close()
         await asyncio.to_thread(self._table.stop)
 
-    def _tell_metrics(self, port: int, readiness: Readiness, meters: Meters) -> None:
-        """On a port of their own, which no load balancer reaches."""
+    def _serve_metrics(self, port: int, readiness: Readiness, metrics: CollectMetrics) -> None:
+        """Serve metrics on a port that the load balancer does not reach."""
         host = self._settings.host
-        serving = health_served(host, port, lambda: asdict(readiness.report()), meters.registry)
+        serving = health_served(host, port, lambda: asdict(readiness.report()), metrics.registry)
         taken = self._beside.enter_context(serving)
         _log.info("metrics on a port of their own", extra={"host": host, "port": taken})
 

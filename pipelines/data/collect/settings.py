@@ -1,4 +1,4 @@
-"""What collect can be told from outside."""
+"""collect's settings."""
 
 from pydantic import Field
 
@@ -15,27 +15,27 @@ class CollectSettings(SideSettings):
         None,
         ge=0,
         le=65535,
-        description="TCP port of /metrics; none: the events' own. Where the internet reaches that one, give "
-        "another; 0 takes a free one.",
+        description="TCP port of /metrics; by default the port for events. Set another if that one is "
+        "reachable from the internet; 0 takes a free one.",
     )
     ack_timeout: float = Field(
-        10.0, gt=0, description="Seconds a request waits for Kafka's confirmation before it is answered 503."
+        10.0,
+        gt=0,
+        description="Seconds a request waits for Kafka's acknowledgement before it is answered 503.",
     )
-    body_timeout: float = Field(
-        30.0, gt=0, description="Seconds in which a request's body must have come in."
-    )
-    head_timeout: float = Field(
-        10.0, gt=0, description="Seconds in which a request's head must have come in."
-    )
+    body_timeout: float = Field(30.0, gt=0, description="Seconds in which a request's body must arrive.")
+    head_timeout: float = Field(10.0, gt=0, description="Seconds in which a request's head must arrive.")
     keep_alive: int = Field(
-        75, gt=0, description="Seconds an idle connection is kept; longer than a balancer's."
+        75, gt=0, description="Seconds an idle connection is kept open; longer than the load balancer does."
     )
-    drain_timeout: int = Field(25, gt=0, description="Seconds that requests in flight get at a stop.")
-    linger_ms: int = Field(15, ge=0, description="Milliseconds a record waits for company before it is sent.")
+    drain_timeout: int = Field(
+        25, gt=0, description="Seconds that requests in flight get to complete at a stop."
+    )
+    linger_ms: int = Field(15, ge=0, description="Milliseconds a record waits for others to be sent with it.")
     queue_bytes: int = Field(
         256 * 1024 * 1024,
         gt=0,
-        description="Records waiting for Kafka, in bytes; beyond that requests get 503.",
+        description="Bytes of records waiting for Kafka; beyond that requests get 503.",
     )
     max_requests: int = Field(
         4096,
@@ -45,6 +45,6 @@ class CollectSettings(SideSettings):
     bodies_bytes: int = Field(
         64 * 1024 * 1024,
         ge=MAX_BODY_BYTES,
-        description="Bytes that the bodies of all requests may take together, after decompression; past it "
+        description="Bytes that all request bodies may take together, after decompression; beyond that "
         "the request that has been incomplete for longest gets 503.",
     )

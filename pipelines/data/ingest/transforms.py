@@ -1,7 +1,7 @@
-"""`collected` records to `events` records: explode the array, turn attributes into headers.
+"""`collected` records to `events` records: explodes the array and turns attributes into headers.
 
-What cannot be read goes to `quarantine` as the whole record, once, whatever is wrong with it; the good items
-beside a bad one go on. Nothing here raises: every expression gives null for what it cannot do.
+A record with unreadable items goes to `quarantine` as a whole, once; its readable items become events all the
+same. Nothing here raises: every expression gives null where it fails.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -28,7 +28,7 @@ def events(collected: DataFrame) -> DataFrame:
 
 
 def _parsed(collected: DataFrame) -> DataFrame:
-    """Per record: its items, if it can be read at all, and what is wrong with it, if anything is."""
+    """Each record with its items, if it is readable, and its fault, if it has one."""
     headers, names = fn.col("headers"), fn.col("names")
     records = (
         collected.withColumn("headers", fn.coalesce("headers", fn.array().cast(HEADERS_TYPE)))
@@ -45,9 +45,9 @@ def _parsed(collected: DataFrame) -> DataFrame:
 
 
 def _exploded(parsed: DataFrame) -> DataFrame:
-    """A row per good item, and before them one with the `whole` record where there is a fault.
+    """A row for each readable item; a faulty record adds a first row with the `whole` record.
 
-    The whole record stands beside no item: Spark copies each row, so it would be copied with each of them.
+    The whole record is in a row without an item: otherwise Spark would copy it for every item.
     """
     whole = fn.struct(
         quarantined_value(fn.col("value")).alias("value"),
@@ -74,12 +74,12 @@ def _written(rows: DataFrame) -> DataFrame:
 
 
 def event_data(item: Column) -> Column:
-    """The bytes of `data` exactly; null for an event without."""
+    """The exact bytes of `data`; null for an event without data."""
     return fn.coalesce(item["data"].cast("binary"), binary(item))
 
 
 def event_headers(item: Column, copied: Column) -> Column:
-    """CloudEvents attributes as the Kafka binding maps them, and hifi's own."""
+    """CloudEvents attributes as the Kafka protocol binding maps them, and hifi's own headers."""
     stamped = fn.array(
         text_header(h.CE_PREFIX + "specversion", SPEC_VERSION),
         *(text_header(h.attribute_header(name), item[name]) for name in REQUIRED_ATTRIBUTES),
@@ -90,7 +90,7 @@ def event_headers(item: Column, copied: Column) -> Column:
 
 
 def _trace_header(item: Column, copied: Column) -> Column:
-    """The traceparent of an event that hifi chose to trace and whose client has sent none; else nothing."""
+    """The traceparent of an event that hifi samples and whose client sent none; otherwise nothing."""
     tenant = header_value(copied, copied["key"], h.TENANT)
     own = text_header(h.TRACEPARENT, own_traceparent(tenant, item["id"]))
     without = fn.try_element_at(item["headers"], fn.lit(h.TRACEPARENT)).isNull()

@@ -1,4 +1,4 @@
-"""`python -m pipelines.data.retry`: one member of the group that brings waiting records back."""
+"""`python -m pipelines.data.retry`: one member of the group that sends waiting records back to transmit."""
 
 import sys
 import threading
@@ -7,10 +7,10 @@ from typing import Final
 
 from confluent_kafka import Consumer
 
-from pipelines.data.retry.metrics import Meters
-from pipelines.data.retry.service import Retrier
+from pipelines.data.retry.metrics import RetryMetrics
+from pipelines.data.retry.service import RetryService
 from pipelines.data.retry.settings import RetrySettings
-from pipelines.data.retry.writer import Writer
+from pipelines.data.retry.writer import RecordWriter
 from shared.kafka.consumer import member_config
 from shared.runtime.clock import wall_clock
 from shared.runtime.health import health_served
@@ -22,29 +22,29 @@ _STALLED_SECONDS: Final = 10.0
 
 
 def serve(settings: RetrySettings, stopping: threading.Event) -> None:
-    """Bring records back until stopping.
+    """Run the service with its health and metrics endpoints until stopping.
 
     Raises:
         OSError: if the port is taken.
-        KafkaException: if a client cannot go on.
+        KafkaException: a Kafka client failed for good.
     """
-    client, meters = f"hifi-{settings.side}-{NODE}", Meters()
-    writer = Writer(settings.bootstrap, client, stopping, settings.drain_timeout)
-    retrier = Retrier(
+    client, metrics = f"hifi-{settings.side}-{NODE}", RetryMetrics()
+    writer = RecordWriter(settings.bootstrap, client, stopping, settings.drain_timeout)
+    service = RetryService(
         consumer=Consumer(member_config(settings.bootstrap, client, NODE), logger=get_logger(__name__)),
         writer=writer,
         clock=wall_clock,
         spread=settings.spread,
-        meters=meters,
+        metrics=metrics,
         stopping=stopping,
     )
 
     def report() -> Mapping[str, bool]:
-        return {"group": retrier.joined, "writes": writer.waited < _STALLED_SECONDS}
+        return {"group": service.joined, "writes": writer.unacknowledged_seconds < _STALLED_SECONDS}
 
-    meters.ready.set_function(lambda: all(report().values()))
-    with health_served(settings.host, settings.port, report, meters.registry):
-        retrier.run()
+    metrics.ready.set_function(lambda: all(report().values()))
+    with health_served(settings.host, settings.port, report, metrics.registry):
+        service.run()
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""What becomes of a waiting record: when it is due, and what is written then. Pure."""
+"""When a waiting record is due and which record is written then. Pure."""
 
 from typing import Final, NamedTuple
 
@@ -12,11 +12,11 @@ Headers = list[tuple[str, bytes | None]]
 _MAX_DIGITS: Final = 15
 """Of a whole number in a header: as milliseconds, thirty thousand years."""
 
-_SPENT: Final = frozenset((h.ATTEMPT, h.NOT_BEFORE, h.REASON))
-"""What is said anew, or only of a record that waits."""
+_REPLACED_HEADERS: Final = frozenset((h.ATTEMPT, h.NOT_BEFORE, h.REASON))
+"""Written anew, or meaningful only while a record waits."""
 
 
-class Record(NamedTuple):
+class WaitingRecord(NamedTuple):
     """A record of a waiting topic."""
 
     topic: Topic
@@ -29,7 +29,7 @@ class Record(NamedTuple):
     """The record's own Kafka timestamp, epoch milliseconds."""
 
 
-class Output(NamedTuple):
+class OutputRecord(NamedTuple):
     """A record to write."""
 
     topic: Topic
@@ -38,60 +38,62 @@ class Output(NamedTuple):
     headers: Headers
 
 
-class Held(NamedTuple):
-    """What is kept of a waiting record until it is due."""
+class DelayedRecord(NamedTuple):
+    """A waiting record as it is kept until it is due."""
 
     offset: int
     due_ms: int
-    output: Output
+    output: OutputRecord
     size: int
-    """About how many bytes the output holds."""
+    """Bytes of the output, roughly."""
 
 
 def delay_ms(topic: Topic) -> int:
-    """How long a record waits in a topic at most, milliseconds."""
+    """The longest that a record waits in a topic, in milliseconds."""
     return int(RETRY_DELAYS[topic].total_seconds() * 1000)
 
 
-def hold(record: Record, now_ms: int) -> Held:
-    """When a record leaves, and as what; one that cannot be read leaves at its turn, for `quarantine`."""
+def delayed_record(record: WaitingRecord, now_ms: int) -> DelayedRecord:
+    """When a record leaves, and as which record; an unreadable one goes to `quarantine` without a delay."""
     found = dict(record.headers)
     not_before, attempt = _whole(found.get(h.NOT_BEFORE)), _whole(found.get(h.ATTEMPT))
     if not_before is None:
-        return _held(record, 0, quarantined(record, _problem(h.NOT_BEFORE)))
+        return _delayed(record, 0, quarantined(record, _problem(h.NOT_BEFORE)))
     if attempt is None:
-        return _held(record, 0, quarantined(record, _problem(h.ATTEMPT)))
-    return _held(record, due_ms(record, not_before, now_ms), released(record, attempt + 1))
+        return _delayed(record, 0, quarantined(record, _problem(h.ATTEMPT)))
+    return _delayed(record, due_ms(record, not_before, now_ms), released(record, attempt + 1))
 
 
-def _held(record: Record, due: int, output: Output) -> Held:
+def _delayed(record: WaitingRecord, due: int, output: OutputRecord) -> DelayedRecord:
     size = len(output.key or b"") + len(output.value or b"") + headers_size(output.headers)
-    return Held(record.offset, due, output, size)
+    return DelayedRecord(record.offset, due, output, size)
 
 
-def due_ms(record: Record, not_before_ms: int, now_ms: int) -> int:
+def due_ms(record: WaitingRecord, not_before_ms: int, now_ms: int) -> int:
     """When a record may leave, epoch milliseconds.
 
-    transmit promises that no record waits longer than its topic's delay. One that claims otherwise must not
-    hold up those behind it, nor must a clock that was set back.
+    No record waits longer than its topic's delay: one with a later time in its header must not delay those
+    behind it, nor must a clock that was set back.
     """
     delay = delay_ms(record.topic)
     return min(not_before_ms, record.written_ms + delay, now_ms + delay)
 
 
-def released(record: Record, attempt: int) -> Output:
+def released(record: WaitingRecord, attempt: int) -> OutputRecord:
     """The record for transmit to send again: same key and bytes, the next attempt."""
-    kept = [header for header in record.headers if header[0] not in _SPENT]
-    return Output(Topic.RETRY_OUT, record.key, record.value, [*kept, (h.ATTEMPT, str(attempt).encode())])
+    kept = [header for header in record.headers if header[0] not in _REPLACED_HEADERS]
+    return OutputRecord(
+        Topic.RETRY_OUT, record.key, record.value, [*kept, (h.ATTEMPT, str(attempt).encode())]
+    )
 
 
-def quarantined(record: Record, reason: str) -> Output:
-    """The record, as far as one can hold it, with the reason and where it came from."""
+def quarantined(record: WaitingRecord, reason: str) -> OutputRecord:
+    """The record with the reason and its origin; truncated if it is too large."""
     kept = record.headers if headers_size(record.headers) <= MAX_HEADERS_BYTES else []
     origin = f"{record.topic}/{record.partition}/{record.offset}"
     added: Headers = [(h.REASON, reason.encode()), (h.ORIGIN, origin.encode())]
     value = record.value and record.value[:MAX_READABLE_BYTES]
-    return Output(Topic.QUARANTINE, record.key, value, kept + added)
+    return OutputRecord(Topic.QUARANTINE, record.key, value, kept + added)
 
 
 def headers_size(headers: Headers) -> int:
@@ -104,7 +106,7 @@ def _problem(header: str) -> str:
 
 
 def _whole(value: bytes | None) -> int | None:
-    """The number that a header says, None if it says none."""
+    """A header's value as a whole number; None if it is not one."""
     if value is None or not value.isdigit() or len(value) > _MAX_DIGITS:
         return None
     return int(value)

@@ -1,85 +1,85 @@
-"""One partition of a waiting topic: the records at its front, in order. Knows no broker and no clock."""
+"""The first records of one partition of a waiting topic, in order. Pure: no broker, no clock."""
 
 from collections import deque
 from itertools import islice, takewhile
 from typing import Final
 
-from pipelines.data.retry.decide import Held, delay_ms
-from pipelines.data.retry.drain_rate import Pace, beat, rest
+from pipelines.data.retry.decide import DelayedRecord, delay_ms
+from pipelines.data.retry.drain_rate import DrainRate, next_interval, reset
 from shared.contracts.topics import Topic
 
-MOST_RECORDS: Final = 5_000
-MOST_BYTES: Final = 8 * 1024 * 1024
-"""Held in memory; the rest of a partition stays with the brokers."""
+MAX_RECORDS: Final = 5_000
+MAX_BYTES: Final = 8 * 1024 * 1024
+"""Kept in memory per partition; the rest stays with the brokers."""
 
-RUN: Final = 1_000
-"""Records of a lane written before their acknowledgement is awaited."""
+MAX_WRITE_RECORDS: Final = 1_000
+"""Records of a partition that may be written before they are acknowledged."""
 
 
-class Lane:
-    """Takes records in the order of their offsets and gives them out in that order, none before it is due.
+class DelayQueue:
+    """A first-in, first-out queue that releases no record before it is due.
 
-    A record that is due waits for those before it. As none is due later than its topic's delay after it was
-    written, none waits longer than that delay for its turn, and then for the pace.
+    A record that is due waits for those before it. No record is due later than its topic's delay after it was
+    written, so none waits longer than that delay for those before it, and then for the drain rate.
     """
 
     def __init__(self, topic: Topic, spread: float) -> None:
-        """`spread` is the share of the topic's delay over which a burst is drawn out."""
+        """`spread` is the share of the topic's delay over which a burst is spread."""
         self._span_ms = spread * delay_ms(topic)
-        self._held: deque[Held] = deque()
+        self._records: deque[DelayedRecord] = deque()
         self._bytes = 0
-        self._pace = Pace()
+        self._rate = DrainRate()
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._records)
 
     @property
     def full(self) -> bool:
-        """Whether no more should be read for now."""
-        return len(self._held) >= MOST_RECORDS or self._bytes >= MOST_BYTES
+        """Whether reading should pause."""
+        return len(self._records) >= MAX_RECORDS or self._bytes >= MAX_BYTES
 
     @property
     def low(self) -> bool:
-        """Whether reading should go on, in time for it not to run dry."""
-        return len(self._held) <= MOST_RECORDS // 2 and self._bytes <= MOST_BYTES // 2
+        """Whether reading should resume, before the queue runs empty."""
+        return len(self._records) <= MAX_RECORDS // 2 and self._bytes <= MAX_BYTES // 2
 
     @property
     def first(self) -> int | None:
-        """Offset of the first record held."""
-        return self._held[0].offset if self._held else None
+        """Offset of the first record in the queue."""
+        return self._records[0].offset if self._records else None
 
-    def take(self, held: Held) -> None:
+    def add(self, record: DelayedRecord) -> None:
         """Add the next record of the partition."""
-        self._held.append(held)
-        self._bytes += held.size
+        self._records.append(record)
+        self._bytes += record.size
 
-    def due(self, now_ms: int, waiting: int) -> list[Held]:
-        """The records to write now, first to last; they stay until `done`.
+    def due(self, now_ms: int, waiting: int) -> list[DelayedRecord]:
+        """The records to write now, in order; they stay in the queue until `remove_first`.
 
         Args:
             now_ms: epoch milliseconds.
-            waiting: records of the partition that have not left, those still with the brokers included.
+            waiting: records of the partition that are not written yet, those still with the brokers included.
         """
         if not self._is_due(now_ms):
-            self._pace = rest(self._pace)
+            self._rate = reset(self._rate)
             return []
-        self._pace = beat(self._pace, max(waiting, len(self)), self._span_ms, now_ms)
-        front = islice(self._held, max(0, min(RUN, self._pace.left)))
-        return list(takewhile(lambda held: held.due_ms <= now_ms, front))
+        self._rate = next_interval(self._rate, max(waiting, len(self)), self._span_ms, now_ms)
+        front = islice(self._records, max(0, min(MAX_WRITE_RECORDS, self._rate.left)))
+        return list(takewhile(lambda record: record.due_ms <= now_ms, front))
 
-    def done(self, records: int) -> None:
-        """Forget the first records: they are where they belong."""
-        self._pace = self._pace.spend(records)
+    def remove_first(self, records: int) -> None:
+        """Remove the first records once they were written."""
+        self._rate = self._rate.spend(records)
         for _ in range(records):
-            self._bytes -= self._held.popleft().size
+            self._bytes -= self._records.popleft().size
 
     def wake_ms(self, now_ms: int) -> int | None:
-        """When to look again, epoch milliseconds, a past moment for at once; None: when a record came."""
-        if not self._held:
+        """When to call `due` next, epoch milliseconds, possibly in the past; None if the queue is empty."""
+        if not self._records:
             return None
-        if self._is_due(now_ms) and self._pace.left <= 0:
-            return self._pace.until_ms
-        return self._held[0].due_ms
+        if self._is_due(now_ms) and self._rate.left <= 0:
+            return self._rate.until_ms
+        return self._records[0].due_ms
 
     def _is_due(self, now_ms: int) -> bool:
-        return bool(self._held) and self._held[0].due_ms <= now_ms
+        return bool(self._records) and self._records[0].due_ms <= now_ms

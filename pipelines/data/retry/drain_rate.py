@@ -1,54 +1,54 @@
-"""How fast what is due leaves. Pure.
+"""How fast records that are due leave a partition. Pure.
 
-Full jitter spreads n records evenly over a span; dealt out in the order of the topic, its draws are a steady
-rate of n a span. Draws of transmit's own would be lost here: a partition is read in order, so a record leaves
-when the latest of all draws before it is over, and of a burst nearly all would leave at the end of the span.
+A burst is spread as full jitter would spread it: n records evenly over a span, in a partition's order at a
+steady rate. A random delay for each record would not work here: a partition is read in order, so a record
+would leave after the longest delay of all before it, and nearly the whole burst at the end of the span.
 """
 
 from typing import Final, NamedTuple
 
-BEAT_MS: Final = 1_000
-"""Records leave in one go a second: transmit makes fewer and fuller requests of them."""
+INTERVAL_MS: Final = 1_000
+"""Records leave once a second, together: transmit sends them in fewer and fuller requests."""
 
-LEAST: Final = 500
-"""Records a beat, however few wait: a usual request's worth."""
+MIN_RECORDS: Final = 500
+"""The lowest rate, in records per interval: about one request's worth."""
 
 
-class Pace(NamedTuple):
-    """The allowance of one partition."""
+class DrainRate(NamedTuple):
+    """How many records of one partition may leave."""
 
     rate: int = 0
-    """Records a beat."""
+    """Records per interval."""
 
     left: int = 0
-    """Of this beat."""
+    """Records that may still leave in this interval."""
 
     until_ms: int = 0
-    """When the next beat begins, epoch milliseconds."""
+    """When the next interval begins, epoch milliseconds."""
 
-    def spend(self, records: int) -> "Pace":
-        """After so many left."""
+    def spend(self, records: int) -> "DrainRate":
+        """The allowance after that many records left."""
         return self._replace(left=self.left - records)
 
 
-def beat(pace: Pace, waiting: int, span_ms: float, now_ms: int) -> Pace:
-    """The allowance at a moment while the first record is due.
+def next_interval(allowance: DrainRate, waiting: int, span_ms: float, now_ms: int) -> DrainRate:
+    """The allowance while the first record is due: a new one if the interval is over.
 
-    It never falls while something is due, so that whatever waits now has left when a span is over.
+    The rate never falls while records are due, so that all that wait now have left when the span is over.
 
     Args:
-        pace: the allowance so far.
-        waiting: records in the partition that have not left, due or not.
-        span_ms: over which they are to be spread; 0 lets all go at once.
+        allowance: the allowance so far.
+        waiting: records in the partition that are not written yet, due or not.
+        span_ms: over which they are spread; with 0 all leave at once.
         now_ms: epoch milliseconds.
     """
-    if now_ms < pace.until_ms <= now_ms + BEAT_MS:  # a clock may be set back
-        return pace
-    wanted = -(-waiting * BEAT_MS // max(1, int(span_ms)))
-    rate = max(pace.rate, wanted, LEAST)
-    return Pace(rate, rate, now_ms + BEAT_MS)
+    if now_ms < allowance.until_ms <= now_ms + INTERVAL_MS:  # a clock may be set back
+        return allowance
+    wanted = -(-waiting * INTERVAL_MS // max(1, int(span_ms)))
+    rate = max(allowance.rate, wanted, MIN_RECORDS)
+    return DrainRate(rate, rate, now_ms + INTERVAL_MS)
 
 
-def rest(pace: Pace) -> Pace:
-    """The allowance when nothing is due: the next burst is judged by itself."""
-    return pace._replace(rate=0)
+def reset(allowance: DrainRate) -> DrainRate:
+    """The allowance when nothing is due: the next burst gets a rate of its own."""
+    return allowance._replace(rate=0)

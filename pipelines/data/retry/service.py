@@ -1,4 +1,4 @@
-"""The doing: records read, held until due, written on, and only then marked as read."""
+"""Reads waiting records, holds them until they are due, writes them on, and then commits their offsets."""
 
 import threading
 from collections.abc import Iterable
@@ -12,60 +12,60 @@ from confluent_kafka import (
     TopicPartition,
 )
 
-from pipelines.data.retry.decide import Headers, Held, Record, hold
-from pipelines.data.retry.delay_queue import RUN, Lane
-from pipelines.data.retry.metrics import Meters
-from pipelines.data.retry.writer import Writer
+from pipelines.data.retry.decide import DelayedRecord, Headers, WaitingRecord, delayed_record
+from pipelines.data.retry.delay_queue import MAX_WRITE_RECORDS, DelayQueue
+from pipelines.data.retry.metrics import RetryMetrics
+from pipelines.data.retry.writer import RecordWriter
 from shared.contracts.topics import RETRY_DELAYS, Topic
 from shared.kafka.consumer import readable
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
-_LONGEST_SECONDS: Final = 0.5
-"""Between two looks at the group and at the stop signal."""
+_MAX_POLL_SECONDS: Final = 0.5
+"""How long one poll may wait, so that the group and the stop signal are looked at in time."""
 
 _PAUSE_SECONDS: Final = 0.5
 _COMMIT_PAUSE_SECONDS: Final = 0.05
-_MOST_MESSAGES: Final = RUN
-"""Read in one turn: as many as may leave in it."""
+_MAX_MESSAGES: Final = MAX_WRITE_RECORDS
+"""Read in one turn: as many as may be written in it."""
 
-Place = tuple[str, int]
+PartitionId = tuple[str, int]
 """Topic and partition."""
 
 
-class Retrier:
-    """A member of the group, on its caller's thread."""
+class RetryService:
+    """One member of the consumer group; runs on its caller's thread."""
 
-    def __init__(  # noqa: PLR0913  # the world, piece by piece
+    def __init__(  # noqa: PLR0913  # every dependency by itself
         self,
         *,
         consumer: Consumer,
-        writer: Writer,
+        writer: RecordWriter,
         clock: Clock,
         spread: float,
-        meters: Meters,
+        metrics: RetryMetrics,
         stopping: threading.Event,
     ) -> None:
         self._consumer = consumer
         self._writer = writer
         self._clock = clock
         self._spread = spread
-        self._meters = meters
+        self._metrics = metrics
         self._stopping = stopping
-        self._lanes: dict[Place, Lane] = {}
-        self._paused: set[Place] = set()
-        self._uncommitted: dict[Place, int] = {}
-        """The next offset of each partition of which something was written and not marked as read."""
+        self._queues: dict[PartitionId, DelayQueue] = {}
+        self._paused: set[PartitionId] = set()
+        self._uncommitted: dict[PartitionId, int] = {}
+        """Per partition: the offset to commit, where records were written and not committed yet."""
 
         self.joined = False
-        """Whether the group has given this member its part, which may be none."""
+        """Whether the group has assigned partitions to this member, possibly none."""
 
     def run(self) -> None:
-        """Go on until stopping, then leave the group; what was written is committed.
+        """Run until stopping, then commit what was written and leave the group.
 
         Raises:
-            KafkaException: if a client cannot go on. Nothing is lost; a new process takes over.
+            KafkaException: the client failed for good. Nothing is lost; a new process takes over.
         """
         topics = [str(topic) for topic in RETRY_DELAYS]
         self._consumer.subscribe(
@@ -73,118 +73,118 @@ class Retrier:
         )
         try:
             while not self._stopping.is_set():
-                self.turn()
+                self.run_once()
         finally:
-            self._committed()
+            self._commit()
             self._consumer.close()
 
-    def turn(self) -> None:
-        """Read what came, write what is due, mark it as read; nothing is written before that is done.
+    def run_once(self) -> None:
+        """Read new records, write those that are due and commit them.
 
-        So a kill repeats what one turn wrote, also where the group is being shared out anew, during which
-        the brokers take no commits for a second or more.
+        Nothing more is written while a commit is open, so a kill repeats at most what one turn wrote. That
+        matters during a rebalance, when the brokers refuse commits for a second or more.
         """
         self._read(self._timeout())
-        if not self._committed():
+        if not self._commit():
             self._stopping.wait(_COMMIT_PAUSE_SECONDS)
             return
         now_ms = self._clock()
-        due = {place: lane.due(now_ms, self._waiting(place, lane)) for place, lane in self._lanes.items()}
-        runs = {place: run for place, run in due.items() if run}
+        due = {each: queue.due(now_ms, self._backlog(each, queue)) for each, queue in self._queues.items()}
+        runs = {each: run for each, run in due.items() if run}
         if runs:
-            if self._writer.write([held.output for run in runs.values() for held in run]):
-                self._settle(runs, now_ms)
+            if self._writer.write([record.output for run in runs.values() for record in run]):
+                self._mark_written(runs, now_ms)
             else:
                 self._stopping.wait(_PAUSE_SECONDS)
-        self._hold_back()
+        self._pause_full_queues()
 
     def _timeout(self) -> float:
-        """Seconds to wait for a record: until the first one held may leave."""
+        """Seconds that a poll may wait: until the next record is due."""
         now_ms = self._clock()
-        wakes = [wake for lane in self._lanes.values() if (wake := lane.wake_ms(now_ms)) is not None]
-        return min(_LONGEST_SECONDS, max(0.0, (min(wakes) - now_ms) / 1000)) if wakes else _LONGEST_SECONDS
+        wakes = [wake for queue in self._queues.values() if (wake := queue.wake_ms(now_ms)) is not None]
+        return min(_MAX_POLL_SECONDS, max(0.0, (min(wakes) - now_ms) / 1000)) if wakes else _MAX_POLL_SECONDS
 
     def _read(self, seconds: float) -> None:
-        # consume() alone would hold back what it has until its timeout is over. What poll gave is in its lane
-        # before consume may take the partition away.
+        # consume() alone returns only when its timeout is over or the batch is full. The polled message is in
+        # its queue before consume() may revoke the partition.
         first = self._consumer.poll(seconds)
         if first is not None:
-            self._take(first)
-            for message in self._consumer.consume(_MOST_MESSAGES, timeout=0):
-                self._take(message)
+            self._enqueue(first)
+            for message in self._consumer.consume(_MAX_MESSAGES, timeout=0):
+                self._enqueue(message)
 
-    def _take(self, message: Message) -> None:
-        lane = self._lanes.get(_place(message))
-        if readable(message) and lane is not None:
+    def _enqueue(self, message: Message) -> None:
+        queue = self._queues.get(_partition_id_of(message))
+        if readable(message) and queue is not None:
             now_ms = self._clock()
-            lane.take(hold(record_of(message, now_ms), now_ms))
+            queue.add(delayed_record(record_of(message, now_ms), now_ms))
 
-    def _waiting(self, place: Place, lane: Lane) -> int:
-        """Records of a partition that have not left, by the end that the last fetch told of."""
-        if lane.first is None:
+    def _backlog(self, partition_id: PartitionId, queue: DelayQueue) -> int:
+        """Records of a partition that are not written yet, by the end offset of the last fetch."""
+        if queue.first is None:
             return 0
-        known = self._consumer.get_watermark_offsets(TopicPartition(*place), cached=True)
-        return max(0, known[1] - lane.first) if known else 0
+        known = self._consumer.get_watermark_offsets(TopicPartition(*partition_id), cached=True)
+        return max(0, known[1] - queue.first) if known else 0
 
-    def _settle(self, runs: dict[Place, list[Held]], now_ms: int) -> None:
-        for place, run in runs.items():
-            self._lanes[place].done(len(run))
-            self._meters.count(place[0], run, now_ms)
-            self._uncommitted[place] = run[-1].offset + 1
-        self._committed()
+    def _mark_written(self, runs: dict[PartitionId, list[DelayedRecord]], now_ms: int) -> None:
+        for partition_id, run in runs.items():
+            self._queues[partition_id].remove_first(len(run))
+            self._metrics.count(partition_id[0], run, now_ms)
+            self._uncommitted[partition_id] = run[-1].offset + 1
+        self._commit()
 
-    def _committed(self) -> bool:
-        """Whether all that was written is marked as read by now."""
+    def _commit(self) -> bool:
+        """Commit what was written; False if some of it is still not committed."""
         if self._uncommitted:
-            ends = [TopicPartition(*place, offset) for place, offset in self._uncommitted.items()]
+            ends = [TopicPartition(*each, offset) for each, offset in self._uncommitted.items()]
             try:
                 answers = self._consumer.commit(offsets=ends, asynchronous=False) or []
             except KafkaException as error:
-                _log.info("not marked as read yet", extra={"error": error.args[0].str()})
+                _log.info("commit failed, trying again", extra={"error": error.args[0].str()})
                 return False
-            refused = {_where(answer) for answer in answers if answer.error}
+            refused = {_partition_id(answer) for answer in answers if answer.error}
             self._uncommitted = {at: n for at, n in self._uncommitted.items() if at in refused}
         return not self._uncommitted
 
-    def _hold_back(self) -> None:
-        """Leave with the brokers what does not fit."""
-        full = {place for place, lane in self._lanes.items() if lane.full} - self._paused
-        low = {place for place, lane in self._lanes.items() if lane.low} & self._paused
+    def _pause_full_queues(self) -> None:
+        """Pause partitions whose queue is full; resume those that have room again."""
+        full = {each for each, queue in self._queues.items() if queue.full} - self._paused
+        low = {each for each, queue in self._queues.items() if queue.low} & self._paused
         if full:
-            self._consumer.pause([TopicPartition(*place) for place in full])
+            self._consumer.pause([TopicPartition(*each) for each in full])
         if low:
-            self._consumer.resume([TopicPartition(*place) for place in low])
+            self._consumer.resume([TopicPartition(*each) for each in low])
         self._paused = (self._paused | full) - low
 
     def _assigned(self, _consumer: Consumer, partitions: Iterable[TopicPartition]) -> None:
         for partition in partitions:
-            place = _where(partition)
-            self._lanes[place] = Lane(Topic(partition.topic), self._spread)
-            self._paused.discard(place)
+            partition_id = _partition_id(partition)
+            self._queues[partition_id] = DelayQueue(Topic(partition.topic), self._spread)
+            self._paused.discard(partition_id)
         self.joined = True
-        _log.info("partitions assigned", extra={"held": sorted(map(str, self._lanes))})
+        _log.info("partitions assigned", extra={"held": sorted(map(str, self._queues))})
 
     def _revoked(self, _consumer: Consumer, partitions: Iterable[TopicPartition]) -> None:
-        """Forget what is held: the next owner reads it again."""
-        self._committed()
+        """Drop the queues of revoked partitions: the next owner reads their records again."""
+        self._commit()
         self._forget(partitions)
 
     def _lost(self, _consumer: Consumer, partitions: Iterable[TopicPartition]) -> None:
-        """The same where they are another member's already, which repeats what is not marked as read."""
+        """The partitions are another member's already: it repeats what this one did not commit."""
         self._forget(partitions)
 
     def _forget(self, partitions: Iterable[TopicPartition]) -> None:
         for partition in partitions:
-            place = _where(partition)
-            self._lanes.pop(place, None)
-            self._paused.discard(place)
-            self._uncommitted.pop(place, None)
+            partition_id = _partition_id(partition)
+            self._queues.pop(partition_id, None)
+            self._paused.discard(partition_id)
+            self._uncommitted.pop(partition_id, None)
 
 
-def record_of(message: Message, now_ms: int) -> Record:
-    """A message as the deciding part takes it; one without a timestamp counts as written now."""
+def record_of(message: Message, now_ms: int) -> WaitingRecord:
+    """The record of a Kafka message; one without a timestamp counts as written now."""
     kind, at_ms = message.timestamp()
-    return Record(
+    return WaitingRecord(
         topic=Topic(cast(str, message.topic())),
         partition=cast(int, message.partition()),
         offset=cast(int, message.offset()),
@@ -195,9 +195,9 @@ def record_of(message: Message, now_ms: int) -> Record:
     )
 
 
-def _where(partition: TopicPartition) -> Place:
+def _partition_id(partition: TopicPartition) -> PartitionId:
     return partition.topic, partition.partition
 
 
-def _place(message: Message) -> Place:
+def _partition_id_of(message: Message) -> PartitionId:
     return cast(str, message.topic()), cast(int, message.partition())

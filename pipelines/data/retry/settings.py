@@ -1,4 +1,4 @@
-"""What retry can be told from outside. How long records wait is a contract, not a setting."""
+"""retry's settings. How long records wait is a contract, not a setting."""
 
 from pydantic import Field
 
@@ -14,8 +14,8 @@ class RetrySettings(SideSettings):
         0.5,
         ge=0,
         le=1,
-        description="Share of a topic's delay over which records that are due together are drawn out.",
+        description="Share of a topic's delay over which records that are due together are spread.",
     )
     drain_timeout: float = Field(
-        5.0, gt=0, description="Seconds that records under way get at a stop to be acknowledged."
+        5.0, gt=0, description="Seconds to wait at a stop for records in flight to be acknowledged."
     )

@@ -1,4 +1,4 @@
-"""Records written, and every one acknowledged, before anybody goes on."""
+"""Writes records and waits until the brokers acknowledged each of them."""
 
 import threading
 import time
@@ -7,7 +7,7 @@ from typing import Final
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from pipelines.data.retry.decide import Output
+from pipelines.data.retry.decide import OutputRecord
 from shared.kafka.producer import logging_client, producer_config
 from shared.runtime.logging import get_logger
 
@@ -15,8 +15,8 @@ _log = get_logger(__name__)
 _STEP_SECONDS: Final = 0.2
 
 
-class Writer:
-    """One producer, for one caller."""
+class RecordWriter:
+    """A producer for one thread."""
 
     def __init__(self, bootstrap: str, client_id: str, stopping: threading.Event, grace: float) -> None:
         """Once `stopping` is set, no write is awaited for longer than `grace` seconds."""
@@ -29,16 +29,16 @@ class Writer:
         self._since: float | None = None
 
     @property
-    def waited(self) -> float:
+    def unacknowledged_seconds(self) -> float:
         """Seconds since the first write that is not acknowledged yet; 0 if all are."""
         since = self._since
         return 0.0 if since is None else time.monotonic() - since
 
-    def write(self, outputs: Sequence[Output]) -> bool:
-        """Whether the brokers acknowledged every record; if not, any of them may be written all the same.
+    def write(self, outputs: Sequence[OutputRecord]) -> bool:
+        """Write records; False if some were not acknowledged. Those may have been written all the same.
 
         Raises:
-            KafkaException: if the client cannot go on; a new process can.
+            KafkaException: the client failed for good; a new process can go on.
         """
         if self._since is None:
             self._since = time.monotonic()
@@ -51,8 +51,8 @@ class Writer:
             _log.warning("records not written, trying again", extra=extra)
         return written
 
-    def _produce(self, output: Output) -> bool:
-        """Hand a record to the client, waiting for room; False where it is refused or time is over."""
+    def _produce(self, output: OutputRecord) -> bool:
+        """Queue a record, waiting for room; False if the client refuses it or the grace period is over."""
         stop_by: float | None = None
         headers: list[tuple[str, str | bytes | None]] = [*output.headers]
         while True:

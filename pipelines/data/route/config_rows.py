@@ -12,12 +12,12 @@ from shared.contracts.patterns import DATA, Condition, Matcher, compile_pattern
 Row = tuple[Any, ...]
 
 
-def rows(pipes: Iterable[Pipe], now_ms: int) -> Iterator[Row]:
+def source_rows(pipes: Iterable[Pipe], now_ms: int) -> Iterator[Row]:
     """One row per source that has pipes.
 
     Args:
         pipes: of all sources.
-        now_ms: epoch milliseconds, for pipes on a ramp.
+        now_ms: epoch milliseconds, for pipes with a ramp.
     """
     by_source: dict[str, list[Pipe]] = defaultdict(list)
     for pipe in pipes:
@@ -26,11 +26,11 @@ def rows(pipes: Iterable[Pipe], now_ms: int) -> Iterator[Row]:
         yield source_row(source, its_pipes, now_ms)
 
 
-def usable(catalogue: Catalogue, now_ms: int, refused: Callable[[Pipe, str], None]) -> Iterator[Pipe]:
-    """The pipes that can be compiled and whose source is their own tenant's; `refused` is told of the others.
+def valid_pipes(catalogue: Catalogue, now_ms: int, refused: Callable[[Pipe, str], None]) -> Iterator[Pipe]:
+    """The pipes that compile and whose source belongs to their tenant; `refused` is called for the others.
 
-    What the command line publishes is fine, but a document on the topic may come from another version, or
-    its source may have been taken away and given to another tenant. One pipe must not stop the others.
+    The command line publishes valid documents only, but a document on the topic may come from another
+    version, or its source may have moved to another tenant. One bad pipe must not stop the others.
     """
     for pipe in catalogue.pipes.values():
         source = catalogue.sources.get(pipe.source)
@@ -39,15 +39,15 @@ def usable(catalogue: Catalogue, now_ms: int, refused: Callable[[Pipe, str], Non
             continue
         try:
             source_row(pipe.source, [pipe], now_ms)
-        except Exception as error:  # whatever a foreign document brings about
+        except Exception as error:  # a document of another version may fail in any way
             refused(pipe, f"{type(error).__name__}: {error}")
         else:
             yield pipe
 
 
 def source_row(source: str, pipes: Iterable[Pipe], now_ms: int) -> Row:
-    """The pipes of one source, all their alternatives in one list."""
-    attributes, data = Slots(), Slots()
+    """The row of one source: the alternatives of all its pipes in one list."""
+    attributes, data = PathSlots(), PathSlots()
     alternatives = [
         (
             pipe.name,
@@ -62,8 +62,8 @@ def source_row(source: str, pipes: Iterable[Pipe], now_ms: int) -> Row:
     return source, names, [list(path) for path in data.paths], alternatives
 
 
-class Slots:
-    """Numbers for distinct paths, in the order they are first asked for."""
+class PathSlots:
+    """Assigns numbers to distinct paths, in the order in which they are first used."""
 
     def __init__(self) -> None:
         self._numbers: dict[tuple[str, ...], int] = {}
@@ -79,7 +79,7 @@ class Slots:
 
 
 def threshold(pipe: Pipe, now_ms: int) -> int:
-    """How many of SAMPLE_BUCKETS the pipe takes at a moment: its sample, scaled by where its ramp is."""
+    """How many of SAMPLE_BUCKETS the pipe takes now: its sample, scaled by the progress of its ramp."""
     open_part = 1.0
     if pipe.ramp is not None:
         passed = now_ms / 60_000 - pipe.ramp.start.timestamp() / 60

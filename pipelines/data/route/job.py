@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from pipelines.data.route.pipe_datasource import PipesSource
+from pipelines.data.route.pipe_datasource import PipesDataSource
 from pipelines.data.route.transforms import outbound
 from shared.contracts.topics import Topic
 from shared.runtime.settings import SparkSettings
@@ -23,11 +23,11 @@ def build(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
 
 
 def pipes(spark: SparkSession, settings: SparkSettings) -> DataFrame:
-    """The table of pipes, read anew at each batch."""
+    """The table of pipes, read again at each batch."""
     own_workers(spark, NODE)
-    spark.dataSource.register(PipesSource)
+    spark.dataSource.register(PipesDataSource)
     return (
-        spark.read.format(PipesSource.name())
+        spark.read.format(PipesDataSource.name())
         .option("bootstrap", settings.bootstrap)
         .option("client_id", f"{settings.side}-{NODE}")
         .load()

@@ -1,8 +1,8 @@
 """Event patterns as Column expressions: which pipes of its source an event matches.
 
 The rows of `schema` are data, so one plan serves every pattern. Values are compared as tagged texts
-(see `shared.contracts.matchers`). Lambdas are interpreted by Spark, compiled functions are not: what can be
-`arrays_overlap` or `get` is, and the data is only parsed if an alternative is left that looks into it.
+(see `shared.contracts.matchers`). Spark interprets lambdas but compiles functions, so `arrays_overlap` and
+`get` are used wherever possible; the data is parsed only if a remaining alternative has a condition on it.
 """
 
 from collections.abc import Callable
@@ -14,10 +14,10 @@ from pyspark.sql import functions as fn
 from shared.contracts.matchers import STRING_TAG
 from shared.spark.columns import header_value
 
-_SPELT: Final = 6
+_UNROLLED: Final = 6
 
 
-def bound(value: Column, body: Callable[[Column], Column]) -> Column:
+def computed_once(value: Column, body: Callable[[Column], Column]) -> Column:
     """`body(value)` with `value` computed once: Spark would repeat its expression in each lambda."""
     return fn.get(fn.transform(fn.array(value), body), fn.lit(0))
 
@@ -25,14 +25,14 @@ def bound(value: Column, body: Callable[[Column], Column]) -> Column:
 def attribute_values(headers: Column, names: Column, wanted: Column) -> Column:
     """For each header in `wanted`: its value as a list of one tagged text, or an empty list.
 
-    The first few are spelt out, as patterns rarely look at more: what is in no lambda is compiled.
+    The first few are unrolled, as patterns rarely use more: outside a lambda Spark compiles the expression.
     """
-    spelt = (_one(header_value(headers, names, fn.get(wanted, fn.lit(at)))) for at in range(_SPELT))
+    spelt = (_one(header_value(headers, names, fn.get(wanted, fn.lit(at)))) for at in range(_UNROLLED))
     others = fn.transform(
-        fn.slice(wanted, _SPELT + 1, fn.size(wanted)), lambda key: _one(header_value(headers, names, key))
+        fn.slice(wanted, _UNROLLED + 1, fn.size(wanted)), lambda key: _one(header_value(headers, names, key))
     )
     first = fn.array(*spelt)
-    return fn.when(fn.size(wanted) > _SPELT, fn.concat(first, others)).otherwise(first)
+    return fn.when(fn.size(wanted) > _UNROLLED, fn.concat(first, others)).otherwise(first)
 
 
 def _one(text: Column) -> Column:
@@ -44,12 +44,12 @@ def _none() -> Column:
 
 
 def data_values(text: Column, paths: Column) -> Column:
-    """For each path: the tagged texts of all leaves there. One parse and one map of the top level an event.
+    """For each path: the tagged texts of all leaves there. Parses the event's data once.
 
     Text that is not a JSON object has no leaves.
     """
     fields = fn.try_variant_get(fn.try_parse_json(text), "$", "map<string,variant>")
-    return bound(fields, lambda top: fn.transform(paths, lambda path: _leaves(_nodes(top, path))))
+    return computed_once(fields, lambda top: fn.transform(paths, lambda path: _leaves(_nodes(top, path))))
 
 
 def _nodes(top: Column, path: Column) -> Column:
@@ -77,7 +77,7 @@ def _elements(node: Column) -> Column:
 
 
 def _leaves(nodes: Column) -> Column:
-    """Tagged texts of scalars and of arrays' elements; objects are no leaves."""
+    """Tagged texts of scalars and of arrays' elements; objects are not leaves."""
     texts = fn.flatten(fn.transform(nodes, lambda node: fn.transform(_elements(node), _tagged)))
     return fn.filter(
         texts, lambda text: ~fn.startswith(text, fn.lit("{")) & ~fn.startswith(text, fn.lit("["))
@@ -85,7 +85,7 @@ def _leaves(nodes: Column) -> Column:
 
 
 def _tagged(node: Column) -> Column:
-    return bound(
+    return computed_once(
         fn.to_json(node),
         lambda json: fn.when(
             fn.startswith(json, fn.lit(STRING_TAG)),
@@ -95,41 +95,45 @@ def _tagged(node: Column) -> Column:
 
 
 def open_alternatives(alternatives: Column, bucket: Column, values: Column) -> Column:
-    """The alternatives that take the event's sample bucket and its attributes."""
-    return fn.filter(alternatives, lambda a: (bucket < a["threshold"]) & all_hold(a["attributes"], values))
+    """The alternatives that match the event's sample bucket and its attributes."""
+    return fn.filter(alternatives, lambda a: (bucket < a["threshold"]) & all_match(a["attributes"], values))
 
 
 def matching_pipes(alternatives: Column, data: Column) -> Column:
-    """The names of the pipes whose alternatives the data meets, each once.
+    """The names of the pipes whose alternatives match the data, each once.
 
     `data` is only computed if one of the alternatives has a condition on it.
     """
     looked = fn.when(fn.exists(alternatives, lambda a: fn.size(a["data"]) > 0), data)
-    met = bound(looked, lambda values: fn.filter(alternatives, lambda a: all_hold(a["data"], values)))
+    met = computed_once(
+        looked, lambda values: fn.filter(alternatives, lambda a: all_match(a["data"], values))
+    )
     return fn.array_distinct(met["pipe"])
 
 
-def all_hold(conditions: Column, values: Column) -> Column:
-    """Whether every condition holds of the values in its slot."""
-    return fn.forall(conditions, lambda c: _holds(c, fn.coalesce(fn.get(values, c["slot"]), _none())))
+def all_match(conditions: Column, values: Column) -> Column:
+    """Whether every condition matches the values in its slot."""
+    return fn.forall(
+        conditions, lambda c: _condition_matches(c, fn.coalesce(fn.get(values, c["slot"]), _none()))
+    )
 
 
-def _holds(condition: Column, values: Column) -> Column:
-    return fn.exists(condition["matchers"], lambda matcher: _passes(matcher, values))
+def _condition_matches(condition: Column, values: Column) -> Column:
+    return fn.exists(condition["matchers"], lambda matcher: _matcher_matches(matcher, values))
 
 
-def _passes(matcher: Column, values: Column) -> Column:
+def _matcher_matches(matcher: Column, values: Column) -> Column:
     op = matcher["op"]
     return (
         fn.when((op == "equals") & ~matcher["negate"], _equals_any(values, matcher["values"]))
         .when(op == "absent", fn.size(values) == 0)
         .when(op == "present", fn.size(values) > 0)
-        .otherwise(fn.exists(values, lambda value: _value_passes(matcher, value)))
+        .otherwise(fn.exists(values, lambda value: _value_matches(matcher, value)))
     )
 
 
 def _equals_any(values: Column, wanted: Column) -> Column:
-    """Equal as texts, which nearly always decides, or as numbers."""
+    """Equal as texts, which is nearly always enough, or as numbers."""
     return fn.arrays_overlap(values, wanted) | fn.exists(values, lambda value: _same_double(value, wanted))
 
 
@@ -144,7 +148,7 @@ def _same_double(value: Column, wanted: Column) -> Column:
     return fn.when(plain, fn.lit(False)).otherwise(same)
 
 
-def _value_passes(matcher: Column, value: Column) -> Column:
+def _value_matches(matcher: Column, value: Column) -> Column:
     between = fn.coalesce(value.try_cast("double").between(matcher["low"], matcher["high"]), fn.lit(False))
     listed = fn.exists(matcher["values"], lambda wanted: _compares(matcher["op"], value, wanted))
     return fn.when(matcher["op"] == "between", between).otherwise(listed != matcher["negate"])

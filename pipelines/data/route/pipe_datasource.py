@@ -1,8 +1,8 @@
-"""The pipes as a Spark table that is fresh at every batch of a running query.
+"""The pipes as a Spark table that is read again at every batch of a running query.
 
-Spark plans a streaming query once, so rows put into a partition there would be frozen; `read` runs in a
-Python worker at each batch and yields from the table of documents that the worker process keeps. Workers are
-reused, so the topic is loaded once a worker.
+Spark plans a streaming query once, so rows in the plan would never change. `read` runs in a Python worker at
+each batch and yields from the table of documents that the worker process keeps. Workers are reused, so each
+loads the topic once.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from functools import cache
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from pipelines.data.route.config_rows import Row, rows, usable
+from pipelines.data.route.config_rows import Row, source_rows, valid_pipes
 from pipelines.data.route.schema import SOURCE_ROW
 from shared.contracts.documents import Catalogue, Pipe
 from shared.kafka.config_table import config_table
@@ -28,7 +28,7 @@ def _table(bootstrap: str, client_id: str) -> Table[Catalogue]:
     return config_table(bootstrap, client_id)
 
 
-class PipesSource(DataSource):
+class PipesDataSource(DataSource):
     """`spark.read.format("hifi_pipes").option("bootstrap", ...)`: rows of `schema.SOURCE_ROW`."""
 
     @classmethod
@@ -40,7 +40,7 @@ class PipesSource(DataSource):
         """Columns of the table, as DDL."""
         return SOURCE_ROW
 
-    def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002  # it is ours
+    def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002  # always SOURCE_ROW
         """A reader of the whole table."""
         return _Reader(self.options["bootstrap"], self.options["client_id"])
 
@@ -53,12 +53,12 @@ class _Reader(DataSourceReader):
     def partitions(self) -> list[InputPartition]:
         return [InputPartition(0)]
 
-    def read(self, partition: InputPartition) -> Iterator[Row]:  # noqa: ARG002  # there is one
-        """All rows; waits until the topic has been read to its end, however long that takes."""
+    def read(self, partition: InputPartition) -> Iterator[Row]:  # noqa: ARG002  # there is only one
+        """All rows; waits without a timeout until the topic was read to its end."""
         table = _table(self._bootstrap, self._client_id)
         table.wait()
         now_ms = wall_clock()
-        return rows(usable(table.view, now_ms, _log_refused), now_ms)
+        return source_rows(valid_pipes(table.view, now_ms, _log_refused), now_ms)
 
 
 def _log_refused(pipe: Pipe, why: str) -> None:

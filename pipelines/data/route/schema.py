@@ -15,7 +15,7 @@ SOURCE_ROW: Final = (
     f"alternatives array<{_ALTERNATIVE}>"
 )
 """`slot` of a condition on an attribute counts in `attribute_headers`, of one on data in `data_paths`, so
-that each distinct place of an event is read once, however many pipes look at it."""
+that each distinct path of an event is read once, however many pipes use it."""
 
 SAMPLE_BUCKETS: Final = 10_000
 """An event is in a pipe's sample if its bucket (of its id's hash) is below the alternative's threshold."""
@@ -30,4 +30,4 @@ REQUIRED_HEADERS: Final = (
     h.CE_TYPE,
     h.CE_TIME,
 )
-"""What route and the nodes after it rely on."""
+"""The headers that route and the nodes after it need."""

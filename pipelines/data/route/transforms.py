@@ -1,6 +1,6 @@
-"""`events` records to `outbound` records: one for each pipe of its source that an event matches.
+"""`events` records to `outbound` records: one for each pipe that an event matches.
 
-Where there is none, a record of `unmatched` says so, for the sums that the events are held against.
+An event that matches none gets an `unmatched` record, so that the meter can account for it.
 """
 
 from typing import Final
@@ -22,8 +22,8 @@ from shared.spark.columns import (
     text_header,
 )
 
-_NOTED: Final = (h.CE_ID, h.CE_TIME, h.TENANT, h.SOURCE, h.RECEIVED, h.MINUTE)
-"""What is kept of an event that no pipe takes."""
+_UNMATCHED_HEADERS: Final = (h.CE_ID, h.CE_TIME, h.TENANT, h.SOURCE, h.RECEIVED, h.MINUTE)
+"""The headers that are kept of an event that no pipe matches."""
 
 
 def outbound(events: DataFrame, sources: DataFrame) -> DataFrame:
@@ -40,7 +40,7 @@ def outbound(events: DataFrame, sources: DataFrame) -> DataFrame:
 
 
 def _records(events: DataFrame) -> DataFrame:
-    """The records with what is wrong with each and what routing needs of its headers."""
+    """The records with the fault of each, if any, and the headers that routing needs."""
     headers, names = fn.col("headers"), fn.col("names")
     fault = fn.coalesce(oversized(fn.col("value"), headers), missing_header(headers, names, REQUIRED_HEADERS))
     return (
@@ -54,7 +54,7 @@ def _records(events: DataFrame) -> DataFrame:
 
 
 def _routed(joined: DataFrame) -> DataFrame:
-    """A row for each pipe that matches; one without a pipe where none does, or the record is at fault."""
+    """A row for each pipe that matches; one without a pipe if none does or the record is faulty."""
     pipes = fn.when(fn.col("fault").isNull(), _pipes())
     record = ("topic", "partition", "offset", "value", "headers", "id", "source", "fault")
     values = matching.attribute_values(fn.col("headers"), fn.col("names"), fn.col("attribute_headers"))
@@ -69,12 +69,12 @@ def _routed(joined: DataFrame) -> DataFrame:
 def _pipes() -> Column:
     """Names of the pipes that a joined row matches.
 
-    `bucket` and `values` are columns of their own because they need no lambda: inside one, Spark would
-    interpret them. They occur twice here, so that it does not move them in.
+    `bucket` and `values` are separate columns because they need no lambda: inside one Spark would interpret
+    them. They are used twice here, so that the optimizer does not inline them.
     """
     left = matching.open_alternatives(fn.col("alternatives"), fn.col("bucket"), fn.col("values"))
     data = matching.data_values(fn.col("value").cast("string"), fn.col("data_paths"))
-    by_data = matching.bound(left, lambda alternatives: matching.matching_pipes(alternatives, data))
+    by_data = matching.computed_once(left, lambda alternatives: matching.matching_pipes(alternatives, data))
     return fn.when(fn.size("data_paths") > 0, by_data).otherwise(fn.array_distinct(left["pipe"]))
 
 
@@ -87,7 +87,7 @@ def _written(routed: DataFrame) -> DataFrame:
         fn.when(taken, fn.col("value")).when(faulty, quarantined_value(fn.col("value"))).alias("value"),
         fn.when(taken, outbound_headers())
         .when(faulty, quarantined_headers(fn.col("headers"), fn.col("fault")))
-        .otherwise(noted_headers())
+        .otherwise(unmatched_headers())
         .alias("headers"),
     )
 
@@ -98,7 +98,7 @@ def delivery_key() -> Column:
 
 
 def outbound_headers() -> Column:
-    """The event's own, the pipe, that this is the first attempt, and where there are several pipes, which."""
+    """The event's headers, the pipe and attempt 1; if several pipes matched, their names too."""
     added = (text_header(h.PIPE, fn.col("pipe")), text_header(h.ATTEMPT, "1"))
     first = fn.get("pipes", fn.lit(0))
     names = fn.when(fn.col("pipe") == first, fn.array_join("pipes", h.PIPES_SEPARATOR)).otherwise(first)
@@ -108,7 +108,7 @@ def outbound_headers() -> Column:
     )
 
 
-def noted_headers() -> Column:
-    """What an `unmatched` record says of its event."""
+def unmatched_headers() -> Column:
+    """The headers of an `unmatched` record."""
     headers, names = fn.col("headers"), fn.col("headers")["key"]
-    return fn.array(*(text_header(key, header_value(headers, names, key)) for key in _NOTED))
+    return fn.array(*(text_header(key, header_value(headers, names, key)) for key in _UNMATCHED_HEADERS))

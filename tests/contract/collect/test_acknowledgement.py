@@ -198,7 +198,7 @@ def _alive(process: CollectProcess) -> bool:
         return False
 
 
-def test_the_reply_is_json_of_one_shape(collect: CollectProcess) -> None:
+def test_the_response_is_json_of_one_shape(collect: CollectProcess) -> None:
     answer = collect.post(encoded(event(), event(id="")), BATCH)
     assert answer.headers["content-type"] == "application/json"
     assert msgspec.json.decode(answer.text) == {
@@ -209,7 +209,7 @@ def test_the_reply_is_json_of_one_shape(collect: CollectProcess) -> None:
             {
                 "index": 1,
                 "status": 400,
-                "detail": "there is no id",
+                "detail": "id is missing",
                 "field": "id",
                 "fix": "give the event a non-empty id",
             },

@@ -13,8 +13,8 @@ from prometheus_client import CollectorRegistry
 
 from pipelines.control.canary.delivery_tracker import Watch
 from pipelines.control.canary.metrics import Meters as CanaryMeters
-from pipelines.data.collect.metrics import Meters as CollectMeters
-from pipelines.data.retry.metrics import Meters as RetryMeters
+from pipelines.data.collect.metrics import CollectMetrics
+from pipelines.data.retry.metrics import RetryMetrics
 from scripts.dashboard.__main__ import FOLDER, files
 from scripts.dashboard.charts import hifi
 from scripts.dashboard.grafana import WIDTH
@@ -84,7 +84,7 @@ def exposed(registries: Iterable[CollectorRegistry]) -> Iterator[str]:
 def test_every_chart_asks_for_samples_as_the_processes_expose_them() -> None:
     """A counter by its rate, a histogram by its buckets: by its bare name there is nothing to find."""
     canary = CanaryMeters(Watch((), 0), (), lambda: 0)
-    processes = (CollectMeters(), RetryMeters(), QueryMeters("test"), canary)
+    processes = (CollectMetrics(), RetryMetrics(), QueryMeters("test"), canary)
     registries = [process.registry for process in processes]
     there = set(exposed(registries))
     prefixes = ("hifi_collect_", "hifi_retry_", "hifi_spark_", "hifi_canary_", "process_", "hifi_build_")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pipelines.data.collect.body import BodyReader, ClientGoneError
 from pipelines.data.collect.body_budget import BodyBudget
-from pipelines.data.collect.decompression import inflater
+from pipelines.data.collect.decompression import decompressor
 from pipelines.data.collect.errors import RefusedError
 
 LIMIT = 5000
@@ -28,7 +28,7 @@ def read(pieces: Sequence[bytes], encoding: str = "", declared: str = "", ends: 
 
     async def whole() -> bytes:
         reader = BodyReader(limit=LIMIT, seconds=5, budget=BodyBudget(LIMIT))
-        async with reader.body(receive, inflater(encoding), declared) as body:
+        async with reader.body(receive, decompressor(encoding), declared) as body:
             return body
 
     return asyncio.run(whole())

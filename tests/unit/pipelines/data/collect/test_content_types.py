@@ -4,39 +4,43 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.data.collect.array_recovery import salvage
+from pipelines.data.collect.array_recovery import recover_items
 from pipelines.data.collect.content_types import Format, parse_content_type, split
 from pipelines.data.collect.errors import RefusedError
 from pipelines.data.collect.json_validation import too_deep
-from pipelines.data.collect.record_batching import chunks
+from pipelines.data.collect.record_batching import batch_records
 from shared.contracts.limits import MAX_DEPTH
 from tests.strategies import json_texts
 
 
 @given(st.lists(json_texts(), min_size=1, max_size=5))
 def test_salvage_cuts_a_valid_array_as_the_parser_does(texts: list[str]) -> None:
-    assert salvage(f"[{' , '.join(texts)}]".encode()) == [text.encode() for text in texts]
+    assert recover_items(f"[{' , '.join(texts)}]".encode()) == [text.encode() for text in texts]
 
 
 @given(st.binary(max_size=60))
 def test_salvage_never_raises_and_drops_nothing(text: bytes) -> None:
-    items = salvage(b"[" + text + b"]")
+    items = recover_items(b"[" + text + b"]")
     if items is not None:
         assert sum(map(len, items)) >= len(text) - text.count(b",") - sum(text.count(w) for w in b" \t\r\n")
 
 
 def test_text_inside_a_string_is_not_salvaged_as_an_event() -> None:
-    assert salvage(b'[{"a":"lost quote}, {"b":"x,{},y"}]') is None
+    assert recover_items(b'[{"a":"lost quote}, {"b":"x,{},y"}]') is None
 
 
 def test_salvage_keeps_the_neighbours_of_a_bad_item() -> None:
-    assert salvage(b'[{"a":1}, {"a":NaN} ,{"b":"\\ud800"}]') == [b'{"a":1}', b'{"a":NaN}', b'{"b":"\\ud800"}']
+    assert recover_items(b'[{"a":1}, {"a":NaN} ,{"b":"\\ud800"}]') == [
+        b'{"a":1}',
+        b'{"a":NaN}',
+        b'{"b":"\\ud800"}',
+    ]
 
 
 @given(st.lists(st.binary(min_size=1, max_size=30)), st.integers(2, 64))
 def test_chunks_keep_every_item_in_order_below_the_limit(items: list[bytes], limit: int) -> None:
     items = [item.replace(b",", b";") for item in items]
-    records = list(chunks(items, limit))
+    records = list(batch_records(items, limit))
     assert [part for record in records for part in record[1:-1].split(b",")] == items
     assert all(len(record) <= limit or b"," not in record for record in records)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from pipelines.data.collect.content_types import Format, split
 from pipelines.data.collect.errors import Refusal
-from pipelines.data.collect.events import Intake, Taken, read
+from pipelines.data.collect.events import AcceptedEvent, RequestContext, read_event
 from shared.contracts.envelope import CollectedItem, encode_item, join_items
 from tests.strategies import json_texts
 
@@ -18,7 +18,7 @@ NOW = 1_795_255_200_123
 NAMES = st.one_of(
     st.text("aZ9_é\0", max_size=3), st.sampled_from(["id", "source", "time", "data_base64", "a1"])
 )
-AT = Intake.at(NOW, "players", lambda: "new-id")
+AT = RequestContext.at(NOW, "players", lambda: "new-id")
 
 
 def raw_event(data: str, /, **members: object) -> bytes:
@@ -27,13 +27,13 @@ def raw_event(data: str, /, **members: object) -> bytes:
 
 
 def take(raw: bytes, form: Format = Format.EVENT) -> CollectedItem:
-    found = read(form, raw, AT)
-    assert isinstance(found, Taken), found
+    found = read_event(form, raw, AT)
+    assert isinstance(found, AcceptedEvent), found
     return found.item
 
 
 def refuse(raw: bytes) -> Refusal:
-    found = read(Format.EVENT, raw, AT)
+    found = read_event(Format.EVENT, raw, AT)
     assert isinstance(found, Refusal)
     return found
 
@@ -90,21 +90,21 @@ def test_binary_data_that_is_json_travels_as_text() -> None:
 @given(st.binary(max_size=200))
 def test_any_bytes_at_all_are_taken_or_refused(raw: bytes) -> None:
     for form in Format:
-        assert isinstance(read(form, raw, AT), Taken | Refusal)
+        assert isinstance(read_event(form, raw, AT), AcceptedEvent | Refusal)
 
 
 @given(json_texts())
 def test_any_json_at_all_is_taken_or_refused(text: str) -> None:
-    assert isinstance(read(Format.EVENT, text.encode(), AT), Taken | Refusal)
+    assert isinstance(read_event(Format.EVENT, text.encode(), AT), AcceptedEvent | Refusal)
 
 
 @given(st.dictionaries(NAMES, st.one_of(st.none(), st.text(), st.integers(), st.booleans(), st.just([]))))
 def test_any_attributes_at_all_are_taken_or_refused(members: dict[str, object]) -> None:
-    found = read(
+    found = read_event(
         Format.EVENT, raw_event("1", **members), AT
     )  # a member called data comes twice: the last counts
-    assert isinstance(found, Taken | Refusal)
-    if isinstance(found, Taken):
+    assert isinstance(found, AcceptedEvent | Refusal)
+    if isinstance(found, AcceptedEvent):
         assert all(name.isascii() and name.isalnum() for name in found.item.attributes)
 
 
@@ -131,8 +131,8 @@ def test_numbers_and_booleans_become_canonical_text() -> None:
     ],
 )
 def test_the_minute_follows_the_event_time_inside_the_window(time: str, minute: int, late: bool) -> None:
-    found = read(Format.EVENT, raw_event("1", time=time), AT)
-    assert isinstance(found, Taken)
+    found = read_event(Format.EVENT, raw_event("1", time=time), AT)
+    assert isinstance(found, AcceptedEvent)
     assert (found.item.minute - NOW // 60_000, found.late) == (minute, late)
     assert found.item.attributes["time"] == time
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.data.collect.rate_limiter import BURST_SECONDS, Limiter
+from pipelines.data.collect.rate_limiter import BURST_SECONDS, RateLimiter
 
 
 class Time:
@@ -21,7 +21,7 @@ def test_what_passes_stays_below_rate_and_burst_and_one_request(
     rate: float, given_: list[tuple[float, int]]
 ) -> None:
     time, passed, largest = Time(), 0, 0
-    limiter = Limiter(time)
+    limiter = RateLimiter(time)
     for pause, events in given_:
         time.now += pause
         largest = max(largest, events)
@@ -33,7 +33,7 @@ def test_what_passes_stays_below_rate_and_burst_and_one_request(
 @given(st.floats(0.1, 100), requests, st.integers(1, 200))
 def test_who_waits_as_told_passes(rate: float, given_: list[tuple[float, int]], events: int) -> None:
     time = Time()
-    limiter = Limiter(time)
+    limiter = RateLimiter(time)
     for pause, earlier in given_:
         time.now += pause
         limiter.retry_after("s", rate, earlier)
@@ -45,7 +45,7 @@ def test_who_waits_as_told_passes(rate: float, given_: list[tuple[float, int]], 
 
 def test_a_batch_over_the_burst_passes_a_full_bucket_and_leaves_a_debt() -> None:
     time = Time()
-    limiter = Limiter(time)
+    limiter = RateLimiter(time)
     assert limiter.retry_after("s", 10, 100) == 0
     assert limiter.retry_after("s", 10, 0) == 8
     time.now = 8.1
@@ -53,7 +53,7 @@ def test_a_batch_over_the_burst_passes_a_full_bucket_and_leaves_a_debt() -> None
 
 
 def test_sources_do_not_share_and_without_a_rate_all_pass() -> None:
-    limiter = Limiter(Time())
+    limiter = RateLimiter(Time())
     assert limiter.retry_after("a", 1, 100) == 0
     assert limiter.retry_after("a", 1, 1) > 0
     assert limiter.retry_after("b", 1, 1) == 0

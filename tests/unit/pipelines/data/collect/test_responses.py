@@ -4,11 +4,11 @@ import msgspec
 import pytest
 
 from pipelines.data.collect.errors import Refusal, RefusedError
-from pipelines.data.collect.events import Taken
-from pipelines.data.collect.responses import leaves_unread, reply_results
+from pipelines.data.collect.events import AcceptedEvent
+from pipelines.data.collect.responses import leaves_unread, results_response
 from shared.contracts.envelope import collected_item
 
-TAKEN = Taken(
+ACCEPTED = AcceptedEvent(
     "a", collected_item({"id": "a", "source": "/s", "type": "t", "time": "now"}, minute=1), late=False
 )
 REFUSED = Refusal("e", "f", "m")
@@ -17,20 +17,20 @@ REFUSED = Refusal("e", "f", "m")
 @pytest.mark.parametrize(
     ("results", "status"),
     [
-        ([TAKEN], 202),
-        ([TAKEN, TAKEN], 202),
-        ([TAKEN, REFUSED], 207),
-        ([REFUSED, TAKEN], 207),
+        ([ACCEPTED], 202),
+        ([ACCEPTED, ACCEPTED], 202),
+        ([ACCEPTED, REFUSED], 207),
+        ([REFUSED, ACCEPTED], 207),
         ([REFUSED], 400),
     ],
 )
-def test_a_2xx_never_hides_a_refused_event(results: list[Taken | Refusal], status: int) -> None:
-    reply = reply_results(results)
-    assert reply.status == status
-    body = msgspec.json.decode(reply.body)
-    assert body["accepted"] == results.count(TAKEN)
+def test_a_2xx_never_hides_a_refused_event(results: list[AcceptedEvent | Refusal], status: int) -> None:
+    response = results_response(results)
+    assert response.status == status
+    body = msgspec.json.decode(response.body)
+    assert body["accepted"] == results.count(ACCEPTED)
     if status != 202:
-        assert [item["status"] for item in body["items"]] == [202 if r is TAKEN else 400 for r in results]
+        assert [item["status"] for item in body["items"]] == [202 if r is ACCEPTED else 400 for r in results]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.data.retry.decide import Headers, Record, delay_ms, headers_size, hold
+from pipelines.data.retry.decide import Headers, WaitingRecord, delay_ms, delayed_record, headers_size
 from pipelines.data.transmit.connectors.base import Answer
 from pipelines.data.transmit.delivery.decide import Dead, Policy, RetryLater, Situation, decide
 from pipelines.data.transmit.delivery.kafka_rows import Row, Settled, rows
@@ -21,16 +21,18 @@ NOW = 1_800_000_000_000
 POLICY = Policy(local_tries=3, pause=0.05, pause_limit=1.0, give_up=timedelta(hours=24))
 
 
-def record(topic: Topic = Topic.RETRY_IN_30S, written_ms: int = NOW, **headers: bytes | None) -> Record:
+def record(
+    topic: Topic = Topic.RETRY_IN_30S, written_ms: int = NOW, **headers: bytes | None
+) -> WaitingRecord:
     """A waiting record; `headers` replace those hifi reads: not_before, attempt."""
     stamps = {"not_before": str(NOW + 10_000).encode(), "attempt": b"1"} | headers
     read: Headers = [(f"hifi_{name}", value) for name, value in stamps.items()]
     others: Headers = [("ce_id", b"e1"), (h.FIRST_TRY, b"17"), (h.REASON, b"failed: 503"), ("x", None)]
-    return Record(topic, 0, 7, b"k" * 16, b'{"n": 1.10}', others + read, written_ms)
+    return WaitingRecord(topic, 0, 7, b"k" * 16, b'{"n": 1.10}', others + read, written_ms)
 
 
 def test_a_record_leaves_with_its_key_its_bytes_and_the_next_attempt() -> None:
-    held = hold(record(attempt=b"9"), NOW)
+    held = delayed_record(record(attempt=b"9"), NOW)
     assert (held.offset, held.due_ms) == (7, NOW + 10_000)
     topic, key, value, headers = held.output
     assert (topic, key, value) == (Topic.RETRY_OUT, b"k" * 16, b'{"n": 1.10}')
@@ -43,7 +45,7 @@ def test_a_record_that_cannot_be_read_leaves_for_quarantine_at_its_turn(
     header: str, value: bytes | None
 ) -> None:
     unreadable = record(not_before=value) if header == "not_before" else record(attempt=value)
-    held = hold(unreadable, NOW)
+    held = delayed_record(unreadable, NOW)
     assert held.due_ms <= NOW
     assert held.output.topic == Topic.QUARANTINE
     assert (held.output.key, held.output.value) == (unreadable.key, unreadable.value)
@@ -54,13 +56,13 @@ def test_a_record_that_cannot_be_read_leaves_for_quarantine_at_its_turn(
 
 
 def test_a_record_that_was_never_tried_leaves_for_its_first_attempt() -> None:
-    held = hold(record(attempt=b"0"), NOW)
+    held = delayed_record(record(attempt=b"0"), NOW)
     assert dict(held.output.headers)[h.ATTEMPT] == b"1"
 
 
 def test_an_oversized_record_is_cut_for_quarantine_so_that_it_can_be_written() -> None:
     large = record(attempt=None, extra=b"x" * MAX_HEADERS_BYTES)._replace(value=b"v" * (4 * 1024 * 1024))
-    output = hold(large, NOW).output
+    output = delayed_record(large, NOW).output
     assert output.value == b"v" * MAX_READABLE_BYTES
     assert headers_size(output.headers) < 1_000
 
@@ -73,7 +75,7 @@ def test_nothing_waits_longer_than_its_topics_delay_and_nothing_is_put_off(
     topic: Topic, not_before: int, written: int
 ) -> None:
     """Whatever a header, or a clock that was set back, says."""
-    due = hold(record(topic, written, not_before=str(not_before).encode()), NOW).due_ms
+    due = delayed_record(record(topic, written, not_before=str(not_before).encode()), NOW).due_ms
     assert due <= min(not_before, NOW + delay_ms(topic), written + delay_ms(topic))
     if not_before <= min(NOW, written) + delay_ms(topic):
         assert due == not_before  # as long as transmit asked for, and no less
@@ -81,7 +83,8 @@ def test_nothing_waits_longer_than_its_topics_delay_and_nothing_is_put_off(
 
 def sent_again(moved: Row, now_ms: int) -> tuple[int, Event]:
     """What transmit wrote to a waiting topic, through retry, as transmit reads it again; and when."""
-    held = hold(Record(Topic(moved.topic), 0, 0, moved.key, moved.value, moved.headers, now_ms), now_ms)
+    waiting = WaitingRecord(Topic(moved.topic), 0, 0, moved.key, moved.value, moved.headers, now_ms)
+    held = delayed_record(waiting, now_ms)
     assert held.output.topic == Topic.RETRY_OUT
     texts = {name: (value or b"").decode() for name, value in held.output.headers}
     again = event(1, key=held.output.key, value=held.output.value, headers=msgspec.json.encode(texts))

@@ -1,4 +1,4 @@
-"""Records leave a partition in order, none early, and a burst drawn out."""
+"""Records leave a partition in order, none early, and a burst spread over time."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.data.retry.decide import Held, Output, delay_ms
-from pipelines.data.retry.delay_queue import MOST_BYTES, MOST_RECORDS, RUN, Lane
-from pipelines.data.retry.drain_rate import BEAT_MS, LEAST, Pace, beat, rest
+from pipelines.data.retry.decide import DelayedRecord, OutputRecord, delay_ms
+from pipelines.data.retry.delay_queue import MAX_BYTES, MAX_RECORDS, MAX_WRITE_RECORDS, DelayQueue
+from pipelines.data.retry.drain_rate import INTERVAL_MS, MIN_RECORDS, DrainRate, next_interval, reset
 from shared.contracts.topics import Topic
 
 TOPIC = Topic.RETRY_IN_30S
@@ -20,8 +20,8 @@ SPREAD = 0.5
 STEP_MS = 100
 
 
-def held(offset: int, due_ms: int, size: int = 0) -> Held:
-    return Held(offset, due_ms, Output(Topic.RETRY_OUT, None, None, []), size)
+def held(offset: int, due_ms: int, size: int = 0) -> DelayedRecord:
+    return DelayedRecord(offset, due_ms, OutputRecord(Topic.RETRY_OUT, None, None, []), size)
 
 
 def left_at(
@@ -29,15 +29,15 @@ def left_at(
 ) -> list[tuple[int, int]]:
     """(offset, when) of each of (written, due) records as retry would let them go."""
     written = [at for at, _ in records]
-    lane, now, read, left = Lane(topic, spread), 0, 0, list[tuple[int, int]]()
+    queue, now, read, left = DelayQueue(topic, spread), 0, 0, list[tuple[int, int]]()
     while len(left) < len(records):
         there = bisect_right(written, now)
-        while read < there and not lane.full:
-            lane.take(held(read, records[read][1]))
+        while read < there and not queue.full:
+            queue.add(held(read, records[read][1]))
             read += 1
-        while run := lane.due(now, there - len(left)):
+        while run := queue.due(now, there - len(left)):
             left += [(one.offset, now) for one in run]
-            lane.done(len(run))
+            queue.remove_first(len(run))
         now += STEP_MS
     return left
 
@@ -63,30 +63,30 @@ def test_all_leave_once_in_order_none_early_and_none_later_than_its_topics_delay
     assert [offset for offset, _ in left] == list(range(len(records)))
     for offset, at in left:
         written, due = records[offset]
-        assert due <= at <= written + DELAY_MS + STEP_MS  # these few need no drawing out
+        assert due <= at <= written + DELAY_MS + STEP_MS  # these few need no spreading
 
 
 @given(st.integers(1, 200_000), st.floats(0, 1), st.integers(1, 50))
 def test_what_waits_has_left_when_a_span_is_over(waiting: int, spread: float, growth: int) -> None:
-    """The pace never falls while something is due, whatever comes behind."""
-    span_ms, now, pace, ahead = spread * DELAY_MS, 0, Pace(), waiting
+    """The allowance never falls while something is due, whatever comes behind."""
+    span_ms, now, allowance, ahead = spread * DELAY_MS, 0, DrainRate(), waiting
     while ahead > 0:
-        pace = beat(pace, ahead + growth, span_ms, now)
-        ahead -= pace.left
-        pace = pace.spend(pace.left)
-        now += BEAT_MS
-    assert now <= span_ms + 2 * BEAT_MS
+        allowance = next_interval(allowance, ahead + growth, span_ms, now)
+        ahead -= allowance.left
+        allowance = allowance.spend(allowance.left)
+        now += INTERVAL_MS
+    assert now <= span_ms + 2 * INTERVAL_MS
 
 
-def test_a_second_look_in_a_beat_gives_no_more() -> None:
-    pace = beat(Pace(), 10, 1000, 50).spend(LEAST)
-    assert beat(pace, 10**6, 1000, 50 + BEAT_MS - 1).left == 0
-    assert beat(rest(pace), 10, 1000, 50 + BEAT_MS).left == LEAST
+def test_a_second_call_in_an_interval_gives_no_more() -> None:
+    allowance = next_interval(DrainRate(), 10, 1000, 50).spend(MIN_RECORDS)
+    assert next_interval(allowance, 10**6, 1000, 50 + INTERVAL_MS - 1).left == 0
+    assert next_interval(reset(allowance), 10, 1000, 50 + INTERVAL_MS).left == MIN_RECORDS
 
 
-def test_a_clock_set_back_stops_nothing() -> None:
-    pace = beat(Pace(), 10, 1000, 10**12).spend(LEAST)
-    assert beat(pace, 10, 1000, 5).left == LEAST
+def test_a_clock_that_is_set_back_does_not_stop_the_queue() -> None:
+    allowance = next_interval(DrainRate(), 10, 1000, 10**12).spend(MIN_RECORDS)
+    assert next_interval(allowance, 10, 1000, 5).left == MIN_RECORDS
 
 
 def test_ten_minutes_of_failures_come_back_as_slowly_as_they_came() -> None:
@@ -94,53 +94,55 @@ def test_ten_minutes_of_failures_come_back_as_slowly_as_they_came() -> None:
     records = [(at, at + 300_000) for at in range(0, 600_000, 500) for _ in range(100)]
     left = left_at(records, Topic.RETRY_IN_5M)
     assert len(left) == 120_000
-    assert most_a_second(left) <= 2 * 200 + LEAST
+    assert most_a_second(left) <= 2 * 200 + MIN_RECORDS
     assert max(at - records[offset][1] for offset, at in left) <= 3_000
 
 
-def test_a_backlog_that_is_due_at_one_moment_is_drawn_out() -> None:
+def test_a_backlog_that_is_due_at_one_moment_is_spread() -> None:
     """A destination that named a moment in Retry-After: all of ten minutes' failures are due then."""
     moment = 300_000
     records = [(at, moment) for at in range(0, 270_000, 500) for _ in range(300)]
     left = left_at(records, Topic.RETRY_IN_5M)
     span_seconds = SPREAD * 300
     assert most_a_second(left) <= len(records) / span_seconds + 1
-    assert left[-1][1] <= moment + span_seconds * 1000 + 2 * BEAT_MS
+    assert left[-1][1] <= moment + span_seconds * 1000 + 2 * INTERVAL_MS
     at_once = left_at(records, Topic.RETRY_IN_5M, spread=0)
     assert most_a_second(at_once) > 20 * most_a_second(left), "what is avoided"
 
 
-def test_no_more_than_a_run_awaits_its_acknowledgement() -> None:
-    lane = Lane(TOPIC, 0)
-    for offset in range(RUN + 1):
-        lane.take(held(offset, 0))
-    assert len(lane.due(1, RUN + 1)) == RUN
-    assert len(lane.due(1, RUN + 1)) == RUN, "what was not acknowledged is given again"
-    lane.done(RUN)
-    assert [one.offset for one in lane.due(1, 1)] == [RUN]
+def test_at_most_one_write_batch_awaits_its_acknowledgement() -> None:
+    queue = DelayQueue(TOPIC, 0)
+    for offset in range(MAX_WRITE_RECORDS + 1):
+        queue.add(held(offset, 0))
+    assert len(queue.due(1, MAX_WRITE_RECORDS + 1)) == MAX_WRITE_RECORDS
+    assert len(queue.due(1, MAX_WRITE_RECORDS + 1)) == MAX_WRITE_RECORDS, (
+        "what was not acknowledged is given again"
+    )
+    queue.remove_first(MAX_WRITE_RECORDS)
+    assert [one.offset for one in queue.due(1, 1)] == [MAX_WRITE_RECORDS]
 
 
-@pytest.mark.parametrize("size", [0, 1000, MOST_BYTES])
+@pytest.mark.parametrize("size", [0, 1000, MAX_BYTES])
 def test_memory_is_bounded_in_records_and_in_bytes(size: int) -> None:
-    lane, taken = Lane(TOPIC, SPREAD), 0
-    while not lane.full:
-        lane.take(held(taken, 0, size))
+    queue, taken = DelayQueue(TOPIC, SPREAD), 0
+    while not queue.full:
+        queue.add(held(taken, 0, size))
         taken += 1
-    assert taken <= MOST_RECORDS
-    assert (taken - 1) * size < MOST_BYTES
-    while not lane.low:
-        lane.due(0, 10**9)
-        lane.done(1)
-    assert not lane.full
+    assert taken <= MAX_RECORDS
+    assert (taken - 1) * size < MAX_BYTES
+    while not queue.low:
+        queue.due(0, 10**9)
+        queue.remove_first(1)
+    assert not queue.full
 
 
-def test_it_wakes_when_the_first_is_due_then_at_each_beat_and_never_without_records() -> None:
-    lane = Lane(TOPIC, SPREAD)
-    assert lane.wake_ms(0) is None
-    for offset in range(LEAST + 1):
-        lane.take(held(offset, 5_000))
-    assert lane.due(4_999, LEAST + 1) == []
-    assert lane.wake_ms(4_999) == 5_000
-    lane.done(len(lane.due(5_000, LEAST + 1)))
-    assert (len(lane), lane.wake_ms(5_000)) == (1, 5_000 + BEAT_MS)
-    assert lane.due(5_000, 1) == []
+def test_it_wakes_when_the_first_is_due_then_at_each_interval_and_never_without_records() -> None:
+    queue = DelayQueue(TOPIC, SPREAD)
+    assert queue.wake_ms(0) is None
+    for offset in range(MIN_RECORDS + 1):
+        queue.add(held(offset, 5_000))
+    assert queue.due(4_999, MIN_RECORDS + 1) == []
+    assert queue.wake_ms(4_999) == 5_000
+    queue.remove_first(len(queue.due(5_000, MIN_RECORDS + 1)))
+    assert (len(queue), queue.wake_ms(5_000)) == (1, 5_000 + INTERVAL_MS)
+    assert queue.due(5_000, 1) == []

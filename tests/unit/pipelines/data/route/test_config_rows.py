@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.data.route.config_rows import rows, threshold, usable
+from pipelines.data.route.config_rows import source_rows, threshold, valid_pipes
 from shared.contracts.documents import Catalogue, Entry, Pipe, Ramp, Source, kind_of, topic_key
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -20,7 +20,7 @@ def pipe(name: str = "p", **fields: Any) -> Pipe:
 
 def test_each_source_has_one_row_with_every_place_once() -> None:
     found = list(
-        rows(
+        source_rows(
             [
                 pipe("a", match={"type": ["x"], "data": {"k": [1], "l": {"m": [2]}}}),
                 pipe("b", match={"type": ["y"], "data": {"k": [3]}}),
@@ -38,7 +38,7 @@ def test_each_source_has_one_row_with_every_place_once() -> None:
 
 
 def test_content_type_is_looked_for_where_the_envelope_puts_it() -> None:
-    (row,) = rows([pipe(match={"datacontenttype": ["text/plain"]})], now_ms=0)
+    (row,) = source_rows([pipe(match={"datacontenttype": ["text/plain"]})], now_ms=0)
 
     assert row[1] == ["content-type"]
 
@@ -67,7 +67,9 @@ def test_a_pipe_that_cannot_be_compiled_does_not_stop_the_others() -> None:
         deep = {"$or": [deep]}
     pipes = [pipe("a"), pipe("b", match={"type": "x"}), pipe("c"), pipe("d", match=deep)]
 
-    left = usable(catalogue(*pipes), 0, lambda bad, why: refused.append((bad.name, why.partition(":")[0])))
+    left = valid_pipes(
+        catalogue(*pipes), 0, lambda bad, why: refused.append((bad.name, why.partition(":")[0]))
+    )
 
     assert [p.name for p in left] == ["a", "c"]
     assert refused == [("b", "PatternError"), ("d", "PatternError")]
@@ -77,7 +79,7 @@ def test_a_pipe_of_another_tenant_than_its_source_takes_nothing() -> None:
     refused: list[str] = []
     taken_over = Source(name="player", tenant="somebody-else", write_keys=["sha256:0"])
 
-    assert not [*usable(catalogue(taken_over, pipe("a")), 0, lambda bad, _: refused.append(bad.name))]
+    assert not [*valid_pipes(catalogue(taken_over, pipe("a")), 0, lambda bad, _: refused.append(bad.name))]
     assert refused == ["a"]
 
 
