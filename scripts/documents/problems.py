@@ -5,6 +5,8 @@ from difflib import get_close_matches
 
 from msgspec import Struct
 
+from shared.runtime.errors import OperatorError
+
 Fault = tuple[str, str, str]
 """Path, message, mend: a problem that does not know its file."""
 
@@ -25,7 +27,7 @@ class Problem(Struct, frozen=True, kw_only=True, order=True):
         return f"{self.file}:{self.line}: {self.path}: {self.message}{mend}"
 
 
-class ProblemsError(Exception):
+class ProblemsError(OperatorError):
     """Files that cannot be taken."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:

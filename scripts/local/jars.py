@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from shared.runtime.errors import OperatorError
+
 _POM: Final = Path(__file__).with_name("pom.xml")
 _SETTINGS: Final = Path(__file__).with_name("maven-settings.xml")
 _STORE_POM: Final = Path(__file__).with_name("dynamodb-pom.xml")
@@ -23,7 +25,7 @@ _PROFILES: Final = ("spark", "broker")
 Say = Callable[[str], None]
 
 
-class JarsError(Exception):
+class JarsError(OperatorError):
     """Jars that cannot be fetched; the text says why and what to do."""
 
 

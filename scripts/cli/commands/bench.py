@@ -8,10 +8,8 @@ from typing import Annotated
 
 import msgspec
 import typer
-from confluent_kafka import KafkaException
 from rich.console import Console
 
-from scripts.documents.topic import PublishError
 from scripts.experiments.bench.machine import machine
 from scripts.experiments.bench.measure import Bench
 from scripts.experiments.bench.plan import BATCH, Plan, quick
@@ -20,24 +18,12 @@ from scripts.experiments.bench.report import markdown, rich_table, summary, tabl
 from scripts.experiments.bench.results import Load, Report, Target
 from scripts.experiments.bench.run import DESTINATION_PORTS, run_plan
 from scripts.experiments.bench.running_side import attached
-from scripts.experiments.bench.subprocesses import ChainError
-from scripts.local.jars import Jars, JarsError, ensure_jars
-from scripts.local.kafka.brokers import BrokerError, java
-from scripts.local.side import NoSideError, Side, free_base
+from scripts.local.jars import Jars, ensure_jars
+from scripts.local.kafka.brokers import java
+from scripts.local.side import Side, free_base
 from scripts.local.up import stop_signals_interrupt
-from shared.kafka.admin import AdminError
 
 _FILE_WIDTH = 140
-_FAILURES = (
-    ChainError,
-    AdminError,
-    PublishError,
-    BrokerError,
-    JarsError,
-    NoSideError,
-    KafkaException,
-    TimeoutError,
-)
 
 
 def bench(  # noqa: PLR0913, PLR0917 - one parameter an option
@@ -74,9 +60,6 @@ def bench(  # noqa: PLR0913, PLR0917 - one parameter an option
         plan = quick() if quick_plan else Plan(repeats=repeats)
         plan = msgspec.structs.replace(plan, yardstick=yardstick, rating=rating)
         _measure(plan, out or Path("bench.json"), markdown_file, console)
-    except _FAILURES as error:
-        Console(stderr=True).print(f"[red]failed[/] {error}", soft_wrap=True, highlight=False)
-        raise typer.Exit(1) from error
     except KeyboardInterrupt as error:
         raise typer.Exit(130) from error
 

@@ -9,19 +9,18 @@ from typing import Annotated
 
 import msgspec
 import typer
-from confluent_kafka import KafkaException
 from rich.table import Table
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
-from scripts.documents.topic import PublishError, read_catalogue
+from scripts.documents.topic import read_catalogue
 from scripts.experiments.bench.percentiles import Quantiles
-from scripts.experiments.bench.subprocesses import ChainError
 from scripts.experiments.outage import outage as outages
 from scripts.experiments.outage import retry_cost as tiers
-from scripts.local.connection import NotRunningError, side_bootstrap
+from scripts.local.connection import side_bootstrap
 from scripts.local.side import Side
 from scripts.local.warmup.warmup import is_warming
-from scripts.terminal import REFUSED, err, fail, out, plain_table
+from scripts.terminal import REFUSED, err, out, plain_table
+from shared.runtime.errors import OperatorError
 
 GROUP = typer.Typer(no_args_is_help=True)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -85,18 +84,13 @@ def tier(  # noqa: PLR0913, PLR0917 - one parameter an option
 @contextmanager
 def _ready(data: Path) -> Iterator[tuple[Side, Path]]:
     """The running side, which is warm, and a folder for a while."""
-    try:
-        if is_warming(read_catalogue(side_bootstrap(data))):
-            fail(
-                "the side is warming up, so nothing measured now would count: wait for `hifi up` to be ready"
-            )
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # the load and the documents are taken away
-        with TemporaryDirectory(prefix="hifi-trial-") as folder:
-            yield Side.load(data), Path(folder)
-    except KafkaException as error:
-        fail(error.args[0].str())
-    except (NotRunningError, ChainError, PublishError, TimeoutError) as error:
-        fail(str(error))
+    if is_warming(read_catalogue(side_bootstrap(data))):
+        raise OperatorError(
+            f"the side in {data} is warming up, so figures would mean little", "wait until `hifi up` is ready"
+        )
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the load and the documents are taken away
+    with TemporaryDirectory(prefix="hifi-trial-") as folder:
+        yield Side.load(data), Path(folder)
 
 
 def _say(text: str) -> None:

@@ -18,6 +18,7 @@ from scripts.experiments.bench.lags import (
     receipt_stamps,
 )
 from shared.contracts.topics import Topic
+from shared.kafka.errors import kafka_errors_explained
 from shared.kafka.global_table import reader_config
 
 _WAIT_SECONDS = 10.0
@@ -27,9 +28,13 @@ def records_since(bootstrap: str, topic: Topic, start_ms: int, deadline_seconds:
     """Records of `topic` with a timestamp from `start_ms` on, to the end it has now.
 
     Raises:
-        KafkaException: if the brokers do not answer.
-        TimeoutError: if the end was not reached within `deadline_seconds`.
+        KafkaUnavailableError: if the brokers do not answer, or the end was not reached in `deadline_seconds`.
     """
+    with kafka_errors_explained(bootstrap):
+        yield from _records_since(bootstrap, topic, start_ms, deadline_seconds)
+
+
+def _records_since(bootstrap: str, topic: Topic, start_ms: int, deadline_seconds: float) -> Iterator[Message]:
     deadline = time.monotonic() + deadline_seconds
     consumer = Consumer(reader_config(bootstrap, "bench-tails"))
     try:
@@ -63,8 +68,7 @@ def read_hop_lags(
     """Per-hop lags of about 1 in `every` events that were collected from `start_ms` on.
 
     Raises:
-        KafkaException: if the brokers do not answer.
-        TimeoutError: if a topic could not be read in time.
+        KafkaUnavailableError: if the brokers do not answer, or a topic could not be read in time.
     """
     return hop_lags(_stamps(bootstrap, start_ms, every, deadline_seconds))
 
