@@ -1,17 +1,16 @@
-"""How the command line speaks: results on stdout, everything else on stderr."""
+"""What the command line prints: results on stdout, everything else on stderr."""
 
-from typing import NoReturn
+import sys
+from collections.abc import Callable
 
-import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from shared.runtime.errors import OperatorError
+
 REFUSED = 1
 """Exit status of a request that was understood and not carried out."""
-
-USAGE = 2
-"""Exit status of a command that was not understood."""
 
 _PIPE_WIDTH = 1_000
 
@@ -27,17 +26,17 @@ def err() -> Console:
     return Console(stderr=True, highlight=False)
 
 
-def fail(message: str, hint: str = "", status: int = REFUSED) -> NoReturn:
-    """Say what is wrong and how to mend it, and end the command.
+def run_command(command: Callable[[], object]) -> None:
+    """Run a command; print an `OperatorError` on one line and exit with its status.
 
     Raises:
-        typer.Exit: always.
+        SystemExit: when the command ends.
     """
-    console = err()
-    console.print(f"[bold red]error[/] {escape(message)}", soft_wrap=True)
-    if hint:
-        console.print(f"      [dim]{escape(hint)}[/]", soft_wrap=True)
-    raise typer.Exit(status)
+    try:
+        command()
+    except OperatorError as error:
+        err().print(f"[bold red]error[/] {escape(str(error))}", soft_wrap=True)
+        sys.exit(error.status)
 
 
 def harmless(text: str) -> str:

@@ -4,7 +4,7 @@ import os
 import subprocess
 from collections.abc import Mapping, Sequence
 
-from scripts.experiments.bench.cpu import of_ended_children
+from scripts.experiments.harness.cpu import of_ended_children
 
 
 def cpu_seconds(command: Sequence[str], environ: Mapping[str, str] = os.environ) -> float:

@@ -18,6 +18,8 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from scripts.terminal import run_command
+
 VERBS: Final = {
     "up": "The local side",
     "down": "The local side",
@@ -96,7 +98,7 @@ def _described(verb: str, source: Path) -> Callable[..., Any]:
 
 def main() -> None:
     """Entry point."""
-    application(sys.argv[1:])()
+    run_command(application(sys.argv[1:]))
 
 
 if __name__ == "__main__":

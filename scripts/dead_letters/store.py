@@ -14,11 +14,12 @@ from shared.contracts.topics import Topic
 from shared.kafka.offset_range_reader import Span, SpanReader
 from shared.kafka.producer import producer_config
 from shared.runtime.clock import Clock
+from shared.runtime.errors import OperatorError
 
 CLIENT: Final = "hifi-letters"
 
 
-class NotReplayedError(Exception):
+class NotReplayedError(OperatorError):
     """Letters whose copies the brokers did not acknowledge; the text says what to do."""
 
 

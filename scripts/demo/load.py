@@ -17,6 +17,7 @@ from scripts.load.sender import Sender
 from scripts.load.telemetry import Telemetry
 from scripts.load.verify import visible_ids
 from shared.runtime.clock import wall_clock
+from shared.runtime.errors import OperatorError
 
 Show = Callable[[Moment], None]
 Say = Callable[[str], None]
@@ -29,7 +30,7 @@ _DRAIN_SECONDS = 90.0
 _OVERDUE_MS = 30_000
 
 
-class NotLiveError(Exception):
+class NotLiveError(OperatorError):
     """The side did not deliver the first events in time."""
 
 

@@ -37,8 +37,7 @@ async def run_demo(side: Side, steps: Steps, wanted: Wanted) -> bool:
     """Configure, load, account; whether nothing was lost.
 
     Raises:
-        NotLiveError, ProblemsError, PublishError, FileError: with the mend.
-        TimeoutError, KafkaException: if the brokers do not answer.
+        OperatorError: if the side does not deliver, refuses the sample, or the file cannot be read.
     """
     supply, telemetry = _supply(wanted.events)
     console, stopping = Console(highlight=False), asyncio.Event()

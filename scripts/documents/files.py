@@ -62,8 +62,8 @@ def _read(path: Path, written: list[Written], problems: list[Problem]) -> None:
         text = sys.stdin.read() if path == STANDARD_INPUT else path.read_text(encoding="utf-8")
         for section in sections(text):
             found = [
-                Problem(file=name, line=section.line(where), path=where, message=message, mend=mend)
-                for where, message, mend in faults(section.value)
+                Problem(file=name, line=section.line(where), path=where, message=message, fix=fix)
+                for where, message, fix in faults(section.value)
             ]
             problems += found
             if not found:

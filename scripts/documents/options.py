@@ -31,8 +31,8 @@ def option_faults(raw: Mapping[Any, Any]) -> Iterator[Fault]:
         yield from found or _last_faults(name, options)
         tenant = str(raw.get("tenant"))
         for path, reference in foreign_secrets(tenant, options):
-            mend = f"a tenant's secrets begin with its name: secret://{tenant}/..."
-            yield f"{ROOT}{path}", f"names {reference}, which is not its tenant's", mend
+            fix = f"a tenant's secrets begin with its name: secret://{tenant}/..."
+            yield f"{ROOT}{path}", f"names {reference}, which is not its tenant's", fix
 
 
 def hosts(destination: Destination) -> Iterator[Place]:

@@ -5,12 +5,14 @@ from difflib import get_close_matches
 
 from msgspec import Struct
 
+from shared.runtime.errors import OperatorError
+
 Fault = tuple[str, str, str]
-"""Path, message, mend: a problem that does not know its file."""
+"""Path, message, fix: a problem that does not know its file."""
 
 
 class Problem(Struct, frozen=True, kw_only=True, order=True):
-    """One thing to mend. As text: `file:line: $.field: message; mend`."""
+    """One thing to fix. As text: `file:line: $.field: message; fix`."""
 
     file: str
     line: int
@@ -18,14 +20,14 @@ class Problem(Struct, frozen=True, kw_only=True, order=True):
 
     path: str
     message: str
-    mend: str = ""
+    fix: str = ""
 
     def __str__(self) -> str:
-        mend = f"; {self.mend}" if self.mend else ""
-        return f"{self.file}:{self.line}: {self.path}: {self.message}{mend}"
+        fix = f"; {self.fix}" if self.fix else ""
+        return f"{self.file}:{self.line}: {self.path}: {self.message}{fix}"
 
 
-class ProblemsError(Exception):
+class ProblemsError(OperatorError):
     """Files that cannot be taken."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:

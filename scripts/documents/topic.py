@@ -8,6 +8,7 @@ from shared.contracts.documents import LIVE_SECONDS, Catalogue
 from shared.contracts.publish_plan import Records, Step, in_order, records, records_of, tombstones_of
 from shared.kafka import config_topic
 from shared.kafka.config_topic import PublishError
+from shared.kafka.errors import kafka_errors_explained
 
 __all__ = [
     "PublishError",
@@ -28,10 +29,11 @@ def read_catalogue(bootstrap: str) -> Catalogue:
     """All documents that are published now.
 
     Raises:
-        TimeoutError: if the topic could not be read.
+        KafkaUnavailableError: if the topic could not be read.
     """
     logging.getLogger("shared.kafka").addHandler(logging.NullHandler())
-    return config_topic.read_catalogue(bootstrap, _CLIENT, _READ_SECONDS)
+    with kafka_errors_explained(bootstrap):
+        return config_topic.read_catalogue(bootstrap, _CLIENT, _READ_SECONDS)
 
 
 def publish_steps(bootstrap: str, steps: Sequence[Step], say: Callable[[str], None]) -> None:

@@ -13,6 +13,7 @@ from msgspec import Raw
 from scripts.load.event_source import BATCH, LINES, PLAIN, Bundle
 from scripts.load.templates import batch, fill, with_gaps
 from scripts.load.timestamps import format_ms
+from shared.runtime.errors import OperatorError
 
 STANDARD_INPUT: Final = Path("-")
 _GZIP_MAGIC: Final = b"\x1f\x8b"
@@ -29,7 +30,7 @@ _WRAPPER: Final = {
 """What a plain object becomes the data of when it is stamped."""
 
 
-class FileError(ValueError):
+class FileError(OperatorError):
     """A file that holds no events."""
 
 

@@ -7,6 +7,8 @@ from typing import Final
 
 from msgspec import Struct
 
+from shared.runtime.errors import UsageError
+
 
 class Action(StrEnum):
     """What happens to a request."""
@@ -30,7 +32,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     """DELAY: before the answer. STATUS: its Retry-After."""
 
 
-class RuleError(ValueError):
+class RuleError(UsageError):
     """A rule that cannot be understood; the text says what would be."""
 
 

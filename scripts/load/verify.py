@@ -11,6 +11,7 @@ from msgspec import Struct
 from shared.contracts.headers import CE_ID, PIPE
 from shared.contracts.replays import LetterKey, decode_replay
 from shared.contracts.topics import RETRY_DELAYS, Topic
+from shared.kafka.errors import kafka_errors_explained
 from shared.kafka.global_table import reader_config
 from shared.kafka.offset_range_reader import SpanReader
 from shared.kafka.progress_group import group_name
@@ -71,9 +72,13 @@ def visible_ids(bootstrap: str, seconds: float = 30.0) -> Visible:
     """All that is in the retry and dead-letter topics and not on its way again, each read to its end now.
 
     Raises:
-        KafkaException: if the brokers do not answer.
-        TimeoutError: if the ends were not reached within `seconds`.
+        KafkaUnavailableError: if the brokers do not answer, or the ends were not reached within `seconds`.
     """
+    with kafka_errors_explained(bootstrap):
+        return _visible_ids(bootstrap, seconds)
+
+
+def _visible_ids(bootstrap: str, seconds: float) -> Visible:
     deadline = time.monotonic() + seconds
     starts: dict[Place, int] = {}
     for node in set(READERS.values()):

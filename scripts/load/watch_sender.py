@@ -17,9 +17,14 @@ from scripts.load.records import acked_lines
 from scripts.load.schedule import Schedule
 from scripts.load.sender import Sender
 from scripts.terminal import err, out
+from shared.runtime.errors import OperatorError
 
 _GRACE_SECONDS = 10.0
 _BEHIND_MS = 100
+
+
+class AckedFileError(OperatorError):
+    """The file of acknowledged ids cannot be opened."""
 
 
 class Load(Struct, frozen=True, kw_only=True):
@@ -40,12 +45,10 @@ async def watch_sender(load: Load) -> bool:
     """Send a load and print what became of it; whether every event was acknowledged.
 
     Raises:
-        OSError: if the file of acknowledged ids cannot be written.
+        AckedFileError: if the file of acknowledged ids cannot be opened.
     """
     with contextlib.ExitStack() as stack:
-        file = (
-            stack.enter_context(load.acked.open("a", encoding="utf-8", newline="\n")) if load.acked else None
-        )
+        file = stack.enter_context(_opened(load.acked)) if load.acked else None
         sender = Sender(
             load.url,
             load.key,
@@ -62,6 +65,13 @@ async def watch_sender(load: Load) -> bool:
     if counts.hopeless:
         err().print(Text.assemble(("stopped ", "bold red"), f"collect answered {counts.hopeless}"))
     return counts.refused == 0 and counts.unacknowledged == 0 and counts.acked == counts.sent
+
+
+def _opened(path: Path) -> TextIO:
+    try:
+        return path.open("a", encoding="utf-8", newline="\n")
+    except OSError as error:
+        raise AckedFileError(f"{path} cannot be written: {error.strerror}", "name another --acked") from error
 
 
 def _write(file: TextIO | None, ids: Sequence[str], acked_ms: int) -> None:

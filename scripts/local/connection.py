@@ -4,13 +4,14 @@ import os
 import socket
 from pathlib import Path
 
-from scripts.local.side import REACH, NoSideError, Side
+from scripts.local.side import REACH, Side
 from shared.contracts.bootstrap import IAM
 from shared.contracts.egress_policy import Reach
+from shared.runtime.errors import OperatorError
 from shared.runtime.settings import SideSettings
 
 
-class NotRunningError(Exception):
+class NotRunningError(OperatorError):
     """There is no side to talk to; the text says how to start one."""
 
 
@@ -18,9 +19,10 @@ def side_bootstrap(data: Path) -> str:
     """Bootstrap servers: HIFI_BOOTSTRAP, or those of the local side in a folder.
 
     Raises:
-        NotRunningError: if there is no side, or none of its brokers takes a connection.
+        NoSideError: if there is no side.
+        NotRunningError: if none of its brokers takes a connection.
     """
-    bootstrap = os.environ.get("HIFI_BOOTSTRAP") or _load(data).bootstrap
+    bootstrap = os.environ.get("HIFI_BOOTSTRAP") or Side.load(data).bootstrap
     if not any(_answers(address) for address in bootstrap.removeprefix(IAM).split(",")):
         raise NotRunningError(
             f"the side is not running: no broker answers at {bootstrap}; start it with `hifi up`"
@@ -46,16 +48,9 @@ def side_url(data: Path) -> str:
     """URL of the local side's collect.
 
     Raises:
-        NotRunningError: if there is no side.
+        NoSideError: if there is no side.
     """
-    return _load(data).collect_url
-
-
-def _load(data: Path) -> Side:
-    try:
-        return Side.load(data)
-    except NoSideError as error:
-        raise NotRunningError(str(error)) from error
+    return Side.load(data).collect_url
 
 
 def _answers(address: str) -> bool:

@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from scripts.terminal import run_command
+from shared.runtime.errors import OperatorError
+
 _POM: Final = Path(__file__).with_name("pom.xml")
 _SETTINGS: Final = Path(__file__).with_name("maven-settings.xml")
 _STORE_POM: Final = Path(__file__).with_name("dynamodb-pom.xml")
@@ -23,7 +26,7 @@ _PROFILES: Final = ("spark", "broker")
 Say = Callable[[str], None]
 
 
-class JarsError(Exception):
+class JarsError(OperatorError):
     """Jars that cannot be fetched; the text says why and what to do."""
 
 
@@ -121,19 +124,15 @@ def _fetch(pom: Path, profile: str, root: Path) -> None:
         )
         if done.returncode:
             first = next((line for line in done.stdout.splitlines() if "ERROR" in line), "no output")
-            raise JarsError(f"Maven could not fetch the {profile} jars: {first}\nIs Maven Central reachable?")
+            raise JarsError(f"Maven could not fetch the {profile} jars: {first}; is Maven Central reachable?")
         if not (root / profile).is_dir():  # another process may have been faster
             folder.rename(root / profile)
 
 
 def main() -> None:
     """Fetch what is missing and print the folder."""
-    try:
-        jars = ensure_jars(lambda text: print(text, file=sys.stderr, flush=True))
-    except JarsError as error:
-        sys.exit(str(error))
-    print(jars.root)
+    print(ensure_jars(lambda text: print(text, file=sys.stderr, flush=True)).root)
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

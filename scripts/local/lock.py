@@ -6,9 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from shared.runtime.errors import OperatorError
 
-class RunningError(Exception):
+
+class RunningError(OperatorError):
     """Another `hifi up` runs this side."""
+
+
+class LockUnreadableError(OperatorError):
+    """The lock of the side's folder cannot be opened."""
 
 
 def _path(root: Path) -> Path:
@@ -38,12 +44,19 @@ def held(root: Path) -> Iterator[None]:
 
 
 def holder(root: Path) -> int | None:
-    """Process id of the `hifi up` that runs the side; None if there is none."""
+    """Process id of the `hifi up` that runs the side; None if there is none.
+
+    Raises:
+        LockUnreadableError: if the folder belongs to another user.
+    """
     try:
         with _path(root).open() as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except FileNotFoundError:
         return None
+    except PermissionError as error:
+        fix = "use another --data, or run as the user who started the side"
+        raise LockUnreadableError(f"{_path(root)} cannot be read: {error.strerror}", fix) from error
     except BlockingIOError:
         return int(_path(root).read_text() or 0) or None
     return None

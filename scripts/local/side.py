@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from shared.contracts.egress_policy import Reach
+from shared.runtime.errors import OperatorError
 
 HOST: Final = "127.0.0.1"
 BROKER_IDS: Final = (1, 2, 3)
@@ -20,8 +21,12 @@ REACH: Final = Reach(loopback=True)
 """What a local side may dial: its destinations are mostly on the same machine."""
 
 
-class NoSideError(Exception):
+class NoSideError(OperatorError):
     """There is no side in that folder, or its description cannot be read."""
+
+
+class NoPortsError(OperatorError):
+    """No range of ports is free for a side."""
 
 
 DEFAULT_PORT: Final = 8080
@@ -235,11 +240,11 @@ def free_base(start: int = 20_000, stop: int = 30_000) -> int:
     """The base of a free range of ports, outside the ephemeral range; different processes look elsewhere.
 
     Raises:
-        OSError: if there is none.
+        NoPortsError: if there is none.
     """
     blocks = (stop - start) // PORTS
     for turn in range(blocks):
         base = start + (os.getpid() * 7 + turn) % blocks * PORTS
         if not busy_ports(range(base, base + PORTS)):
             return base
-    raise OSError(f"no {PORTS} free ports in a row between {start} and {stop}")
+    raise NoPortsError(f"no {PORTS} free ports in a row between {start} and {stop}")

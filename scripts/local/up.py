@@ -21,11 +21,13 @@ from scripts.local.progress import Steps
 from scripts.local.side import Side, busy_ports
 from shared.contracts.topics import topic_specs
 from shared.kafka.admin import admin_client, ensure_topics, wait_for_brokers
+from shared.kafka.errors import kafka_errors_explained
+from shared.runtime.errors import OperatorError
 
 _POLL_SECONDS: Final = 0.2
 
 
-class UpError(Exception):
+class UpError(OperatorError):
     """A side that cannot be started; the text says why and what to do."""
 
 
@@ -36,7 +38,7 @@ def brokers_up(side: Side, steps: Steps, parts: Parts = Parts.ALL) -> Iterator[S
     `parts` says what may be started beside them.
 
     Raises:
-        UpError, BrokerError, JarsError, SupervisorError, AdminError, RunningError: with the mend.
+        OperatorError: if it cannot be started.
     """
     _check_folder(side)
     with held(side.root):
@@ -92,7 +94,8 @@ def _start_brokers(side: Side, supervisor: Supervisor, steps: Steps, parts: Part
 
 def _check_cluster(side: Side) -> None:
     """Of two sides started on the same ports at once, one must not take the other's brokers for its own."""
-    found = admin_client(side.bootstrap).list_topics(timeout=10).cluster_id
+    with kafka_errors_explained(side.bootstrap):
+        found = admin_client(side.bootstrap).list_topics(timeout=10).cluster_id
     if found != brokers.cluster_id(side):
         raise UpError(f"brokers of another side answer at {side.bootstrap}: choose another --port")
 

@@ -9,6 +9,7 @@ import httpx
 import msgspec
 
 from scripts.local.side import NoSideError, Side
+from shared.runtime.errors import OperatorError
 
 T = TypeVar("T")
 _SECONDS: Final = 60.0
@@ -17,7 +18,7 @@ _SECONDS: Final = 60.0
 _OBSERVE_URL: Final = "HIFI_OBSERVE_URL"
 
 
-class AskError(Exception):
+class AskError(OperatorError):
     """observe cannot be asked, or refuses; the text says why and what to do."""
 
 

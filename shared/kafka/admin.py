@@ -9,13 +9,14 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from shared.contracts.topics import REPLICAS, TopicSpec
+from shared.runtime.errors import OperatorError
 from shared.runtime.kafka_config import client_config
 
 _TRY_SECONDS = 5.0
 _PAUSE_SECONDS = 0.2
 
 
-class AdminError(Exception):
+class AdminError(OperatorError):
     """Brokers that cannot be reached or refuse; the text says which and why."""
 
 

@@ -7,9 +7,10 @@ from shared.contracts.publish_plan import Records
 from shared.contracts.topics import Topic
 from shared.kafka.config_table import config_table
 from shared.kafka.producer import logging_client, producer_config
+from shared.runtime.errors import OperatorError
 
 
-class PublishError(Exception):
+class PublishError(OperatorError):
     """The brokers did not acknowledge a document."""
 
 

@@ -14,7 +14,8 @@ from confluent_kafka import Producer
 from scripts.experiments.baseline.__main__ import HOPS
 from scripts.experiments.baseline.hop import header_list
 from scripts.experiments.bench.lags import Point
-from scripts.experiments.bench.topic_tail import read_hop_lags, records_since
+from scripts.experiments.bench.topic_tail import read_hop_lags
+from scripts.experiments.harness.topic_reader import records_since
 from scripts.load.fault_injection import Action, Misbehaviour, Rule
 from scripts.load.receiver import Receiver, running
 from scripts.load.timestamps import format_ms

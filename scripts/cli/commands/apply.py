@@ -10,9 +10,9 @@ from scripts.cli.commands.options import DATA_DEFAULT, Data
 from scripts.documents.files import read_documents
 from scripts.documents.plan import plan
 from scripts.documents.problems import ProblemsError
-from scripts.documents.topic import PublishError, publish_steps, read_catalogue
-from scripts.local.connection import NotRunningError, side_bootstrap, side_reach
-from scripts.terminal import REFUSED, err, fail, out, plain_table
+from scripts.documents.topic import publish_steps, read_catalogue
+from scripts.local.connection import side_bootstrap, side_reach
+from scripts.terminal import REFUSED, err, out, plain_table
 from shared.contracts.publish_plan import Step
 
 _STYLES = {"created": "green", "changed": "yellow", "unchanged": "dim"}
@@ -38,8 +38,6 @@ def apply(
             publish_steps(bootstrap, steps, lambda text: err().print(f"[dim]{text}[/]"))
     except ProblemsError as error:
         _refuse(error)
-    except (NotRunningError, TimeoutError, PublishError) as error:
-        fail(str(error))
     _show(steps)
     if dry_run:
         err().print("[yellow]dry run[/]: nothing was published")

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from confluent_kafka import KafkaException
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
 from scripts.dead_letters.dead_letter import Filter, Letter, plain, reference, still_open
@@ -16,11 +15,13 @@ from scripts.dead_letters.store import NotReplayedError, Office, Sender
 from scripts.dead_letters.summary import Tally, counted
 from scripts.dead_letters.tables import kinds, listed, whole
 from scripts.documents.topic import read_catalogue
-from scripts.local.connection import NotRunningError, side_bootstrap
-from scripts.terminal import REFUSED, USAGE, err, fail, out
+from scripts.local.connection import side_bootstrap
+from scripts.terminal import REFUSED, err, out
 from scripts.time_args import moment_ms
 from shared.contracts.documents import Catalogue
+from shared.kafka.errors import kafka_errors_explained
 from shared.runtime.clock import wall_clock
+from shared.runtime.errors import OperatorError, UsageError
 
 GROUP = typer.Typer(no_args_is_help=True)
 
@@ -86,7 +87,9 @@ def show_letter(
             for one in found:
                 out().print(whole(one, office.replayed, body=body))
         if not found:
-            fail(f"there is no dead letter {letter!r}", "`hifi dead-letters list --all` lists them")
+            raise OperatorError(
+                f"there is no dead letter {letter!r}", "`hifi dead-letters list --all` lists them"
+            )
 
 
 @GROUP.command("replay")
@@ -125,13 +128,14 @@ def replay_letters(  # noqa: PLR0913, PLR0917 - one parameter an option
 
 
 def _sent(data: Path, letters: Iterator[Letter], rate: float, count: int) -> int:
-    sender = Sender(_bootstrap(data), wall_clock)
+    sender = Sender(side_bootstrap(data), wall_clock)
     try:
         sender.send(letters, rate)
     except NotReplayedError as error:
-        fail(f"{sender.sent:,} of {count:,} replayed: {error}")
-    except KeyboardInterrupt:
-        fail(f"{sender.sent:,} of {count:,} replayed", "replay again, what is done is not done twice")
+        raise OperatorError(f"{sender.sent:,} of {count:,} replayed: {error}") from error
+    except KeyboardInterrupt as error:
+        done = f"{sender.sent:,} of {count:,} replayed"
+        raise OperatorError(done, "replay again, what is done is not done twice") from error
     return sender.sent
 
 
@@ -164,7 +168,7 @@ def _filter(  # noqa: PLR0913, PLR0917 - one parameter an option
     now_ms = wall_clock()
     places = [reference(text) for text in letters or ()]
     if None in places:
-        fail("a letter is named by `partition/offset`, as `list` prints it", status=USAGE)
+        raise UsageError("a letter is named by `partition/offset`, as `list` prints it")
     try:
         return Filter(
             pipe=pipe,
@@ -175,27 +179,15 @@ def _filter(  # noqa: PLR0913, PLR0917 - one parameter an option
             places=frozenset(place for place in places if place) or None,
         )
     except ValueError as error:
-        fail(str(error), status=USAGE)
+        raise UsageError(str(error)) from error
 
 
 @contextmanager
 def _opened(data: Path) -> Iterator[tuple[Office, Catalogue]]:
-    try:
-        bootstrap = _bootstrap(data)
-        catalogue = read_catalogue(bootstrap)
-        with Office(bootstrap, catalogue) as office:
-            yield office, catalogue
-    except KafkaException as error:
-        fail(error.args[0].str())
-    except TimeoutError as error:
-        fail(str(error))
-
-
-def _bootstrap(data: Path) -> str:
-    try:
-        return side_bootstrap(data)
-    except NotRunningError as error:
-        fail(str(error))
+    bootstrap = side_bootstrap(data)
+    catalogue = read_catalogue(bootstrap)
+    with kafka_errors_explained(bootstrap), Office(bootstrap, catalogue) as office:
+        yield office, catalogue
 
 
 def _json(value: object) -> str:

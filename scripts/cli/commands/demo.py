@@ -5,40 +5,19 @@ from typing import Annotated
 
 import typer
 import uvloop
-from confluent_kafka import KafkaException
 from rich.console import Console
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
 from scripts.cli.commands.up import described
-from scripts.demo.load import NotLiveError
 from scripts.demo.run import Wanted, run_demo
-from scripts.documents.problems import ProblemsError
-from scripts.documents.topic import PublishError
-from scripts.load.event_files import FileError
-from scripts.local.jars import JarsError
-from scripts.local.kafka.brokers import BrokerError
-from scripts.local.lock import RunningError, holder
+from scripts.local.lock import holder
 from scripts.local.processes.profile import Parts
-from scripts.local.processes.supervisor import SupervisorError
 from scripts.local.progress import Steps
 from scripts.local.services import start_parts
-from scripts.local.side import NoSideError, Side
-from scripts.local.up import UpError, brokers_up, stop_signals_interrupt
-from scripts.local.warmup.warmup import WarmUpError
-from scripts.terminal import REFUSED, fail
-from shared.kafka.admin import AdminError
-
-_SIDE_FAILURES = (
-    UpError,
-    BrokerError,
-    JarsError,
-    RunningError,
-    SupervisorError,
-    AdminError,
-    NoSideError,
-    WarmUpError,
-)
-_LOAD_FAILURES = (NotLiveError, ProblemsError, FileError, TimeoutError, PublishError, KafkaException)
+from scripts.local.side import Side
+from scripts.local.up import brokers_up, stop_signals_interrupt
+from scripts.terminal import REFUSED
+from shared.runtime.errors import OperatorError
 
 
 def demo(  # noqa: PLR0913, PLR0917 one a command-line option
@@ -67,10 +46,8 @@ def demo(  # noqa: PLR0913, PLR0917 one a command-line option
     stop_signals_interrupt()
     try:
         good = _demo(data.resolve(), port, wanted, steps)
-    except KeyboardInterrupt:
-        fail("interrupted before the load began")
-    except (*_SIDE_FAILURES, *_LOAD_FAILURES) as error:
-        fail(str(error))
+    except KeyboardInterrupt as error:
+        raise OperatorError("interrupted before the load began") from error
     if not good:
         raise typer.Exit(REFUSED)
 

@@ -4,18 +4,19 @@ from typing import Annotated
 
 import msgspec
 import typer
-from confluent_kafka import KafkaException
 from rich.text import Text
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
 from scripts.documents.topic import read_catalogue
-from scripts.local.connection import NotRunningError, side_bootstrap
+from scripts.local.connection import side_bootstrap
 from scripts.outlook.look import look
 from scripts.outlook.state import Outlook, State
-from scripts.terminal import err, fail, harmless, out, plain_table
+from scripts.terminal import err, harmless, out, plain_table
 from scripts.time_args import length
 from shared.contracts.cut import cut
+from shared.kafka.errors import kafka_errors_explained
 from shared.runtime.clock import wall_clock
+from shared.runtime.errors import OperatorError
 
 _STYLES = {"closed": "green", "half_open": "yellow", "open": "red", "fast": "green", "slow": "yellow"}
 
@@ -27,17 +28,13 @@ def destinations(
     data: Data = DATA_DEFAULT,
 ) -> None:
     """Show how each destination is doing: breaker, lane, rate, success, last error, and what waits for it."""
-    try:
-        bootstrap = side_bootstrap(data)
+    bootstrap = side_bootstrap(data)
+    with kafka_errors_explained(bootstrap):
         found = look(bootstrap, read_catalogue(bootstrap), wall_clock(), minutes * 60)
-    except KafkaException as error:
-        fail(error.args[0].str())
-    except (NotRunningError, TimeoutError) as error:
-        fail(str(error))
     if name is not None:
         chosen = [one for one in found.destinations if one.name == name]
         if not chosen:
-            fail(f"there is no destination {name!r}", "`hifi destinations` lists them")
+            raise OperatorError(f"there is no destination {name!r}", "`hifi destinations` lists them")
         found = msgspec.structs.replace(found, destinations=chosen)
     if as_json:
         typer.echo(msgspec.json.format(msgspec.json.encode(found), indent=2))

@@ -1,4 +1,4 @@
-"""`hifi doctor`: what is missing, what is wrong, and the command that mends it."""
+"""`hifi doctor`: what is missing, what is wrong, and the command that fixes it."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -29,7 +29,7 @@ def diagnosis(root: Path) -> Iterator[Check]:
     try:
         side = Side.load(root) if (root / "side.json").exists() else Side(root=root)
     except NoSideError as error:
-        yield Check(name="side", found=str(error), mend=f"rm {root / 'side.json'}")
+        yield Check(name="side", found=str(error), fix=f"rm {root / 'side.json'}")
         return
     pid = holder(root)
     if pid is not None:
@@ -39,7 +39,7 @@ def diagnosis(root: Path) -> Iterator[Check]:
         yield Check(
             name="side",
             found=f"{len(left)} processes without their `hifi up`",
-            mend=f"hifi down --data {root}",
+            fix=f"hifi down --data {root}",
         )
     else:
         yield Check(name="side", found="not running")
@@ -48,8 +48,8 @@ def diagnosis(root: Path) -> Iterator[Check]:
 
 def table(checks: Iterable[Check]) -> Table:
     """The checks as people read them."""
-    shown = Table("", "check", "found", "mend", title="hifi doctor", title_justify="left")
+    shown = Table("", "check", "found", "fix", title="hifi doctor", title_justify="left")
     for check in checks:
         mark = "[green]ok[/]" if check.ok else "[red]failed[/]"
-        shown.add_row(mark, check.name, check.found, check.mend or "")
+        shown.add_row(mark, check.name, check.found, check.fix or "")
     return shown

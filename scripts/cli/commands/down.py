@@ -6,13 +6,13 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-import typer
 from rich.console import Console
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
 from scripts.local.lock import holder
 from scripts.local.processes.supervisor import end_leftovers
 from scripts.local.progress import Steps
+from shared.runtime.errors import OperatorError
 
 _STOP_SECONDS = 180
 _POLL_SECONDS = 0.1
@@ -39,6 +39,5 @@ def _stop(root: Path, pid: int) -> None:
     deadline = time.monotonic() + _STOP_SECONDS
     while holder(root) == pid:
         if time.monotonic() > deadline:
-            Console(stderr=True).print(f"[red]failed[/] pid {pid} does not end; its logs: {root / 'logs'}")
-            raise typer.Exit(1)
+            raise OperatorError(f"pid {pid} does not end", f"its logs in {root / 'logs'} say why")
         time.sleep(_POLL_SECONDS)

@@ -9,9 +9,10 @@ from rich.text import Text
 from scripts.cli.commands.options import DATA_DEFAULT, Data, Kind
 from scripts.documents.text import in_short, to_json, to_yaml
 from scripts.documents.topic import read_catalogue
-from scripts.local.connection import NotRunningError, side_bootstrap
-from scripts.terminal import fail, out, plain_table
+from scripts.local.connection import side_bootstrap
+from scripts.terminal import out, plain_table
 from shared.contracts.documents import OWN_TENANTS, Entry, kind_of
+from shared.runtime.errors import OperatorError
 
 
 class Form(StrEnum):
@@ -37,10 +38,7 @@ def get(
 
     Write keys show as their hashes: the keys themselves are kept nowhere.
     """
-    try:
-        published = read_catalogue(side_bootstrap(data))
-    except (NotRunningError, TimeoutError) as error:
-        fail(str(error))
+    published = read_catalogue(side_bootstrap(data))
     prefix = b"" if kind is None else f"{kind}/{name or ''}".encode()
     chosen = {
         key: entry
@@ -48,7 +46,7 @@ def get(
         if (key == prefix if name else key.startswith(prefix) and (everything or not _own(entry)))
     }
     if name and not chosen:
-        fail(f"there is no {kind} {name!r}", f"`hifi get {kind}` lists them")
+        raise OperatorError(f"there is no {kind} {name!r}", f"`hifi get {kind}` lists them")
     _show(list(chosen.values()), output or (Form.YAML if name else Form.TABLE))
 
 

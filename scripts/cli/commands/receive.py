@@ -6,10 +6,10 @@ from typing import Annotated
 import typer
 import uvloop
 
-from scripts.load.fault_injection import RuleError, parse_rules
+from scripts.load.fault_injection import parse_rules
 from scripts.load.receiver import Receiver
 from scripts.load.watch_receiver import watch_receiver
-from scripts.terminal import USAGE, fail
+from shared.runtime.errors import OperatorError
 
 
 def receive(
@@ -37,7 +37,5 @@ def receive(
     try:
         receiver = Receiver(port, host=host, out=out, misbehaviour=parse_rules(misbehave or []), seed=seed)
         uvloop.run(watch_receiver(receiver))
-    except RuleError as error:
-        fail(str(error), status=USAGE)
     except OSError as error:
-        fail(f"cannot receive on port {port}: {error.strerror or error}")
+        raise OperatorError(f"cannot receive on port {port}: {error.strerror or error}") from error

@@ -10,8 +10,8 @@ from rich.text import Text
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
 from scripts.scorecard import formatting
-from scripts.scorecard.observe_client import AskError, ask, in_path, observe_url
-from scripts.terminal import err, fail, harmless, out, plain_table
+from scripts.scorecard.observe_client import ask, in_path, observe_url
+from scripts.terminal import err, harmless, out, plain_table
 from shared.contracts.scorecard import ALL_TENANTS, DayCard
 from shared.runtime.clock import wall_clock
 
@@ -26,10 +26,7 @@ def scorecard(
 ) -> None:
     """Print a day: how late events were, what was lost, which minutes broke the promise, and why."""
     wanted = day or datetime.fromtimestamp(wall_clock() / 1_000, UTC).date().isoformat()
-    try:
-        card = ask(observe_url(data), f"/v1/days/{in_path(wanted)}", DayCard, tenant=tenant)
-    except AskError as error:
-        fail(str(error))
+    card = ask(observe_url(data), f"/v1/days/{in_path(wanted)}", DayCard, tenant=tenant)
     if as_json:
         typer.echo(msgspec.json.format(msgspec.json.encode(card), indent=2))
     else:

@@ -7,14 +7,15 @@ import typer
 import uvloop
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
-from scripts.load.event_files import STANDARD_INPUT, FileError, Once, Stamped, raw_events
+from scripts.load.event_files import STANDARD_INPUT, Once, Stamped, raw_events
 from scripts.load.event_source import Supply
 from scripts.load.run_id import run_name
 from scripts.load.schedule import Schedule
 from scripts.load.telemetry import Telemetry
 from scripts.load.watch_sender import Load, watch_sender
-from scripts.local.connection import NotRunningError, side_url
-from scripts.terminal import REFUSED, USAGE, fail
+from scripts.local.connection import side_url
+from scripts.terminal import REFUSED
+from shared.runtime.errors import UsageError
 
 
 def send(  # noqa: PLR0913, PLR0917 one a command-line option
@@ -50,25 +51,21 @@ def send(  # noqa: PLR0913, PLR0917 one a command-line option
     arrive twice but none is forgotten. Exit status 1 if an event was refused or stayed unacknowledged.
     """
     if not key:
-        fail("a write key is needed: --key, or HIFI_KEY in the environment", status=USAGE)
+        raise UsageError("a write key is needed: --key, or HIFI_KEY in the environment")
     if file is None and seconds is None:
-        fail("generated telemetry has no end: give --seconds (or a FILE)", status=USAGE)
+        raise UsageError("generated telemetry has no end: give --seconds (or a FILE)")
     schedule = Schedule(rate=rate, batch=batch, seconds=seconds)
-    try:
-        load = Load(
-            url=url or side_url(data),
-            key=key,
-            supply=Telemetry(run_name(), seed) if file is None else _from_file(file, schedule, stamp=stamp),
-            schedule=schedule,
-            connections=connections,
-            patience=patience,
-            acked=acked,
-            total=_total(file, schedule),
-        )
-        complete = uvloop.run(watch_sender(load))
-    except (NotRunningError, FileError, OSError) as error:
-        fail(str(error))
-    if not complete:
+    load = Load(
+        url=url or side_url(data),
+        key=key,
+        supply=Telemetry(run_name(), seed) if file is None else _from_file(file, schedule, stamp=stamp),
+        schedule=schedule,
+        connections=connections,
+        patience=patience,
+        acked=acked,
+        total=_total(file, schedule),
+    )
+    if not uvloop.run(watch_sender(load)):
         raise typer.Exit(REFUSED)
 
 

@@ -8,11 +8,12 @@ from rich.text import Text
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
 from scripts.scorecard import formatting
-from scripts.scorecard.observe_client import AskError, ask, in_path, observe_url
-from scripts.terminal import USAGE, err, fail, harmless, out, plain_table
+from scripts.scorecard.observe_client import ask, in_path, observe_url
+from scripts.terminal import err, harmless, out, plain_table
 from scripts.time_args import length, moment_ms
 from shared.contracts.scorecard import ALL_TENANTS, Place
 from shared.runtime.clock import wall_clock
+from shared.runtime.errors import OperatorError, UsageError
 
 
 def trace(
@@ -27,14 +28,11 @@ def trace(
         now_ms = wall_clock()
         seconds = max(1, (now_ms - moment_ms(since, now_ms)) // 1_000)
     except ValueError as error:
-        fail(f"--since: {error}", status=USAGE)
-    try:
-        asked = f"/v1/events/{in_path(event_id)}"
-        places = ask(observe_url(data), asked, list[Place], tenant=tenant, since=seconds)
-    except AskError as error:
-        fail(str(error))
+        raise UsageError(f"--since: {error}") from error
+    path = f"/v1/events/{in_path(event_id)}"
+    places = ask(observe_url(data), path, list[Place], tenant=tenant, since=seconds)
     if not places:
-        fail(
+        raise OperatorError(
             f"no record of {event_id!r} in the last {length(seconds)}",
             "a longer --since looks further back; ids are exact, and of one --tenant where that is given",
         )

@@ -7,21 +7,22 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
 
-import msgspec
 import typer
-from confluent_kafka import KafkaException
 from rich.table import Table
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
-from scripts.documents.topic import PublishError, read_catalogue
-from scripts.experiments.bench.percentiles import Quantiles
-from scripts.experiments.bench.subprocesses import ChainError
+from scripts.documents.topic import read_catalogue
+from scripts.experiments.harness.bounds import check
+from scripts.experiments.harness.output import report, say, to_json
+from scripts.experiments.harness.pairs import ratios_text
+from scripts.experiments.harness.percentiles import Quantiles
 from scripts.experiments.outage import outage as outages
 from scripts.experiments.outage import retry_cost as tiers
-from scripts.local.connection import NotRunningError, side_bootstrap
+from scripts.local.connection import side_bootstrap
 from scripts.local.side import Side
 from scripts.local.warmup.warmup import is_warming
-from scripts.terminal import REFUSED, err, fail, out, plain_table
+from scripts.terminal import out, plain_table
+from shared.runtime.errors import OperatorError
 
 GROUP = typer.Typer(no_args_is_help=True)
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -44,18 +45,19 @@ def outage(  # noqa: PLR0913, PLR0917 - one parameter an option
 ) -> None:
     """Take a destination down, bring it back, and account for every event; 10 minutes of it take 75.
 
-    What failed at its third attempt waits for an hour. Exit status 1 if anything was lost.
+    What failed at its third attempt waits for an hour. Exit status 1 if anything was lost, or the others'
+    events were late while it was down.
     """
     plan = outages.Plan(rate=rate, steady=others, before=before, outage=seconds, after=after)
     with _ready(data) as (side, folder):
-        found = outages.run(side, plan, folder, _say)
+        found = outages.run(side, plan, folder, say)
     if as_json:
-        typer.echo(msgspec.json.format(msgspec.json.encode(found), indent=2))
+        typer.echo(to_json(found), nl=False)
+        check(outages.bounds(found))
     else:
         for table in _outage_tables(found):
             out().print(table)
-    if any(fate.lost for fate in found.fates.values()):
-        raise typer.Exit(REFUSED)
+        report(outages.bounds(found))
 
 
 @GROUP.command()
@@ -67,40 +69,32 @@ def tier(  # noqa: PLR0913, PLR0917 - one parameter an option
     as_json: Json = False,
     data: Data = DATA_DEFAULT,
 ) -> None:
-    """Compare p95 with and without events that need a second attempt, in pairs of runs."""
+    """Compare p95 with and without events that need a second attempt, in pairs of runs.
+
+    Exit status 1 if anything was lost, or p95 was a quarter higher in the median of the pairs.
+    """
     plan = tiers.Plan(rate=rate, pairs=pairs, seconds=seconds, percent=percent)
     with _ready(data) as (side, folder):
-        found = tiers.run(side, plan, folder, _say)
+        found = tiers.run(side, plan, folder, say)
     if as_json:
-        typer.echo(msgspec.json.format(msgspec.json.encode(found), indent=2))
+        typer.echo(to_json(found), nl=False)
+        check(tiers.bounds(found))
     else:
         out().print(_tier_table(found))
-        out().print(
-            f"p95 with {percent:g} % of the events put off, against none: x{found.ratio:.2f} (median)"
-        )
-    if any(run.lost for pair in found.pairs for run in (pair.well, pair.delayed)):
-        raise typer.Exit(REFUSED)
+        out().print(f"p95 with {percent:g} % put off: {ratios_text(pair.ratio for pair in found.pairs)}")
+        report(tiers.bounds(found))
 
 
 @contextmanager
 def _ready(data: Path) -> Iterator[tuple[Side, Path]]:
     """The running side, which is warm, and a folder for a while."""
-    try:
-        if is_warming(read_catalogue(side_bootstrap(data))):
-            fail(
-                "the side is warming up, so nothing measured now would count: wait for `hifi up` to be ready"
-            )
-        signal.signal(signal.SIGTERM, signal.default_int_handler)  # the load and the documents are taken away
-        with TemporaryDirectory(prefix="hifi-trial-") as folder:
-            yield Side.load(data), Path(folder)
-    except KafkaException as error:
-        fail(error.args[0].str())
-    except (NotRunningError, ChainError, PublishError, TimeoutError) as error:
-        fail(str(error))
-
-
-def _say(text: str) -> None:
-    err().print(f"[dim]{text}[/]")
+    if is_warming(read_catalogue(side_bootstrap(data))):
+        raise OperatorError(
+            f"the side in {data} is warming up, so figures would mean little", "wait until `hifi up` is ready"
+        )
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the load and the documents are taken away
+    with TemporaryDirectory(prefix="hifi-trial-") as folder:
+        yield Side.load(data), Path(folder)
 
 
 def _outage_tables(found: outages.Found) -> Iterator[Table]:

@@ -7,30 +7,12 @@ import typer
 from rich.console import Console
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
-from scripts.documents.topic import PublishError
-from scripts.local.jars import JarsError
-from scripts.local.kafka.brokers import BrokerError
-from scripts.local.lock import RunningError
 from scripts.local.processes.profile import Parts
-from scripts.local.processes.supervisor import SupervisorError
 from scripts.local.progress import Steps
 from scripts.local.services import start_parts
-from scripts.local.side import DEFAULT_PARTITIONS, DEFAULT_PORT, NoSideError, Side
-from scripts.local.up import UpError, brokers_up, stop_signals_interrupt, wait_until_stopped
-from scripts.local.warmup.warmup import WARM_UP_SECONDS, WarmUpError
-from shared.kafka.admin import AdminError
-
-_FAILURES = (
-    UpError,
-    BrokerError,
-    JarsError,
-    RunningError,
-    SupervisorError,
-    AdminError,
-    NoSideError,
-    WarmUpError,
-    PublishError,
-)
+from scripts.local.side import DEFAULT_PARTITIONS, DEFAULT_PORT, Side
+from scripts.local.up import brokers_up, stop_signals_interrupt, wait_until_stopped
+from scripts.local.warmup.warmup import WARM_UP_SECONDS
 
 
 def up(
@@ -68,9 +50,6 @@ def up(
             wait_until_stopped(supervisor)
     except KeyboardInterrupt:
         steps.say("stopped")
-    except _FAILURES as error:
-        Console(stderr=True).print(f"[red]failed[/] {error}", soft_wrap=True, highlight=False)
-        raise typer.Exit(1) from error
 
 
 def described(root: Path, port: int | None, partitions: int | None) -> Side:

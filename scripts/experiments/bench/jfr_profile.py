@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from scripts.experiments.bench.cpu import Seconds
 from scripts.experiments.bench.threads import kind
+from scripts.experiments.harness.cpu import Seconds
 
 _NAME = "hifi-bench"
 _SECONDS = 60.0

@@ -9,7 +9,7 @@ from zlib import crc32
 import msgspec
 from msgspec import Struct
 
-from scripts.experiments.bench.percentiles import Quantiles, quantiles
+from scripts.experiments.harness.percentiles import Quantiles, quantiles
 from shared.contracts import headers
 from shared.contracts.envelope import CollectedItem
 from shared.contracts.receipts import Receipt

@@ -2,8 +2,9 @@
 
 from msgspec import Struct
 
-from scripts.experiments.bench.results import Load
+from scripts.experiments.bench.results import HELD_P95_MS
 from scripts.experiments.bench.search import Bounds, most_trials
+from scripts.experiments.harness.runs import Load
 from scripts.local.side import DEFAULT_PARTITIONS
 
 BATCH = 100
@@ -29,6 +30,9 @@ class Plan(Struct, frozen=True, kw_only=True):
     """After that no further trial is begun."""
 
     partitions: int = DEFAULT_PARTITIONS
+    p95_ms: float | None = HELD_P95_MS
+    """What p95 of hifi may be at each load, milliseconds; None where the figures mean too little."""
+
     yardstick: bool = True
     rating: bool = True
 
@@ -53,4 +57,5 @@ def quick() -> Plan:
         probe_seconds=3.0,
         hold_seconds=4.0,
         search_seconds=60.0,
+        p95_ms=None,
     )

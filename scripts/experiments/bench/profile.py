@@ -6,13 +6,14 @@ import msgspec
 from rich.console import Console
 
 from scripts.experiments.bench import threads
-from scripts.experiments.bench.cpu import Seconds
 from scripts.experiments.bench.jfr_profile import recorded
 from scripts.experiments.bench.lags import HopLag
-from scripts.experiments.bench.measure import Bench
 from scripts.experiments.bench.report import Rows, rich_table
-from scripts.experiments.bench.results import Load, Profile
+from scripts.experiments.bench.results import Profile
 from scripts.experiments.bench.topic_tail import read_hop_lags
+from scripts.experiments.harness.cpu import Seconds
+from scripts.experiments.harness.measure import Bench
+from scripts.experiments.harness.runs import Load
 from shared.runtime.clock import wall_clock
 
 _SAMPLE = 20_000

@@ -4,17 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 from rich.table import Table
 
-from scripts.experiments.bench.percentiles import Spread
-from scripts.experiments.bench.results import (
-    Phase,
-    Report,
-    Run,
-    Target,
-    chain_cpu,
-    complaint,
-    hops_cpu,
-    total,
-)
+from scripts.experiments.bench.results import Phase, Report, Target, complaint, hops_cpu, total
+from scripts.experiments.harness.percentiles import Spread
+from scripts.experiments.harness.runs import Run, chain_cpu
 
 Rows = tuple[Sequence[str], list[list[str]]]
 """Column heads, and cells."""

@@ -4,73 +4,18 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
-from scripts.experiments.bench.cpu import Seconds, per_million
 from scripts.experiments.bench.lags import HopLag
 from scripts.experiments.bench.machine import Machine
-from scripts.experiments.bench.percentiles import Quantiles, Spread, spread
 from scripts.experiments.bench.search import Trial
+from scripts.experiments.harness.bounds import Bound
+from scripts.experiments.harness.cpu import Seconds
+from scripts.experiments.harness.percentiles import Spread, spread
+from scripts.experiments.harness.runs import Load, Run
 
 HELD_P95_MS = 1_000.0
 HELD_SHARE = 0.99
 SLIP_MS = 250.0
 """A generator that sends later than this after its plan (p99) did not offer the load it was asked for."""
-
-
-class Load(Struct, frozen=True, kw_only=True):
-    """What is offered: `rate` events per second, in requests of `batch` events, for `seconds`."""
-
-    rate: int
-    batch: int
-    seconds: float
-
-    @property
-    def label(self) -> str:
-        """As a table's row names it."""
-        shape = "single events" if self.batch == 1 else f"batches of {self.batch}"
-        return f"{self.rate:,}/s, {shape}"
-
-
-class Sent(Struct, frozen=True, kw_only=True):
-    """What the load generator did."""
-
-    events: int
-    acked: int
-    seconds: float
-    """From the first request's planned time to the last answer."""
-
-    slip_p99_ms: float
-    """How late requests left, against the plan."""
-
-    refused: dict[str, int] = {}
-    """Events not acknowledged, by what they got instead: a status, or an error."""
-
-
-class Run(Struct, frozen=True, kw_only=True):
-    """One load, offered once."""
-
-    load: Load
-    sent: Sent
-    lag: Quantiles | None
-    """From the event's time, stamped as it is sent, to its arrival at the destination; ms."""
-
-    delivered: int
-    waiting: int
-    """Acknowledged and visible in a retry or dead-letter topic."""
-
-    lost: int
-    duplicated: int
-    cpu: Seconds
-    """CPU seconds by process, from the first request until everything had arrived."""
-
-    @property
-    def acked_rate(self) -> float:
-        """Acknowledged events per second."""
-        return self.sent.acked / self.sent.seconds if self.sent.seconds else 0.0
-
-    @property
-    def cpu_per_million(self) -> Seconds:
-        """CPU seconds for a million delivered events, by process."""
-        return per_million(self.cpu, self.delivered)
 
 
 class Phase(Struct, frozen=True, kw_only=True):
@@ -145,7 +90,6 @@ class Report(Struct, kw_only=True):
     targets: list[Target]
 
 
-_OUTSIDE = ("load", "destination")
 _HOPS = ("ingest", "route", "transmit", "spark driver", "spark jvm", "spark python workers")
 
 
@@ -163,11 +107,6 @@ def complaint(run: Run) -> str:
     return next((text for applies, text in reasons if applies), "")
 
 
-def chain_cpu(cpu: Seconds) -> float:
-    """CPU of everything that is part of the chain: all but generator and destination."""
-    return sum(seconds for name, seconds in cpu.items() if name not in _OUTSIDE)
-
-
 def hops_cpu(cpu: Seconds) -> float:
     """CPU of the three hops alone, which is what hifi and the yardstick do differently."""
     return sum(seconds for name, seconds in cpu.items() if name in _HOPS)
@@ -176,3 +115,23 @@ def hops_cpu(cpu: Seconds) -> float:
 def total(values: Iterable[Run], figure: Callable[[Run], int]) -> int:
     """Sum of a count over runs."""
     return sum(figure(run) for run in values)
+
+
+def bounds(target: Target, p95_ms: float | None) -> list[Bound]:
+    """Nothing lost at any of the planned loads and, unless `p95_ms` is None, p95 of each at most that."""
+    lost = sum(total(phase.runs, lambda run: run.lost) for phase in target.phases)
+    nothing_lost = Bound(what=f"lost by {target.name}", figure=lost, most=0, unit="events")
+    if p95_ms is None:
+        return [nothing_lost]
+    p95s = [(phase.load.label, phase.over(_p95)) for phase in target.phases]
+    return [
+        nothing_lost,
+        *(
+            Bound(what=f"p95 at {label}", figure=found.median if found else None, most=p95_ms, unit="ms")
+            for label, found in p95s
+        ),
+    ]
+
+
+def _p95(run: Run) -> float | None:
+    return run.lag.p95 if run.lag else None

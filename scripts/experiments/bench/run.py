@@ -7,19 +7,19 @@ from pathlib import Path
 
 import msgspec
 
-from scripts.experiments.bench.measure import Bench
 from scripts.experiments.bench.plan import BATCH, Plan
-from scripts.experiments.bench.results import Load, Phase, Rating, Run, Target, complaint
+from scripts.experiments.bench.results import Phase, Rating, Target, complaint
 from scripts.experiments.bench.search import Length, Trial, held_rate, next_trial
-from scripts.experiments.bench.subprocesses import ChainError
-from scripts.experiments.bench.systems import Chain, hifi, yardstick
+from scripts.experiments.bench.systems import yardstick
+from scripts.experiments.harness.measure import Bench, destination_port, destination_url
+from scripts.experiments.harness.runs import Load, Run
+from scripts.experiments.harness.side import Chain, hifi
+from scripts.experiments.harness.subprocesses import ChainError
 from scripts.local.jars import Jars
-from scripts.local.side import HOST, Side, free_base
+from scripts.local.side import Side, free_base
 
 Say = Callable[[str], None]
 Done = Callable[[Target], None]
-
-DESTINATION_PORTS = (18_000, 20_000)
 
 
 def run_plan(plan: Plan, folder: Path, jars: Jars, say: Say, done: Done) -> None:
@@ -28,24 +28,20 @@ def run_plan(plan: Plan, folder: Path, jars: Jars, say: Say, done: Done) -> None
     Raises:
         ChainError: if a chain does not start or loses a process.
     """
-    base, port = free_base(), free_base(*DESTINATION_PORTS)
+    base, port = free_base(), destination_port()
     ours = Side(root=folder / "hifi", port=base, partitions=plan.partitions)
-    found = measured(hifi(ours, _url(port)), port, plan, say)
+    found = measured(hifi(ours, destination_url(port)), port, plan, say)
     done(found)
     if plan.yardstick:
         theirs = Side(root=folder / "yardstick", port=base, partitions=plan.partitions)
         rated = found.rating.rate if found.rating else 0
         beside = msgspec.structs.replace(plan, loads=(*plan.loads, *_rated(plan, rated)))
-        done(measured(yardstick(theirs, _url(port), jars), port, beside, say))
+        done(measured(yardstick(theirs, destination_url(port), jars), port, beside, say))
 
 
 def _rated(plan: Plan, rate: int) -> tuple[Load, ...]:
     """The yardstick is asked for hifi's rating too, for the cost at it."""
     return (Load(rate=rate, batch=BATCH, seconds=plan.probe_seconds),) if rate else ()
-
-
-def _url(port: int) -> str:
-    return f"http://{HOST}:{port}/bench"
 
 
 def measured(start: AbstractContextManager[Chain], port: int, plan: Plan, say: Say) -> Target:

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 
 import psutil
 
-from scripts.experiments.bench import documents
-from scripts.experiments.bench.subprocesses import ChainError
-from scripts.experiments.bench.systems import Chain
+from scripts.experiments.harness import documents
+from scripts.experiments.harness.side import Chain
+from scripts.experiments.harness.subprocesses import ChainError
 from scripts.local.process_marks import side_processes
 from scripts.local.side import Side
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 
-from scripts.experiments.bench.cpu import Seconds, role
+from scripts.experiments.harness.cpu import Seconds, role
 
 JVM_ROLE = "spark jvm"
 _JSTACK_SECONDS = 20.0

@@ -1,11 +1,10 @@
-"""The end of a topic, read back: what the hops wrote during the last seconds."""
+"""Lags by hop, from what the hops wrote during the last seconds."""
 
-import time
 from collections.abc import Iterator
 from typing import cast
 
 import msgspec
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import Message
 
 from scripts.experiments.bench.lags import (
     Headers,
@@ -17,44 +16,8 @@ from scripts.experiments.bench.lags import (
     hop_lags,
     receipt_stamps,
 )
+from scripts.experiments.harness.topic_reader import records_since
 from shared.contracts.topics import Topic
-from shared.kafka.global_table import reader_config
-
-_WAIT_SECONDS = 10.0
-
-
-def records_since(bootstrap: str, topic: Topic, start_ms: int, deadline_seconds: float) -> Iterator[Message]:
-    """Records of `topic` with a timestamp from `start_ms` on, to the end it has now.
-
-    Raises:
-        KafkaException: if the brokers do not answer.
-        TimeoutError: if the end was not reached within `deadline_seconds`.
-    """
-    deadline = time.monotonic() + deadline_seconds
-    consumer = Consumer(reader_config(bootstrap, "bench-tails"))
-    try:
-        waiting = _assign(consumer, topic, start_ms)
-        while waiting:
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"the end of {topic} was not reached in {deadline_seconds:.0f} s")
-            for message in consumer.consume(num_messages=1_000, timeout=0.2):
-                error = message.error()
-                if error is None:
-                    yield message
-                elif error.code() == KafkaError._PARTITION_EOF:
-                    waiting.discard(message.partition())
-                elif not error.retriable():
-                    raise KafkaException(error)
-    finally:
-        consumer.close()
-
-
-def _assign(consumer: Consumer, topic: Topic, start_ms: int) -> set[int]:
-    found = consumer.list_topics(topic, timeout=_WAIT_SECONDS).topics[topic].partitions
-    wanted = [TopicPartition(topic, partition, start_ms) for partition in found]
-    starts = consumer.offsets_for_times(wanted, timeout=_WAIT_SECONDS)
-    consumer.assign(starts)  # a partition without such a record starts at its end
-    return {start.partition for start in starts}
 
 
 def read_hop_lags(
@@ -63,8 +26,7 @@ def read_hop_lags(
     """Per-hop lags of about 1 in `every` events that were collected from `start_ms` on.
 
     Raises:
-        KafkaException: if the brokers do not answer.
-        TimeoutError: if a topic could not be read in time.
+        KafkaUnavailableError: if the brokers do not answer, or a topic could not be read in time.
     """
     return hop_lags(_stamps(bootstrap, start_ms, every, deadline_seconds))
 

@@ -8,22 +8,25 @@ A first phase of each kind does not count.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import msgspec
 import typer
 
-from scripts.experiments.bench.results import Load
-from scripts.experiments.bench.systems import Chain, hifi
+from scripts.experiments.harness.output import report, say, write_json
+from scripts.experiments.harness.pairs import in_turns, ratios_text
+from scripts.experiments.harness.runs import Load
+from scripts.experiments.harness.side import Chain, hifi
 from scripts.experiments.noisy_neighbour import documents
+from scripts.experiments.noisy_neighbour.bounds import lag_bounds, leak_bounds
 from scripts.experiments.noisy_neighbour.destinations import Destinations, running
 from scripts.experiments.noisy_neighbour.measure import Phase, measure
 from scripts.local.side import Side, free_base
+from scripts.terminal import run_command
 
 _LIVE_SECONDS = 15.0
 _COLD_SECONDS = 40.0
@@ -43,16 +46,25 @@ def lags(
     pairs: Annotated[int, typer.Option(min=1, help="Phases without the bad ones, and with them.")] = 4,
     out: Out = Path("isolation.json"),
 ) -> None:
-    """Measure p95 of 16 good destinations without four bad ones, and with them."""
+    """Measure p95 of 16 good destinations without four bad ones, and with them.
+
+    Exit status 1 if p95 is a quarter higher beside them, or an event did not arrive at a good one.
+    """
     load = Load(rate=rate, batch=batch, seconds=seconds)
     phases: list[Phase] = []
     with _side() as (chain, destinations):
         for bad in (False, True):  # what runs for the first time is slower, and the bad ones' paths are last
             _phase(chain, msgspec.structs.replace(load, seconds=_COLD_SECONDS), destinations, bad=bad)
-        for number in range(2 * pairs):
-            phases.append(_phase(chain, load, destinations, bad=number % 4 in (1, 2)))
-            _write(out, phases)
-    _tell(phases)
+        without, beside = (
+            lambda _, bad=bad: _phase(chain, load, destinations, bad=bad) for bad in (False, True)
+        )
+        for pair in in_turns(pairs, without, beside):
+            phases += pair
+            say(f"p95 {pair[0].lag.p95:.0f} -> {pair[1].lag.p95:.0f} ms")
+            write_json(out, phases)
+    ratios = [bad.lag.p95 / good.lag.p95 for good, bad in zip(phases[::2], phases[1::2], strict=True)]
+    typer.echo(f"p95 beside the bad four: {ratios_text(ratios)}")
+    report(lag_bounds(phases))
 
 
 @APP.command()
@@ -62,12 +74,14 @@ def leaks(
     seconds: Annotated[float, typer.Option(min=60, help="How long the bad ones are there.")] = 600.0,
     out: Out = Path("leaks.json"),
 ) -> None:
-    """Measure what Spark's Python processes hold with four bad destinations, at first and at last."""
+    """Measure what Spark's Python processes hold with four bad destinations, at first and at last.
+
+    Exit status 1 if they hold a quarter more at last, or an event did not arrive at a good one.
+    """
     with _side() as (chain, destinations):
         found = _phase(chain, Load(rate=rate, batch=batch, seconds=seconds), destinations, bad=True)
-        _write(out, [found])
-    for name, held in (("first", found.held_first), ("last", found.held_last)):
-        typer.echo(f"most in the {name} quarter: {held}")
+        write_json(out, [found])
+    report(leak_bounds(found))
 
 
 @contextmanager
@@ -81,19 +95,6 @@ def _side() -> Iterator[tuple[Chain, Destinations]]:
             yield chain, destinations
 
 
-def _write(out: Path, phases: Sequence[Phase]) -> None:
-    out.write_bytes(msgspec.json.format(msgspec.json.encode(phases), indent=2) + b"\n")
-
-
-def _tell(phases: Sequence[Phase]) -> None:
-    rises = []
-    for pair in zip(phases[::2], phases[1::2], strict=True):
-        without, beside = sorted(pair, key=lambda phase: phase.bad)
-        rises.append(100 * (beside.lag.p95 / without.lag.p95 - 1))
-        typer.echo(f"p95 {without.lag.p95:.0f} -> {beside.lag.p95:.0f} ms ({rises[-1]:+.0f} %)")
-    typer.echo(f"median of {len(rises)} pairs: {median(rises):+.0f} %")
-
-
 def _phase(chain: Chain, load: Load, destinations: Destinations, *, bad: bool) -> Phase:
     change = documents.publish_bad if bad else _without
     change(chain.side.bootstrap, destinations.url)
@@ -102,7 +103,7 @@ def _phase(chain: Chain, load: Load, destinations: Destinations, *, bad: bool) -
     found = measure(chain, load, destinations.port, bad=bad)
     asked = {name: count - before[name] for name, count in destinations.requests.items()}
     found = msgspec.structs.replace(found, bad_requests=asked)
-    typer.echo(f"{'with' if bad else 'without'} the bad four: {msgspec.json.encode(found).decode()}")
+    say(f"{'with' if bad else 'without'} the bad four: {msgspec.json.encode(found).decode()}")
     return found
 
 
@@ -111,4 +112,4 @@ def _without(bootstrap: str, _: str) -> None:
 
 
 if __name__ == "__main__":
-    APP()
+    run_command(APP)

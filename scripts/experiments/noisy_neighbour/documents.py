@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from scripts.documents import topic
-from scripts.experiments.bench.documents import NAME, WRITE_KEY
+from scripts.experiments.harness.documents import NAME, WRITE_KEY
 from scripts.experiments.noisy_neighbour.destinations import BAD
 from shared.contracts.documents import Document, parse
 

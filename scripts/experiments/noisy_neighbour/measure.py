@@ -9,26 +9,23 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from scripts.experiments.bench import cpu
-from scripts.experiments.bench.cpu import Seconds
-from scripts.experiments.bench.measure import offer
-from scripts.experiments.bench.percentiles import Quantiles, quantiles
-from scripts.experiments.bench.results import Load
-from scripts.experiments.bench.subprocesses import ChainError
-from scripts.experiments.bench.systems import Chain
-from scripts.experiments.bench.topic_tail import records_since
+from scripts.experiments.harness import cpu
+from scripts.experiments.harness.cpu import Seconds
+from scripts.experiments.harness.documents import WRITE_KEY
+from scripts.experiments.harness.load import offer
+from scripts.experiments.harness.percentiles import Quantiles, quantiles
+from scripts.experiments.harness.runs import Load
+from scripts.experiments.harness.side import Chain
+from scripts.experiments.harness.subprocesses import ChainError
+from scripts.experiments.harness.topic_reader import receipts_since
 from scripts.experiments.noisy_neighbour.destinations import BAD
 from scripts.experiments.noisy_neighbour.documents import GOOD
 from scripts.experiments.noisy_neighbour.resource_usage import Held, watched
-from shared.contracts.receipts import Receipt
-from shared.contracts.topics import Topic
 from shared.runtime.clock import wall_clock
 
 _SETTLE_SECONDS: Final = 5.0
 _READ_SECONDS: Final = 120.0
 _LEAD_SECONDS: Final = 15.0
-
-_receipt = msgspec.json.Decoder(Receipt)
 
 
 class Phase(Struct, frozen=True, kw_only=True):
@@ -68,15 +65,16 @@ def measure(chain: Chain, load: Load, port: int, *, bad: bool) -> Phase:
 
     Raises:
         ChainError: if the load generator fails.
-        TimeoutError, KafkaException: if the receipts cannot be read.
+        KafkaUnavailableError: if the receipts cannot be read.
     """
     with TemporaryDirectory(prefix="hifi-isolation-") as folder:
-        offer(chain, msgspec.structs.replace(load, seconds=_LEAD_SECONDS), Path(folder, "lead.tsv"))
+        lead = msgspec.structs.replace(load, seconds=_LEAD_SECONDS)
+        offer(chain.side, WRITE_KEY, lead, Path(folder, "lead.tsv"))
         time.sleep(_SETTLE_SECONDS)
         start_ms = wall_clock()
         used = cpu.used(chain.roots)
         with watched(chain.side, port) as held:
-            sent = offer(chain, load, Path(folder, "acked.tsv"))
+            sent = offer(chain.side, WRITE_KEY, load, Path(folder, "acked.tsv"))
         time.sleep(_SETTLE_SECONDS)
         spent = cpu.since(used, cpu.used(chain.roots))
     chain.check()
@@ -92,8 +90,7 @@ def _receipts(bootstrap: str, start_ms: int, acked: int) -> Phase:
     moved = 0
     delivered: Counter[tuple[str, str]] = Counter()
     results: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for message in records_since(bootstrap, Topic.RECEIPTS, start_ms, _READ_SECONDS):
-        receipt = _receipt.decode(message.value() or b"")
+    for receipt in receipts_since(bootstrap, start_ms, _READ_SECONDS):
         if receipt.destination in BAD:
             state = f"{receipt.lane} {receipt.breaker} {receipt.result}"
             results[receipt.destination][state] += len(receipt.ids)

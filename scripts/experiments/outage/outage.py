@@ -13,16 +13,18 @@ import msgspec
 from msgspec import Struct
 
 from pipelines.data.transmit.admission.circuit_breaker import Rules
-from scripts.experiments.bench.percentiles import Quantiles, quantiles
-from scripts.experiments.bench.results import Load
+from scripts.experiments.harness.bounds import Bound
+from scripts.experiments.harness.load import offering
+from scripts.experiments.harness.percentiles import Quantiles, quantiles
+from scripts.experiments.harness.runs import Load
 from scripts.experiments.outage.harness import (
+    KEY,
     NAME,
     Delivery,
     Say,
     configured,
     deliveries,
     handed_on,
-    offering,
 )
 from scripts.load.receiver import Receiver, Tally, running
 from scripts.load.records import read_acked
@@ -36,6 +38,9 @@ PHASES: Final = ("before", "down", "after")
 _PAUSE_SECONDS: Final = 0.5
 _SHORTEST_WAIT_MS: Final = min(RETRY_DELAYS.values()) // timedelta(milliseconds=1)
 _SPARE_SECONDS: Final = 60.0
+_SLOWER: Final = 1.5
+_SLOWER_MS: Final = 250.0
+"""So much later than before may the others' events be: what a busy machine changes by itself."""
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -104,6 +109,25 @@ class Found(Struct, frozen=True, kw_only=True):
     """Events that went to the slow lane, by destination: of these some may have arrived twice."""
 
 
+def bounds(found: Found) -> list[Bound]:
+    """Nothing lost, and the others hardly later than before while one destination is down."""
+    before, down = found.lags["before"], found.lags["down"]
+    return [
+        Bound(
+            what="lost",
+            figure=sum(len(fate.lost) for fate in found.fates.values()),
+            most=0,
+            unit="events",
+        ),
+        Bound(
+            what="p95 of the others while one is down",
+            figure=down.p95 if down else None,
+            most=_SLOWER * before.p95 + _SLOWER_MS if before else 0.0,
+            unit="ms",
+        ),
+    ]
+
+
 def back_within(outage: float) -> float:
     """Seconds after the end of an outage in which all that waited has left retry.
 
@@ -124,8 +148,7 @@ def run(side: Side, plan: Plan, folder: Path, say: Say) -> Found:
     Raises:
         ChainError: if the load generator fails.
         PublishError: if the brokers do not take the documents.
-        KafkaException: if the brokers do not answer.
-        TimeoutError: if the topics could not be read.
+        KafkaUnavailableError: if the brokers do not answer.
     """
     well, ill, acked = Receiver(), Receiver(), folder / "acked.tsv"
     steady = [f"trial-{number}" for number in range(1, plan.steady + 1)]
@@ -148,7 +171,7 @@ def run(side: Side, plan: Plan, folder: Path, say: Say) -> Found:
 
 
 def _phases(side: Side, plan: Plan, ill: Receiver, acked: Path, say: Say) -> Marks:
-    with offering(side, plan.load, acked) as load:
+    with offering(side, KEY, plan.load, acked) as load:
         with running(ill):
             say(f"{plan.before:.0f} s with all destinations well")
             time.sleep(plan.lead)

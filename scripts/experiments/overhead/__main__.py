@@ -8,7 +8,6 @@ each does not count. In the end, while nothing is sent, what each uses when idle
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Annotated, Final
 
@@ -16,16 +15,22 @@ import msgspec
 import typer
 from msgspec import Struct
 
-from scripts.experiments.bench.cpu import Seconds
-from scripts.experiments.bench.measure import Bench
-from scripts.experiments.bench.results import Load, Run, chain_cpu
-from scripts.experiments.bench.run import DESTINATION_PORTS
-from scripts.experiments.bench.systems import hifi
+from scripts.experiments.harness.bounds import Bound
+from scripts.experiments.harness.cpu import Seconds
+from scripts.experiments.harness.measure import Bench, destination_port, destination_url
+from scripts.experiments.harness.output import report, say, write_json
+from scripts.experiments.harness.pairs import in_turns, ratios_text
+from scripts.experiments.harness.percentiles import spread
+from scripts.experiments.harness.runs import Load, Run, chain_cpu
+from scripts.experiments.harness.side import hifi
 from scripts.local.processes.profile import Parts
-from scripts.local.side import HOST, Side, free_base
+from scripts.local.side import Side, free_base
+from scripts.terminal import run_command
 
 _COLD_SECONDS: Final = 40.0
 _IDLE_SECONDS: Final = 60.0
+_MOST_CPU: Final = 1.25
+_MOST_P95: Final = 1.10
 _TOLD_PERCENT: Final = 0.5
 """Processes that use less, when idle, are told in the sum only."""
 
@@ -59,21 +64,36 @@ def cost(
     pairs: Annotated[int, typer.Option(min=1, help="Loads with the meter, and without.")] = 6,
     out: Annotated[Path, typer.Option(help="JSON file of all figures.")] = Path("metering.json"),
 ) -> None:
-    """Measure the chain's CPU seconds per million events and its p95, with the meter and without."""
+    """Measure the chain's CPU seconds per million events and its p95, with the meter and without.
+
+    Exit status 1 if the meter costs more than a quarter of CPU time or a tenth of p95, or an event was lost.
+    """
     load = Load(rate=rate, batch=batch, seconds=seconds)
     found: list[Pair] = []
     with _benches() as benches:
         for bench in benches.values():
             bench.run(msgspec.structs.replace(load, seconds=_COLD_SECONDS))
-        for turn in range(pairs):
-            order = ("with", "without") if turn % 2 == 0 else ("without", "with")
-            runs = {name: benches[name].run(load) for name in order}
-            found.append(Pair(metered=runs["with"], plain=runs["without"]))
-            typer.echo(_line(found[-1]))
-            out.write_bytes(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
+        metered, plain = (lambda _, name=name: benches[name].run(load) for name in ("with", "without"))
+        for pair in in_turns(pairs, metered, plain):
+            found.append(Pair(metered=pair[0], plain=pair[1]))
+            say(_line(found[-1]))
+            write_json(out, found)
         typer.echo(_summary(found))
         for name in ("without", "with"):
             typer.echo(_idle_line(name, benches[name].idle(_IDLE_SECONDS)))
+    report(bounds(found))
+
+
+def bounds(pairs: Sequence[Pair]) -> list[Bound]:
+    """What the meter may cost, in the median of the pairs."""
+    cpu, p95 = spread(pair.cpu for pair in pairs), spread(pair.p95 for pair in pairs if pair.p95 is not None)
+    lost = sum(run.lost for pair in pairs for run in (pair.metered, pair.plain))
+    unit = "times that without"
+    return [
+        Bound(what="lost", figure=lost, most=0, unit="events"),
+        Bound(what="CPU with the meter", figure=cpu.median if cpu else None, most=_MOST_CPU, unit=unit),
+        Bound(what="p95 with the meter", figure=p95.median if p95 else None, most=_MOST_P95, unit=unit),
+    ]
 
 
 @contextmanager
@@ -81,10 +101,10 @@ def _benches() -> Iterator[dict[str, Bench]]:
     with TemporaryDirectory(prefix="hifi-cost-") as folder, ExitStack() as stack:
         benches = {}
         for name, parts in _SIDES.items():
-            port = free_base(*DESTINATION_PORTS)
+            port = destination_port()
             # The second side starts when the first has taken its ports.
             side = Side(root=Path(folder, name), port=free_base())
-            chain = stack.enter_context(hifi(side, f"http://{HOST}:{port}/bench", parts))
+            chain = stack.enter_context(hifi(side, destination_url(port), parts))
             benches[name] = Bench(chain, port)
         yield benches
 
@@ -101,19 +121,13 @@ def _line(pair: Pair) -> str:
 def _summary(pairs: Sequence[Pair]) -> str:
     cpu = [pair.cpu for pair in pairs]
     p95 = [pair.p95 for pair in pairs if pair.p95 is not None]
-    lines = [f"CPU: {_spread(cpu)} of {len(cpu)} pairs"]
-    lines += [f"p95: {_spread(p95)} of {len(p95)} pairs"] if p95 else []
-    return "\n".join(lines)
+    return f"CPU: {ratios_text(cpu)}\np95: {ratios_text(p95)}"
 
 
 def _idle_line(name: str, percents: Seconds) -> str:
     largest = sorted(percents.items(), key=lambda each: -each[1])
     told = ", ".join(f"{role} {used:.1f}" for role, used in largest if used >= _TOLD_PERCENT)
     return f"idle {name} the meter: {sum(percents.values()):.0f} % of a core ({told})"
-
-
-def _spread(ratios: Sequence[float]) -> str:
-    return f"x{median(ratios):.2f} in the median (x{min(ratios):.2f} to x{max(ratios):.2f})"
 
 
 def _cost(run: Run) -> float:
@@ -125,4 +139,4 @@ def _p95(run: Run) -> str:
 
 
 if __name__ == "__main__":
-    APP()
+    run_command(APP)

@@ -24,16 +24,16 @@ _MEMORY_GIB: Final = 4.0
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """What was looked at, what was found, and, where that is wrong, the command or step that mends it."""
+    """What was looked at, what was found, and, where that is wrong, the command or step that fixes it."""
 
     name: str
     found: str
-    mend: str | None = None
+    fix: str | None = None
 
     @property
     def ok(self) -> bool:
         """Whether nothing needs mending."""
-        return self.mend is None
+        return self.fix is None
 
 
 def prerequisites(root: Path) -> Iterator[Check]:
@@ -48,49 +48,47 @@ def prerequisites(root: Path) -> Iterator[Check]:
 
 def python_check(version: tuple[int, ...]) -> Check:
     """Python is recent enough."""
-    mend = (
-        None if version >= _PYTHON else "install Python 3.11 or newer: apt-get install python3 python3-venv"
-    )
-    return Check(name="python", found=".".join(map(str, version)), mend=mend)
+    fix = None if version >= _PYTHON else "install Python 3.11 or newer: apt-get install python3 python3-venv"
+    return Check(name="python", found=".".join(map(str, version)), fix=fix)
 
 
 def java_check(version: int | None) -> Check:
     """Java is there and recent enough. `version` is the major one; None: no java."""
-    mend = f"install a JDK {_JAVA}: apt-get install openjdk-{_JAVA}-jdk-headless"
+    fix = f"install a JDK {_JAVA}: apt-get install openjdk-{_JAVA}-jdk-headless"
     if version is None:
-        return Check(name="java", found="not found", mend=mend)
-    return Check(name="java", found=str(version), mend=None if version >= _JAVA else mend)
+        return Check(name="java", found="not found", fix=fix)
+    return Check(name="java", found=str(version), fix=None if version >= _JAVA else fix)
 
 
 def maven_check(path: str | None, *, jars_there: bool) -> Check:
     """Maven is there, or not needed any more."""
     if path is None and not jars_there:
-        return Check(name="mvn", found="not found", mend="apt-get install maven")
+        return Check(name="mvn", found="not found", fix="apt-get install maven")
     return Check(name="mvn", found=path or "not found, and not needed: the jars are there")
 
 
 def jars_check(root: Path, *, complete: bool) -> Check:
     """Brokers' and connector's jars were fetched."""
     return Check(
-        name="jars", found=str(root) if complete else "not fetched", mend=None if complete else "make setup"
+        name="jars", found=str(root) if complete else "not fetched", fix=None if complete else "make setup"
     )
 
 
 def disk_check(root: Path, free_gib: float) -> Check:
     """There is room for the topics."""
-    mend = f"free {_DISK_GIB:.0f} GiB, or keep the data elsewhere: hifi up --data DIR"
+    fix = f"free {_DISK_GIB:.0f} GiB, or keep the data elsewhere: hifi up --data DIR"
     return Check(
-        name="disk", found=f"{free_gib:.1f} GiB free for {root}", mend=mend if free_gib < _DISK_GIB else None
+        name="disk", found=f"{free_gib:.1f} GiB free for {root}", fix=fix if free_gib < _DISK_GIB else None
     )
 
 
 def memory_check(available_gib: float) -> Check:
     """There is memory for three brokers, the driver's JVM and its Python workers."""
-    mend = f"end other programs: a side needs {_MEMORY_GIB:.0f} GiB"
+    fix = f"end other programs: a side needs {_MEMORY_GIB:.0f} GiB"
     return Check(
         name="memory",
         found=f"{available_gib:.1f} GiB available",
-        mend=mend if available_gib < _MEMORY_GIB else None,
+        fix=fix if available_gib < _MEMORY_GIB else None,
     )
 
 
@@ -98,7 +96,7 @@ def ports_check(side: Side) -> Check:
     """A side that does not run finds its ports free."""
     busy = busy_ports(side.ports)
     found = f"{side.ports.start} to {side.ports.stop - 1} free" if not busy else f"in use: {busy}"
-    return Check(name="ports", found=found, mend=f"hifi up --port {side.port + 1000}" if busy else None)
+    return Check(name="ports", found=found, fix=f"hifi up --port {side.port + 1000}" if busy else None)
 
 
 def java_major(output: str) -> int | None:

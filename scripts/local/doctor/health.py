@@ -38,8 +38,8 @@ def health(side: Side) -> Iterator[Check]:
     supervisor = Supervisor(side)
     states = _states(supervisor)
     if states is None:
-        mend = f"hifi down --data {side.root}; hifi up --data {side.root}"
-        yield Check(name="supervisor", found="does not answer", mend=mend)
+        fix = f"hifi down --data {side.root}; hifi up --data {side.root}"
+        yield Check(name="supervisor", found="does not answer", fix=fix)
         return
     started = [name for name, state in states.items() if name in BROKERS or state != "STOPPED"]
     yield from (process_check(side, name, states[name]) for name in started)
@@ -78,14 +78,14 @@ def _now(side: Side) -> Now | None:
 
 def process_check(side: Side, name: str, state: str) -> Check:
     """A program runs; the supervisor starts one that ended again, so its log tells why it does not stay."""
-    mend = None if state == _RUNNING else f"tail {side.logs / name}.log"
-    return Check(name=name, found=state.lower(), mend=mend)
+    fix = None if state == _RUNNING else f"tail {side.logs / name}.log"
+    return Check(name=name, found=state.lower(), fix=fix)
 
 
 def brokers_check(side: Side, count: int) -> Check:
     """All brokers are registered."""
-    mend = None if count == REPLICAS else f"tail {side.logs}/broker-*.log"
-    return Check(name="brokers", found=f"{count} of {REPLICAS} registered", mend=mend)
+    fix = None if count == REPLICAS else f"tail {side.logs}/broker-*.log"
+    return Check(name="brokers", found=f"{count} of {REPLICAS} registered", fix=fix)
 
 
 def replicas_check(side: Side, behind: Sequence[str]) -> Check:
@@ -96,7 +96,7 @@ def replicas_check(side: Side, behind: Sequence[str]) -> Check:
     return Check(
         name="replicas",
         found=f"not in sync: {named}",
-        mend=f"wait a minute, then tail {side.logs}/broker-*.log",
+        fix=f"wait a minute, then tail {side.logs}/broker-*.log",
     )
 
 
@@ -107,7 +107,7 @@ def topics_check(side: Side, missing: Sequence[str]) -> Check:
     return Check(
         name="topics",
         found=f"missing: {', '.join(missing)}",
-        mend=f"hifi down --data {side.root}; hifi up --data {side.root}",
+        fix=f"hifi down --data {side.root}; hifi up --data {side.root}",
     )
 
 
@@ -117,30 +117,30 @@ def readyz_check(base_url: str, *, ready: bool) -> Check:
     return Check(
         name="readyz",
         found=f"{url} {'200' if ready else 'not 200'}",
-        mend=None if ready else f"curl -i {url}",
+        fix=None if ready else f"curl -i {url}",
     )
 
 
 def store_check(side: Side, *, answers: bool) -> Check:
     """The store of scorecards listens."""
     found = f"{side.store_url} {'answers' if answers else 'does not answer'}"
-    return Check(name=STORE, found=found, mend=None if answers else f"tail {side.logs / STORE}.log")
+    return Check(name=STORE, found=found, fix=None if answers else f"tail {side.logs / STORE}.log")
 
 
 def meter_check(side: Side, now: Now | None) -> Check:
     """Scorecards are up to date: audit and observe have read what the topics hold."""
     if now is None:
-        return Check(name="meter", found="does not answer", mend=f"tail {side.logs / OBSERVE}.log")
+        return Check(name="meter", found="does not answer", fix=f"tail {side.logs / OBSERVE}.log")
     if not now.behind:
         return Check(name="meter", found="up to date")
-    mend = f"wait; tail {side.logs / SPARK}.log {side.logs / OBSERVE}.log"
-    return Check(name="meter", found=f"{now.behind_seconds:,.0f} s behind the topics", mend=mend)
+    fix = f"wait; tail {side.logs / SPARK}.log {side.logs / OBSERVE}.log"
+    return Check(name="meter", found=f"{now.behind_seconds:,.0f} s behind the topics", fix=fix)
 
 
 def spark_check(side: Side, *, ready: bool) -> Check:
     """The driver said that its queries process data, and is the one that runs."""
     found = "all queries process data" if ready else "not ready"
-    return Check(name="queries", found=found, mend=None if ready else f"tail {side.logs / SPARK}.log")
+    return Check(name="queries", found=found, fix=None if ready else f"tail {side.logs / SPARK}.log")
 
 
 def lag_check(side: Side, lag: Lag) -> Check:
@@ -152,8 +152,8 @@ def lag_check(side: Side, lag: Lag) -> Check:
         return Check(name=name, found=f"{lag.records:,} records wait for their time")
     if lag.node == AUDIT:  # it reads in batches; whether it keeps up is the meter's check
         return Check(name=name, found=f"{lag.records:,} records behind")
-    mend = f"wait, or send less; tail {side.logs / SPARK}.log" if lag.records > _LAG_RECORDS else None
-    return Check(name=name, found=f"{lag.records:,} records behind", mend=mend)
+    fix = f"wait, or send less; tail {side.logs / SPARK}.log" if lag.records > _LAG_RECORDS else None
+    return Check(name=name, found=f"{lag.records:,} records behind", fix=fix)
 
 
 def _states(supervisor: Supervisor) -> dict[str, str] | None:
@@ -171,7 +171,7 @@ def _kafka(side: Side) -> Iterator[Check]:
         yield topics_check(side, [topic for topic in Topic if topic not in found])
         yield replicas_check(side, out_of_sync(admin))
     except KafkaException as error:
-        yield Check(name="brokers", found=error.args[0].str(), mend=f"tail {side.logs}/broker-*.log")
+        yield Check(name="brokers", found=error.args[0].str(), fix=f"tail {side.logs}/broker-*.log")
 
 
 def _lags(side: Side) -> Iterator[Check]:

@@ -14,6 +14,7 @@ from scripts.local.process_marks import OF_SIDE
 from scripts.local.side import BROKER_IDS, HOST, Side
 from shared.contracts.limits import MAX_RECORD_BYTES
 from shared.contracts.topics import MIN_IN_SYNC_REPLICAS, REPLICAS
+from shared.runtime.errors import OperatorError
 
 _LOGGING: Final = Path(__file__).with_name("broker-log4j2.properties")
 _FORMAT_SECONDS: Final = 120
@@ -52,7 +53,7 @@ _TUNING: Final = {
 }
 
 
-class BrokerError(Exception):
+class BrokerError(OperatorError):
     """Brokers that cannot be prepared; the text says why and what to do."""
 
 

@@ -13,11 +13,12 @@ import time
 from pathlib import Path
 from typing import Final
 
-from scripts.local.jars import JarsError, ensure_jars
+from scripts.local.jars import ensure_jars
 from scripts.local.kafka import brokers
 from scripts.local.process_marks import OF_SIDE
 from scripts.local.progress import Say
 from scripts.local.side import HOST, Side, free_base
+from scripts.terminal import run_command
 
 _STARTED: Final = "Kafka Server started"
 _SECONDS: Final = 120
@@ -68,11 +69,7 @@ def _record(side: Side, jars: Path, draft: Path) -> None:
 
 def main() -> None:
     """Fetch the jars and make the archive: what `make setup` does."""
-    try:
-        jars = ensure_jars(_say)
-        ensure_archive(jars.broker, _say)
-    except (JarsError, brokers.BrokerError) as error:
-        sys.exit(str(error))
+    ensure_archive(ensure_jars(_say).broker, _say)
 
 
 def _say(text: str) -> None:
@@ -80,4 +77,4 @@ def _say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_command(main)

@@ -20,6 +20,7 @@ from supervisor.xmlrpc import Faults, SupervisorTransport
 from scripts.local.process_marks import OF_SIDE, PROGRAM, end, side_processes
 from scripts.local.processes.programs import Program
 from scripts.local.side import Side
+from shared.runtime.errors import OperatorError
 
 _NAME: Final = "supervisor"
 _START_SECONDS: Final = 20
@@ -29,7 +30,7 @@ _MAX_SOCKET_PATH: Final = 95
 """Linux takes 107 characters; supervisord appends its process id while it makes the socket."""
 
 
-class SupervisorError(Exception):
+class SupervisorError(OperatorError):
     """The supervisor cannot be started or does not do as told."""
 
 

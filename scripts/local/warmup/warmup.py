@@ -22,6 +22,7 @@ from scripts.local.warmup.requests import SyntheticLoad
 from shared.contracts.documents import WARM_UP, Catalogue, Document, parse
 from shared.contracts.topics import Topic
 from shared.kafka.admin import admin_client
+from shared.runtime.errors import OperatorError
 
 _NAME: Final = "hifi-warm-up"
 _KEY: Final = "hifi-warm-up-key"
@@ -35,7 +36,7 @@ _DRAIN_SECONDS: Final = 20.0
 _TURN_SECONDS: Final = 0.05
 
 
-class WarmUpError(Exception):
+class WarmUpError(OperatorError):
     """Events do not come through the chain; the text says where they stop."""
 
 

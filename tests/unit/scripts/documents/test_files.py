@@ -1,4 +1,4 @@
-"""What is wrong with a user's file is said with its line, its field and the mend."""
+"""What is wrong with a user's file is said with its line, its field and the fix."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What is wrong with a destination's options is said with its line, its field and the mend, and no secret."""
+"""What is wrong with a destination's options is said with its line, its field and the fix, and no secret."""
 
 from pathlib import Path
 

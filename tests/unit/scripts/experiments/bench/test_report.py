@@ -2,14 +2,15 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.experiments.bench.http_client import complete
 from scripts.experiments.bench.machine import Machine
-from scripts.experiments.bench.percentiles import Quantiles
 from scripts.experiments.bench.plan import Plan, quick
-from scripts.experiments.bench.reconciliation import account
 from scripts.experiments.bench.report import markdown, ratio_rows
-from scripts.experiments.bench.results import Load, Phase, Rating, Report, Run, Sent, Target, complaint
+from scripts.experiments.bench.results import Phase, Rating, Report, Target, complaint
 from scripts.experiments.bench.search import Length, Trial
+from scripts.experiments.harness.http_client import complete
+from scripts.experiments.harness.percentiles import Quantiles
+from scripts.experiments.harness.reconciliation import account
+from scripts.experiments.harness.runs import Load, Run, Sent
 from scripts.load.records import Acked, Received
 
 LOAD = Load(rate=1_000, batch=100, seconds=10)

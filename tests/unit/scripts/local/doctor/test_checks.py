@@ -1,4 +1,4 @@
-"""`hifi doctor`: every failed line carries the command that mends it."""
+"""`hifi doctor`: every failed line carries the command that fixes it."""
 
 from pathlib import Path
 
@@ -43,7 +43,7 @@ def test_javas_version_is_read_in_all_its_spellings(output: str, major: int | No
 
 
 @pytest.mark.parametrize(
-    ("check", "mend"),
+    ("check", "fix"),
     [
         (checks.python_check((3, 10, 4)), "apt-get install python3"),
         (checks.java_check(None), "apt-get install openjdk-17-jdk-headless"),
@@ -65,9 +65,9 @@ def test_javas_version_is_read_in_all_its_spellings(output: str, major: int | No
     ],
     ids=lambda value: value.name if isinstance(value, Check) else "",
 )
-def test_a_failed_check_names_its_mend(check: Check, mend: str) -> None:
+def test_a_failed_check_names_its_mend(check: Check, fix: str) -> None:
     assert not check.ok
-    assert mend in (check.mend or "")
+    assert fix in (check.fix or "")
 
 
 @pytest.mark.parametrize(

@@ -3,21 +3,23 @@
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import msgspec
 
-from scripts.experiments.bench import cpu
-from scripts.experiments.bench.documents import NAME, WRITE_KEY
-from scripts.experiments.bench.reconciliation import account
-from scripts.experiments.bench.results import Load, Run, Sent
-from scripts.experiments.bench.subprocesses import ChainError
-from scripts.experiments.bench.systems import Chain
+from scripts.experiments.harness import cpu
+from scripts.experiments.harness.documents import NAME, WRITE_KEY
+from scripts.experiments.harness.load import offer
+from scripts.experiments.harness.reconciliation import account
+from scripts.experiments.harness.runs import Load, Run, Sent
+from scripts.experiments.harness.side import Chain
+from scripts.experiments.harness.subprocesses import ChainError
 from scripts.load.records import read_acked, read_received
 from scripts.load.verify import visible_ids, visible_in
+from scripts.local.side import HOST, free_base
 
 LEAD_SECONDS = 3.0
 QUIET_SECONDS = 30.0
@@ -25,9 +27,21 @@ QUIET_SECONDS = 30.0
 
 DRAIN_SECONDS = 180.0
 _PAUSE_SECONDS = 0.1
-_SENDER_GRACE_SECONDS = 60.0
 _STOP_SECONDS = 10.0
 _BLOCK = 1 << 20
+
+
+DESTINATION_PORTS = (18_000, 20_000)
+
+
+def destination_port() -> int:
+    """A free port for a destination, apart from those that sides take."""
+    return free_base(*DESTINATION_PORTS)
+
+
+def destination_url(port: int) -> str:
+    """Where the chain delivers to."""
+    return f"http://{HOST}:{port}/bench"
 
 
 class Arrivals:
@@ -82,7 +96,7 @@ class Bench:
                 arrivals = Arrivals(received)
                 if lead_seconds:
                     lead = msgspec.structs.replace(load, seconds=lead_seconds)
-                    sent = offer(self.chain, lead, Path(name, "lead.tsv"))
+                    sent = offer(self.chain.side, WRITE_KEY, lead, Path(name, "lead.tsv"))
                     arrivals.drain(sent.acked)
                 cost, sent = self._counted(load, acked, arrivals, receiver)
             return self._settled(load, sent, cost, acked, received)
@@ -91,7 +105,7 @@ class Bench:
         self, load: Load, acked: Path, arrivals: Arrivals, receiver: int
     ) -> tuple[cpu.Seconds, Sent]:
         before, load_before, earlier = self._used(receiver), cpu.of_ended_children(), arrivals.count()
-        sent = offer(self.chain, load, acked)
+        sent = offer(self.chain.side, WRITE_KEY, load, acked)
         spent_by_load = cpu.of_ended_children() - load_before  # in a phase no other child ends
         arrivals.drain(earlier + sent.acked)
         return cpu.since(before, self._used(receiver)) | {"load": spent_by_load}, sent
@@ -131,7 +145,7 @@ def destination(port: int, out: Path) -> Iterator[int]:
     Raises:
         ChainError: if it cannot listen.
     """
-    command = [sys.executable, "-m", "scripts.experiments.bench.destination", str(port), str(out)]
+    command = [sys.executable, "-m", "scripts.experiments.harness.destination", str(port), str(out)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True) as process:
         try:
             if process.stdout is None or process.stdout.readline() != "ready\n":
@@ -143,31 +157,3 @@ def destination(port: int, out: Path) -> Iterator[int]:
                 process.wait(_STOP_SECONDS)
             except subprocess.TimeoutExpired:
                 process.kill()
-
-
-def offer(chain: Chain, load: Load, acked: Path) -> Sent:
-    """Run the load generator to its end.
-
-    Raises:
-        ChainError: if it fails, or does not end in time.
-    """
-    options: Sequence[object] = (
-        chain.side.collect_url,
-        WRITE_KEY,
-        load.rate,
-        load.batch,
-        load.seconds,
-        acked,
-    )
-    command = [sys.executable, "-m", "scripts.experiments.bench.load_generator", *map(str, options)]
-    try:
-        answer = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            check=True,
-            timeout=load.seconds + _SENDER_GRACE_SECONDS,
-        )
-        return msgspec.json.decode(answer.stdout, type=Sent)
-    except (subprocess.SubprocessError, msgspec.MsgspecError) as error:
-        raise ChainError(f"the load generator failed: {error}") from error

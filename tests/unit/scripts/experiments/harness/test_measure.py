@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.experiments.bench import measure
-from scripts.experiments.bench.measure import Arrivals
+from scripts.experiments.harness import measure
+from scripts.experiments.harness.measure import Arrivals
 
 
 def test_lines_are_counted_as_the_file_grows(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """An open-loop load: requests leave when the plan says so, however slow the answers are.
 
-`python -m scripts.experiments.bench.load_generator URL KEY RATE BATCH SECONDS FILE` writes acknowledged ids
+`python -m scripts.experiments.harness.load_generator URL KEY RATE BATCH SECONDS FILE` writes acknowledged ids
 to FILE and prints a `results.Sent` as JSON. An event's time is the moment at which it was due, or, if the
 generator runs late, at which it was made: waiting for a free connection counts as lag of the chain; the
 generator's own lateness is reported apart.
@@ -19,9 +19,9 @@ from uuid import uuid4
 import msgspec
 import uvloop
 
-from scripts.experiments.bench.http_client import Pool
-from scripts.experiments.bench.percentiles import percentile
-from scripts.experiments.bench.results import Load, Sent
+from scripts.experiments.harness.http_client import Pool
+from scripts.experiments.harness.percentiles import percentile
+from scripts.experiments.harness.runs import Load, Sent
 from scripts.load.event_source import BATCH
 from scripts.load.records import acked_lines
 from scripts.load.telemetry import Telemetry

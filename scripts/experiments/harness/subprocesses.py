@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from shared.runtime.errors import OperatorError
+
 START_SECONDS = 300.0
 STOP_SECONDS = 150.0
 _PAUSE_SECONDS = 0.2
 _TAIL = 2_000
 
 
-class ChainError(Exception):
+class ChainError(OperatorError):
     """A chain that did not start, or ended by itself; the text has the end of its log."""
 
 

@@ -1,4 +1,4 @@
-"""`python -m scripts.experiments.bench.destination PORT FILE`: a destination that records what arrives."""
+"""`python -m scripts.experiments.harness.destination PORT FILE`: a destination that records what arrives."""
 
 import signal
 import sys
@@ -11,7 +11,7 @@ from scripts.load.receiver import Receiver, running
 def main() -> None:
     """Receive until SIGTERM or SIGINT."""
     if len(sys.argv) != 3:
-        raise SystemExit("usage: python -m scripts.experiments.bench.destination PORT FILE")
+        raise SystemExit("usage: python -m scripts.experiments.harness.destination PORT FILE")
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from msgspec import Struct
 
-from scripts.experiments.bench.percentiles import Quantiles, quantiles
+from scripts.experiments.harness.percentiles import Quantiles, quantiles
 from scripts.load.records import Acked, Received
 from scripts.load.verify import verdict
 

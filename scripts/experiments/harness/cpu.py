@@ -25,7 +25,7 @@ _ROLES = (
     ("pipelines.control.canary", "canary"),
     ("pipelines.management.console", "console"),
     ("Store.java", "store"),
-    ("scripts.experiments.bench.destination", "destination"),
+    ("scripts.experiments.harness.destination", "destination"),
     ("supervisor", "supervisor"),
 )
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.experiments.bench.percentiles import percentile, quantiles, spread
+from scripts.experiments.harness.percentiles import percentile, quantiles, spread
 
 latencies = st.lists(st.floats(0, 1e6), min_size=1)
 

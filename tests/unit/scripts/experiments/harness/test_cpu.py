@@ -4,10 +4,10 @@ import sys
 
 import pytest
 
-from scripts.experiments.bench.cpu import cores, per_million, role, since, used
 from scripts.experiments.bench.jfr_profile import innermost, samples, shares
 from scripts.experiments.bench.machine import cpu_model, java_version, kafka_version
 from scripts.experiments.bench.threads import by_kind, dumped_names, kind
+from scripts.experiments.harness.cpu import cores, per_million, role, since, used
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,57 @@
+"""The load generator at work, as a process of its own."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from scripts.experiments.harness.runs import Load, Sent
+from scripts.experiments.harness.subprocesses import ChainError
+from scripts.local.side import Side
+
+_GRACE_SECONDS: Final = 60.0
+
+
+class Offering:
+    """A load on its way."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
+        self._process = process
+
+    def result(self, seconds: float) -> Sent:
+        """What it sent, once it is done.
+
+        Raises:
+            ChainError: if it fails, or is not done within `seconds` and a minute.
+        """
+        try:
+            output, _ = self._process.communicate(timeout=seconds + _GRACE_SECONDS)
+            return msgspec.json.decode(output, type=Sent)
+        except (subprocess.TimeoutExpired, msgspec.MsgspecError) as error:
+            raise ChainError(f"the load generator failed: {error}") from error
+
+
+@contextmanager
+def offering(side: Side, key: str, load: Load, acked: Path) -> Iterator[Offering]:
+    """Offer a load to a side's collect while the context lasts; `acked` gets the ids that it acknowledged."""
+    options = (side.collect_url, key, load.rate, load.batch, load.seconds, acked)
+    command = [sys.executable, "-m", "scripts.experiments.harness.load_generator", *map(str, options)]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as process:
+        try:
+            yield Offering(process)
+        finally:
+            process.terminate()
+
+
+def offer(side: Side, key: str, load: Load, acked: Path) -> Sent:
+    """Offer a load to its end.
+
+    Raises:
+        ChainError: if the load generator fails, or does not end in time.
+    """
+    with offering(side, key, load, acked) as offered:
+        return offered.result(load.seconds)

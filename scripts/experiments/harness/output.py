@@ -1,0 +1,47 @@
+"""What an experiment prints and writes."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from scripts.experiments.harness.bounds import Bound, check
+from scripts.terminal import err, out
+from shared.runtime.errors import OperatorError
+
+
+class OutputError(OperatorError):
+    """A file of figures cannot be written."""
+
+
+def say(text: str) -> None:
+    """Print progress to stderr."""
+    err().print(text, style="dim", markup=False, soft_wrap=True)
+
+
+def to_json(value: object) -> bytes:
+    """Figures as indented JSON with a newline at its end."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+
+
+def write_json(path: Path, value: object) -> None:
+    """Replace a file by figures.
+
+    Raises:
+        OutputError: if it cannot be written.
+    """
+    try:
+        path.write_bytes(to_json(value))
+    except OSError as error:
+        raise OutputError(f"{path} cannot be written: {error.strerror}", "name another file") from error
+
+
+def report(bounds: Sequence[Bound]) -> None:
+    """Print each bound's figure, target and unit on stdout.
+
+    Raises:
+        BrokenBoundError: if one of them is not kept.
+    """
+    for bound in bounds:
+        out().print(f"{bound}: {'kept' if bound.kept else 'BROKEN'}", markup=False, soft_wrap=True)
+    check(bounds)

@@ -1,0 +1,132 @@
+"""What goes wrong is printed on one line of stderr, with its exit status and without a traceback."""
+
+import ctypes
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from scripts.local.side import Side, free_base
+from shared.kafka.admin import admin_client
+from shared.kafka.errors import KafkaUnavailableError, kafka_errors_explained
+
+NOWHERE = "http://127.0.0.1:9"
+PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 24, 1, 2
+SEND = ("send", "--key", "k", "--seconds", "0.1")
+
+
+def obey_file_modes() -> None:
+    """Make root obey the modes of files after the next exec; other users do anyway."""
+    for capability in (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH):
+        ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, capability)
+
+
+def failed(arguments: Sequence[object], **environment: str) -> tuple[int, str]:
+    """Exit status and the line on stderr of a command that fails."""
+    known = {name: value for name, value in os.environ.items() if not name.startswith("HIFI_")}
+    done = subprocess.run(
+        [sys.executable, "-m", "scripts.cli", *map(str, arguments)],
+        env=known | environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        preexec_fn=obey_file_modes,
+    )
+    (line,) = done.stderr.splitlines()
+    return done.returncode, line
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("get",),
+        ("delete", "pipe", "orders"),
+        ("destinations",),
+        ("dead-letters", "list"),
+        ("apply", "scripts/samples/first.yaml"),
+        ("trial", "outage"),
+    ],
+)
+def test_a_side_whose_brokers_are_away_is_named_with_the_command_that_starts_it(
+    command: Sequence[str], tmp_path: Path
+) -> None:
+    Side(root=tmp_path, port=free_base()).create()
+    status, line = failed([*command, "--data", tmp_path])
+    assert status == 1
+    assert line.startswith("error the side is not running: no broker answers at 127.0.0.1:")
+    assert "start it with `hifi up`" in line
+
+
+@pytest.mark.parametrize("command", [("get",), SEND, ("scorecard",), ("trial", "tier")])
+def test_a_folder_without_a_side_is_named(command: Sequence[str], tmp_path: Path) -> None:
+    status, line = failed([*command, "--data", tmp_path])
+    assert status == 1
+    assert f"no side in {tmp_path}: start one with `hifi up --data {tmp_path}`" in line
+
+
+def test_a_profile_of_a_side_that_does_not_run_says_so(tmp_path: Path) -> None:
+    Side(root=tmp_path, port=free_base()).create()
+    assert failed(["bench", "--profile", tmp_path]) == (1, f"error no side is running in {tmp_path}")
+
+
+def test_an_observe_that_does_not_answer_is_named() -> None:
+    status, line = failed(["scorecard"], HIFI_OBSERVE_URL=NOWHERE)
+    assert status == 1
+    assert line.startswith(f"error observe does not answer at {NOWHERE}: ")
+
+
+def test_a_file_of_events_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    missing, wrong = tmp_path / "missing.ndjson", tmp_path / "wrong.ndjson"
+    wrong.write_text("no JSON")
+    send = ("send", "--key", "k", "--url", NOWHERE)
+    assert failed([*send, missing]) == (1, f"error {missing}: No such file or directory")
+    status, line = failed([*send, wrong])
+    assert status == 1
+    assert f"{wrong} is neither JSON nor NDJSON" in line
+
+
+def test_a_record_of_acknowledgements_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    status, line = failed([*SEND, "--url", NOWHERE, "--acked", tmp_path])
+    assert (status, line) == (1, f"error {tmp_path} cannot be written: Is a directory; name another --acked")
+
+
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [
+        (("receive", "--misbehave", "dance=10%"), "'dance'"),
+        (("trace", "x", "--since", "soon"), "--since: 'soon'"),
+        (("dead-letters", "list", "--since", "soon"), "'soon'"),
+        (("dead-letters", "replay", "seven"), "`partition/offset`"),
+        (("send", "--seconds", "1"), "--key"),
+    ],
+)
+def test_an_option_that_cannot_be_used_is_named_and_has_its_own_status(
+    command: Sequence[str], named: str
+) -> None:
+    status, line = failed(command)
+    assert status == 2
+    assert line.startswith("error ")
+    assert named in line
+
+
+def test_a_folder_without_permission_is_named(tmp_path: Path) -> None:
+    lock = tmp_path / "run" / "up.lock"
+    lock.parent.mkdir()
+    lock.touch()
+    lock.chmod(0)
+    status, line = failed(["down", "--data", tmp_path])
+    assert status == 1
+    assert line.startswith(f"error {lock} cannot be read: Permission denied; use another --data")
+
+
+def test_an_error_of_the_kafka_client_names_the_brokers() -> None:
+    with (
+        pytest.raises(KafkaUnavailableError, match=r"Kafka at 127\.0\.0\.1:9: .*`hifi doctor`"),
+        kafka_errors_explained("127.0.0.1:9"),
+    ):
+        admin_client("127.0.0.1:9").list_topics(timeout=0.2)
