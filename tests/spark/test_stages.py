@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple, get_args
+from typing import Any, NamedTuple, get_args
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def of(stage: Stage, name: str, *ids: str) -> list[Counted]:
     return [Counted(stage, name, id_hash(each)) for each in ids or ("e",)]
 
 
-def copy(pipe: str, **more: str) -> Record:
+def copy(pipe: str, **more: Any) -> Record:
     return event(Topic.OUTBOUND, hifi_pipe=pipe, **more)
 
 
@@ -40,7 +40,7 @@ def without(record: Record, header: str) -> Record:
     return record
 
 
-def quarantined(origin: str, **more: str) -> Record:
+def quarantined(origin: str, **more: Any) -> Record:
     return event(Topic.QUARANTINE, hifi_origin=origin, **more)
 
 
