@@ -12,7 +12,7 @@ from shared.contracts.headers import CE_ID, PIPE
 from shared.contracts.replays import LetterKey, decode_replay
 from shared.contracts.topics import RETRY_DELAYS, Topic
 from shared.contracts.topology import READERS
-from shared.kafka.global_table import reader_config
+from shared.kafka.background_reader import reader_config
 from shared.kafka.offset_range_reader import SpanReader
 from shared.kafka.progress_group import group_name
 from shared.runtime.clock import wall_clock

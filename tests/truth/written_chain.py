@@ -19,7 +19,7 @@ from shared.contracts.receipts import Receipt, Result
 from shared.contracts.scorecard import Node
 from shared.contracts.topics import Topic
 from shared.contracts.topology import CHAIN_GROUPS, INPUTS
-from shared.kafka.global_table import reader_config
+from shared.kafka.background_reader import reader_config
 from shared.kafka.producer import producer_config
 from shared.kafka.progress_group import group_name
 

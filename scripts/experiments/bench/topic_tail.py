@@ -18,7 +18,7 @@ from scripts.experiments.bench.lags import (
     receipt_stamps,
 )
 from shared.contracts.topics import Topic
-from shared.kafka.global_table import reader_config
+from shared.kafka.background_reader import reader_config
 
 _WAIT_SECONDS = 10.0
 

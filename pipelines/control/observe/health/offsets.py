@@ -12,7 +12,7 @@ from pipelines.control.observe.ledger.watermarks import Look, Offsets, Place
 from shared.contracts import headers as h
 from shared.contracts.topics import TALLIED, Topic
 from shared.contracts.topology import CHAIN_GROUPS, INPUTS
-from shared.kafka.global_table import reader_config
+from shared.kafka.background_reader import reader_config
 from shared.kafka.offset_range_reader import Span, SpanReader
 from shared.kafka.progress_group import group_name
 from shared.runtime.kafka_config import client_config
