@@ -11,21 +11,18 @@ from msgspec import Struct
 from shared.contracts.headers import CE_ID, PIPE
 from shared.contracts.replays import LetterKey, decode_replay
 from shared.contracts.topics import RETRY_DELAYS, Topic
+from shared.contracts.topology import READERS
+from shared.kafka.background_reader import reader_config
 from shared.kafka.errors import kafka_errors_explained
-from shared.kafka.global_table import reader_config
 from shared.kafka.offset_range_reader import SpanReader
 from shared.kafka.progress_group import group_name
 from shared.runtime.clock import wall_clock
 
-READERS: Final = {
-    **dict.fromkeys(RETRY_DELAYS, "retry"),
-    Topic.RETRY_OUT: "transmit",
-    Topic.OUTBOUND_SLOW: "transmit_slow",
-}
+_GROUPS: Final = {topic: READERS[topic] for topic in (*RETRY_DELAYS, Topic.RETRY_OUT, Topic.OUTBOUND_SLOW)}
 """The node that takes a record on from a topic. What it has read does not wait there, though Kafka still
 holds it."""
 
-VISIBLE_TOPICS: Final = (*READERS, Topic.DEAD_LETTER)
+VISIBLE_TOPICS: Final = (*_GROUPS, Topic.DEAD_LETTER)
 """Where an event that has not arrived may be found."""
 
 _RECENT_MS: Final = 60_000
@@ -81,7 +78,7 @@ def visible_ids(bootstrap: str, seconds: float = 30.0) -> Visible:
 def _visible_ids(bootstrap: str, seconds: float) -> Visible:
     deadline = time.monotonic() + seconds
     starts: dict[Place, int] = {}
-    for node in set(READERS.values()):
+    for node in set(_GROUPS.values()):
         starts |= _read_by(bootstrap, node, seconds)
     consumer = Consumer(reader_config(bootstrap, "verify"))
     found: Visible = set()
@@ -110,7 +107,7 @@ def _places(consumer: Consumer, topics: Iterable[str], seconds: float) -> list[P
 
 def _read_by(bootstrap: str, node: str, seconds: float) -> dict[Place, int]:
     """The offsets up to which a node has read its topics, by its group, but for what was written lately."""
-    topics = [str(topic) for topic, reader in READERS.items() if reader == node]
+    topics = [str(topic) for topic, reader in _GROUPS.items() if reader == node]
     consumer = Consumer(reader_config(bootstrap, "verify") | {"group.id": group_name(node)})
     try:
         places = _places(consumer, topics, seconds)

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
 from shared.contracts.topics import Topic
-from shared.kafka.global_table import reader_config
+from shared.kafka.background_reader import reader_config
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)

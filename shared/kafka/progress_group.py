@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
-from shared.kafka.global_table import reader_config
+from shared.kafka.background_reader import reader_config
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)

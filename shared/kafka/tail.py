@@ -5,25 +5,24 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import ListOffsetsResultInfo, OffsetSpec  # where mypy sees them
 
 from shared.contracts.topics import Topic
-from shared.kafka.global_table import keep_reading, reader_config
+from shared.kafka.background_reader import BackgroundReader, is_end, poll_all, reader_config
 from shared.runtime.clock import Clock, wall_clock
 from shared.runtime.kafka_config import client_config
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
-_POLL_SECONDS: Final = 0.2
 _TRY_SECONDS: Final = 5.0
 _MOST_MESSAGES: Final = 1_000
 _END: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
 _NEWEST: OffsetSpec = OffsetSpec.max_timestamp()  # type: ignore[no-untyped-call]
 
 
-class Tail:
+class Tail(BackgroundReader):
     """Gives `take` every record from `window_ms` before the newest one on, and goes on with new ones.
 
     The window counts back from the newest record, not from now: a topic that nobody wrote to for an hour
@@ -40,7 +39,7 @@ class Tail:
         take: Callable[[list[Message]], None],
         clock: Clock = wall_clock,
     ) -> None:
-        self._config = reader_config(bootstrap, client_id)
+        super().__init__(name=f"tail-{topic}", config=reader_config(bootstrap, client_id))
         self._topic = topic
         self._window_ms = window_ms
         self._take = take
@@ -48,24 +47,7 @@ class Tail:
         self._positions: dict[int, int] = {}
         self._goal: Mapping[int, int] = {}
         self._moved = threading.Condition()
-        self._loaded = threading.Event()
-        self._stopping = threading.Event()
         self._admin = AdminClient(client_config(bootstrap) | {"client.id": client_id}, logger=_log)
-        self._thread = threading.Thread(target=self._run, name=f"tail-{topic}", daemon=True)
-
-    def start(self) -> "Tail":
-        """Begin to read; returns at once."""
-        self._thread.start()
-        return self
-
-    def stop(self) -> None:
-        """End the thread and its consumer."""
-        self._stopping.set()
-        self._thread.join()
-
-    def wait(self, seconds: float | None = None) -> bool:
-        """Block until the end that the topic had at the start is reached; False if that took longer."""
-        return self._loaded.wait(seconds)
 
     def catch_up(self, seconds: float) -> bool:
         """Block until all that was acknowledged before this call was taken; False if that took longer."""
@@ -81,18 +63,12 @@ class Tail:
         with self._moved:
             return self._moved.wait_for(lambda: self._reached(goal), max(0.0, until - time.monotonic()))
 
-    def _run(self) -> None:
-        keep_reading(self._config, self._follow, self._stopping)
-
-    def _follow(self, consumer: Consumer) -> None:
-        while not self._stopping.is_set() and not self._assign(consumer):
-            self._stopping.wait(_POLL_SECONDS)
-        while not self._stopping.is_set():
-            self._admin.poll(0)  # its own log lines come this way
-            # consume() alone would hold back what it has until its timeout is over
-            first = consumer.poll(_POLL_SECONDS)
-            if first is not None:
-                self._handle([first, *consumer.consume(_MOST_MESSAGES, timeout=0)])
+    def _turn(self, consumer: Consumer) -> bool:
+        self._admin.poll(0)  # its own log lines come this way
+        messages = poll_all(consumer, _MOST_MESSAGES)
+        if messages:
+            self._handle(messages)
+        return True
 
     def _assign(self, consumer: Consumer) -> bool:
         """Take up every partition where its part of the window begins; False where the brokers do not say."""
@@ -147,10 +123,10 @@ class Tail:
         self._arrive()
 
     def _advance(self, message: Message) -> None:
-        error, partition, offset = message.error(), message.partition(), message.offset()
-        if partition is None or offset is None or (error and error.code() != KafkaError._PARTITION_EOF):
+        end_reached, partition, offset = is_end(message), message.partition(), message.offset()
+        if partition is None or offset is None or (message.error() and not end_reached):
             return
-        end = offset if error else offset + 1
+        end = offset if end_reached else offset + 1
         self._positions[partition] = max(end, self._positions.get(partition, 0))
 
     def _arrive(self) -> None:

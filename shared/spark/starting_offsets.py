@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, TopicPartition
 from pyspark.sql import SparkSession
 
 from shared.contracts.topics import Topic
-from shared.kafka.global_table import reader_config
+from shared.kafka.background_reader import reader_config
 from shared.runtime.clock import wall_clock
 from shared.runtime.logging import get_logger
 from shared.runtime.settings import SparkSettings

@@ -15,7 +15,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from shared.contracts import headers as h
 from shared.contracts.topics import RETRY_DELAYS, Topic
-from shared.kafka.global_table import reader_config
+from shared.kafka.background_reader import reader_config
 from shared.kafka.offset_range_reader import SpanReader
 from shared.kafka.progress_group import group_name
 from tests.contract.mannered_server import free_port

@@ -6,7 +6,7 @@ from confluent_kafka import Consumer, KafkaError, Producer
 from scripts.local.kafka.cluster import Cluster
 from shared.contracts.topics import REPLICAS, Topic, topic_specs
 from shared.kafka.admin import AdminError, admin_client, ensure_topics, topic_partitions, wait_for_brokers
-from shared.kafka.global_table import reader_config
+from shared.kafka.background_reader import reader_config
 from shared.kafka.producer import producer_config
 
 

@@ -15,7 +15,7 @@ from shared.contracts import headers as h
 from shared.contracts.envelope import delivery_key
 from shared.contracts.receipts import Receipt, Result
 from shared.contracts.topics import Topic
-from shared.kafka.global_table import reader_config
+from shared.kafka.background_reader import reader_config
 from shared.kafka.progress_group import group_name
 from shared.runtime.clock import wall_clock
 from tests.spark.transmit_side import Topics, outbound_headers, pipe_to

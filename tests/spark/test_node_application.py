@@ -20,7 +20,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from shared.contracts.documents import Pipe
 from shared.contracts.topics import Topic
-from shared.kafka.global_table import reader_config
+from shared.kafka.background_reader import reader_config
 from shared.kafka.progress_group import group_name
 from shared.runtime.metrics import ProcessMetric, SparkMetric
 from shared.runtime.settings import SparkSettings

@@ -9,7 +9,7 @@ from shared.contracts.documents import Destination, Document, Entry, Pipe, encod
 from shared.contracts.envelope import delivery_key
 from shared.contracts.topics import Topic
 from shared.kafka.admin import admin_client
-from shared.kafka.global_table import reader_config
+from shared.kafka.background_reader import reader_config
 from shared.kafka.producer import producer_config
 
 Headers = list[tuple[str, str | bytes | None]]

@@ -18,7 +18,8 @@ from shared.contracts.envelope import CollectedItem, collected_item, delivery_ke
 from shared.contracts.receipts import Receipt, Result
 from shared.contracts.scorecard import Node
 from shared.contracts.topics import Topic
-from shared.kafka.global_table import reader_config
+from shared.contracts.topology import CHAIN_GROUPS, INPUTS
+from shared.kafka.background_reader import reader_config
 from shared.kafka.producer import producer_config
 from shared.kafka.progress_group import group_name
 
@@ -32,14 +33,6 @@ FURTHER_EVERY: Final = 5
 LATENCY_MS: Final = 40
 NOW: Final = 0
 """As a record's time: when the client takes it."""
-
-READS: Final = {
-    "ingest": (Topic.COLLECTED,),
-    "route": (Topic.EVENTS,),
-    "transmit": (Topic.OUTBOUND, Topic.RETRY_OUT),
-    "transmit_slow": (Topic.OUTBOUND_SLOW,),
-    "retry": (Topic.RETRY_IN_30S, Topic.RETRY_IN_5M, Topic.RETRY_IN_1H),
-}
 
 _encoder = msgspec.json.Encoder()
 Headers = list[tuple[str, str | bytes | None]]
@@ -142,12 +135,12 @@ class WrittenChain:
 
     def commit(self) -> None:
         """Say for each node that it has read all that there is."""
-        for node, topics in READS.items():
+        for node in CHAIN_GROUPS:
             consumer = Consumer(
                 reader_config(self._bootstrap, "test-commit") | {"group.id": group_name(node)}
             )
             known = consumer.list_topics(timeout=10).topics
-            places = [TopicPartition(t, p) for t in topics for p in known[t].partitions]
+            places = [TopicPartition(t, p) for t in INPUTS[node] for p in known[t].partitions]
             for place in places:
                 place.offset = consumer.get_watermark_offsets(place, timeout=10)[1]
             consumer.commit(offsets=places, asynchronous=False)

@@ -7,40 +7,32 @@ from infra.aws.policy import Statement
 from infra.components.identity.pod_identities import PodIdentity
 from infra.components.identity.secret_access import batch_get_secrets, get_secrets
 from infra.components.kafka.access import KafkaAccess, KafkaArns
-from shared.contracts.topics import RETRY_DELAYS, TALLIED, Topic
+from shared.contracts.topics import Topic
+from shared.contracts.topology import INPUTS, OUTPUTS
 
 NAMESPACE = "hifi"
 
-_WAITING = tuple(RETRY_DELAYS)
 # Readers that commit no offsets still name a group, and librdkafka looks up its coordinator.
 _NO_OFFSETS = ("*-unused",)
+_SPARK_NODES = ("ingest", "route", "transmit", "transmit_slow")
 _ACCESS = {
-    "collect": KafkaAccess(reads=[Topic.CONFIG], writes=[Topic.COLLECTED], watches=_NO_OFFSETS),
-    "retry": KafkaAccess(reads=_WAITING, writes=[Topic.RETRY_OUT, Topic.QUARANTINE], joins=["hifi.retry"]),
+    "collect": KafkaAccess(reads=[Topic.CONFIG], writes=OUTPUTS["collect"], watches=_NO_OFFSETS),
+    "retry": KafkaAccess(reads=INPUTS["retry"], writes=OUTPUTS["retry"], joins=["hifi.retry"]),
     # It identifies lost events in the topics where they are missing or were last seen.
     "observe": KafkaAccess(reads=list(Topic), watches=["hifi.*", *_NO_OFFSETS]),
     "audit": KafkaAccess(
-        reads=[*TALLIED, Topic.LEDGER],
-        writes=[Topic.LEDGER, Topic.TRACES],
+        reads=[*INPUTS["audit"], Topic.LEDGER],
+        writes=OUTPUTS["audit"],
         joins=["hifi.audit", "spark-kafka-*"],
         watches=_NO_OFFSETS,
     ),
     # Runs only on a side that has a receiver of spans.
-    "trace": KafkaAccess(reads=[Topic.TRACES], joins=["hifi.trace"]),
+    "trace": KafkaAccess(reads=INPUTS["trace"], joins=["hifi.trace"]),
     "canary": KafkaAccess(reads=[Topic.CONFIG], writes=[Topic.CONFIG], watches=_NO_OFFSETS),
     # Master, workers and drivers: an executor runs tasks of every node of the chain.
     "spark": KafkaAccess(
         reads=list(Topic),
-        writes=[
-            Topic.EVENTS,
-            Topic.UNMATCHED,
-            Topic.OUTBOUND,
-            Topic.OUTBOUND_SLOW,
-            Topic.RECEIPTS,
-            *_WAITING,
-            Topic.DEAD_LETTER,
-            Topic.QUARANTINE,
-        ],
+        writes=[topic for topic in Topic if any(topic in OUTPUTS[node] for node in _SPARK_NODES)],
         joins=["hifi.*", "spark-kafka-*"],
         watches=_NO_OFFSETS,
     ),

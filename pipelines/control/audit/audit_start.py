@@ -9,7 +9,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from pyspark.sql import SparkSession
 
 from shared.contracts.topics import Topic
-from shared.kafka.global_table import reader_config
+from shared.kafka.background_reader import reader_config
 from shared.runtime.settings import SparkSettings
 from shared.spark.starting_offsets import (
     ANSWER_SECONDS,

@@ -10,7 +10,7 @@ from pipelines.control.audit.audit_start import uncovered_offsets
 from pipelines.control.audit.schema import OUTPUT
 from pipelines.control.audit.settings import AuditSettings
 from pipelines.control.audit.transforms import rows
-from shared.contracts.topics import TALLIED
+from shared.contracts.topology import INPUTS
 from shared.runtime.settings import SparkSettings
 from shared.spark.python_worker_pool import own_workers
 from shared.spark.session import MICROBATCH_FETCH_WAIT_MS, read_topics, repeatable_writer
@@ -28,8 +28,8 @@ def build(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
     records = read_topics(
         spark,
         own,
-        *TALLIED,
-        starting=uncovered_offsets(spark, own, NODE, *TALLIED),
+        *INPUTS[NODE],
+        starting=uncovered_offsets(spark, own, NODE, *INPUTS[NODE]),
         fetch_wait_ms=MICROBATCH_FETCH_WAIT_MS,
         most_records=own.audit_batch_records,
     )

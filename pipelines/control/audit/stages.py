@@ -1,6 +1,5 @@
 """What the rows of a topic mean: the stage that each is tallied in."""
 
-from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -9,32 +8,8 @@ import pyarrow.compute as pc
 
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.ledger import Stage
-from shared.contracts.topics import RETRY_DELAYS, Topic
-
-_STAGES: Final[Mapping[str, Mapping[str, Stage]]] = {
-    Topic.OUTBOUND: {each.value: each for each in (Stage.FIRST, Stage.FURTHER, Stage.CLAIMED, Stage.LETTER)},
-    Topic.RECEIPTS: {
-        "delivered": Stage.DELIVERED,
-        "retry": Stage.RETRYING,
-        "dead": Stage.DEAD,
-        "duplicate": Stage.DROPPED,
-    },
-}
-"""Of topics whose rows mean one of several things: by `kind`."""
-
-_STAGE: Final[Mapping[str, Stage]] = {
-    Topic.COLLECTED: Stage.COLLECTED,
-    Topic.EVENTS: Stage.EVENTS,
-    Topic.UNMATCHED: Stage.UNMATCHED,
-    Topic.RETRY_OUT: Stage.RETRIED,
-    **dict.fromkeys(RETRY_DELAYS, Stage.WAITING),
-    Topic.DEAD_LETTER: Stage.DEAD_LETTER,
-    Topic.QUARANTINE: Stage.QUARANTINED,
-}
-"""Of those whose rows mean the same."""
-
-_IN_PIPES: Final = (Topic.OUTBOUND, Topic.RECEIPTS, Topic.RETRY_OUT, *RETRY_DELAYS, Topic.DEAD_LETTER)
-"""Without the name of a pipe, a record of these is none."""
+from shared.contracts.stages import KIND_STAGES, NAMED_BY_PIPE, TOPIC_STAGES
+from shared.contracts.topics import Topic
 
 
 def events(topic: str, rows: pa.Table) -> pa.Table:
@@ -46,16 +21,16 @@ def events(topic: str, rows: pa.Table) -> pa.Table:
     if topic == Topic.QUARANTINE:
         return _with(staged, "minute", _minutes(rows))
     held = pc.and_(staged["stage"].is_valid(), staged["id_hash"].is_valid())
-    if topic in _IN_PIPES:
+    if topic in NAMED_BY_PIPE:
         held = pc.and_(held, staged["name"].is_valid())
     return staged if pc.all(held).as_py() else staged.filter(held)
 
 
 def _stage(topic: str, rows: pa.Table) -> pa.Array:
     """As numbers of the stages, in their order; null for none."""
-    if topic in _STAGE:
-        return pa.repeat(pa.scalar(_NUMBERS[_STAGE[Topic(topic)]], pa.int8()), rows.num_rows)
-    stages = _STAGES[topic]
+    if topic in TOPIC_STAGES:
+        return pa.repeat(pa.scalar(_NUMBERS[TOPIC_STAGES[topic]], pa.int8()), rows.num_rows)
+    stages = KIND_STAGES[topic]
     kinds = rows["kind"].combine_chunks().dictionary_encode()
     numbers = [_NUMBERS[stages[each]] if each in stages else None for each in kinds.dictionary.to_pylist()]
     return pa.array(numbers, pa.int8()).take(kinds.indices)

@@ -1,11 +1,10 @@
 """Records of the tallied topics to rows: one for each event that a record holds, or one that is empty.
 
 Nothing here raises: every expression gives null for what it cannot do. What a row means that follows from its
-topic is left to `meaning`: Spark compiles all of `_flat` into one method, which Java's compiler passes over
+topic is left to `stages`: Spark compiles all of `_flat` into one method, which Java's compiler passes over
 once it has 8,000 bytes, and then it is four times as slow.
 """
 
-from collections.abc import Iterable, Mapping
 from functools import reduce
 from operator import and_
 from typing import Final
@@ -16,8 +15,8 @@ from pyspark.sql import functions as fn
 from pipelines.control.audit.rfc3339 import time_ms
 from pipelines.control.audit.schema import ITEM, PLACE, RECEIPT, ROWS
 from shared.contracts import headers as h
-from shared.contracts.ledger import Stage
-from shared.contracts.topics import RETRY_DELAYS, Topic
+from shared.contracts.stages import COPY_ELSE, COPY_RULES, HEADER_TOPICS, CopyFact
+from shared.contracts.topics import Topic
 from shared.spark.collected_columns import readable, unreadable, with_items
 from shared.spark.columns import HEADERS_TYPE, header_value
 from shared.spark.tracing import is_chosen
@@ -34,15 +33,6 @@ _TEXTS: Final = {
     "traceparent": h.TRACEPARENT,
 }
 _NUMBERS: Final = {"minute": h.MINUTE, "received_ms": h.RECEIVED, "due_ms": h.NOT_BEFORE}
-_ONLY_OF: Final[Mapping[str, Iterable[Topic]]] = {
-    "source": (Topic.COLLECTED,),
-    "pipes": (Topic.OUTBOUND,),
-    "letter": (Topic.OUTBOUND,),
-    "origin": (Topic.QUARANTINE,),
-    "due_ms": tuple(RETRY_DELAYS),
-}
-"""Where a header is not looked for elsewhere: to find that it is not there costs a look at each."""
-
 _OF_RECEIPT: Final = ("destination", "status", "breaker", "lane", "departed_ms")
 _REQUIRED: Final = ("id", "tenant", "minute", "received_ms")
 """What is known of every event."""
@@ -65,15 +55,15 @@ def _read(records: DataFrame) -> DataFrame:
     receipts = fn.col("topic") == Topic.RECEIPTS.value
     parsed = with_items(named, collected & unreadable(headers, names).isNull(), ITEM)
     receipt = fn.from_json(fn.when(receipts, fn.col("value").cast("string")), RECEIPT)
-    texts = (_header(column, key).alias(column) for column, key in _TEXTS.items())
-    numbers = (_header(column, key).cast("bigint").alias(column) for column, key in _NUMBERS.items())
+    texts = (_header(key).alias(column) for column, key in _TEXTS.items())
+    numbers = (_header(key).cast("bigint").alias(column) for column, key in _NUMBERS.items())
     return parsed.select(*PLACE, "items", receipt.alias("receipt"), *texts, *numbers)
 
 
-def _header(column: str, key: str) -> Column:
-    """The text of a header, for a column of that name."""
+def _header(key: str) -> Column:
+    """The text of a header, where it matters: finding that it is absent costs a look at each header."""
     value = header_value(fn.col("headers"), fn.col("names"), key)
-    topics = _ONLY_OF.get(column)
+    topics = HEADER_TOPICS.get(key)
     return fn.when(fn.col("topic").isin([topic.value for topic in topics]), value) if topics else value
 
 
@@ -135,12 +125,16 @@ def _told(exploded: DataFrame) -> DataFrame:
 
 def _copy(at: Column) -> Column:
     """Which of an event's copies in `outbound` it is; said of any record."""
-    return (
-        fn.when(fn.col("letter").isNotNull(), Stage.LETTER.value)
-        .when(fn.col("further"), Stage.FURTHER.value)
-        .when(at > 0, Stage.CLAIMED.value)
-        .otherwise(Stage.FIRST.value)
-    )
+    facts = {
+        CopyFact.LETTER: fn.col("letter").isNotNull(),
+        CopyFact.OTHER_FIRST: fn.col("further"),
+        CopyFact.LATER: at > 0,
+    }
+    (fact, stage), *others = COPY_RULES
+    kind = fn.when(facts[fact], stage.value)
+    for other, other_stage in others:
+        kind = kind.when(facts[other], other_stage.value)
+    return kind.otherwise(COPY_ELSE.value)
 
 
 def _name(at: Column) -> Column:

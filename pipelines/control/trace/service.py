@@ -11,7 +11,7 @@ from pipelines.control.trace.metrics import Meters
 from pipelines.control.trace.otlp import Exporter
 from pipelines.control.trace.span_buffer import Gathering, Place, Trace
 from pipelines.control.trace.spans import spans
-from shared.contracts.topics import Topic
+from shared.contracts.topology import INPUTS
 from shared.contracts.tracing import Sighting, decode_sighting
 from shared.kafka.consumer import readable
 from shared.runtime.clock import Clock
@@ -58,7 +58,8 @@ class Tracer:
         Raises:
             KafkaException: if the client cannot go on.
         """
-        self._consumer.subscribe([Topic.TRACES], on_assign=self._assigned, on_revoke=self._revoked)
+        topics = [str(topic) for topic in INPUTS["trace"]]
+        self._consumer.subscribe(topics, on_assign=self._assigned, on_revoke=self._revoked)
         try:
             while not self._stopping.is_set():
                 self.turn()

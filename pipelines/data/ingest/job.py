@@ -4,7 +4,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from pipelines.data.ingest.transforms import events
-from shared.contracts.topics import Topic
+from shared.contracts.topology import INPUTS
 from shared.runtime.settings import SparkSettings
 from shared.spark.session import read_topics, realtime_writer
 from shared.spark.starting_offsets import starting_offsets
@@ -14,6 +14,6 @@ NODE = "ingest"
 
 def build(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
     """Start the query."""
-    starting = starting_offsets(spark, settings, NODE, Topic.COLLECTED)
-    collected = read_topics(spark, settings, Topic.COLLECTED, starting=starting)
+    starting = starting_offsets(spark, settings, NODE, *INPUTS[NODE])
+    collected = read_topics(spark, settings, *INPUTS[NODE], starting=starting)
     return realtime_writer(events(collected), settings, NODE, settings.ingest_batch).start()

@@ -16,7 +16,8 @@ from pipelines.data.retry.decide import DelayedRecord, Headers, WaitingRecord, d
 from pipelines.data.retry.delay_queue import MAX_WRITE_RECORDS, DelayQueue
 from pipelines.data.retry.metrics import RetryMetrics
 from pipelines.data.retry.writer import RecordWriter
-from shared.contracts.topics import RETRY_DELAYS, Topic
+from shared.contracts.topics import Topic
+from shared.contracts.topology import INPUTS
 from shared.kafka.consumer import readable
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
@@ -67,7 +68,7 @@ class RetryService:
         Raises:
             KafkaException: the client failed for good. Nothing is lost; a new process takes over.
         """
-        topics = [str(topic) for topic in RETRY_DELAYS]
+        topics = [str(topic) for topic in INPUTS["retry"]]
         self._consumer.subscribe(
             topics, on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._lost
         )

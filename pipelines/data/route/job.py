@@ -5,7 +5,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from pipelines.data.route.pipe_datasource import PipesDataSource
 from pipelines.data.route.transforms import outbound
-from shared.contracts.topics import Topic
+from shared.contracts.topology import INPUTS
 from shared.runtime.settings import SparkSettings
 from shared.spark.python_worker_pool import own_workers
 from shared.spark.session import read_topics, realtime_writer
@@ -16,8 +16,8 @@ NODE = "route"
 
 def build(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
     """Start the query."""
-    starting = starting_offsets(spark, settings, NODE, Topic.EVENTS)
-    events = read_topics(spark, settings, Topic.EVENTS, starting=starting)
+    starting = starting_offsets(spark, settings, NODE, *INPUTS[NODE])
+    events = read_topics(spark, settings, *INPUTS[NODE], starting=starting)
     routed = outbound(events, pipes(spark, settings))
     return realtime_writer(routed, settings, NODE, settings.route_batch).start()
 

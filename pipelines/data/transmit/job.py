@@ -13,7 +13,7 @@ from pipelines.data.transmit.schema import OUTPUT
 from pipelines.data.transmit.settings import TransmitSettings
 from pipelines.data.transmit.transforms import flatten
 from pipelines.data.transmit.worker import transmit
-from shared.contracts.topics import Topic
+from shared.contracts.topology import INPUTS
 from shared.runtime.settings import SparkSettings
 from shared.spark.python_worker_pool import keep_workers, own_workers, sign_of_life
 from shared.spark.session import MICROBATCH_FETCH_WAIT_MS, microbatch_writer, read_topics
@@ -26,7 +26,7 @@ SLOW_NODE: Final = "transmit_slow"
 def build(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
     """Start the fast lane's query."""
     own = _own(settings)
-    topics = (Topic.OUTBOUND, Topic.RETRY_OUT)
+    topics = INPUTS[NODE]
     records = read_topics(
         spark,
         own,
@@ -53,8 +53,8 @@ def build_slow(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
     records = read_topics(
         spark,
         own,
-        Topic.OUTBOUND_SLOW,
-        starting=starting_offsets(spark, own, SLOW_NODE, Topic.OUTBOUND_SLOW),
+        *INPUTS[SLOW_NODE],
+        starting=starting_offsets(spark, own, SLOW_NODE, *INPUTS[SLOW_NODE]),
         fetch_wait_ms=MICROBATCH_FETCH_WAIT_MS,
         most_records=own.slow_batch_events,
     )

@@ -11,7 +11,7 @@ from scripts.experiments.baseline.hop import Handler, Hop
 from scripts.experiments.baseline.ingest import ingest
 from scripts.experiments.baseline.route import Route
 from scripts.experiments.baseline.transmit import Transmit
-from shared.contracts.topics import Topic
+from shared.contracts.topology import INPUTS
 from shared.kafka.config_table import config_table
 from shared.runtime.logging import configure_logging
 from shared.runtime.settings import SideSettings
@@ -19,7 +19,6 @@ from shared.runtime.settings import SideSettings
 HopName = Literal["ingest", "route", "transmit"]
 HOPS: tuple[HopName, ...] = ("ingest", "route", "transmit")
 
-_READS = {"ingest": Topic.COLLECTED, "route": Topic.EVENTS, "transmit": Topic.OUTBOUND}
 _MOST = {"ingest": 50, "route": 2_000, "transmit": 2_000}  # records a turn; a collected one holds many events
 
 
@@ -53,7 +52,8 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
     settings = YardstickSettings()  # type: ignore[call-arg]  # from the environment
-    Hop(settings.bootstrap, name, _READS[name], handler(name, settings), _MOST[name]).run(stopping.is_set)
+    topic = INPUTS[name][0]  # it retries nothing, so the others stay empty
+    Hop(settings.bootstrap, name, topic, handler(name, settings), _MOST[name]).run(stopping.is_set)
 
 
 if __name__ == "__main__":

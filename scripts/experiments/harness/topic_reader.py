@@ -8,8 +8,8 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from shared.contracts.receipts import Receipt
 from shared.contracts.topics import Topic
+from shared.kafka.background_reader import reader_config
 from shared.kafka.errors import kafka_errors_explained
-from shared.kafka.global_table import reader_config
 
 _WAIT_SECONDS = 10.0
 

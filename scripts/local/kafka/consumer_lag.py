@@ -7,7 +7,8 @@ from typing import Final
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
-from shared.contracts.topics import RETRY_DELAYS, TALLIED, Topic
+from shared.contracts.topics import Topic
+from shared.contracts.topology import CHAIN_GROUPS, INPUTS
 from shared.kafka.progress_group import group_name
 
 _TIMEOUT_SECONDS: Final = 10.0
@@ -20,14 +21,7 @@ CHAIN: Final = (
 )
 """Each node and the topic it writes to, in the order an event passes them."""
 
-READS: Final = {
-    "ingest": (Topic.COLLECTED,),
-    "route": (Topic.EVENTS,),
-    "transmit": (Topic.OUTBOUND, Topic.RETRY_OUT),
-    "transmit_slow": (Topic.OUTBOUND_SLOW,),
-    "retry": tuple(RETRY_DELAYS),
-    "audit": tuple(TALLIED),
-}
+_GROUPS: Final = (*CHAIN_GROUPS, "audit")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +64,7 @@ def lags(admin: AdminClient) -> list[Lag]:
         KafkaException: if the brokers do not answer.
     """
     ends = partition_ends(admin)
-    return [Lag(node=node, records=_behind(_committed(admin, node), ends, READS[node])) for node in READS]
+    return [Lag(node=node, records=_behind(_committed(admin, node), ends, INPUTS[node])) for node in _GROUPS]
 
 
 def _behind(

@@ -8,7 +8,7 @@ from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 from shared.contracts.envelope import CollectedItem
 from shared.contracts.topics import Topic
-from shared.kafka.global_table import reader_config
+from shared.kafka.background_reader import reader_config
 
 _decoder = msgspec.json.Decoder(list[CollectedItem])
 

@@ -17,7 +17,7 @@ from scripts.local.process_marks import kill, side_processes
 from scripts.local.processes.supervisor import Supervisor
 from scripts.local.side import Side, free_base
 from shared.contracts.topics import Topic
-from shared.kafka.global_table import reader_config
+from shared.kafka.background_reader import reader_config
 from shared.kafka.producer import producer_config
 
 pytestmark = pytest.mark.timeout(900)

@@ -7,7 +7,6 @@ import msgspec
 import numpy as np
 from confluent_kafka import TopicPartition
 
-from pipelines.control.observe.health.stall_detection import READS
 from pipelines.control.observe.ledger.event_search import record_of
 from pipelines.control.observe.ledger.record_parser import Seen, events_in
 from shared.contracts import headers as h
@@ -17,6 +16,7 @@ from shared.contracts.lag_histogram import histogram
 from shared.contracts.ledger import Range, Stage, Tally, encode_range, with_ids
 from shared.contracts.receipts import Receipt, Result
 from shared.contracts.topics import TALLIED, Topic
+from shared.contracts.topology import CHAIN_GROUPS, INPUTS
 from shared.kafka.offset_range_reader import Span, SpanReader
 from shared.kafka.progress_group import ShadowGroup
 from tests.spark.transmit_side import Headers, Topics
@@ -97,8 +97,8 @@ class Side:
         """Every node has read all there is."""
         self._topics.flush()
         with SpanReader(self.bootstrap, "test-side") as reader:
-            for node, topics in READS.items():
-                ends = [TopicPartition(s.topic, s.partition, s.end) for s in reader.whole(topics)]
+            for node in CHAIN_GROUPS:
+                ends = [TopicPartition(s.topic, s.partition, s.end) for s in reader.whole(INPUTS[node])]
                 ShadowGroup(self.bootstrap, node).show(ends)
 
     def audit(self) -> list[Range]:

@@ -7,11 +7,12 @@ from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec  # where mypy sees it
 
-from pipelines.control.observe.health.stall_detection import READS, unread
-from pipelines.control.observe.ledger.watermarks import GROUPS, Look, Offsets, Place
+from pipelines.control.observe.health.stall_detection import unread
+from pipelines.control.observe.ledger.watermarks import Look, Offsets, Place
 from shared.contracts import headers as h
 from shared.contracts.topics import TALLIED, Topic
-from shared.kafka.global_table import reader_config
+from shared.contracts.topology import CHAIN_GROUPS, INPUTS
+from shared.kafka.background_reader import reader_config
 from shared.kafka.offset_range_reader import Span, SpanReader
 from shared.kafka.progress_group import group_name
 from shared.runtime.kafka_config import client_config
@@ -37,7 +38,7 @@ class Progress:
         config = client_config(bootstrap) | {"client.id": client_id, "reconnect.backoff.max.ms": 1_000}
         self._admin = AdminClient(config, logger=_log)
         # Not the AdminClient: see shared.kafka.progress_group.
-        self._groups = {name: self._member(name) for name in GROUPS}
+        self._groups = {name: self._member(name) for name in CHAIN_GROUPS}
         self._due: dict[Place, tuple[int, int]] = {}
         """Of the waiting topics' partitions: an offset, and when its record is due."""
 
@@ -59,9 +60,9 @@ class Progress:
             KafkaException: if the brokers do not answer.
         """
         places = self._places()
-        committed = {name: self._committed(name, places) for name in GROUPS}
+        committed = {name: self._committed(name, places) for name in CHAIN_GROUPS}
         ends = self._offsets(places, _END)
-        readers = [(covered, TALLIED), *((committed[name], READS[name]) for name in GROUPS)]
+        readers = [(covered, TALLIED), *((committed[name], INPUTS[name]) for name in CHAIN_GROUPS)]
         behind = {
             place
             for read, topics in readers
@@ -71,7 +72,7 @@ class Progress:
         begins = self._offsets(behind, _FIRST)
         return Look(
             at_ms=now_ms,
-            committed={name: _raised(committed[name], begins, READS[name]) for name in GROUPS},
+            committed={name: _raised(committed[name], begins, INPUTS[name]) for name in CHAIN_GROUPS},
             ends=ends,
             covered=_raised(covered, begins, TALLIED),
         )
@@ -120,7 +121,7 @@ class Progress:
     def _committed(self, name: str, places: Iterable[Place]) -> Offsets:
         consumer = self._groups[name]
         consumer.poll(0)  # for its log lines: it is assigned nothing
-        asked = [TopicPartition(*place) for place in places if place[0] in READS[name]]
+        asked = [TopicPartition(*place) for place in places if place[0] in INPUTS[name]]
         found = consumer.committed(asked, timeout=_ANSWER_SECONDS)
         refused = [at.error for at in found if at.error]
         if refused:

@@ -1,26 +1,16 @@
 """Which nodes get on, and since when one has not. Pure."""
 
 from collections.abc import Iterable, Mapping
-from typing import Final
 
 from pipelines.control.observe.alarms.inputs import NodeProgress
-from pipelines.control.observe.ledger.watermarks import GROUPS, Look, Offsets, Place
-from shared.contracts.topics import RETRY_DELAYS, Topic
-
-READS: Final[Mapping[str, tuple[Topic, ...]]] = {
-    "ingest": (Topic.COLLECTED,),
-    "route": (Topic.EVENTS,),
-    "transmit": (Topic.OUTBOUND, Topic.RETRY_OUT),
-    "transmit_slow": (Topic.OUTBOUND_SLOW,),
-    "retry": tuple(RETRY_DELAYS),
-}
-"""What each group of GROUPS reads."""
+from pipelines.control.observe.ledger.watermarks import Look, Offsets, Place
+from shared.contracts.topology import CHAIN_GROUPS, INPUTS
 
 
 def unread(look: Look, node: str) -> Mapping[Place, int]:
     """Records before a node, by partition; partitions without any are left out."""
     read = look.committed.get(node, {})
-    lags = {place: end - read.get(place, 0) for place, end in look.ends_of(READS[node]).items()}
+    lags = {place: end - read.get(place, 0) for place, end in look.ends_of(INPUTS[node]).items()}
     return {place: records for place, records in lags.items() if records > 0}
 
 
@@ -35,7 +25,7 @@ class Movement:
         """How all get on. `held` are partitions whose first unread record is not due yet."""
         patient = frozenset(held)
         found = []
-        for node in GROUPS:
+        for node in CHAIN_GROUPS:
             offsets = look.committed.get(node, {})
             waiting = {place: n for place, n in unread(look, node).items() if place not in patient}
             if not waiting or offsets != self._offsets.get(node):

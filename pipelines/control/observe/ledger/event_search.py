@@ -8,25 +8,21 @@ from confluent_kafka import Message
 from pipelines.control.observe.ledger.record_parser import Record, Seen, events_in
 from shared.contracts.ledger import Stage
 from shared.contracts.scorecard import ALL_TENANTS, Node, Place
-from shared.contracts.topics import RETRY_DELAYS, TALLIED, Topic
+from shared.contracts.topics import TALLIED, Topic
+from shared.contracts.topology import INPUTS, OUTPUTS
 from shared.kafka.offset_range_reader import Span, SpanReader
 
 MOST_RECORDS: Final = 400_000
 """Read for one question: some ten seconds."""
 
+_NODES: Final = frozenset(Node)
 _WRITERS: Final[Mapping[str, Node]] = {
-    Topic.COLLECTED: Node.COLLECT,
-    Topic.EVENTS: Node.INGEST,
-    Topic.UNMATCHED: Node.ROUTE,
-    Topic.OUTBOUND: Node.ROUTE,
-    Topic.RETRY_OUT: Node.RETRY,
+    topic: Node(name) for name, topics in OUTPUTS.items() if name in _NODES for topic in topics
 }
-"""Which node writes a topic; what is not named here is transmit's, but for quarantine."""
+"""Which node writes a topic. Several write to `quarantine`: it is not looked up here."""
 
 _READERS: Final[Mapping[str, Node]] = {
-    Topic.COLLECTED: Node.INGEST,
-    Topic.EVENTS: Node.ROUTE,
-    **dict.fromkeys(RETRY_DELAYS, Node.RETRY),
+    topic: Node(name) for name, topics in INPUTS.items() if name in _NODES for topic in topics
 }
 """Which node could not read a record of a topic; else transmit."""
 

@@ -1,20 +1,18 @@
 """The ledger, followed by a thread of its own."""
 
 import queue
-import threading
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import msgspec
-from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
+from confluent_kafka import Consumer, Message, TopicPartition
 
 from shared.contracts.ledger import Range, decode_range
 from shared.contracts.topics import Topic
-from shared.kafka.global_table import keep_reading, reader_config
+from shared.kafka.background_reader import BackgroundReader, is_end, poll_all, reader_config
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
-_POLL_SECONDS: Final = 0.2
 _PUT_SECONDS: Final = 0.2
 _ANSWER_SECONDS: Final = 2.0
 """A stop waits for no longer."""
@@ -31,7 +29,7 @@ class Entry(NamedTuple):
     found: Range | None
 
 
-class LedgerReader:
+class LedgerReader(BackgroundReader):
     """Reads from `position` on and holds what it read until it is taken; bounded.
 
     Where the ledger begins later than that, because of its retention, it is read from its beginning. Brokers
@@ -39,30 +37,17 @@ class LedgerReader:
     """
 
     def __init__(self, bootstrap: str, client_id: str, position: int) -> None:
-        self._config = reader_config(bootstrap, client_id) | {
-            "logger": _log,
-            "queued.max.messages.kbytes": 16 * 1024,
-        }
+        super().__init__(
+            name="ledger",
+            config=reader_config(bootstrap, client_id) | {"queued.max.messages.kbytes": 16 * 1024},
+        )
         self._position = position
         self._ahead: queue.Queue[list[Entry]] = queue.Queue(_BATCHES_AHEAD)
-        self._ended = threading.Event()
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="ledger", daemon=True)
-
-    def start(self) -> "LedgerReader":
-        """Begin to read; returns at once."""
-        self._thread.start()
-        return self
-
-    def stop(self) -> None:
-        """End the thread and its consumer."""
-        self._stopping.set()
-        self._thread.join()
 
     @property
     def ready(self) -> bool:
         """Whether it came to the ledger's end once, and all of that was taken."""
-        return self._ended.is_set() and self._ahead.empty()
+        return self.loaded and self._ahead.empty()
 
     def take(self, seconds: float) -> Iterator[Entry]:
         """What was read, in order; waits so long for the first, and not for more."""
@@ -73,24 +58,22 @@ class LedgerReader:
         except queue.Empty:
             return
 
-    def _run(self) -> None:
-        keep_reading(self._config, self._follow, self._stopping)
+    def _assign(self, consumer: Consumer) -> bool:
+        consumer.assign([TopicPartition(Topic.LEDGER, _PARTITION, self._position)])
+        return True
 
-    def _follow(self, consumer: Consumer) -> None:
-        at = TopicPartition(Topic.LEDGER, _PARTITION, self._position)
-        consumer.assign([at])
-        while not self._stopping.is_set():
-            # consume() alone would hold back what it has until its timeout is over
-            first = consumer.poll(_POLL_SECONDS)
-            if first is not None:
-                self._handle([first, *consumer.consume(_MOST_MESSAGES, timeout=0)])
+    def _turn(self, consumer: Consumer) -> bool:
+        messages = poll_all(consumer, _MOST_MESSAGES)
+        if messages:
+            self._handle(messages)
+        return True
 
     def _handle(self, messages: list[Message]) -> None:
         read = [_entry(message) for message in messages if message.error() is None]
         if read and self._put(read):
             self._position = read[-1].offset + 1
-        if any((error := m.error()) and error.code() == KafkaError._PARTITION_EOF for m in messages):
-            self._ended.set()
+        if any(map(is_end, messages)):
+            self._loaded.set()
 
     def _put(self, read: list[Entry]) -> bool:
         """Hand on; False where it is stopping and nobody takes."""

@@ -11,7 +11,8 @@ from typing import Final, NamedTuple
 from pipelines.control.observe.ledger.watermarks import WRITING
 from shared.contracts.ledger import Stage
 from shared.contracts.scorecard import Node
-from shared.contracts.topics import RETRY_DELAYS, Topic
+from shared.contracts.topics import Topic
+from shared.contracts.topology import INPUTS
 
 
 class Account(StrEnum):
@@ -59,7 +60,7 @@ class Balance(NamedTuple):
 
 
 _TAKEN: Final = (Stage.FIRST, Stage.FURTHER, Stage.LETTER, Stage.RETRIED)
-_READ_BY_TRANSMIT: Final = (Topic.OUTBOUND, Topic.RETRY_OUT, Topic.OUTBOUND_SLOW)
+_READ_BY_TRANSMIT: Final = (*INPUTS["transmit"], *INPUTS["transmit_slow"])
 
 BALANCES: Final[Mapping[Account, Balance]] = {
     Account.INGEST: Balance(
@@ -72,7 +73,7 @@ BALANCES: Final[Mapping[Account, Balance]] = {
         (Stage.EVENTS,),
         (Stage.UNMATCHED, Stage.FIRST),
         (Stage.EVENTS,),
-        (Topic.EVENTS,),
+        INPUTS["route"],
     ),
     Account.CLAIMS: Balance(
         # Claim and copy lie in the same topic, written in the same batch: it is over when route has gone on.
@@ -93,7 +94,7 @@ BALANCES: Final[Mapping[Account, Balance]] = {
     ),
     Account.DEAD: Balance(Node.TRANSMIT, WRITING, True, (Stage.DEAD,), (Stage.DEAD_LETTER,), (Stage.DEAD,)),
     Account.RETRY: Balance(Node.RETRY, "retry", True, (Stage.WAITING,), (Stage.RETRIED,), (Stage.WAITING,)),
-    Account.UNHOLDABLE: Balance(Node.RETRY, "retry", False, (), (), (Stage.WAITING,), tuple(RETRY_DELAYS)),
+    Account.UNHOLDABLE: Balance(Node.RETRY, "retry", False, (), (), (Stage.WAITING,), INPUTS["retry"]),
 }
 
 

@@ -6,9 +6,9 @@ from typing import Final, NamedTuple
 import msgspec
 
 from shared.contracts import headers as h
-from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.ledger import Stage
 from shared.contracts.receipts import Receipt
+from shared.contracts.stages import NAMED_BY_PIPE, RESULT_STAGES, TOPIC_STAGES, Copy, copies, identity
 from shared.contracts.topics import RETRY_DELAYS, Topic
 
 
@@ -43,20 +43,18 @@ class _Item(msgspec.Struct):
     """What is needed of an item of `collected`."""
 
     id: str
+    source: str
+    type: str
+    time: str
     minute: int
 
 
-_RESULTS: Final[Mapping[str, Stage]] = {
-    "delivered": Stage.DELIVERED,
-    "retry": Stage.RETRYING,
-    "dead": Stage.DEAD,
-    "duplicate": Stage.DROPPED,
-}
 _items = msgspec.json.Decoder(list[msgspec.Raw])
 _item = msgspec.json.Decoder(_Item)
 _receipt = msgspec.json.Decoder(Receipt)
 
 Texts = Mapping[str, str]
+_Reader = Callable[[Record, Texts], Iterator[Seen]]
 
 
 def events_in(record: Record) -> Iterator[Seen]:
@@ -74,80 +72,78 @@ def _readable(found: Iterable[Seen]) -> list[Seen]:
 
 
 def _collected(record: Record, texts: Texts) -> Iterator[Seen]:
+    source, tenant, _ = texts[h.SOURCE], texts[h.TENANT], int(texts[h.RECEIVED])
     for raw in _items.decode(record.value or b""):
         try:
             item = _item.decode(raw)
         except msgspec.MsgspecError:
             continue
-        source = texts[h.SOURCE]
-        yield Seen(
-            record, Stage.COLLECTED, item.id, texts[h.TENANT], item.minute, source, text=f"source {source}"
-        )
+        yield Seen(record, Stage.COLLECTED, item.id, tenant, item.minute, source, text=f"source {source}")
 
 
 def _receipts(record: Record, _: Texts) -> Iterator[Seen]:
     said = _receipt.decode(record.value or b"")
     answer = f"{said.result}, {said.status or 'no answer'}"
     text = f"{answer}, attempt {said.attempt}" + (f": {said.reason}" if said.reason else "")
+    stage = RESULT_STAGES[said.result]
     for event_id, minute in zip(said.ids, said.minutes, strict=True):
-        yield Seen(
-            record, _RESULTS[said.result], event_id, said.tenant, minute, said.pipe, said.destination, text
-        )
+        yield Seen(record, stage, event_id, said.tenant, minute, said.pipe, said.destination, text)
 
 
-def _of(stage: Stage, text: Callable[[Texts], str]) -> Callable[[Record, Texts], Iterator[Seen]]:
+def _of(topic: Topic, text: Callable[[Texts], str]) -> _Reader:
     """The reader of a topic with one event a record."""
+    stage = TOPIC_STAGES[topic]
 
     def read(record: Record, texts: Texts) -> Iterator[Seen]:
-        yield _seen(record, texts, stage, texts.get(h.PIPE, ""), text(texts))
+        name = texts[h.PIPE] if topic in NAMED_BY_PIPE else texts.get(h.PIPE, "")
+        yield _seen(record, texts, stage, name, text(texts))
 
     return read
 
 
 def _outbound(record: Record, texts: Texts) -> Iterator[Seen]:
-    pipe, pipes = texts[h.PIPE], texts.get(h.PIPES, "").split(h.PIPES_SEPARATOR)
-    if h.LETTER in texts:
-        yield _seen(record, texts, Stage.LETTER, pipe, f"dead letter {texts[h.LETTER]} again")
-    elif pipes == [""] or pipes[0] == pipe:
-        yield _seen(record, texts, Stage.FIRST, pipe, f"pipe {pipe}")
-        for further in pipes[1:]:
-            yield _seen(record, texts, Stage.CLAIMED, further, f"pipe {further} is to get it")
-    else:
-        yield _seen(record, texts, Stage.FURTHER, pipe, f"pipe {pipe}")
+    for copy in copies(texts[h.PIPE], texts.get(h.PIPES), texts.get(h.LETTER)):
+        yield _seen(record, texts, copy.stage, copy.pipe, _copy_text(copy, texts))
+
+
+def _copy_text(copy: Copy, texts: Texts) -> str:
+    if copy.stage is Stage.LETTER:
+        return f"dead letter {texts[h.LETTER]} again"
+    return f"pipe {copy.pipe}" + (" is to get it" if copy.stage is Stage.CLAIMED else "")
 
 
 def _quarantined(record: Record, texts: Texts) -> Iterator[Seen]:
+    """Its event, if its id and minute are known; a tenant may be what it lacks."""
     topic = texts.get(h.ORIGIN, "").partition("/")[0]
-    minute = texts.get(h.MINUTE, "")
-    if h.CE_ID in texts and minute.isdigit():
-        yield _seen(record, texts, Stage.QUARANTINED, topic, f"from {topic}: {texts.get(h.REASON, '')}")
+    yield Seen(
+        record,
+        Stage.QUARANTINED,
+        texts[h.CE_ID],
+        texts.get(h.TENANT, ""),
+        int(texts[h.MINUTE]),
+        topic,
+        texts.get(h.DESTINATION, ""),
+        f"from {topic}: {texts.get(h.REASON, '')}",
+    )
 
 
 def _seen(record: Record, texts: Texts, stage: Stage, name: str, text: str) -> Seen:
-    return Seen(
-        record,
-        stage,
-        texts[h.CE_ID],
-        texts.get(h.TENANT, ""),
-        int(texts.get(h.MINUTE) or record.at_ms // MINUTE_MS),
-        name,
-        texts.get(h.DESTINATION, ""),
-        text,
-    )
+    event = identity(texts)
+    destination = texts.get(h.DESTINATION, "")
+    return Seen(record, stage, event.id, event.tenant, event.minute, name, destination, text)
 
 
 def _why(texts: Texts) -> str:
     return texts.get(h.REASON, "")
 
 
-_READERS: Final[Mapping[str, Callable[[Record, Texts], Iterator[Seen]]]] = {
+_READERS: Final[Mapping[str, _Reader]] = {
     Topic.COLLECTED: _collected,
-    Topic.EVENTS: _of(Stage.EVENTS, lambda _: "an event"),
-    Topic.UNMATCHED: _of(Stage.UNMATCHED, lambda _: "no pipe takes it"),
+    Topic.EVENTS: _of(Topic.EVENTS, lambda _: "an event"),
+    Topic.UNMATCHED: _of(Topic.UNMATCHED, lambda _: "no pipe takes it"),
     Topic.OUTBOUND: _outbound,
     Topic.RECEIPTS: _receipts,
-    Topic.RETRY_OUT: _of(Stage.RETRIED, lambda texts: f"sent again, attempt {texts.get(h.ATTEMPT, '?')}"),
-    **dict.fromkeys(RETRY_DELAYS, _of(Stage.WAITING, _why)),
-    Topic.DEAD_LETTER: _of(Stage.DEAD_LETTER, _why),
+    Topic.RETRY_OUT: _of(Topic.RETRY_OUT, lambda texts: f"sent again, attempt {texts.get(h.ATTEMPT, '?')}"),
+    **{topic: _of(topic, _why) for topic in (*RETRY_DELAYS, Topic.DEAD_LETTER)},
     Topic.QUARANTINE: _quarantined,
 }

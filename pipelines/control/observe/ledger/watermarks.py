@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from shared.contracts.topics import RETRY_DELAYS, TALLIED, Topic
+from shared.contracts.topology import INPUTS, OUTPUTS
 
 Place = tuple[str, int]
 """Topic and partition."""
@@ -18,9 +19,6 @@ Offsets = Mapping[Place, int]
 
 AUDIT: Final = "audit"
 SLOW: Final = "transmit_slow"
-GROUPS: Final = ("ingest", "route", "transmit", SLOW, "retry")
-"""Whose progress is asked for."""
-
 _MOST: Final = 64
 """Candidates of a node that are under way at once, and marks that are kept."""
 
@@ -32,7 +30,7 @@ class Look(NamedTuple):
     """Before any was asked, epoch milliseconds."""
 
     committed: Mapping[str, Offsets]
-    """By name of GROUPS."""
+    """By name of `topology.CHAIN_GROUPS`."""
 
     ends: Offsets
     covered: Offsets
@@ -73,25 +71,24 @@ def _read_by(group: str) -> Callable[[Look], Offsets]:
     return lambda look: look.committed.get(group, {})
 
 
-_IN: Final = (Topic.OUTBOUND, Topic.RETRY_OUT)
-_SLOW_STEP: Final = Step(SLOW, (Topic.OUTBOUND_SLOW,))
+_SLOW_STEP: Final = Step(SLOW, INPUTS[SLOW])
 _ASIDE: Final = (*RETRY_DELAYS, Topic.DEAD_LETTER)
 
 WRITING: Final = "writing"
 """transmit again: its receipts against what it wrote into the retry and dead-letter topics beside them."""
 
 CHAINS: Final[Mapping[str, Chain]] = {
-    "ingest": Chain(_read_by("ingest"), (Step(AUDIT, (Topic.EVENTS, Topic.QUARANTINE)),)),
-    "route": Chain(_read_by("route"), (Step(AUDIT, (Topic.UNMATCHED, Topic.OUTBOUND, Topic.QUARANTINE)),)),
+    "ingest": Chain(_read_by("ingest"), (Step(AUDIT, OUTPUTS["ingest"]),)),
+    "route": Chain(_read_by("route"), (Step(AUDIT, OUTPUTS["route"]),)),
     "transmit": Chain(
         _read_by("transmit"), (_SLOW_STEP, Step(AUDIT, (Topic.RECEIPTS, *_ASIDE, Topic.QUARANTINE)))
     ),
     WRITING: Chain(
         # A batch writes its receipts and what lies beside them one after the other: it has to be over.
         lambda look: look.ends_of((Topic.RECEIPTS,)),
-        (Step("transmit", _IN), _SLOW_STEP, Step(AUDIT, (Topic.RECEIPTS, *_ASIDE))),
+        (Step("transmit", INPUTS["transmit"]), _SLOW_STEP, Step(AUDIT, (Topic.RECEIPTS, *_ASIDE))),
     ),
-    "retry": Chain(_read_by("retry"), (Step(AUDIT, (Topic.RETRY_OUT, Topic.QUARANTINE)),)),
+    "retry": Chain(_read_by("retry"), (Step(AUDIT, OUTPUTS["retry"]),)),
 }
 
 

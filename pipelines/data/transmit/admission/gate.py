@@ -13,13 +13,14 @@ from typing import Final
 
 from pipelines.data.transmit.admission import circuit_breaker as breakers
 from pipelines.data.transmit.admission import lanes
-from pipelines.data.transmit.admission.token_bucket import Bucket
 from pipelines.data.transmit.connectors.base import Answer
 from shared.contracts.documents import Destination
 from shared.contracts.receipts import Lane
 from shared.runtime.clock import Clock
+from shared.runtime.token_bucket import TokenBucket
 
 _MOST_GATES: Final = 10_000
+_BURST_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class Gate:
         self._clock = clock
         self._seconds = seconds
         self._slots = asyncio.Semaphore(max(1, int(limits.requests * rules.share)))
-        self._bucket = None if limits.rate is None else Bucket(limits.rate * rules.share)
+        self._bucket = None if limits.rate is None else TokenBucket(limits.rate * rules.share, _BURST_SECONDS)
         self._breaker = breakers.CLOSED
         self._probe: asyncio.Event | None = None
         self.pace = lanes.Pace(lane=rules.lane)

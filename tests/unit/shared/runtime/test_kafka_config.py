@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from confluent_kafka import Producer
 
-from shared.kafka.global_table import reader_config
+from shared.kafka.background_reader import reader_config
 from shared.kafka.producer import producer_config
 from shared.runtime.kafka_config import client_config, region_of, spark_options
 

@@ -18,7 +18,13 @@ NO_TEXTS: Mapping[str, str] = {}
 
 
 def record(topic: str, value: bytes | None = b"{}", texts: Mapping[str, str] = NO_TEXTS) -> Record:
-    usual = {h.CE_ID: "e1", h.TENANT: "acme", h.SOURCE: "shop", h.MINUTE: str(MINUTE)}
+    usual = {
+        h.CE_ID: "e1",
+        h.TENANT: "acme",
+        h.SOURCE: "shop",
+        h.MINUTE: str(MINUTE),
+        h.RECEIVED: str(MINUTE * 60_000),
+    }
     headers = [(name, text.encode()) for name, text in (usual | dict(texts)).items()]
     return Record(topic, 2, 7, MINUTE * 60_000 + 5, [*headers, ("odd", None)], value)
 

@@ -1,0 +1,100 @@
+"""The life of a thread that follows topics in the background and belongs to no consumer group."""
+
+import threading
+from abc import ABC, abstractmethod
+from typing import Any, Final, Self
+
+from confluent_kafka import Consumer, KafkaError, Message
+
+from shared.runtime.kafka_config import client_config
+from shared.runtime.logging import get_logger
+
+_log = get_logger(__name__)
+POLL_SECONDS: Final = 0.2
+
+
+def reader_config(bootstrap: str, client_id: str) -> dict[str, Any]:
+    """librdkafka settings of a reader that belongs to no group and commits nothing."""
+    return client_config(bootstrap) | {
+        "client.id": client_id,
+        "group.id": f"{client_id}-unused",
+        "enable.auto.commit": False,
+        "auto.offset.reset": "earliest",
+        "enable.partition.eof": True,
+        "reconnect.backoff.max.ms": 1_000,
+        "socket.timeout.ms": 10_000,
+        "fetch.wait.max.ms": 500,
+    }
+
+
+class BackgroundReader(ABC):
+    """A thread that takes up partitions and reads them until it is stopped.
+
+    It waits for brokers that are away, and goes on with a new consumer when one fails: were the thread to end
+    with a failure, its process would go on for ever with what it knew.
+    """
+
+    def __init__(self, *, name: str, config: dict[str, Any]) -> None:
+        """`name` is the thread's; `config` are librdkafka settings, see `reader_config`."""
+        self._config = config
+        self._loaded = threading.Event()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+
+    def start(self) -> Self:
+        """Begin to read; returns at once."""
+        self._thread.start()
+        return self
+
+    def stop(self) -> None:
+        """End the thread and its consumer."""
+        self._stopping.set()
+        self._thread.join()
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the end was reached once."""
+        return self._loaded.is_set()
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Block until `loaded`; False if that took longer."""
+        return self._loaded.wait(seconds)
+
+    @abstractmethod
+    def _assign(self, consumer: Consumer) -> bool:
+        """Take up partitions; False if the brokers do not say yet which there are."""
+
+    @abstractmethod
+    def _turn(self, consumer: Consumer) -> bool:
+        """Read what is there, waiting for POLL_SECONDS at most; False to go on with a new consumer."""
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            consumer = Consumer(self._config, logger=_log)
+            try:
+                self._follow(consumer)
+            except Exception:
+                extra = {"client": self._config["client.id"]}
+                _log.exception("reading failed, going on with a new consumer", extra=extra)
+                self._stopping.wait(POLL_SECONDS)
+            finally:
+                consumer.close()
+
+    def _follow(self, consumer: Consumer) -> None:
+        while not self._stopping.is_set() and not self._assign(consumer):
+            self._stopping.wait(POLL_SECONDS)
+        while not self._stopping.is_set() and self._turn(consumer):
+            pass
+
+
+def poll_all(consumer: Consumer, most: int) -> list[Message]:
+    """The next messages, at most `most` and one: those that are there once the first one is."""
+    # consume() alone would hold back what it has until its timeout is over
+    first = consumer.poll(POLL_SECONDS)
+    return [] if first is None else [first, *consumer.consume(most, timeout=0)]
+
+
+def is_end(message: Message) -> bool:
+    """Whether it is no record, but says that its partition ends here."""
+    error = message.error()
+    return error is not None and error.code() == KafkaError._PARTITION_EOF

@@ -1,0 +1,103 @@
+"""A topic held in memory, on real brokers."""
+
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import cast
+
+import pytest
+from confluent_kafka import Producer
+from confluent_kafka.cimpl import NewTopic
+
+from scripts.local.kafka.cluster import Cluster
+from shared.contracts.topics import Topic
+from shared.kafka.admin import admin_client
+from shared.kafka.global_table import Table
+from shared.kafka.producer import producer_config
+
+SECONDS = 60
+
+
+@pytest.fixture
+def topic() -> Topic:
+    """The name of a topic that is not there yet."""
+    return cast(Topic, f"table-{uuid.uuid4()}")
+
+
+def create(brokers: Cluster, topic: Topic) -> None:
+    admin = admin_client(brokers.bootstrap)  # kept until it has answered
+    (created,) = admin.create_topics([NewTopic(topic, 1, 3)]).values()
+    created.result(SECONDS)
+
+
+def delete(brokers: Cluster, topic: Topic) -> None:
+    admin = admin_client(brokers.bootstrap)
+    (deleted,) = admin.delete_topics([topic]).values()
+    deleted.result(SECONDS)
+
+
+def write(brokers: Cluster, topic: Topic, **values: str | None) -> None:
+    producer = Producer(producer_config(brokers.bootstrap, "test"))
+    for key, value in values.items():
+        producer.produce(topic, value, key)
+    assert producer.flush(SECONDS) == 0
+
+
+@contextmanager
+def table(brokers: Cluster, topic: Topic) -> Iterator[Table[dict[bytes, int]]]:
+    """Numbers by key."""
+    reader = Table(bootstrap=brokers.bootstrap, client_id="test", topic=topic, decode=int, view=dict).start()
+    try:
+        yield reader
+    finally:
+        reader.stop()
+
+
+def eventually(said: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + SECONDS
+    while not said() and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return said()
+
+
+def test_the_latest_value_of_each_key_is_there_once_it_is_loaded(brokers: Cluster, topic: Topic) -> None:
+    create(brokers, topic)
+    write(brokers, topic, a="1", b="2")
+    write(brokers, topic, a="3", b=None, c="4")
+    with table(brokers, topic) as numbers:
+        assert numbers.wait(SECONDS)
+        assert numbers.view == {b"a": 3, b"c": 4}
+
+
+def test_a_value_that_cannot_be_decoded_leaves_the_former_one(brokers: Cluster, topic: Topic) -> None:
+    create(brokers, topic)
+    write(brokers, topic, a="1")
+    write(brokers, topic, a="one", b="2")
+    with table(brokers, topic) as numbers:
+        assert numbers.wait(SECONDS)
+        assert numbers.view == {b"a": 1, b"b": 2}
+
+
+def test_a_topic_that_comes_late_is_waited_for(brokers: Cluster, topic: Topic) -> None:
+    with table(brokers, topic) as numbers:
+        assert not numbers.wait(0.5)
+        create(brokers, topic)
+        write(brokers, topic, a="1")
+        assert numbers.wait(SECONDS)
+        assert eventually(lambda: numbers.view == {b"a": 1})
+
+
+def test_a_topic_that_is_made_anew_is_read_on_top_of_what_the_old_one_said(
+    brokers: Cluster, topic: Topic, caplog: pytest.LogCaptureFixture
+) -> None:
+    create(brokers, topic)
+    write(brokers, topic, a="1", b="2")
+    with table(brokers, topic) as numbers:
+        assert numbers.wait(SECONDS)
+        delete(brokers, topic)
+        assert eventually(lambda: "topic is gone" in caplog.text)
+        assert numbers.view == {b"a": 1, b"b": 2}
+        create(brokers, topic)
+        write(brokers, topic, b="3")
+        assert eventually(lambda: numbers.view == {b"a": 1, b"b": 3})
