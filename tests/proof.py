@@ -15,7 +15,7 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
-from tests.integration.live import LiveSide
+from tests.harness.live_side import LiveSide
 
 LOGS: Final = Path("proof")
 _PYTEST: Final = (sys.executable, "-m", "pytest")

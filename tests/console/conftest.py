@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.console.console_process import ConsoleProcess
 from tests.contract.observe.conftest import start, store_url
-from tests.contract.observe.process import until
+from tests.harness.waiting import eventually
 
 __all__ = ["start", "store_url"]
 
@@ -47,7 +47,7 @@ def start_console(tmp_path: Path) -> Iterator[StartConsole]:
     def begin(observe_port: int, **settings: str) -> ConsoleProcess:
         log = tmp_path / f"console-{len(started)}.log"
         started.append(ConsoleProcess(f"http://127.0.0.1:{observe_port}", log, **settings))
-        until(started[-1].ready)
+        eventually(started[-1].ready)
         return started[-1]
 
     yield begin

@@ -7,7 +7,7 @@ import sys
 import urllib.request
 from pathlib import Path
 
-from tests.contract.mannered_server import free_port
+from tests.harness.waiting import free_port
 
 
 class ConsoleProcess:

@@ -12,8 +12,8 @@ from shared.runtime.clock import wall_clock
 from tests.console.conftest import Open, StartConsole
 from tests.console.reading import tile
 from tests.contract.observe.conftest import Start
-from tests.contract.observe.process import until
 from tests.contract.observe.side import Side
+from tests.harness.waiting import eventually
 
 _IDLE_SECONDS = 10.0
 
@@ -62,7 +62,7 @@ def test_the_last_figures_stay_greyed_with_their_age_while_observe_is_away(
     assert observe.stop() == 0
     banner = page.get_by_test_id("banner-unreachable")
     banner.wait_for()
-    until(lambda: "those of 2 s ago" in banner.inner_text(), 20)
+    eventually(lambda: "those of 2 s ago" in banner.inner_text(), 20)
     assert page.locator("main.stale").count() == 1
     assert page.locator(f"tr[data-pick='{minute}']").count() == 1 and "events/s" in tile(page, "rate")
     page.screenshot(path=artefacts / "unreachable.png")
@@ -77,7 +77,7 @@ def test_a_console_that_nobody_looks_at_asks_nothing_and_costs_nothing(
     page.get_by_test_id("no-events").wait_for()
     assert console.open_pages() == 1
     page.goto(f"{console.url}healthz")
-    until(lambda: console.open_pages() == 0, 40)
+    eventually(lambda: console.open_pages() == 0, 40)
     process = psutil.Process(console.process.pid)
     before, begun = sum(process.cpu_times()[:2]), time.monotonic()
     time.sleep(_IDLE_SECONDS)  # what is measured is how much happens meanwhile

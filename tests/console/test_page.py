@@ -17,8 +17,9 @@ from shared.runtime.clock import wall_clock
 from tests.console.conftest import Open, StartConsole
 from tests.console.reading import agrees, cell, series, tile
 from tests.contract.observe.conftest import Start
-from tests.contract.observe.process import ObserveProcess, until
 from tests.contract.observe.side import Side
+from tests.harness.observe_process import ObserveProcess
+from tests.harness.waiting import eventually
 
 LOST = [f"lost-{number}" for number in range(3)]
 TWICE = "e0"
@@ -64,7 +65,7 @@ def minute(topics: str) -> int:
 @pytest.fixture
 def observe(minute: int, start: Start) -> ObserveProcess:
     process = start()
-    until(lambda: process.card(minute)["settled"] and named(process.card(minute)) >= {*LOST, TWICE})
+    eventually(lambda: process.card(minute)["settled"] and named(process.card(minute)) >= {*LOST, TWICE})
     return process
 
 
@@ -101,7 +102,7 @@ def test_the_numbers_are_the_apis(
             and agrees(tile(page, "left"), day["left"])
         )
 
-    until(tiles_agree, 20)
+    eventually(tiles_agree, 20)
     drawn = series(page, "chart-lags")
     for name in ("p50", "p95", "p99"):
         assert card["end_to_end"][name] == pytest.approx(
@@ -185,7 +186,7 @@ def test_the_theme_is_the_readers_choice_and_is_kept(
     assert button.inner_text() == "Theme: dark"
     page.reload()
     button.wait_for()
-    until(lambda: page.evaluate("document.body.classList.contains('body--dark')"), 10)
+    eventually(lambda: page.evaluate("document.body.classList.contains('body--dark')"), 10)
     assert button.inner_text() == "Theme: dark"
 
 

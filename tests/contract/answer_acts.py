@@ -15,8 +15,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from tests.contract.mannered_server import Manner, free_port, reply
 from tests.contract.transmit_rig import Rig
+from tests.harness.scripted_server import Manner, reply
+from tests.harness.waiting import free_port
 
 SHORT: Final = 1.5
 """Timeout of a destination that will not answer, seconds. A busy machine has sent a request by then."""

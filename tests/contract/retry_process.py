@@ -6,8 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -18,8 +16,8 @@ from shared.contracts.topics import RETRY_DELAYS, Topic
 from shared.kafka.background_reader import reader_config
 from shared.kafka.offset_range_reader import SpanReader
 from shared.kafka.progress_group import group_name
-from tests.contract.mannered_server import free_port
-from tests.spark.transmit_side import Topics, outbound_headers
+from tests.harness.topics import Topics, outbound_headers
+from tests.harness.waiting import free_port
 
 _FLUSH = 50_000
 PAYLOAD = b'{"n":"%s"}' % (b"x" * 400)
@@ -90,13 +88,6 @@ class RetryProcess:
         lines = [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
         said = [set(line["held"]) for line in lines if "held" in line]
         return said[-1] if said else set()
-
-
-def until(condition: Callable[[], bool], seconds: float = 60, every: float = 0.05) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited too long"
-        time.sleep(every)
 
 
 def left_over(bootstrap: str) -> int:

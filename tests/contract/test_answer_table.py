@@ -28,8 +28,8 @@ from tests.contract.answer_acts import (
     status_then_reset,
     takes_at_most,
 )
-from tests.contract.mannered_server import reply
 from tests.contract.transmit_rig import Rig, receipts, records
+from tests.harness.scripted_server import reply
 from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 TRIES: Final = 3

@@ -4,8 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import msgspec
@@ -36,6 +35,7 @@ from shared.contracts.receipts import unpack_keys
 from shared.contracts.topics import Topic
 from shared.kafka.producer import producer_config
 from shared.runtime.clock import wall_clock
+from tests.harness.waiting import eventually
 
 EVENTS = 100
 DATA = '{"exact": 1.10, "n": 12345678901234567890, "n": "\\u00e9"}'
@@ -85,13 +85,6 @@ def hops(bootstrap: str) -> Iterator[None]:
     assert codes == [0] * len(HOPS)
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "did not come about in time"
-        time.sleep(0.05)
-
-
 def test_every_collected_event_arrives_once_with_its_bytes_and_a_receipt(topics: str) -> None:
     bodies: list[bytes] = []
     start_ms = wall_clock()
@@ -99,7 +92,7 @@ def test_every_collected_event_arrives_once_with_its_bytes_and_a_receipt(topics:
         publish(topics, f"{receiver.url}/sink")
         with hops(topics):
             collect(topics)
-            wait_until(lambda: receiver.arrivals >= EVENTS)
+            eventually(lambda: receiver.arrivals >= EVENTS)
     received = [
         event for body in bodies for event in msgspec.json.decode(body, type=list[dict[str, msgspec.Raw]])
     ]
@@ -136,4 +129,4 @@ def test_a_destination_that_refuses_leaves_every_event_in_dead_letter(topics: st
         publish(topics, f"{receiver.url}/sink")
         with hops(topics):
             collect(topics)
-            wait_until(lambda: len(visible_ids(topics)) == EVENTS)
+            eventually(lambda: len(visible_ids(topics)) == EVENTS)

@@ -22,7 +22,7 @@ from shared.kafka.config_topic import publish, read_catalogue
 from shared.runtime.metrics import CanaryMetric
 from tests.contract.collect.collected import Collected
 from tests.contract.collect.process import CollectProcess
-from tests.contract.mannered_server import free_port
+from tests.harness.waiting import eventually, free_port
 
 _STOP_SECONDS = 5
 
@@ -114,13 +114,6 @@ def collect(topics: str, tmp_path: Path) -> Iterator[CollectProcess]:
         process.kill()
 
 
-def _until(check: Callable[[], Any], what: str, seconds: float = 40) -> None:
-    deadline = time.monotonic() + seconds
-    while not check():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.1)
-
-
 def _published(bootstrap: str) -> Catalogue:
     return read_catalogue(bootstrap, "test", 30)
 
@@ -146,9 +139,9 @@ def test_every_pipes_events_are_sent_taken_and_awaited(
 ) -> None:
     collected = Collected(topics)
     canary = sing(collect.port)
-    _until(canary.ready, "the canary is ready")
-    _until(lambda: canary.figure(CanaryMetric.ACKNOWLEDGED) >= 10, "events are taken")
-    _until(lambda: canary.figure(CanaryMetric.MISSING, "canary-plain") >= 1, "nobody delivers them")
+    eventually(canary.ready, 40, "the canary is ready")
+    eventually(lambda: canary.figure(CanaryMetric.ACKNOWLEDGED) >= 10, 40, "events are taken")
+    eventually(lambda: canary.figure(CanaryMetric.MISSING, "canary-plain") >= 1, 40, "nobody delivers them")
     assert canary.stop() < _STOP_SECONDS, "one second is enough for what does not come"
     items = collected.items()
     collected.close()
@@ -167,7 +160,9 @@ def test_arrivals_repetitions_and_changed_events_are_counted_by_pipe(
 ) -> None:
     collected = Collected(topics)
     canary = sing(collect.port, canary_missing_seconds="60")
-    _until(lambda: canary.report() and canary.figure(CanaryMetric.ACKNOWLEDGED) >= 4, "events are taken")
+    eventually(
+        lambda: canary.report() and canary.figure(CanaryMetric.ACKNOWLEDGED) >= 4, 40, "events are taken"
+    )
     data = [json.loads(item.data or "") for item in collected.items()][:4]
     collected.close()
     urls = {name: each.options["url"] for name, each in _published(topics).destinations.items()}
@@ -194,11 +189,11 @@ def test_a_restarted_canary_changes_nothing_but_its_key(
 ) -> None:
     port = str(free_port())
     first = sing(collect.port, canary_sinks=f"http://127.0.0.1:{port}")
-    _until(first.ready, "the first canary is ready")
+    eventually(first.ready, 40, "the first canary is ready")
     first.stop()
     before = _versions(topics)
     second = sing(collect.port, canary_sinks=f"http://127.0.0.1:{port}")
-    _until(second.ready, "the second canary is ready", 8)  # nothing has to come into force first
+    eventually(second.ready, 8, "the second canary is ready")  # nothing has to come into force first
     after = _versions(topics)
     assert {key for key in after if after[key] != before[key]} == {b"source/canary"}
 
@@ -209,13 +204,13 @@ def test_a_collect_that_is_away_is_waited_for(sing: Sing, topics: str, tmp_path:
     try:
         process.kill()
         canary = sing(process.port)
-        _until(lambda: canary.report().get("documents"), "documents are published")
-        _until(lambda: canary.figure(CanaryMetric.SENT) >= 8, "it tries again")
+        eventually(lambda: canary.report().get("documents"), 40, "documents are published")
+        eventually(lambda: canary.figure(CanaryMetric.SENT) >= 8, 40, "it tries again")
         assert not canary.ready()
         process.restart()
-        _until(canary.ready, "collect is back")
+        eventually(canary.ready, 40, "collect is back")
         process.kill()
-        _until(lambda: not canary.ready(), "collect is away again")
+        eventually(lambda: not canary.ready(), 40, "collect is away again")
         assert canary.stop() < _STOP_SECONDS
     finally:
         process.kill()
@@ -224,17 +219,17 @@ def test_a_collect_that_is_away_is_waited_for(sing: Sing, topics: str, tmp_path:
 @pytest.mark.proof
 def test_deleted_documents_come_back(sing: Sing, collect: CollectProcess, topics: str) -> None:
     canary = sing(collect.port)
-    _until(canary.ready, "the canary is ready")
+    eventually(canary.ready, 40, "the canary is ready")
     publish(topics, "test", dict.fromkeys(_versions(topics)), 30)
-    _until(lambda: not canary.ready(), "its key is unknown")
-    _until(canary.ready, "it is known again")
+    eventually(lambda: not canary.ready(), 40, "its key is unknown")
+    eventually(canary.ready, 40, "it is known again")
     assert len(_versions(topics)) == 1 + 2 * len(PERCHES)
 
 
 def test_brokers_that_are_away_do_not_keep_a_canary_from_stopping(tmp_path: Path) -> None:
     canary = CanaryProcess(f"127.0.0.1:{free_port()}", free_port(), tmp_path / "canary.log")
     try:
-        _until(lambda: "documents" in canary.report(), "it answers")
+        eventually(lambda: "documents" in canary.report(), 40, "it answers")
         assert canary.report() == {"ready": False, "documents": False, "collect": False}
         assert canary.stop() < _STOP_SECONDS
     finally:
@@ -247,7 +242,7 @@ def test_a_twin_without_a_public_address_has_an_idle_canary(
 ) -> None:
     before = _versions(topics)
     canary = sing(collect.port, side="blue", allow_loopback="false")
-    _until(canary.ready, "an idle canary is ready")
+    eventually(canary.ready, 40, "an idle canary is ready")
     assert canary.report() == {"ready": True, "idle": True}
     assert "idle: HIFI_CANARY_SINKS" in canary.log.read_text()
     assert canary.figure(CanaryMetric.SENT) == 0

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scripts.cli.main import VERBS
-from tests.child_cpu import cpu_seconds
+from tests.harness.child_cpu import cpu_seconds
 
 
 def test_the_page_of_verbs_imports_none_of_them_and_names_all() -> None:

@@ -18,7 +18,7 @@ from shared.contracts.topics import Topic
 from shared.kafka.background_reader import reader_config
 from shared.kafka.progress_group import group_name
 from shared.runtime.clock import wall_clock
-from tests.spark.transmit_side import Topics, outbound_headers, pipe_to
+from tests.harness.topics import Topics, outbound_headers, pipe_to
 
 REFUSED = "refused: the destination answered 404"
 OVER = "time_over: not delivered within 24 h; at last timeout: no answer within 5 s"

@@ -12,8 +12,9 @@ from pipelines.data.retry.drain_rate import MIN_RECORDS
 from shared.contracts import headers as h
 from shared.contracts.topics import RETRY_DELAYS, Topic
 from shared.runtime.clock import wall_clock
-from tests.contract.retry_process import RetryProcess, distinct, key, left_over, put, until, written
-from tests.spark.transmit_side import Topics, outbound_headers
+from tests.contract.retry_process import RetryProcess, distinct, key, left_over, put, written
+from tests.harness.topics import Topics, outbound_headers
+from tests.harness.waiting import eventually
 
 Start = Callable[..., RetryProcess]
 MIB = 1024 * 1024
@@ -37,7 +38,7 @@ def start(topics: str, tmp_path: Path) -> Iterator[Start]:
 
 def test_records_leave_when_they_are_due_and_the_unreadable_for_quarantine(topics: str, start: Start) -> None:
     side, process = Topics(topics), start()
-    until(lambda: process.ready() and len(process.holds()) == len(RETRY_DELAYS))
+    eventually(lambda: process.ready() and len(process.holds()) == len(RETRY_DELAYS))
     assert process.get("/healthz")[0] == 200
     soon = wall_clock() + 1_500
     put(side, Topic.RETRY_IN_1H, range(3), wall_clock() - 1)
@@ -45,7 +46,7 @@ def test_records_leave_when_they_are_due_and_the_unreadable_for_quarantine(topic
     side.put(Topic.RETRY_IN_5M, None, outbound_headers("p", 0), None)
     put(side, Topic.RETRY_IN_5M, range(3, 6), soon)
     put(side, Topic.RETRY_IN_30S, range(6, 9), soon)
-    until(lambda: written(topics) == 9)
+    eventually(lambda: written(topics) == 9)
 
     found = {message.key(): message for message in side.all_of(Topic.RETRY_OUT)}
     assert set(found) == {key(number) for number in range(9)}
@@ -78,13 +79,13 @@ def test_a_second_member_takes_over_and_a_killed_one_loses_nothing(topics: str, 
     for turn, topic in enumerate(RETRY_DELAYS):
         put(side, topic, range(turn * count, (turn + 1) * count), past)
     first = start()
-    until(lambda: written(topics) > 1_000)
+    eventually(lambda: written(topics) > 1_000)
     second = start()
-    until(lambda: bool(second.holds()))
+    eventually(lambda: bool(second.holds()))
     first.kill()
     before = written(topics)
     assert before < 3 * count, "killed in the middle"
-    until(lambda: left_over(topics) == 0, every=0.3)
+    eventually(lambda: left_over(topics) == 0, every=0.3)
     found = [message.key() for message in side.all_of(Topic.RETRY_OUT)]
     assert set(found) == {key(number) for number in range(3 * count)}
     # Twice: what the killed one wrote in one turn, though the group was being shared out anew.
@@ -106,9 +107,9 @@ def test_waiting_costs_no_cpu_and_no_memory_however_much_waits(topics: str, star
         resident.append(process.usage.memory_info().rss)
         return written(topics) >= due
 
-    until(drained, patience)
+    eventually(drained, patience)
     seconds = time.monotonic() - began
-    until(lambda: process.usage.cpu_percent(0.5) < 20, every=0)
+    eventually(lambda: process.usage.cpu_percent(0.5) < 20, every=0)
     used = idle_share(process)
     sys.stdout.write(
         f"{count:,} waited, {due:,} of them left within {seconds:.0f} s of the start;"

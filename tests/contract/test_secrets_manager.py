@@ -8,8 +8,8 @@ import pytest
 from shared.contracts.secrets import UnknownSecretError
 from shared.runtime.secret_stores import SecretsManager
 from shared.runtime.secrets import SecretStoreError, SecretTable
-from tests.contract.aws import REGION, client, local_aws
-from tests.contract.mannered_server import free_port
+from tests.harness.local_aws import REGION, client, local_aws
+from tests.harness.waiting import free_port
 
 
 @pytest.fixture

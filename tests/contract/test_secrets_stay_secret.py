@@ -19,8 +19,8 @@ from shared.runtime.secret_stores import store_for
 from shared.runtime.secrets import SecretTable
 from tests.contract.connectors.far import Silent, nobody
 from tests.contract.connectors.http_far import Everywhere
-from tests.contract.mannered_server import reply
 from tests.contract.transmit_rig import Rig
+from tests.harness.scripted_server import reply
 from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 CANARY: Final = "canary0in1a2coal3mine"

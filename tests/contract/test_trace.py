@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,9 +14,9 @@ import pytest
 from shared.contracts.ledger import Stage
 from shared.contracts.topics import Topic
 from shared.contracts.tracing import Sighting, encode_sighting, own_traceparent, span_id, traced
-from tests.contract.mannered_server import free_port
-from tests.contract.span_receiver import Span, SpanReceiver, listening
-from tests.spark.transmit_side import Topics
+from tests.harness.span_receiver import Span, SpanReceiver, listening
+from tests.harness.topics import Topics
+from tests.harness.waiting import eventually, free_port
 
 STAGES = (
     (Stage.COLLECTED, Topic.COLLECTED, "web"),
@@ -81,13 +80,6 @@ def start(topics: str, tmp_path: Path) -> Iterator[Start]:
             each.stop()
 
 
-def until(condition: Callable[[], bool], seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited too long"
-        time.sleep(0.05)
-
-
 def put(side: Topics, event_id: str) -> None:
     """What audit says of an event that was delivered."""
     for offset, (stage, topic, name) in enumerate(STAGES):
@@ -135,9 +127,9 @@ def test_each_node_is_a_span_of_the_events_chain_and_the_unreadable_is_passed_ov
         side.put(Topic.TRACES, b"rubbish", [], None)
         put(side, "e1")
         put(side, "e2")
-        until(lambda: len(receiver.spans) == 2)
+        eventually(lambda: len(receiver.spans) == 2)
         assert receiver.spans == {trace_of(one): chain(one) for one in ("e1", "e2")}
-        until(lambda: "hifi_trace_exported_spans_total 8.0" in process.get("/metrics"))
+        eventually(lambda: "hifi_trace_exported_spans_total 8.0" in process.get("/metrics"))
         assert "hifi_trace_unreadable_records_total 1.0" in process.get("/metrics")
         assert json.loads(process.get("/readyz"))["ready"]
         assert process.stop() == 0
@@ -149,20 +141,20 @@ def test_what_the_receiver_did_not_acknowledge_is_told_again_also_by_the_next_pr
     side, receiver = Topics(topics), SpanReceiver(free_port())
     process = start(receiver.port)
     put(side, "e1")
-    until(lambda: '"exports": false' in process.get("/readyz"))
+    eventually(lambda: '"exports": false' in process.get("/readyz"))
     assert process.stop() == 0, "nobody listens, and it stops nevertheless"
 
     receiver.status = 503
     with listening(receiver):
         process = start(receiver.port)
-        until(lambda: receiver.refused > 1)
+        eventually(lambda: receiver.refused > 1)
         assert receiver.spans == {}
         receiver.status = 200
-        until(lambda: receiver.spans == {trace_of("e1"): chain("e1")})
-        until(lambda: '"ready": true' in process.get("/readyz"))
+        eventually(lambda: receiver.spans == {trace_of("e1"): chain("e1")})
+        eventually(lambda: '"ready": true' in process.get("/readyz"))
         assert process.stop() == 0
         receiver.spans.clear()
         start(receiver.port)
         put(side, "e2")
-        until(lambda: bool(receiver.spans))
+        eventually(lambda: bool(receiver.spans))
         assert list(receiver.spans) == [trace_of("e2")], "what was acknowledged is not told again"

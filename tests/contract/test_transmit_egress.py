@@ -16,8 +16,8 @@ from shared.contracts import headers as h
 from shared.contracts.egress_policy import Reach
 from shared.contracts.topics import Topic
 from shared.runtime.egress import RefusedAddressError, guarded_socket
-from tests.contract.mannered_server import reply
 from tests.contract.transmit_rig import Rig, receipts, records
+from tests.harness.scripted_server import reply
 from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 LOOPBACK = """

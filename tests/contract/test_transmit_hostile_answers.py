@@ -12,8 +12,8 @@ import pytest
 
 from pipelines.data.transmit.delivery.kafka_rows import Row
 from shared.contracts.topics import Topic
-from tests.contract.mannered_server import reply
 from tests.contract.transmit_rig import Rig, receipts, records
+from tests.harness.scripted_server import reply
 from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 TIMEOUT: Final = 0.3

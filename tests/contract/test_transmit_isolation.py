@@ -16,8 +16,9 @@ from shared.contracts import headers as h
 from shared.contracts.documents import Limits
 from shared.contracts.topics import Topic
 from shared.runtime.clock import wall_clock
-from tests.contract.mannered_server import free_port, reply
 from tests.contract.transmit_rig import Rig, receipts, records
+from tests.harness.scripted_server import reply
+from tests.harness.waiting import free_port
 from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 

@@ -11,8 +11,8 @@ from pipelines.data.transmit.events import Event
 from shared.contracts import headers as h
 from shared.contracts.masks import Mask
 from shared.contracts.topics import Topic
-from tests.contract.mannered_server import reply
 from tests.contract.transmit_rig import Rig, receipts, records
+from tests.harness.scripted_server import reply
 from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 SECRET = "S3CR3T@example.org"

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from shared.contracts import headers as h
 from shared.contracts.receipts import unpack_keys
 from shared.contracts.topics import Topic
-from tests.contract.mannered_server import free_port, reply
 from tests.contract.transmit_rig import Rig, header, receipts, records
+from tests.harness.scripted_server import reply
+from tests.harness.waiting import free_port
 from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 

@@ -12,8 +12,8 @@ from shared.contracts import headers as h
 from shared.contracts.egress_policy import Reach
 from shared.contracts.signing import key_of, signed
 from shared.contracts.topics import Topic
-from tests.contract.mannered_server import reply
 from tests.contract.transmit_rig import Rig, receipts, records
+from tests.harness.scripted_server import reply
 from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 KEYS: Final = {f"secret://t/{n}": "whsec_" + base64.b64encode(bytes([n]) * 32).decode() for n in (1, 2, 3)}

@@ -37,7 +37,7 @@ from shared.contracts.secrets import Secrets, UnknownSecretError
 from shared.contracts.topics import Topic
 from shared.runtime.clock import wall_clock
 from shared.runtime.egress import open_session
-from tests.contract.mannered_server import Loop, Serve, Server
+from tests.harness.scripted_server import Loop, Serve, Server
 
 
 class Held:

@@ -1,7 +1,6 @@
 """A local AWS and the stacks synthesised for it, once a run."""
 
 import json
-import socket
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -60,9 +59,3 @@ def _need(command: str, source: str) -> str:
     if found is None:
         pytest.skip(f"no {command}: install it ({source}) to apply the stacks to a local AWS")
     return found
-
-
-def free_port() -> int:
-    """A port on the loopback address that nothing listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return int(taken.getsockname()[1])

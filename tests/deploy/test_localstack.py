@@ -13,9 +13,10 @@ import pytest
 from localstack_client.session import Session
 
 from scripts.aws.localstack import host_environment, installed
-from tests.deploy.conftest import Synthesise, free_port
+from tests.deploy.conftest import Synthesise
 from tests.deploy.localstack_stack import reduced
 from tests.deploy.terraform import Terraform
+from tests.harness.waiting import free_port
 
 pytestmark = pytest.mark.proof
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.contract.mannered_server import free_port
-from tests.contract.span_receiver import SpanReceiver, listening
-from tests.integration.live import LiveSide
+from tests.harness.live_side import LiveSide
+from tests.harness.span_receiver import SpanReceiver, listening
+from tests.harness.waiting import free_port
 
 
 @pytest.fixture(scope="session")

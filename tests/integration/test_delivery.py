@@ -13,7 +13,8 @@ from pipelines.data.retry.drain_rate import MIN_RECORDS
 from scripts.experiments.outage.outage import Plan, run
 from scripts.load.fault_injection import Misbehaviour, parse_rule
 from scripts.load.receiver import Receiver, running
-from tests.integration.live import LiveSide, eventually
+from tests.harness.live_side import LiveSide
+from tests.harness.waiting import eventually
 from tests.integration.test_retry import post
 
 pytestmark = [pytest.mark.fault, pytest.mark.proof]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.live import LiveSide
+from tests.harness.live_side import LiveSide
 
 pytestmark = pytest.mark.proof
 

@@ -13,7 +13,8 @@ from scripts.load.receiver import Receiver, Tally, running
 from scripts.load.records import Received, read_acked, read_received
 from scripts.load.verify import Verdict, verdict, visible_ids, visible_in
 from shared.kafka.admin import wait_in_sync
-from tests.integration.live import LiveSide, eventually, sending
+from tests.harness.live_side import LiveSide, sending
+from tests.harness.waiting import eventually
 
 pytestmark = pytest.mark.fault
 

@@ -10,7 +10,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from scripts.dashboard.scrape import local
 from scripts.local.processes.programs import CANARY, COLLECT, CONSOLE, OBSERVE, RETRY, SPARK, TRACE
 from shared.runtime.metrics import CanaryMetric, ProcessMetric
-from tests.integration.live import LiveSide, eventually
+from tests.harness.live_side import LiveSide
+from tests.harness.waiting import eventually
 from tests.unit.scripts.dashboard.test_dashboard import COUNTER_OR_HISTOGRAM, asked, expressions
 
 START_SECONDS = 60

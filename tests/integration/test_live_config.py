@@ -11,7 +11,8 @@ from scripts.load.receiver import Receiver, running
 from scripts.load.records import read_acked
 from shared.contracts.topics import Topic, topic_specs
 from shared.kafka.admin import ensure_topics
-from tests.integration.live import LiveSide, eventually, sending
+from tests.harness.live_side import LiveSide, sending
+from tests.harness.waiting import eventually
 
 LIVE_SECONDS = 10
 RATE = 300

@@ -11,7 +11,8 @@ from confluent_kafka import Consumer, TopicPartition
 from scripts.load.receiver import Receiver, running
 from shared.contracts.documents import LIVE_SECONDS
 from shared.contracts.topics import Topic
-from tests.integration.live import LiveSide, eventually
+from tests.harness.live_side import LiveSide
+from tests.harness.waiting import eventually
 
 SECRET = "S3CR3T@example.org"
 NUMBER = "12345678901234567890.12345678901234567890"

@@ -21,10 +21,11 @@ from shared.contracts.lag_histogram import ERROR
 from shared.contracts.receipts import Receipt
 from shared.contracts.scorecard import MinuteCard, Node
 from shared.contracts.topics import RETRY_DELAYS, Topic
-from tests.integration.live import LiveSide, eventually, sending
-from tests.integration.meter import Meter, shown
+from tests.harness.live_side import LiveSide, sending
+from tests.harness.meter_processes import Meter, shown
+from tests.harness.topics import Topics
+from tests.harness.waiting import eventually
 from tests.integration.test_retry import post
-from tests.spark.transmit_side import Topics
 
 JUDGED_SECONDS = 240
 LOAD_SECONDS = 40

@@ -16,7 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scripts.load.receiver import Receiver, running
-from tests.integration.live import LiveSide, eventually
+from tests.harness.live_side import LiveSide
+from tests.harness.waiting import eventually
 from tests.strategies import json_texts
 
 WEBHOOKS = Path(__file__).parents[3] / "shared" / "data" / "github-webhooks.ndjson.gz"

@@ -12,8 +12,9 @@ from scripts.load.verify import visible_ids, visible_in
 from shared.contracts import headers as h
 from shared.contracts.receipts import Receipt
 from shared.contracts.topics import RETRY_DELAYS, Topic
-from tests.integration.live import LiveSide, eventually
-from tests.spark.transmit_side import Topics
+from tests.harness.live_side import LiveSide
+from tests.harness.topics import Topics
+from tests.harness.waiting import eventually
 
 NAME = "comes-back"
 KEY = "integration-comes-back"

@@ -9,8 +9,9 @@ from uuid import uuid4
 
 from scripts.load.receiver import Receiver, running
 from shared.contracts.tracing import Context, is_chosen, own_traceparent, span_id, traced
-from tests.contract.span_receiver import SpanReceiver
-from tests.integration.live import LiveSide, eventually
+from tests.harness.live_side import LiveSide
+from tests.harness.span_receiver import SpanReceiver
+from tests.harness.waiting import eventually
 from tests.integration.test_live_config import documents
 
 TOLD_SECONDS = 60

@@ -17,8 +17,9 @@ from shared.contracts.ledger import Range, Stage, decode_range, encode_range
 from shared.contracts.topics import Topic
 from shared.kafka.admin import admin_client
 from shared.runtime.settings import SparkSettings
+from tests.harness.topics import Topics
+from tests.harness.waiting import eventually
 from tests.spark.audit_records import collected, event
-from tests.spark.transmit_side import Topics, eventually
 
 FEW_RECORDS = "400"
 """Of a batch, so that there are several to kill it between."""
@@ -100,18 +101,18 @@ def test_killed_between_batches_and_without_its_checkpoint_it_counts_each_record
     feed(side, 0, 2_000)
     process = start(topics, spark_settings, checkpoints)
     try:
-        eventually(lambda: len(covered(side)) > 500)
+        eventually(lambda: len(covered(side)) > 500, 240)
         kill(process)
         process = start(topics, spark_settings, checkpoints)
         more = len(covered(side)) + 500
-        eventually(lambda: len(covered(side)) > more)
+        eventually(lambda: len(covered(side)) > more, 240)
         kill(process)
         shutil.rmtree(checkpoints)
         checkpoints.mkdir()
         feed(side, 2_000, 1_000)
         process = start(topics, spark_settings, checkpoints)
         wanted = {place for place in everything(admin) if place[2] >= begun[place[0], place[1]]}
-        eventually(lambda: covered(side).keys() >= wanted)
+        eventually(lambda: covered(side).keys() >= wanted, 240)
     finally:
         kill(process)
     assert covered(side) == dict.fromkeys(wanted, 1)

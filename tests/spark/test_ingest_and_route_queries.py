@@ -19,8 +19,8 @@ from shared.contracts.limits import MAX_READABLE_BYTES
 from shared.contracts.topics import Topic
 from shared.runtime.settings import SparkSettings
 from tests.conftest import delete_records
+from tests.harness.topics import Topics
 from tests.spark.events import ATTRIBUTES, STAMPS, event_headers, headers
-from tests.spark.transmit_side import Topics
 
 _COLLECTED = headers({name: STAMPS[name] for name in (h.TENANT, h.SOURCE, h.RECEIVED)})
 _ONE_PARTITION = b"the same key: the same partition"

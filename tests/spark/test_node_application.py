@@ -24,8 +24,9 @@ from shared.kafka.background_reader import reader_config
 from shared.kafka.progress_group import group_name
 from shared.runtime.metrics import ProcessMetric, SparkMetric
 from shared.runtime.settings import SparkSettings
+from tests.harness.topics import Topics
+from tests.harness.waiting import eventually
 from tests.spark.events import event_headers
-from tests.spark.transmit_side import Topics, eventually
 
 pytestmark = pytest.mark.proof
 
@@ -98,15 +99,15 @@ def route(spark_settings: SparkSettings, topics: str, tmp_path: Path) -> Iterato
 def test_a_node_says_when_it_is_ready_and_shows_its_progress(route: Application, topics: str) -> None:
     records = Topics(topics)
     records.publish(Pipe(name="all", tenant="acme", source="player", destination="lake"))
-    eventually(lambda: route.ready.exists() or route.process.poll() is not None)
+    eventually(lambda: route.ready.exists() or route.process.poll() is not None, 240)
     assert route.process.poll() is None, "ended before it was ready"
     assert route.ready.read_text() == str(route.process.pid)
     assert route.get("/readyz") == (HTTPStatus.OK, '{"ready": true, "queries": true}')
     end = sum(_end(topics, partition) for partition in (0, 1))
     records.put(Topic.EVENTS, b"{}", event_headers(), None)
     records.flush()
-    eventually(lambda: len(records.all_of(Topic.OUTBOUND)) == 1)
-    eventually(lambda: _shown(topics) == end + 1)
+    eventually(lambda: len(records.all_of(Topic.OUTBOUND)) == 1, 240)
+    eventually(lambda: _shown(topics) == end + 1, 240)
     eventually(lambda: route.metric(READ, query="route") == 1, 60)
     records.put(Topic.EVENTS, b"{}", event_headers(), None)
     records.flush()

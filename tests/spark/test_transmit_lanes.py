@@ -13,7 +13,8 @@ from scripts.load.receiver import Receiver, running
 from shared.contracts.receipts import Receipt
 from shared.contracts.topics import Topic
 from shared.runtime.settings import SparkSettings
-from tests.spark.transmit_side import Topics, eventually, pipe_to
+from tests.harness.topics import Topics, pipe_to
+from tests.harness.waiting import eventually
 
 pytestmark = pytest.mark.proof
 
@@ -48,13 +49,13 @@ def test_a_slow_destination_gets_its_events_by_the_slow_lane_and_comes_back_when
         feed()
         queries = [build_slow(spark, settings), build(spark, settings)]
         try:
-            eventually(lambda: bool(receipts(side, "late")))
+            eventually(lambda: bool(receipts(side, "late")), 240)
             (first,) = receipts(side, "late")
             assert (first.result, first.lane, first.attempt) == ("delivered", "slow", 1)
             assert first.departed_ms > receipts(side, "fine")[0].departed_ms
             late.misbehaviour = Misbehaviour()
-            eventually(arrives_fast)
-            eventually(lambda: len(late.tally("/").seen) == sent == len(fine.tally("/").seen))
+            eventually(arrives_fast, 240)
+            eventually(lambda: len(late.tally("/").seen) == sent == len(fine.tally("/").seen), 240)
             assert all(query.exception() is None for query in queries)
         finally:
             for query in queries:

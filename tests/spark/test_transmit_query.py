@@ -23,7 +23,8 @@ from shared.contracts.receipts import Receipt
 from shared.contracts.topics import Topic
 from shared.runtime.settings import SparkSettings
 from tests.conftest import delete_records
-from tests.spark.transmit_side import Topics, eventually, outbound_headers, pipe_to
+from tests.harness.topics import Topics, outbound_headers, pipe_to
+from tests.harness.waiting import eventually
 
 
 class Sink:
@@ -115,7 +116,7 @@ def test_every_record_comes_to_its_end(
                 ("gone", "dead"): 50,
             }
         )
-        eventually(lambda: sum(results(side).values()) >= expected.total() or not query.isActive)
+        eventually(lambda: sum(results(side).values()) >= expected.total() or not query.isActive, 240)
         assert results(side) == expected
         assert query.exception() is None
     finally:
@@ -140,14 +141,14 @@ def test_records_that_expired_while_it_stood_still_do_not_keep_it_from_the_later
     side.publish(*pipe_to("good", sink.url("/200")))
     send_event(side, 1)
     query = build(spark, settings)
-    eventually(lambda: "/200:e1" in sink.ids)
+    eventually(lambda: "/200:e1" in sink.ids, 240)
     query.stop()
     send_event(side, 2)
     delete_records(topics)
     send_event(side, 3)
     query = build(spark, settings)
     try:
-        eventually(lambda: "/200:e3" in sink.ids or not query.isActive)
+        eventually(lambda: "/200:e3" in sink.ids or not query.isActive, 240)
         assert query.exception() is None
     finally:
         query.stop()
@@ -207,15 +208,15 @@ def test_killed_query_loses_nothing_and_doubles_only_what_was_in_flight(
     process = start(topics, spark_settings, tmp_path)
     try:
         feeder.start()
-        eventually(lambda: len(sink.ids) > 300)
+        eventually(lambda: len(sink.ids) > 300, 240)
         kill(process)
         recorded = {i for receipt in receipts(side) for i in receipt.ids}
         process = start(topics, spark_settings, tmp_path)
         before = len(sink.ids)
-        eventually(lambda: len(sink.ids) > before + 100)
+        eventually(lambda: len(sink.ids) > before + 100, 240)
         stopping.set()
         feeder.join()
-        eventually(lambda: len(sink.ids) >= sent)
+        eventually(lambda: len(sink.ids) >= sent, 240)
     finally:
         stopping.set()
         kill(process)

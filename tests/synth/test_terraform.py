@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.child_cpu import cpu_seconds
+from tests.harness.child_cpu import cpu_seconds
 from tests.synth.conftest import ENVIRONMENTS, Synthesised
 from tests.synth.terraform import Stack
 

@@ -9,9 +9,9 @@ import pytest
 
 from shared.contracts.alarms import AlarmKind
 from shared.contracts.scorecard import HopRow, MinuteCard, Node
-from tests.contract.aws import local_aws
-from tests.integration.live import eventually
-from tests.integration.meter import Meter, MeterProcesses, shown
+from tests.harness.local_aws import local_aws
+from tests.harness.meter_processes import Meter, MeterProcesses, shown
+from tests.harness.waiting import eventually
 from tests.truth.written_chain import (
     FURTHER_EVERY,
     UNMATCHED_EVERY,

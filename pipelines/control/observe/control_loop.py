@@ -7,14 +7,14 @@ from confluent_kafka import KafkaException
 
 from pipelines.control.observe.alarms.inputs import Facts, NodeProgress
 from pipelines.control.observe.alarms.service import Alarms
-from pipelines.control.observe.api.snapshot import (
+from pipelines.control.observe.health.offsets import Progress
+from pipelines.control.observe.health.snapshot import (
     Snapshot,
     Sources,
     dead_letters,
     now,
     recent_cards,
 )
-from pipelines.control.observe.health.offsets import Progress
 from pipelines.control.observe.health.staleness import Behind
 from pipelines.control.observe.health.stall_detection import Movement
 from pipelines.control.observe.ledger.reader import Entry

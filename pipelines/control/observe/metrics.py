@@ -10,7 +10,7 @@ from prometheus_client import Counter, Gauge
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from pipelines.control.observe.api.snapshot import Snapshot
+from pipelines.control.observe.health.snapshot import Snapshot
 from pipelines.control.observe.scorecards.day_state import Change
 from shared.contracts.alarms import AlarmKind
 from shared.contracts.ledger import Range, Stage

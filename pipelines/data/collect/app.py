@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from pipelines.data.collect.asgi_responses import Send, send_and_drain, send_response
-from pipelines.data.collect.body import ClientGoneError, Receive
+from pipelines.data.collect.bodies.body import ClientGoneError, Receive
 from pipelines.data.collect.errors import Refusal, RefusedError, unavailable, unread
 from pipelines.data.collect.handler import EventsHandler
 from pipelines.data.collect.metrics import CollectMetrics

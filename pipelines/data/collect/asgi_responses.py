@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from pipelines.data.collect.body import Receive
+from pipelines.data.collect.bodies.body import Receive
 from pipelines.data.collect.responses import Response
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]

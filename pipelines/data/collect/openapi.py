@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from pipelines.data.collect.content_types import Format
+from pipelines.data.collect.parsing.content_types import Format
 from pipelines.data.collect.responses import PROBLEM_TYPE
 from shared.contracts.limits import MAX_BODY_BYTES, MAX_REQUEST_EVENTS
 

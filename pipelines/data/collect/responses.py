@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from pipelines.data.collect.errors import Refusal, RefusedError
-from pipelines.data.collect.events import AcceptedEvent
+from pipelines.data.collect.parsing.events import AcceptedEvent
 from shared.contracts.limits import MAX_BODY_BYTES
 
 PROBLEM_TYPE: Final = "application/problem+json"

@@ -9,8 +9,8 @@ import uuid_utils
 from msgspec.structs import asdict
 
 from pipelines.data.collect.app import CollectApp
-from pipelines.data.collect.body import BodyReader
-from pipelines.data.collect.body_budget import BodyBudget
+from pipelines.data.collect.bodies.body import BodyReader
+from pipelines.data.collect.bodies.body_budget import BodyBudget
 from pipelines.data.collect.handler import EventsHandler
 from pipelines.data.collect.metrics import CollectMetrics
 from pipelines.data.collect.rate_limiter import RateLimiter

@@ -7,11 +7,12 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+from tests.harness.waiting import eventually, free_port
 
 HOST: Final = "127.0.0.1"
 KEY: Final = "demo-write-key"
@@ -59,7 +60,7 @@ class CollectProcess:
         return self.process.wait(40)
 
     def wait_ready(self, seconds: float = 60) -> None:
-        wait_until(self.ready, seconds)
+        eventually(self.ready, seconds)
 
     def ready(self) -> bool:
         try:
@@ -120,16 +121,3 @@ def event(**members: Any) -> dict[str, Any]:
 def encoded(*events: object) -> bytes:
     """One event as an object, more of them as an array."""
     return json.dumps(events[0] if len(events) == 1 else events).encode()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited too long"
-        time.sleep(0.05)

@@ -28,8 +28,8 @@ from tests.contract.collect.process import (
     CollectProcess,
     encoded,
     event,
-    wait_until,
 )
+from tests.harness.waiting import eventually
 from tests.strategies import NASTY
 
 
@@ -138,7 +138,7 @@ def test_the_largest_event_of_the_worst_text_is_taken(collect: CollectProcess, c
 def test_a_new_source_is_live_without_a_restart(collect: CollectProcess, bootstrap: str) -> None:
     assert collect.post(encoded(event()), key="another-key").status == 401
     publish(bootstrap, Source(name="another", tenant="acme", write_keys=["another-key"]))
-    wait_until(lambda: collect.post(encoded(event()), key="another-key").status == 202, seconds=10)
+    eventually(lambda: collect.post(encoded(event()), key="another-key").status == 202, seconds=10)
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
@@ -181,7 +181,7 @@ def test_it_waits_for_brokers_that_are_not_there_yet(tmp_path: Path) -> None:
     """Alive but not ready, and no reply is a 2xx."""
     process = CollectProcess("127.0.0.1:1", tmp_path / "log")
     try:
-        wait_until(lambda: _alive(process))
+        eventually(lambda: _alive(process))
         assert process.request("GET", "/readyz").status == 503
         answer = process.post(encoded(event()))
         assert answer.status == 503

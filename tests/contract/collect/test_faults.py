@@ -11,7 +11,8 @@ from scripts.local.kafka.cluster import Cluster
 from tests.contract.collect.collected import Collected
 from tests.contract.collect.conftest import Start
 from tests.contract.collect.load import Load
-from tests.contract.collect.process import BATCH, EVENT, HOST, KEY, CollectProcess, encoded, event, wait_until
+from tests.contract.collect.process import BATCH, EVENT, HOST, KEY, CollectProcess, encoded, event
+from tests.harness.waiting import eventually
 
 pytestmark = pytest.mark.fault
 
@@ -21,7 +22,7 @@ def test_a_kill_in_mid_request_loses_no_acknowledged_event(start: Start, collect
     with Load(process.port) as load:
         for _ in range(3):
             known = len(load.acknowledged)
-            wait_until(lambda known=known: len(load.acknowledged) > known + 500)  # type: ignore[misc]
+            eventually(lambda known=known: len(load.acknowledged) > known + 500)  # type: ignore[misc]
             process.kill()
             process.restart()
         process.wait_ready()
@@ -32,7 +33,7 @@ def test_a_kill_in_mid_request_loses_no_acknowledged_event(start: Start, collect
 def test_a_stop_finishes_what_is_in_flight_and_exits_0(start: Start, collected: Collected) -> None:
     process = start()
     with Load(process.port) as load:
-        wait_until(lambda: len(load.acknowledged) > 500)
+        eventually(lambda: len(load.acknowledged) > 500)
         assert process.stop() == 0
     assert set(load.statuses) == {202}
     assert load.acknowledged <= collected.ids()
@@ -43,7 +44,7 @@ def test_a_stop_waits_for_a_body_that_is_coming_in(start: Start) -> None:
     body = encoded(event())
     connection = begin_request(process, body)
     process.process.send_signal(signal.SIGTERM)
-    wait_until(lambda: not _listens(process))
+    eventually(lambda: not _listens(process))
     connection.send(body[10:])
     assert connection.getresponse().status == 202
     assert process.process.wait(30) == 0
@@ -65,7 +66,7 @@ def begin_request(process: CollectProcess, body: bytes) -> http.client.HTTPConne
     connection.putheader("content-type", EVENT)
     connection.putheader("content-length", str(len(body)))
     connection.endheaders(body[:10])
-    wait_until(lambda: process.metric("hifi_collect_in_flight_requests") == 1)
+    eventually(lambda: process.metric("hifi_collect_in_flight_requests") == 1)
     return connection
 
 
@@ -77,7 +78,7 @@ def test_a_client_that_goes_away_harms_nobody(start: Start) -> None:
     for length in (len(whole) - 1, len(whole)) * 20:
         with socket.create_connection((HOST, process.port)) as connection:
             connection.sendall(whole[:length])
-    wait_until(lambda: process.metric("hifi_collect_in_flight_requests") == 0)
+    eventually(lambda: process.metric("hifi_collect_in_flight_requests") == 0)
     assert process.metric("hifi_collect_abandoned_requests_total") >= 20
     assert process.post(body, BATCH).status == 202
 
@@ -88,11 +89,11 @@ def test_with_one_of_three_brokers_gone_it_goes_on(
 ) -> None:
     process = start()
     with Load(process.port) as load:
-        wait_until(lambda: len(load.acknowledged) > 500)
+        eventually(lambda: len(load.acknowledged) > 500)
         brokers.kill(3)
         try:
             acknowledged = len(load.acknowledged)
-            wait_until(lambda: len(load.acknowledged) > acknowledged + 2000, seconds=60)
+            eventually(lambda: len(load.acknowledged) > acknowledged + 2000, seconds=60)
         finally:
             brokers.start(3)
             brokers.wait_healthy()
@@ -105,20 +106,20 @@ def test_with_two_of_three_brokers_gone_it_says_503_until_they_return(
 ) -> None:
     process = start(ack_timeout="3")
     with Load(process.port) as load:
-        wait_until(lambda: len(load.acknowledged) > 500)
+        eventually(lambda: len(load.acknowledged) > 500)
         brokers.kill(2)
         brokers.kill(3)
         try:
-            wait_until(lambda: load.statuses[503] > 20, seconds=40)
+            eventually(lambda: load.statuses[503] > 20, seconds=40)
             acknowledged = len(load.acknowledged)
             assert process.request("GET", "/readyz").status == 503
-            wait_until(lambda: load.statuses[503] > 40, seconds=40)
+            eventually(lambda: load.statuses[503] > 40, seconds=40)
             assert len(load.acknowledged) == acknowledged
         finally:
             brokers.start(2)
             brokers.start(3)
             brokers.wait_healthy()
-        wait_until(lambda: len(load.acknowledged) > acknowledged + 500, seconds=60)
+        eventually(lambda: len(load.acknowledged) > acknowledged + 500, seconds=60)
         assert process.ready()
     assert set(load.statuses) == {202, 503}
     assert load.acknowledged <= collected.ids()
@@ -142,7 +143,7 @@ def test_no_request_outlives_the_ack_timeout_by_much(start: Start, brokers: Clus
         brokers.start(1)
         brokers.start(2)
         brokers.wait_healthy()
-    wait_until(lambda: process.post(encoded(event())).status == 202, seconds=60)
+    eventually(lambda: process.post(encoded(event())).status == 202, seconds=60)
 
 
 def _listens(process: CollectProcess) -> bool:

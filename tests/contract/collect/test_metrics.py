@@ -6,7 +6,8 @@ from pathlib import Path
 
 from shared.runtime.metrics import CollectMetric, ProcessMetric
 from tests.contract.collect.conftest import Start
-from tests.contract.collect.process import HOST, KEY, CollectProcess, encoded, event, free_port
+from tests.contract.collect.process import HOST, KEY, CollectProcess, encoded, event
+from tests.harness.waiting import free_port
 
 
 def test_metrics_have_a_port_of_their_own_where_one_is_given(start: Start) -> None:

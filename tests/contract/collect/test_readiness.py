@@ -13,7 +13,8 @@ from shared.contracts.documents import Source
 from shared.contracts.topics import Topic, topic_specs
 from shared.kafka.admin import ensure_topics
 from tests.contract.collect.conftest import publish
-from tests.contract.collect.process import KEY, CollectProcess, encoded, event, wait_until
+from tests.contract.collect.process import KEY, CollectProcess, encoded, event
+from tests.harness.waiting import eventually
 
 
 @pytest.fixture
@@ -31,13 +32,13 @@ def test_brokers_that_answer_are_not_enough_without_the_configuration(
     """Nobody is told that a key is wrong before the keys are known."""
     process = CollectProcess(unconfigured, tmp_path / "log")
     try:
-        wait_until(lambda: _report(process).get("kafka") is True)
+        eventually(lambda: _report(process).get("kafka") is True)
         assert _report(process) == {"ready": False, "config": False, "kafka": True}
         assert process.request("GET", "/readyz").status == 503
         assert process.post(encoded(event())).status == 503
         ensure_topics(unconfigured, topic_specs(1))
         publish(unconfigured, Source(name="players", tenant="acme", write_keys=[KEY]))
-        wait_until(lambda: process.post(encoded(event())).status == 202)
+        eventually(lambda: process.post(encoded(event())).status == 202)
         assert _report(process) == {"ready": True, "config": True, "kafka": True}
     finally:
         process.kill()

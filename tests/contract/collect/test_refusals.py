@@ -22,8 +22,8 @@ from tests.contract.collect.process import (
     encoded,
     event,
     read_until_silent,
-    wait_until,
 )
+from tests.harness.waiting import eventually
 
 GOOD = encoded(event())
 HEAD = b"POST /v1/events HTTP/1.1\r\nhost: x\r\n"
@@ -54,7 +54,7 @@ def test_over_the_sources_limit_it_is_429_until_the_wait_is_over(
     collect: CollectProcess, bootstrap: str
 ) -> None:
     publish(bootstrap, Source(name="slow", tenant="acme", write_keys=["slow-write-key"], rate_limit=2))
-    wait_until(lambda: collect.post(GOOD, key="slow-write-key").status != 401)
+    eventually(lambda: collect.post(GOOD, key="slow-write-key").status != 401)
     answers = [collect.post(GOOD, key="slow-write-key") for _ in range(6)]
     assert answers[0].status == 202
     assert answers[-1].status == 429

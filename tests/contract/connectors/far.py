@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from tests.contract.mannered_server import free_port
+from tests.harness.waiting import free_port
 
 
 class Far(ABC):

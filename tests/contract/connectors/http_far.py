@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import aiohttp
 
 from tests.contract.connectors.far import Far
-from tests.contract.mannered_server import Loop, Manner, Server, reply
+from tests.harness.scripted_server import Loop, Manner, Server, reply
 
 KEPT = ("ETag", "Content-Type")
 """Headers of an answer that are passed on."""

@@ -8,9 +8,9 @@ import pytest
 import requests
 
 from scripts.local.side import REACH
-from tests.contract.aws import REGION, client, local_aws
 from tests.contract.connectors.conformance import ALL, ends, reasons, send
 from tests.contract.transmit_rig import Rig
+from tests.harness.local_aws import REGION, client, local_aws
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from shared.contracts import headers as h
 from shared.contracts.topics import Topic
 from tests.contract.connectors.conformance import ALL, Conformance, ends, lead, opened, reasons, send
 from tests.contract.connectors.http_far import Asked, HttpFar
-from tests.contract.mannered_server import reply
 from tests.contract.transmit_rig import Rig, records
+from tests.harness.scripted_server import reply
 from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 KEY = "VnVhQ2ZHY0JDZGJrUW0tZTVhT3g6dWkybHAyYXhUTm1zeWFrdzl0dk5udw=="

@@ -19,8 +19,8 @@ from shared.contracts.egress_policy import Reach
 from shared.kafka.admin import admin_client
 from tests.contract.connectors.conformance import ALL, Conformance, ends, opened, reasons, send
 from tests.contract.connectors.far import Far
-from tests.contract.mannered_server import Loop
 from tests.contract.transmit_rig import Rig
+from tests.harness.scripted_server import Loop
 from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 LARGEST = 300_000

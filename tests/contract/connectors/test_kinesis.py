@@ -12,11 +12,11 @@ from scripts.local.side import REACH
 from shared.contracts import headers as h
 from shared.contracts.documents import Limits
 from shared.contracts.topics import Topic
-from tests.contract.aws import REGION, client, local_aws
 from tests.contract.connectors.conformance import ALL, Conformance, ends, opened, reasons, send
 from tests.contract.connectors.http_far import Asked, HttpFar
-from tests.contract.mannered_server import reply
 from tests.contract.transmit_rig import Rig, receipts, records
+from tests.harness.local_aws import REGION, client, local_aws
+from tests.harness.scripted_server import reply
 from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 CODES = {429: "ProvisionedThroughputExceededException", 503: "InternalFailure"}

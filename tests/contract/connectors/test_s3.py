@@ -13,11 +13,11 @@ import pytest
 
 from pipelines.data.transmit.connectors.aws.s3_upload import PART_BYTES
 from scripts.local.side import REACH
-from tests.contract.aws import REGION, client, local_aws
 from tests.contract.connectors.conformance import ALL, Conformance, ends, events, opened, reasons, send
 from tests.contract.connectors.http_far import Asked, HttpFar
-from tests.contract.mannered_server import reply
 from tests.contract.transmit_rig import Rig
+from tests.harness.local_aws import REGION, client, local_aws
+from tests.harness.scripted_server import reply
 from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 MINUTE = "2025/02/19/2120"

@@ -13,7 +13,7 @@ import pytest
 
 from tests.contract.connectors.conformance import Conformance
 from tests.contract.connectors.far import Far
-from tests.contract.mannered_server import Loop, Server, reply
+from tests.harness.scripted_server import Loop, Server, reply
 
 KEY = base64.b64encode(b"k" * 24).decode()
 OLD_KEY = base64.b64encode(b"o" * 24).decode()

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.aws import local_aws
-from tests.contract.observe.process import ObserveProcess, until
+from tests.harness.local_aws import local_aws
+from tests.harness.observe_process import ObserveProcess
+from tests.harness.waiting import eventually
 
 Start = Callable[..., ObserveProcess]
 
@@ -25,7 +26,7 @@ def start(topics: str, store_url: str, tmp_path: Path) -> Iterator[Start]:
     def begin(wait: bool = True, **settings: str) -> ObserveProcess:
         started.append(ObserveProcess(topics, store_url, tmp_path / f"{len(started)}.log", **settings))
         if wait:
-            until(started[-1].ready)
+            eventually(started[-1].ready)
         return started[-1]
 
     yield begin

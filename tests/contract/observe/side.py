@@ -19,7 +19,7 @@ from shared.contracts.topics import TALLIED, Topic
 from shared.contracts.topology import CHAIN_GROUPS, INPUTS
 from shared.kafka.offset_range_reader import Span, SpanReader
 from shared.kafka.progress_group import ShadowGroup
-from tests.spark.transmit_side import Headers, Topics
+from tests.harness.topics import Headers, Topics
 
 LAG_MS = 200
 _RECEIPTS = {Stage.DELIVERED, Stage.RETRYING, Stage.DEAD, Stage.DROPPED}

@@ -8,10 +8,11 @@ import pytest
 from pipelines.control.observe.alarms.service import open_alarms
 from pipelines.control.observe.dynamodb import Store
 from shared.runtime.clock import wall_clock
-from tests.contract.aws import local_aws
-from tests.contract.observe.alarm_far import far, until
+from tests.contract.observe.alarm_far import far
 from tests.contract.observe.test_alarm_sinks import refused, stalled
 from tests.contract.test_commands_documents import Hifi, words
+from tests.harness.local_aws import local_aws
+from tests.harness.waiting import eventually
 from tests.unit.pipelines.control.observe.alarm_facts import settings
 
 
@@ -39,7 +40,7 @@ def test_a_contact_is_applied_shown_used_and_deleted(topics: str, tmp_path: Path
                 alarms.look(stalled())  # over, until it is found again
                 return bool(shop.requests)
 
-            until(told, "the customer was told nothing", 30)
+            eventually(told, 30, "the customer was told nothing")
             assert shop.requests[0][0] == "/alarms"
         finally:
             alarms.close()

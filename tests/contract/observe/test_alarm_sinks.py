@@ -21,9 +21,9 @@ from shared.contracts.signing import key_of, signed
 from shared.runtime.clock import wall_clock
 from shared.runtime.secret_stores import store_for
 from shared.runtime.secrets import SecretTable
-from tests.contract.aws import REGION, client, local_aws
-from tests.contract.mannered_server import free_port
-from tests.contract.observe.alarm_far import Far, far, until
+from tests.contract.observe.alarm_far import Far, far
+from tests.harness.local_aws import REGION, client, local_aws
+from tests.harness.waiting import eventually, free_port
 from tests.unit.pipelines.control.observe.alarm_facts import destination, settings
 
 KEY: Final = "whsec_" + base64.b64encode(bytes(range(32))).decode()
@@ -110,9 +110,9 @@ def test_sns_is_told_when_an_alarm_opens_and_when_it_is_resolved(aws: str, start
 
     with start(alarm_topic=topic, alarm_topic_endpoint=aws) as alarms:
         alarms.look(stalled("route"))
-        until(lambda: received(1), "SNS was told nothing")
+        eventually(lambda: received(1), 20, "SNS was told nothing")
         alarms.look(stalled())
-        until(lambda: received(2), "SNS was not told that it is over")
+        eventually(lambda: received(2), 20, "SNS was not told that it is over")
         (listed,) = alarms.listed(ALL_TENANTS)
 
     opened, resolved = (json.loads(each["Message"]) for each in came)
@@ -128,7 +128,7 @@ def test_the_webhook_is_told_with_a_signature_that_it_can_check(receiver: Far, s
         alarm_webhook=receiver.url + "/hook?a=b", alarm_webhook_key="secret://operators/alarms"
     ) as alarms:
         alarms.look(stalled("route"))
-        until(lambda: bool(receiver.told()), "the webhook was told nothing")
+        eventually(lambda: bool(receiver.told()), 20, "the webhook was told nothing")
     path, headers, body = receiver.requests[0]
     assert path == "/hook?a=b"
     assert headers["content-type"] == "application/json"
@@ -145,9 +145,9 @@ def test_a_customers_failure_goes_to_that_customer_only(start: Start) -> None:
         )
         with start(*contacts, alarm_webhook=operator.url) as alarms:
             alarms.look(refused())
-            until(lambda: bool(shop.told()), "the customer was told nothing")
+            eventually(lambda: bool(shop.told()), 20, "the customer was told nothing")
             alarms.look(stalled("route"))
-            until(lambda: bool(operator.told()), "the operator was told nothing")
+            eventually(lambda: bool(operator.told()), 20, "the operator was told nothing")
         assert [json.loads(body)["data"]["kind"] for _, _, body in operator.requests] == ["stalled"]
         assert json.loads(shop.requests[0][2])["data"]["subject"] == "hook 404"
         assert "webhook-signature" in shop.requests[0][1]
@@ -160,7 +160,7 @@ def test_a_customers_webhook_inside_the_network_is_not_dialled(
     contact = Contact(name="a", tenant="shop", webhook=receiver.url)
     with start(contact, allow_loopback=False) as alarms:
         alarms.look(refused())
-        until(lambda: "alarm not taken" in caplog.text, "nothing was tried")
+        eventually(lambda: "alarm not taken" in caplog.text, 20, "nothing was tried")
     assert receiver.requests == []
     assert "refused_address: the webhook leads to a loopback address" in str(
         [getattr(record, "error", "") for record in caplog.records]
@@ -178,7 +178,7 @@ def test_another_tenants_secret_signs_nothing(receiver: Far, start: Start) -> No
     )
     with start(contact, shop) as alarms:
         alarms.look(facts)
-        until(lambda: bool(receiver.requests), "the good contact was told nothing")
+        eventually(lambda: bool(receiver.requests), 20, "the good contact was told nothing")
     assert [path for path, _, _ in receiver.requests] == ["/shop"]
 
 
@@ -187,7 +187,7 @@ def test_no_redirect_is_followed(receiver: Far, start: Start) -> None:
         receiver.status, receiver.headers = 307, {"Location": elsewhere.url}
         with start(alarm_webhook=receiver.url) as alarms:
             alarms.look(stalled("route"))
-            until(lambda: len(receiver.requests) > 1, "it was not tried again")
+            eventually(lambda: len(receiver.requests) > 1, 20, "it was not tried again")
         assert elsewhere.requests == []
 
 
@@ -197,12 +197,14 @@ def test_a_dead_receiver_keeps_nobody_waiting_and_misses_nothing(receiver: Far, 
         contact = Contact(name="a", tenant="shop", webhook=hanging.url)
         with start(contact, alarm_webhook=receiver.url, alarm_send_seconds=1) as alarms:
             alarms.look(refused())
-            until(lambda: bool(hanging.requests), "the hanging one was not tried")
+            eventually(lambda: bool(hanging.requests), 20, "the hanging one was not tried")
             alarms.look(stalled("route"))
             alarms.look(stalled())
-            until(lambda: len(receiver.told()) == 2, "the other one waits")
+            eventually(lambda: len(receiver.told()) == 2, 20, "the other one waits")
             hanging.hang.set()
-            until(lambda: "resolved" in [change for change, _ in hanging.told()], "a notice is missing")
+            eventually(
+                lambda: "resolved" in [change for change, _ in hanging.told()], 20, "a notice is missing"
+            )
         order = [change for change, _ in hanging.told()]
         assert order.index("opened") < order.index("resolved")
 
@@ -216,11 +218,11 @@ def test_a_notice_outlives_the_process_and_is_then_sent_with_the_same_id(
     receiver.status = 503
     with start(alarm_webhook=receiver.url) as alarms:
         alarms.look(stalled("route"))
-        until(lambda: bool(receiver.requests), "nothing was tried")
+        eventually(lambda: bool(receiver.requests), 20, "nothing was tried")
     assert stored() == 1
     receiver.status, before = 204, len(receiver.requests)
     with start(alarm_webhook=receiver.url) as alarms:
-        until(lambda: alarms.look(stalled("route")) or not stored(), "the notice is still kept")
+        eventually(lambda: alarms.look(stalled("route")) or not stored(), 20, "the notice is still kept")
     assert len(receiver.requests) == before + 1
     assert len({headers["webhook-id"] for _, headers, _ in receiver.requests}) == 1
 
@@ -259,7 +261,7 @@ def test_a_store_that_is_away_keeps_no_alarm_from_being_told(
         with pytest.raises(StoreError):
             alarms.restore()
         alarms.look(stalled("route"))
-        until(lambda: bool(receiver.told()), "the operator was told nothing")
+        eventually(lambda: bool(receiver.told()), 20, "the operator was told nothing")
         now = wall_clock()
         with pytest.raises(StoreError):
             alarms.add_window(QuietWindow(from_ms=now, until_ms=now + 1_000, reason="deployment"))
@@ -306,7 +308,7 @@ def test_what_could_not_be_stored_is_stored_when_the_store_is_back(
     first = Alarms(settings(), late, Catalogue, secrets, wall_clock)
     first.look(stalled("route"))
     late.ensure()
-    until(lambda: bool(list(late.query("alarm"))), "the alarm was not stored")
+    eventually(lambda: bool(list(late.query("alarm"))), 20, "the alarm was not stored")
     first.close()
     second = Alarms(settings(), late, Catalogue, secrets, wall_clock)
     second.restore()

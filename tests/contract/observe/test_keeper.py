@@ -17,7 +17,7 @@ from shared.contracts.lag_histogram import histogram
 from shared.contracts.ledger import Range, Stage, Tally, with_ids
 from shared.contracts.scorecard import ALL_TENANTS, DayCard, MinuteCard
 from shared.contracts.topics import Topic
-from tests.contract.aws import local_aws
+from tests.harness.local_aws import local_aws
 
 DAY = date(2026, 3, 1)
 FIRST = 29_538_720

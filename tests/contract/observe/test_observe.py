@@ -12,10 +12,11 @@ from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.topics import Topic
 from shared.runtime.clock import wall_clock
 from tests.conftest import delete_records
-from tests.contract.aws import local_aws
 from tests.contract.observe.conftest import Start
-from tests.contract.observe.process import ObserveProcess, until
 from tests.contract.observe.side import Side
+from tests.harness.local_aws import local_aws
+from tests.harness.observe_process import ObserveProcess
+from tests.harness.waiting import eventually
 
 
 def ids(start: int, end: int) -> list[str]:
@@ -33,7 +34,7 @@ def day_of(minute: int) -> str:
 
 def settled(observe: ObserveProcess, minute: int, tenant: str = "acme") -> Any:
     """A minute's card once it is settled."""
-    until(lambda: observe.card(minute, tenant)["settled"])
+    eventually(lambda: observe.card(minute, tenant)["settled"])
     return observe.card(minute, tenant)
 
 
@@ -63,8 +64,8 @@ def test_answers_are_what_was_tallied(topics: str, start: Start) -> None:
     nobody = observe.card(minute, "nobody")
     assert (nobody["tenant"], nobody["minute"], nobody["total"]) == ("nobody", minute, 0)
 
-    day = until(lambda: observe.get(f"/v1/days/{day_of(minute)}?tenant=acme"))
-    until(lambda: observe.get(f"/v1/days/{day_of(minute)}?tenant=acme")["minutes"] == 1)
+    day = eventually(lambda: observe.get(f"/v1/days/{day_of(minute)}?tenant=acme"))
+    eventually(lambda: observe.get(f"/v1/days/{day_of(minute)}?tenant=acme")["minutes"] == 1)
     day = observe.get(f"/v1/days/{day_of(minute)}?tenant=acme")
     assert (day["total"], day["good"], day["nines"], day["spent"]) == (80, 80, 9.0, [])
     assert day["end_to_end"] == card["end_to_end"], "of the day's only minute"
@@ -101,7 +102,7 @@ def test_lost_and_doubled_events_are_named_where_they_can_be_read(topics: str, s
         hops = [hop for hop in observe.card(minute)["hops"] if hop.get("named")]
         return hops if len(hops) == 2 and all(e.get("id") for hop in hops for e in hop["named"]) else None
 
-    hops = {hop["node"]: hop for hop in until(named)}
+    hops = {hop["node"]: hop for hop in eventually(named)}
     assert {hop["lost"] for hop in hops.values()} == {2, 0}
     lost = {event["id"]: event for event in hops["ingest"]["named"]}
     assert set(lost) == {"e18", "e19"}
@@ -110,8 +111,10 @@ def test_lost_and_doubled_events_are_named_where_they_can_be_read(topics: str, s
     assert (doubled["id"], doubled["times"], doubled["topic"]) == ("e3", -1, "receipts")
     card = settled(observe, minute)
     assert (card["lost"], card["doubled"], card["spent"]) == (2, 1, True)
-    until(lambda: any(alarm["kind"] == "loss" for alarm in observe.get("/v1/alarms?tenant=acme&open=true")))
-    until(
+    eventually(
+        lambda: any(alarm["kind"] == "loss" for alarm in observe.get("/v1/alarms?tenant=acme&open=true"))
+    )
+    eventually(
         lambda: 'hifi_observe_lost_events_total{node="ingest",tenant="acme"} 2.0' in observe.get("/metrics")
     )
 
@@ -128,12 +131,12 @@ def test_nothing_is_lost_while_a_node_has_still_to_read_it(topics: str, start: S
     side.each(Topic.EVENTS, ids(0, 4), minute)
     side.audit()
     observe = start()
-    until(lambda: observe.card(minute)["collected"] == 10)
+    eventually(lambda: observe.card(minute)["collected"] == 10)
     time.sleep(3)  # what must not happen: longer than the settle time
     card = observe.card(minute)
     assert (card["lost"], card["under_way"]) == (0, 10)
     side.read()
-    until(lambda: observe.card(minute)["lost"] == 10)
+    eventually(lambda: observe.card(minute)["lost"] == 10)
 
 
 @pytest.mark.proof
@@ -154,21 +157,21 @@ def test_a_restart_in_the_middle_changes_no_card(topics: str, start: Start) -> N
 
     more(0)
     observe = start()
-    until(lambda: observe.card(minute)["collected"] == 10)
+    eventually(lambda: observe.card(minute)["collected"] == 10)
     assert observe.stop() == 0
     more(1)
     observe = start(store_seconds="3600")
-    until(lambda: observe.card(minute)["collected"] == 20)
+    eventually(lambda: observe.card(minute)["collected"] == 20)
     more(2)
-    until(lambda: observe.card(minute)["collected"] == 30)
+    eventually(lambda: observe.card(minute)["collected"] == 30)
     observe.kill()
     more(3)
     observe = start()
-    mine = until(lambda: judged(observe, minute))
+    mine = eventually(lambda: judged(observe, minute))
     day = observe.get(f"/v1/days/{day_of(minute)}?tenant=acme")
     fresh = start(store_table="fresh")
-    assert until(lambda: judged(fresh, minute)) == mine
-    until(lambda: fresh.get(f"/v1/days/{day_of(minute)}?tenant=acme") == day, 10)
+    assert eventually(lambda: judged(fresh, minute)) == mine
+    eventually(lambda: fresh.get(f"/v1/days/{day_of(minute)}?tenant=acme") == day, 10)
 
 
 def judged(observe: ObserveProcess, minute: int) -> Any:
@@ -187,11 +190,11 @@ def test_the_meter_says_that_it_is_behind_when_audit_stands_still(topics: str, s
     assert not observe.get("/v1/now")["behind"]
     side.collected(ids(0, 3), minute)
     side.flush()
-    until(lambda: observe.get("/v1/now")["behind"])
+    eventually(lambda: observe.get("/v1/now")["behind"])
     assert observe.get("/v1/now")["behind_seconds"] > 2
     assert "hifi_observe_behind_seconds 0.0" not in observe.get("/metrics")
     side.audit()
-    until(lambda: not observe.get("/v1/now")["behind"])
+    eventually(lambda: not observe.get("/v1/now")["behind"])
 
 
 def test_an_unreadable_ledger_record_is_passed_over(topics: str, start: Start) -> None:
@@ -203,7 +206,7 @@ def test_an_unreadable_ledger_record_is_passed_over(topics: str, start: Start) -
         side.put(found)  # as audit does when it was restarted
     side.flush()
     observe = start()
-    until(lambda: observe.card(minute)["collected"])
+    eventually(lambda: observe.card(minute)["collected"])
     assert observe.card(minute)["collected"] == 3
     assert "unreadable ledger record" in observe.log.read_text()
 
@@ -260,12 +263,12 @@ def test_brokers_that_go_and_come_back_are_waited_for(topics: str, brokers: Clus
     for number in (1, 2, 3):
         brokers.kill(number)
     try:
-        until(lambda: observe.get("/v1/now")["behind"], 60)
+        eventually(lambda: observe.get("/v1/now")["behind"], 60)
         assert not observe.ready()
         assert observe.card(minute)["total"] == 5, "it answers all the same"
         assert observe.ask("/v1/events/e1")[0] == 503
         away = start(wait=False)
-        until(lambda: "cannot begin yet" in away.log.read_text())
+        eventually(lambda: "cannot begin yet" in away.log.read_text())
         began = time.monotonic()
         assert away.stop() == 0
         assert time.monotonic() - began < 5
@@ -276,8 +279,8 @@ def test_brokers_that_go_and_come_back_are_waited_for(topics: str, brokers: Clus
     side.whole(ids(5, 9), minute, "p")
     side.read()
     side.audit()
-    until(lambda: observe.ready() and observe.card(minute)["collected"] == 9, 90)
-    until(lambda: not observe.get("/v1/now")["behind"])
+    eventually(lambda: observe.ready() and observe.card(minute)["collected"] == 9, 90)
+    eventually(lambda: not observe.get("/v1/now")["behind"])
     lines = [line for line in observe.log.read_text().splitlines() if line]
     assert all(line.startswith("{") for line in lines), [line for line in lines if line[0] != "{"][:3]
 
@@ -314,7 +317,7 @@ def test_a_ledger_that_was_cut_goes_on_where_it_begins(topics: str, start: Start
     side.whole(ids(9, 11), minute, "p")
     side.read()
     side.audit()
-    until(lambda: again.card(minute)["collected"] == 7)
+    eventually(lambda: again.card(minute)["collected"] == 7)
 
 
 def test_a_store_that_is_away_is_waited_for_and_then_written(topics: str, tmp_path: Path) -> None:
@@ -326,16 +329,16 @@ def test_a_store_that_is_away_is_waited_for_and_then_written(topics: str, tmp_pa
         port = int(url.rpartition(":")[2])
     observe = ObserveProcess(topics, f"http://127.0.0.1:{port}", tmp_path / "log")
     try:
-        until(lambda: "cannot begin yet" in observe.log.read_text())
+        eventually(lambda: "cannot begin yet" in observe.log.read_text())
         assert not observe.ready()
         with local_aws(port):
-            until(observe.ready)
+            eventually(observe.ready)
             card = settled(observe, minute)
         side.whole(ids(5, 9), minute, "p")
         side.read()
         side.audit()
-        until(lambda: observe.card(minute)["collected"] == 9)
-        until(lambda: "not stored yet" in observe.log.read_text())
+        eventually(lambda: observe.card(minute)["collected"] == 9)
+        eventually(lambda: "not stored yet" in observe.log.read_text())
         assert observe.card(minute)["total"] == 9, "it goes on all the same"
         assert card["collected"] == 5
     finally:

@@ -11,8 +11,8 @@ from pipelines.control.observe.dynamodb import Item, Store, StoreError
 from scripts.local.jars import ensure_store
 from scripts.local.processes import dynamodb_local as local_store
 from scripts.local.side import Side, free_base
-from tests.contract.aws import local_aws
-from tests.contract.observe.process import until
+from tests.harness.local_aws import local_aws
+from tests.harness.waiting import eventually
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def dynamodb_local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         folder.mkdir(parents=True, exist_ok=True)
     process = subprocess.Popen(local_store.command(side, ensure_store(print)))
     try:
-        until(lambda: process.poll() is not None or _answers(side.store_port))
+        eventually(lambda: process.poll() is not None or _answers(side.store_port))
         assert process.poll() is None
         yield side.store_url
     finally:

@@ -10,11 +10,11 @@ import pytest
 
 from shared.contracts import headers as h
 from shared.contracts.topics import Topic
-from tests.contract.mannered_server import free_port
 from tests.contract.observe.conftest import Start
-from tests.contract.observe.process import ObserveProcess
 from tests.contract.observe.side import Side
 from tests.contract.observe.test_observe import day_of, ids, recent, settled
+from tests.harness.observe_process import ObserveProcess
+from tests.harness.waiting import free_port
 
 
 def hifi(url: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -36,8 +36,8 @@ def test_scorecard_and_trace_say_what_observe_answers(topics: str, start: Start,
     minute, side = recent(), Side(topics)
     side.whole(ids(0, 20), minute, "p")
     odd = "a/b c?#%é"
+    side.collected([odd], minute)  # in the chain's order: a trace is sorted by the records' times
     side.each(Topic.EVENTS, [odd], minute, **{h.CE_TIME: "2026-01-01T00:00:00Z"})
-    side.collected([odd], minute)
     side.outbound([odd], minute, "p")
     side.receipt([odd], minute, "p")
     side.read()

@@ -7,7 +7,7 @@ from confluent_kafka import KafkaException
 
 from pipelines.control.observe.alarms.service import Alarms
 from pipelines.control.observe.api.query_params import UnavailableError
-from pipelines.control.observe.api.snapshot import Snapshot, now
+from pipelines.control.observe.health.snapshot import Snapshot, now
 from pipelines.control.observe.ledger.event_search import find
 from pipelines.control.observe.scorecards.day_cards import day_mark, minute_mark
 from pipelines.control.observe.scorecards.day_state import Cards

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from pipelines.data.collect.errors import Refusal, RefusedError
-from pipelines.data.collect.events import AcceptedEvent
+from pipelines.data.collect.parsing.events import AcceptedEvent
 from pipelines.data.collect.responses import leaves_unread, results_response
 from shared.contracts.envelope import collected_item
 

@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
-from pipelines.data.collect.attributes import read_attributes
-from pipelines.data.collect.content_types import Format
 from pipelines.data.collect.errors import Refusal
-from pipelines.data.collect.json_validation import PARSE_ERRORS, check_limits, explain, parse
+from pipelines.data.collect.parsing.attributes import read_attributes
+from pipelines.data.collect.parsing.content_types import Format
+from pipelines.data.collect.parsing.json_validation import PARSE_ERRORS, check_limits, explain, parse
 from shared.contracts.envelope import CollectedItem, collected_item, is_json, stamp_minute
 from shared.contracts.limits import MAX_EVENT_BYTES
 from shared.contracts.timestamps import format_time, parse_time

@@ -10,9 +10,9 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.data.collect.body import BodyReader, ClientGoneError
-from pipelines.data.collect.body_budget import BodyBudget
-from pipelines.data.collect.decompression import decompressor
+from pipelines.data.collect.bodies.body import BodyReader, ClientGoneError
+from pipelines.data.collect.bodies.body_budget import BodyBudget
+from pipelines.data.collect.bodies.decompression import decompressor
 from pipelines.data.collect.errors import RefusedError
 
 LIMIT = 5000

@@ -19,13 +19,6 @@ def reply(status: int, headers: str = "", body: str = "ok") -> bytes:
     return f"HTTP/1.1 {status} X\r\nContent-Length: {len(body)}\r\n{headers}\r\n{body}".encode()
 
 
-def free_port() -> int:
-    """A port on which nobody listens."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 class Dialler(asyncio.SelectorEventLoop):
     """A loop that remembers which addresses its sockets were to connect to."""
 

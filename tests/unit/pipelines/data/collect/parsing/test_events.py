@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.data.collect.content_types import Format, split
 from pipelines.data.collect.errors import Refusal
-from pipelines.data.collect.events import AcceptedEvent, RequestContext, read_event
+from pipelines.data.collect.parsing.content_types import Format, split
+from pipelines.data.collect.parsing.events import AcceptedEvent, RequestContext, read_event
 from shared.contracts.envelope import CollectedItem, encode_item, join_items
 from tests.strategies import json_texts
 

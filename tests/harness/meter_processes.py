@@ -18,8 +18,7 @@ from scripts.local.jars import ensure_jars
 from scripts.local.process_marks import end, kill
 from shared.contracts.alarms import Alarm
 from shared.contracts.scorecard import DayCard, DestinationHealth, MinuteCard, Now, Place
-from tests.contract.mannered_server import free_port
-from tests.integration.live import eventually
+from tests.harness.waiting import eventually, free_port
 
 T = TypeVar("T")
 READY_SECONDS = 180

@@ -7,9 +7,8 @@ from functools import lru_cache
 
 import msgspec
 
-from pipelines.data.collect.array_recovery import recover_items
-from pipelines.data.collect.body import require_events
 from pipelines.data.collect.errors import Refusal, RefusedError, malformed
+from pipelines.data.collect.parsing.array_recovery import recover_items
 from shared.contracts.limits import MAX_REQUEST_EVENTS
 
 WHITESPACE = b" \t\r\n"
@@ -89,3 +88,14 @@ def _array(body: bytes) -> Sequence[bytes]:
 def _unsupported(detail: str) -> RefusedError:
     fix = "use " + ", ".join(_BY_TYPE)
     return RefusedError(415, Refusal(detail, "content-type", fix))
+
+
+def require_events(count: int, limit: int) -> None:
+    """Refuse a request without events (400) or with more than `limit` (413)."""
+    if count == 0:
+        raise malformed("the body contains no event", "send at least one event")
+    if count > limit:
+        refusal = Refusal(
+            f"{count} events in one request, the limit is {limit}", "body", "send fewer events in a request"
+        )
+        raise RefusedError(413, refusal)

@@ -6,9 +6,9 @@ from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from pipelines.data.collect.body_budget import BodyBudget, Reservation, no_memory_left
-from pipelines.data.collect.decompression import Decompressor
-from pipelines.data.collect.errors import Refusal, RefusedError, malformed, unread
+from pipelines.data.collect.bodies.body_budget import BodyBudget, Reservation, no_memory_left
+from pipelines.data.collect.bodies.decompression import Decompressor
+from pipelines.data.collect.errors import Refusal, RefusedError, unread
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 """ASGI's."""
@@ -123,14 +123,3 @@ def _too_large(limit: int) -> RefusedError:
         f"the body is larger than {limit} bytes after decompression", "body", "send fewer events in a request"
     )
     return RefusedError(413, refusal)
-
-
-def require_events(count: int, limit: int) -> None:
-    """Refuse a request without events (400) or with more than `limit` (413)."""
-    if count == 0:
-        raise malformed("the body contains no event", "send at least one event")
-    if count > limit:
-        refusal = Refusal(
-            f"{count} events in one request, the limit is {limit}", "body", "send fewer events in a request"
-        )
-        raise RefusedError(413, refusal)

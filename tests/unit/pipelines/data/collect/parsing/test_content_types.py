@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.data.collect.array_recovery import recover_items
-from pipelines.data.collect.content_types import Format, parse_content_type, split
 from pipelines.data.collect.errors import RefusedError
-from pipelines.data.collect.json_validation import too_deep
+from pipelines.data.collect.parsing.array_recovery import recover_items
+from pipelines.data.collect.parsing.content_types import Format, parse_content_type, split
+from pipelines.data.collect.parsing.json_validation import too_deep
 from pipelines.data.collect.record_batching import batch_records
 from shared.contracts.limits import MAX_DEPTH
 from tests.strategies import json_texts

@@ -1,7 +1,6 @@
 """Brokers' topics as transmit's tests fill and read them."""
 
 import time
-from collections.abc import Callable
 
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 
@@ -81,14 +80,6 @@ def pipe_to(name: str, url: str) -> tuple[Destination, Pipe]:
         Destination(name=name, tenant="t", options={"url": url}),
         Pipe(name=name, tenant="t", source="s", destination=name),
     )
-
-
-def eventually(holds: Callable[[], bool], seconds: float = 240.0) -> None:
-    """Return as soon as `holds`; fail if it does not in time."""
-    until = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < until, "did not come true in time"
-        time.sleep(0.1)
 
 
 def _key(document: Document) -> bytes:

@@ -6,12 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.contract.mannered_server import free_port
+from tests.harness.waiting import free_port
 
 
 class ObserveProcess:
@@ -70,12 +68,3 @@ class ObserveProcess:
     def card(self, minute: int, tenant: str = "acme") -> Any:
         """A minute's card."""
         return self.get(f"/v1/minutes/{minute}?tenant={tenant}")
-
-
-def until(condition: Callable[[], Any], seconds: float = 60, every: float = 0.1) -> Any:
-    """What the condition gives once that is true; fails when it takes too long."""
-    deadline = time.monotonic() + seconds
-    while not (found := condition()):
-        assert time.monotonic() < deadline, "waited too long"
-        time.sleep(every)
-    return found

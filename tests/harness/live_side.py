@@ -5,10 +5,9 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from pathlib import Path
@@ -20,6 +19,7 @@ import yaml
 from scripts.local.process_marks import kill, side_processes
 from scripts.local.processes.supervisor import Supervisor
 from scripts.local.side import Side, free_base
+from tests.harness.waiting import eventually
 
 UP_SECONDS = 400
 DOWN_SECONDS = 120
@@ -30,16 +30,6 @@ SETTLE_SECONDS = 20
 """Of the meter's minutes: what is under way in a test comes within seconds."""
 
 _HIFI = (sys.executable, "-m", "scripts.cli")
-
-
-def eventually(check: Callable[[], Any], seconds: float, what: str, every: float = 0.2) -> Any:
-    """The first truthy answer of `check`; fails with `what` when none came in time."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if answer := check():
-            return answer
-        time.sleep(every)
-    raise AssertionError(f"not within {seconds:.0f} s: {what}")
 
 
 class LiveSide:
