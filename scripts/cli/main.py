@@ -20,7 +20,7 @@ import typer
 
 from scripts.terminal import run_command
 
-VERBS: Final = {
+COMMANDS: Final = {
     "up": "The local side",
     "down": "The local side",
     "doctor": "The local side",
@@ -51,7 +51,7 @@ def application(arguments: Sequence[str]) -> typer.Typer:
     )
     app.callback()(_options)
     wanted = next((each for each in arguments if not each.startswith("-")), None)
-    for verb, panel in VERBS.items():
+    for verb, panel in COMMANDS.items():
         name = verb.replace("-", "_")
         spec = find_spec(f"scripts.cli.commands.{name}")
         if verb == wanted:

@@ -21,7 +21,7 @@ _GONE: Final = frozenset((*h.OF_A_TRY, h.ATTEMPT, h.PIPES, h.LETTER))
 _REFERENCE: Final = re.compile(r"([0-9]{1,9})/([0-9]{1,18})")
 
 
-class Letter(Struct, frozen=True, kw_only=True):
+class DeadLetter(Struct, frozen=True, kw_only=True):
     """A record of `dead_letter`."""
 
     key: LetterKey
@@ -61,7 +61,7 @@ def letter_of(
     value: bytes | None,
     headers: Headers,
     leads_to: Mapping[str, str],
-) -> Letter:
+) -> DeadLetter:
     """The letter of a record.
 
     Args:
@@ -73,7 +73,7 @@ def letter_of(
     """
     texts = {name: value.decode(errors="replace") for name, value in headers if value is not None}
     destination = texts.get(h.DESTINATION, leads_to.get(texts.get(h.PIPE, ""), ""))
-    return Letter(
+    return DeadLetter(
         key=key, record_key=record_key, value=value, headers=headers, texts=texts, destination=destination
     )
 
@@ -96,7 +96,7 @@ class Filter(Struct, frozen=True, kw_only=True):
     places: frozenset[tuple[int, int]] | None = None
     """Partitions and offsets."""
 
-    def takes(self, letter: Letter) -> bool:
+    def takes(self, letter: DeadLetter) -> bool:
         """Whether a letter is meant."""
         at_ms = letter.key.written_ms
         return (
@@ -125,17 +125,17 @@ class Copy(NamedTuple):
     headers: Headers
 
 
-def copy_of(letter: Letter) -> Copy:
+def copy_of(letter: DeadLetter) -> Copy:
     """Same key, bytes and ids; the first attempt, whose first try is still to come. It names the letter."""
     kept = [header for header in letter.headers if header[0] not in _GONE]
     return Copy(Topic.OUTBOUND, letter.record_key, letter.value, [*kept, *_of_a_copy(letter)])
 
 
-def _of_a_copy(letter: Letter) -> Headers:
+def _of_a_copy(letter: DeadLetter) -> Headers:
     return [(h.ATTEMPT, b"1"), (h.LETTER, letter.reference.encode())]
 
 
-def plain(letter: Letter, replayed: Mapping[LetterKey, int], *, body: bool) -> dict[str, Any]:
+def plain(letter: DeadLetter, replayed: Mapping[LetterKey, int], *, body: bool) -> dict[str, Any]:
     """A letter as plain values, for JSON; with `body`, its data as text, or in base64 where that is none."""
     texts = letter.texts
     ce = {name for name in texts if name.startswith(h.CE_PREFIX) or name == h.CONTENT_TYPE}
@@ -171,6 +171,6 @@ def _whole(text: str | None) -> int | None:
     return int(text) if text and text.isascii() and text.isdigit() else None
 
 
-def still_open(letters: Iterable[Letter], closed: Container[LetterKey]) -> Iterator[Letter]:
+def still_open(letters: Iterable[DeadLetter], closed: Container[LetterKey]) -> Iterator[DeadLetter]:
     """The letters without those that are closed: put back before."""
     return (letter for letter in letters if letter.key not in closed)

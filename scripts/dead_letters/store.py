@@ -7,11 +7,11 @@ from typing import Final, cast
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from scripts.dead_letters.dead_letter import Filter, Headers, Letter, copy_of, letter_of
+from scripts.dead_letters.dead_letter import DeadLetter, Filter, Headers, copy_of, letter_of
 from shared.contracts.documents import Catalogue
 from shared.contracts.replays import MOST, LetterKey, decode_replay, encode_replay
 from shared.contracts.topics import Topic
-from shared.kafka.offset_range_reader import Span, SpanReader
+from shared.kafka.offset_range_reader import OffsetRange, OffsetRangeReader
 from shared.kafka.producer import producer_config
 from shared.runtime.clock import Clock
 from shared.runtime.errors import OperatorError
@@ -23,7 +23,7 @@ class NotReplayedError(OperatorError):
     """Letters whose copies the brokers did not acknowledge; the text says what to do."""
 
 
-class Office:
+class DeadLetterStore:
     """The letters that are there when it opens; later ones are not its business. A context manager."""
 
     def __init__(self, bootstrap: str, catalogue: Catalogue) -> None:
@@ -34,18 +34,18 @@ class Office:
             TimeoutError: if they fall silent.
         """
         self._leads_to = {name: pipe.destination for name, pipe in catalogue.pipes.items()}
-        self._reader = SpanReader(bootstrap, CLIENT)
+        self._reader = OffsetRangeReader(bootstrap, CLIENT)
         self._spans = self._reader.whole([Topic.DEAD_LETTER])
         self.replayed: Mapping[LetterKey, int] = self._replayed()
         """Letters that were put back, and when, epoch milliseconds."""
 
-    def __enter__(self) -> "Office":
+    def __enter__(self) -> "DeadLetterStore":
         return self
 
     def __exit__(self, *_: object) -> None:
         self._reader.__exit__()
 
-    def letters(self, wanted: Filter) -> Iterator[Letter]:
+    def letters(self, wanted: Filter) -> Iterator[DeadLetter]:
         """The letters that a filter takes, first to last.
 
         Raises:
@@ -57,7 +57,7 @@ class Office:
             if wanted.takes(letter):
                 yield letter
 
-    def _narrowed(self, wanted: Filter) -> list[Span]:
+    def _narrowed(self, wanted: Filter) -> list[OffsetRange]:
         if wanted.places is not None:
             return [
                 span._replace(start=max(span.start, offset), end=min(span.end, offset + 1))
@@ -67,7 +67,7 @@ class Office:
             ]
         return self._spans if wanted.since_ms is None else self._reader.since(self._spans, wanted.since_ms)
 
-    def _letter(self, message: Message) -> Letter:
+    def _letter(self, message: Message) -> DeadLetter:
         key = LetterKey(cast(int, message.partition()), cast(int, message.offset()), message.timestamp()[1])
         headers = cast(Headers, message.headers() or [])
         return letter_of(key, message.key(), message.value(), headers, self._leads_to)
@@ -93,7 +93,7 @@ class Sender:
         """Letters whose copies are on `outbound` and noted."""
 
     def send(
-        self, letters: Iterable[Letter], rate: float, pause: Callable[[float], None] = time.sleep
+        self, letters: Iterable[DeadLetter], rate: float, pause: Callable[[float], None] = time.sleep
     ) -> None:
         """Put letters back, at most `rate` a second.
 
@@ -105,7 +105,7 @@ class Sender:
             pause(max(0.0, began + self.sent / rate - time.monotonic()))
             self._portion(portion)
 
-    def _portion(self, letters: list[Letter]) -> None:
+    def _portion(self, letters: list[DeadLetter]) -> None:
         for copy in map(copy_of, letters):
             headers: list[tuple[str, str | bytes | None]] = [*copy.headers]
             self._produce(copy.topic, copy.value, copy.key, headers)
@@ -142,7 +142,7 @@ class Sender:
             self._failures.append(error)
 
 
-def _portions(letters: Iterable[Letter], most: int) -> Iterator[list[Letter]]:
+def _portions(letters: Iterable[DeadLetter], most: int) -> Iterator[list[DeadLetter]]:
     coming = iter(letters)
     while portion := list(islice(coming, most)):
         yield portion

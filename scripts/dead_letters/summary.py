@@ -5,14 +5,14 @@ from collections.abc import Container, Iterable
 
 from msgspec import Struct
 
-from scripts.dead_letters.dead_letter import Letter
+from scripts.dead_letters.dead_letter import DeadLetter
 from shared.contracts.replays import LetterKey
 
 Kind = tuple[str, str, str]
 """Pipe, destination, the first word of the reason."""
 
 
-class Tally(Struct, frozen=True, kw_only=True):
+class Summary(Struct, frozen=True, kw_only=True):
     """How many letters of each kind are to be put back, and how many were left out."""
 
     kinds: Counter[Kind]
@@ -25,7 +25,7 @@ class Tally(Struct, frozen=True, kw_only=True):
         return self.kinds.total()
 
 
-def counted(letters: Iterable[Letter], closed: Container[LetterKey]) -> Tally:
+def counted(letters: Iterable[DeadLetter], closed: Container[LetterKey]) -> Summary:
     """Count letters, but not those that are closed."""
     kinds: Counter[Kind] = Counter()
     skipped = 0
@@ -34,4 +34,4 @@ def counted(letters: Iterable[Letter], closed: Container[LetterKey]) -> Tally:
             skipped += 1
         else:
             kinds[letter.pipe, letter.destination, letter.reason.partition(":")[0]] += 1
-    return Tally(kinds=kinds, skipped=skipped)
+    return Summary(kinds=kinds, skipped=skipped)

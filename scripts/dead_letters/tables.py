@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from rich.table import Table
 from rich.text import Text
 
-from scripts.dead_letters.dead_letter import Letter, plain
-from scripts.dead_letters.summary import Tally
+from scripts.dead_letters.dead_letter import DeadLetter, plain
+from scripts.dead_letters.summary import Summary
 from scripts.terminal import harmless, plain_table
 from scripts.time_args import shown
 from shared.contracts.replays import LetterKey
@@ -14,7 +14,7 @@ from shared.contracts.replays import LetterKey
 _ID_WIDTH = 40
 
 
-def listed(letters: Iterable[Letter], replayed: Mapping[LetterKey, int]) -> Table:
+def listed(letters: Iterable[DeadLetter], replayed: Mapping[LetterKey, int]) -> Table:
     """A letter a line."""
     table = plain_table("LETTER", "DIED (UTC)", "PIPE", "DESTINATION", "EVENT ID", "REPLAYED", "REASON")
     for letter in letters:
@@ -35,7 +35,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _ID_WIDTH else text[: _ID_WIDTH - 1] + "…"
 
 
-def kinds(tally: Tally, pipes: Iterable[str]) -> Table:
+def kinds(tally: Summary, pipes: Iterable[str]) -> Table:
     """How many there are of each kind, the most first; `pipes` are those that are published now."""
     known = set(pipes)
     table = plain_table("LETTERS", "PIPE", "DESTINATION", "REASON", "")
@@ -46,7 +46,7 @@ def kinds(tally: Tally, pipes: Iterable[str]) -> Table:
     return table
 
 
-def whole(letter: Letter, replayed: Mapping[LetterKey, int], *, body: bool) -> Table:
+def whole(letter: DeadLetter, replayed: Mapping[LetterKey, int], *, body: bool) -> Table:
     """Everything about one letter; its data only where it is asked for."""
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)

@@ -9,7 +9,7 @@ from msgspec import Struct
 from scripts.demo.account import EVERYTHING, PIPES, KindOf, Pending, PipeResult, pipe_result
 from scripts.demo.configure import KEY
 from scripts.demo.screen import Moment, Totals
-from scripts.load.event_source import Supply
+from scripts.load.event_source import EventSource
 from scripts.load.receiver import Receiver
 from scripts.load.run_id import run_name
 from scripts.load.schedule import Schedule
@@ -39,7 +39,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     url: str
     bootstrap: str
-    supply: Supply
+    supply: EventSource
     kind_of: KindOf | None
     rate: float
     batch: int

@@ -12,7 +12,7 @@ from scripts.demo.configure import apply_sample
 from scripts.demo.load import Demo, Plan, wait_until_live
 from scripts.demo.screen import Moment, line, live_table, summary
 from scripts.load.event_files import Stamped, raw_events
-from scripts.load.event_source import Supply
+from scripts.load.event_source import EventSource
 from scripts.load.progress import on_signals
 from scripts.load.receiver import Receiver
 from scripts.load.run_id import run_name
@@ -63,7 +63,7 @@ async def run_demo(side: Side, steps: Steps, wanted: Wanted) -> bool:
     return totals.good
 
 
-def _supply(events: Path | None) -> tuple[Supply, Telemetry | None]:
+def _supply(events: Path | None) -> tuple[EventSource, Telemetry | None]:
     if events is None:
         telemetry = Telemetry(run_name())
         return telemetry, telemetry

@@ -20,7 +20,7 @@ class Bundle(Struct, frozen=True, kw_only=True):
     """Events in the body."""
 
 
-class Supply(Protocol):
+class EventSource(Protocol):
     """Where bundles come from."""
 
     @property

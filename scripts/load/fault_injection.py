@@ -79,7 +79,7 @@ def _rule(text: str, action: str, seconds: float | None, percent: float) -> Rule
     return Rule(action=Action(action), percent=percent)
 
 
-class Misbehaviour:
+class FaultInjection:
     """Rules of which at most one applies to a request."""
 
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
@@ -103,10 +103,10 @@ class Misbehaviour:
         return ACCEPT
 
 
-def parse_rules(texts: Iterable[str]) -> Misbehaviour:
+def parse_rules(texts: Iterable[str]) -> FaultInjection:
     """Rules from their texts, each of which may hold several with commas between.
 
     Raises:
         RuleError: if one is none, or they exceed 100 % together.
     """
-    return Misbehaviour(parse_rule(text) for group in texts for text in group.split(",") if text.strip())
+    return FaultInjection(parse_rule(text) for group in texts for text in group.split(",") if text.strip())

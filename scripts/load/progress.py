@@ -19,7 +19,7 @@ _LOG_SECONDS = 5.0
 _BAR_WIDTH = 24
 
 
-class Ticker:
+class ProgressLine:
     """One line that is kept up to date on a terminal, and printed now and then elsewhere."""
 
     def __init__(self, console: Console) -> None:
@@ -29,7 +29,7 @@ class Ticker:
         self._console = console
         self.seconds = _TERMINAL_SECONDS if self._live else _LOG_SECONDS
 
-    def __enter__(self) -> "Ticker":
+    def __enter__(self) -> "ProgressLine":
         if self._live:
             self._live.start()
         return self

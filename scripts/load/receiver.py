@@ -13,7 +13,7 @@ import uvloop
 from aiohttp import web
 from msgspec import Struct
 
-from scripts.load.fault_injection import Action, Misbehaviour, Rule
+from scripts.load.fault_injection import Action, FaultInjection, Rule
 from scripts.load.lags import LagCounts
 from scripts.load.received_events import UnreadableError, heads, lags
 from scripts.load.records import received_lines
@@ -76,7 +76,7 @@ class Receiver:
         *,
         host: str = HOST,
         out: Path | None = None,
-        misbehaviour: Misbehaviour | None = None,
+        misbehaviour: FaultInjection | None = None,
         seed: int = 0,
         on_body: OnBody | None = None,
         clock: Clock = wall_clock,
@@ -92,7 +92,7 @@ class Receiver:
             on_body: see `OnBody`.
             clock: epoch milliseconds.
         """
-        self.misbehaviour = misbehaviour or Misbehaviour()
+        self.misbehaviour = misbehaviour or FaultInjection()
         self.tallies: dict[str, Tally] = {}
         self.uncounted = ""
         """Events whose id starts with this are accepted and forgotten: probes. Empty counts all."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import aiohttp
 from msgspec import Struct
 
-from scripts.load.event_source import Bundle, Supply
+from scripts.load.event_source import Bundle, EventSource
 from scripts.load.lags import LagCounts, LagSnapshot
 from scripts.load.replies import Answer, Verdict, read_answer
 from scripts.load.schedule import Schedule
@@ -60,7 +60,7 @@ class Sender:
         self,
         url: str,
         key: str,
-        supply: Supply,
+        supply: EventSource,
         schedule: Schedule,
         *,
         connections: int = CONNECTIONS,

@@ -14,7 +14,7 @@ from shared.contracts.topics import RETRY_DELAYS, Topic
 from shared.contracts.topology import READERS
 from shared.kafka.background_reader import reader_config
 from shared.kafka.errors import kafka_errors_explained
-from shared.kafka.offset_range_reader import SpanReader
+from shared.kafka.offset_range_reader import OffsetRangeReader
 from shared.kafka.progress_group import group_name
 from shared.runtime.clock import wall_clock
 
@@ -124,7 +124,7 @@ def _read_by(bootstrap: str, node: str, seconds: float) -> dict[Place, int]:
 def _replayed(bootstrap: str, seconds: float) -> set[LetterKey]:
     """Dead letters that are on their way again, but for those that were put there lately."""
     since = wall_clock() - _RECENT_MS
-    with SpanReader(bootstrap, "verify", seconds=seconds) as reader:
+    with OffsetRangeReader(bootstrap, "verify", seconds=seconds) as reader:
         records = reader.read(reader.whole([Topic.REPLAYED]))
         replays = [decode_replay(record.value() or b"") for record in records]
     return {letter for replay in replays if replay.at_ms < since for letter in replay.letters}

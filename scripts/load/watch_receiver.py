@@ -4,7 +4,7 @@ import asyncio
 
 from rich.table import Table
 
-from scripts.load.progress import Meter, Ticker, is_set_within, lag_text, on_signals
+from scripts.load.progress import Meter, ProgressLine, is_set_within, lag_text, on_signals
 from scripts.load.receiver import Receiver
 from scripts.terminal import err, out
 
@@ -19,7 +19,7 @@ async def watch_receiver(receiver: Receiver) -> None:
     with on_signals(stopping):
         async with receiver:
             console.print(f"[bold]receiving[/] at {receiver.url} (any path); Ctrl-C ends", soft_wrap=True)
-            with Ticker(console) as ticker:
+            with ProgressLine(console) as ticker:
                 meter = Meter()
                 while not await is_set_within(stopping, ticker.seconds):
                     ticker.show(_line(receiver, meter.rate(receiver.arrivals)))

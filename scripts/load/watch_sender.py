@@ -11,8 +11,8 @@ from msgspec import Struct
 from rich.table import Table
 from rich.text import Text
 
-from scripts.load.event_source import Supply
-from scripts.load.progress import Meter, Ticker, is_set_within, lag_text, on_signals
+from scripts.load.event_source import EventSource
+from scripts.load.progress import Meter, ProgressLine, is_set_within, lag_text, on_signals
 from scripts.load.records import acked_lines
 from scripts.load.schedule import Schedule
 from scripts.load.sender import Sender
@@ -32,7 +32,7 @@ class Load(Struct, frozen=True, kw_only=True):
 
     url: str
     key: str
-    supply: Supply
+    supply: EventSource
     schedule: Schedule
     connections: int
     patience: float
@@ -84,7 +84,7 @@ async def _run_watched(sender: Sender, total: int | None) -> None:
     stopping, meter = asyncio.Event(), Meter()
     sending = asyncio.create_task(sender.run())
     sending.add_done_callback(lambda _: stopping.set())
-    with on_signals(stopping), Ticker(err()) as ticker:
+    with on_signals(stopping), ProgressLine(err()) as ticker:
         while not await is_set_within(stopping, ticker.seconds):
             done = None if total is None else min(sender.counts.sent / max(total, 1), 1.0)
             ticker.show(_line(sender, meter.rate(sender.counts.acked)), done)

@@ -10,7 +10,7 @@ from scripts.outlook.state import Outlook, Seen, Waiting, seen, states
 from shared.contracts import headers as h
 from shared.contracts.documents import Catalogue
 from shared.contracts.topics import RETRY_DELAYS, Topic
-from shared.kafka.offset_range_reader import SpanReader
+from shared.kafka.offset_range_reader import OffsetRangeReader
 from shared.kafka.progress_group import group_name
 
 CLIENT: Final = "hifi-destinations"
@@ -34,7 +34,7 @@ def look(bootstrap: str, catalogue: Catalogue, now_ms: int, window_seconds: floa
         KafkaException: if the brokers refuse or do not answer.
         TimeoutError: if they fall silent.
     """
-    with SpanReader(bootstrap, CLIENT, group=group_name("retry")) as reader:
+    with OffsetRangeReader(bootstrap, CLIENT, group=group_name("retry")) as reader:
         receipts = _receipts(reader, now_ms - int(window_seconds * 1000))
         leads_to = {name: pipe.destination for name, pipe in catalogue.pipes.items()}
         waiting, sampled = _waiting(reader, leads_to)
@@ -48,7 +48,7 @@ def look(bootstrap: str, catalogue: Catalogue, now_ms: int, window_seconds: floa
     )
 
 
-def _receipts(reader: SpanReader, since_ms: int) -> _Receipts:
+def _receipts(reader: OffsetRangeReader, since_ms: int) -> _Receipts:
     """The receipts from a moment on, or from the first later one on which all partitions can be read."""
     asked = reader.since(reader.whole([Topic.RECEIPTS]), since_ms)
     spans = [span._replace(start=max(span.start, span.end - MOST_RECEIPTS)) for span in asked]
@@ -61,7 +61,7 @@ def _receipts(reader: SpanReader, since_ms: int) -> _Receipts:
     return _Receipts([one for one in found if one.departed_ms >= since_ms], since_ms, spans != asked)
 
 
-def _waiting(reader: SpanReader, leads_to: dict[str, str]) -> tuple[dict[str, Waiting], bool]:
+def _waiting(reader: OffsetRangeReader, leads_to: dict[str, str]) -> tuple[dict[str, Waiting], bool]:
     """What waits by destination, and whether that is an estimate."""
     found: dict[str, Waiting] = defaultdict(Waiting)
     sampled = False

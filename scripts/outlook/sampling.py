@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from shared.kafka.offset_range_reader import Span
+from shared.kafka.offset_range_reader import OffsetRange
 
 
-def slices(span: Span, most: int, parts: int = 10) -> list[Span]:
+def slices(span: OffsetRange, most: int, parts: int = 10) -> list[OffsetRange]:
     """The whole span where it has at most `most` records; else `parts` equal runs of it, spread evenly.
 
     The first run is the span's beginning: what waits longest is there.
@@ -17,7 +17,7 @@ def slices(span: Span, most: int, parts: int = 10) -> list[Span]:
     return [span._replace(start=start, end=start + size) for start in starts]
 
 
-def scale(span: Span, read: Iterable[Span]) -> float:
+def scale(span: OffsetRange, read: Iterable[OffsetRange]) -> float:
     """How many records of a span each one that was read stands for."""
     count = sum(part.records for part in read)
     return span.records / count if count else 1.0

@@ -39,7 +39,7 @@ def id_hash(event_id: str) -> int:
     return xxhash.xxh64_intdigest(event_id.encode(), seed=SEED)
 
 
-class Sketch:
+class Iblt:
     """Additive cells: `cells` is an array of three rows (count, hash sum, check sum) of CELLS columns."""
 
     __slots__ = ("cells",)
@@ -48,7 +48,7 @@ class Sketch:
         self.cells = np.zeros((_ROWS, CELLS), np.uint64) if cells is None else cells
 
     @classmethod
-    def of(cls, hashes: Hashes) -> "Sketch":
+    def of(cls, hashes: Hashes) -> "Iblt":
         """The sketch of these hashes, each as often as it occurs."""
         sketch = cls()
         checks = _mixed(hashes ^ _CHECK)
@@ -60,7 +60,7 @@ class Sketch:
         return sketch
 
     @classmethod
-    def unpack(cls, packed: bytes) -> "Sketch":
+    def unpack(cls, packed: bytes) -> "Iblt":
         """The sketch that `pack` gave.
 
         Raises:
@@ -72,14 +72,14 @@ class Sketch:
         """9,216 bytes, little-endian."""
         return self.cells.astype("<u8").tobytes()
 
-    def __add__(self, other: "Sketch") -> "Sketch":
-        return Sketch(self.cells + other.cells)
+    def __add__(self, other: "Iblt") -> "Iblt":
+        return Iblt(self.cells + other.cells)
 
-    def __sub__(self, other: "Sketch") -> "Sketch":
-        return Sketch(self.cells - other.cells)
+    def __sub__(self, other: "Iblt") -> "Iblt":
+        return Iblt(self.cells - other.cells)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sketch) and bool((self.cells == other.cells).all())
+        return isinstance(other, Iblt) and bool((self.cells == other.cells).all())
 
     __hash__ = None  # type: ignore[assignment]  # it changes
 

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
-from shared.contracts.iblt import Hashes, Sketch
+from shared.contracts.iblt import Hashes, Iblt
 from shared.contracts.lag_histogram import Histogram
 from shared.contracts.topics import Topic
 
@@ -86,7 +86,7 @@ class Tally(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Few ids' hashes, eight bytes each, little-endian."""
 
     cells: bytes = b""
-    """Of more: `Sketch.pack`."""
+    """Of more: `Iblt.pack`."""
 
     late: int = 0
     """Whose event time lay outside the window: their minute, and their lag, is that of their receiving."""
@@ -122,9 +122,9 @@ class Tally(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Times of the earliest and the latest of these records, epoch milliseconds."""
 
     @property
-    def sketch(self) -> Sketch:
+    def sketch(self) -> Iblt:
         """Of the ids, whichever way they travel."""
-        return Sketch.unpack(self.cells) if self.cells else Sketch.of(np.frombuffer(self.hashes, "<u8"))
+        return Iblt.unpack(self.cells) if self.cells else Iblt.of(np.frombuffer(self.hashes, "<u8"))
 
 
 def with_ids(tally: Tally, hashes: Hashes) -> Tally:
@@ -132,7 +132,7 @@ def with_ids(tally: Tally, hashes: Hashes) -> Tally:
     total = int(hashes.sum(dtype=np.uint64))
     if hashes.size <= FEW:
         return msgspec.structs.replace(tally, hash_sum=total, hashes=hashes.astype("<u8").tobytes())
-    return msgspec.structs.replace(tally, hash_sum=total, cells=Sketch.of(hashes).pack())
+    return msgspec.structs.replace(tally, hash_sum=total, cells=Iblt.of(hashes).pack())
 
 
 class Range(msgspec.Struct, kw_only=True, omit_defaults=True):

@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 
 from shared.contracts.documents import Catalogue, Entry, decode_entry
 from shared.contracts.topics import Topic
-from shared.kafka.global_table import Table
+from shared.kafka.global_table import GlobalTable
 
 
 def config_table(
     bootstrap: str, client_id: str, seen: Callable[[Catalogue], None] = lambda _: None
-) -> Table[Catalogue]:
+) -> GlobalTable[Catalogue]:
     """A started table of the `config` topic; `seen` is told of each new catalogue before it is in force."""
 
     def view(entries: Mapping[bytes, Entry]) -> Catalogue:
@@ -17,7 +17,7 @@ def config_table(
         seen(catalogue)
         return catalogue
 
-    return Table(
+    return GlobalTable(
         bootstrap=bootstrap,
         client_id=client_id,
         topic=Topic.CONFIG,

@@ -16,7 +16,7 @@ _LOOK_SECONDS: Final = 5.0
 _MOST_MESSAGES: Final = 500
 
 
-class Table(BackgroundReader, Generic[T]):
+class GlobalTable(BackgroundReader, Generic[T]):
     """The latest value of each key of a topic, and a view of them rebuilt at each change.
 
     It is loaded once it was read to the end it had at the start, and goes on with what it has while the

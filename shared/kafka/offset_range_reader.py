@@ -14,7 +14,7 @@ _STEP_SECONDS: Final = 0.2
 _MOST_MESSAGES: Final = 1_000
 
 
-class Span(NamedTuple):
+class OffsetRange(NamedTuple):
     """Offsets of a partition: `start` is the first, `end` is behind the last."""
 
     topic: str
@@ -28,7 +28,7 @@ class Span(NamedTuple):
         return max(0, self.end - self.start)
 
 
-class SpanReader:
+class OffsetRangeReader:
     """Reads spans one after the other, and commits nothing. A context manager."""
 
     def __init__(self, bootstrap: str, client_id: str, *, group: str = "", seconds: float = 30.0) -> None:
@@ -40,13 +40,13 @@ class SpanReader:
         self._consumer = Consumer(config | ({"group.id": group} if group else {}), logger=_log)
         self._seconds = seconds
 
-    def __enter__(self) -> "SpanReader":
+    def __enter__(self) -> "OffsetRangeReader":
         return self
 
     def __exit__(self, *_: object) -> None:
         self._consumer.close()
 
-    def whole(self, topics: Iterable[Topic]) -> list[Span]:
+    def whole(self, topics: Iterable[Topic]) -> list[OffsetRange]:
         """All that topics hold now, a span a partition; a topic that is not there has none.
 
         Raises:
@@ -55,11 +55,13 @@ class SpanReader:
         known = self._consumer.list_topics(timeout=self._seconds).topics
         places = [TopicPartition(t, p) for t in topics if t in known for p in sorted(known[t].partitions)]
         return [
-            Span(at.topic, at.partition, *self._consumer.get_watermark_offsets(at, timeout=self._seconds))
+            OffsetRange(
+                at.topic, at.partition, *self._consumer.get_watermark_offsets(at, timeout=self._seconds)
+            )
             for at in places
         ]
 
-    def since(self, spans: Iterable[Span], at_ms: int) -> list[Span]:
+    def since(self, spans: Iterable[OffsetRange], at_ms: int) -> list[OffsetRange]:
         """The spans from their first record on that is as young as `at_ms`, epoch milliseconds.
 
         Raises:
@@ -74,7 +76,7 @@ class SpanReader:
             for place, span in asked.items()
         ]
 
-    def committed(self, spans: Iterable[Span]) -> list[Span]:
+    def committed(self, spans: Iterable[OffsetRange]) -> list[OffsetRange]:
         """The spans from where the group is on; the whole of one that it has never read.
 
         Raises:
@@ -85,7 +87,7 @@ class SpanReader:
         read: Mapping[tuple[str, int], int] = {(at.topic, at.partition): at.offset for at in found}
         return [span._replace(start=max(span.start, read[place])) for place, span in asked.items()]
 
-    def read(self, spans: Iterable[Span]) -> Iterator[Message]:
+    def read(self, spans: Iterable[OffsetRange]) -> Iterator[Message]:
         """The records of spans, in order within each; those that expired meanwhile are left out.
 
         Raises:
@@ -96,7 +98,7 @@ class SpanReader:
             if span.records:
                 yield from self._one(span)
 
-    def _one(self, span: Span) -> Iterator[Message]:
+    def _one(self, span: OffsetRange) -> Iterator[Message]:
         self._consumer.assign([TopicPartition(span.topic, span.partition, span.start)])
         silent = 0.0  # not by the clock: the caller may take its time between two records
         while silent < self._seconds:

@@ -38,7 +38,7 @@ def _offsets(end: object) -> dict[str, dict[str, int]]:
     return msgspec.convert(found or {}, dict[str, dict[str, int]])
 
 
-class ShadowGroup:
+class ProgressGroup:
     """Commits one node's progress to its shadow group."""
 
     def __init__(self, bootstrap: str, node: str) -> None:

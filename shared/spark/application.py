@@ -12,13 +12,13 @@ from typing import Final
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from shared.kafka.progress_group import ShadowGroup, progress_offsets
+from shared.kafka.progress_group import ProgressGroup, progress_offsets
 from shared.runtime.health import health_served
 from shared.runtime.logging import configure_logging, get_logger
 from shared.runtime.settings import SparkSettings
 from shared.runtime.shutdown import stop_event
 from shared.spark.jvm_output import json_output
-from shared.spark.query_metrics import QueryMeters
+from shared.spark.query_metrics import QueryMetrics
 from shared.spark.session import spark_session
 
 _log = get_logger(__name__)
@@ -44,7 +44,7 @@ def run_application(name: str, settings: SparkSettings, builds: Sequence[Build])
     """
     configure_logging(name)
     stopping, ready = stop_event(), threading.Event()
-    meters = QueryMeters(name)
+    meters = QueryMetrics(name)
 
     def report() -> Mapping[str, bool]:
         return {"queries": ready.is_set() and not stopping.is_set()}
@@ -96,10 +96,10 @@ def _look(
     queries: Sequence[StreamingQuery],
     stopping: threading.Event,
     bootstrap: str,
-    meters: QueryMeters,
+    meters: QueryMetrics,
 ) -> None:
     """Tell how far each query is, until stopping: Kafka, for `hifi doctor` and KEDA, and Prometheus."""
-    groups = [(query, ShadowGroup(bootstrap, query.name)) for query in queries]
+    groups = [(query, ProgressGroup(bootstrap, query.name)) for query in queries]
     while not stopping.wait(_LOOK_SECONDS):
         try:
             for query, group in groups:
@@ -110,7 +110,7 @@ def _look(
                 _log.warning("no look at the queries", exc_info=True)
 
 
-def _look_at(query: StreamingQuery, group: ShadowGroup, meters: QueryMeters) -> None:
+def _look_at(query: StreamingQuery, group: ProgressGroup, meters: QueryMetrics) -> None:
     progress = query.lastProgress
     offsets = progress_offsets(progress)
     group.show(offsets)

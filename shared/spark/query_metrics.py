@@ -19,7 +19,7 @@ Place = tuple[str, int]
 """Topic and partition."""
 
 
-class QueryMeters:
+class QueryMetrics:
     """What is told of an application's queries and processes, in a registry of its own."""
 
     def __init__(self, process: str, clock: Clock = wall_clock) -> None:

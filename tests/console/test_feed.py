@@ -9,7 +9,7 @@ import msgspec
 from aiohttp import web
 
 from pipelines.management.console.client import ObserveClient
-from pipelines.management.console.poller import Feeds, State, View
+from pipelines.management.console.poller import Pollers, State, View
 from shared.contracts.scorecard import DayCard, Now, Percentiles
 from shared.runtime.clock import wall_clock
 from tests.unit.pipelines.management.console.cards import card
@@ -48,7 +48,7 @@ class Observe:
 
 
 @asynccontextmanager
-async def feeds_of(observe: Observe) -> AsyncIterator[Feeds]:
+async def feeds_of(observe: Observe) -> AsyncIterator[Pollers]:
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", observe.answer)
     runner = web.AppRunner(app)
@@ -57,7 +57,7 @@ async def feeds_of(observe: Observe) -> AsyncIterator[Feeds]:
     await site.start()
     try:
         async with ObserveClient(f"http://127.0.0.1:{runner.addresses[0][1]}", 5.0) as client:
-            yield Feeds(client, LOOK_SECONDS, wall_clock)
+            yield Pollers(client, LOOK_SECONDS, wall_clock)
     finally:
         await runner.cleanup()
 

@@ -14,7 +14,7 @@ from confluent_kafka import Consumer, TopicPartition
 from shared.contracts import headers as h
 from shared.contracts.topics import RETRY_DELAYS, Topic
 from shared.kafka.background_reader import reader_config
-from shared.kafka.offset_range_reader import SpanReader
+from shared.kafka.offset_range_reader import OffsetRangeReader
 from shared.kafka.progress_group import group_name
 from tests.harness.topics import Topics, outbound_headers
 from tests.harness.waiting import free_port
@@ -114,5 +114,5 @@ def written(bootstrap: str, topic: Topic = Topic.RETRY_OUT) -> int:
 
 def distinct(bootstrap: str, topic: Topic) -> int:
     """How many different keys a topic holds; one at a time, as there may be a million records."""
-    with SpanReader(bootstrap, "test") as reader:
+    with OffsetRangeReader(bootstrap, "test") as reader:
         return len({message.key() for message in reader.read(reader.whole([topic]))})

@@ -15,7 +15,7 @@ from scripts.experiments.baseline.hop import header_list
 from scripts.experiments.bench.lags import Point
 from scripts.experiments.bench.topic_tail import read_hop_lags
 from scripts.experiments.harness.topic_reader import records_since
-from scripts.load.fault_injection import Action, Misbehaviour, Rule
+from scripts.load.fault_injection import Action, FaultInjection, Rule
 from scripts.load.receiver import Receiver, running
 from scripts.load.timestamps import format_ms
 from scripts.load.verify import visible_ids
@@ -124,7 +124,7 @@ def assert_lags_cover_the_whole_way(bootstrap: str, start_ms: int) -> None:
 
 def test_a_destination_that_refuses_leaves_every_event_in_dead_letter(topics: str) -> None:
     with running(
-        Receiver(misbehaviour=Misbehaviour((Rule(action=Action.STATUS, percent=100, status=404),)))
+        Receiver(misbehaviour=FaultInjection((Rule(action=Action.STATUS, percent=100, status=404),)))
     ) as receiver:
         publish(topics, f"{receiver.url}/sink")
         with hops(topics):

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from pipelines.control.canary.documents import PERCHES, Perch
+from pipelines.control.canary.documents import PIPES, CanaryPipe
 from shared.contracts.documents import CANARY, Catalogue, key_digest
 from shared.contracts.masks import REDACTED
 from shared.kafka.config_topic import publish, read_catalogue
@@ -123,7 +123,7 @@ def _versions(bootstrap: str) -> dict[bytes, int]:
     return {key: entry.version for key, entry in entries.items() if entry.document.tenant == CANARY}
 
 
-def _body(perch: Perch, data: dict[str, Any]) -> bytes:
+def _body(perch: CanaryPipe, data: dict[str, Any]) -> bytes:
     """What hifi sends of one event through a pipe."""
     shaped = {
         "masks": {**{k: v for k, v in data.items() if k != "note"}, "card": REDACTED},
@@ -166,14 +166,14 @@ def test_arrivals_repetitions_and_changed_events_are_counted_by_pipe(
     data = [json.loads(item.data or "") for item in collected.items()][:4]
     collected.close()
     urls = {name: each.options["url"] for name, each in _published(topics).destinations.items()}
-    for perch in PERCHES:
+    for perch in PIPES:
         assert urls[perch.name] == f"http://127.0.0.1:{canary.port}/{perch.kind}"
         for one in data:
             assert canary.request("POST", f"/{perch.kind}", _body(perch, one))[0] == 204
         assert canary.figure(CanaryMetric.ARRIVED, perch.name) == 4
         assert canary.figure(CanaryMetric.DOUBLED, perch.name) == 0
         assert canary.figure(CanaryMetric.WRONG, perch.name) == 0
-    plain, masks = PERCHES[0], next(perch for perch in PERCHES if perch.kind == "masks")
+    plain, masks = PIPES[0], next(perch for perch in PIPES if perch.kind == "masks")
     canary.request("POST", "/plain", _body(plain, data[0]))
     assert canary.figure(CanaryMetric.DOUBLED, plain.name) == 1
     leak = json.dumps({"data": data[0]}).encode()
@@ -223,7 +223,7 @@ def test_deleted_documents_come_back(sing: Sing, collect: CollectProcess, topics
     publish(topics, "test", dict.fromkeys(_versions(topics)), 30)
     eventually(lambda: not canary.ready(), 40, "its key is unknown")
     eventually(canary.ready, 40, "it is known again")
-    assert len(_versions(topics)) == 1 + 2 * len(PERCHES)
+    assert len(_versions(topics)) == 1 + 2 * len(PIPES)
 
 
 def test_brokers_that_are_away_do_not_keep_a_canary_from_stopping(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.cli.main import VERBS
+from scripts.cli.main import COMMANDS
 from tests.harness.child_cpu import cpu_seconds
 
 
@@ -23,7 +23,7 @@ def test_the_page_of_verbs_imports_none_of_them_and_names_all() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "HEAVY []" in done.stdout
-    assert all(f" {verb} " in done.stdout for verb in VERBS)
+    assert all(f" {verb} " in done.stdout for verb in COMMANDS)
 
 
 def test_it_prints_the_version_of_the_project() -> None:
@@ -35,7 +35,7 @@ def test_it_prints_the_version_of_the_project() -> None:
 
 
 def test_every_verb_explains_itself() -> None:
-    for verb in VERBS:
+    for verb in COMMANDS:
         done = subprocess.run(
             [sys.executable, "-m", "scripts.cli", verb, "--help"], capture_output=True, text=True, check=False
         )

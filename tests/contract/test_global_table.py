@@ -13,7 +13,7 @@ from confluent_kafka.cimpl import NewTopic
 from scripts.local.kafka.cluster import Cluster
 from shared.contracts.topics import Topic
 from shared.kafka.admin import admin_client
-from shared.kafka.global_table import Table
+from shared.kafka.global_table import GlobalTable
 from shared.kafka.producer import producer_config
 
 SECONDS = 60
@@ -45,9 +45,11 @@ def write(brokers: Cluster, topic: Topic, **values: str | None) -> None:
 
 
 @contextmanager
-def table(brokers: Cluster, topic: Topic) -> Iterator[Table[dict[bytes, int]]]:
+def table(brokers: Cluster, topic: Topic) -> Iterator[GlobalTable[dict[bytes, int]]]:
     """Numbers by key."""
-    reader = Table(bootstrap=brokers.bootstrap, client_id="test", topic=topic, decode=int, view=dict).start()
+    reader = GlobalTable(
+        bootstrap=brokers.bootstrap, client_id="test", topic=topic, decode=int, view=dict
+    ).start()
     try:
         yield reader
     finally:

@@ -10,7 +10,7 @@ import pytest
 from fastapi import FastAPI
 from prometheus_client import CollectorRegistry
 
-from pipelines.control.canary.receiver import witness
+from pipelines.control.canary.receiver import receiver
 from pipelines.control.observe.api.http_server import served
 from shared.runtime.health import health_served
 
@@ -36,7 +36,7 @@ def _canary() -> Iterator[int]:
     loop, ports, ended = asyncio.new_event_loop(), asyncio.Queue[int](), asyncio.Event()
 
     async def serve() -> None:
-        async with witness(_HOST, 0, lambda *_: None, dict, CollectorRegistry()) as port:
+        async with receiver(_HOST, 0, lambda *_: None, dict, CollectorRegistry()) as port:
             ports.put_nowait(port)
             await ended.wait()
 

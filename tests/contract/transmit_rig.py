@@ -16,18 +16,18 @@ from aiohttp.abc import AbstractResolver
 
 from pipelines.data.transmit.admission import lanes
 from pipelines.data.transmit.admission.circuit_breaker import Rules
-from pipelines.data.transmit.admission.gate import GateRules, Gates
+from pipelines.data.transmit.admission.gate import Admission, GateRules
 from pipelines.data.transmit.connectors.base import Context, Kind
-from pipelines.data.transmit.connectors.connector_pool import Connectors
+from pipelines.data.transmit.connectors.connector_pool import ConnectorPool
 from pipelines.data.transmit.connectors.registry import KINDS
-from pipelines.data.transmit.deduplication.dedup_window import Memory
-from pipelines.data.transmit.deduplication.delivery_history import Deliveries
+from pipelines.data.transmit.deduplication.dedup_window import DedupWindow
+from pipelines.data.transmit.deduplication.delivery_history import DeliveryHistory
 from pipelines.data.transmit.delivery.decide import Policy
 from pipelines.data.transmit.delivery.delivery import Delivery
 from pipelines.data.transmit.delivery.kafka_rows import Row, Settled
-from pipelines.data.transmit.delivery.pipe_resolver import Targets
+from pipelines.data.transmit.delivery.pipe_resolver import PipeResolver
 from pipelines.data.transmit.delivery.request_batch import Deadline, Patience
-from pipelines.data.transmit.delivery.transform_executor import Shaping
+from pipelines.data.transmit.delivery.transform_executor import TransformExecutor
 from pipelines.data.transmit.task import Task
 from scripts.local.side import REACH
 from shared.contracts.documents import Batch, Catalogue, Destination, Entry, Limits, Pipe, topic_key
@@ -73,12 +73,12 @@ class Rig:
         breaking = Rules(pause=0.3) if lane else Rules(failures=10_000, wasted=10_000)
         slowness = lanes.Rules(slow=0.8 * patience)
         rules = GateRules(lane=lane or "slow", breaking=breaking, slowness=slowness)
-        self.gates = Gates(rules, wall_clock, self._near.loop.time)
+        self.gates = Admission(rules, wall_clock, self._near.loop.time)
         self.patience = Patience(answer=patience, turn=2 * patience) if lane == "fast" else Patience()
         self._listening: list[asyncio.Server] = []
         self.server = Server(self._far)
         self._documents: dict[bytes, Entry] = {}
-        self.deliveries = Deliveries(Memory(60_000, 1000))
+        self.deliveries = DeliveryHistory(DedupWindow(60_000, 1000))
         self.session = self._near.run(self._open(reach, resolver))
         self.secrets = Held()
         self.ahead_ms = 0
@@ -89,7 +89,7 @@ class Rig:
             reach=reach,
             clock=lambda: wall_clock() + self.ahead_ms,
         )
-        self.shaping = Shaping(self.secrets)
+        self.shaping = TransformExecutor(self.secrets)
         self.use(KINDS)
         self.seconds = 0.0
 
@@ -119,7 +119,7 @@ class Rig:
     def use(self, kinds: Mapping[str, Kind[Any]]) -> None:
         """Deliver by these connectors from now on."""
         self._kinds = kinds
-        self._connectors = Connectors(kinds, self.context)
+        self._connectors = ConnectorPool(kinds, self.context)
 
     @property
     def dialled(self) -> list[str]:
@@ -192,7 +192,7 @@ class Rig:
 
     def forget_deliveries(self) -> None:
         """Take what was delivered for new."""
-        self.deliveries = Deliveries(Memory(60_000, 1000))
+        self.deliveries = DeliveryHistory(DedupWindow(60_000, 1000))
 
     def deliver(self, *batches: pa.RecordBatch, deadline: float = 5.0) -> list[Row]:
         """Run one task to its end."""
@@ -210,7 +210,7 @@ class Rig:
         answers: queue.SimpleQueue[Settled] = queue.SimpleQueue()
         catalogue = Catalogue(self._documents)
         delivery = Delivery(
-            targets=Targets(lambda: catalogue, 0.1, self._kinds),
+            targets=PipeResolver(lambda: catalogue, 0.1, self._kinds),
             connectors=self._connectors,
             shaping=self.shaping,
             policy=Policy(local_tries=3, pause=0.01, pause_limit=0.5, give_up=timedelta(hours=24)),

@@ -11,7 +11,7 @@ import pytest
 
 from pipelines.data.retry.drain_rate import MIN_RECORDS
 from scripts.experiments.outage.outage import Plan, run
-from scripts.load.fault_injection import Misbehaviour, parse_rule
+from scripts.load.fault_injection import FaultInjection, parse_rule
 from scripts.load.receiver import Receiver, running
 from tests.harness.live_side import LiveSide
 from tests.harness.waiting import eventually
@@ -67,7 +67,7 @@ def test_a_dead_letter_that_is_replayed_arrives_once_with_its_id(live: LiveSide)
         seen = receiver.tally(f"/{name}").seen
         eventually(lambda: post(live.url, "probe", key) == 202, 30, "the source is open")
         eventually(lambda: "probe" in seen, 30, "the pipe is live")
-        receiver.misbehaviour = Misbehaviour([parse_rule("404=100%")])
+        receiver.misbehaviour = FaultInjection([parse_rule("404=100%")])
         assert post(live.url, "refused", key) == 202
         (letter,) = eventually(
             lambda: hifi(live, "dead-letters", "list", "--destination", name), 30, "it is a dead letter"
@@ -77,7 +77,7 @@ def test_a_dead_letter_that_is_replayed_arrives_once_with_its_id(live: LiveSide)
         assert (shown[name]["last_error"], shown[name]["waiting"]) == (letter["reason"], 0)
         assert 0 < shown[name]["success"] < 1
 
-        receiver.misbehaviour = Misbehaviour()
+        receiver.misbehaviour = FaultInjection()
         replay = ("dead-letters", "replay", "--destination", name, "--yes")
         assert hifi(live, *replay)["replayed"] == 1
         eventually(lambda: "refused" in seen, 30, "the replayed event arrives")

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scripts.load.fault_injection import Misbehaviour, parse_rule
+from scripts.load.fault_injection import FaultInjection, parse_rule
 from scripts.load.receiver import Receiver, running
 from scripts.load.records import read_acked, read_received
 from shared.contracts.alarms import AlarmKind
@@ -198,11 +198,11 @@ def test_an_event_that_waits_for_its_retry_is_waiting_then_delivered_never_lost_
     name = "awaited"
     with running(Receiver()) as receiver:
         opened(live, name, receiver)
-        receiver.misbehaviour = Misbehaviour([parse_rule("503=100%")])
+        receiver.misbehaviour = FaultInjection([parse_rule("503=100%")])
         before = minute_now()
         assert post(live.url, "awaited", key_of(name)) == 202
         eventually(lambda: waiting(meter, name, before) == 1, 60, "the card says that it waits", 0.5)
-        receiver.misbehaviour = Misbehaviour()
+        receiver.misbehaviour = FaultInjection()
         longest = RETRY_DELAYS[Topic.RETRY_IN_30S].total_seconds() * 2 + 30
         eventually(lambda: "awaited" in receiver.tally(f"/{name}").seen, longest, "it arrives")
     cards = judged(meter, name, before - 1, minute_now())

@@ -6,7 +6,7 @@ import urllib.request
 
 import msgspec
 
-from scripts.load.fault_injection import Misbehaviour, parse_rule
+from scripts.load.fault_injection import FaultInjection, parse_rule
 from scripts.load.receiver import Receiver, running
 from scripts.load.verify import visible_ids, visible_in
 from shared.contracts import headers as h
@@ -53,11 +53,11 @@ def test_an_event_arrives_at_the_second_attempt_when_its_destination_is_back(liv
         eventually(lambda: post(live.url, "before") == 202, 30, "the source is open")
         eventually(lambda: "before" in seen, 30, "the pipe is live")
 
-        receiver.misbehaviour = Misbehaviour([parse_rule("503=100%")])
+        receiver.misbehaviour = FaultInjection([parse_rule("503=100%")])
         assert post(live.url, "held") == 202
         eventually(lambda: receipts(live.bootstrap, "held"), 30, "the first attempt fails")
         assert visible_in(NAME, visible_ids(live.bootstrap)) == {"held"}, "while it waits it can be seen"
-        receiver.misbehaviour = Misbehaviour()
+        receiver.misbehaviour = FaultInjection()
         eventually(lambda: "held" in seen, DELAY_SECONDS + 15, "the second attempt arrives")
         eventually(lambda: len(receipts(live.bootstrap, "held")) == 2, 10, "both attempts have receipts")
 

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from pipelines.control.audit.aggregation import VALUE_BYTES, tallied, tally
 from pipelines.control.audit.transforms import rows
 from shared.contracts.envelope import lag_since
-from shared.contracts.iblt import Sketch
+from shared.contracts.iblt import Iblt
 from shared.contracts.lag_histogram import merged
 from shared.contracts.ledger import FEW, Range, Tally, decode_range
 from shared.contracts.topics import Topic
@@ -85,7 +85,7 @@ def merge(ranges: list[Range]) -> Merged:
 
 
 def _sum(tallies: list[Tally]) -> tuple[object, ...]:
-    sketch = Sketch()
+    sketch = Iblt()
     for each in tallies:
         sketch = sketch + each.sketch
     return (

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.data.transmit.job import build, build_slow
 from pipelines.data.transmit.settings import TransmitSettings
-from scripts.load.fault_injection import Misbehaviour, parse_rule
+from scripts.load.fault_injection import FaultInjection, parse_rule
 from scripts.load.receiver import Receiver, running
 from shared.contracts.receipts import Receipt
 from shared.contracts.topics import Topic
@@ -43,7 +43,7 @@ def test_a_slow_destination_gets_its_events_by_the_slow_lane_and_comes_back_when
         feed()
         return receipts(side, "late")[-1].lane == "fast" and len(side.all_of(Topic.OUTBOUND_SLOW)) < sent - 5
 
-    slow = Misbehaviour([parse_rule("delay:2s=100%")])
+    slow = FaultInjection([parse_rule("delay:2s=100%")])
     with running(Receiver(misbehaviour=slow)) as late, running(Receiver()) as fine:
         side.publish(*pipe_to("late", f"{late.url}/"), *pipe_to("fine", f"{fine.url}/"))
         feed()
@@ -53,7 +53,7 @@ def test_a_slow_destination_gets_its_events_by_the_slow_lane_and_comes_back_when
             (first,) = receipts(side, "late")
             assert (first.result, first.lane, first.attempt) == ("delivered", "slow", 1)
             assert first.departed_ms > receipts(side, "fine")[0].departed_ms
-            late.misbehaviour = Misbehaviour()
+            late.misbehaviour = FaultInjection()
             eventually(arrives_fast, 240)
             eventually(lambda: len(late.tally("/").seen) == sent == len(fine.tally("/").seen), 240)
             assert all(query.exception() is None for query in queries)

@@ -30,7 +30,7 @@ class _Event:
     arrived: set[str] = field(default_factory=set)
 
 
-class Watch:
+class DeliveryTracker:
     """The events of one run, by pipe. For one thread."""
 
     def __init__(self, pipes: Iterable[str], missing_ms: int) -> None:

@@ -13,7 +13,7 @@ CARD: Final = "4111 1111 1111 1111"
 NOTE: Final = "for nobody's eyes"
 
 
-class Song(Struct, kw_only=True):
+class CanaryEvent(Struct, kw_only=True):
     """The data of a canary's event, and what arrives of it; what a pipe takes away is None."""
 
     id: str
@@ -23,7 +23,7 @@ class Song(Struct, kw_only=True):
     note: str | None = None
 
 
-class Perch(Struct, frozen=True, kw_only=True):
+class CanaryPipe(Struct, frozen=True, kw_only=True):
     """A pipe of the canary and its destination."""
 
     kind: str
@@ -41,16 +41,16 @@ class Perch(Struct, frozen=True, kw_only=True):
         """Of the pipe and the destination."""
         return f"{CANARY}-{self.kind}"
 
-    def right(self, song: Song) -> bool:
+    def right(self, song: CanaryEvent) -> bool:
         """Whether a song that arrived is what this pipe should make of it."""
         sent = {"id": song.id, "sent_ms": song.sent_ms, "kind": KIND, "card": CARD, "note": NOTE}
         return msgspec.structs.asdict(song) == sent | self.takes
 
 
-PERCHES: Final = (
-    Perch(kind="plain", format="batch"),
-    Perch(kind="pattern", format="array", options={"match": {"data": {"kind": [KIND]}}}),
-    Perch(
+PIPES: Final = (
+    CanaryPipe(kind="plain", format="batch"),
+    CanaryPipe(kind="pattern", format="array", options={"match": {"data": {"kind": [KIND]}}}),
+    CanaryPipe(
         kind="masks",
         format="ndjson",
         options={
@@ -58,13 +58,13 @@ PERCHES: Final = (
         },
         takes={"card": REDACTED, "note": None},
     ),
-    Perch(
+    CanaryPipe(
         kind="transform",
         format="event",
         options={"transform": "data.{id: id, sent_ms: sent_ms}"},
         takes={"kind": None, "card": None, "note": None},
     ),
-    Perch(kind="sample", format="batch", options={"sample": 100.0}),
+    CanaryPipe(kind="sample", format="batch", options={"sample": 100.0}),
 )
 """Every format of the webhook connector, and every kind of pipe that takes all it is given."""
 
@@ -72,7 +72,7 @@ PERCHES: Final = (
 def documents(sinks: str, write_key: str) -> list[Document]:
     """All of them; destinations are paths below `sinks`, a base URL, and named as their pipes."""
     found = [parse({"kind": "source", "name": CANARY, "tenant": CANARY, "write_keys": [write_key]})]
-    for perch in PERCHES:
+    for perch in PIPES:
         shared = {"name": perch.name, "tenant": CANARY}
         options = {"url": f"{sinks.rstrip('/')}/{perch.kind}", "format": perch.format}
         found.append(parse({"kind": "destination", **shared, "options": options}))

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from pipelines.control.canary.documents import CARD, KIND, NOTE, Song
+from pipelines.control.canary.documents import CARD, KIND, NOTE, CanaryEvent
 
 CONTENT_TYPE: Final = "application/cloudevents-batch+json"
 
@@ -16,12 +16,12 @@ Ids = Sequence[str]
 class _Envelope(msgspec.Struct):
     """What a destination reads of a CloudEvent."""
 
-    data: Song
+    data: CanaryEvent
 
 
 _encode: Final = msgspec.json.Encoder().encode
 _batch: Final = msgspec.json.Decoder(list[_Envelope])
-_array: Final = msgspec.json.Decoder(list[Song])
+_array: Final = msgspec.json.Decoder(list[CanaryEvent])
 _event: Final = msgspec.json.Decoder(_Envelope)
 
 
@@ -37,11 +37,11 @@ def _cloud_event(event_id: str, now_ms: int) -> dict[str, Any]:
         "source": "/hifi/canary",
         "type": "hifi.canary",
         "time": datetime.fromtimestamp(now_ms / 1000, UTC).isoformat(timespec="milliseconds"),
-        "data": Song(id=event_id, sent_ms=now_ms, kind=KIND, card=CARD, note=NOTE),
+        "data": CanaryEvent(id=event_id, sent_ms=now_ms, kind=KIND, card=CARD, note=NOTE),
     }
 
 
-def arrived(format_: str, body: bytes) -> list[Song]:
+def arrived(format_: str, body: bytes) -> list[CanaryEvent]:
     """The songs in a request of one of the webhook connector's formats.
 
     Raises:
@@ -50,7 +50,7 @@ def arrived(format_: str, body: bytes) -> list[Song]:
     return _READERS[format_](body)
 
 
-_READERS: Final[Mapping[str, Callable[[bytes], list[Song]]]] = {
+_READERS: Final[Mapping[str, Callable[[bytes], list[CanaryEvent]]]] = {
     "batch": lambda body: [each.data for each in _batch.decode(body)],
     "array": _array.decode,
     "ndjson": lambda body: [_event.decode(line).data for line in body.splitlines()],

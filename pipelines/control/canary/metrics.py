@@ -6,7 +6,7 @@ from typing import Final
 
 from prometheus_client import Counter, Gauge, Histogram
 
-from pipelines.control.canary.delivery_tracker import Arrival, Watch
+from pipelines.control.canary.delivery_tracker import Arrival, DeliveryTracker
 from shared.runtime.clock import Clock
 from shared.runtime.metrics import CanaryMetric
 from shared.runtime.process_metrics import process_registry
@@ -14,10 +14,10 @@ from shared.runtime.process_metrics import process_registry
 _SECONDS: Final = (0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 
 
-class Meters:
+class CanaryMetrics:
     """What is counted, in a registry of its own."""
 
-    def __init__(self, watch: Watch, pipes: Iterable[str], clock: Clock) -> None:
+    def __init__(self, watch: DeliveryTracker, pipes: Iterable[str], clock: Clock) -> None:
         self.registry = into = process_registry("canary")
         self.sent = Counter(CanaryMetric.SENT, "Events sent", registry=into)
         self.acknowledged = Counter(CanaryMetric.ACKNOWLEDGED, "Events collect took", registry=into)
@@ -47,7 +47,7 @@ class Meters:
             self.wrong.labels(pipe).inc()
 
 
-def _missing(watch: Watch, pipe: str, clock: Clock) -> float:
+def _missing(watch: DeliveryTracker, pipe: str, clock: Clock) -> float:
     return watch.missing(clock())[pipe]
 
 

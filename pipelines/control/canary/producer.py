@@ -10,10 +10,10 @@ import aiohttp
 from confluent_kafka import KafkaException
 
 from pipelines.control.canary.config_publisher import Publisher
-from pipelines.control.canary.delivery_tracker import Watch
+from pipelines.control.canary.delivery_tracker import DeliveryTracker
 from pipelines.control.canary.events import CONTENT_TYPE, Ids, request
-from pipelines.control.canary.metrics import Meters
-from pipelines.control.canary.schedule import Pace, pause_after
+from pipelines.control.canary.metrics import CanaryMetrics
+from pipelines.control.canary.schedule import Schedule, pause_after
 from shared.contracts.documents import Document
 from shared.kafka.config_topic import PublishError
 from shared.runtime.clock import Clock
@@ -27,7 +27,7 @@ _FORGET_EVERY: Final = 64
 """Requests."""
 
 
-class Singer:
+class CanaryProducer:
     """Sends on its caller's loop."""
 
     def __init__(  # noqa: PLR0913  # the world, piece by piece
@@ -38,9 +38,9 @@ class Singer:
         url: str,
         publisher: Publisher,
         documents: Sequence[Document],
-        pace: Pace,
-        watch: Watch,
-        meters: Meters,
+        pace: Schedule,
+        watch: DeliveryTracker,
+        meters: CanaryMetrics,
         clock: Clock,
     ) -> None:
         """Ids begin with `run`; `session` carries the write key, `url` is where collect takes events."""

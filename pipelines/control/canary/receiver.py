@@ -8,7 +8,7 @@ import msgspec
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 
-from pipelines.control.canary.documents import PERCHES, Perch, Song
+from pipelines.control.canary.documents import PIPES, CanaryEvent, CanaryPipe
 from pipelines.control.canary.events import arrived
 from shared.runtime.health import Report, health_answer
 from shared.runtime.logging import get_logger
@@ -17,12 +17,12 @@ _log = get_logger(__name__)
 _MAX_BODY_BYTES: Final = 2 * 1024 * 1024
 _CLOSE_SECONDS: Final = 0.5
 
-OnSong = Callable[[Perch, Song], None]
+OnSong = Callable[[CanaryPipe, CanaryEvent], None]
 _Handler = Callable[[web.Request], Awaitable[web.Response]]
 
 
 @asynccontextmanager
-async def witness(
+async def receiver(
     host: str, port: int, on_song: OnSong, report: Report, registry: CollectorRegistry
 ) -> AsyncIterator[int]:
     """Serve until the block ends; gives the port.
@@ -31,7 +31,7 @@ async def witness(
         OSError: if the port is taken.
     """
     application = web.Application(client_max_size=_MAX_BODY_BYTES)
-    for perch in PERCHES:
+    for perch in PIPES:
         application.router.add_post(f"/{perch.kind}", _destination(perch, on_song))
     application.router.add_get("/{path:.*}", _health(report, registry))
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=_CLOSE_SECONDS)
@@ -43,7 +43,7 @@ async def witness(
         await runner.cleanup()
 
 
-def _destination(perch: Perch, on_song: OnSong) -> _Handler:
+def _destination(perch: CanaryPipe, on_song: OnSong) -> _Handler:
     async def take(request: web.Request) -> web.Response:
         try:
             songs = arrived(perch.format, await request.read())

@@ -6,7 +6,7 @@ _FIRST_PAUSE_SECONDS: Final = 0.5
 _LONGEST_PAUSE_SECONDS: Final = 15.0
 
 
-class Pace:
+class Schedule:
     """A steady rate; after a failure a pause that doubles, and nothing to catch up with."""
 
     def __init__(self, rate: float, seconds: float) -> None:

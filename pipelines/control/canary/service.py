@@ -8,12 +8,12 @@ from typing import Final
 import aiohttp
 
 from pipelines.control.canary.config_publisher import Publisher
-from pipelines.control.canary.delivery_tracker import Watch
-from pipelines.control.canary.documents import PERCHES, Perch, Song, documents
-from pipelines.control.canary.metrics import Meters
-from pipelines.control.canary.producer import Singer
-from pipelines.control.canary.receiver import witness
-from pipelines.control.canary.schedule import Pace
+from pipelines.control.canary.delivery_tracker import DeliveryTracker
+from pipelines.control.canary.documents import PIPES, CanaryEvent, CanaryPipe, documents
+from pipelines.control.canary.metrics import CanaryMetrics
+from pipelines.control.canary.producer import CanaryProducer
+from pipelines.control.canary.receiver import receiver
+from pipelines.control.canary.schedule import Schedule
 from pipelines.control.canary.settings import CanarySettings
 from shared.contracts.documents import LIVE_SECONDS
 from shared.runtime.clock import Clock
@@ -34,11 +34,11 @@ class Canary:
     def __init__(self, settings: CanarySettings, clock: Clock) -> None:
         self._settings = settings
         self._clock = clock
-        pipes = [perch.name for perch in PERCHES]
-        self._watch = Watch(pipes, int(settings.canary_missing_seconds * 1000))
-        self._meters = Meters(self._watch, pipes, clock)
+        pipes = [perch.name for perch in PIPES]
+        self._watch = DeliveryTracker(pipes, int(settings.canary_missing_seconds * 1000))
+        self._meters = CanaryMetrics(self._watch, pipes, clock)
         self._meters.ready.set_function(lambda: all(self._report().values()))
-        self._singer: Singer | None = None
+        self._singer: CanaryProducer | None = None
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Serve, and send where transmit can reach this process, until stopping.
@@ -47,7 +47,7 @@ class Canary:
             OSError: if the port is taken.
         """
         host, port = self._settings.host, self._settings.port
-        async with witness(host, port, self._hear, self._report, self._meters.registry) as port:
+        async with receiver(host, port, self._hear, self._report, self._meters.registry) as port:
             sinks = self._sinks(port)
             if sinks is None:
                 _log.warning("idle: HIFI_CANARY_SINKS says no public address of this process")
@@ -66,7 +66,7 @@ class Canary:
             headers={"Authorization": f"Bearer {write_key}"},
             timeout=aiohttp.ClientTimeout(total=_POST_SECONDS),
         ) as session:
-            self._singer = Singer(
+            self._singer = CanaryProducer(
                 run=secrets.token_hex(6),
                 session=session,
                 url=f"{self._settings.collect_url.rstrip('/')}/v1/events",
@@ -74,7 +74,7 @@ class Canary:
                     self._settings.bootstrap, f"hifi-{self._settings.side}-{NODE}", LIVE_SECONDS
                 ),
                 documents=documents(sinks, write_key),
-                pace=Pace(self._settings.canary_rate, self._settings.canary_seconds),
+                pace=Schedule(self._settings.canary_rate, self._settings.canary_seconds),
                 watch=self._watch,
                 meters=self._meters,
                 clock=self._clock,
@@ -92,7 +92,7 @@ class Canary:
         while self._watch.owed(self._clock()) and loop.time() < deadline:  # noqa: ASYNC110 no event to wait for
             await asyncio.sleep(_POLL_SECONDS)
 
-    def _hear(self, perch: Perch, song: Song) -> None:
+    def _hear(self, perch: CanaryPipe, song: CanaryEvent) -> None:
         now_ms = self._clock()
         arrival = self._watch.arrive(perch.name, song.id, now_ms)
         self._meters.count(perch.name, arrival, now_ms - song.sent_ms, right=perch.right(song))

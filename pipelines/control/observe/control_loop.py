@@ -5,7 +5,7 @@ from typing import Final
 
 from confluent_kafka import KafkaException
 
-from pipelines.control.observe.alarms.inputs import Facts, NodeProgress
+from pipelines.control.observe.alarms.inputs import Inputs, NodeProgress
 from pipelines.control.observe.alarms.service import Alarms
 from pipelines.control.observe.health.offsets import Progress
 from pipelines.control.observe.health.snapshot import (
@@ -15,17 +15,17 @@ from pipelines.control.observe.health.snapshot import (
     now,
     recent_cards,
 )
-from pipelines.control.observe.health.staleness import Behind
-from pipelines.control.observe.health.stall_detection import Movement
+from pipelines.control.observe.health.staleness import Staleness
+from pipelines.control.observe.health.stall_detection import StallDetection
 from pipelines.control.observe.ledger.reader import Entry
-from pipelines.control.observe.ledger.watermarks import Passing
-from pipelines.control.observe.metrics import Meters
-from pipelines.control.observe.scorecards.day_state import Change, DayBook
+from pipelines.control.observe.ledger.watermarks import Watermarks
+from pipelines.control.observe.metrics import ObserveMetrics
+from pipelines.control.observe.scorecards.day_state import Change, DayState
 from pipelines.control.observe.scorecards.destinations import destination_health, waiting_by_pipe
 from pipelines.control.observe.scorecards.minute_state import Scoreboard
 from pipelines.control.observe.settings import ObserveSettings
-from pipelines.control.observe.storage.persistence import Keeper
-from pipelines.control.observe.verdicts.event_resolver import Finder
+from pipelines.control.observe.storage.persistence import Persistence
+from pipelines.control.observe.verdicts.event_resolver import EventResolver
 from pipelines.control.observe.verdicts.verdicts import Passed
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import ALL_TENANTS
@@ -47,7 +47,7 @@ _PATIENT_LOOKS: Final = 4
 """So many looks may fail before the meter counts as behind."""
 
 
-class Watch:
+class ControlLoop:
     """The loop's body."""
 
     def __init__(  # noqa: PLR0913  # the world, piece by piece
@@ -55,10 +55,10 @@ class Watch:
         *,
         settings: ObserveSettings,
         board: Scoreboard,
-        days: DayBook,
-        keeper: Keeper,
+        days: DayState,
+        keeper: Persistence,
         progress: Progress,
-        finder: Finder,
+        finder: EventResolver,
         alarms: Alarms,
         clock: Clock,
     ) -> None:
@@ -66,8 +66,8 @@ class Watch:
         self._board, self._days, self._keeper = board, days, keeper
         self._progress, self._finder, self._alarms = progress, finder, alarms
         self._clock = clock
-        self._passing = Passing(int(settings.settle_seconds * 1_000))
-        self._behind, self._movement, self._sources = Behind(), Movement(), Sources()
+        self._passing = Watermarks(int(settings.settle_seconds * 1_000))
+        self._behind, self._movement, self._sources = Staleness(), StallDetection(), Sources()
         self._nodes: Sequence[NodeProgress] = ()
         self._lately: dict[int, int] = {}
         """Minutes whose loss was found or corrected, and when."""
@@ -75,7 +75,7 @@ class Watch:
         self._saved_ms = 0
         self._ledger_offset = 0
         self.snapshot = Snapshot()
-        self.meters = Meters(lambda: self.snapshot, alarms.open_by_kind)
+        self.meters = ObserveMetrics(lambda: self.snapshot, alarms.open_by_kind)
         self.asked = False
         """Whether the brokers said how far all are at the last look."""
 
@@ -176,7 +176,7 @@ class Watch:
 
     def _raise_alarms(self, now_ms: int) -> None:
         last, found = now_ms // MINUTE_MS, self.snapshot
-        facts = Facts(
+        facts = Inputs(
             at_ms=now_ms,
             cards=recent_cards(found, _ALARM_MINUTES, self._lately),
             dead=tuple(dead_letters(self._board.between(last - _DEAD_MINUTES, last + 1))),

@@ -22,7 +22,7 @@ _QUANTILES: Final = (("0.5", "p50"), ("0.95", "p95"), ("0.99", "p99"))
 _MINUTE_SECONDS: Final = 60
 
 
-class Meters:
+class ObserveMetrics:
     """What is counted, in a registry of its own."""
 
     def __init__(

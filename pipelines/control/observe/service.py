@@ -10,19 +10,19 @@ from confluent_kafka import KafkaException
 
 from pipelines.control.observe.alarms.service import Alarms, open_alarms
 from pipelines.control.observe.api.http_server import served
-from pipelines.control.observe.api.queries import Answers
+from pipelines.control.observe.api.queries import Queries
 from pipelines.control.observe.api.routes import build
-from pipelines.control.observe.control_loop import Watch
+from pipelines.control.observe.control_loop import ControlLoop
 from pipelines.control.observe.dynamodb import Store, StoreError
 from pipelines.control.observe.health.offsets import Progress
 from pipelines.control.observe.ledger.reader import LedgerReader, ledger_end
-from pipelines.control.observe.scorecards.day_state import DayBook
+from pipelines.control.observe.scorecards.day_state import DayState
 from pipelines.control.observe.scorecards.minute_state import Scoreboard
 from pipelines.control.observe.settings import ObserveSettings
-from pipelines.control.observe.storage.persistence import Keeper
-from pipelines.control.observe.storage.repository import Tables
-from pipelines.control.observe.verdicts.event_resolver import Finder
-from shared.kafka.offset_range_reader import SpanReader
+from pipelines.control.observe.storage.persistence import Persistence
+from pipelines.control.observe.storage.repository import Repository
+from pipelines.control.observe.verdicts.event_resolver import EventResolver
+from shared.kafka.offset_range_reader import OffsetRangeReader
 from shared.runtime.clock import wall_clock
 from shared.runtime.logging import get_logger
 
@@ -40,11 +40,11 @@ class Observe:
         self._client = f"hifi-{settings.side}-observe"
         self._store = Store(settings.store_table, settings.store_endpoint)
         self._alarms: Alarms = open_alarms(settings, self._store, wall_clock)
-        self._tables = Tables(self._store)
+        self._tables = Repository(self._store)
         self._board = Scoreboard(int(settings.settle_seconds * 1_000))
-        self._days = DayBook()
-        self._keeper = Keeper(self._tables, self._board, self._days)
-        self._finder = Finder(settings.bootstrap, self._client, settings.naming_records)
+        self._days = DayState()
+        self._keeper = Persistence(self._tables, self._board, self._days)
+        self._finder = EventResolver(settings.bootstrap, self._client, settings.naming_records)
         self._ready = {"store": False, "ledger": False, "brokers": False}
 
     def run(self) -> None:
@@ -59,8 +59,8 @@ class Observe:
         finally:
             self._alarms.close()
 
-    def _watch(self, progress: Progress) -> Watch:
-        return Watch(
+    def _watch(self, progress: Progress) -> ControlLoop:
+        return ControlLoop(
             settings=self._settings,
             board=self._board,
             days=self._days,
@@ -71,11 +71,11 @@ class Observe:
             clock=wall_clock,
         )
 
-    def _serve(self, watch: Watch) -> None:
+    def _serve(self, watch: ControlLoop) -> None:
         open_reader = partial(
-            SpanReader, self._settings.bootstrap, f"{self._client}-search", seconds=_SEARCH_SECONDS
+            OffsetRangeReader, self._settings.bootstrap, f"{self._client}-search", seconds=_SEARCH_SECONDS
         )
-        answers = Answers(lambda: watch.snapshot, self._tables, self._alarms, open_reader, wall_clock)
+        answers = Queries(lambda: watch.snapshot, self._tables, self._alarms, open_reader, wall_clock)
         watch.meters.ready.set_function(lambda: all(self._ready.values()))
         app = build(answers, self._report, watch.meters.registry, wall_clock)
         with served(app, self._settings.host, self._settings.port) as port:
@@ -103,7 +103,7 @@ class Observe:
             return position
         return None
 
-    def _follow(self, watch: Watch, position: int) -> None:
+    def _follow(self, watch: ControlLoop, position: int) -> None:
         reader = LedgerReader(self._settings.bootstrap, self._client, position).start()
         self._finder.start()
         looked = -self._settings.look_seconds

@@ -7,11 +7,11 @@ from typing import Final
 
 from confluent_kafka import Consumer
 
-from pipelines.control.trace.metrics import Meters
-from pipelines.control.trace.otlp import Exporter
-from pipelines.control.trace.service import Tracer
+from pipelines.control.trace.metrics import TraceMetrics
+from pipelines.control.trace.otlp import OtlpExporter
+from pipelines.control.trace.service import TraceService
 from pipelines.control.trace.settings import TraceSettings
-from pipelines.control.trace.span_buffer import Gathering
+from pipelines.control.trace.span_buffer import SpanBuffer
 from shared.kafka.consumer import member_config
 from shared.runtime.clock import wall_clock
 from shared.runtime.health import health_served
@@ -28,11 +28,11 @@ def serve(settings: TraceSettings, stopping: threading.Event) -> None:
         OSError: if the port is taken.
         KafkaException: if the client cannot go on.
     """
-    client, meters = f"hifi-{settings.side}-{NODE}", Meters()
-    tracer = Tracer(
+    client, meters = f"hifi-{settings.side}-{NODE}", TraceMetrics()
+    tracer = TraceService(
         consumer=Consumer(member_config(settings.bootstrap, client, NODE), logger=get_logger(__name__)),
-        exporter=Exporter(settings.otlp_endpoint, settings.side, settings.export_timeout),
-        gathering=Gathering(int(settings.hold_seconds * 1000)),
+        exporter=OtlpExporter(settings.otlp_endpoint, settings.side, settings.export_timeout),
+        gathering=SpanBuffer(int(settings.hold_seconds * 1000)),
         clock=wall_clock,
         meters=meters,
         stopping=stopping,

@@ -6,7 +6,7 @@ from shared.runtime.metrics import TraceMetric
 from shared.runtime.process_metrics import process_registry
 
 
-class Meters:
+class TraceMetrics:
     """What is counted, in a registry of its own."""
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ _KINDS: Final = {"collect": SpanKind.SERVER, "transmit": SpanKind.CLIENT}
 _SAMPLED: Final = TraceFlags(TraceFlags.SAMPLED)
 
 
-class Exporter:
+class OtlpExporter:
     """A receiver of spans. Headers, such as a key, are OTEL_EXPORTER_OTLP_HEADERS, as the SDK has it."""
 
     def __init__(self, endpoint: str, side: str, timeout: float) -> None:

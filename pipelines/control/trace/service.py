@@ -7,9 +7,9 @@ from typing import Final, cast
 import msgspec
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
-from pipelines.control.trace.metrics import Meters
-from pipelines.control.trace.otlp import Exporter
-from pipelines.control.trace.span_buffer import Gathering, Place, Trace
+from pipelines.control.trace.metrics import TraceMetrics
+from pipelines.control.trace.otlp import OtlpExporter
+from pipelines.control.trace.span_buffer import Place, SpanBuffer, Trace
 from pipelines.control.trace.spans import spans
 from shared.contracts.topology import INPUTS
 from shared.contracts.tracing import Sighting, decode_sighting
@@ -25,17 +25,17 @@ _MOST_MESSAGES: Final = 1_000
 _PAUSE_SECONDS: Final = 1.0
 
 
-class Tracer:
+class TraceService:
     """A member of the group, on its caller's thread."""
 
     def __init__(  # noqa: PLR0913  # the world, piece by piece
         self,
         *,
         consumer: Consumer,
-        exporter: Exporter,
-        gathering: Gathering,
+        exporter: OtlpExporter,
+        gathering: SpanBuffer,
         clock: Clock,
-        meters: Meters,
+        meters: TraceMetrics,
         stopping: threading.Event,
     ) -> None:
         self._consumer = consumer

@@ -29,7 +29,7 @@ class Trace(Struct):
     """Where they were read."""
 
 
-class Gathering:
+class SpanBuffer:
     """Sightings by event, in the order in which the events were first heard of."""
 
     def __init__(self, hold_ms: int) -> None:

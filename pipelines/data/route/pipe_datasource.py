@@ -15,7 +15,7 @@ from pipelines.data.route.config_rows import Row, source_rows, valid_pipes
 from pipelines.data.route.schema import SOURCE_ROW
 from shared.contracts.documents import Catalogue, Pipe
 from shared.kafka.config_table import config_table
-from shared.kafka.global_table import Table
+from shared.kafka.global_table import GlobalTable
 from shared.runtime.clock import wall_clock
 from shared.runtime.logging import get_logger
 
@@ -23,7 +23,7 @@ _log = get_logger(__name__)
 
 
 @cache
-def _table(bootstrap: str, client_id: str) -> Table[Catalogue]:
+def _table(bootstrap: str, client_id: str) -> GlobalTable[Catalogue]:
     """The worker process's table. Spark gives a reader no other place to keep it between batches."""
     return config_table(bootstrap, client_id)
 

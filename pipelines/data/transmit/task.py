@@ -10,7 +10,7 @@ import pyarrow as pa
 from msgspec import structs
 
 from pipelines.data.transmit.batching import grouped
-from pipelines.data.transmit.deduplication.delivery_history import Deliveries
+from pipelines.data.transmit.deduplication.delivery_history import DeliveryHistory
 from pipelines.data.transmit.delivery.decide import Delivered, Duplicate, End
 from pipelines.data.transmit.delivery.delivery import Delivery
 from pipelines.data.transmit.delivery.kafka_rows import Row, Settled, as_read, quarantined, rows
@@ -30,7 +30,7 @@ class Task:
         loop: asyncio.AbstractEventLoop,
         delivery: Delivery,
         answers: "queue.SimpleQueue[Settled]",
-        deliveries: Deliveries,
+        deliveries: DeliveryHistory,
         clock: Clock,
     ) -> None:
         self._loop = loop

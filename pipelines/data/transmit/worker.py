@@ -19,18 +19,18 @@ import pyarrow as pa
 from confluent_kafka import Message
 from pyspark import TaskContext
 
-from pipelines.data.transmit.admission.gate import GateRules, Gates
+from pipelines.data.transmit.admission.gate import Admission, GateRules
 from pipelines.data.transmit.connectors.base import Context
-from pipelines.data.transmit.connectors.connector_pool import Connectors
+from pipelines.data.transmit.connectors.connector_pool import ConnectorPool
 from pipelines.data.transmit.connectors.registry import KINDS
-from pipelines.data.transmit.deduplication.dedup_window import Memory
-from pipelines.data.transmit.deduplication.delivery_history import Deliveries
+from pipelines.data.transmit.deduplication.dedup_window import DedupWindow
+from pipelines.data.transmit.deduplication.delivery_history import DeliveryHistory
 from pipelines.data.transmit.delivery.decide import Policy
 from pipelines.data.transmit.delivery.delivery import Delivery
 from pipelines.data.transmit.delivery.kafka_rows import Row, Settled, to_batch
-from pipelines.data.transmit.delivery.pipe_resolver import Targets
+from pipelines.data.transmit.delivery.pipe_resolver import PipeResolver
 from pipelines.data.transmit.delivery.request_batch import Deadline, Patience
-from pipelines.data.transmit.delivery.transform_executor import Shaping
+from pipelines.data.transmit.delivery.transform_executor import TransformExecutor
 from pipelines.data.transmit.settings import TransmitSettings
 from pipelines.data.transmit.task import Task
 from shared.contracts import headers as h
@@ -85,9 +85,11 @@ class Worker:
         self._loop = asyncio.new_event_loop()
         # A name that takes long to look up must not keep others from being looked up.
         self._loop.set_default_executor(ThreadPoolExecutor(_LOOKUPS, thread_name_prefix="look-up"))
-        self._gates = Gates(gate_rules(settings, lane), wall_clock, self._loop.time)
+        self._gates = Admission(gate_rules(settings, lane), wall_clock, self._loop.time)
         self._patience = patience(settings, lane)
-        self._deliveries = Deliveries(Memory(int(settings.memory_seconds * 1000), settings.memory_entries))
+        self._deliveries = DeliveryHistory(
+            DedupWindow(int(settings.memory_seconds * 1000), settings.memory_entries)
+        )
         self._secrets = SecretTable(store_for(settings.side, settings.secrets)).start()
         self._table = config_table(settings.bootstrap, client, self._learn)
         self._tail = Tail(
@@ -100,9 +102,9 @@ class Worker:
         self._thread = threading.Thread(target=self._loop.run_forever, name="deliveries", daemon=True)
         self._thread.start()
         context = asyncio.run_coroutine_threadsafe(self._context(), self._loop).result()
-        self._session, self._connectors = context.session, Connectors(KINDS, context)
-        self._shaping = Shaping(self._secrets)
-        self._targets = Targets(lambda: self._table.view, settings.pipe_wait_seconds, KINDS)
+        self._session, self._connectors = context.session, ConnectorPool(KINDS, context)
+        self._shaping = TransformExecutor(self._secrets)
+        self._targets = PipeResolver(lambda: self._table.view, settings.pipe_wait_seconds, KINDS)
 
     def _take(self, receipts: list[Message]) -> None:
         """Learn from `receipts` records what arrived, and who is fast again."""

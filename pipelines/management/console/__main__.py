@@ -7,7 +7,7 @@ import uvloop
 
 from pipelines.management.console.app import create_app
 from pipelines.management.console.client import ObserveClient
-from pipelines.management.console.poller import Feeds
+from pipelines.management.console.poller import Pollers
 from pipelines.management.console.settings import ConsoleSettings
 from shared.runtime.clock import wall_clock
 from shared.runtime.logging import configure_logging
@@ -18,7 +18,7 @@ from shared.runtime.uvicorn_config import serve_until_stopped, server_config
 async def serve(settings: ConsoleSettings) -> bool:
     """Serve until SIGTERM or SIGINT; False if the port could not be taken."""
     async with ObserveClient(settings.observe_url, settings.observe_timeout) as client:
-        app = create_app(settings, Feeds(client, settings.look_seconds, wall_clock), wall_clock)
+        app = create_app(settings, Pollers(client, settings.look_seconds, wall_clock), wall_clock)
         config = server_config(
             app, host=settings.host, port=settings.port, drain_seconds=settings.drain_timeout
         )

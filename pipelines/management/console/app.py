@@ -10,9 +10,9 @@ from prometheus_client import generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.staticfiles import StaticFiles
 
-from pipelines.management.console.metrics import Meters
+from pipelines.management.console.metrics import ConsoleMetrics
 from pipelines.management.console.page import HOURS, shown
-from pipelines.management.console.poller import Feeds, View
+from pipelines.management.console.poller import Pollers, View
 from pipelines.management.console.settings import ConsoleSettings
 from shared.contracts.scorecard import ALL_TENANTS
 from shared.runtime.clock import Clock
@@ -33,10 +33,10 @@ _HEADERS: Final = {
 }
 
 
-def create_app(settings: ConsoleSettings, feeds: Feeds, clock: Clock) -> FastAPI:
+def create_app(settings: ConsoleSettings, feeds: Pollers, clock: Clock) -> FastAPI:
     """The application; NiceGUI has one page register, so a process has one."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    meters = Meters(feeds)
+    meters = ConsoleMetrics(feeds)
     app.middleware("http")(_with_headers)
 
     @app.get("/healthz")

@@ -2,15 +2,15 @@
 
 from prometheus_client import Gauge
 
-from pipelines.management.console.poller import Feeds
+from pipelines.management.console.poller import Pollers
 from shared.runtime.metrics import ConsoleMetric
 from shared.runtime.process_metrics import process_registry
 
 
-class Meters:
+class ConsoleMetrics:
     """What is counted, in a registry of its own."""
 
-    def __init__(self, feeds: Feeds) -> None:
+    def __init__(self, feeds: Pollers) -> None:
         self.registry = into = process_registry("console")
         pages = Gauge(ConsoleMetric.PAGES, "Pages that are open", registry=into)
         pages.set_function(lambda: feeds.watchers)

@@ -15,10 +15,10 @@ from pipelines.management.console.panels.destinations import Destinations
 from pipelines.management.console.panels.details import Details
 from pipelines.management.console.panels.lags import Lags
 from pipelines.management.console.panels.losses import Losses
-from pipelines.management.console.panels.node_latency import Durations
-from pipelines.management.console.panels.silences import Quiet
-from pipelines.management.console.panels.summary import Tiles
-from pipelines.management.console.poller import Feeds, State, View
+from pipelines.management.console.panels.node_latency import NodeLatency
+from pipelines.management.console.panels.silences import Silences
+from pipelines.management.console.panels.summary import Summary
+from pipelines.management.console.poller import Pollers, State, View
 from shared.contracts.scorecard import ALL_TENANTS
 from shared.runtime.clock import Clock
 
@@ -37,20 +37,20 @@ _NO_EVENTS: Final = tag(
 class Page:
     """What one browser sees of a view."""
 
-    def __init__(self, feeds: Feeds, view: View, side: str, clock: Clock) -> None:
+    def __init__(self, feeds: Pollers, view: View, side: str, clock: Clock) -> None:
         self._view = view
         self._head(side)
         self._banner = Banner()
         with ui.element("main").classes("page") as self._main:
-            self._tiles = Tiles()
+            self._tiles = Summary()
             self._empty = write(Markup(), "span-12")
-            self._durations = Durations(view.hours)
+            self._durations = NodeLatency(view.hours)
             self._lags = Lags()
             self._calendar = Calendar(self._pick_minute_of_day, self._pick_day)
             self._losses = Losses(self._pick_minute)
             self._destinations = Destinations()
             self._alarms = Alarms()
-            self._quiet = Quiet(feeds.client, view, clock, self._hurry)
+            self._quiet = Silences(feeds.client, view, clock, self._hurry)
         write(tag("p", "All times are UTC. Lags are milliseconds; a percentile is told to 2 %."), "foot")
         self._details = Details(feeds.client, view, clock)
         self._feed = feeds.watch(view, self.show)
@@ -125,7 +125,7 @@ def address(view: View) -> str:
     return f"/?{urlencode(asked)}" if asked else "/"
 
 
-def shown(feeds: Feeds, client: Client, view: View, side: str, clock: Clock) -> None:
+def shown(feeds: Pollers, client: Client, view: View, side: str, clock: Clock) -> None:
     """Build the page for a client, and let go of its feed when it is gone."""
     page = Page(feeds, view, side, clock)
     client.on_delete(lambda: feeds.leave(view, page.show))

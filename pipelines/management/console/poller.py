@@ -121,7 +121,7 @@ async def take(client: ObserveClient, view: View, before: Look | None, now_ms: i
 Watcher = Callable[[State], None]
 
 
-class Feed:
+class Poller:
     """The looks at one view, for all who watch it."""
 
     def __init__(self, client: ObserveClient, view: View, seconds: float, clock: Clock) -> None:
@@ -185,22 +185,22 @@ def _tell(watcher: Watcher, state: State) -> None:
         _log.exception("a page could not be brought up to date")
 
 
-class Feeds:
+class Pollers:
     """The feeds of this process, by what they show; those that nobody watches are dropped."""
 
     def __init__(self, client: ObserveClient, seconds: float, clock: Clock) -> None:
         self.client = client
         self._seconds, self._clock = seconds, clock
-        self._feeds: dict[View, Feed] = {}
+        self._feeds: dict[View, Poller] = {}
 
     @property
     def watchers(self) -> int:
         """How many pages are open."""
         return sum(feed.watchers for feed in self._feeds.values())
 
-    def watch(self, view: View, watcher: Watcher) -> Feed:
+    def watch(self, view: View, watcher: Watcher) -> Poller:
         """The view's feed, watched."""
-        feed = self._feeds.setdefault(view, Feed(self.client, view, self._seconds, self._clock))
+        feed = self._feeds.setdefault(view, Poller(self.client, view, self._seconds, self._clock))
         feed.watch(watcher)
         return feed
 

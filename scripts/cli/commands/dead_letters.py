@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
-from scripts.dead_letters.dead_letter import Filter, Letter, plain, reference, still_open
-from scripts.dead_letters.store import NotReplayedError, Office, Sender
-from scripts.dead_letters.summary import Tally, counted
+from scripts.dead_letters.dead_letter import DeadLetter, Filter, plain, reference, still_open
+from scripts.dead_letters.store import DeadLetterStore, NotReplayedError, Sender
+from scripts.dead_letters.summary import Summary, counted
 from scripts.dead_letters.tables import kinds, listed, whole
 from scripts.documents.topic import read_catalogue
 from scripts.local.connection import side_bootstrap
@@ -53,7 +53,7 @@ def list_letters(  # noqa: PLR0913, PLR0917 - one parameter an option
     """List dead letters, oldest first; those that were replayed are left out."""
     wanted = _filter(pipe, destination, reason, since, until)
     with _opened(data) as (office, _):
-        newest: deque[Letter] = deque(maxlen=limit)
+        newest: deque[DeadLetter] = deque(maxlen=limit)
         found = 0
         for letter in still_open(office.letters(wanted), {} if every else office.replayed):
             newest.append(letter)
@@ -127,7 +127,7 @@ def replay_letters(  # noqa: PLR0913, PLR0917 - one parameter an option
             raise typer.Exit(REFUSED)
 
 
-def _sent(data: Path, letters: Iterator[Letter], rate: float, count: int) -> int:
+def _sent(data: Path, letters: Iterator[DeadLetter], rate: float, count: int) -> int:
     sender = Sender(side_bootstrap(data), wall_clock)
     try:
         sender.send(letters, rate)
@@ -143,7 +143,7 @@ def _agreed(count: int) -> bool:
     return typer.confirm(f"replay {count:,} dead letters?", err=True)
 
 
-def _report(tally: Tally, sent: int, *, as_json: bool, dry_run: bool) -> None:
+def _report(tally: Summary, sent: int, *, as_json: bool, dry_run: bool) -> None:
     if as_json:
         rows = [
             {"pipe": pipe, "destination": destination or None, "reason": word, "letters": count}
@@ -183,10 +183,10 @@ def _filter(  # noqa: PLR0913, PLR0917 - one parameter an option
 
 
 @contextmanager
-def _opened(data: Path) -> Iterator[tuple[Office, Catalogue]]:
+def _opened(data: Path) -> Iterator[tuple[DeadLetterStore, Catalogue]]:
     bootstrap = side_bootstrap(data)
     catalogue = read_catalogue(bootstrap)
-    with kafka_errors_explained(bootstrap), Office(bootstrap, catalogue) as office:
+    with kafka_errors_explained(bootstrap), DeadLetterStore(bootstrap, catalogue) as office:
         yield office, catalogue
 
 

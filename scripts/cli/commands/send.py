@@ -8,7 +8,7 @@ import uvloop
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
 from scripts.load.event_files import STANDARD_INPUT, Once, Stamped, raw_events
-from scripts.load.event_source import Supply
+from scripts.load.event_source import EventSource
 from scripts.load.run_id import run_name
 from scripts.load.schedule import Schedule
 from scripts.load.telemetry import Telemetry
@@ -69,7 +69,7 @@ def send(  # noqa: PLR0913, PLR0917 one a command-line option
         raise typer.Exit(REFUSED)
 
 
-def _from_file(file: Path, schedule: Schedule, *, stamp: bool) -> Supply:
+def _from_file(file: Path, schedule: Schedule, *, stamp: bool) -> EventSource:
     if schedule.seconds is not None:
         return Stamped(list(raw_events(file)), run_name(), rounds=None)
     if stamp:

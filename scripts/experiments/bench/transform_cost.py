@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from pipelines.data.transmit.events import Event
-from pipelines.data.transmit.transformation.pipe_transform import Shape, ShapeError
+from pipelines.data.transmit.transformation.pipe_transform import PipeTransform, TransformError
 from scripts.terminal import out
 from shared.contracts.documents import Pipe
 from shared.contracts.masks import Mask
@@ -68,8 +68,8 @@ def _measured() -> Iterator[tuple[str, int, float]]:
         yield f"the worst of {len(_HOSTILE)} hostile ones, {name}: {escape(text[:40])}", _size(event), worst
 
 
-def _shape(masks: Sequence[Mask] = (), transform: str | None = None) -> Shape:
-    return Shape(
+def _shape(masks: Sequence[Mask] = (), transform: str | None = None) -> PipeTransform:
+    return PipeTransform(
         Pipe(name="p", tenant="t", source="s", destination="d", masks=list(masks), transform=transform)
     )
 
@@ -84,11 +84,11 @@ def _size(event: Event) -> int:
     return len(event.value or b"")
 
 
-def _best(shape: Shape, event: Event, times: int, tries: int = 5) -> float:
+def _best(shape: PipeTransform, event: Event, times: int, tries: int = 5) -> float:
     """Seconds of one application."""
 
     def apply() -> None:
-        with suppress(ShapeError):
+        with suppress(TransformError):
             shape.apply(event, b"k" * 32)
 
     return min(_timed(apply, times) for _ in range(tries))

@@ -15,7 +15,7 @@ from scripts.experiments.harness.percentiles import Quantiles, quantiles
 from scripts.experiments.harness.runs import Load
 from scripts.experiments.harness.subprocesses import ChainError
 from scripts.experiments.outage.harness import KEY, Delivery, Say, configured, deliveries
-from scripts.load.fault_injection import Misbehaviour, Rule, parse_rule
+from scripts.load.fault_injection import FaultInjection, Rule, parse_rule
 from scripts.load.receiver import Receiver, running
 from scripts.load.records import read_acked
 from scripts.load.verify import verdict, visible_ids, visible_in
@@ -129,7 +129,7 @@ def _measures(
 
 
 def _one(side: Side, receiver: Receiver, plan: Plan, rules: list[Rule], acked: Path) -> Run:
-    receiver.misbehaviour = Misbehaviour(rules)
+    receiver.misbehaviour = FaultInjection(rules)
     began = wall_clock()
     promised = _offered(side, receiver, plan.rate, plan.seconds, acked)
     seen = receiver.tally(f"/{PIPE}").seen
@@ -162,7 +162,7 @@ def _offered(side: Side, receiver: Receiver, rate: int, seconds: float, acked: P
         return len(promised - seen) > receiver.requests.misbehaved - put_off
 
     _wait(open_tries, _SPARE_SECONDS)
-    receiver.misbehaviour = Misbehaviour()
+    receiver.misbehaviour = FaultInjection()
     first_delay = next(iter(RETRY_DELAYS.values())).total_seconds()
     _wait(lambda: bool(promised - seen), 1.5 * first_delay + _SPARE_SECONDS)
     return promised

@@ -17,8 +17,8 @@ from shared.contracts.ledger import Range, Stage, Tally, encode_range, with_ids
 from shared.contracts.receipts import Receipt, Result
 from shared.contracts.topics import TALLIED, Topic
 from shared.contracts.topology import CHAIN_GROUPS, INPUTS
-from shared.kafka.offset_range_reader import Span, SpanReader
-from shared.kafka.progress_group import ShadowGroup
+from shared.kafka.offset_range_reader import OffsetRange, OffsetRangeReader
+from shared.kafka.progress_group import ProgressGroup
 from tests.harness.topics import Headers, Topics
 
 LAG_MS = 200
@@ -96,15 +96,15 @@ class Side:
     def read(self) -> None:
         """Every node has read all there is."""
         self._topics.flush()
-        with SpanReader(self.bootstrap, "test-side") as reader:
+        with OffsetRangeReader(self.bootstrap, "test-side") as reader:
             for node in CHAIN_GROUPS:
                 ends = [TopicPartition(s.topic, s.partition, s.end) for s in reader.whole(INPUTS[node])]
-                ShadowGroup(self.bootstrap, node).show(ends)
+                ProgressGroup(self.bootstrap, node).show(ends)
 
     def audit(self) -> list[Range]:
         """Tally what is new; gives the ledger's new records."""
         self._topics.flush()
-        with SpanReader(self.bootstrap, "test-audit") as reader:
+        with OffsetRangeReader(self.bootstrap, "test-audit") as reader:
             spans = [
                 span._replace(start=max(span.start, self._covered.get(span[:2], 0)))
                 for span in reader.whole(TALLIED)
@@ -127,7 +127,7 @@ class Side:
         """Until all is acknowledged."""
         self._topics.flush()
 
-    def _range(self, reader: SpanReader, span: Span) -> Range:
+    def _range(self, reader: OffsetRangeReader, span: OffsetRange) -> Range:
         records = [record_of(message) for message in reader.read([span])]
         self._covered[span.topic, span.partition] = span.end
         return Range(

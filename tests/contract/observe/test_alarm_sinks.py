@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-from pipelines.control.observe.alarms.inputs import Facts, NodeProgress
+from pipelines.control.observe.alarms.inputs import Inputs, NodeProgress
 from pipelines.control.observe.alarms.service import Alarms
 from pipelines.control.observe.dynamodb import Item, Store, StoreError
 from shared.contracts.alarms import AlarmKind, QuietWindow
@@ -83,15 +83,15 @@ def start(store: Store, secrets: SecretTable) -> Start:
     return started
 
 
-def stalled(*nodes: str, at_ms: int | None = None) -> Facts:
+def stalled(*nodes: str, at_ms: int | None = None) -> Inputs:
     now = wall_clock() if at_ms is None else at_ms
     stuck = [NodeProgress(node=node, readable=5, moved_ms=now - 120_000) for node in nodes]
-    return Facts(at_ms=now, cards={}, nodes=stuck)
+    return Inputs(at_ms=now, cards={}, nodes=stuck)
 
 
-def refused() -> Facts:
+def refused() -> Inputs:
     """A customer's endpoint that answers 404."""
-    return Facts(at_ms=wall_clock(), cards={}, destinations=[destination(reasons={"404 refused": 3})])
+    return Inputs(at_ms=wall_clock(), cards={}, destinations=[destination(reasons={"404 refused": 3})])
 
 
 def test_sns_is_told_when_an_alarm_opens_and_when_it_is_resolved(aws: str, start: Start) -> None:
@@ -171,7 +171,7 @@ def test_another_tenants_secret_signs_nothing(receiver: Far, start: Start) -> No
     """What is on the topic was not necessarily checked by this version."""
     contact = Contact(name="a", tenant="other", webhook=receiver.url, secret="secret://shop/alarms")
     shop = Contact(name="b", tenant="shop", webhook=receiver.url + "/shop")
-    facts = Facts(
+    facts = Inputs(
         at_ms=wall_clock(),
         cards={},
         destinations=[destination(tenant=tenant, reasons={"404 refused": 3}) for tenant in ("other", "shop")],

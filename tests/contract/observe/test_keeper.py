@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from pipelines.control.observe.dynamodb import Item, Store, StoreError
-from pipelines.control.observe.scorecards.day_state import DayBook
+from pipelines.control.observe.scorecards.day_state import DayState
 from pipelines.control.observe.scorecards.minute_state import Scoreboard
-from pipelines.control.observe.storage.persistence import Keeper
-from pipelines.control.observe.storage.repository import Tables
+from pipelines.control.observe.storage.persistence import Persistence
+from pipelines.control.observe.storage.repository import Repository
 from pipelines.control.observe.verdicts.verdicts import Passed
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.lag_histogram import histogram
@@ -52,9 +52,9 @@ class Meter:
     def __init__(self, url: str, table: str = "meter") -> None:
         self.store = BrittleStore(url, table)
         self.store.ensure()
-        self.tables = Tables(self.store)
-        self.board, self.days = Scoreboard(1_000), DayBook()
-        self.keeper = Keeper(self.tables, self.board, self.days)
+        self.tables = Repository(self.store)
+        self.board, self.days = Scoreboard(1_000), DayState()
+        self.keeper = Persistence(self.tables, self.board, self.days)
         self.position = self.keeper.restore(NEVER)
 
     def enter(self, ledger: list[Range]) -> None:
@@ -193,7 +193,7 @@ def test_a_ledger_that_was_made_anew_is_read_from_its_beginning(url: str) -> Non
     meter = Meter(url)
     meter.enter(ledger(3))
     meter.keeper.save()
-    keeper = Keeper(meter.tables, Scoreboard(1_000), DayBook())
+    keeper = Persistence(meter.tables, Scoreboard(1_000), DayState())
     assert keeper.restore(ledger_end := 5) == 0
     assert keeper.restore(ledger_end + 7) == 12
 

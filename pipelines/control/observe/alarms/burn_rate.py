@@ -14,7 +14,7 @@ from typing import Final
 from msgspec import Struct
 
 from pipelines.control.observe.alarms.formatting import counted, listed, moment, percent
-from pipelines.control.observe.alarms.inputs import Facts, Finding
+from pipelines.control.observe.alarms.inputs import Finding, Inputs
 from pipelines.control.observe.alarms.loss_rules import tenants
 from shared.contracts.alarms import AlarmKind
 from shared.contracts.counts import GOOD_SHARE
@@ -43,7 +43,7 @@ WINDOWS: Final = (
 )
 
 
-def burning(facts: Facts) -> Iterator[Finding]:
+def burning(facts: Inputs) -> Iterator[Finding]:
     """Tenants whose day is used up too fast, by speed."""
     for tenant, cards in tenants(facts):
         settled = [card for card in cards if card.settled and card.total]

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 from pipelines.control.observe.alarms.formatting import counted, listed
-from pipelines.control.observe.alarms.inputs import Facts, Finding
+from pipelines.control.observe.alarms.inputs import Finding, Inputs
 from pipelines.control.observe.alarms.settings import AlarmSettings
 from pipelines.control.observe.ledger.fault_attribution import customers_mend
 from shared.contracts.alarms import AlarmKind, Audience
 from shared.contracts.scorecard import DestinationHealth
 
 
-def failures(facts: Facts, settings: AlarmSettings) -> Iterator[Finding]:
+def failures(facts: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
     """One finding for each destination and reason that its customer can mend."""
     for each in facts.destinations:
         for reason, count in each.reasons.items():

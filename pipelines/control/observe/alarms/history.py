@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 from msgspec import Struct
 
-from pipelines.control.observe.alarms.inputs import Facts
+from pipelines.control.observe.alarms.inputs import Inputs
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import ALL_TENANTS, HopRow, MinuteCard
 
@@ -28,7 +28,7 @@ class Sample(Struct, frozen=True, array_like=True):
     waiting: int
 
 
-class Trends(Struct, kw_only=True, frozen=True):
+class History(Struct, kw_only=True, frozen=True):
     """What earlier looks saw."""
 
     losses: dict[str, Known] = {}
@@ -42,7 +42,7 @@ class Trends(Struct, kw_only=True, frozen=True):
         return zlib.compress(msgspec.msgpack.encode(self))
 
     @classmethod
-    def decode(cls, value: bytes) -> "Trends":
+    def decode(cls, value: bytes) -> "History":
         """The state again.
 
         Raises:
@@ -54,9 +54,9 @@ class Trends(Struct, kw_only=True, frozen=True):
             raise msgspec.DecodeError(str(error)) from error
 
 
-def noted(before: Trends, facts: Facts, backlog_minutes: int) -> Trends:
+def noted(before: History, facts: Inputs, backlog_minutes: int) -> History:
     """The trends after a look; `backlog_minutes` is how far back samples are needed."""
-    return Trends(
+    return History(
         losses={key: _known(before.losses.get(key), row.lost, facts.at_ms) for key, row in _lost(facts)},
         backlogs=_backlogs(before.backlogs, facts, backlog_minutes),
     )
@@ -67,7 +67,7 @@ def loss_key(card: MinuteCard, row: HopRow) -> str:
     return _SEPARATOR.join((card.tenant, str(card.minute), row.node, row.pipe))
 
 
-def _lost(facts: Facts) -> Iterable[tuple[str, HopRow]]:
+def _lost(facts: Inputs) -> Iterable[tuple[str, HopRow]]:
     for tenant, cards in facts.cards.items():
         if tenant == ALL_TENANTS:
             continue
@@ -83,7 +83,7 @@ def _known(before: Known | None, lost: int, now_ms: int) -> Known:
     return Known(lost, now_ms if grew or before is None else before.since_ms)
 
 
-def _backlogs(before: Mapping[str, list[Sample]], facts: Facts, minutes: int) -> dict[str, list[Sample]]:
+def _backlogs(before: Mapping[str, list[Sample]], facts: Inputs, minutes: int) -> dict[str, list[Sample]]:
     """A pipe for which nothing waits any more is forgotten when its samples are old."""
     found = {
         pipe: _sampled(before.get(pipe, []), Sample(facts.at_ms, facts.waiting.get(pipe, 0)), minutes)

@@ -40,7 +40,7 @@ class DeadLetters(Struct, kw_only=True, frozen=True):
     """Events by `status reason`, as `Tally.reasons` has them."""
 
 
-class Facts(Struct, kw_only=True, frozen=True):
+class Inputs(Struct, kw_only=True, frozen=True):
     """One look at everything."""
 
     at_ms: int

@@ -6,8 +6,8 @@ A card counts as lost only what is proven: what is late, waits or settles is `un
 from collections.abc import Iterator, Mapping, Sequence
 
 from pipelines.control.observe.alarms.formatting import counted, listed, moment, percent
-from pipelines.control.observe.alarms.history import Trends, loss_key
-from pipelines.control.observe.alarms.inputs import Facts, Finding
+from pipelines.control.observe.alarms.history import History, loss_key
+from pipelines.control.observe.alarms.inputs import Finding, Inputs
 from pipelines.control.observe.alarms.settings import AlarmSettings
 from pipelines.control.observe.ledger.fault_attribution import is_customers
 from shared.contracts.alarms import AlarmKind
@@ -15,18 +15,18 @@ from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import ALL_TENANTS, HopRow, MinuteCard
 
 
-def tenants(facts: Facts) -> Iterator[tuple[str, Sequence[MinuteCard]]]:
+def tenants(facts: Inputs) -> Iterator[tuple[str, Sequence[MinuteCard]]]:
     """Each customer's cards: the sum over all would say everything twice."""
     return ((tenant, cards) for tenant, cards in facts.cards.items() if tenant != ALL_TENANTS)
 
 
-def last_minutes(facts: Facts, cards: Sequence[MinuteCard], minutes: int) -> list[MinuteCard]:
+def last_minutes(facts: Inputs, cards: Sequence[MinuteCard], minutes: int) -> list[MinuteCard]:
     """The cards of so many whole minutes before now."""
     now = facts.at_ms // MINUTE_MS
     return [card for card in cards if now - minutes <= card.minute <= now]
 
 
-def proven(facts: Facts, trends: Trends, settings: AlarmSettings) -> Iterator[Finding]:
+def proven(facts: Inputs, trends: History, settings: AlarmSettings) -> Iterator[Finding]:
     """Losses that became known within the last hour, by tenant and hop."""
     oldest = facts.at_ms - settings.alarm_open_minutes * MINUTE_MS
     for tenant, cards in tenants(facts):
@@ -62,7 +62,7 @@ def _told(hop: str, found: list[tuple[MinuteCard, HopRow]]) -> str:
     return text
 
 
-def rate(facts: Facts, settings: AlarmSettings) -> Iterator[Finding]:
+def rate(facts: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
     """Lost events, and dead letters that hifi is to blame for, over the threshold."""
     dead = wrongly_dead(facts)
     for tenant, cards in tenants(facts):
@@ -79,7 +79,7 @@ def rate(facts: Facts, settings: AlarmSettings) -> Iterator[Finding]:
             yield Finding(kind=AlarmKind.LOSS_RATE, tenant=tenant, subject="deliveries", text=text)
 
 
-def wrongly_dead(facts: Facts) -> Mapping[tuple[str, int], int]:
+def wrongly_dead(facts: Inputs) -> Mapping[tuple[str, int], int]:
     """Dead letters by tenant and minute that no customer can prevent."""
     found: dict[tuple[str, int], int] = {}
     for each in facts.dead:
@@ -89,7 +89,7 @@ def wrongly_dead(facts: Facts) -> Mapping[tuple[str, int], int]:
     return found
 
 
-def doubled(facts: Facts, settings: AlarmSettings) -> Iterator[Finding]:
+def doubled(facts: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
     """More events written twice than a crash explains."""
     for tenant, cards in tenants(facts):
         recent = last_minutes(facts, cards, settings.alarm_doubled_minutes)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from pipelines.control.observe.alarms.outbox import MOST_WAITING, Letter, contact_of, supersedes
-from pipelines.control.observe.alarms.receivers import GoneError, NotTakenError, Sink
+from pipelines.control.observe.alarms.outbox import MOST_WAITING, Notification, contact_of, supersedes
+from pipelines.control.observe.alarms.receivers import GoneError, NotTakenError, Receiver
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
 
@@ -26,16 +26,16 @@ _STOP_SECONDS: Final = 2.0
 class _Line:
     """What waits for one receiver."""
 
-    letters: deque[Letter] = field(default_factory=deque)
+    letters: deque[Notification] = field(default_factory=deque)
     task: "asyncio.Task[None] | None" = None
 
 
-class Sender:
+class Notifier:
     """A thread with an event loop. A receiver that does not answer keeps none but itself waiting."""
 
     def __init__(
         self,
-        sinks: Mapping[str, Sink],
+        sinks: Mapping[str, Receiver],
         done: Callable[[str], None],
         clock: Clock,
         give_up_ms: int,
@@ -52,7 +52,7 @@ class Sender:
         self._thread = threading.Thread(target=self._run, name="alarm-sender", daemon=True)
         self._thread.start()
 
-    def post(self, letters: Iterable[Letter]) -> None:
+    def post(self, letters: Iterable[Notification]) -> None:
         """Send them, soon; returns at once."""
         self._loop.call_soon_threadsafe(self._queue, list(letters))
 
@@ -77,7 +77,7 @@ class Sender:
         for sink in self._sinks.values():
             await sink.close()
 
-    def _queue(self, letters: list[Letter]) -> None:
+    def _queue(self, letters: list[Notification]) -> None:
         for letter in letters:
             line = self._lines.setdefault(letter.receiver, _Line())
             for old in [waiting for waiting in line.letters if supersedes(letter, waiting)]:
@@ -108,7 +108,7 @@ class Sender:
                 self._done(self._out(line, letter).id)
                 pause = FIRST_PAUSE
 
-    async def _take(self, receiver: str, letter: Letter) -> None:
+    async def _take(self, receiver: str, letter: Notification) -> None:
         """A fault of our own must not end the line."""
         sink = self._sinks.get("" if contact_of(receiver) else receiver)
         if sink is None:
@@ -122,16 +122,16 @@ class Sender:
             raise NotTakenError(f"internal: {type(error).__name__}") from error
 
     @staticmethod
-    def _out(line: _Line, letter: Letter) -> Letter:
+    def _out(line: _Line, letter: Notification) -> Notification:
         """Take it out of the line, if something newer has not done so."""
         if letter in line.letters:
             line.letters.remove(letter)
         return letter
 
-    def _given_up(self, letter: Letter, why: str) -> None:
+    def _given_up(self, letter: Notification, why: str) -> None:
         _log.error("alarm given up", extra=_ids(letter) | {"error": why})
         self._done(letter.id)
 
 
-def _ids(letter: Letter) -> dict[str, str]:
+def _ids(letter: Notification) -> dict[str, str]:
     return {"letter": letter.id, "receiver": letter.receiver, "alarm": letter.notice.alarm.id}

@@ -24,7 +24,7 @@ _SUBJECT_CHARACTERS: Final = 100
 """Of an SNS subject, which is ASCII; the service's own limit."""
 
 
-class Letter(Struct, kw_only=True, frozen=True):
+class Notification(Struct, kw_only=True, frozen=True):
     """A notice to one receiver."""
 
     id: str
@@ -41,7 +41,7 @@ class Letter(Struct, kw_only=True, frozen=True):
         return msgspec.msgpack.encode(self)
 
     @classmethod
-    def decode(cls, value: bytes) -> "Letter":
+    def decode(cls, value: bytes) -> "Notification":
         """Again what it was.
 
         Raises:
@@ -60,7 +60,7 @@ class _Message(Struct, kw_only=True, frozen=True):
 
 def letters(
     notices: Iterable[Notice], operators: Iterable[str], contacts: Iterable[Contact], now_ms: int
-) -> list[Letter]:
+) -> list[Notification]:
     """A letter for each receiver of each notice; a customer without a contact is told nothing."""
     operators, contacts = list(operators), list(contacts)
     return [
@@ -83,10 +83,10 @@ def _receivers(alarm: Alarm, operators: list[str], contacts: list[Contact]) -> I
         yield from (_CONTACT + contact.name for contact in contacts if contact.tenant == alarm.tenant)
 
 
-def _letter(notice: Notice, receiver: str, now_ms: int) -> Letter:
+def _letter(notice: Notice, receiver: str, now_ms: int) -> Notification:
     text = "\0".join((notice.alarm.id, notice.change, receiver, str(now_ms)))
     digest = hashlib.sha256(text.encode()).hexdigest()[:24]
-    return Letter(id=f"{now_ms:013d}-{digest}", receiver=receiver, made_ms=now_ms, notice=notice)
+    return Notification(id=f"{now_ms:013d}-{digest}", receiver=receiver, made_ms=now_ms, notice=notice)
 
 
 def body(notice: Notice) -> bytes:
@@ -105,7 +105,7 @@ def subject(notice: Notice) -> str:
     return text.encode("ascii", "replace").decode()[:_SUBJECT_CHARACTERS]
 
 
-def supersedes(new: Letter, waiting: Letter) -> bool:
+def supersedes(new: Notification, waiting: Notification) -> bool:
     """Whether a letter that was not sent yet says nothing that the new one does not."""
     return (
         new.receiver == waiting.receiver

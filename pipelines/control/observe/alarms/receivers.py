@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 
 import aiohttp
 
-from pipelines.control.observe.alarms.outbox import SNS, WEBHOOK, Letter, body, contact_of, subject
+from pipelines.control.observe.alarms.outbox import SNS, WEBHOOK, Notification, body, contact_of, subject
 from pipelines.control.observe.alarms.settings import AlarmSettings
 from shared.contracts.documents import Catalogue
 from shared.contracts.secrets import Secrets, UnknownSecretError, foreign_secrets
@@ -27,10 +27,10 @@ class GoneError(Exception):
     """There is no such receiver any more."""
 
 
-class Sink(Protocol):
+class Receiver(Protocol):
     """Takes letters of one kind of receiver."""
 
-    async def take(self, letter: Letter) -> None:
+    async def take(self, letter: Notification) -> None:
         """Try once.
 
         Raises:
@@ -53,7 +53,7 @@ class Topic:
         self._seconds = seconds
         self._client: Any = None
 
-    async def take(self, letter: Letter) -> None:
+    async def take(self, letter: Notification) -> None:
         """Publish it; boto3 blocks, so a thread does."""
         try:
             await _on_thread(lambda: self._publish(letter))
@@ -63,7 +63,7 @@ class Topic:
     async def close(self) -> None:
         """Nothing is held."""
 
-    def _publish(self, letter: Letter) -> None:
+    def _publish(self, letter: Notification) -> None:
         alarm = letter.notice.alarm
         self._connected().publish(
             TopicArn=self._arn,
@@ -105,7 +105,7 @@ class Webhook:
         self._seconds = seconds
         self._clock = clock
 
-    async def take(self, letter: Letter) -> None:
+    async def take(self, letter: Notification) -> None:
         """POST it."""
         if self._session is None:
             self._session = aiohttp.ClientSession(
@@ -132,7 +132,7 @@ class Customers:
         self._settings = settings
         self._clock = clock
 
-    async def take(self, letter: Letter) -> None:
+    async def take(self, letter: Notification) -> None:
         """POST it to where the contact says now."""
         contact = self._contacts().contacts.get(contact_of(letter.receiver) or "")
         if contact is None or contact.tenant != letter.notice.alarm.tenant:
@@ -150,11 +150,11 @@ class Customers:
             await self._session.close()
 
 
-def sinks(
+def receivers(
     settings: AlarmSettings, contacts: Callable[[], Catalogue], secrets: Secrets, clock: Clock
-) -> dict[str, Sink]:
+) -> dict[str, Receiver]:
     """The receivers that are set, by name; customers' under the empty one."""
-    found: dict[str, Sink] = {"": Customers(contacts, secrets, settings, clock)}
+    found: dict[str, Receiver] = {"": Customers(contacts, secrets, settings, clock)}
     seconds = settings.alarm_send_seconds
     if settings.alarm_topic is not None:
         found[SNS] = Topic(settings.alarm_topic, settings.alarm_topic_endpoint, seconds)
@@ -186,7 +186,7 @@ async def _on_thread(work: Callable[[], None]) -> None:
     await done
 
 
-def _headers(letter: Letter, key: str | None, secrets: Secrets, clock: Clock) -> dict[str, str]:
+def _headers(letter: Notification, key: str | None, secrets: Secrets, clock: Clock) -> dict[str, str]:
     headers = {"Content-Type": "application/json"}
     if key is None:
         return headers | {"webhook-id": letter.id}
@@ -200,7 +200,7 @@ def _headers(letter: Letter, key: str | None, secrets: Secrets, clock: Clock) ->
 
 
 async def _post(
-    session: aiohttp.ClientSession, url: str, letter: Letter, headers: dict[str, str], seconds: float
+    session: aiohttp.ClientSession, url: str, letter: Notification, headers: dict[str, str], seconds: float
 ) -> None:
     """Only the status counts; no redirect is followed, and nothing of the answer is read."""
     try:

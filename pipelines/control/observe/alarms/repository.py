@@ -6,9 +6,9 @@ from typing import Final, TypeVar
 import msgspec
 
 from pipelines.control.observe.alarms.background_writer import BackgroundWriter
-from pipelines.control.observe.alarms.history import Trends
+from pipelines.control.observe.alarms.history import History
 from pipelines.control.observe.alarms.lifecycle import Tracked
-from pipelines.control.observe.alarms.outbox import Letter
+from pipelines.control.observe.alarms.outbox import Notification
 from pipelines.control.observe.dynamodb import Item, Store
 from shared.contracts.alarms import QuietWindow
 from shared.runtime.logging import get_logger
@@ -26,7 +26,7 @@ _TREND: Final = "trend"
 _DAY_S: Final = 24 * 60 * 60
 
 
-class Memory:
+class AlarmRepository:
     """Reads what was stored, and hands what changed to a background writer."""
 
     def __init__(self, store: Store) -> None:
@@ -45,13 +45,13 @@ class Memory:
         """All that are kept."""
         return self._read(_QUIET, lambda value: msgspec.msgpack.decode(value, type=QuietWindow))
 
-    def letters(self) -> list[Letter]:
+    def letters(self) -> list[Notification]:
         """Those that are not taken yet, oldest first."""
-        return self._read(_NOTICE, Letter.decode)
+        return self._read(_NOTICE, Notification.decode)
 
-    def trends(self) -> Trends:
+    def trends(self) -> History:
         """As they were stored last."""
-        return next(iter(self._read(_TREND, Trends.decode)), Trends())
+        return next(iter(self._read(_TREND, History.decode)), History())
 
     def add_window(self, window: QuietWindow) -> None:
         """Keep a window, at once.
@@ -70,7 +70,9 @@ class Memory:
         """
         self._store.delete(_QUIET, window_id)
 
-    def keep(self, letters: Iterable[Letter], tracked: Iterable[Tracked], trends: Trends | None) -> None:
+    def keep(
+        self, letters: Iterable[Notification], tracked: Iterable[Tracked], trends: History | None
+    ) -> None:
         """Write these soon; returns at once."""
         others = [_alarm(each) for each in tracked]
         if trends is not None:
@@ -101,7 +103,7 @@ def _by_key(items: Iterable[Item]) -> dict[tuple[str, str], Item]:
     return {(item.pk, item.sk): item for item in items}
 
 
-def _notice(letter: Letter) -> Item:
+def _notice(letter: Notification) -> Item:
     return Item(_NOTICE, letter.id, letter.encode(), letter.made_ms // 1000 + KEPT_DAYS * _DAY_S)
 
 

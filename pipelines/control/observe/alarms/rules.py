@@ -6,8 +6,8 @@ from typing import Final
 from pipelines.control.observe.alarms import loss_rules, throughput_rules
 from pipelines.control.observe.alarms.burn_rate import burning
 from pipelines.control.observe.alarms.customer_rules import failures
-from pipelines.control.observe.alarms.history import Trends
-from pipelines.control.observe.alarms.inputs import Facts, Judged
+from pipelines.control.observe.alarms.history import History
+from pipelines.control.observe.alarms.inputs import Inputs, Judged
 from pipelines.control.observe.alarms.settings import AlarmSettings
 from shared.contracts.alarms import AlarmKind
 from shared.contracts.documents import Catalogue
@@ -17,7 +17,7 @@ _FROM_TALLIES: Final = frozenset(AlarmKind) - _FROM_OFFSETS
 _FROM_DOCUMENTS: Final = frozenset({AlarmKind.BACKLOG, AlarmKind.SILENT})
 
 
-def judge(facts: Facts, trends: Trends, catalogue: Catalogue | None, settings: AlarmSettings) -> Judged:
+def judge(facts: Inputs, trends: History, catalogue: Catalogue | None, settings: AlarmSettings) -> Judged:
     """What holds now.
 
     While the meter is behind, nobody is called silent, and no alarm that rests on tallies is called over.

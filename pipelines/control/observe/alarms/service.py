@@ -5,13 +5,13 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from pipelines.control.observe.alarms.history import Trends, noted
-from pipelines.control.observe.alarms.inputs import Facts
+from pipelines.control.observe.alarms.history import History, noted
+from pipelines.control.observe.alarms.inputs import Inputs
 from pipelines.control.observe.alarms.lifecycle import Pace, Tracked, step
-from pipelines.control.observe.alarms.notifier import Sender
+from pipelines.control.observe.alarms.notifier import Notifier
 from pipelines.control.observe.alarms.outbox import SNS, WEBHOOK, letters
-from pipelines.control.observe.alarms.receivers import sinks
-from pipelines.control.observe.alarms.repository import KEPT_DAYS, Memory
+from pipelines.control.observe.alarms.receivers import receivers
+from pipelines.control.observe.alarms.repository import KEPT_DAYS, AlarmRepository
 from pipelines.control.observe.alarms.rules import judge
 from pipelines.control.observe.alarms.settings import AlarmSettings
 from pipelines.control.observe.alarms.silences import checked
@@ -21,7 +21,7 @@ from shared.contracts.documents import Catalogue
 from shared.contracts.scorecard import ALL_TENANTS
 from shared.contracts.secrets import secret_name
 from shared.kafka.config_table import config_table
-from shared.kafka.global_table import Table
+from shared.kafka.global_table import GlobalTable
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
 from shared.runtime.secret_stores import store_for
@@ -50,18 +50,18 @@ class Alarms:
         self._catalogue = catalogue
         self._secrets = secrets
         self._clock = clock
-        self._memory = Memory(store)
+        self._memory = AlarmRepository(store)
         self._taken: deque[str] = deque()
         self._tracked: Mapping[str, Tracked] = {}
         self._past: tuple[Alarm, ...] = ()
         self._windows: tuple[QuietWindow, ...] = ()
         self._changing = threading.Lock()
-        self._trends = Trends()
+        self._trends = History()
         self._pace = _pace(settings)
-        known = sinks(settings, self._contacts, secrets, clock)
+        known = receivers(settings, self._contacts, secrets, clock)
         self._operators = [name for name in (SNS, WEBHOOK) if name in known]
         give_up_ms = int(settings.alarm_give_up_hours * _HOUR_MS)
-        self._sender = Sender(known, self._taken.append, clock, give_up_ms)
+        self._sender = Notifier(known, self._taken.append, clock, give_up_ms)
 
     def restore(self) -> None:
         """Go on where the last process stopped; letters that were not taken are sent again.
@@ -77,7 +77,7 @@ class Alarms:
         self._windows, self._trends = tuple(windows), trends
         self._sender.post(waiting)
 
-    def look(self, facts: Facts) -> None:
+    def look(self, facts: Inputs) -> None:
         """Judge, remember, and tell. A store or a receiver that is away is tried again later."""
         before, trends = self._tracked, self._trends
         self._want_secrets()
@@ -173,7 +173,7 @@ class SideAlarms(Alarms):
     """Alarms with a configuration table and secrets of their own."""
 
     def __init__(self, settings: AlarmSettings, store: Store, clock: Clock) -> None:
-        self._table: Table[Catalogue] = config_table(settings.bootstrap, "observe-alarms")
+        self._table: GlobalTable[Catalogue] = config_table(settings.bootstrap, "observe-alarms")
         self._own_secrets = SecretTable(store_for(settings.side, settings.secrets)).start()
         super().__init__(settings, store, self._known, self._own_secrets, clock)
 

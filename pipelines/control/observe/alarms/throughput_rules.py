@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from pipelines.control.observe.alarms.formatting import counted, moment
-from pipelines.control.observe.alarms.history import Sample, Trends
-from pipelines.control.observe.alarms.inputs import Facts, Finding, SourceMinutes
+from pipelines.control.observe.alarms.history import History, Sample
+from pipelines.control.observe.alarms.inputs import Finding, Inputs, SourceMinutes
 from pipelines.control.observe.alarms.settings import AlarmSettings
 from shared.contracts.alarms import AlarmKind
 from shared.contracts.documents import Catalogue
@@ -22,7 +22,7 @@ SILENT_FORGOTTEN: Final = 24 * 60
 """Minutes after which a source that is silent has ended."""
 
 
-def stalled(facts: Facts, settings: AlarmSettings) -> Iterator[Finding]:
+def stalled(facts: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
     """Nodes that do not move though there is something to read."""
     for node in facts.nodes:
         seconds = (facts.at_ms - node.moved_ms) / 1000
@@ -34,7 +34,9 @@ def stalled(facts: Facts, settings: AlarmSettings) -> Iterator[Finding]:
             yield Finding(kind=AlarmKind.STALLED, subject=node.node, text=text)
 
 
-def backlog(facts: Facts, trends: Trends, catalogue: Catalogue, settings: AlarmSettings) -> Iterator[Finding]:
+def backlog(
+    facts: Inputs, trends: History, catalogue: Catalogue, settings: AlarmSettings
+) -> Iterator[Finding]:
     """Pipes of which more and more waits."""
     for pipe, waiting in facts.waiting.items():
         samples = trends.backlogs.get(pipe, [])
@@ -59,7 +61,7 @@ def _grows(samples: list[Sample], minutes: int) -> bool:
     return min(sample.waiting for sample in samples[middle:]) > earlier
 
 
-def silent(facts: Facts, catalogue: Catalogue, settings: AlarmSettings) -> Iterator[Finding]:
+def silent(facts: Inputs, catalogue: Catalogue, settings: AlarmSettings) -> Iterator[Finding]:
     """Sources that used to send and do not; a deleted one need not."""
     now = facts.at_ms // MINUTE_MS
     for source in facts.sources:
@@ -78,7 +80,7 @@ def _used_to_send(source: SourceMinutes, last: int) -> bool:
     return sum(last - SILENT_HOUR < minute <= last for minute in source.minutes) >= SILENT_MOST
 
 
-def rating(facts: Facts, settings: AlarmSettings) -> Iterator[Finding]:
+def rating(facts: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
     """Traffic that comes close to what the side was measured to carry."""
     rated = settings.alarm_rating
     if rated is not None and facts.rate > rated / settings.alarm_rating_part:
@@ -89,7 +91,7 @@ def rating(facts: Facts, settings: AlarmSettings) -> Iterator[Finding]:
         yield Finding(kind=AlarmKind.RATING, subject="traffic", text=text)
 
 
-def meter(facts: Facts, settings: AlarmSettings) -> Iterator[Finding]:
+def meter(facts: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
     """The meter cannot say how things are now."""
     if facts.behind_seconds > settings.alarm_meter_seconds:
         text = f"the meter is {facts.behind_seconds:.0f} s behind the topics; nothing is lost by that"

@@ -12,7 +12,7 @@ from pipelines.control.observe.ledger.event_search import find
 from pipelines.control.observe.scorecards.day_cards import day_mark, minute_mark
 from pipelines.control.observe.scorecards.day_state import Cards
 from pipelines.control.observe.scorecards.minute_cards import empty_card
-from pipelines.control.observe.storage.repository import Tables
+from pipelines.control.observe.storage.repository import Repository
 from shared.contracts.alarms import Alarm, QuietWindow
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import (
@@ -26,19 +26,19 @@ from shared.contracts.scorecard import (
     Place,
 )
 from shared.contracts.timestamps import DAY_MINUTES, day_of, first_minute
-from shared.kafka.offset_range_reader import SpanReader
+from shared.kafka.offset_range_reader import OffsetRangeReader
 from shared.runtime.clock import Clock
 
-OpenReader = Callable[[], SpanReader]
+OpenReader = Callable[[], OffsetRangeReader]
 
 
-class Answers:
+class Queries:
     """May be asked from any thread. Where the store is needed and away, StoreError is raised."""
 
     def __init__(
         self,
         snapshot: Callable[[], Snapshot],
-        tables: Tables,
+        tables: Repository,
         alarms: Alarms,
         open_reader: OpenReader,
         clock: Clock,

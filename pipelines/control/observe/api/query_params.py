@@ -13,7 +13,7 @@ _LAST_MINUTE: Final = 253_402_300_799 // 60
 """Of the year 9999, which a date can say."""
 
 
-class AskedError(Exception):
+class BadParameterError(Exception):
     """A parameter that cannot be used; the text names it and the mend."""
 
 
@@ -24,7 +24,9 @@ class UnavailableError(Exception):
 def tenant(text: str | None) -> str:
     """A tenant's name, or all of them where none is given."""
     if text is not None and not 0 < len(text) <= _MOST_TEXT:
-        raise AskedError(f"tenant: give a tenant's name, at most {_MOST_TEXT} characters, or leave it out")
+        raise BadParameterError(
+            f"tenant: give a tenant's name, at most {_MOST_TEXT} characters, or leave it out"
+        )
     return ALL_TENANTS if text is None else text
 
 
@@ -38,7 +40,7 @@ def number(name: str, text: str | None, default: int, least: int, most: int) -> 
         return default
     digits = text.removeprefix("-")
     if not (digits.isascii() and digits.isdigit() and len(digits) < 16 and least <= int(text) <= most):
-        raise AskedError(f"{name}: give a whole number from {least} to {most}, not {text[:40]!r}")
+        raise BadParameterError(f"{name}: give a whole number from {least} to {most}, not {text[:40]!r}")
     return int(text)
 
 
@@ -60,7 +62,7 @@ def minutes(first: str | None, last: str | None, now_ms: int) -> tuple[int, int]
     until = minute("to", last, now_ms // MINUTE_MS)
     since = minute("from", first, max(0, until - 59))
     if not 0 <= until - since < DAY_MINUTES:
-        raise AskedError(
+        raise BadParameterError(
             f"from, to: epoch minutes, from <= to, at most {DAY_MINUTES:,} minutes; not {since} and {until}"
         )
     return since, until
@@ -75,7 +77,7 @@ def day(text: str) -> date:
     try:
         return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date()
     except ValueError:
-        raise AskedError(f"day: write it YYYY-MM-DD, such as 2026-01-31, not {text[:40]!r}") from None
+        raise BadParameterError(f"day: write it YYYY-MM-DD, such as 2026-01-31, not {text[:40]!r}") from None
 
 
 def flag(name: str, text: str | None) -> bool | None:
@@ -86,5 +88,5 @@ def flag(name: str, text: str | None) -> bool | None:
     """
     known = {None: None, "true": True, "1": True, "false": False, "0": False}
     if text not in known:
-        raise AskedError(f"{name}: give true or false, not {str(text)[:40]!r}")
+        raise BadParameterError(f"{name}: give true or false, not {str(text)[:40]!r}")
     return known[text]

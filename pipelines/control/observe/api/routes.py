@@ -14,8 +14,8 @@ from starlette.exceptions import HTTPException
 
 from pipelines.control.observe.alarms.silences import WindowError
 from pipelines.control.observe.api import query_params
-from pipelines.control.observe.api.queries import Answers
-from pipelines.control.observe.api.query_params import AskedError, UnavailableError
+from pipelines.control.observe.api.queries import Queries
+from pipelines.control.observe.api.query_params import BadParameterError, UnavailableError
 from pipelines.control.observe.dynamodb import StoreError
 from shared.contracts.alarms import QuietWindow
 from shared.runtime.clock import Clock
@@ -47,7 +47,7 @@ def _refused(text: str, status: int) -> Response:
     return json_response({"error": text}, status)
 
 
-def build(answers: Answers, report: Report, registry: CollectorRegistry, clock: Clock) -> FastAPI:
+def build(answers: Queries, report: Report, registry: CollectorRegistry, clock: Clock) -> FastAPI:
     """The application. Handlers that ask the store or Kafka run on threads, the others do not wait."""
     app = FastAPI(title="hifi observe", docs_url=None, redoc_url=None, openapi_url=None)
     _add_health(app, report, registry)
@@ -76,7 +76,7 @@ def _add_health(app: FastAPI, report: Report, registry: CollectorRegistry) -> No
         return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
 
 
-def _add_minutes(app: FastAPI, answers: Answers, clock: Clock) -> None:
+def _add_minutes(app: FastAPI, answers: Queries, clock: Clock) -> None:
     @app.get("/v1/minutes")
     def minutes(
         tenant: Text = None,
@@ -97,7 +97,7 @@ def _add_minutes(app: FastAPI, answers: Answers, clock: Clock) -> None:
         return json_response(answers.places(query_params.tenant(tenant), event_id, seconds))
 
 
-def _add_days(app: FastAPI, answers: Answers) -> None:
+def _add_days(app: FastAPI, answers: Queries) -> None:
     @app.get("/v1/days/{day}")
     def day(day: Annotated[str, Path()], tenant: Text = None) -> Response:
         return json_response(answers.day(query_params.tenant(tenant), query_params.day(day)))
@@ -112,7 +112,7 @@ def _add_days(app: FastAPI, answers: Answers) -> None:
         return json_response(answers.calendar_day(query_params.tenant(tenant), query_params.day(day)))
 
 
-def _add_present(app: FastAPI, answers: Answers) -> None:
+def _add_present(app: FastAPI, answers: Queries) -> None:
     @app.get("/v1/tenants")
     async def tenants() -> Response:
         return json_response(answers.tenants())
@@ -132,7 +132,7 @@ def _add_present(app: FastAPI, answers: Answers) -> None:
         return json_response(answers.alarms(query_params.tenant(tenant), query_params.flag("open", is_open)))
 
 
-def _add_quiet(app: FastAPI, answers: Answers) -> None:
+def _add_quiet(app: FastAPI, answers: Queries) -> None:
     @app.get("/v1/quiet")
     async def windows(tenant: Text = None) -> Response:
         return json_response(answers.quiet(query_params.tenant(tenant)))
@@ -159,7 +159,7 @@ async def _body(request: Request) -> bytes:
     async for chunk in request.stream():
         body += chunk
         if len(body) > _MOST_BODY:
-            raise AskedError(f"body: send at most {_MOST_BODY:,} bytes")
+            raise BadParameterError(f"body: send at most {_MOST_BODY:,} bytes")
     return body
 
 
@@ -172,7 +172,9 @@ def _asked_window(body: bytes) -> QuietWindow:
     try:
         return _window.decode(body)
     except msgspec.MsgspecError as error:
-        raise AskedError(f"body: {error}; send a JSON object with from_ms, until_ms and reason") from None
+        raise BadParameterError(
+            f"body: {error}; send a JSON object with from_ms, until_ms and reason"
+        ) from None
 
 
 def _add_errors(app: FastAPI) -> None:
@@ -198,7 +200,7 @@ def _add_errors(app: FastAPI) -> None:
             return _refused(f"method: {request.url.path[:100]} does not take {request.method}", status)
         return _refused(f"path: there is nothing at {request.url.path[:100]}", status)
 
-    app.add_exception_handler(AskedError, asked_wrongly)
+    app.add_exception_handler(BadParameterError, asked_wrongly)
     app.add_exception_handler(RequestValidationError, unreadable)
     app.add_exception_handler(StoreError, away)
     app.add_exception_handler(UnavailableError, away)

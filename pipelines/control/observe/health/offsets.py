@@ -13,7 +13,7 @@ from shared.contracts import headers as h
 from shared.contracts.topics import TALLIED, Topic
 from shared.contracts.topology import CHAIN_GROUPS, INPUTS
 from shared.kafka.background_reader import reader_config
-from shared.kafka.offset_range_reader import Span, SpanReader
+from shared.kafka.offset_range_reader import OffsetRange, OffsetRangeReader
 from shared.kafka.progress_group import group_name
 from shared.runtime.kafka_config import client_config
 from shared.runtime.logging import get_logger
@@ -107,8 +107,8 @@ class Progress:
         """The record at each of these offsets, or the next one."""
         if not starts:
             return {}
-        spans = [Span(*place, at, at + 1) for place, at in starts.items()]
-        with SpanReader(self._bootstrap, self._client_id, seconds=_ANSWER_SECONDS) as reader:
+        spans = [OffsetRange(*place, at, at + 1) for place, at in starts.items()]
+        with OffsetRangeReader(self._bootstrap, self._client_id, seconds=_ANSWER_SECONDS) as reader:
             return {(m.topic() or "", m.partition() or 0): m for m in reader.read(spans)}
 
     def _places(self) -> list[Place]:

@@ -12,7 +12,7 @@ Sample = tuple[int, int]
 """A moment, epoch milliseconds, and where the partition ended then."""
 
 
-class Behind:
+class Staleness:
     """Told of each look, it tells the age of the oldest record that is not read, to one look's length."""
 
     def __init__(self) -> None:

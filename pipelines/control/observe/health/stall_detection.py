@@ -14,7 +14,7 @@ def unread(look: Look, node: str) -> Mapping[Place, int]:
     return {place: records for place, records in lags.items() if records > 0}
 
 
-class Movement:
+class StallDetection:
     """Told of each look."""
 
     def __init__(self) -> None:

@@ -10,7 +10,7 @@ from shared.contracts.ledger import Stage
 from shared.contracts.scorecard import ALL_TENANTS, Node, Place
 from shared.contracts.topics import TALLIED, Topic
 from shared.contracts.topology import INPUTS, OUTPUTS
-from shared.kafka.offset_range_reader import Span, SpanReader
+from shared.kafka.offset_range_reader import OffsetRange, OffsetRangeReader
 
 MOST_RECORDS: Final = 400_000
 """Read for one question: some ten seconds."""
@@ -27,7 +27,7 @@ _READERS: Final[Mapping[str, Node]] = {
 """Which node could not read a record of a topic; else transmit."""
 
 
-def find(reader: SpanReader, tenant: str, event_id: str, since_ms: int) -> list[Place]:
+def find(reader: OffsetRangeReader, tenant: str, event_id: str, since_ms: int) -> list[Place]:
     """Every place of an event from `since_ms` on, epoch milliseconds, in the order of time.
 
     Raises:
@@ -42,7 +42,7 @@ def find(reader: SpanReader, tenant: str, event_id: str, since_ms: int) -> list[
     return sorted(map(place_of, found), key=lambda place: (place.at_ms, place.topic, place.offset))
 
 
-def bounded(spans: Iterable[Span], most: int) -> list[Span]:
+def bounded(spans: Iterable[OffsetRange], most: int) -> list[OffsetRange]:
     """The newest part of spans, each cut alike, so that they hold at most `most` records."""
     held = list(spans)
     total = sum(span.records for span in held)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from pipelines.control.observe.ledger.reconciliation_rules import Key, entries
-from shared.contracts.iblt import Sketch
+from shared.contracts.iblt import Iblt
 from shared.contracts.lag_histogram import Histogram, merged
 from shared.contracts.ledger import Stage, Tally
 
@@ -103,7 +103,7 @@ class MinuteState(msgspec.Struct, omit_defaults=True):
     minute: int
     lines: dict[LineKey, Line] = msgspec.field(default_factory=dict)
     lags: Lags = msgspec.field(default_factory=dict)
-    sketches: dict[Key, Sketch] = msgspec.field(default_factory=dict)
+    sketches: dict[Key, Iblt] = msgspec.field(default_factory=dict)
     """Of the accounts that are not even."""
 
     proven: dict[Key, Proven] = msgspec.field(default_factory=dict)
@@ -130,10 +130,10 @@ class MinuteState(msgspec.Struct, omit_defaults=True):
             held.inside = merged((held.inside, tally.inside))
 
     def _add_ids(self, tally: Tally) -> None:
-        ids: Sketch | None = None
+        ids: Iblt | None = None
         for key, sign in entries(tally.stage, tally.name):
             ids = tally.sketch if ids is None else ids
-            held = self.sketches.pop(key, Sketch())
+            held = self.sketches.pop(key, Iblt())
             left = held + ids if sign > 0 else held - ids
             if not left.empty:
                 self.sketches[key] = left
@@ -170,14 +170,14 @@ class MinuteState(msgspec.Struct, omit_defaults=True):
 
 
 def _packed(value: Any) -> bytes:
-    if isinstance(value, Sketch):
+    if isinstance(value, Iblt):
         return value.pack()
     raise NotImplementedError(f"{type(value).__name__} is not part of a state")
 
 
 def _unpacked(kind: type, value: Any) -> Any:
-    if kind is Sketch:
-        return Sketch.unpack(value)
+    if kind is Iblt:
+        return Iblt.unpack(value)
     raise NotImplementedError(f"{kind.__name__} is not part of a state")
 
 

@@ -15,7 +15,7 @@ from shared.contracts.topics import Topic
 from shared.contracts.topology import INPUTS
 
 
-class Account(StrEnum):
+class Reconciliation(StrEnum):
     """What is counted up against what."""
 
     INGEST = "ingest"
@@ -62,11 +62,11 @@ class Balance(NamedTuple):
 _TAKEN: Final = (Stage.FIRST, Stage.FURTHER, Stage.LETTER, Stage.RETRIED)
 _READ_BY_TRANSMIT: Final = (*INPUTS["transmit"], *INPUTS["transmit_slow"])
 
-BALANCES: Final[Mapping[Account, Balance]] = {
-    Account.INGEST: Balance(
+BALANCES: Final[Mapping[Reconciliation, Balance]] = {
+    Reconciliation.INGEST: Balance(
         Node.INGEST, "ingest", False, (Stage.COLLECTED,), (Stage.EVENTS,), (Stage.COLLECTED,)
     ),
-    Account.ROUTE: Balance(
+    Reconciliation.ROUTE: Balance(
         Node.ROUTE,
         "route",
         False,
@@ -75,7 +75,7 @@ BALANCES: Final[Mapping[Account, Balance]] = {
         (Stage.EVENTS,),
         INPUTS["route"],
     ),
-    Account.CLAIMS: Balance(
+    Reconciliation.CLAIMS: Balance(
         # Claim and copy lie in the same topic, written in the same batch: it is over when route has gone on.
         Node.ROUTE,
         "route",
@@ -84,24 +84,28 @@ BALANCES: Final[Mapping[Account, Balance]] = {
         (Stage.FURTHER,),
         (Stage.EVENTS,),
     ),
-    Account.TRANSMIT: Balance(
+    Reconciliation.TRANSMIT: Balance(
         Node.TRANSMIT, "transmit", True, _TAKEN, (Stage.DELIVERED, Stage.RETRYING, Stage.DEAD), _TAKEN
     ),
-    Account.DROPPED: Balance(Node.TRANSMIT, "transmit", True, (Stage.DROPPED,), (), _TAKEN),
-    Account.UNSENDABLE: Balance(Node.TRANSMIT, "transmit", False, (), (), _TAKEN, _READ_BY_TRANSMIT),
-    Account.RETRYING: Balance(
+    Reconciliation.DROPPED: Balance(Node.TRANSMIT, "transmit", True, (Stage.DROPPED,), (), _TAKEN),
+    Reconciliation.UNSENDABLE: Balance(Node.TRANSMIT, "transmit", False, (), (), _TAKEN, _READ_BY_TRANSMIT),
+    Reconciliation.RETRYING: Balance(
         Node.TRANSMIT, WRITING, True, (Stage.RETRYING,), (Stage.WAITING,), (Stage.RETRYING,)
     ),
-    Account.DEAD: Balance(Node.TRANSMIT, WRITING, True, (Stage.DEAD,), (Stage.DEAD_LETTER,), (Stage.DEAD,)),
-    Account.RETRY: Balance(Node.RETRY, "retry", True, (Stage.WAITING,), (Stage.RETRIED,), (Stage.WAITING,)),
-    Account.UNHOLDABLE: Balance(Node.RETRY, "retry", False, (), (), (Stage.WAITING,), INPUTS["retry"]),
+    Reconciliation.DEAD: Balance(
+        Node.TRANSMIT, WRITING, True, (Stage.DEAD,), (Stage.DEAD_LETTER,), (Stage.DEAD,)
+    ),
+    Reconciliation.RETRY: Balance(
+        Node.RETRY, "retry", True, (Stage.WAITING,), (Stage.RETRIED,), (Stage.WAITING,)
+    ),
+    Reconciliation.UNHOLDABLE: Balance(Node.RETRY, "retry", False, (), (), (Stage.WAITING,), INPUTS["retry"]),
 }
 
 
 class Key(NamedTuple):
     """An account of one tenant's minute."""
 
-    account: Account
+    account: Reconciliation
     pipe: str = ""
     """Empty where the account is not kept by pipe."""
 

@@ -143,7 +143,7 @@ def thinned(marks: list[Mark], settled_ms: int) -> list[Mark]:
     return old[-1:] + young
 
 
-class Passing:
+class Watermarks:
     """Follows all nodes, look by look."""
 
     def __init__(self, settle_ms: int) -> None:

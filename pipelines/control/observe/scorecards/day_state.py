@@ -73,7 +73,7 @@ class Day:
         return [self.gone.lags, self._quiet_lags, *busy]
 
 
-class DayBook:
+class DayState:
     """All days that are held. Belongs to one thread."""
 
     def __init__(self) -> None:

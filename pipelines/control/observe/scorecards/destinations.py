@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from pipelines.control.observe.ledger.minute_sums import Line
-from pipelines.control.observe.ledger.reconciliation_rules import Account
+from pipelines.control.observe.ledger.reconciliation_rules import Reconciliation
 from pipelines.control.observe.scorecards.minute_cards import Judged
 from shared.contracts.ledger import Stage
 from shared.contracts.scorecard import DestinationHealth
@@ -55,7 +55,7 @@ def waiting_by_pipe(parts: Iterable[Judged]) -> Mapping[tuple[str, str], int]:
     total: dict[tuple[str, str], int] = {}
     for part in parts:
         for key, verdict in part.judgement.verdicts.items():
-            if key.account is Account.RETRY:
+            if key.account is Reconciliation.RETRY:
                 at = (part.state.tenant, key.pipe)
                 total[at] = total.get(at, 0) + verdict.waiting
     return total

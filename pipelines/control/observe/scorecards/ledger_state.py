@@ -60,7 +60,7 @@ class _Parts:
         return (self.start, self.end, self._awaited) == (found.start, found.end, found.parts)
 
 
-class Book:
+class LedgerState:
     """Applies the ledger, each range of offsets once. Belongs to one thread."""
 
     def __init__(self) -> None:

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from pipelines.control.observe.ledger.minute_sums import MinuteState
-from pipelines.control.observe.ledger.reconciliation_rules import Account, Key
+from pipelines.control.observe.ledger.reconciliation_rules import Key, Reconciliation
 from pipelines.control.observe.verdicts.event_identification import MOST_NAMED
 from pipelines.control.observe.verdicts.verdicts import Judgement, Verdict
 from shared.contracts.ledger import Stage
@@ -84,8 +84,8 @@ class _Rows:
         for rows in (self._further, self._transmit, self._retry):
             yield from (row for pipe in pipes for row in rows(pipe))
             if rows == self._transmit:
-                yield from self._unclaimed(Node.TRANSMIT, Account.TRANSMIT, _READ_BY_TRANSMIT)
-        yield from self._unclaimed(Node.RETRY, Account.RETRY, tuple(RETRY_DELAYS))
+                yield from self._unclaimed(Node.TRANSMIT, Reconciliation.TRANSMIT, _READ_BY_TRANSMIT)
+        yield from self._unclaimed(Node.RETRY, Reconciliation.RETRY, tuple(RETRY_DELAYS))
 
     def _ingest(self) -> HopRow:
         taken, given = self._count(Stage.COLLECTED), self._count(Stage.EVENTS)
@@ -95,7 +95,7 @@ class _Rows:
             given=given,
             quarantined=self._count(Stage.QUARANTINED, Topic.COLLECTED),
         )
-        return self._judged(row, (Key(Account.INGEST),))
+        return self._judged(row, (Key(Reconciliation.INGEST),))
 
     def _route(self) -> HopRow:
         row = HopRow(
@@ -104,21 +104,24 @@ class _Rows:
             given=self._count(Stage.UNMATCHED) + self._count(Stage.FIRST),
             quarantined=self._count(Stage.QUARANTINED, Topic.EVENTS),
         )
-        return self._judged(row, (Key(Account.ROUTE),))
+        return self._judged(row, (Key(Reconciliation.ROUTE),))
 
     def _further(self, pipe: str) -> Iterator[HopRow]:
         """Copies for a pipe beyond an event's first."""
         claimed, given = self._count(Stage.CLAIMED, pipe), self._count(Stage.FURTHER, pipe)
         if claimed or given:
             row = HopRow(node=Node.ROUTE, pipe=pipe, taken=claimed, given=given)
-            yield self._judged(row, (Key(Account.CLAIMS, pipe),))
+            yield self._judged(row, (Key(Reconciliation.CLAIMS, pipe),))
 
     def _transmit(self, pipe: str) -> Iterator[HopRow]:
-        taken = sum(self._count(stage, pipe) for stage in Key(Account.TRANSMIT).balance.plus)
-        given = sum(self._count(stage, pipe) for stage in Key(Account.TRANSMIT).balance.minus)
+        taken = sum(self._count(stage, pipe) for stage in Key(Reconciliation.TRANSMIT).balance.plus)
+        given = sum(self._count(stage, pipe) for stage in Key(Reconciliation.TRANSMIT).balance.minus)
         if not taken and not given:
             return
-        keys = [Key(account, pipe) for account in (Account.TRANSMIT, Account.RETRYING, Account.DEAD)]
+        keys = [
+            Key(account, pipe)
+            for account in (Reconciliation.TRANSMIT, Reconciliation.RETRYING, Reconciliation.DEAD)
+        ]
         row = HopRow(
             node=Node.TRANSMIT,
             pipe=pipe,
@@ -133,7 +136,7 @@ class _Rows:
     def _retry(self, pipe: str) -> Iterator[HopRow]:
         taken, given = self._count(Stage.WAITING, pipe), self._count(Stage.RETRIED, pipe)
         if taken or given:
-            key = Key(Account.RETRY, pipe)
+            key = Key(Reconciliation.RETRY, pipe)
             row = HopRow(
                 node=Node.RETRY,
                 pipe=pipe,
@@ -143,7 +146,7 @@ class _Rows:
             )
             yield self._judged(row, (key,))
 
-    def _unclaimed(self, node: Node, account: Account, topics: Iterable[Topic]) -> Iterator[HopRow]:
+    def _unclaimed(self, node: Node, account: Reconciliation, topics: Iterable[Topic]) -> Iterator[HopRow]:
         """Quarantined records that no pipe misses: their ids or pipes could not be read."""
         found = sum(self._count(Stage.QUARANTINED, topic) for topic in topics)
         verdicts = self._judgement.verdicts.items()
@@ -192,7 +195,7 @@ _OF_A_PIPE: Final = frozenset(Stage) - {
     Stage.UNMATCHED,
     Stage.QUARANTINED,
 }
-_READ_BY_TRANSMIT: Final = Key(Account.UNSENDABLE).balance.quarantined
+_READ_BY_TRANSMIT: Final = Key(Reconciliation.UNSENDABLE).balance.quarantined
 
 
 def dead(state: MinuteState, pipe: str | None = None) -> int:

@@ -7,7 +7,7 @@ from msgspec import structs
 
 from pipelines.control.observe.ledger.fault_attribution import is_customers
 from pipelines.control.observe.ledger.minute_sums import Lags, MinuteState, merged_lags
-from pipelines.control.observe.ledger.reconciliation_rules import Account, Key
+from pipelines.control.observe.ledger.reconciliation_rules import Key, Reconciliation
 from pipelines.control.observe.scorecards.explanations import why
 from pipelines.control.observe.scorecards.loss_table import (
     NO_NAMES,
@@ -24,9 +24,14 @@ from shared.contracts.ledger import Stage
 from shared.contracts.scorecard import ALL_TENANTS, HopRow, MinuteCard
 
 _EVEN: Final = Verdict()
-_BEFORE_TRANSMIT: Final = (Account.INGEST, Account.ROUTE, Account.CLAIMS)
-_AGAIN: Final = (Account.CLAIMS, Account.TRANSMIT, Account.RETRYING, Account.RETRY)
-_LATER: Final = (Account.RETRYING, Account.RETRY)
+_BEFORE_TRANSMIT: Final = (Reconciliation.INGEST, Reconciliation.ROUTE, Reconciliation.CLAIMS)
+_AGAIN: Final = (
+    Reconciliation.CLAIMS,
+    Reconciliation.TRANSMIT,
+    Reconciliation.RETRYING,
+    Reconciliation.RETRY,
+)
+_LATER: Final = (Reconciliation.RETRYING, Reconciliation.RETRY)
 
 
 class Judged(NamedTuple):
@@ -128,9 +133,9 @@ def owed(state: MinuteState, judgement: Judgement) -> int:
     copies = state.count(Stage.FIRST) + state.count(Stage.FURTHER)
     known = judgement.verdicts.items()
     missing = sum(each.lost + each.under_way for key, each in known if key.account in _BEFORE_TRANSMIT)
-    pipes = [key for key, _ in known if key.account is Account.TRANSMIT]
+    pipes = [key for key, _ in known if key.account is Reconciliation.TRANSMIT]
     dropped = sum(_route_dropped(state, judgement, key) for key in pipes)
-    doubled = _doubled(judgement, (Account.CLAIMS,)) + _first_doubled(state, judgement)
+    doubled = _doubled(judgement, (Reconciliation.CLAIMS,)) + _first_doubled(state, judgement)
     return max(0, copies + missing - dropped - doubled)
 
 
@@ -144,9 +149,9 @@ def _route_dropped(state: MinuteState, judgement: Judgement, key: Key) -> int:
 def _first_doubled(state: MinuteState, judgement: Judgement) -> int:
     """First copies beyond one an event. Where events were unmatched too, nobody can tell: a second record in
     `unmatched` is no delivery, and after a crash there may be many."""
-    return 0 if state.count(Stage.UNMATCHED) else _doubled(judgement, (Account.ROUTE,))
+    return 0 if state.count(Stage.UNMATCHED) else _doubled(judgement, (Reconciliation.ROUTE,))
 
 
-def _doubled(judgement: Judgement, accounts: Iterable[Account]) -> int:
+def _doubled(judgement: Judgement, accounts: Iterable[Reconciliation]) -> int:
     wanted = frozenset(accounts)
     return sum(each.doubled for key, each in judgement.verdicts.items() if key.account in wanted)

@@ -5,7 +5,7 @@ from typing import Final
 
 from pipelines.control.observe.ledger.minute_sums import MinuteKey, MinuteState
 from pipelines.control.observe.ledger.reconciliation_rules import Key
-from pipelines.control.observe.scorecards.ledger_state import Book
+from pipelines.control.observe.scorecards.ledger_state import LedgerState
 from pipelines.control.observe.scorecards.minute_cards import Judged, minute_card, total_card
 from pipelines.control.observe.verdicts.event_identification import Findings, Plan, plan
 from pipelines.control.observe.verdicts.verdicts import Passed, judge
@@ -22,7 +22,7 @@ class Scoreboard:
     """Belongs to one thread."""
 
     def __init__(self, settle_ms: int) -> None:
-        self.book = Book()
+        self.book = LedgerState()
         self.judged: dict[MinuteKey, Judged] = {}
         self.findings: dict[MinuteKey, Findings] = {}
         self.touched: list[Judged] = []

@@ -6,11 +6,11 @@ from datetime import timedelta
 from pipelines.control.observe.dynamodb import Item, StoreError
 from pipelines.control.observe.ledger.minute_sums import MinuteKey
 from pipelines.control.observe.scorecards.day_cards import day_mark
-from pipelines.control.observe.scorecards.day_state import DayBook
+from pipelines.control.observe.scorecards.day_state import DayState
 from pipelines.control.observe.scorecards.ledger_state import Position
 from pipelines.control.observe.scorecards.minute_state import Scoreboard
 from pipelines.control.observe.storage.repository import (
-    Tables,
+    Repository,
     card_item,
     day_items,
     findings_item,
@@ -28,10 +28,10 @@ _MOST_DROPPED = 500
 """Minutes that are dropped at once."""
 
 
-class Keeper:
+class Persistence:
     """Stores a scoreboard and its days. Belongs to one thread."""
 
-    def __init__(self, tables: Tables, board: Scoreboard, days: DayBook) -> None:
+    def __init__(self, tables: Repository, board: Scoreboard, days: DayState) -> None:
         self._tables, self._board, self._days = tables, board, days
         self._waiting: dict[tuple[str, str], Item] = {}
         """Items that are not stored yet, by their keys."""

@@ -25,7 +25,7 @@ _DAY_SECONDS: Final = 86_400
 _EPOCH: Final = date(1970, 1, 1)
 
 
-class Tables:
+class Repository:
     """Reads and writes; each method raises StoreError where the store cannot be used."""
 
     def __init__(self, store: Store) -> None:

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from pipelines.control.observe.ledger.minute_sums import MinuteState, Place
-from pipelines.control.observe.ledger.reconciliation_rules import Account, Key, entries
+from pipelines.control.observe.ledger.reconciliation_rules import Key, Reconciliation, entries
 from pipelines.control.observe.ledger.record_parser import Seen
 from pipelines.control.observe.verdicts.verdicts import Judgement
 from shared.contracts.iblt import id_hash
@@ -16,18 +16,24 @@ from shared.contracts.scorecard import NamedEvent
 MOST_NAMED: Final = 100
 """Lost events of an account that are named, and as many doubled ones."""
 
-_EXPLAINING: Final[Mapping[Account, tuple[Account, ...]]] = {
-    Account.TRANSMIT: (Account.DROPPED, Account.UNSENDABLE),
-    Account.RETRY: (Account.UNHOLDABLE,),
+_EXPLAINING: Final[Mapping[Reconciliation, tuple[Reconciliation, ...]]] = {
+    Reconciliation.TRANSMIT: (Reconciliation.DROPPED, Reconciliation.UNSENDABLE),
+    Reconciliation.RETRY: (Reconciliation.UNHOLDABLE,),
 }
 """What has to be known as well, for an account's figures to be exact."""
 
-_DOUBLED_BEFORE: Final = (Account.INGEST, Account.ROUTE, Account.CLAIMS, Account.RETRYING, Account.RETRY)
+_DOUBLED_BEFORE: Final = (
+    Reconciliation.INGEST,
+    Reconciliation.ROUTE,
+    Reconciliation.CLAIMS,
+    Reconciliation.RETRYING,
+    Reconciliation.RETRY,
+)
 """Their doubles need what transmit dropped."""
 
 
 class Reach(NamedTuple):
-    """Offsets to read: a `shared.kafka.offset_range_reader.Span` takes the same four."""
+    """Offsets to read: a `shared.kafka.offset_range_reader.OffsetRange` takes the same four."""
 
     topic: str
     partition: int
@@ -97,8 +103,8 @@ def _recounted(state: MinuteState, unread: Sequence[Key]) -> frozenset[Key]:
     return frozenset(unread) | needed
 
 
-def _explaining(account: Account) -> tuple[Account, ...]:
-    return (*_EXPLAINING.get(account, ()), *((Account.DROPPED,) if account in _DOUBLED_BEFORE else ()))
+def _explaining(account: Reconciliation) -> tuple[Reconciliation, ...]:
+    return (*_EXPLAINING.get(account, ()), *((Reconciliation.DROPPED,) if account in _DOUBLED_BEFORE else ()))
 
 
 def _near(key: Key, other: Key) -> bool:

@@ -11,7 +11,7 @@ from pipelines.control.observe.ledger.event_search import record_of
 from pipelines.control.observe.ledger.minute_sums import MinuteKey
 from pipelines.control.observe.ledger.record_parser import Seen, events_in
 from pipelines.control.observe.verdicts.event_identification import Findings, Plan, find
-from shared.kafka.offset_range_reader import Span, SpanReader
+from shared.kafka.offset_range_reader import OffsetRange, OffsetRangeReader
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
@@ -26,7 +26,7 @@ class _StoppedError(Exception):
     """In the middle of a reading."""
 
 
-class Finder:
+class EventResolver:
     """Takes plans, gives findings. Plans of more records than `most` are not read."""
 
     def __init__(self, bootstrap: str, client_id: str, most: int) -> None:
@@ -36,7 +36,7 @@ class Finder:
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="finder", daemon=True)
 
-    def start(self) -> "Finder":
+    def start(self) -> "EventResolver":
         """Begin; returns at once."""
         self._thread.start()
         return self
@@ -76,11 +76,11 @@ class Finder:
                 self._stopping.wait(_ANSWER_SECONDS)
 
     def _read(self, plan: Plan) -> Findings:
-        spans = [Span(*reach) for reach in plan.reaches]
-        with SpanReader(self._bootstrap, self._client_id, seconds=_ANSWER_SECONDS) as reader:
+        spans = [OffsetRange(*reach) for reach in plan.reaches]
+        with OffsetRangeReader(self._bootstrap, self._client_id, seconds=_ANSWER_SECONDS) as reader:
             return find(plan, self._events(reader, spans))
 
-    def _events(self, reader: SpanReader, spans: list[Span]) -> Iterator[Seen]:
+    def _events(self, reader: OffsetRangeReader, spans: list[OffsetRange]) -> Iterator[Seen]:
         for message in reader.read(spans):
             if self._stopping.is_set():
                 raise _StoppedError

@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from pipelines.control.observe.ledger.minute_sums import MinuteState
-from pipelines.control.observe.ledger.reconciliation_rules import Account, Key
-from shared.contracts.iblt import CELLS, Sketch
+from pipelines.control.observe.ledger.reconciliation_rules import Key, Reconciliation
+from shared.contracts.iblt import CELLS, Iblt
 from shared.contracts.ledger import Stage
 
 Difference = Mapping[int, int]
@@ -20,12 +20,18 @@ _NONE: Final[Difference] = {}
 
 NOT_COUNTED: Final[Counted] = {}
 
-_QUARANTINES: Final[Mapping[Account, Account]] = {
-    Account.TRANSMIT: Account.UNSENDABLE,
-    Account.RETRY: Account.UNHOLDABLE,
+_QUARANTINES: Final[Mapping[Reconciliation, Reconciliation]] = {
+    Reconciliation.TRANSMIT: Reconciliation.UNSENDABLE,
+    Reconciliation.RETRY: Reconciliation.UNHOLDABLE,
 }
 _RECOGNISED: Final = frozenset(
-    (Account.INGEST, Account.ROUTE, Account.CLAIMS, Account.RETRYING, Account.RETRY)
+    (
+        Reconciliation.INGEST,
+        Reconciliation.ROUTE,
+        Reconciliation.CLAIMS,
+        Reconciliation.RETRYING,
+        Reconciliation.RETRY,
+    )
 )
 """Accounts whose doubles transmit sees as second copies, sooner or later."""
 
@@ -56,28 +62,30 @@ class Differences:
         self._state = state
         self._counted = counted
         self._known: dict[Key, Difference | None] = {}
-        self._quarantined: dict[Account, tuple[dict[int, int] | None, int]] = {}
+        self._quarantined: dict[Reconciliation, tuple[dict[int, int] | None, int]] = {}
 
     def net(self, key: Key) -> int:
         """How many more are missing than too many."""
-        if key.account is Account.TRANSMIT:
+        if key.account is Reconciliation.TRANSMIT:
             return self._untaken(key).count
         return self._sketch(key).count
 
     def sides(self, key: Key) -> Sides:
         """All that can be told."""
-        if key.account is Account.TRANSMIT:
+        if key.account is Reconciliation.TRANSMIT:
             return self._less_quarantined(key, self._transmit(key))
-        sides = _sides(self._claims(key) if key.account is Account.CLAIMS else self._of(key), self.net(key))
-        if key.account is Account.CLAIMS and self._of(Key(Account.ROUTE)) is None:
+        sides = _sides(
+            self._claims(key) if key.account is Reconciliation.CLAIMS else self._of(key), self.net(key)
+        )
+        if key.account is Reconciliation.CLAIMS and self._of(Key(Reconciliation.ROUTE)) is None:
             # What route lost or doubled as a first copy shows here as well, and is not known apart yet.
             return Sides(known=False)
         if key.account in _QUARANTINES:
             sides = self._less_quarantined(key, sides)
         return self._less_recognised(key, sides) if key.account in _RECOGNISED else sides
 
-    def _sketch(self, key: Key) -> Sketch:
-        return self._state.sketches.get(key) or Sketch()
+    def _sketch(self, key: Key) -> Iblt:
+        return self._state.sketches.get(key) or Iblt()
 
     def _of(self, key: Key) -> Difference | None:
         """An account's; None if its sketch holds too many, and what was counted does not explain it."""
@@ -91,17 +99,17 @@ class Differences:
 
     def _claims(self, key: Key) -> Difference | None:
         """Without the events whose first copies are missing or too many: these explain themselves."""
-        found, route = self._of(key), self._of(Key(Account.ROUTE))
+        found, route = self._of(key), self._of(Key(Reconciliation.ROUTE))
         if found is None or route is None:
             return None
         return {value: times for value, times in found.items() if value not in route}
 
-    def _untaken(self, key: Key) -> Sketch:
-        return self._sketch(key) - self._sketch(Key(Account.DROPPED, key.pipe))
+    def _untaken(self, key: Key) -> Iblt:
+        return self._sketch(key) - self._sketch(Key(Reconciliation.DROPPED, key.pipe))
 
     def _transmit(self, key: Key) -> Sides:
         """Missing is what is missing though what was dropped counts as given; too many without that."""
-        taken, dropped = self._of(key), self._of(Key(Account.DROPPED, key.pipe))
+        taken, dropped = self._of(key), self._of(Key(Reconciliation.DROPPED, key.pipe))
         untaken = self._untaken(key)
         left = decoded(untaken)
         if left is None and taken is not None and dropped is not None:
@@ -142,7 +150,7 @@ class Differences:
         self._quarantined[_QUARANTINES[key.account]] = (left, count - explained)
         return sides._replace(missing=missing, explained=explained, ids=ids)
 
-    def _quarantine(self, account: Account) -> tuple[dict[int, int] | None, int]:
+    def _quarantine(self, account: Reconciliation) -> tuple[dict[int, int] | None, int]:
         """What no pipe has claimed yet: ids, if they are known, and how many."""
         if account not in self._quarantined:
             found = self._of(Key(account))
@@ -167,7 +175,7 @@ class Differences:
     def _dropped(self, pipe: str | None) -> Difference | None:
         """By hash, how often transmit dropped it; None if that is not known."""
         total: dict[int, int] = {}
-        for key in [key for key in self._state.sketches if key.account is Account.DROPPED]:
+        for key in [key for key in self._state.sketches if key.account is Reconciliation.DROPPED]:
             found = self._of(key) if pipe in (None, key.pipe) else {}
             if found is None:
                 return None
@@ -176,8 +184,8 @@ class Differences:
         return total
 
 
-def decoded(sketch: Sketch) -> Difference | None:
-    """`Sketch.decode`, without the work where it is sure to fail."""
+def decoded(sketch: Iblt) -> Difference | None:
+    """`Iblt.decode`, without the work where it is sure to fail."""
     if abs(sketch.count) > CELLS or sketch.cells.any(axis=0).all():
         return None
     return sketch.decode()
@@ -195,12 +203,12 @@ def _subtracted(left: Difference, right: Difference) -> Difference:
     return {value: left.get(value, 0) - right.get(value, 0) for value in values}
 
 
-def _sketched(counted: Difference) -> Sketch:
+def _sketched(counted: Difference) -> Iblt:
     """The sketch that these leave."""
     return _repeated(counted, 1) - _repeated(counted, -1)
 
 
-def _repeated(counted: Difference, sign: int) -> Sketch:
+def _repeated(counted: Difference, sign: int) -> Iblt:
     held = {value: times * sign for value, times in counted.items() if times * sign > 0}
     hashes = np.fromiter(held.keys(), np.uint64, len(held))
-    return Sketch.of(np.repeat(hashes, np.fromiter(held.values(), np.int64, len(held))))
+    return Iblt.of(np.repeat(hashes, np.fromiter(held.values(), np.int64, len(held))))

@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import Struct
 
 from pipelines.control.observe.ledger.minute_sums import Line, MinuteState, Place, Proven
-from pipelines.control.observe.ledger.reconciliation_rules import Account, Key
+from pipelines.control.observe.ledger.reconciliation_rules import Key, Reconciliation
 from pipelines.control.observe.ledger.watermarks import Mark
 from pipelines.control.observe.verdicts.set_differences import (
     NOT_COUNTED,
@@ -23,7 +23,9 @@ _ENTRIES: Final = (Stage.COLLECTED, Stage.EVENTS, Stage.UNMATCHED, Stage.FIRST, 
 """What a minute is made of: when no more of these come, it settles."""
 
 _WITH_VERDICT: Final = tuple(
-    account for account in Account if account not in (Account.DROPPED, Account.UNSENDABLE, Account.UNHOLDABLE)
+    account
+    for account in Reconciliation
+    if account not in (Reconciliation.DROPPED, Reconciliation.UNSENDABLE, Reconciliation.UNHOLDABLE)
 )
 """The others only explain."""
 
@@ -170,7 +172,7 @@ class _Judge:
 
 def _judged(key: Key, sides: Sides, proven: Proven, closed: bool) -> Verdict:
     pending = sides.missing - proven.lost
-    held = key.account is Account.RETRY
+    held = key.account is Reconciliation.RETRY
     return Verdict(
         lost=proven.lost,
         doubled=max(0, proven.extra - sides.recognised),
@@ -217,7 +219,7 @@ def _done_ms(state: MinuteState, key: Key, marks: Mapping[str, Sequence[Mark]]) 
     )
     if passed_ms is None:
         return None
-    return max(passed_ms, _entered(lines), _due_ms(lines) if key.account is Account.RETRY else 0)
+    return max(passed_ms, _entered(lines), _due_ms(lines) if key.account is Reconciliation.RETRY else 0)
 
 
 def _due_ms(lines: Sequence[Line]) -> int:

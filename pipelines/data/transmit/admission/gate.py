@@ -208,7 +208,7 @@ class Gate:
             self.pace = lanes.recovered(self.pace, seen_ms)
 
 
-class Gates:
+class Admission:
     """All gates of a process."""
 
     def __init__(self, rules: GateRules, clock: Clock, seconds: Callable[[], float]) -> None:

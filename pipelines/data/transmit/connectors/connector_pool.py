@@ -8,7 +8,7 @@ from typing import Any
 from pipelines.data.transmit.connectors.base import Connector, Context, Kind
 
 
-class Connectors:
+class ConnectorPool:
     """One process's connectors. Belongs to one event loop."""
 
     def __init__(self, kinds: Mapping[str, Kind[Any]], context: Context) -> None:

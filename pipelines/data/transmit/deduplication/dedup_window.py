@@ -53,7 +53,7 @@ def _holds(bucket: bytearray, key: bytes) -> bool:
     return found >= 0
 
 
-class Memory:
+class DedupWindow:
     """Delivery keys of the last while, in two generations; when the newer is full or old, the older goes.
 
     Its clock is the time of the deliveries themselves: while nothing is delivered nothing is forgotten, so a

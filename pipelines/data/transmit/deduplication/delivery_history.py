@@ -6,14 +6,14 @@ from typing import Literal
 
 from confluent_kafka import Message
 
-from pipelines.data.transmit.deduplication.dedup_window import Memory
+from pipelines.data.transmit.deduplication.dedup_window import DedupWindow
 from shared.contracts import headers as h
 from shared.contracts.receipts import KEY_BYTES, unpack_keys
 
 Known = Literal["no", "recorded", "unrecorded"]
 
 
-class Deliveries:
+class DeliveryHistory:
     """The memory of recent deliveries, safe to use from the tail's thread and a task's at once.
 
     Only what was *delivered* is in it: the receipt of a retry may have been written while the retry record
@@ -24,7 +24,7 @@ class Deliveries:
     topic, and a worker reads it all before its first send. What is missing is what was in flight.
     """
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: DedupWindow) -> None:
         self._memory = memory
         self._own: dict[bytes, None] = {}
         self._lock = threading.Lock()

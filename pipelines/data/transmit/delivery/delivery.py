@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from pipelines.data.transmit.admission.gate import Gate, Gates, Moved, NoTurn
+from pipelines.data.transmit.admission.gate import Admission, Gate, Moved, NoTurn
 from pipelines.data.transmit.batching import split
 from pipelines.data.transmit.connectors.base import Answer
-from pipelines.data.transmit.connectors.connector_pool import Connectors
+from pipelines.data.transmit.connectors.connector_pool import ConnectorPool
 from pipelines.data.transmit.connectors.http.credentials import BadSecretError
 from pipelines.data.transmit.delivery.decide import Dead, Policy
 from pipelines.data.transmit.delivery.kafka_rows import Settled
@@ -21,10 +21,10 @@ from pipelines.data.transmit.delivery.outcomes import (
     outcomes,
     refused,
 )
-from pipelines.data.transmit.delivery.pipe_resolver import Lost, Targets
+from pipelines.data.transmit.delivery.pipe_resolver import Lost, PipeResolver
 from pipelines.data.transmit.delivery.request_batch import Deadline, Patience, RequestBatch
 from pipelines.data.transmit.delivery.timeout import within
-from pipelines.data.transmit.delivery.transform_executor import Shaping
+from pipelines.data.transmit.delivery.transform_executor import TransformExecutor
 from pipelines.data.transmit.events import Event
 from shared.contracts.secrets import UnknownSecretError
 from shared.runtime.clock import Clock
@@ -41,12 +41,12 @@ _SILENCE: Final = Answer(error="timeout: the connector gave no answer")
 class Delivery:
     """Delivers what one task was given, and reports each end through `settle`."""
 
-    targets: Targets
-    connectors: Connectors
-    shaping: Shaping
+    targets: PipeResolver
+    connectors: ConnectorPool
+    shaping: TransformExecutor
     policy: Policy
     deadline: Deadline
-    gates: Gates
+    gates: Admission
     patience: Patience
     settle: Callable[[Settled], None]
     clock: Clock

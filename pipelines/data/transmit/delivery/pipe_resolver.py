@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pipelines.data.transmit.connectors.base import Kind
 from pipelines.data.transmit.connectors.registry import OptionsError, options_of
-from pipelines.data.transmit.transformation.pipe_transform import Shape, shape_of
+from pipelines.data.transmit.transformation.pipe_transform import PipeTransform, shape_of
 from shared.contracts.documents import Batch, Catalogue, Destination, Pipe
 from shared.contracts.expressions import ExpressionError
 from shared.contracts.masks import MaskError
@@ -26,7 +26,7 @@ class Target:
     options: Any
     """The destination's, as its connector wants them."""
 
-    shape: Shape | None
+    shape: PipeTransform | None
     """The pipe's masks and transform; None where it has neither."""
 
     batch: Batch
@@ -43,7 +43,7 @@ class Lost:
     reason: str
 
 
-class Targets:
+class PipeResolver:
     """Looks pipes up, and waits a little for one that is missing.
 
     Route may know a new pipe a moment before this process does. Once a pipe was waited for in vain, it is not

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from pipelines.data.transmit.events import Event
-from pipelines.data.transmit.transformation.pipe_transform import Shape, ShapeError
+from pipelines.data.transmit.transformation.pipe_transform import PipeTransform, TransformError
 from shared.contracts.secrets import Secrets, UnknownSecretError, mask_secret
 from shared.runtime.logging import get_logger
 
@@ -25,7 +25,7 @@ _TURN_SECONDS: Final = 0.01
 
 
 @dataclass(slots=True)
-class Shaped:
+class Transformed:
     """What became of events, by the reason where they may not leave."""
 
     ready: list[Event] = field(default_factory=list)
@@ -35,18 +35,18 @@ class Shaped:
     """Those that had no turn."""
 
 
-class Shaping:
+class TransformExecutor:
     """One thread that shapes the events of all pipes."""
 
     def __init__(self, secrets: Secrets) -> None:
         self._secrets = secrets
         self._thread = ThreadPoolExecutor(1, "shaping")
 
-    async def shape(self, target: "Target", events: Sequence[Event], until: float) -> Shaped:
+    async def shape(self, target: "Target", events: Sequence[Event], until: float) -> Transformed:
         """Events of one pipe as they may leave; turns are given until a moment on the loop's clock."""
-        shape, shaped, loop = target.shape, Shaped(), asyncio.get_running_loop()
+        shape, shaped, loop = target.shape, Transformed(), asyncio.get_running_loop()
         if shape is None:
-            return Shaped(ready=list(events))
+            return Transformed(ready=list(events))
         try:
             key = self._key(target.pipe.tenant) if shape.hashes else b""
         except UnknownSecretError as error:
@@ -76,13 +76,13 @@ class Shaping:
         return key
 
 
-def _turn(shape: Shape, events: Sequence[Event], key: bytes, shaped: Shaped) -> int:
+def _turn(shape: PipeTransform, events: Sequence[Event], key: bytes, shaped: Transformed) -> int:
     """Shape events until the turn is over; returns how many."""
     over = time.monotonic() + _TURN_SECONDS
     for done, event in enumerate(events, 1):
         try:
             shaped.ready.append(shape.apply(event, key))
-        except ShapeError as error:
+        except TransformError as error:
             shaped.dead[str(error)].append(event)
         except Exception as error:  # a defect; its text may hold a value
             _log.error("masks or transform failed unexpectedly", extra={"error": type(error).__name__})

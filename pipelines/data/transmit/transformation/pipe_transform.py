@@ -41,11 +41,11 @@ _texts: Final = msgspec.json.Decoder(dict[str, str | None])
 _encode: Final = msgspec.json.Encoder().encode
 
 
-class ShapeError(Exception):
+class TransformError(Exception):
     """An event that the pipe's masks or transform cannot be applied to: a word, a colon, a sentence."""
 
 
-class Shape:
+class PipeTransform:
     """The masks and the transform of one pipe, compiled. Not for two threads at once."""
 
     def __init__(self, pipe: Pipe) -> None:
@@ -79,13 +79,13 @@ class Shape:
             if event.is_json:
                 masked = masked_json(value, masks, key, Account(MASK_STEPS))
             elif any(steps for steps, _ in masks):
-                raise ShapeError("mask_failed: the data is not JSON, so a place in it cannot be found")
+                raise TransformError("mask_failed: the data is not JSON, so a place in it cannot be found")
             else:
                 masked = masked_bytes(value, masks, key)
         except TooManyStepsError:
-            raise ShapeError(f"mask_failed: masks and values meet more than {MASK_STEPS} times") from None
+            raise TransformError(f"mask_failed: masks and values meet more than {MASK_STEPS} times") from None
         except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-            raise ShapeError(f"mask_failed: the data cannot be taken apart ({_kind(error)})") from None
+            raise TransformError(f"mask_failed: the data cannot be taken apart ({_kind(error)})") from None
         return event if masked is value else msgspec.structs.replace(event, value=masked)
 
     def _mask_attributes(self, event: Event, key: bytes) -> Event:
@@ -100,13 +100,13 @@ class Shape:
         return _with_attributes(event, attributes, changes) if changes else event
 
 
-def shape_of(pipe: Pipe) -> Shape | None:
+def shape_of(pipe: Pipe) -> PipeTransform | None:
     """The shape of a pipe; None where it has neither masks nor a transform, and events leave as they came.
 
     Raises:
         MaskError, ExpressionError: as Shape does.
     """
-    return Shape(pipe) if pipe.masks or pipe.transform is not None else None
+    return PipeTransform(pipe) if pipe.masks or pipe.transform is not None else None
 
 
 def _with_attributes(event: Event, attributes: dict[str, str], changes: dict[str, str | None]) -> Event:
@@ -125,11 +125,11 @@ def _with_attributes(event: Event, attributes: dict[str, str], changes: dict[str
 def _transformed(event: Event, transform: Evaluation) -> Event:
     value = _result(event, transform)
     if value is None:
-        raise ShapeError(
+        raise TransformError(
             "transform_failed: it found nothing (null); fields are under `data`, a default is `|| 'none'`"
         )
     if len(value) > MAX_EVENT_BYTES:
-        raise ShapeError(f"transform_failed: its result has more than {MAX_EVENT_BYTES} bytes")
+        raise TransformError(f"transform_failed: its result has more than {MAX_EVENT_BYTES} bytes")
     if not event.is_json:
         attributes = _attributes.decode(event.attributes)
         event = _with_attributes(event, attributes, {"datacontenttype": _JSON})
@@ -154,7 +154,7 @@ def _result(event: Event, transform: Evaluation) -> bytes | None:
         reason = f"{error.function_name}() takes {wanted}, and was given {_type(error.actual_type)}"
     except Exception as error:  # whatever values can do to an operation; the text may hold one
         reason = f"an operation does not fit its values ({_kind(error)})"
-    raise ShapeError(f"transform_failed: {reason}")
+    raise TransformError(f"transform_failed: {reason}")
 
 
 def _as_mapping(event: Event) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Any
 from nicegui import ui
 
 
-class Plot:
+class Chart:
     """ECharts, drawn as SVG: its colours can then be the style sheet's."""
 
     def __init__(self, name: str, label: str) -> None:

@@ -3,7 +3,7 @@
 from pipelines.management.console import charts, formatting
 from pipelines.management.console.html import Markup, tag
 from pipelines.management.console.panels.base import panel, write
-from pipelines.management.console.panels.chart import Plot
+from pipelines.management.console.panels.chart import Chart
 from pipelines.management.console.poller import Look
 
 
@@ -28,7 +28,7 @@ class Lags:
 
     def __init__(self) -> None:
         with panel("lags", "Lag, end to end", "From the time that names an event's minute to leaving hifi"):
-            self._plot = Plot("chart-lags", "Lag percentiles by minute, in milliseconds")
+            self._plot = Chart("chart-lags", "Lag percentiles by minute, in milliseconds")
             self._newest = write(Markup())
 
     def show(self, look: Look) -> None:

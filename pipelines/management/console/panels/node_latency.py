@@ -5,7 +5,7 @@ from nicegui import ui
 from pipelines.management.console import charts, formatting
 from pipelines.management.console.html import Markup, tag
 from pipelines.management.console.panels.base import empty, panel, write
-from pipelines.management.console.panels.chart import Plot
+from pipelines.management.console.panels.chart import Chart
 from pipelines.management.console.poller import Look
 from shared.contracts.scorecard import Node
 
@@ -32,7 +32,7 @@ def _share(node: Node, spent: float, whole: float) -> Markup:
     )
 
 
-class Durations:
+class NodeLatency:
     """The pie and the stacked chart."""
 
     def __init__(self, hours: int) -> None:
@@ -41,12 +41,12 @@ class Durations:
             panel("durations", "Where the time goes", f"What each node adds to p95, mean of {span}", span=4),
             ui.element("div").classes("pie"),
         ):
-            self._pie = Plot("chart-pie", "Process duration by node")
+            self._pie = Chart("chart-pie", "Process duration by node")
             self._key = write(Markup())
         with panel(
             "durations-by-minute", "Where the time goes, by minute", "Waiting in retry is left out", span=8
         ):
-            self._stacked = Plot("chart-durations", "Process duration by node and minute, in milliseconds")
+            self._stacked = Chart("chart-durations", "Process duration by node and minute, in milliseconds")
 
     def show(self, look: Look) -> None:
         """Bring both up to date."""

@@ -48,7 +48,7 @@ def _window(window: QuietWindow) -> Markup:
     )
 
 
-class Quiet:
+class Silences:
     """The list, and a form that adds to it."""
 
     def __init__(self, client: ObserveClient, view: View, clock: Clock, changed: Callable[[], None]) -> None:
@@ -69,7 +69,7 @@ class Quiet:
                     label="Kinds (none: every kind but proven loss)",
                 ).props("outlined dense options-dense data-testid=quiet-kinds")
                 self._kinds.classes("wide")
-                ui.button("Quiet", color=None).classes("main").props(
+                ui.button("Silences", color=None).classes("main").props(
                     "type=submit unelevated no-caps data-testid=quiet-add"
                 )
 

@@ -63,7 +63,7 @@ def _lags(look: Look) -> str:
     return f"p50 {formatting.lag(lags.p50)} · p99 {formatting.lag(lags.p99)}"
 
 
-class Tiles:
+class Summary:
     """The row of figures."""
 
     def __init__(self) -> None:

@@ -11,8 +11,8 @@ import pytest
 import yaml
 from prometheus_client import CollectorRegistry
 
-from pipelines.control.canary.delivery_tracker import Watch
-from pipelines.control.canary.metrics import Meters as CanaryMeters
+from pipelines.control.canary.delivery_tracker import DeliveryTracker
+from pipelines.control.canary.metrics import CanaryMetrics as CanaryMeters
 from pipelines.data.collect.metrics import CollectMetrics
 from pipelines.data.retry.metrics import RetryMetrics
 from scripts.dashboard.__main__ import FOLDER, files
@@ -21,7 +21,7 @@ from scripts.dashboard.grafana import WIDTH
 from scripts.dashboard.scrape import kubernetes, local
 from scripts.local.side import Side
 from shared.runtime import metrics
-from shared.spark.query_metrics import QueryMeters
+from shared.spark.query_metrics import QueryMetrics
 
 COUNTER_OR_HISTOGRAM = re.compile(r"_(total|bucket)$")
 STRING = re.compile(r'"[^"]*"')
@@ -83,8 +83,8 @@ def exposed(registries: Iterable[CollectorRegistry]) -> Iterator[str]:
 
 def test_every_chart_asks_for_samples_as_the_processes_expose_them() -> None:
     """A counter by its rate, a histogram by its buckets: by its bare name there is nothing to find."""
-    canary = CanaryMeters(Watch((), 0), (), lambda: 0)
-    processes = (CollectMetrics(), RetryMetrics(), QueryMeters("test"), canary)
+    canary = CanaryMeters(DeliveryTracker((), 0), (), lambda: 0)
+    processes = (CollectMetrics(), RetryMetrics(), QueryMetrics("test"), canary)
     registries = [process.registry for process in processes]
     there = set(exposed(registries))
     prefixes = ("hifi_collect_", "hifi_retry_", "hifi_spark_", "hifi_canary_", "process_", "hifi_build_")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.dead_letters.dead_letter import Filter, Headers, Letter, copy_of, letter_of, plain, reference
+from scripts.dead_letters.dead_letter import DeadLetter, Filter, Headers, copy_of, letter_of, plain, reference
 from scripts.terminal import harmless
 from scripts.time_args import length, moment_ms
 from shared.contracts import headers as h
@@ -20,7 +20,7 @@ header = st.tuples(st.sampled_from([*OWN, h.PIPE, h.CE_ID, "ce_x", "x"]), st.non
 keys = st.builds(LetterKey, st.integers(0, 9), st.integers(0, 2**40), st.integers(0, 2**41))
 
 
-def letter(headers: Headers, value: bytes | None = b"{}", written_ms: int = NOW) -> Letter:
+def letter(headers: Headers, value: bytes | None = b"{}", written_ms: int = NOW) -> DeadLetter:
     return letter_of(LetterKey(0, 7, written_ms), b"k" * 16, value, headers, {"shop": "till"})
 
 

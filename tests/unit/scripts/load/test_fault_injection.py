@@ -7,7 +7,7 @@ import pytest
 from scripts.load.fault_injection import (
     ACCEPT,
     Action,
-    Misbehaviour,
+    FaultInjection,
     Rule,
     RuleError,
     parse_rule,
@@ -50,4 +50,4 @@ def test_each_rule_gets_its_share() -> None:
 
 
 def test_without_rules_every_request_is_accepted() -> None:
-    assert Misbehaviour().choose(0.0) is ACCEPT
+    assert FaultInjection().choose(0.0) is ACCEPT

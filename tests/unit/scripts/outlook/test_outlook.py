@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from scripts.outlook.sampling import scale, slices
 from scripts.outlook.state import Seen, Waiting, seen, states
 from shared.contracts.receipts import Receipt, Result
-from shared.kafka.offset_range_reader import Span
+from shared.kafka.offset_range_reader import OffsetRange
 
 
 @given(st.integers(0, 10**6), st.integers(0, 10**7), st.integers(10, 10**5))
 def test_a_sample_is_bounded_lies_within_and_begins_with_the_oldest(
     start: int, count: int, most: int
 ) -> None:
-    span = Span("t", 0, start, start + count)
+    span = OffsetRange("t", 0, start, start + count)
     parts = slices(span, most)
     read = [offset for part in parts for offset in (part.start, part.end - 1)]
     assert sum(part.records for part in parts) == (count if count <= most else most // 10 * 10)

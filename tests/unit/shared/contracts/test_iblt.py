@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.contracts.iblt import CELLS, Hashes, Sketch, id_hash
+from shared.contracts.iblt import CELLS, Hashes, Iblt, id_hash
 
 hashes = st.lists(st.integers(0, 2**64 - 1), max_size=50)
 
@@ -20,28 +20,28 @@ def random_ids(seed: int, count: int) -> Hashes:
 
 @given(hashes, hashes)
 def test_sketch_of_all_is_the_sum_of_its_parts(some: list[int], others: list[int]) -> None:
-    assert Sketch.of(array(some + others)) == Sketch.of(array(others)) + Sketch.of(array(some))
+    assert Iblt.of(array(some + others)) == Iblt.of(array(others)) + Iblt.of(array(some))
 
 
 @given(hashes, hashes)
 def test_what_is_in_both_leaves_nothing(common: list[int], extra: list[int]) -> None:
-    left = Sketch.of(array([*common, *extra])) - Sketch.of(array(common))
-    assert left == Sketch.of(array(extra))
+    left = Iblt.of(array([*common, *extra])) - Iblt.of(array(common))
+    assert left == Iblt.of(array(extra))
     assert left.count == len(extra)
-    assert (left - Sketch.of(array(extra))).empty
+    assert (left - Iblt.of(array(extra))).empty
 
 
 @given(hashes)
 def test_packed_it_is_the_same(values: list[int]) -> None:
-    sketch = Sketch.of(array(values))
-    assert Sketch.unpack(sketch.pack()) == sketch
+    sketch = Iblt.of(array(values))
+    assert Iblt.unpack(sketch.pack()) == sketch
 
 
 @pytest.mark.parametrize("seed", range(50))
 def test_a_hundred_missing_and_a_hundred_doubled_of_many_are_named(seed: int) -> None:
     ids = random_ids(seed, 5_000)
     lost, doubled, kept = ids[:100], ids[100:200], ids[100:]
-    left = Sketch.of(np.concatenate([kept, doubled])) - Sketch.of(ids)
+    left = Iblt.of(np.concatenate([kept, doubled])) - Iblt.of(ids)
     expected = {int(each): -1 for each in lost} | {int(each): 1 for each in doubled}
     assert left.decode() == expected
     assert left.count == 0
@@ -50,18 +50,18 @@ def test_a_hundred_missing_and_a_hundred_doubled_of_many_are_named(seed: int) ->
 @pytest.mark.parametrize("times", [1, 2, 3, 4, 5, 6, 7, 8])
 def test_an_id_that_is_left_over_several_times_is_named_with_how_often(times: int) -> None:
     ids = random_ids(times, 20)
-    assert Sketch.of(np.repeat(ids, times)).decode() == {int(each): times for each in ids}
+    assert Iblt.of(np.repeat(ids, times)).decode() == {int(each): times for each in ids}
 
 
 def test_too_many_are_not_named_but_counted() -> None:
-    left = Sketch() - Sketch.of(random_ids(0, CELLS))
+    left = Iblt() - Iblt.of(random_ids(0, CELLS))
     assert left.decode() is None
     assert left.count == -CELLS
 
 
 def test_bytes_that_are_no_sketch_are_refused() -> None:
     with pytest.raises(ValueError, match="size"):
-        Sketch.unpack(b"x" * 7)
+        Iblt.unpack(b"x" * 7)
 
 
 @given(st.text(st.characters(codec="utf-8")))

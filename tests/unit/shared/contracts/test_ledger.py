@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.contracts.iblt import Sketch
+from shared.contracts.iblt import Iblt
 from shared.contracts.ledger import FEW, Range, Stage, Tally, decode_range, encode_range, with_ids
 from shared.contracts.topics import Topic
 
@@ -26,7 +26,7 @@ def test_ids_travel_as_a_list_or_as_cells_with_the_same_sketch_and_sum(count: in
     hashes = np.random.default_rng(seed).integers(0, 2**64, count, np.uint64)
     told = with_ids(tally(count=count), hashes)
     assert bool(told.cells) == (count > FEW)
-    assert told.sketch == Sketch.of(hashes)
+    assert told.sketch == Iblt.of(hashes)
     assert told.hash_sum == sum(hashes.tolist()) % 2**64
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.control.trace.span_buffer import PORTION, Gathering
+from pipelines.control.trace.span_buffer import PORTION, SpanBuffer
 from pipelines.control.trace.spans import Span, spans
 from shared.contracts.ledger import Stage
 from shared.contracts.topics import Topic
@@ -136,7 +136,7 @@ def test_a_clients_trace_goes_on_below_the_clients_own_span() -> None:
 
 
 def test_an_event_is_told_once_it_was_held_and_marked_as_read_once_it_was_told() -> None:
-    gathering = Gathering(1_000)
+    gathering = SpanBuffer(1_000)
     gathering.take(TRACES, 5, sighting(Stage.COLLECTED), 0)
     gathering.take(TRACES, 6, sighting(Stage.COLLECTED, id="e2"), 500)
     gathering.take(TRACES, 7, sighting(Stage.EVENTS), 900)
@@ -152,7 +152,7 @@ def test_an_event_is_told_once_it_was_held_and_marked_as_read_once_it_was_told()
 
 
 def test_what_another_member_reads_is_forgotten() -> None:
-    gathering, other = Gathering(0), (Topic.TRACES, 1)
+    gathering, other = SpanBuffer(0), (Topic.TRACES, 1)
     gathering.take(TRACES, 0, sighting(Stage.COLLECTED), 0)
     gathering.take(other, 0, sighting(Stage.EVENTS), 0)
     gathering.take(other, 1, sighting(Stage.EVENTS, id="e2"), 0)
@@ -162,7 +162,7 @@ def test_what_another_member_reads_is_forgotten() -> None:
 
 
 def test_a_portion_is_bounded() -> None:
-    gathering = Gathering(0)
+    gathering = SpanBuffer(0)
     for n in range(PORTION + 1):
         gathering.take(TRACES, n, sighting(Stage.COLLECTED, id=f"e{n}"), 0)
     assert len(gathering.due(0)) == PORTION

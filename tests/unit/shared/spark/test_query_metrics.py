@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import TopicPartition
 
 from shared.runtime.metrics import SparkMetric
-from shared.spark.query_metrics import QueryMeters, advanced, lags
+from shared.spark.query_metrics import QueryMetrics, advanced, lags
 
 BEGAN_MS = 1_700_000_000_000
 BEGAN = "2023-11-14T22:13:20.000Z"
@@ -24,19 +24,19 @@ def at(topic: str, *offsets: int) -> list[TopicPartition]:
     return [TopicPartition(topic, partition, offset) for partition, offset in enumerate(offsets)]
 
 
-def value(meters: QueryMeters, name: str, **labels: str) -> float | None:
+def value(meters: QueryMetrics, name: str, **labels: str) -> float | None:
     return meters.registry.get_sample_value(name, labels)
 
 
 def take(
-    meters: QueryMeters, ends: Sequence[TopicPartition], to: Mapping[str, int], *, as_text: bool = False
+    meters: QueryMetrics, ends: Sequence[TopicPartition], to: Mapping[str, int], *, as_text: bool = False
 ) -> None:
     meters.take("route", progress({"events": to}, as_text=as_text), ends)
 
 
 @pytest.mark.parametrize("as_text", [True, False])
 def test_records_read_are_what_lies_between_two_looks(as_text: bool) -> None:
-    meters = QueryMeters("test", lambda: BEGAN_MS)
+    meters = QueryMetrics("test", lambda: BEGAN_MS)
     take(meters, at("events", 10, 10), {"0": 4, "1": 6}, as_text=as_text)
     take(meters, at("events", 10, 10), {"0": 9, "1": 6}, as_text=as_text)
     take(meters, at("events", 10, 10), {"0": 9, "1": 6}, as_text=as_text)
@@ -46,7 +46,7 @@ def test_records_read_are_what_lies_between_two_looks(as_text: bool) -> None:
 
 def test_age_counts_from_the_end_of_the_last_batch_and_goes_on_without_looks() -> None:
     now = [BEGAN_MS + 2_500]
-    meters = QueryMeters("test", lambda: now[0])
+    meters = QueryMetrics("test", lambda: now[0])
     take(meters, [], {"0": 4})
     assert value(meters, SparkMetric.PROGRESS_AGE, query="route") == 1
     assert value(meters, SparkMetric.BATCH_SECONDS, query="route") == 1.5
@@ -55,13 +55,13 @@ def test_age_counts_from_the_end_of_the_last_batch_and_goes_on_without_looks() -
 
 
 def test_a_query_without_a_batch_yet_is_not_told_of() -> None:
-    meters = QueryMeters("test", lambda: BEGAN_MS)
+    meters = QueryMetrics("test", lambda: BEGAN_MS)
     meters.take("route", None, at("events", 10))
     assert value(meters, f"{SparkMetric.RECORDS_READ}_total", query="route") is None
 
 
 def test_ends_that_nobody_told_leave_the_last_lag() -> None:
-    meters = QueryMeters("test", lambda: BEGAN_MS)
+    meters = QueryMetrics("test", lambda: BEGAN_MS)
     take(meters, at("events", 10), {"0": 4})
     take(meters, [], {"0": 5})
     assert value(meters, SparkMetric.LAG, query="route", topic="events") == 6

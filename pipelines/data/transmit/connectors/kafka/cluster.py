@@ -52,7 +52,7 @@ class NeedsTlsError(Exception):
     """A cluster without TLS that is not on this machine."""
 
 
-class Cluster:
+class KafkaCluster:
     """A producer, made when it is first needed. Belongs to one event loop, which also serves its reports."""
 
     def __init__(self, access: Access, reach: Reach, executor: Executor) -> None:

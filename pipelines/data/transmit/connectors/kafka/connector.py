@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 from pipelines.data.transmit.connectors.attributes import attributes_of, partition_key
 from pipelines.data.transmit.connectors.base import Answer, Context, Kind, Place
 from pipelines.data.transmit.connectors.kafka.access import Access, Server
-from pipelines.data.transmit.connectors.kafka.cluster import Cluster, Headers, Record
+from pipelines.data.transmit.connectors.kafka.cluster import Headers, KafkaCluster, Record
 from pipelines.data.transmit.events import Event
 from shared.contracts.documents import Destination, SecretRef
 from shared.contracts.egress_policy import Kind as Address
@@ -60,7 +60,7 @@ class Kafka:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._clusters: dict[Access, Cluster] = {}
+        self._clusters: dict[Access, KafkaCluster] = {}
         self._executor = ThreadPoolExecutor(THREADS, "kafka-destinations")
         self._closing: set[asyncio.Task[None]] = set()
 
@@ -90,14 +90,14 @@ class Kafka:
             password=self._context.secrets.get(sasl.password) if sasl else None,
         )
 
-    def _cluster(self, access: Access) -> Cluster:
+    def _cluster(self, access: Access) -> KafkaCluster:
         now = asyncio.get_running_loop().time()
         for other in [a for a, c in self._clusters.items() if a != access and now - c.used > IDLE_SECONDS]:
             task = asyncio.get_running_loop().create_task(self._clusters.pop(other).close())
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
         if access not in self._clusters:
-            self._clusters[access] = Cluster(access, self._context.reach, self._executor)
+            self._clusters[access] = KafkaCluster(access, self._context.reach, self._executor)
         return self._clusters[access]
 
 

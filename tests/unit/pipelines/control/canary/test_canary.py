@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.control.canary.delivery_tracker import Arrival, Watch
-from pipelines.control.canary.documents import CARD, KIND, NOTE, PERCHES, Song, documents
+from pipelines.control.canary.delivery_tracker import Arrival, DeliveryTracker
+from pipelines.control.canary.documents import CARD, KIND, NOTE, PIPES, CanaryEvent, documents
 from pipelines.control.canary.events import arrived, request
-from pipelines.control.canary.schedule import Pace, pause_after
+from pipelines.control.canary.schedule import Schedule, pause_after
 from pipelines.control.canary.settings import CanarySettings
 from shared.contracts.documents import CANARY, OWN_TENANTS, Catalogue, Destination, Pipe, Source
 from shared.contracts.publish_plan import step_of
@@ -20,15 +20,15 @@ _LATE_MS = 1_000
 
 
 @pytest.fixture
-def watch() -> Watch:
-    return Watch(_PIPES, _LATE_MS)
+def watch() -> DeliveryTracker:
+    return DeliveryTracker(_PIPES, _LATE_MS)
 
 
 def _formats() -> set[str]:
-    return {perch.format for perch in PERCHES}
+    return {perch.format for perch in PIPES}
 
 
-def test_an_acknowledged_event_is_missing_until_it_came_through_each_pipe(watch: Watch) -> None:
+def test_an_acknowledged_event_is_missing_until_it_came_through_each_pipe(watch: DeliveryTracker) -> None:
     watch.send(["1"], 0)
     watch.acknowledge(["1"], 10)
     assert watch.arrive("a", "1", 200) is Arrival.FIRST
@@ -40,26 +40,26 @@ def test_an_acknowledged_event_is_missing_until_it_came_through_each_pipe(watch:
     assert watch.missing(6_000) == {"a": 0, "b": 0}
 
 
-def test_an_event_nobody_acknowledged_is_never_missing(watch: Watch) -> None:
+def test_an_event_nobody_acknowledged_is_never_missing(watch: DeliveryTracker) -> None:
     watch.send(["1"], 0)
     assert watch.missing(10**9) == {"a": 0, "b": 0}
 
 
-def test_an_event_may_arrive_before_its_request_is_answered(watch: Watch) -> None:
+def test_an_event_may_arrive_before_its_request_is_answered(watch: DeliveryTracker) -> None:
     watch.send(["1"], 0)
     assert {watch.arrive(pipe, "1", 5) for pipe in _PIPES} == {Arrival.FIRST}
     watch.acknowledge(["1"], 10)
     assert not watch.owed(20)
 
 
-def test_a_second_arrival_and_one_of_an_earlier_canary_are_told_apart(watch: Watch) -> None:
+def test_a_second_arrival_and_one_of_an_earlier_canary_are_told_apart(watch: DeliveryTracker) -> None:
     watch.send(["1"], 0)
     watch.arrive("a", "1", 5)
     assert watch.arrive("a", "1", 6) is Arrival.AGAIN
     assert watch.arrive("a", "other", 6) is Arrival.STRANGE
 
 
-def test_what_is_missing_is_remembered_for_a_day_and_what_came_for_minutes(watch: Watch) -> None:
+def test_what_is_missing_is_remembered_for_a_day_and_what_came_for_minutes(watch: DeliveryTracker) -> None:
     watch.send(["came", "missing"], 0)
     watch.acknowledge(["came", "missing"], 0)
     for pipe in _PIPES:
@@ -71,7 +71,7 @@ def test_what_is_missing_is_remembered_for_a_day_and_what_came_for_minutes(watch
     assert watch.missing(26 * 3_600_000) == {"a": 0, "b": 0}
 
 
-def test_p95_is_of_the_last_minute(watch: Watch) -> None:
+def test_p95_is_of_the_last_minute(watch: DeliveryTracker) -> None:
     assert watch.p95(0) is None
     watch.send([str(n) for n in range(100)], 0)
     for n in range(100):
@@ -82,13 +82,13 @@ def test_p95_is_of_the_last_minute(watch: Watch) -> None:
 
 @given(st.floats(0.05, 100), st.floats(0.1, 30), st.integers(1, 200))
 def test_the_rate_is_kept_whatever_the_time_between_requests(rate: float, seconds: float, turns: int) -> None:
-    pace = Pace(rate, seconds)
+    pace = Schedule(rate, seconds)
     sent = sum(pace.events() for _ in range(turns))
     assert abs(sent - rate * seconds * turns) <= 1
 
 
 def test_a_collect_that_is_away_is_asked_less_and_less_and_then_at_the_old_pace() -> None:
-    pace = Pace(2, 1)
+    pace = Schedule(2, 1)
     away = [pace.pause(taken=False) for _ in range(8)]
     assert away == sorted(away)
     assert away[0] < 1 < away[-1] <= 15
@@ -105,7 +105,7 @@ def test_documents_are_the_canarys_own_and_of_every_format_and_kind() -> None:
     assert any(pipe.masks for pipe in pipes)
     assert any(pipe.transform for pipe in pipes)
     urls = [each.options["url"] for each in found if isinstance(each, Destination)]
-    assert len(set(urls)) == len(pipes) == len(PERCHES)
+    assert len(set(urls)) == len(pipes) == len(PIPES)
     assert "http://127.0.0.1:9/plain" in urls
 
 
@@ -124,7 +124,7 @@ def test_a_request_is_a_batch_of_cloud_events_with_the_time_they_are_made_at() -
 
 @pytest.mark.parametrize("format_", sorted(_formats()))
 def test_each_format_of_a_webhook_is_read(format_: str) -> None:
-    song = Song(id="1", sent_ms=7, kind=KIND)
+    song = CanaryEvent(id="1", sent_ms=7, kind=KIND)
     data = msgspec.json.encode(song)
     event = b'{"specversion":"1.0","id":"1","data":' + data + b"}"
     bodies = {
@@ -139,10 +139,10 @@ def test_each_format_of_a_webhook_is_read(format_: str) -> None:
 
 
 def test_what_a_pipe_should_have_changed_and_did_not_is_wrong() -> None:
-    untouched = Song(id="1", sent_ms=7, kind=KIND, card=CARD, note=NOTE)
-    masked = Song(id="1", sent_ms=7, kind=KIND, card="***")
-    slim = Song(id="1", sent_ms=7)
-    right = {perch.kind: [perch.right(song) for song in (untouched, masked, slim)] for perch in PERCHES}
+    untouched = CanaryEvent(id="1", sent_ms=7, kind=KIND, card=CARD, note=NOTE)
+    masked = CanaryEvent(id="1", sent_ms=7, kind=KIND, card="***")
+    slim = CanaryEvent(id="1", sent_ms=7)
+    right = {perch.kind: [perch.right(song) for song in (untouched, masked, slim)] for perch in PIPES}
     assert right["plain"] == right["pattern"] == right["sample"] == [True, False, False]
     assert right["masks"] == [False, True, False]
     assert right["transform"] == [False, False, True]

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from pipelines.control.observe.alarms.history import Trends, noted
-from pipelines.control.observe.alarms.inputs import Facts, Finding
+from pipelines.control.observe.alarms.history import History, noted
+from pipelines.control.observe.alarms.inputs import Finding, Inputs
 from pipelines.control.observe.alarms.rules import judge
 from pipelines.control.observe.alarms.settings import AlarmSettings
 from shared.contracts.alarms import AlarmKind
@@ -64,12 +64,12 @@ def destination(name: str = "hook", **given: Any) -> DestinationHealth:
     return DestinationHealth(name=name, **fields | given)
 
 
-def found(facts: Facts, before: Trends | None = None, **given: Any) -> list[Finding]:
+def found(facts: Inputs, before: History | None = None, **given: Any) -> list[Finding]:
     """What one look at these facts finds."""
     how = settings(**given)
-    trends = noted(before or Trends(), facts, how.alarm_backlog_minutes)
+    trends = noted(before or History(), facts, how.alarm_backlog_minutes)
     return list(judge(facts, trends, PUBLISHED, how).findings)
 
 
-def kinds(facts: Facts, **given: Any) -> list[AlarmKind]:
+def kinds(facts: Inputs, **given: Any) -> list[AlarmKind]:
     return [finding.kind for finding in found(facts, **given)]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from pipelines.control.observe.scorecards.ledger_state import Book
+from pipelines.control.observe.scorecards.ledger_state import LedgerState
 from pipelines.control.observe.scorecards.minute_cards import Judged, minute_card
 from pipelines.control.observe.verdicts.event_identification import Findings, find, plan
 from pipelines.control.observe.verdicts.verdicts import Passed, judge
@@ -12,17 +12,20 @@ from tests.unit.pipelines.control.observe.world import LATER, MINUTE, MINUTE_STA
 
 
 def applied(
-    ranges: Iterable[Range], book: Book | None = None, start: int = 0, now_ms: int = MINUTE_START + 60_000
-) -> Book:
+    ranges: Iterable[Range],
+    book: LedgerState | None = None,
+    start: int = 0,
+    now_ms: int = MINUTE_START + 60_000,
+) -> LedgerState:
     """A book with these ranges in the ledger from `start` on."""
-    book = Book() if book is None else book
+    book = LedgerState() if book is None else book
     for offset, found in enumerate(ranges, start):
         book.apply(decode_range(encode_range(found)), offset, now_ms)
     return book
 
 
 def settled(
-    book: Book, world: World, passed: Passed | None = None, now_ms: int = LATER, read: bool = True
+    book: LedgerState, world: World, passed: Passed | None = None, now_ms: int = LATER, read: bool = True
 ) -> Judged:
     """The world's minute, judged; read and judged again where it asks for that."""
     state, passed = book.minutes[TENANT, MINUTE], passed or world.passed()

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.control.observe.alarms.history import Trends, noted
-from pipelines.control.observe.alarms.inputs import DeadLetters, Facts, NodeProgress, SourceMinutes
+from pipelines.control.observe.alarms.history import History, noted
+from pipelines.control.observe.alarms.inputs import DeadLetters, Inputs, NodeProgress, SourceMinutes
 from pipelines.control.observe.alarms.rules import judge
 from shared.contracts.alarms import AlarmKind, Audience
 from shared.contracts.documents import Catalogue
@@ -24,11 +24,11 @@ from tests.unit.pipelines.control.observe.alarm_facts import (
 )
 
 
-def facts(*minutes: MinuteCard, **given: object) -> Facts:
-    return Facts(**{"at_ms": NOW, "cards": cards(*minutes)} | given)  # type: ignore[arg-type]
+def facts(*minutes: MinuteCard, **given: object) -> Inputs:
+    return Inputs(**{"at_ms": NOW, "cards": cards(*minutes)} | given)  # type: ignore[arg-type]
 
 
-def only(at: Facts, kind: AlarmKind, **given: Any) -> str:
+def only(at: Inputs, kind: AlarmKind, **given: Any) -> str:
     """The text of the one finding of a kind; there must be no other kind."""
     results = found(at, **given)
     assert [each.kind for each in results] == [kind]
@@ -68,7 +68,7 @@ def test_one_lost_event_of_a_million_is_an_alarm() -> None:
 
 def test_losses_of_all_tenants_together_are_not_said_twice() -> None:
     both = cards(lossy(MINUTE - 4)) | {ALL_TENANTS: [lossy(MINUTE - 4, tenant=ALL_TENANTS)]}
-    assert [each.tenant for each in found(Facts(at_ms=NOW, cards=both))] == ["shop"]
+    assert [each.tenant for each in found(Inputs(at_ms=NOW, cards=both))] == ["shop"]
 
 
 def test_a_loss_in_an_old_minute_is_news_when_it_becomes_known() -> None:
@@ -78,9 +78,9 @@ def test_a_loss_in_an_old_minute_is_news_when_it_becomes_known() -> None:
 
 def test_a_loss_that_is_known_for_an_hour_is_no_condition_any_more() -> None:
     how, minute = settings(), lossy(MINUTE - 4)
-    trends = noted(Trends(), facts(minute), how.alarm_backlog_minutes)
+    trends = noted(History(), facts(minute), how.alarm_backlog_minutes)
     later = facts(minute, at_ms=NOW + 61 * 60_000)
-    after = Trends.decode(noted(trends, later, how.alarm_backlog_minutes).encode())
+    after = History.decode(noted(trends, later, how.alarm_backlog_minutes).encode())
     assert not judge(later, after, PUBLISHED, how).findings
 
     more = facts(lossy(MINUTE - 4, lost=2), at_ms=NOW + 62 * 60_000)
@@ -161,10 +161,10 @@ def test_an_idle_node_and_a_slow_one_are_not_stalled(progress: NodeProgress) -> 
 
 def waits(*counts: int) -> list[AlarmKind]:
     """What is found after a look a minute, at so many waiting events each."""
-    how, trends, results = settings(), Trends(), []
+    how, trends, results = settings(), History(), []
     for at, waiting in enumerate(counts):
         now = facts(at_ms=NOW + at * 60_000, waiting={"orders": waiting})
-        trends = Trends.decode(noted(trends, now, how.alarm_backlog_minutes).encode())
+        trends = History.decode(noted(trends, now, how.alarm_backlog_minutes).encode())
         results = [each.kind for each in judge(now, trends, PUBLISHED, how).findings]
     return results
 
@@ -190,7 +190,7 @@ def test_other_backlogs_are_none(counts: list[int]) -> None:
 
 
 def test_looks_every_five_seconds_see_the_same_growth() -> None:
-    how, trends = settings(), Trends()
+    how, trends = settings(), History()
     for at in range(0, 14 * 60, 5):
         now = facts(at_ms=NOW + at * 1000, waiting={"orders": 1_000 + at})
         trends = noted(trends, now, how.alarm_backlog_minutes)
@@ -198,7 +198,7 @@ def test_looks_every_five_seconds_see_the_same_growth() -> None:
     assert all(len(samples) <= 14 for samples in trends.backlogs.values())
 
 
-def sends(minutes: list[int], **given: object) -> Facts:
+def sends(minutes: list[int], **given: object) -> Inputs:
     return facts(sources=[SourceMinutes(tenant="shop", name="web", minutes=minutes)], **given)
 
 
@@ -225,18 +225,18 @@ def test_other_sources_are_not_silent(minutes: list[int]) -> None:
 
 def test_a_deleted_source_is_not_silent() -> None:
     hour = list(range(MINUTE - 70, MINUTE - 10))
-    assert not judge(sends(hour), Trends(), Catalogue(), settings()).findings
-    assert judge(sends(hour), Trends(), PUBLISHED, settings()).findings
+    assert not judge(sends(hour), History(), Catalogue(), settings()).findings
+    assert judge(sends(hour), History(), PUBLISHED, settings()).findings
 
 
 def test_before_the_documents_are_known_nobody_is_silent_and_no_such_alarm_is_over() -> None:
-    judged = judge(sends(list(range(MINUTE - 70, MINUTE - 10))), Trends(), None, settings())
+    judged = judge(sends(list(range(MINUTE - 70, MINUTE - 10))), History(), None, settings())
     assert not judged.findings
     assert judged.unknown == {AlarmKind.SILENT, AlarmKind.BACKLOG}
 
 
 def test_a_backlog_names_pipe_destination_and_how_much_more_it_is() -> None:
-    how, trends = settings(), Trends()
+    how, trends = settings(), History()
     for at in range(11):
         now = facts(at_ms=NOW + at * 60_000, waiting={"orders": 100 + at * 50})
         trends = noted(trends, now, how.alarm_backlog_minutes)
@@ -256,10 +256,10 @@ def test_traffic_over_its_part_of_the_rating_is_an_alarm_only_where_a_rating_is_
 
 def test_while_the_meter_is_behind_nobody_is_silent_and_nothing_is_over() -> None:
     behind = sends(list(range(MINUTE - 64, MINUTE - 4)), behind_seconds=61.0)
-    judged = judge(behind, Trends(), PUBLISHED, settings())
+    judged = judge(behind, History(), PUBLISHED, settings())
     assert [each.kind for each in judged.findings] == [AlarmKind.METER]
     assert judged.unknown == frozenset(AlarmKind) - {AlarmKind.METER, AlarmKind.STALLED}
-    assert not judge(facts(behind_seconds=60.0), Trends(), PUBLISHED, settings()).findings
+    assert not judge(facts(behind_seconds=60.0), History(), PUBLISHED, settings()).findings
 
 
 @pytest.mark.parametrize(

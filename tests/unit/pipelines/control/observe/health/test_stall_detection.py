@@ -1,6 +1,6 @@
 """A node that reads nothing though it could is told since when."""
 
-from pipelines.control.observe.health.stall_detection import Movement
+from pipelines.control.observe.health.stall_detection import StallDetection
 from pipelines.control.observe.ledger.watermarks import Look
 
 PLACE, WAITING = ("events", 0), ("retry_in.1h", 0)
@@ -11,7 +11,7 @@ def look(at_ms: int, read: int, end: int) -> Look:
 
 
 def test_moved_is_when_offsets_changed_or_there_was_nothing_to_read() -> None:
-    movement = Movement()
+    movement = StallDetection()
 
     def told(at_ms: int, read: int, end: int) -> tuple[int, int]:
         nodes = {node.node: node for node in movement.take(look(at_ms, read, end), [WAITING])}
@@ -28,7 +28,7 @@ def test_moved_is_when_offsets_changed_or_there_was_nothing_to_read() -> None:
 
 
 def test_what_is_due_and_not_read_counts() -> None:
-    movement = Movement()
+    movement = StallDetection()
     for at_ms in (1, 50):
         nodes = {node.node: node for node in movement.take(look(at_ms, 0, 0), [])}
     assert (nodes["retry"].readable, nodes["retry"].moved_ms) == (4, 1)

@@ -11,7 +11,7 @@ from shared.contracts import headers as h
 from shared.contracts.envelope import collected_item, encode_items
 from shared.contracts.ledger import Stage
 from shared.contracts.receipts import Receipt
-from shared.kafka.offset_range_reader import Span
+from shared.kafka.offset_range_reader import OffsetRange
 
 MINUTE = 29_000_000
 NO_TEXTS: Mapping[str, str] = {}
@@ -110,7 +110,7 @@ def test_a_topic_that_is_not_tallied_holds_nothing() -> None:
 
 
 def test_a_search_reads_the_newest_part_of_each_partition() -> None:
-    spans = [Span("events", 0, 0, 1_000), Span("events", 1, 500, 600)]
+    spans = [OffsetRange("events", 0, 0, 1_000), OffsetRange("events", 1, 500, 600)]
     assert bounded(spans, 2_000) == spans
     cut = bounded(spans, 110)
     assert [(span.start, span.end) for span in cut] == [(900, 1_000), (590, 600)]

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.control.observe.health.staleness import Behind
-from pipelines.control.observe.ledger.watermarks import WRITING, Look, Mark, Passing, thinned
+from pipelines.control.observe.health.staleness import Staleness
+from pipelines.control.observe.ledger.watermarks import WRITING, Look, Mark, Watermarks, thinned
 from shared.contracts.topics import Topic
 
 SETTLE_MS = 180_000
@@ -23,13 +23,13 @@ def look(
     return Look(at_ms, committed, ends, covered)
 
 
-def passed(passing: Passing, node: str) -> list[tuple[int, int]]:
+def passed(passing: Watermarks, node: str) -> list[tuple[int, int]]:
     """Moment and the only offset of each mark that is not empty."""
     return [(mark.at_ms, max(mark.offsets.values())) for mark in passing.marks[node] if mark.offsets]
 
 
 def test_a_node_is_done_once_audit_has_read_what_it_wrote_until_then() -> None:
-    passing = Passing(SETTLE_MS)
+    passing = Watermarks(SETTLE_MS)
     ends = {COLLECTED: 10, EVENTS: 7}
     passing.take(look(1, {"ingest": {COLLECTED: 5}}, ends, {EVENTS: 6}))
     assert passed(passing, "ingest") == []
@@ -40,7 +40,7 @@ def test_a_node_is_done_once_audit_has_read_what_it_wrote_until_then() -> None:
 
 
 def test_transmit_is_done_once_the_slow_lane_is() -> None:
-    passing = Passing(SETTLE_MS)
+    passing = Watermarks(SETTLE_MS)
     read = {"transmit": {OUTBOUND: 5}, "transmit_slow": {SLOW: 1}}
     ends, covered = {OUTBOUND: 5, SLOW: 2, RECEIPTS: 3}, {RECEIPTS: 3}
     passing.take(look(1, read, ends, covered))
@@ -52,7 +52,7 @@ def test_transmit_is_done_once_the_slow_lane_is() -> None:
 
 
 def test_what_lies_beside_a_receipt_is_missed_only_when_the_batch_is_over() -> None:
-    passing = Passing(SETTLE_MS)
+    passing = Watermarks(SETTLE_MS)
     ends = {OUTBOUND: 5, RECEIPTS: 3, WAITING: 0}
     passing.take(look(1, {"transmit": {OUTBOUND: 4}}, ends, {RECEIPTS: 3}))
     assert passed(passing, WRITING) == []
@@ -64,7 +64,7 @@ def test_what_lies_beside_a_receipt_is_missed_only_when_the_batch_is_over() -> N
 
 
 def test_a_node_that_never_said_how_far_it_is_is_done_with_nothing() -> None:
-    passing = Passing(SETTLE_MS)
+    passing = Watermarks(SETTLE_MS)
     for at_ms in range(3):
         passing.take(look(at_ms, {}, {COLLECTED: 3, EVENTS: 0}, {COLLECTED: 3}))
     assert passed(passing, "ingest") == []
@@ -85,7 +85,7 @@ def test_thinning_keeps_the_newest_settled_mark_and_the_newest_of_all(gaps: list
 
 
 def test_behind_is_the_age_of_the_oldest_record_that_is_not_read() -> None:
-    behind = Behind()
+    behind = Staleness()
     behind.take(look(10_000, {}, {EVENTS: 5}, {EVENTS: 3}), {EVENTS: 4_000})
     assert behind.seconds(11_000, 60_000) == 7.0, "from before the first look, by its own time"
     behind.take(look(20_000, {}, {EVENTS: 9}, {EVENTS: 5}), {})
@@ -99,27 +99,27 @@ def test_behind_is_the_age_of_the_oldest_record_that_is_not_read() -> None:
 
 
 def test_an_idle_side_is_not_behind_when_an_event_comes_after_hours() -> None:
-    behind = Behind()
+    behind = Staleness()
     behind.take(look(0, {}, {EVENTS: 5}, {EVENTS: 5}), {})
     behind.take(look(7_200_000, {}, {EVENTS: 6}, {EVENTS: 5}), {})
     assert behind.seconds(7_201_000, 60_000) == 1.0
 
 
 def test_brokers_that_do_not_answer_leave_the_meter_behind() -> None:
-    behind = Behind()
+    behind = Staleness()
     behind.take(look(0, {}, {EVENTS: 5}, {EVENTS: 5}), {})
     assert behind.seconds(20_000, 60_000) == 0.0
     assert behind.seconds(90_000, 60_000) == 90.0
 
 
 def test_the_slow_lanes_topic_is_not_audits_to_read() -> None:
-    behind = Behind()
+    behind = Staleness()
     behind.take(look(0, {}, {(Topic.OUTBOUND_SLOW.value, 0): 5}, {}), {})
     assert behind.seconds(50_000, 60_000) == 0.0
 
 
 def test_long_delay_keeps_the_oldest_sample() -> None:
-    behind = Behind()
+    behind = Staleness()
     for turn in range(1_000):
         behind.take(look(turn * 5_000, {}, {EVENTS: turn + 1}, {}), {})
     assert behind.seconds(5_000_000, 60_000) == 5_000.0

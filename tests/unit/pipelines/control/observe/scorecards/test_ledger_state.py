@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.control.observe.ledger.minute_sums import MinuteState
-from pipelines.control.observe.scorecards.ledger_state import Book, Position
+from pipelines.control.observe.scorecards.ledger_state import LedgerState, Position
 from pipelines.control.observe.scorecards.minute_cards import minute_card
 from shared.contracts.ledger import Range, Stage, Tally
 from shared.contracts.scorecard import MinuteCard
@@ -36,7 +36,7 @@ WORLD = mixed_world()
 EXPECTED = card_of(WORLD)
 
 
-def card(book: Book) -> MinuteCard:
+def card(book: LedgerState) -> MinuteCard:
     return minute_card(*settled(book, WORLD))
 
 
@@ -86,9 +86,9 @@ def test_a_restart_in_the_middle_gives_the_same_card(seed: int, stored: int, ahe
     assert card(again) == EXPECTED
 
 
-def restarted(book: Book, position: Position) -> Book:
+def restarted(book: LedgerState, position: Position) -> LedgerState:
     kept = msgspec.msgpack.decode(msgspec.msgpack.encode(position), type=Position)
-    again = Book()
+    again = LedgerState()
     again.restore([MinuteState.decode(state.encode()) for state in book.minutes.values()], kept)
     return again
 
@@ -199,7 +199,7 @@ def test_a_minute_that_collect_cannot_have_stamped_is_left_out_and_its_neighbour
         for at in (minute, MINUTE)
     )
     found = Range(topic=Topic.EVENTS, partition=0, start=0, end=3, newest_ms=1, tallies=[foreign, own])
-    book = Book()
+    book = LedgerState()
     book.apply(found, 0, MINUTE * 60_000)
     assert list(book.minutes) == [(TENANT, MINUTE)]
     assert book.offsets == {("events", 0): 3}

@@ -3,7 +3,7 @@
 import pytest
 
 from pipelines.control.observe.ledger.watermarks import WRITING, Mark
-from pipelines.control.observe.scorecards.ledger_state import Book
+from pipelines.control.observe.scorecards.ledger_state import LedgerState
 from pipelines.control.observe.scorecards.minute_cards import minute_card
 from pipelines.control.observe.verdicts.verdicts import Passed, judge
 from shared.contracts.iblt import id_hash
@@ -128,14 +128,14 @@ def test_doubles_are_told_at_once_when_both_sides_are_read() -> None:
     assert wrong(seen_at(world, both, now_ms)) == {("transmit", "p1"): (0, 1)}
 
 
-def judged_and_noted(book: Book, passed: Passed, now_ms: int) -> MinuteCard:
+def judged_and_noted(book: LedgerState, passed: Passed, now_ms: int) -> MinuteCard:
     state = book.minutes[TENANT, MINUTE]
     judgement = judge(state, passed, now_ms, SETTLE)
     book.note(judgement)
     return minute_card(state, judgement)
 
 
-def late_arrival(world: World, book: Book, now_ms: int) -> None:
+def late_arrival(world: World, book: LedgerState, now_ms: int) -> None:
     """More of the same minute comes in, tallied at `now_ms`, and so far only by collect."""
     offset = world.ends["collected", 0]
     world.topics["collected", 0].append([Event(Stage.COLLECTED, "web", f"new-{now_ms}")])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.data.transmit.deduplication.dedup_window import KeySet, Memory
+from pipelines.data.transmit.deduplication.dedup_window import DedupWindow, KeySet
 
 keys = st.binary(min_size=16, max_size=16)
 few_keys = st.sampled_from([bytes([n]) * 16 for n in range(12)] + [bytes(15) + bytes([n]) for n in range(12)])
@@ -49,7 +49,7 @@ deliveries = st.lists(st.tuples(few_keys | keys, st.integers(0, 1000)), max_size
 def test_nothing_is_forgotten_within_the_window_nor_claimed_without_a_delivery(
     made: list[tuple[bytes, int]], window: int
 ) -> None:
-    memory, now, last = Memory(window, 1000), 0, dict[bytes, int]()
+    memory, now, last = DedupWindow(window, 1000), 0, dict[bytes, int]()
     for key, at_ms in made:
         memory.add(key, at_ms)
         now = max(now, at_ms)
@@ -60,7 +60,7 @@ def test_nothing_is_forgotten_within_the_window_nor_claimed_without_a_delivery(
 
 @given(st.lists(keys, unique=True, max_size=60), st.integers(1, 10))
 def test_memory_is_bounded_and_keeps_the_newest(made: list[bytes], entries: int) -> None:
-    memory = Memory(10**9, entries)
+    memory = DedupWindow(10**9, entries)
     for number, key in enumerate(made):
         memory.add(key, number)
         assert len(memory) <= 2 * entries

@@ -18,8 +18,8 @@ from pipelines.data.transmit.transformation import lossless_json
 from pipelines.data.transmit.transformation.bounded_jmespath import Evaluation
 from pipelines.data.transmit.transformation.pipe_transform import (
     MOST_STEPS,
-    Shape,
-    ShapeError,
+    PipeTransform,
+    TransformError,
     shape_of,
     steps_for,
 )
@@ -34,7 +34,7 @@ from tests.unit.pipelines.data.transmit.transmit_events import event
 
 def shaped(transform: str | None, masks: list[Mask] | None = None, **fields: Any) -> Event:
     pipe = Pipe(name="p1", tenant="t", source="s", destination="d", transform=transform, masks=masks or [])
-    return Shape(pipe).apply(event(1, **fields), b"key")
+    return PipeTransform(pipe).apply(event(1, **fields), b"key")
 
 
 def data(transform: str, value: bytes) -> str:
@@ -169,7 +169,7 @@ MANY = json.dumps(['x\\"' * 10] * 8_000).encode()
 @pytest.mark.parametrize("value", [b'["ab","cd"]', MANY], ids=["small", "large"])
 def test_an_expression_that_multiplies_is_stopped(expression: str, value: bytes) -> None:
     began = time.thread_time()
-    with pytest.raises(ShapeError, match=r"takes more than|more than \d+ bytes"):
+    with pytest.raises(TransformError, match=r"takes more than|more than \d+ bytes"):
         shaped(expression, value=value)
     assert time.thread_time() - began < 5
 
@@ -189,7 +189,7 @@ MEGABYTE = json.dumps(list(range(150_000)), separators=(",", ":")).encode()
 @pytest.mark.parametrize("value", [MANY, MEGABYTE], ids=["texts", "numbers"])
 def test_an_expression_that_does_much_ends_soon(expression: str, value: bytes) -> None:
     began = time.thread_time()
-    with suppress(ShapeError):
+    with suppress(TransformError):
         shaped(expression, value=value)
     assert time.thread_time() - began < 5
 
@@ -236,7 +236,7 @@ def test_a_transform_that_fails_says_why_without_a_value(expression: str, said: 
         "objects": [{"x": [SECRET]}, {"x": SECRET}],
         "huge": 1.7e308,
     }
-    with pytest.raises(ShapeError) as caught:
+    with pytest.raises(TransformError) as caught:
         shaped(expression, value=json.dumps(value).encode())
     assert str(caught.value).startswith("transform_failed: ")
     assert said in str(caught.value)
@@ -245,7 +245,7 @@ def test_a_transform_that_fails_says_why_without_a_value(expression: str, said: 
 
 
 def test_a_result_that_is_larger_than_an_event_may_be_is_refused() -> None:
-    with pytest.raises(ShapeError, match="more than 524288 bytes"):
+    with pytest.raises(TransformError, match="more than 524288 bytes"):
         shaped("[data, data, data]", value=b'"' + b"x" * 300_000 + b'"')
 
 
@@ -299,7 +299,7 @@ def test_an_attribute_is_masked_in_the_event_and_in_its_headers(action: Any) -> 
 def test_what_a_mask_does_not_meet_is_the_same_object() -> None:
     pipe = Pipe(name="p1", tenant="t", source="s", destination="d", masks=redact("$.data.x.y", "$.subject"))
     before = event(1, value=b'{ "a" : 1.10 }')
-    assert Shape(pipe).apply(before, b"") is before
+    assert PipeTransform(pipe).apply(before, b"") is before
 
 
 def test_data_that_is_no_json_can_be_masked_as_a_whole_only() -> None:
@@ -307,7 +307,7 @@ def test_data_that_is_no_json_can_be_masked_as_a_whole_only() -> None:
     assert shaped(None, redact("$.data"), **plain).value == b"***"
     assert shaped(None, [Mask(path="$.data", action="drop")], **plain).value is None
     assert SECRET not in str(shaped(None, [Mask(path="$.data", action="hash")], **plain).value)
-    with pytest.raises(ShapeError, match="mask_failed: the data is not JSON") as caught:
+    with pytest.raises(TransformError, match="mask_failed: the data is not JSON") as caught:
         shaped(None, redact("$.data.x"), **plain)
     assert SECRET not in str(caught.value)
 
@@ -320,7 +320,7 @@ def test_json_data_can_be_masked_as_a_whole() -> None:
 def test_many_masks_of_many_values_are_stopped_before_they_hold_up_the_others() -> None:
     masks = redact(*(f"$.data[*].name{n}" for n in range(MAX_MASKS)))
     began = time.thread_time()
-    with pytest.raises(ShapeError, match="mask_failed: masks and values meet more than 500000 times"):
+    with pytest.raises(TransformError, match="mask_failed: masks and values meet more than 500000 times"):
         shaped(None, masks, value=b"[" + b",".join([b"{}"] * 150_000) + b"]")
     assert time.thread_time() - began < 5
     assert shaped(None, redact("$.data[*].name"), value=b"[" + b",".join([b"{}"] * 150_000) + b"]")
