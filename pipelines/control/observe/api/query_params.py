@@ -34,7 +34,7 @@ def number(name: str, text: str | None, default: int, least: int, most: int) -> 
     """A whole number.
 
     Raises:
-        AskedError: if it is none, or outside the bounds.
+        BadParameterError: if it is none, or outside the bounds.
     """
     if text is None:
         return default
@@ -48,7 +48,7 @@ def minute(name: str, text: str | None, default: int) -> int:
     """An epoch minute.
 
     Raises:
-        AskedError: if it is none.
+        BadParameterError: if it is none.
     """
     return number(name, text, default, 0, _LAST_MINUTE)
 
@@ -57,7 +57,7 @@ def minutes(first: str | None, last: str | None, now_ms: int) -> tuple[int, int]
     """The first and the last minute asked for: the last hour, unless told.
 
     Raises:
-        AskedError: if they are none, the wrong way round, or more than a day's.
+        BadParameterError: if they are none, the wrong way round, or more than a day's.
     """
     until = minute("to", last, now_ms // MINUTE_MS)
     since = minute("from", first, max(0, until - 59))
@@ -72,7 +72,7 @@ def day(text: str) -> date:
     """A date.
 
     Raises:
-        AskedError: if it is none.
+        BadParameterError: if it is none.
     """
     try:
         return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date()
@@ -84,7 +84,7 @@ def flag(name: str, text: str | None) -> bool | None:
     """True, false, or None where nothing was said.
 
     Raises:
-        AskedError: if it is neither.
+        BadParameterError: if it is neither.
     """
     known = {None: None, "true": True, "1": True, "false": False, "0": False}
     if text not in known:

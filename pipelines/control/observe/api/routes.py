@@ -153,7 +153,7 @@ async def _body(request: Request) -> bytes:
     """A request's body.
 
     Raises:
-        AskedError: if it is too large.
+        BadParameterError: if it is too large.
     """
     body = b""
     async for chunk in request.stream():
@@ -167,7 +167,7 @@ def _asked_window(body: bytes) -> QuietWindow:
     """The window that a request asks for.
 
     Raises:
-        AskedError: if it is none.
+        BadParameterError: if it is none.
     """
     try:
         return _window.decode(body)

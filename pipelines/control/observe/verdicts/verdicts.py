@@ -37,7 +37,7 @@ class Passed(Struct, kw_only=True, frozen=True):
     """How far the nodes and audit have come."""
 
     marks: Mapping[str, Sequence[Mark]]
-    """`Passing.marks`."""
+    """`Watermarks.marks`."""
 
     read_to_ms: int
     """Every record that was in a tallied topic at this moment has been tallied and applied; epoch
