@@ -1,6 +1,6 @@
 """A part of a partition, read once: from one offset to another that is there already."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
@@ -31,13 +31,13 @@ class OffsetRange(NamedTuple):
 class OffsetRangeReader:
     """Reads spans one after the other, and commits nothing. A context manager."""
 
-    def __init__(self, bootstrap: str, client_id: str, *, group: str = "", seconds: float = 30.0) -> None:
-        """`group` is whose committed offsets `committed` tells; `seconds` how long brokers may be silent."""
+    def __init__(self, bootstrap: str, client_id: str, *, seconds: float = 30.0) -> None:
+        """`seconds` is how long brokers may be silent."""
         config = reader_config(bootstrap, client_id) | {
             "log_level": 3,
             "queued.max.messages.kbytes": 16 * 1024,
         }
-        self._consumer = Consumer(config | ({"group.id": group} if group else {}), logger=_log)
+        self._consumer = Consumer(config, logger=_log)
         self._seconds = seconds
 
     def __enter__(self) -> "OffsetRangeReader":
@@ -75,17 +75,6 @@ class OffsetRangeReader:
             span._replace(start=max(span.start, starts[place] if starts[place] >= 0 else span.end))
             for place, span in asked.items()
         ]
-
-    def committed(self, spans: Iterable[OffsetRange]) -> list[OffsetRange]:
-        """The spans from where the group is on; the whole of one that it has never read.
-
-        Raises:
-            KafkaException: if the brokers do not answer.
-        """
-        asked = {(span.topic, span.partition): span for span in spans}
-        found = self._consumer.committed([TopicPartition(*place) for place in asked], timeout=self._seconds)
-        read: Mapping[tuple[str, int], int] = {(at.topic, at.partition): at.offset for at in found}
-        return [span._replace(start=max(span.start, read[place])) for place, span in asked.items()]
 
     def read(self, spans: Iterable[OffsetRange]) -> Iterator[Message]:
         """The records of spans, in order within each; those that expired meanwhile are left out.

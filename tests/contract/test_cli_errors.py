@@ -46,7 +46,6 @@ def failed(arguments: Sequence[object], **environment: str) -> tuple[int, str]:
     [
         ("get",),
         ("delete", "pipe", "orders"),
-        ("destinations",),
         ("dead-letters", "list"),
         ("apply", "scripts/samples/first.yaml"),
         ("trial", "outage"),
@@ -62,7 +61,7 @@ def test_a_side_whose_brokers_are_away_is_named_with_the_command_that_starts_it(
     assert "start it with `hifi up`" in line
 
 
-@pytest.mark.parametrize("command", [("get",), SEND, ("scorecard",), ("trial", "tier")])
+@pytest.mark.parametrize("command", [("get",), SEND, ("scorecard",), ("destinations",), ("trial", "tier")])
 def test_a_folder_without_a_side_is_named(command: Sequence[str], tmp_path: Path) -> None:
     status, line = failed([*command, "--data", tmp_path])
     assert status == 1

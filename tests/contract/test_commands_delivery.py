@@ -1,4 +1,4 @@
-"""`hifi dead-letters` and `hifi destinations` as a user runs them, against real brokers."""
+"""`hifi dead-letters` as a user runs it, against real brokers."""
 
 import json
 import os
@@ -7,17 +7,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
-from confluent_kafka import Consumer, TopicPartition
 
 from shared.contracts import headers as h
 from shared.contracts.envelope import delivery_key
-from shared.contracts.receipts import Receipt, Result
 from shared.contracts.topics import Topic
-from shared.kafka.background_reader import reader_config
-from shared.kafka.progress_group import group_name
-from shared.runtime.clock import wall_clock
 from tests.harness.topics import Topics, outbound_headers, pipe_to
 
 REFUSED = "refused: the destination answered 404"
@@ -136,63 +130,3 @@ def test_a_replay_sends_each_letter_once_as_a_new_delivery(side: Topics, hifi: H
     gone = {h.REASON, h.STATUS, h.FIRST_TRY, h.LAST_TRY, h.ATTEMPT}
     kept = [header for header in letter.headers() or [] if header[0] not in gone]
     assert copy.headers() == [*kept, (h.ATTEMPT, b"1"), (h.LETTER, f"0/{letter.offset()}".encode())]
-
-
-def receipt(side: Topics, result: Result, at_ms: int, events: int, **more: str) -> None:
-    """A receipt as transmit writes it; `more` is what a newer version adds."""
-    found = Receipt(
-        destination="shop",
-        pipe="shop",
-        result=result,
-        ids=["e"] * events,
-        minutes=[1] * events,
-        status=202 if result == "delivered" else 503,
-        tries=1,
-        attempt=1,
-        received_ms=[at_ms] * events,
-        departed_ms=at_ms,
-        reason="" if result == "delivered" else "failed: the destination answered 503",
-    )
-    side.put(Topic.RECEIPTS, json.dumps(msgspec.to_builtins(found) | more).encode(), [], None)
-
-
-def wait(side: Topics, topic: Topic, count: int, first_try_ms: int) -> None:
-    for number in range(count):
-        said = {h.NOT_BEFORE: "1", h.FIRST_TRY: str(first_try_ms), h.DESTINATION: "shop"}
-        side.put(topic, b"{}", outbound_headers("shop", number, **said), b"%016d" % number)
-    side.flush()
-
-
-def test_destinations_show_what_receipts_and_waiting_records_say(side: Topics, hifi: Hifi) -> None:
-    now = wall_clock()
-    side.publish(*pipe_to("shop", "http://127.0.0.1:9/"), *pipe_to("idle", "http://127.0.0.1:9/"))
-    receipt(side, "delivered", now - 9_000, 30, breaker="closed", lane="fast")
-    receipt(side, "retry", now - 8_000, 10, breaker="open", lane="slow")
-    receipt(side, "delivered", now - 3_600_000, 1_000, breaker="closed", lane="fast")
-    receipt(side, "duplicate", now - 1_000, 5)
-    wait(side, Topic.RETRY_IN_30S, 5, now - 20_000)
-    wait(side, Topic.RETRY_IN_1H, 2, now - 7_200_000)
-    # The retrier has read three of the five.
-    retrier = Consumer(reader_config(side.bootstrap, "test") | {"group.id": group_name("retry")})
-    at = TopicPartition(Topic.RETRY_IN_30S, 0, start_of(retrier) + 3)
-    retrier.commit(offsets=[at], asynchronous=False)
-    retrier.close()
-
-    found = hifi.json("destinations", "--minutes", "1")
-    by_name = {one["name"]: one for one in found["destinations"]}
-    shop, idle = by_name["shop"], by_name["idle"]
-    assert (shop["breaker"], shop["lane"], shop["success"], shop["waiting"]) == ("open", "slow", 0.75, 4)
-    assert shop["oldest_waiting_ms"] == now - 7_200_000
-    assert shop["last_error"] == "failed: the destination answered 503"
-    assert shop["events_per_second"] == pytest.approx(30 / found["window_seconds"], abs=0.01)
-    assert (found["waiting_sampled"], found["receipts_sampled"]) == (False, False)
-    assert (idle["breaker"], idle["success"], idle["waiting"]) == (None, None, 0)
-    table = hifi.run("destinations", "shop").stdout
-    assert "2h00m" in table and "75.0 %" in table, table
-    assert hifi.run("destinations", "nobody").returncode == 1
-
-
-def start_of(consumer: Consumer) -> int:
-    """The first offset of the shortest waiting topic, which earlier tests have moved."""
-    low, _ = consumer.get_watermark_offsets(TopicPartition(Topic.RETRY_IN_30S, 0), timeout=10)
-    return int(low)

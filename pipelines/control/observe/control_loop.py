@@ -27,6 +27,7 @@ from pipelines.control.observe.settings import ObserveSettings
 from pipelines.control.observe.storage.persistence import Persistence
 from pipelines.control.observe.verdicts.event_resolver import EventResolver
 from pipelines.control.observe.verdicts.verdicts import Passed
+from shared.contracts.documents import OWN_TENANTS
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import ALL_TENANTS
 from shared.runtime.clock import Clock
@@ -147,13 +148,17 @@ class ControlLoop:
         last = now_ms // MINUTE_MS
         patience_ms = int(_PATIENT_LOOKS * self._settings.look_seconds * 1_000)
         behind = self._behind.seconds(self._clock(), patience_ms)
-        recent = self._board.between(last - _HEALTH_MINUTES, last + 1)
+        first = last - _HEALTH_MINUTES
+        recent = self._board.between(first, last + 1)
+        published = self._alarms.published().destinations.values()
+        known = ((each.tenant, each.name) for each in published if each.tenant not in OWN_TENANTS)
+        window_seconds = (now_ms - first * MINUTE_MS) / 1_000
         return Snapshot(
             at_ms=now_ms,
             cards=self._days.cards,
             days=self._days.day_cards,
             tenants=tuple(sorted(self._keeper.tenants - {""})),
-            destinations=destination_health(recent, self._board.still_open()),
+            destinations=destination_health(recent, self._board.still_open(), known, window_seconds),
             read_to_ms=self._passing.read_to_ms,
             behind_seconds=behind,
             behind=behind > self._settings.behind_seconds,
@@ -164,9 +169,9 @@ class ControlLoop:
 
     def _waiting(self) -> Mapping[str, int]:
         found: dict[str, int] = {}
-        for (_, pipe), count in waiting_by_pipe(self._board.still_open()).items():
-            found[pipe] = found.get(pipe, 0) + count
-        return {pipe: count for pipe, count in found.items() if count}
+        for (_, pipe), waiting in waiting_by_pipe(self._board.still_open()).items():
+            found[pipe] = found.get(pipe, 0) + waiting.events
+        return found
 
     def _note_late(self, changes: Iterable[Change], now_ms: int) -> None:
         """Alarms look at old minutes too for as long as what was found there is news."""

@@ -7,65 +7,68 @@ import typer
 from rich.text import Text
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
-from scripts.documents.topic import read_catalogue
-from scripts.local.connection import side_bootstrap
-from scripts.outlook.look import look
-from scripts.outlook.state import Outlook, State
+from scripts.scorecard.observe_client import ask, observe_url
 from scripts.terminal import err, harmless, out, plain_table
 from scripts.time_args import length
 from shared.contracts.cut import cut
-from shared.kafka.errors import kafka_errors_explained
+from shared.contracts.scorecard import ALL_TENANTS, DestinationHealth
 from shared.runtime.clock import wall_clock
 from shared.runtime.errors import OperatorError
 
 _STYLES = {"closed": "green", "half_open": "yellow", "open": "red", "fast": "green", "slow": "yellow"}
+_STYLES |= {"good": "green", "failing": "yellow", "down": "red"}
 
 
 def destinations(
     name: Annotated[str | None, typer.Argument(help="Only this one.")] = None,
-    minutes: Annotated[float, typer.Option(min=0.1, max=1_440, help="How far back receipts count.")] = 5.0,
+    tenant: Annotated[str, typer.Option(help="One customer's; * is all of them.")] = ALL_TENANTS,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     data: Data = DATA_DEFAULT,
 ) -> None:
-    """Show how each destination is doing: breaker, lane, rate, success, last error, and what waits for it."""
-    bootstrap = side_bootstrap(data)
-    with kafka_errors_explained(bootstrap):
-        found = look(bootstrap, read_catalogue(bootstrap), wall_clock(), minutes * 60)
-    if name is not None:
-        chosen = [one for one in found.destinations if one.name == name]
-        if not chosen:
-            raise OperatorError(f"there is no destination {name!r}", "`hifi destinations` lists them")
-        found = msgspec.structs.replace(found, destinations=chosen)
+    """Show the health of each destination: breaker, lane, rate, success, last error and waiting events."""
+    known = ask(observe_url(data), "/v1/destinations", list[DestinationHealth], tenant=tenant)
+    chosen = [each for each in known if name in (None, each.name)]
+    if name is not None and not chosen:
+        raise OperatorError(f"there is no destination {name!r}", "`hifi destinations` lists them")
     if as_json:
-        typer.echo(msgspec.json.format(msgspec.json.encode(found), indent=2))
+        typer.echo(msgspec.json.format(msgspec.json.encode(chosen), indent=2))
     else:
-        _show(found)
+        _show(chosen, wall_clock())
 
 
-def _show(found: Outlook) -> None:
-    table = plain_table(
-        "DESTINATION", "BREAKER", "LANE", "EVENTS/S", "SUCCESS", "WAITING", "OLDEST", "LAST ERROR"
-    )
-    for one in found.destinations:
-        table.add_row(
-            Text(harmless(one.name)),
-            _styled(one.breaker),
-            _styled(one.lane),
-            f"{one.events_per_second:,.1f}",
-            "-" if one.success is None else _share(one.success),
-            ("~" if found.waiting_sampled and one.waiting else "") + f"{one.waiting:,}",
-            _age(one.oldest_waiting_ms, found.at_ms),
-            _error(one, found.at_ms),
-        )
-    if found.destinations:
-        out().print(table)
-    else:
+def _show(chosen: list[DestinationHealth], now_ms: int) -> None:
+    if not chosen:
         out().print("there is no destination yet: `hifi apply FILE`")
-    err().print(f"[dim]{_footer(found)}[/]")
+        return
+    table = plain_table(
+        "DESTINATION",
+        "TENANT",
+        "HEALTH",
+        "BREAKER",
+        "LANE",
+        "EVENTS/S",
+        "SUCCESS",
+        "WAITING",
+        "OLDEST",
+        "LAST ERROR",
+    )
+    for each in chosen:
+        table.add_row(
+            Text(harmless(each.name)),
+            Text(harmless(each.tenant)),
+            *(_styled(word) for word in (each.health, each.breaker, each.lane)),
+            f"{each.events_per_second:,.1f}",
+            "-" if each.success is None else _share(each.success),
+            f"{each.waiting:,}",
+            _age(each.oldest_waiting_ms, now_ms),
+            _error(each, now_ms),
+        )
+    out().print(table)
+    err().print(f"[dim]over the last {length(chosen[0].window_seconds)}; what waits is of any age[/]")
 
 
-def _styled(word: str | None) -> Text:
-    return Text(word or "-", style=_STYLES.get(word or "", "dim"))
+def _styled(word: str) -> Text:
+    return Text(word or "-", style=_STYLES.get(word, "dim"))
 
 
 def _share(success: float) -> str:
@@ -78,17 +81,8 @@ def _age(at_ms: int | None, now_ms: int) -> str:
     return "-" if at_ms is None else length((now_ms - at_ms) / 1000)
 
 
-def _error(one: State, now_ms: int) -> Text:
-    if one.last_error is None:
+def _error(each: DestinationHealth, now_ms: int) -> Text:
+    if not each.last_error:
         return Text("-", style="dim")
-    text = f"{harmless(one.last_error)} ({_age(one.last_error_ms, now_ms)} ago)"
+    text = f"{harmless(each.last_error)} ({_age(each.last_error_ms, now_ms)} ago)"
     return Text(text, no_wrap=True, overflow="ellipsis")
-
-
-def _footer(found: Outlook) -> str:
-    parts = [f"receipts of the last {length(found.window_seconds)}"]
-    if found.receipts_sampled:
-        parts.append("no longer, because there are so many")
-    if found.waiting_sampled:
-        parts.append("~ is estimated from a sample of what waits")
-    return "; ".join(parts)

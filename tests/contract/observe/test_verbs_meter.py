@@ -1,20 +1,23 @@
-"""`hifi scorecard` and `hifi trace` as a user runs them, against a real observe."""
+"""`hifi scorecard`, `hifi trace` and `hifi destinations` as a user runs them, against a real observe."""
 
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from shared.contracts import headers as h
+from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.topics import Topic
 from tests.contract.observe.conftest import Start
 from tests.contract.observe.side import Side
 from tests.contract.observe.test_observe import day_of, ids, recent, settled
 from tests.harness.observe_process import ObserveProcess
-from tests.harness.waiting import free_port
+from tests.harness.topics import Topics, pipe_to
+from tests.harness.waiting import eventually, free_port
 
 
 def hifi(url: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -78,3 +81,44 @@ def test_what_cannot_be_answered_is_told_with_its_mend(topics: str, start: Start
     assert (wrong_time.returncode, "90s, 15m" in wrong_time.stderr) == (2, True)
     nobody = hifi(f"http://127.0.0.1:{free_port()}", tmp_path, "scorecard")
     assert (nobody.returncode, "hifi doctor" in nobody.stderr) == (1, True)
+
+
+def test_destinations_show_what_failed_and_what_waits_also_before_the_first_event(
+    topics: str, start: Start, tmp_path: Path
+) -> None:
+    minute, side = recent(), Side(topics)
+    Topics(topics).publish(*pipe_to("p", "http://127.0.0.1:9/"), *pipe_to("idle", "http://127.0.0.1:9/"))
+    old = minute - 120
+    side.collected(ids(0, 3), old)
+    side.each(Topic.EVENTS, ids(0, 3), old)
+    side.outbound(ids(0, 3), old, "p")
+    side.receipt(ids(0, 3), old, "p", "retry")
+    side.each(
+        Topic.RETRY_IN_1H, ids(0, 3), old, **{h.PIPE: "p", h.NOT_BEFORE: str((minute + 60) * MINUTE_MS)}
+    )
+    side.whole(ids(10, 40), minute, "p")
+    side.collected(ids(40, 50), minute)
+    side.each(Topic.EVENTS, ids(40, 50), minute)
+    side.outbound(ids(40, 50), minute, "p")
+    side.receipt(ids(40, 50), minute, "p", "dead", inside_ms=500)
+    side.each(Topic.DEAD_LETTER, ids(40, 50), minute, **{h.PIPE: "p"})
+    side.read()
+    side.audit()
+    observe = start()
+    eventually(lambda: len(observe.get("/v1/destinations")) == 3)
+
+    def listed(*arguments: str) -> dict[str, dict[str, Any]]:
+        done = hifi(url_of(observe), tmp_path, "destinations", *arguments, "--json")
+        assert done.returncode == 0, done.stderr
+        return {each["name"]: each for each in json.loads(done.stdout)}
+
+    found = listed()["to-p"]
+    assert (found["delivered"], found["failed"], found["waiting"]) == (30, 10, 3)
+    assert (found["last_error"], found["health"], found["pipes"]) == ("503 busy", "failing", ["p"])
+    assert found["oldest_waiting_ms"] == old * MINUTE_MS
+    assert listed("idle")["idle"]["health"] == "idle"
+    assert list(listed("--tenant", "acme")) == ["to-p"]
+    table = hifi(url_of(observe), tmp_path, "destinations", "to-p").stdout
+    assert "75.0 %" in table and "2h0" in table and "503 busy" in table, table
+    unknown = hifi(url_of(observe), tmp_path, "destinations", "nobody")
+    assert (unknown.returncode, "there is no destination 'nobody'" in unknown.stderr) == (1, True)

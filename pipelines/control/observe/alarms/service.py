@@ -58,7 +58,7 @@ class Alarms:
         self._changing = threading.Lock()
         self._trends = History()
         self._pace = _pace(settings)
-        known = receivers(settings, self._contacts, secrets, clock)
+        known = receivers(settings, self.published, secrets, clock)
         self._operators = [name for name in (SNS, WEBHOOK) if name in known]
         give_up_ms = int(settings.alarm_give_up_hours * _HOUR_MS)
         self._sender = Notifier(known, self._taken.append, clock, give_up_ms)
@@ -84,7 +84,7 @@ class Alarms:
         self._trends = noted(trends, facts, self._settings.alarm_backlog_minutes)
         judged = judge(facts, self._trends, self._catalogue(), self._settings)
         after, notices = step(before, judged, self._windows, self._pace, facts.at_ms)
-        catalogue = self._contacts()
+        catalogue = self.published()
         new = letters(notices, self._operators, catalogue.contacts.values(), facts.at_ms)
         changed = [each for key, each in after.items() if each != before.get(key)]
         self._settle(before, after, facts.at_ms)
@@ -160,11 +160,12 @@ class Alarms:
         self._past = tuple(alarm for alarm in past if (alarm.resolved_ms or now_ms) > oldest)[-MOST_KEPT:]
         self._tracked = after
 
-    def _contacts(self) -> Catalogue:
+    def published(self) -> Catalogue:
+        """The documents, or none while they are not known."""
         return self._catalogue() or Catalogue()
 
     def _want_secrets(self) -> None:
-        references = [each.secret for each in self._contacts().contacts.values()]
+        references = [each.secret for each in self.published().contacts.values()]
         names = [secret_name(each) for each in (*references, self._settings.alarm_webhook_key) if each]
         self._secrets.want(name for name in names if name)
 

@@ -1,4 +1,4 @@
-"""How destinations do. Pure."""
+"""The health of destinations. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 from pipelines.control.observe.ledger.minute_sums import Line
 from pipelines.control.observe.ledger.reconciliation_rules import Reconciliation
 from pipelines.control.observe.scorecards.minute_cards import Judged
+from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.ledger import Stage
 from shared.contracts.scorecard import DestinationHealth
 
@@ -15,78 +16,120 @@ FAILING_SHARE: Final = 0.05
 _FAILED: Final = (Stage.RETRYING, Stage.DEAD)
 _TRIED: Final = (Stage.DELIVERED, *_FAILED)
 
+Name = tuple[str, str]
+"""A tenant, and one of its destinations or pipes."""
+
+
+class Waiting(NamedTuple):
+    """Events of a pipe that wait for their next try."""
+
+    events: int
+    oldest_ms: int
+    """Beginning of the oldest one's minute, epoch milliseconds."""
+
 
 class _Tried(NamedTuple):
     """What one minute says of a destination."""
 
-    tenant: str
-    destination: str
     pipe: str
     stage: Stage
     line: Line
 
 
 def destination_health(
-    parts: Iterable[Judged], still_open: Iterable[Judged] | None = None
+    recent: Iterable[Judged], unsettled: Iterable[Judged], known: Iterable[Name], window_seconds: float
 ) -> list[DestinationHealth]:
-    """Every destination with a receipt in these minutes, the last few of any tenants, by tenant and name.
+    """Destinations that are published, have recent receipts or have events waiting; by tenant and name.
 
-    What waits is counted in all minutes that are `still_open`, however old; unless told, in the same minutes.
+    Args:
+        recent: the last minutes of any tenants.
+        unsettled: all minutes in which events may wait, however old.
+        known: destinations by tenant and name, as published.
+        window_seconds: the time that `recent` covers.
     """
-    held = list(parts)
-    waiting = waiting_by_pipe(held if still_open is None else still_open)
-    by_destination: dict[tuple[str, str], list[_Tried]] = {}
-    for tried in _tried(held):
-        by_destination.setdefault((tried.tenant, tried.destination), []).append(tried)
-    return [_health(found, waiting) for _, found in sorted(by_destination.items())]
+    open_minutes = list(unsettled)
+    waiting = waiting_by_pipe(open_minutes)
+    tried = _by_destination(recent)
+    pipes: dict[Name, set[str]] = {key: {each.pipe for each in found} for key, found in tried.items()}
+    for (tenant, name), found in _by_destination(open_minutes).items():
+        late = {each.pipe for each in found if (tenant, each.pipe) in waiting}
+        if late:
+            pipes.setdefault((tenant, name), set()).update(late)
+    return [
+        _health(key, tried.get(key, ()), _waits(key[0], pipes.get(key, ()), waiting), window_seconds)
+        for key in sorted({*known, *pipes})
+    ]
 
 
-def _tried(parts: Iterable[Judged]) -> Iterable[_Tried]:
-    return (
-        _Tried(part.state.tenant, destination, pipe, stage, line)
-        for part in parts
-        for (stage, pipe, destination), line in part.state.lines.items()
-        if stage in _TRIED and destination
-    )
+def _by_destination(parts: Iterable[Judged]) -> Mapping[Name, Sequence[_Tried]]:
+    found: dict[Name, list[_Tried]] = {}
+    for part in parts:
+        for (stage, pipe, destination), line in part.state.lines.items():
+            if stage in _TRIED and destination:
+                found.setdefault((part.state.tenant, destination), []).append(_Tried(pipe, stage, line))
+    return found
 
 
-def waiting_by_pipe(parts: Iterable[Judged]) -> Mapping[tuple[str, str], int]:
-    """Events that wait for their next try, by tenant and pipe."""
-    total: dict[tuple[str, str], int] = {}
+def waiting_by_pipe(parts: Iterable[Judged]) -> Mapping[Name, Waiting]:
+    """Events that wait for their next try, by tenant and pipe; pipes without any are left out."""
+    total: dict[Name, Waiting] = {}
     for part in parts:
         for key, verdict in part.judgement.verdicts.items():
-            if key.account is Reconciliation.RETRY:
-                at = (part.state.tenant, key.pipe)
-                total[at] = total.get(at, 0) + verdict.waiting
+            if key.account is Reconciliation.RETRY and verdict.waiting:
+                at, minute_ms = (part.state.tenant, key.pipe), part.state.minute * MINUTE_MS
+                before = total.get(at, Waiting(0, minute_ms))
+                total[at] = Waiting(before.events + verdict.waiting, min(before.oldest_ms, minute_ms))
     return total
 
 
-def _health(tried: Sequence[_Tried], waiting: Mapping[tuple[str, str], int]) -> DestinationHealth:
-    newest = max((each.line for each in tried), key=lambda line: line.last_ms)
+def _waits(
+    tenant: str, pipes: Iterable[str], waiting: Mapping[Name, Waiting]
+) -> Mapping[str, Waiting | None]:
+    return {pipe: waiting.get((tenant, pipe)) for pipe in sorted(pipes)}
+
+
+def _health(
+    key: Name, tried: Sequence[_Tried], pipes: Mapping[str, Waiting | None], window_seconds: float
+) -> DestinationHealth:
+    newest = max((each.line for each in tried), key=lambda line: line.last_ms, default=Line())
+    failures = [each.line for each in tried if each.stage in _FAILED]
+    failure = max(failures, key=lambda line: line.last_ms, default=None)
     delivered = sum(each.line.count for each in tried if each.stage is Stage.DELIVERED)
-    failed = sum(each.line.count for each in tried if each.stage in _FAILED)
-    pipes = sorted({each.pipe for each in tried})
-    reasons: dict[str, int] = {}
-    for each in tried:
-        for reason, count in each.line.reasons.items():
-            reasons[reason] = reasons.get(reason, 0) + count
+    failed = sum(line.count for line in failures)
+    waiting = [each for each in pipes.values() if each is not None]
     return DestinationHealth(
-        name=tried[0].destination,
-        tenant=tried[0].tenant,
-        pipes=pipes,
+        name=key[1],
+        tenant=key[0],
+        pipes=list(pipes),
         delivered=delivered,
         failed=failed,
-        waiting=sum(waiting.get((tried[0].tenant, pipe), 0) for pipe in pipes),
-        reasons=reasons,
+        waiting=sum(each.events for each in waiting),
+        reasons=_reasons(each.line for each in tried),
         breaker=newest.breaker,
         lane=newest.lane,
-        health=_word(delivered, failed, newest.breaker),
+        health=_word(delivered, failed, newest.breaker, bool(waiting)),
+        window_seconds=window_seconds,
+        last_error=_commonest(failure.reasons) if failure else "",
+        last_error_ms=failure.last_ms if failure else None,
+        oldest_waiting_ms=min((each.oldest_ms for each in waiting), default=None),
     )
 
 
-def _word(delivered: int, failed: int, breaker: str) -> str:
+def _reasons(lines: Iterable[Line]) -> dict[str, int]:
+    reasons: dict[str, int] = {}
+    for line in lines:
+        for reason, count in line.reasons.items():
+            reasons[reason] = reasons.get(reason, 0) + count
+    return reasons
+
+
+def _commonest(reasons: Mapping[str, int]) -> str:
+    return max(sorted(reasons), key=lambda reason: reasons[reason], default="")
+
+
+def _word(delivered: int, failed: int, breaker: str, waiting: bool) -> str:
     if not delivered and not failed:
-        return "idle"
+        return "down" if waiting else "idle"
     if breaker == "open" or not delivered:
         return "down"
     return "failing" if failed >= FAILING_SHARE * (delivered + failed) else "good"

@@ -13,7 +13,7 @@ def destination_table(look: Look) -> Markup:
     """One row each."""
     if not look.destinations:
         return empty(
-            "No destination has been sent anything.",
+            "There is no destination yet.",
             tag("p", "Say where events go with a pipe and a destination: ", tag("code", "hifi apply FILE")),
         )
     every = look.view.tenant == ALL_TENANTS

@@ -1,6 +1,7 @@
 """The figures of a card, of a day and of a calendar."""
 
 import math
+from collections.abc import Sequence
 from datetime import date
 
 import pytest
@@ -15,7 +16,7 @@ from pipelines.control.observe.scorecards.node_lags import node_lags
 from pipelines.control.observe.verdicts.verdicts import judge
 from shared.contracts.lag_histogram import ERROR
 from shared.contracts.ledger import Stage
-from shared.contracts.scorecard import ALL_TENANTS, MinuteCard, Node
+from shared.contracts.scorecard import ALL_TENANTS, DestinationHealth, MinuteCard, Node
 from tests.unit.pipelines.control.observe.judged import applied, card_of, settled
 from tests.unit.pipelines.control.observe.world import LATER, MINUTE, SETTLE, World
 
@@ -162,12 +163,16 @@ def test_a_day_without_a_judged_minute_has_no_nines() -> None:
     assert (day.nines, day.minutes, day.left, day.spent) == (None, 0, 1.44, [])
 
 
+def health_of(minutes: Sequence[Judged]) -> list[DestinationHealth]:
+    return destination_health(minutes, minutes, [], 600.0)
+
+
 def test_destinations_are_told_with_their_failures() -> None:
     words = {"down": "dead", "flaky": "retried", "good": "delivered"}
     world = World()
     for pipe in words:
         world.send([f"{pipe}-{at}" for at in range(20)], (pipe,), lambda _, p: words[p])
-    found = {health.name: health for health in destination_health([settled(applied(world.ranges()), world)])}
+    found = {health.name: health for health in health_of([settled(applied(world.ranges()), world)])}
     assert [(name, each.health) for name, each in found.items()] == [
         ("to-down", "down"),
         ("to-flaky", "failing"),
@@ -184,5 +189,21 @@ def test_destinations_are_told_with_their_failures() -> None:
 
 def test_what_waits_is_told_at_its_destination() -> None:
     world = World().send([str(at) for at in range(9)], outcomes=lambda _i, _p: "waiting")
-    (health,) = destination_health([settled(applied(world.ranges()), world, world.passed(nodes=()))])
+    minutes = [settled(applied(world.ranges()), world, world.passed(nodes=()))]
+    (health,) = health_of(minutes)
     assert (health.name, health.waiting, health.health) == ("to-p1", 9, "down")
+    (later,) = destination_health([], minutes, [], 600.0)
+    assert (later.name, later.waiting, later.failed, later.health) == ("to-p1", 9, 0, "down")
+    assert later.oldest_waiting_ms == MINUTE * 60_000
+
+
+def test_a_known_destination_is_shown_before_it_was_sent_anything() -> None:
+    (health,) = destination_health([], [], [("acme", "new")], 600.0)
+    assert (health.tenant, health.name, health.health, health.success) == ("acme", "new", "idle", None)
+    assert (health.events_per_second, health.last_error, health.oldest_waiting_ms) == (0.0, "", None)
+
+
+def test_a_destinations_rate_success_and_last_error_cover_the_window() -> None:
+    world = World().send(["1"], outcomes=lambda _i, _p: "dead").send([str(at) for at in range(2, 11)])
+    (health,) = health_of([settled(applied(world.ranges()), world)])
+    assert (health.success, health.events_per_second, health.last_error) == (0.9, 9 / 600, "503 refused")
