@@ -1,13 +1,34 @@
-"""The `config` topic read to its end once, and written to: the one owner of publishing documents."""
+"""The `config` topic: its documents as a table in memory, read once, or published."""
+
+from collections.abc import Callable, Mapping
 
 from confluent_kafka import KafkaError, Message
 
-from shared.contracts.documents import Catalogue
+from shared.contracts.documents import Catalogue, Entry, decode_entry
 from shared.contracts.publish_plan import Records
 from shared.contracts.topics import Topic
-from shared.kafka.config_table import config_table
+from shared.kafka.global_table import GlobalTable
 from shared.kafka.producer import logging_client, producer_config
 from shared.runtime.errors import OperatorError
+
+
+def config_table(
+    bootstrap: str, client_id: str, seen: Callable[[Catalogue], None] = lambda _: None
+) -> GlobalTable[Catalogue]:
+    """A started table of the `config` topic; `seen` is told of each new catalogue before it is in force."""
+
+    def view(entries: Mapping[bytes, Entry]) -> Catalogue:
+        catalogue = Catalogue(entries)
+        seen(catalogue)
+        return catalogue
+
+    return GlobalTable(
+        bootstrap=bootstrap,
+        client_id=client_id,
+        topic=Topic.CONFIG,
+        decode=decode_entry,
+        view=view,
+    ).start()
 
 
 class PublishError(OperatorError):

@@ -1,4 +1,4 @@
-"""Column expressions that the Spark nodes share: record headers, and the way into `quarantine`."""
+"""Column expressions that the Spark nodes share: record headers, `quarantine` records, RFC 3339 times."""
 
 from typing import Final
 
@@ -6,6 +6,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as fn
 
 from shared.contracts import headers as h
+from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.limits import MAX_HEADERS_BYTES, MAX_READABLE_BYTES
 
 HEADERS_TYPE: Final = "array<struct<key:string,value:binary>>"
@@ -66,3 +67,31 @@ def quarantined_value(value: Column) -> Column:
     return fn.when(
         fn.octet_length(value) > MAX_READABLE_BYTES, fn.substring(value, 1, MAX_READABLE_BYTES)
     ).otherwise(value)
+
+
+_OFFSET_CHARACTERS: Final = 6
+"""Of a numeric time zone offset: +01:00."""
+
+
+def rfc3339_ms(time: Column) -> Column:
+    """Epoch milliseconds, rounded down, of a time that collect takes; null for what is none.
+
+    The zone is cut off first: to Spark's cast it may be any name of a region, which it looks up at a
+    microsecond a row, and an offset ends at 18 hours, whereas RFC 3339's go on to 24.
+    """
+    text = fn.upper(time)
+    zulu = text.endswith("Z")
+    local = fn.left(text, fn.length(text) - fn.when(zulu, 1).otherwise(_OFFSET_CHARACTERS))
+    return _local_ms(local) - fn.when(zulu, 0).otherwise(_offset_minutes(text)) * MINUTE_MS
+
+
+def _local_ms(local: Column) -> Column:
+    """A leap second counts as the second before it."""
+    without_leap = fn.regexp_replace(local, r"(:\d\d):60", r"$1:59")
+    return fn.unix_millis(fn.coalesce(local.cast("timestamp"), without_leap.cast("timestamp")))
+
+
+def _offset_minutes(text: Column) -> Column:
+    hours, minutes = fn.substring(text, -5, 2).cast("int"), fn.substring(text, -2, 2).cast("int")
+    size = hours * 60 + minutes
+    return fn.when(fn.substring(text, -_OFFSET_CHARACTERS, 1) == "-", -size).otherwise(size)

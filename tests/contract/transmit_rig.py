@@ -18,8 +18,7 @@ from pipelines.data.transmit.admission import lanes
 from pipelines.data.transmit.admission.circuit_breaker import Rules
 from pipelines.data.transmit.admission.gate import Admission, GateRules
 from pipelines.data.transmit.connectors.base import Context, Kind
-from pipelines.data.transmit.connectors.connector_pool import ConnectorPool
-from pipelines.data.transmit.connectors.registry import KINDS
+from pipelines.data.transmit.connectors.registry import KINDS, ConnectorPool
 from pipelines.data.transmit.deduplication.dedup_window import DedupWindow
 from pipelines.data.transmit.deduplication.delivery_history import DeliveryHistory
 from pipelines.data.transmit.delivery.decide import Policy

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as fn
 
-from pipelines.control.audit.rfc3339 import time_ms
 from shared.contracts.iblt import id_hash
 from shared.contracts.timestamps import parse_time
+from shared.spark.columns import rfc3339_ms
 
 
 @settings(max_examples=10)
@@ -47,7 +47,9 @@ def time_texts(draw: st.DrawFn) -> str:
 @given(st.lists(time_texts(), max_size=100))
 def test_spark_reads_times_as_collect_does(spark: SparkSession, texts: list[str]) -> None:
     taken = [text for text in [*EDGES, *texts] if parse_time(text) is not None]
-    found = spark.createDataFrame([(text,) for text in taken], "time string").select(time_ms(fn.col("time")))
+    found = spark.createDataFrame([(text,) for text in taken], "time string").select(
+        rfc3339_ms(fn.col("time"))
+    )
     told = dict(zip(taken, (row[0] for row in found.collect()), strict=True))
     assert told == {text: parse_time(text) for text in taken}
     assert len(taken) >= len(EDGES)

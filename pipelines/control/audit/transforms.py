@@ -12,13 +12,12 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
-from pipelines.control.audit.rfc3339 import time_ms
 from pipelines.control.audit.schema import ITEM, PLACE, RECEIPT, ROWS
 from shared.contracts import headers as h
 from shared.contracts.stages import COPY_ELSE, COPY_RULES, HEADER_TOPICS, CopyFact
 from shared.contracts.topics import Topic
 from shared.spark.collected_columns import readable, unreadable, with_items
-from shared.spark.columns import HEADERS_TYPE, header_value
+from shared.spark.columns import HEADERS_TYPE, header_value, rfc3339_ms
 from shared.spark.tracing import is_chosen
 
 _TEXTS: Final = {
@@ -89,7 +88,7 @@ def _flat(exploded: DataFrame) -> DataFrame:
     known = reduce(and_, (fn.col(each).isNotNull() for each in _REQUIRED), fn.col("known"))
     columns = {
         "id_hash": fn.when(known, fn.xxhash64("id")),
-        "time_ms": fn.coalesce("since_ms", time_ms(fn.col("time"))),
+        "time_ms": fn.coalesce("since_ms", rfc3339_ms(fn.col("time"))),
         "traced_id": fn.when(fn.col("traceparent").isNotNull() | is_chosen(fn.col("id")), fn.col("id")),
     }
     return _told(exploded).select(*(columns[name].alias(name) if name in columns else name for name in ROWS))

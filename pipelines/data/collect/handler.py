@@ -1,24 +1,23 @@
 """Handles a request to /v1/events: authenticate, read, validate, write to Kafka, respond."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
 from pipelines.data.collect.auth import authenticate
 from pipelines.data.collect.bodies.body import BodyReader, Receive
 from pipelines.data.collect.bodies.decompression import Decompressor, decompressor
-from pipelines.data.collect.config_view import ConfigView
 from pipelines.data.collect.errors import Refusal, RefusedError, unavailable, unread
 from pipelines.data.collect.metrics import CollectMetrics
 from pipelines.data.collect.parsing.content_types import Format, parse_content_type, split
 from pipelines.data.collect.parsing.events import AcceptedEvent, RequestContext, read_event
 from pipelines.data.collect.rate_limiter import RateLimiter
-from pipelines.data.collect.record_batching import batch_records
+from pipelines.data.collect.readiness import ConfigView
 from pipelines.data.collect.responses import Response, results_response
 from shared.contracts import headers
 from shared.contracts.documents import Source
-from shared.contracts.envelope import encode_item
+from shared.contracts.envelope import encode_item, join_items
 from shared.contracts.limits import CHUNK_BYTES
 from shared.contracts.topics import Topic
 from shared.kafka.producer import AwaitedProducer, NotWrittenError
@@ -28,6 +27,8 @@ RequestHeaders = Mapping[bytes, bytes]
 _MEMBERS = frozenset(("$", "id", "source", "type", "specversion", "time", "data", "data_base64"))
 _EVENTS_PER_TURN = 250  # events validated before other requests get a turn: about 2 ms
 _RETRY_SECONDS = 2
+_BRACKETS_BYTES = 2
+_COMMA_BYTES = 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -139,3 +140,22 @@ async def _validate(
 def _label(field: str) -> str:
     """A field as a metric's label; all extension attributes share one."""
     return field if field in _MEMBERS else "attribute"
+
+
+def batch_records(encoded: Iterable[bytes], limit: int) -> Iterator[bytes]:
+    """Pack items into as few `collected` records as their size allows: one acknowledgement covers many items.
+
+    Args:
+        encoded: the items, in order.
+        limit: bytes of a record's value; a larger item gets a record of its own.
+    """
+    held: list[bytes] = []
+    size = _BRACKETS_BYTES
+    for item in encoded:
+        if held and size + len(item) + _COMMA_BYTES > limit:
+            yield join_items(held)
+            held, size = [], _BRACKETS_BYTES
+        held.append(item)
+        size += len(item) + _COMMA_BYTES
+    if held:
+        yield join_items(held)

@@ -1,14 +1,28 @@
 """Whether collect can take traffic: its configuration is loaded and Kafka answers."""
 
 import asyncio
+from typing import Protocol
 
 import msgspec
 from msgspec import Struct
 
-from pipelines.data.collect.config_view import ConfigView
 from pipelines.data.collect.responses import Response
+from shared.contracts.documents import Catalogue
 from shared.contracts.topics import Topic
 from shared.kafka.producer import AwaitedProducer
+
+
+class ConfigView(Protocol):
+    """The newest configuration, read from the `config` topic."""
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the topic was read to its end once."""
+
+    @property
+    def view(self) -> Catalogue:
+        """The documents now."""
+
 
 _PAUSE_SECONDS = 0.2
 

@@ -17,7 +17,7 @@ from pipelines.data.collect.rate_limiter import RateLimiter
 from pipelines.data.collect.readiness import Readiness
 from pipelines.data.collect.settings import CollectSettings
 from shared.contracts.limits import MAX_BODY_BYTES
-from shared.kafka.config_table import config_table
+from shared.kafka.config_topic import config_table
 from shared.kafka.producer import AwaitedProducer, producer_config
 from shared.runtime.clock import wall_clock
 from shared.runtime.health import health_served

@@ -14,7 +14,7 @@ from pyspark.sql.types import StructType
 from pipelines.data.route.config_rows import Row, source_rows, valid_pipes
 from pipelines.data.route.schema import SOURCE_ROW
 from shared.contracts.documents import Catalogue, Pipe
-from shared.kafka.config_table import config_table
+from shared.kafka.config_topic import config_table
 from shared.kafka.global_table import GlobalTable
 from shared.runtime.clock import wall_clock
 from shared.runtime.logging import get_logger

@@ -21,8 +21,7 @@ from pyspark import TaskContext
 
 from pipelines.data.transmit.admission.gate import Admission, GateRules
 from pipelines.data.transmit.connectors.base import Context
-from pipelines.data.transmit.connectors.connector_pool import ConnectorPool
-from pipelines.data.transmit.connectors.registry import KINDS
+from pipelines.data.transmit.connectors.registry import KINDS, ConnectorPool
 from pipelines.data.transmit.deduplication.dedup_window import DedupWindow
 from pipelines.data.transmit.deduplication.delivery_history import DeliveryHistory
 from pipelines.data.transmit.delivery.decide import Policy
@@ -38,7 +37,7 @@ from shared.contracts.documents import Catalogue
 from shared.contracts.receipts import Lane
 from shared.contracts.secrets import named_secrets
 from shared.contracts.topics import Topic
-from shared.kafka.config_table import config_table
+from shared.kafka.config_topic import config_table
 from shared.kafka.tail import Tail
 from shared.runtime.clock import wall_clock
 from shared.runtime.egress import open_session

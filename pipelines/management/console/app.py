@@ -6,16 +6,28 @@ from typing import Final
 
 from fastapi import FastAPI, Request, Response
 from nicegui import Client, ui
-from prometheus_client import generate_latest
+from prometheus_client import Gauge, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.staticfiles import StaticFiles
 
-from pipelines.management.console.metrics import ConsoleMetrics
 from pipelines.management.console.page import HOURS, shown
 from pipelines.management.console.poller import Pollers, View
 from pipelines.management.console.settings import ConsoleSettings
 from shared.contracts.scorecard import ALL_TENANTS
 from shared.runtime.clock import Clock
+from shared.runtime.metrics import ConsoleMetric
+from shared.runtime.process_metrics import process_registry
+
+
+class ConsoleMetrics:
+    """What is counted, in a registry of its own."""
+
+    def __init__(self, feeds: Pollers) -> None:
+        self.registry = into = process_registry("console")
+        pages = Gauge(ConsoleMetric.PAGES, "Pages that are open", registry=into)
+        pages.set_function(lambda: feeds.watchers)
+        Gauge(ConsoleMetric.READY, "1 when ready", registry=into).set(1)
+
 
 _FILES: Final = Path(__file__).parent / "static"
 _HEAD: Final = (

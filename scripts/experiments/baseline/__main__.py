@@ -12,7 +12,7 @@ from scripts.experiments.baseline.ingest import ingest
 from scripts.experiments.baseline.route import Route
 from scripts.experiments.baseline.transmit import Transmit
 from shared.contracts.topology import INPUTS
-from shared.kafka.config_table import config_table
+from shared.kafka.config_topic import config_table
 from shared.runtime.logging import configure_logging
 from shared.runtime.settings import SideSettings
 

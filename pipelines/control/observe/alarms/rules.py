@@ -1,16 +1,19 @@
 """All conditions, over the facts of one look. Pure."""
 
+from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
 from pipelines.control.observe.alarms import loss_rules, throughput_rules
 from pipelines.control.observe.alarms.burn_rate import burning
-from pipelines.control.observe.alarms.customer_rules import failures
+from pipelines.control.observe.alarms.formatting import counted, listed
 from pipelines.control.observe.alarms.history import History
-from pipelines.control.observe.alarms.inputs import Inputs, Judged
+from pipelines.control.observe.alarms.inputs import Finding, Inputs, Judged
 from pipelines.control.observe.alarms.settings import AlarmSettings
-from shared.contracts.alarms import AlarmKind
+from pipelines.control.observe.ledger.fault_attribution import customers_mend
+from shared.contracts.alarms import AlarmKind, Audience
 from shared.contracts.documents import Catalogue
+from shared.contracts.scorecard import DestinationHealth
 
 _FROM_OFFSETS: Final = frozenset({AlarmKind.STALLED, AlarmKind.METER})
 _FROM_TALLIES: Final = frozenset(AlarmKind) - _FROM_OFFSETS
@@ -45,3 +48,31 @@ def judge(facts: Inputs, trends: History, catalogue: Catalogue | None, settings:
         _FROM_DOCUMENTS if catalogue is None else frozenset()
     )
     return Judged(findings=list(found), unknown=unknown)
+
+
+def failures(facts: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
+    """One finding for each destination and reason that its customer can mend."""
+    for each in facts.destinations:
+        for reason, count in each.reasons.items():
+            mend = customers_mend(reason)
+            if mend is not None and count >= settings.alarm_customer_events:
+                yield Finding(
+                    kind=AlarmKind.CUSTOMER,
+                    audience=Audience.CUSTOMER,
+                    tenant=each.tenant,
+                    subject=f"{each.name} {_short(reason)}",
+                    text=_told(each, reason, count, mend),
+                )
+
+
+def _short(reason: str) -> str:
+    """The status where there is one, else the word."""
+    status, _, word = reason.partition(" ")
+    return status if status.isdigit() and word in ("refused", "redirect") else word
+
+
+def _told(each: DestinationHealth, reason: str, count: int, mend: str) -> str:
+    status, _, word = reason.partition(" ")
+    said = f"answered {status}" if status.isdigit() else f"failed with {word}"
+    pipes = f" (pipe {listed(each.pipes)})" if each.pipes else ""
+    return f"destination {each.name}{pipes} {said} for {counted(count, 'event')} of the last minutes: {mend}"

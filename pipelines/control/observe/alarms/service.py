@@ -20,7 +20,7 @@ from shared.contracts.alarms import Alarm, AlarmKind, QuietWindow
 from shared.contracts.documents import Catalogue
 from shared.contracts.scorecard import ALL_TENANTS
 from shared.contracts.secrets import secret_name
-from shared.kafka.config_table import config_table
+from shared.kafka.config_topic import config_table
 from shared.kafka.global_table import GlobalTable
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger

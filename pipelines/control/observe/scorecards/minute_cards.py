@@ -1,4 +1,4 @@
-"""Scorecards of minutes, from states and judgements. Pure."""
+"""Scorecards of minutes, from states and judgements, with the reasons why a minute is spent. Pure."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
@@ -8,7 +8,6 @@ from msgspec import structs
 from pipelines.control.observe.ledger.fault_attribution import is_customers
 from pipelines.control.observe.ledger.minute_sums import Lags, MinuteState, merged_lags
 from pipelines.control.observe.ledger.reconciliation_rules import Key, Reconciliation
-from pipelines.control.observe.scorecards.explanations import why
 from pipelines.control.observe.scorecards.loss_table import (
     NO_NAMES,
     Names,
@@ -19,8 +18,8 @@ from pipelines.control.observe.scorecards.loss_table import (
 )
 from pipelines.control.observe.scorecards.node_lags import end_to_end, inside, node_lags
 from pipelines.control.observe.verdicts.verdicts import Judgement, Verdict
-from shared.contracts.counts import Counts, summed
-from shared.contracts.ledger import Stage
+from shared.contracts.counts import GOOD_SHARE, Counts, summed
+from shared.contracts.ledger import GOOD_MS, Stage
 from shared.contracts.scorecard import ALL_TENANTS, HopRow, MinuteCard
 
 _EVEN: Final = Verdict()
@@ -155,3 +154,33 @@ def _first_doubled(state: MinuteState, judgement: Judgement) -> int:
 def _doubled(judgement: Judgement, accounts: Iterable[Reconciliation]) -> int:
     wanted = frozenset(accounts)
     return sum(each.doubled for key, each in judgement.verdicts.items() if key.account in wanted)
+
+
+def why(card: MinuteCard) -> MinuteCard:
+    """The card of a spent minute with its reasons."""
+    found = [_lost(card)] if card.lost else []
+    if card.sli is not None and card.sli < GOOD_SHARE:
+        found.append(_slow(card))
+    return structs.replace(card, why=found)
+
+
+def _lost(card: MinuteCard) -> str:
+    hops = ", ".join(
+        f"{row.lost:,} at {row.node}{f' ({row.pipe})' if row.pipe else ''}" for row in card.hops if row.lost
+    )
+    return f"{card.lost:,} of {card.total:,} deliveries lost ({card.loss_percent:.3g} %): {hops}."
+
+
+def _slow(card: MinuteCard) -> str:
+    counts = (
+        (card.waiting, "waiting for their next try"),
+        (card.dead, "dead letters"),
+        (card.under_way, "under way"),
+        (card.lost, "lost"),
+    )
+    others = ", ".join(f"{count:,} {what}" for count, what in counts if count)
+    return (
+        f"{100 * (card.sli or 0.0):.3g} % of {card.total:,} deliveries left hifi within "
+        f"{GOOD_MS / 1000:g} s of entering it, {100 * GOOD_SHARE:g} % are promised"
+        + (f"; {others}." if others else ".")
+    )

@@ -1,5 +1,7 @@
 """The connectors by name, and the options of a destination as its connector wants them."""
 
+import asyncio
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any, Final
@@ -7,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from pipelines.data.transmit import connectors
-from pipelines.data.transmit.connectors.base import Kind
+from pipelines.data.transmit.connectors.base import Connector, Context, Kind
 from shared.contracts.documents import Destination
 from shared.contracts.secrets import foreign_secrets
 
@@ -60,3 +62,30 @@ def options_of(destination: Destination, kinds: Mapping[str, Kind[Any]]) -> Any:
         return msgspec.convert(destination.options, kind.options)
     except msgspec.ValidationError as error:
         raise OptionsError(f"bad_options: the {destination.connector} connector: {error}") from error
+
+
+class ConnectorPool:
+    """One process's connectors. Belongs to one event loop."""
+
+    def __init__(self, kinds: Mapping[str, Kind[Any]], context: Context) -> None:
+        self._kinds = kinds
+        self._context = context
+        self._open: dict[str, Connector[Any]] = {}
+        self._opening: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+
+    async def named(self, name: str) -> Connector[Any]:
+        """The connector of that name; what its opening raises is raised, and the next call tries anew.
+
+        Raises:
+            KeyError: if there is none.
+        """
+        if name not in self._open:
+            async with self._opening[name]:
+                if name not in self._open:
+                    self._open[name] = await self._kinds[name].open(self._context)
+        return self._open[name]
+
+    async def close(self) -> None:
+        """Close what was opened."""
+        for name in list(self._open):
+            await self._open.pop(name).close()

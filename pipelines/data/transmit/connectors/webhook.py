@@ -1,6 +1,7 @@
 """HTTP destinations: one POST a batch, in one of four shapes, signed and authorised if they want that."""
 
 import asyncio
+import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Final
@@ -23,7 +24,6 @@ from pipelines.data.transmit.connectors.http.credentials import (
     header_text,
 )
 from pipelines.data.transmit.connectors.http.formats import Content, Format, content
-from pipelines.data.transmit.connectors.http.message_id import message_id
 from pipelines.data.transmit.connectors.http.oauth2 import TokenError, Tokens
 from pipelines.data.transmit.events import Event
 from shared.contracts import signing
@@ -144,6 +144,11 @@ class Webhook:
             return signing.key_of(self._secrets.get(reference))
         except ValueError as error:
             raise BadSecretError(reference, str(error)) from None
+
+
+def message_id(events: Sequence[Event]) -> str:
+    """The same for the same events, in whichever request they are sent again, and for no others."""
+    return "msg_" + hashlib.sha256(b"".join([event.key for event in events])).hexdigest()[:32]
 
 
 async def _open(context: Context) -> Webhook:

@@ -8,8 +8,8 @@ from typing import Final
 from pipelines.data.transmit.admission.gate import Admission, Gate, Moved, NoTurn
 from pipelines.data.transmit.batching import split
 from pipelines.data.transmit.connectors.base import Answer
-from pipelines.data.transmit.connectors.connector_pool import ConnectorPool
 from pipelines.data.transmit.connectors.http.credentials import BadSecretError
+from pipelines.data.transmit.connectors.registry import ConnectorPool
 from pipelines.data.transmit.delivery.decide import Dead, Policy
 from pipelines.data.transmit.delivery.kafka_rows import Settled
 from pipelines.data.transmit.delivery.outcomes import (

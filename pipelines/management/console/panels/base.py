@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from nicegui import events, ui
 
@@ -89,3 +90,19 @@ def counted(value: int, name: str, style: str = "") -> Markup:
 def badge(text: str, style: str) -> Markup:
     """A word with a colour."""
     return tag("span", tag("i", class_=f"dot {style}", aria_hidden="true"), text, class_="badge")
+
+
+class Chart:
+    """ECharts, drawn as SVG: its colours can then be the style sheet's."""
+
+    def __init__(self, name: str, label: str) -> None:
+        self._chart = ui.echart({}, renderer="svg").classes("plot")
+        self._chart.props(f'data-testid={name} role=img aria-label="{label}"')
+
+    def draw(self, options: dict[str, Any]) -> None:
+        """Show this."""
+        if options == self._chart.options:
+            return
+        self._chart.options.clear()
+        self._chart.options.update(options)
+        self._chart.update()

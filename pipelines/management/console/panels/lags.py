@@ -2,8 +2,7 @@
 
 from pipelines.management.console import charts, formatting
 from pipelines.management.console.html import Markup, tag
-from pipelines.management.console.panels.base import panel, write
-from pipelines.management.console.panels.chart import Chart
+from pipelines.management.console.panels.base import Chart, panel, write
 from pipelines.management.console.poller import Look
 
 

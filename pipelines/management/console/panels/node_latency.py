@@ -4,8 +4,7 @@ from nicegui import ui
 
 from pipelines.management.console import charts, formatting
 from pipelines.management.console.html import Markup, tag
-from pipelines.management.console.panels.base import empty, panel, write
-from pipelines.management.console.panels.chart import Chart
+from pipelines.management.console.panels.base import Chart, empty, panel, write
 from pipelines.management.console.poller import Look
 from shared.contracts.scorecard import Node
 

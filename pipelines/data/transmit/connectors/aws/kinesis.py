@@ -8,7 +8,6 @@ import msgspec
 from msgspec import Meta, Struct
 
 from pipelines.data.transmit.batching import structured
-from pipelines.data.transmit.connectors.attributes import attributes_of, partition_key
 from pipelines.data.transmit.connectors.aws.client import (
     AccessKeyId,
     Endpoint,
@@ -22,7 +21,7 @@ from pipelines.data.transmit.connectors.aws.client import (
 )
 from pipelines.data.transmit.connectors.base import Answer, Context, Kind, Place
 from pipelines.data.transmit.connectors.http.exchange import Reply, Request, exchange, word
-from pipelines.data.transmit.events import Event
+from pipelines.data.transmit.events import Event, attributes_of, partition_key
 from shared.contracts.documents import Batch, Destination
 from shared.contracts.secrets import Secrets
 

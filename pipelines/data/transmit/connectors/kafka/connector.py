@@ -8,11 +8,10 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
-from pipelines.data.transmit.connectors.attributes import attributes_of, partition_key
 from pipelines.data.transmit.connectors.base import Answer, Context, Kind, Place
 from pipelines.data.transmit.connectors.kafka.access import Access, Server
 from pipelines.data.transmit.connectors.kafka.cluster import Headers, KafkaCluster, Record
-from pipelines.data.transmit.events import Event
+from pipelines.data.transmit.events import Event, attributes_of, partition_key
 from shared.contracts.documents import Destination, SecretRef
 from shared.contracts.egress_policy import Kind as Address
 from shared.contracts.egress_policy import literal, special

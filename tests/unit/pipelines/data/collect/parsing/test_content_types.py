@@ -5,10 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.data.collect.errors import RefusedError
-from pipelines.data.collect.parsing.array_recovery import recover_items
-from pipelines.data.collect.parsing.content_types import Format, parse_content_type, split
+from pipelines.data.collect.handler import batch_records
+from pipelines.data.collect.parsing.content_types import Format, parse_content_type, recover_items, split
 from pipelines.data.collect.parsing.json_validation import too_deep
-from pipelines.data.collect.record_batching import batch_records
 from shared.contracts.limits import MAX_DEPTH
 from tests.strategies import json_texts
 

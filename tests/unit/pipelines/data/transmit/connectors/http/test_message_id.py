@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.data.transmit.connectors.http.message_id import message_id
+from pipelines.data.transmit.connectors.webhook import message_id
 from shared.contracts.signing import key_of, signed
 from tests.unit.pipelines.data.transmit.transmit_events import event
 
