@@ -9,12 +9,12 @@ from typing import Final
 import pyarrow as pa
 from msgspec import structs
 
-from pipelines.data.transmit.batching import grouped
 from pipelines.data.transmit.deduplication.delivery_history import DeliveryHistory
 from pipelines.data.transmit.delivery.decide import Delivered, Duplicate, End
 from pipelines.data.transmit.delivery.delivery import Delivery
 from pipelines.data.transmit.delivery.kafka_rows import Row, Settled, as_read, quarantined, rows
 from pipelines.data.transmit.delivery.record_parser import read
+from pipelines.data.transmit.delivery.request_batch import grouped
 from pipelines.data.transmit.events import Event
 from shared.runtime.clock import Clock
 

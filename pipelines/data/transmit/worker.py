@@ -28,7 +28,7 @@ from pipelines.data.transmit.delivery.decide import Policy
 from pipelines.data.transmit.delivery.delivery import Delivery
 from pipelines.data.transmit.delivery.kafka_rows import Row, Settled, to_batch
 from pipelines.data.transmit.delivery.pipe_resolver import PipeResolver
-from pipelines.data.transmit.delivery.request_batch import Deadline, Patience
+from pipelines.data.transmit.delivery.timeout import Deadline, Patience
 from pipelines.data.transmit.delivery.transform_executor import TransformExecutor
 from pipelines.data.transmit.settings import TransmitSettings
 from pipelines.data.transmit.task import Task

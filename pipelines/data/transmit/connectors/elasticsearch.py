@@ -10,14 +10,20 @@ import msgspec
 from msgspec import Meta, Struct
 
 from pipelines.data.transmit.connectors.base import Answer, Context, Kind, Place
+from pipelines.data.transmit.connectors.http.client import (
+    RESPONSE_BYTES,
+    HttpRequest,
+    HttpResponse,
+    answers_by_item,
+    error_code,
+    exchange,
+)
 from pipelines.data.transmit.connectors.http.credentials import basic, header_text
-from pipelines.data.transmit.connectors.http.exchange import Reply, Request, exchange, word
 from pipelines.data.transmit.connectors.http.formats import line
 from pipelines.data.transmit.events import Event
 from shared.contracts.documents import Destination, SecretRef
 from shared.contracts.secrets import Secrets
 
-_ANSWER_BYTES: Final = 64 * 1024
 _ITEM_BYTES: Final = 256
 """Of an answer for one event, with room; `filter_path` leaves out what is not read."""
 
@@ -74,18 +80,13 @@ class Elasticsearch:
         self, destination: Destination, options: Options, events: Sequence[Event], seconds: float
     ) -> Sequence[Answer]:
         """One bulk request."""
-        request = Request(
-            "POST",
-            f"{options.url.rstrip('/')}/{options.index}/_bulk?{_FILTER}",
-            {"Content-Type": "application/x-ndjson", **_authorization(options, self._secrets)},
-            bulk(options.operation, events),
-            "url",
+        request = HttpRequest(
+            url=f"{options.url.rstrip('/')}/{options.index}/_bulk?{_FILTER}",
+            headers={"Content-Type": "application/x-ndjson", **_authorization(options, self._secrets)},
+            body=bulk(options.operation, events),
         )
-        most = _ANSWER_BYTES + _ITEM_BYTES * len(events)
-        reply = await exchange(self._session, request, seconds, most)
-        if isinstance(reply, Answer):
-            return [reply] * len(events)
-        return answers(reply, len(events)) if reply.ok else [reply.answer()] * len(events)
+        most = RESPONSE_BYTES + _ITEM_BYTES * len(events)
+        return answers(await exchange(self._session, request, seconds, most), len(events))
 
     async def close(self) -> None:
         """Nothing: the connections are the session's."""
@@ -101,24 +102,23 @@ def bulk(operation: str, events: Sequence[Event]) -> bytes:
     return b"".join([action % (event.key.hex().encode(), line(event)) for event in events])
 
 
-def answers(reply: Reply, events: int) -> list[Answer]:
-    """An answer for each event, from one that says which were taken.
+def answers(response: HttpResponse | Answer, events: int) -> list[Answer]:
+    """An answer for each event, from a response that says which were taken."""
+    if isinstance(response, Answer):
+        return [response] * events
+    if not response.ok:
+        return [response.answer()] * events
+    return answers_by_item(response, events, _items, _answer)
 
-    What a `create` finds there already was delivered by an earlier try.
-    """
-    try:
-        items = [item for each in _decoder.decode(reply.body).items for item in each.values()]
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        items = []
-    if len(items) != events:
-        error = f"bad_answer: the destination answered {reply.status}, but not for each event"
-        return [Answer(error=error)] * events
-    return [_answer(item) for item in items]
+
+def _items(body: bytes) -> list[_Item]:
+    return [item for each in _decoder.decode(body).items for item in each.values()]
 
 
 def _answer(item: _Item) -> Answer:
+    """What a `create` finds there already was delivered by an earlier try."""
     status = 200 if item.status == _EXISTS else item.status
-    return Answer(status=status, detail=word(item.error.type) if item.error else "")
+    return Answer(status=status, detail=error_code(item.error.type) if item.error else "")
 
 
 def _authorization(options: Options, secrets: Secrets) -> dict[str, str]:

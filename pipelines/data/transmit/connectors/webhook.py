@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from pipelines.data.transmit.connectors.base import Answer, Context, Kind, Place
-from pipelines.data.transmit.connectors.http.client import Reply, Request, post
+from pipelines.data.transmit.connectors.http.client import HttpRequest, HttpResponse, post
 from pipelines.data.transmit.connectors.http.credentials import (
     Auth,
     BadSecretError,
@@ -24,7 +24,7 @@ from pipelines.data.transmit.connectors.http.credentials import (
     header_text,
 )
 from pipelines.data.transmit.connectors.http.formats import Content, Format, content
-from pipelines.data.transmit.connectors.http.oauth2 import TokenError, Tokens
+from pipelines.data.transmit.connectors.http.oauth2 import TokenCache, TokenError
 from pipelines.data.transmit.events import Event
 from shared.contracts import signing
 from shared.contracts.documents import Batch, Destination, SecretRef
@@ -74,7 +74,7 @@ class Webhook:
         self._session = context.session
         self._secrets = context.secrets
         self._clock = context.clock
-        self._tokens = Tokens(context.session, context.secrets, context.clock)
+        self._tokens = TokenCache(context.session, context.secrets, context.clock)
 
     async def send(
         self, destination: Destination, options: Options, events: Sequence[Event], seconds: float
@@ -93,25 +93,28 @@ class Webhook:
         try:
             headers = self._headers(options, events, found)
             token = await self._token(options, seconds)
-            reply = await self._post(options, found, headers | token, until - loop.time())
-            if isinstance(options.auth, OAuth2) and isinstance(reply, Reply) and reply.status == 401:
+            response = await self._post(options, found, headers | token, until - loop.time())
+            if (
+                isinstance(options.auth, OAuth2)
+                and isinstance(response, HttpResponse)
+                and response.status == 401
+            ):
                 self._tokens.refused(options.auth, token["Authorization"].partition(" ")[2])
                 token = await self._token(options, until - loop.time())
-                reply = await self._post(options, found, headers | token, until - loop.time())
+                response = await self._post(options, found, headers | token, until - loop.time())
         except (UnknownSecretError, BadSecretError) as error:
             return Answer(error=str(error), later=True)
         except TokenError as error:
             return error.answer
         except TimeoutError:
             return Answer(error=f"timeout: no token within {seconds:.1f} s")
-        if isinstance(reply, Answer):
-            return reply
-        return Answer(status=reply.status, retry_after=reply.retry_after)
+        return response if isinstance(response, Answer) else response.answer()
 
     async def _post(
         self, options: Options, found: Content, headers: Mapping[str, str], seconds: float
-    ) -> Reply | Answer:
-        return await post(self._session, Request(options.url, found.body, headers), seconds)
+    ) -> HttpResponse | Answer:
+        request = HttpRequest(url=options.url, headers=headers, body=found.body)
+        return await post(self._session, request, seconds)
 
     async def _token(self, options: Options, seconds: float) -> dict[str, str]:
         """The one header that may have to be waited for."""

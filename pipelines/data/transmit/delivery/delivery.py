@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from pipelines.data.transmit.admission.gate import Admission, Gate, Moved, NoTurn
-from pipelines.data.transmit.batching import split
 from pipelines.data.transmit.connectors.base import Answer
 from pipelines.data.transmit.connectors.http.credentials import BadSecretError
 from pipelines.data.transmit.connectors.registry import ConnectorPool
@@ -22,8 +21,8 @@ from pipelines.data.transmit.delivery.outcomes import (
     refused,
 )
 from pipelines.data.transmit.delivery.pipe_resolver import Lost, PipeResolver
-from pipelines.data.transmit.delivery.request_batch import Deadline, Patience, RequestBatch
-from pipelines.data.transmit.delivery.timeout import within
+from pipelines.data.transmit.delivery.request_batch import RequestBatch, split
+from pipelines.data.transmit.delivery.timeout import Deadline, Patience, within
 from pipelines.data.transmit.delivery.transform_executor import TransformExecutor
 from pipelines.data.transmit.events import Event
 from shared.contracts.secrets import UnknownSecretError

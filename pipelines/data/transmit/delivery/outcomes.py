@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pipelines.data.transmit.admission.gate import BreakerOpen, Moved, NoTurn, Refusal
-from pipelines.data.transmit.batching import halves
 from pipelines.data.transmit.connectors.base import Answer
 from pipelines.data.transmit.delivery.decide import (
     End,
@@ -17,7 +16,7 @@ from pipelines.data.transmit.delivery.decide import (
     Split,
     decide,
 )
-from pipelines.data.transmit.delivery.request_batch import RequestBatch
+from pipelines.data.transmit.delivery.request_batch import RequestBatch, halves
 from pipelines.data.transmit.events import Event
 
 

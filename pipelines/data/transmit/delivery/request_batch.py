@@ -1,42 +1,14 @@
-"""Events on their way in one request, and how long they may take."""
+"""The events of one request: grouped by pipe and attempt, cut to what a request may carry. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
 from pipelines.data.transmit.delivery.pipe_resolver import Target
 from pipelines.data.transmit.events import Event
-from shared.contracts.documents import Destination
+from shared.contracts.documents import Batch, Destination
 
-_LOCAL_TRIES: Final = 1.25
-"""From the first local try to the last, in units of the patience for an answer."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
-    """How long a lane waits for one destination. Seconds."""
-
-    answer: float = float("inf")
-    """For the answer to a request, or for the destination's rate to allow it."""
-
-    turn: float = float("inf")
-    """For one of the destination's slots."""
-
-    @property
-    def local_tries(self) -> float:
-        """For all local tries: a lane that waits for no answer long waits for no string of them either."""
-        return _LOCAL_TRIES * self.answer
-
-
-class Deadline:
-    """When all deliveries of a task must be at an end, on the loop's clock. For the loop's thread alone."""
-
-    def __init__(self, at: float) -> None:
-        self.at = at
-
-    def extend(self, seconds: float) -> None:
-        """Put it off; another thread asks for this by `loop.call_soon_threadsafe`."""
-        self.at += seconds
+Group = tuple[str, int]
+"""Pipe and global attempt: what all events of a request share."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,3 +42,38 @@ class RequestBatch:
     def part(self, events: Sequence[Event]) -> "RequestBatch":
         """Some of its events as a batch of their own: to split one is not a failed try."""
         return replace(self, events=events, tries=self.tries - 1)
+
+
+def grouped(events: Iterable[Event]) -> dict[Group, list[Event]]:
+    """Events by pipe and attempt, each group in the order of arrival."""
+    groups: dict[Group, list[Event]] = {}
+    for event in events:
+        groups.setdefault((event.pipe, event.attempt), []).append(event)
+    return groups
+
+
+def split(events: Sequence[Event], limits: Batch) -> Iterator[list[Event]]:
+    """Runs of events within the limits; an event that exceeds max_bytes by itself travels alone."""
+    run: list[Event] = []
+    size = 2
+    for event in events:
+        more = size_of(event)
+        if run and (len(run) >= limits.max_events or size + more > limits.max_bytes):
+            yield run
+            run, size = [], 2
+        run.append(event)
+        size += more
+    if run:
+        yield run
+
+
+def halves(events: Sequence[Event]) -> tuple[Sequence[Event], Sequence[Event]]:
+    """Two parts, neither empty, of two events or more."""
+    middle = len(events) // 2
+    return events[:middle], events[middle:]
+
+
+def size_of(event: Event) -> int:
+    """Bytes that an event adds to a body, its comma included; exact for JSON, within a third for the rest."""
+    data = len(event.value) if event.value else 0
+    return len(event.attributes) + (data if event.is_json else data * 4 // 3) + 10

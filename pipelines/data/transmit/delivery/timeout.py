@@ -1,18 +1,49 @@
-"""Waiting for something no longer than one is willing to, by a clock that stands still while we do.
+"""How long delivery waits: for one destination, for one request, and for all of a task.
 
-Where this process gets no turn for a while, every destination seems slow. So a wait is made of short ones,
-each counted as what it should have lasted: what it lasted longer was our own delay.
+When this process gets no CPU for a while, every destination seems slow. So a wait is made of short ones,
+and each counts as no longer than it should have lasted: the rest was our own delay.
 """
 
 import asyncio
 from collections.abc import Coroutine
+from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 _SLICE_SECONDS: Final = 0.05
 _MOST_STRETCHED: Final = 4
 """Times the seconds asked for: past that it does not matter any more whose delay it is."""
 
+_LOCAL_TRIES: Final = 1.25
+"""From the first local try to the last, in units of the patience for an answer."""
+
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How long a lane waits for one destination. Seconds."""
+
+    answer: float = float("inf")
+    """For the answer to a request, or for the destination's rate to allow it."""
+
+    turn: float = float("inf")
+    """For one of the destination's slots."""
+
+    @property
+    def local_tries(self) -> float:
+        """For all local tries: a lane that waits for no answer long waits for no string of them either."""
+        return _LOCAL_TRIES * self.answer
+
+
+class Deadline:
+    """When all deliveries of a task must be at an end, on the loop's clock. For the loop's thread alone."""
+
+    def __init__(self, at: float) -> None:
+        self.at = at
+
+    def extend(self, seconds: float) -> None:
+        """Put it off; another thread asks for this by `loop.call_soon_threadsafe`."""
+        self.at += seconds
 
 
 async def within(work: Coroutine[Any, Any, T], seconds: float) -> tuple[T, float]:

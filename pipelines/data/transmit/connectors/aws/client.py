@@ -17,7 +17,7 @@ from botocore.credentials import Credentials
 from msgspec import Meta
 
 from pipelines.data.transmit.connectors.base import Answer, Place
-from pipelines.data.transmit.connectors.http.exchange import Reply, Request
+from pipelines.data.transmit.connectors.http.client import HttpRequest, HttpResponse
 from shared.contracts.documents import SecretRef
 
 Region = Annotated[
@@ -64,16 +64,16 @@ class Signer:
     access_key_id: str
     secret_access_key: str = dataclasses.field(repr=False)
 
-    async def signed(self, request: Request) -> Request:
+    async def signed(self, request: HttpRequest) -> HttpRequest:
         """The request with a signature of version 4; a large one is hashed on a thread, 8 ms a MiB."""
-        if len(request.data) < _LARGE:
+        if len(request.body) < _LARGE:
             return self.sign(request)
         return await asyncio.to_thread(self.sign, request)
 
-    def sign(self, request: Request) -> Request:
+    def sign(self, request: HttpRequest) -> HttpRequest:
         """The same, here and now."""
         found = AWSRequest(
-            method=request.method, url=request.url, data=request.data, headers=dict(request.headers)
+            method=request.method, url=request.url, data=request.body, headers=dict(request.headers)
         )
         kind = S3SigV4Auth if self.service == "s3" else SigV4Auth
         key = Credentials(self.access_key_id, self.secret_access_key)
@@ -81,10 +81,10 @@ class Signer:
         return dataclasses.replace(request, headers=dict(found.headers.items()))
 
 
-def judged(reply: Reply, code: str) -> Answer:
+def judged(response: HttpResponse, code: str) -> Answer:
     """A failure of a whole request, by AWS's word for it (`SlowDown`) as well as by its status."""
-    answer = reply.answer(code)
-    return dataclasses.replace(answer, status=status_of(code) or reply.status)
+    answer = response.answer(code)
+    return dataclasses.replace(answer, status=status_of(code) or response.status)
 
 
 def status_of(code: str) -> int | None:

@@ -7,7 +7,6 @@ import aiohttp
 import msgspec
 from msgspec import Meta, Struct
 
-from pipelines.data.transmit.batching import structured
 from pipelines.data.transmit.connectors.aws.client import (
     AccessKeyId,
     Endpoint,
@@ -20,7 +19,15 @@ from pipelines.data.transmit.connectors.aws.client import (
     status_of,
 )
 from pipelines.data.transmit.connectors.base import Answer, Context, Kind, Place
-from pipelines.data.transmit.connectors.http.exchange import Reply, Request, exchange, word
+from pipelines.data.transmit.connectors.http.client import (
+    RESPONSE_BYTES,
+    HttpRequest,
+    HttpResponse,
+    answers_by_item,
+    error_code,
+    exchange,
+)
+from pipelines.data.transmit.connectors.http.formats import structured
 from pipelines.data.transmit.events import Event, attributes_of, partition_key
 from shared.contracts.documents import Batch, Destination
 from shared.contracts.secrets import Secrets
@@ -33,7 +40,6 @@ REQUEST_BYTES: Final = 4 * 1024 * 1024
 """Of data; PutRecords takes 5 MiB, partition keys included."""
 
 _KEY_CHARACTERS: Final = 256
-_ANSWER_BYTES: Final = 64 * 1024
 _ITEM_BYTES: Final = 1024
 _HEADERS: Final = {
     "Content-Type": "application/x-amz-json-1.1",
@@ -112,14 +118,10 @@ class Kinesis:
         """One request."""
         url = (options.endpoint or f"https://kinesis.{options.region}.amazonaws.com").rstrip("/") + "/"
         data = _encoder.encode(_Request(options.stream, records))
-        request = await signer.signed(Request("POST", url, _HEADERS, data))
-        most = _ANSWER_BYTES + _ITEM_BYTES * len(records)
-        reply = await exchange(self._session, request, seconds, most)
-        if isinstance(reply, Answer):
-            return [reply] * len(records)
-        return (
-            _answers(reply, len(records)) if reply.ok else [judged(reply, _code(reply.body))] * len(records)
-        )
+        request = await signer.signed(HttpRequest(url=url, headers=_HEADERS, body=data))
+        most = RESPONSE_BYTES + _ITEM_BYTES * len(records)
+        response = await exchange(self._session, request, seconds, most)
+        return _answers(response, len(records))
 
 
 def record(event: Event) -> _Record:
@@ -127,24 +129,22 @@ def record(event: Event) -> _Record:
     return _Record(structured(event), partition_key(event, attributes_of(event))[:_KEY_CHARACTERS])
 
 
-def _answers(reply: Reply, records: int) -> list[Answer]:
-    try:
-        items = _taken.decode(reply.body).records
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        items = []
-    if len(items) != records:
-        error = f"bad_answer: Kinesis answered {reply.status}, but not for each record"
-        return [Answer(error=error)] * records
-    return [_answer(item.code) for item in items]
+def _answers(response: HttpResponse | Answer, records: int) -> list[Answer]:
+    if isinstance(response, Answer):
+        return [response] * records
+    if not response.ok:
+        return [judged(response, _code(response.body))] * records
+    return answers_by_item(response, records, lambda body: _taken.decode(body).records, _answer)
 
 
-def _answer(code: str | None) -> Answer:
+def _answer(item: _Item) -> Answer:
+    code = item.code
     if not code:
         return Answer(status=200)
     status = status_of(code) or 500  # of single records all that is documented may be sent again
     return Answer(
         status=status,
-        detail=word(code),
+        detail=error_code(code),
         retry_after=_THROTTLED_SECONDS if status == 429 else None,
     )
 

@@ -12,7 +12,7 @@ import aiohttp
 
 from pipelines.data.transmit.connectors.aws.client import Signer, judged
 from pipelines.data.transmit.connectors.base import Answer
-from pipelines.data.transmit.connectors.http.exchange import Reply, Request, exchange
+from pipelines.data.transmit.connectors.http.client import HttpRequest, HttpResponse, exchange
 
 PART_BYTES: Final = 5 * 1024 * 1024
 """S3 takes no smaller part but the last."""
@@ -42,7 +42,7 @@ class Objects:
 
     def __init__(self, session: aiohttp.ClientSession) -> None:
         self._session = session
-        self._aborting: set[asyncio.Task[Reply | Answer]] = set()
+        self._aborting: set[asyncio.Task[HttpResponse | Answer]] = set()
 
     async def write(self, target: Target, data: bytes) -> Answer:
         """Write one object; there is none, or the former one, unless the answer is a success."""
@@ -83,25 +83,25 @@ class Objects:
         )
         if failed := next((each for each in taken if isinstance(each, Answer)), None):
             return failed
-        tags = [each.headers.get("ETag", "") for each in taken if isinstance(each, Reply)]
+        tags = [each.headers.get("ETag", "") for each in taken if isinstance(each, HttpResponse)]
         end = await self._done(target, "POST", f"?uploadId={number}", _list_of_parts(tags))
         return end if isinstance(end, Answer) else end.answer()
 
-    async def _done(self, target: Target, method: str, query: str, data: bytes) -> Reply | Answer:
+    async def _done(self, target: Target, method: str, query: str, data: bytes) -> HttpResponse | Answer:
         """One request; an Answer unless it succeeded. S3 may begin a success and end it with an error."""
-        reply = await self._request(target, method, query, data, target.seconds_left())
-        if isinstance(reply, Answer):
-            return reply
-        code = _CODE.search(reply.body)
-        if reply.ok and _ERROR.search(reply.body):
+        response = await self._request(target, method, query, data, target.seconds_left())
+        if isinstance(response, Answer):
+            return response
+        code = _CODE.search(response.body)
+        if response.ok and _ERROR.search(response.body):
             return Answer(status=500, detail=code[1].decode() if code else "")
-        return reply if reply.ok else judged(reply, code[1].decode() if code else "")
+        return response if response.ok else judged(response, code[1].decode() if code else "")
 
     async def _request(
         self, target: Target, method: str, query: str, data: bytes, seconds: float
-    ) -> Reply | Answer:
+    ) -> HttpResponse | Answer:
         url = target.url + query
-        request = await target.signer.signed(Request(method, url, _TYPE, data))
+        request = await target.signer.signed(HttpRequest(method=method, url=url, headers=_TYPE, body=data))
         return await exchange(self._session, request, seconds)
 
     def _abort(self, target: Target, number: str) -> None:

@@ -1,79 +1,155 @@
-"""One HTTP request through the guarded session, and what it means when there is no answer."""
+"""HTTP requests through the guarded session, and what it means when there is no response."""
 
 import asyncio
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 import aiohttp
+import msgspec
+from yarl import URL
 
 from pipelines.data.transmit.connectors.base import Answer
 from shared.runtime.egress import RefusedAddressError
 
 RESPONSE_BYTES: Final = 64 * 1024
-"""How much of a response is read, to keep its connection alive; a longer one costs it its connection."""
+"""How much of a response is read, unless the caller expects more. A longer one costs it its connection."""
 
 DRAIN_SECONDS: Final = 0.5
 """How long the rest of a response may take, once its status is known."""
 
 _REASON_CHARACTERS: Final = 300
+_ERROR_CODE: Final = re.compile(r"[A-Za-z_]{1,80}")
+
+Item = TypeVar("Item")
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpRequest:
     """What is sent, and where to."""
 
+    method: str = "POST"
     url: str
-    body: bytes
     headers: Mapping[str, str]
     """All but those of the session."""
 
+    body: bytes
     option: str = "url"
-    """The name under which the customer gave the URL."""
+    """The option in which the customer gave the URL."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """What a server said."""
+class HttpResponse:
+    """What the server sent."""
 
     status: int
-    retry_after: str | None
+    headers: Mapping[str, str]
+    """Names in any case."""
+
     body: bytes
-    """As much of it as came in time, RESPONSE_BYTES at most."""
+    """As much of it as was asked for, and as came in time."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the status is a success."""
+        return 200 <= self.status < 300
+
+    @property
+    def retry_after(self) -> str | None:
+        """The Retry-After header as received."""
+        return self.headers.get("Retry-After")
+
+    def answer(self, code: str = "") -> Answer:
+        """The response as the answer for one event; `code` is the destination's name for the error."""
+        return Answer(status=self.status, retry_after=self.retry_after, detail=error_code(code))
 
 
-async def post(session: aiohttp.ClientSession, request: Request, seconds: float) -> Reply | Answer:
-    """POST once; no redirect is followed. Once a status is known it counts, whatever the body does.
+async def post(session: aiohttp.ClientSession, request: HttpRequest, seconds: float) -> HttpResponse | Answer:
+    """Send once for the status: once it is known it counts, whatever happens to the body.
 
     Args:
-        session: a guarded one.
-        request: what and where to.
-        seconds: the request is over, connect, send and read included, when these have passed.
+        session: a guarded one; no redirect is followed.
+        request: its URL is quoted where that is needed.
+        seconds: for connect, send and read together.
 
     Returns:
-        The reply, or why there is none.
+        The response, or why there is none.
     """
-    reply: Reply | None = None
+    found: HttpResponse | None = None
     try:
         async with (
             asyncio.timeout(seconds),
-            session.post(
-                request.url, data=request.body, headers=request.headers, allow_redirects=False
+            session.request(
+                request.method, request.url, data=request.body, headers=request.headers, allow_redirects=False
             ) as response,
         ):
-            after = response.headers.get("Retry-After")
-            reply = Reply(response.status, after, b"")
-            reply = Reply(response.status, after, await _drained(response))
-    except TimeoutError:
-        return reply or Answer(error=f"timeout: no answer within {seconds:.1f} s")
-    except (aiohttp.ClientError, OSError, ValueError) as error:
-        return reply or no_answer(error, request.option)
-    return reply
+            found = HttpResponse(response.status, response.headers, b"")
+            found = HttpResponse(response.status, response.headers, await _drained(response))
+    except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
+        return found or no_response(error, request.option, seconds)
+    return found
 
 
-def no_answer(error: Exception, option: str) -> Answer:
-    """What it means that there is no answer."""
+async def exchange(
+    session: aiohttp.ClientSession, request: HttpRequest, seconds: float, most_bytes: int = RESPONSE_BYTES
+) -> HttpResponse | Answer:
+    """Send once for the body as well as the status: a body that does not come in time is no response.
+
+    Args:
+        session: a guarded one; no redirect is followed.
+        request: its URL is sent as it is written.
+        seconds: for connect, send and read together.
+        most_bytes: more of the response's body is not read.
+
+    Returns:
+        The response, or why there is none.
+    """
+    try:
+        async with (
+            asyncio.timeout(seconds),
+            session.request(
+                request.method,
+                URL(request.url, encoded=True),
+                data=request.body,
+                headers=request.headers,
+                allow_redirects=False,
+            ) as response,
+        ):
+            return HttpResponse(response.status, response.headers, await _read(response, most_bytes))
+    except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
+        return no_response(error, request.option, seconds)
+
+
+def answers_by_item(
+    response: HttpResponse,
+    events: int,
+    items: Callable[[bytes], Sequence[Item]],
+    answer: Callable[[Item], Answer],
+) -> list[Answer]:
+    """An answer for each event, from a successful response that has an item for each.
+
+    Args:
+        response: the one to the request with the events.
+        events: how many were sent.
+        items: decodes the response's body; may raise as msgspec's decoders do.
+        answer: of one item.
+    """
+    try:
+        found = items(response.body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        found = []
+    if len(found) != events:
+        error = f"bad_answer: the destination answered {response.status}, but not for each event"
+        return [Answer(error=error)] * events
+    return [answer(item) for item in found]
+
+
+def no_response(error: Exception, option: str, seconds: float) -> Answer:
+    """The answer for a request that failed with `error` within `seconds`; `option` names its URL."""
+    if isinstance(error, TimeoutError):
+        return Answer(error=f"timeout: no answer within {seconds:.1f} s")
     if isinstance(error, aiohttp.InvalidURL | aiohttp.NonHttpUrlClientError):
         return Answer(error=clean(f"bad_url: `{option}` cannot be used: {error}"), hopeless=True)
     cause = error.os_error if isinstance(error, aiohttp.ClientConnectorError) else error
@@ -89,6 +165,13 @@ def clean(text: str) -> str:
     return text[:_REASON_CHARACTERS].encode(errors="replace").decode()
 
 
+def error_code(text: object) -> str:
+    """A destination's own name for an error, if it is one word; otherwise empty.
+
+    Never a sentence, which may hold data, nor digits: a server may say what it was sent, a key."""
+    return text if isinstance(text, str) and _ERROR_CODE.fullmatch(text) else ""
+
+
 async def _drained(response: aiohttp.ClientResponse) -> bytes:
     """Read a short response to its end, so that its connection can be used again; drop any other."""
     parts: list[bytes] = []
@@ -101,3 +184,13 @@ async def _drained(response: aiohttp.ClientResponse) -> bytes:
     if not response.content.at_eof():
         response.close()
     return b"".join(parts)
+
+
+async def _read(response: aiohttp.ClientResponse, most: int) -> bytes:
+    """The body, or its beginning; a connection with more on it is not used again."""
+    found = bytearray()
+    while len(found) < most and not response.content.at_eof():
+        found += await response.content.read(most - len(found))
+    if not response.content.at_eof():
+        response.close()
+    return bytes(found)

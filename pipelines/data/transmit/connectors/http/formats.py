@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
-from pipelines.data.transmit.batching import body, structured
 from pipelines.data.transmit.events import Event
 from shared.contracts.envelope import data_member
 
@@ -29,6 +28,20 @@ def content(format_: Format, events: Sequence[Event]) -> Content:
     """
     content_type, write = _WRITERS[format_]
     return Content(content_type, write(events))
+
+
+def body(events: Sequence[Event]) -> bytes:
+    """The events in CloudEvents' JSON batch format; JSON data is the received bytes, untouched."""
+    return b"[" + b",".join([structured(event) for event in events]) + b"]"
+
+
+def structured(event: Event) -> bytes:
+    """One event in CloudEvents' structured JSON format."""
+    if event.value is None:
+        return event.attributes
+    if event.is_json:
+        return b'%b,"data":%b}' % (event.attributes[:-1], event.value)
+    return event.attributes[:-1] + data_member(event.content_type, event.value) + b"}"
 
 
 def _array(events: Sequence[Event]) -> bytes:

@@ -9,7 +9,7 @@ import aiohttp
 import msgspec
 
 from pipelines.data.transmit.connectors.base import Answer
-from pipelines.data.transmit.connectors.http.client import Reply, Request, post
+from pipelines.data.transmit.connectors.http.client import HttpRequest, HttpResponse, post
 from pipelines.data.transmit.connectors.http.credentials import OAuth2, client
 from shared.contracts.http_statuses import RETRYABLE
 from shared.contracts.secrets import Secrets
@@ -57,7 +57,7 @@ class _Token:
 _granted = msgspec.json.Decoder(_Granted)
 
 
-class Tokens:
+class TokenCache:
     """The tokens of one process. Belongs to one event loop; asks once for all that wait for the same."""
 
     def __init__(self, session: aiohttp.ClientSession, secrets: Secrets, clock: Clock) -> None:
@@ -110,8 +110,8 @@ class Tokens:
     async def _grant(self, auth: OAuth2) -> _Token:
         form, headers = request(auth, self._secrets.get(auth.client_secret))
         asked_ms = self._clock()
-        asked = Request(auth.token_url, form, headers, "auth.token_url")
-        found = await post(self._session, asked, ASK_SECONDS)
+        sent = HttpRequest(url=auth.token_url, headers=headers, body=form, option="auth.token_url")
+        found = await post(self._session, sent, ASK_SECONDS)
         if isinstance(found, Answer):
             raise TokenError(found)
         return granted(found, asked_ms)
@@ -128,16 +128,16 @@ def request(auth: OAuth2, secret: str) -> tuple[bytes, dict[str, str]]:
     return urlencode({name: text for name, text in form.items() if text}).encode(), headers
 
 
-def granted(reply: Reply, asked_ms: int) -> _Token:
-    """The token in a reply. What is wrong with one is not quoted: it may hold what was sent.
+def granted(response: HttpResponse, asked_ms: int) -> _Token:
+    """The token in a response. What is wrong with one is not quoted: it may hold what was sent.
 
     Raises:
         TokenError: if there is none.
     """
-    if reply.status != 200:
-        raise TokenError(_refusal(reply))
+    if response.status != 200:
+        raise TokenError(_refusal(response))
     try:
-        found = _granted.decode(reply.body)
+        found = _granted.decode(response.body)
         seconds = _UNSAID_SECONDS if found.expires_in is None else max(0.0, float(found.expires_in))
     except (msgspec.MsgspecError, UnicodeDecodeError, ValueError):
         found, seconds = _Granted(""), 0.0
@@ -151,13 +151,13 @@ def granted(reply: Reply, asked_ms: int) -> _Token:
     return _Token(found.access_token, asked_ms + life_ms - margin_ms, asked_ms + life_ms)
 
 
-def _refusal(reply: Reply) -> Answer:
+def _refusal(response: HttpResponse) -> Answer:
     """A server in trouble may be asked again at once; a client it does not know waits for somebody's mend."""
-    busy = reply.status >= 500 or reply.status in RETRYABLE
+    busy = response.status >= 500 or response.status in RETRYABLE
     return Answer(
-        error=f"token_refused: `auth.token_url` answered {reply.status}",
-        retry_after=reply.retry_after,
-        later=not busy or (reply.status == 429 and reply.retry_after is None),
+        error=f"token_refused: `auth.token_url` answered {response.status}",
+        retry_after=response.retry_after,
+        later=not busy or (response.status == 429 and response.retry_after is None),
     )
 
 

@@ -12,7 +12,7 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 from jmespath.exceptions import JMESPathError
 
-from pipelines.data.transmit.batching import body
+from pipelines.data.transmit.connectors.http.formats import body
 from pipelines.data.transmit.events import Event
 from pipelines.data.transmit.transformation import lossless_json
 from pipelines.data.transmit.transformation.bounded_jmespath import Evaluation

@@ -3,11 +3,13 @@
 import base64
 import json
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.data.transmit.connectors.http.formats import content
+from pipelines.data.transmit.connectors.http.formats import body as batch_body
+from pipelines.data.transmit.connectors.http.formats import content, structured
 from tests.unit.pipelines.data.transmit.transmit_events import event
 
 EXACT = b'{"n": 12345678901234567890.10, "a":1,"a":2, "s":"\\u00e9\\n"}'
@@ -71,3 +73,42 @@ def test_a_line_is_one_event_however_its_data_was_laid_out(values: list[object],
     lines = body.decode().removesuffix("\n").split("\n")
     assert "\r" not in body.decode()
     assert [json.loads(line)["data"] for line in lines] == values
+
+
+JSON_TEXTS = st.recursive(
+    st.sampled_from(
+        ["12345678901234567890", "0.123456789012345678901234567890", "1.10", '"\\u00e9\\/"', '"\U0001f600"']
+    )
+    | st.text().map(json.dumps),
+    lambda inner: (
+        st.lists(inner, max_size=4).map(lambda xs: "[ " + ",".join(xs) + "]")
+        | st.lists(inner, max_size=3).map(lambda xs: "{" + ",".join(f'"a" : {x}' for x in xs) + "}")
+    ),
+    max_leaves=10,
+)
+
+
+class Received(msgspec.Struct):
+    """As a destination that keeps the bytes would read it."""
+
+    id: str
+    data: msgspec.Raw
+
+
+@given(st.lists(JSON_TEXTS, min_size=1, max_size=5))
+def test_data_arrives_byte_for_byte(texts: list[str]) -> None:
+    sent = [event(n, value=text.encode()) for n, text in enumerate(texts)]
+    received = msgspec.json.decode(batch_body(sent), type=list[Received])
+    assert [r.id for r in received] == [e.id for e in sent]
+    assert [bytes(r.data).strip() for r in received] == [(e.value or b"").strip() for e in sent]
+
+
+@given(st.text())
+def test_text_travels_as_a_json_string(text: str) -> None:
+    member = json.loads(structured(event(value=text.encode(), content_type="text/plain")))
+    assert member["data"] == text
+
+
+def test_bytes_travel_as_base64_and_absent_data_not_at_all() -> None:
+    assert json.loads(structured(event(value=b"\xff\x00", content_type="image/png")))["data_base64"] == "/wA="
+    assert "data" not in json.loads(structured(event(value=None)))

@@ -5,7 +5,7 @@ from urllib.parse import parse_qs
 
 import pytest
 
-from pipelines.data.transmit.connectors.http.client import Reply
+from pipelines.data.transmit.connectors.http.client import HttpResponse
 from pipelines.data.transmit.connectors.http.credentials import OAuth2
 from pipelines.data.transmit.connectors.http.oauth2 import TokenError, granted, request
 
@@ -13,8 +13,8 @@ NOW = 1_000_000
 AUTH = OAuth2(token_url="https://idp.example/token", client_id="a b", client_secret="secret://s", scope="x y")
 
 
-def reply(body: bytes, status: int = 200) -> Reply:
-    return Reply(status, None, body)
+def reply(body: bytes, status: int = 200) -> HttpResponse:
+    return HttpResponse(status, {}, body)
 
 
 def test_credentials_travel_in_the_header_form_encoded_first() -> None:

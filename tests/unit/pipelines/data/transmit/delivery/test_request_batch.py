@@ -1,12 +1,10 @@
-"""Events grouped and cut to what a request may carry; bodies that keep the bytes of data."""
+"""Events grouped and cut to what a request may carry."""
 
-import json
-
-import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.data.transmit.batching import body, grouped, halves, size_of, split, structured
+from pipelines.data.transmit.connectors.http.formats import body, structured
+from pipelines.data.transmit.delivery.request_batch import grouped, halves, size_of, split
 from pipelines.data.transmit.events import Event
 from shared.contracts.documents import Batch
 from tests.unit.pipelines.data.transmit.transmit_events import event
@@ -46,45 +44,6 @@ def test_halves_are_never_empty_and_lose_nothing(given_events: list[Event]) -> N
     assert left
     assert right
     assert [*left, *right] == given_events
-
-
-json_texts = st.recursive(
-    st.sampled_from(
-        ["12345678901234567890", "0.123456789012345678901234567890", "1.10", '"\\u00e9\\/"', '"\U0001f600"']
-    )
-    | st.text().map(json.dumps),
-    lambda inner: (
-        st.lists(inner, max_size=4).map(lambda xs: "[ " + ",".join(xs) + "]")
-        | st.lists(inner, max_size=3).map(lambda xs: "{" + ",".join(f'"a" : {x}' for x in xs) + "}")
-    ),
-    max_leaves=10,
-)
-
-
-class Received(msgspec.Struct):
-    """As a destination that keeps the bytes would read it."""
-
-    id: str
-    data: msgspec.Raw
-
-
-@given(st.lists(json_texts, min_size=1, max_size=5))
-def test_data_arrives_byte_for_byte(texts: list[str]) -> None:
-    sent = [event(n, value=text.encode()) for n, text in enumerate(texts)]
-    received = msgspec.json.decode(body(sent), type=list[Received])
-    assert [r.id for r in received] == [e.id for e in sent]
-    assert [bytes(r.data).strip() for r in received] == [(e.value or b"").strip() for e in sent]
-
-
-@given(st.text())
-def test_text_travels_as_a_json_string(text: str) -> None:
-    member = json.loads(structured(event(value=text.encode(), content_type="text/plain")))
-    assert member["data"] == text
-
-
-def test_bytes_travel_as_base64_and_absent_data_not_at_all() -> None:
-    assert json.loads(structured(event(value=b"\xff\x00", content_type="image/png")))["data_base64"] == "/wA="
-    assert "data" not in json.loads(structured(event(value=None)))
 
 
 @given(st.binary(min_size=1, max_size=500))
