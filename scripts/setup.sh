@@ -53,7 +53,8 @@ install() {
     local index=${UV_DEFAULT_INDEX:-$(.venv/bin/python -m pip config get global.index-url 2>/dev/null || true)}
     index=${PIP_INDEX_URL:-$index}
     if [ -n "$index" ]; then export UV_DEFAULT_INDEX=$index; fi
-    .venv/bin/uv pip install --quiet --native-tls --no-progress --link-mode copy --python "$python" "$@" >&2
+    # Without a cache: PySpark is built from its source, and each environment would leave 1.4 GB behind there.
+    .venv/bin/uv pip install --quiet --no-cache --native-tls --no-progress --link-mode copy --python "$python" "$@" >&2
 }
 
 make_environment() {
