@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import msgspec
@@ -10,6 +9,7 @@ import psutil
 import pytest
 
 from scripts.experiments.bench.results import Report, total
+from tests.harness.command_line import HIFI
 
 pytestmark = pytest.mark.proof
 
@@ -28,7 +28,7 @@ def children_left() -> list[str]:
 
 def test_a_quick_bench_reports_both_chains_loses_nothing_and_leaves_no_process(tmp_path: Path) -> None:
     out, page = tmp_path / "bench.json", tmp_path / "bench.md"
-    command = [sys.executable, "-m", "scripts.cli", "bench", "--quick", "--no-rating"]
+    command = [*HIFI, "bench", "--quick", "--no-rating"]
     environment = {**os.environ, "HIFI_BENCH_TEST": str(os.getpid())}
     subprocess.run([*command, "--out", out, "--markdown", page], check=True, timeout=590, env=environment)
     report = msgspec.json.decode(out.read_bytes(), type=Report)

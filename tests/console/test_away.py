@@ -76,7 +76,7 @@ def test_a_console_that_nobody_looks_at_asks_nothing_and_costs_nothing(
     page = open_page(console.url)
     page.get_by_test_id("no-events").wait_for()
     assert console.open_pages() == 1
-    page.goto(f"{console.url}healthz")
+    page.goto(f"{console.url}/healthz")
     eventually(lambda: console.open_pages() == 0, 40)
     process = psutil.Process(console.process.pid)
     before, begun = sum(process.cpu_times()[:2]), time.monotonic()

@@ -78,7 +78,7 @@ def test_the_numbers_are_the_apis(
     minute: int, observe: ObserveProcess, start_console: StartConsole, open_page: Open
 ) -> None:
     console = start_console(observe.port)
-    page = open_page(f"{console.url}?tenant=acme")
+    page = open_page(f"{console.url}/?tenant=acme")
     row = page.locator(f"tr[data-pick='{minute}']")
     row.wait_for()
     card = observe.card(minute)
@@ -120,7 +120,7 @@ def test_the_numbers_are_the_apis(
 def test_the_time_each_node_takes_is_the_apis(
     minute: int, observe: ObserveProcess, start_console: StartConsole, open_page: Open
 ) -> None:
-    page = open_page(f"{start_console(observe.port).url}?tenant=acme")
+    page = open_page(f"{start_console(observe.port).url}/?tenant=acme")
     page.locator(".key").wait_for()
     cards = observe.get("/v1/minutes?tenant=acme")
     events = sum(card["collected"] for card in cards)
@@ -136,7 +136,7 @@ def test_the_time_each_node_takes_is_the_apis(
 def test_a_minute_shows_its_hops_and_names_what_was_lost_and_doubled(
     minute: int, observe: ObserveProcess, start_console: StartConsole, open_page: Open, artefacts: Path
 ) -> None:
-    page = open_page(f"{start_console(observe.port).url}?tenant=acme")
+    page = open_page(f"{start_console(observe.port).url}/?tenant=acme")
     page.locator(f"tr[data-pick='{minute}'] button").click()
     details = page.locator(".details")
     details.locator("[data-hop]").first.wait_for()
@@ -194,7 +194,7 @@ def test_the_theme_is_the_readers_choice_and_is_kept(
 def test_a_day_and_its_minutes_can_be_picked(
     minute: int, observe: ObserveProcess, start_console: StartConsole, open_page: Open, artefacts: Path
 ) -> None:
-    page = open_page(f"{start_console(observe.port).url}?tenant=acme")
+    page = open_page(f"{start_console(observe.port).url}/?tenant=acme")
     page.locator(f"[data-pick='{day_of(minute)}']").click()
     details = page.locator(".details")
     details.locator("dd[data-name=nines]").wait_for()
@@ -210,7 +210,7 @@ def test_a_day_and_its_minutes_can_be_picked(
 def test_quiet_windows_are_added_and_removed(
     observe: ObserveProcess, start_console: StartConsole, open_page: Open
 ) -> None:
-    page = open_page(f"{start_console(observe.port).url}?tenant=acme")
+    page = open_page(f"{start_console(observe.port).url}/?tenant=acme")
     page.locator("tr[data-pick]").first.wait_for()
     page.get_by_test_id("quiet-reason").fill("moving <b>the warehouse</b>")
     page.get_by_test_id("quiet-add").click()

@@ -1,11 +1,6 @@
 """A retry process, and waiting records for it."""
 
-import http.client
 import json
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import psutil
@@ -16,8 +11,8 @@ from shared.contracts.topics import RETRY_DELAYS, Topic
 from shared.kafka.background_reader import reader_config
 from shared.kafka.offset_range_reader import OffsetRangeReader
 from shared.kafka.progress_group import group_name
+from tests.harness.service_process import ServiceProcess, hifi_settings
 from tests.harness.topics import Topics, outbound_headers
-from tests.harness.waiting import free_port
 
 _FLUSH = 50_000
 PAYLOAD = b'{"n":"%s"}' % (b"x" * 400)
@@ -39,49 +34,20 @@ def put(topics: Topics, topic: Topic, numbers: range, not_before_ms: int) -> Non
     topics.flush()
 
 
-class RetryProcess:
-    """`python -m pipelines.data.retry` on a port of its own."""
+class RetryProcess(ServiceProcess):
+    """retry on a port of its own."""
 
     def __init__(self, bootstrap: str, log: Path, **settings: str) -> None:
-        self.port = free_port()
-        self.log = log
-        env = os.environ | {"HIFI_BOOTSTRAP": bootstrap, "HIFI_PORT": str(self.port)}
-        env |= {f"HIFI_{name.upper()}": value for name, value in settings.items()}
-        with log.open("wb") as output:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "pipelines.data.retry"], env=env, stdout=output, stderr=output
-            )
+        super().__init__("pipelines.data.retry", log, {"HIFI_BOOTSTRAP": bootstrap} | hifi_settings(settings))
         self.usage = psutil.Process(self.process.pid)
 
-    def kill(self) -> None:
-        """SIGKILL, and wait until it is gone."""
-        self.process.kill()
-        self.process.wait()
-
-    def stop(self) -> int:
-        """SIGTERM; gives the exit status."""
-        self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(30)
-
-    def get(self, path: str) -> tuple[int, str]:
-        """Status and text of a reply."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
-        try:
-            connection.request("GET", path)
-            response = connection.getresponse()
-            return response.status, response.read().decode()
-        finally:
-            connection.close()
-
     def ready(self) -> bool:
-        """Whether /readyz answers 200."""
-        assert self.process.poll() is None, self.log.read_text()
-        try:
-            status, text = self.get("/readyz")
-        except OSError:
+        """Whether /readyz answers 200, and says so in its body."""
+        answer = self.readiness()
+        if answer is None:
             return False
-        assert json.loads(text)["ready"] == (status == 200)
-        return status == 200
+        assert answer.json["ready"] == (answer.status == 200)
+        return answer.status == 200
 
     def holds(self) -> set[str]:
         """The partitions of its lanes, as it logged them last."""

@@ -1,12 +1,7 @@
 """The canary as a process, with real brokers and a real collect; the rest of the chain is the test's."""
 
-import http.client
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,67 +17,48 @@ from shared.kafka.config_topic import publish, read_catalogue
 from shared.runtime.metrics import CanaryMetric
 from tests.contract.collect.collected import Collected
 from tests.contract.collect.process import CollectProcess
+from tests.harness.service_process import ServiceProcess, hifi_settings
 from tests.harness.waiting import eventually, free_port
 
 _STOP_SECONDS = 5
 
 
-class CanaryProcess:
-    """`python -m pipelines.control.canary` on a port of its own."""
+class CanaryProcess(ServiceProcess):
+    """The canary on a port of its own, quick to send and to miss."""
+
+    request_seconds = 5
 
     def __init__(self, bootstrap: str, collect_port: int, log: Path, **settings: str) -> None:
-        self.port = free_port()
-        self.log = log
-        env = os.environ | {
+        environment = {
             "HIFI_BOOTSTRAP": bootstrap,
-            "HIFI_PORT": str(self.port),
             "HIFI_COLLECT_URL": f"http://127.0.0.1:{collect_port}",
             "HIFI_ALLOW_LOOPBACK": "true",
             "HIFI_CANARY_RATE": "20",
             "HIFI_CANARY_SECONDS": "0.2",
             "HIFI_CANARY_MISSING_SECONDS": "1",
         }
-        env |= {f"HIFI_{name.upper()}": value for name, value in settings.items()}
-        with log.open("ab") as output:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "pipelines.control.canary"], env=env, stdout=output, stderr=output
-            )
-
-    def request(self, method: str, path: str, body: bytes | None = None) -> tuple[int, str]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
-        try:
-            connection.request(method, path, body)
-            response = connection.getresponse()
-            return response.status, response.read().decode()
-        finally:
-            connection.close()
+        super().__init__("pipelines.control.canary", log, environment | hifi_settings(settings))
 
     def report(self) -> dict[str, bool]:
-        """What /readyz says; nothing while it does not answer."""
-        try:
-            status, text = self.request("GET", "/readyz")
-        except OSError:
-            assert self.process.poll() is None, self.log.read_text()
+        """The body of /readyz; empty while nothing listens."""
+        answer = self.readiness()
+        if answer is None:
             return {}
-        found: dict[str, bool] = json.loads(text)
-        assert found["ready"] == (status == 200)
+        found: dict[str, bool] = answer.json
+        assert found["ready"] == (answer.status == 200)
         return found
-
-    def ready(self) -> bool:
-        return self.report().get("ready", False)
 
     def figure(self, metric: CanaryMetric, pipe: str | None = None) -> float:
         """A figure of /metrics."""
         labels = {} if pipe is None else {"pipe": pipe}
-        families = text_string_to_metric_families(self.request("GET", "/metrics")[1])
+        families = text_string_to_metric_families(self.request("GET", "/metrics").text)
         samples = [s for f in families for s in f.samples if s.name in (metric, f"{metric}_total")]
         return next(sample.value for sample in samples if sample.labels == labels)
 
-    def stop(self) -> float:
-        """SIGTERM; gives the seconds until it is gone, in good order."""
+    def seconds_to_stop(self) -> float:
+        """SIGTERM; returns the seconds until it has ended, which must be with status 0."""
         began = time.monotonic()
-        self.process.send_signal(signal.SIGTERM)
-        assert self.process.wait(30) == 0, self.log.read_text()
+        assert self.stop() == 0, self.log.read_text()
         return time.monotonic() - began
 
 
@@ -100,8 +76,7 @@ def sing(topics: str, tmp_path: Path) -> Iterator[Sing]:
 
     yield start
     for one in started:
-        one.process.kill()
-        one.process.wait()
+        one.kill()
 
 
 @pytest.fixture
@@ -142,7 +117,7 @@ def test_every_pipes_events_are_sent_taken_and_awaited(
     eventually(canary.ready, 40, "the canary is ready")
     eventually(lambda: canary.figure(CanaryMetric.ACKNOWLEDGED) >= 10, 40, "events are taken")
     eventually(lambda: canary.figure(CanaryMetric.MISSING, "canary-plain") >= 1, 40, "nobody delivers them")
-    assert canary.stop() < _STOP_SECONDS, "one second is enough for what does not come"
+    assert canary.seconds_to_stop() < _STOP_SECONDS, "one second is enough for what does not come"
     items = collected.items()
     collected.close()
     assert len({item.id for item in items}) == len(items)
@@ -169,7 +144,7 @@ def test_arrivals_repetitions_and_changed_events_are_counted_by_pipe(
     for perch in PIPES:
         assert urls[perch.name] == f"http://127.0.0.1:{canary.port}/{perch.kind}"
         for one in data:
-            assert canary.request("POST", f"/{perch.kind}", _body(perch, one))[0] == 204
+            assert canary.request("POST", f"/{perch.kind}", _body(perch, one)).status == 204
         assert canary.figure(CanaryMetric.ARRIVED, perch.name) == 4
         assert canary.figure(CanaryMetric.DOUBLED, perch.name) == 0
         assert canary.figure(CanaryMetric.WRONG, perch.name) == 0
@@ -179,7 +154,7 @@ def test_arrivals_repetitions_and_changed_events_are_counted_by_pipe(
     leak = json.dumps({"data": data[0]}).encode()
     canary.request("POST", "/masks", leak)
     assert canary.figure(CanaryMetric.WRONG, masks.name) == 1, "what a mask let through"
-    assert canary.request("POST", "/plain", b"{")[0] == 400
+    assert canary.request("POST", "/plain", b"{").status == 400
     assert 0 <= canary.figure(CanaryMetric.P95) < 60_000
 
 
@@ -190,7 +165,7 @@ def test_a_restarted_canary_changes_nothing_but_its_key(
     port = str(free_port())
     first = sing(collect.port, canary_sinks=f"http://127.0.0.1:{port}")
     eventually(first.ready, 40, "the first canary is ready")
-    first.stop()
+    first.seconds_to_stop()
     before = _versions(topics)
     second = sing(collect.port, canary_sinks=f"http://127.0.0.1:{port}")
     eventually(second.ready, 8, "the second canary is ready")  # nothing has to come into force first
@@ -211,7 +186,7 @@ def test_a_collect_that_is_away_is_waited_for(sing: Sing, topics: str, tmp_path:
         eventually(canary.ready, 40, "collect is back")
         process.kill()
         eventually(lambda: not canary.ready(), 40, "collect is away again")
-        assert canary.stop() < _STOP_SECONDS
+        assert canary.seconds_to_stop() < _STOP_SECONDS
     finally:
         process.kill()
 
@@ -231,10 +206,9 @@ def test_brokers_that_are_away_do_not_keep_a_canary_from_stopping(tmp_path: Path
     try:
         eventually(lambda: "documents" in canary.report(), 40, "it answers")
         assert canary.report() == {"ready": False, "documents": False, "collect": False}
-        assert canary.stop() < _STOP_SECONDS
+        assert canary.seconds_to_stop() < _STOP_SECONDS
     finally:
-        canary.process.kill()
-        canary.process.wait()
+        canary.kill()
 
 
 def test_a_twin_without_a_public_address_has_an_idle_canary(
@@ -246,5 +220,5 @@ def test_a_twin_without_a_public_address_has_an_idle_canary(
     assert canary.report() == {"ready": True, "idle": True}
     assert "idle: HIFI_CANARY_SINKS" in canary.log.read_text()
     assert canary.figure(CanaryMetric.SENT) == 0
-    assert canary.stop() < _STOP_SECONDS
+    assert canary.seconds_to_stop() < _STOP_SECONDS
     assert _versions(topics) == before

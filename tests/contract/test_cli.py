@@ -10,6 +10,7 @@ import pytest
 
 from scripts.cli.main import COMMANDS
 from tests.harness.child_cpu import cpu_seconds
+from tests.harness.command_line import HIFI
 
 
 def test_the_page_of_verbs_imports_none_of_them_and_names_all() -> None:
@@ -28,17 +29,13 @@ def test_the_page_of_verbs_imports_none_of_them_and_names_all() -> None:
 
 def test_it_prints_the_version_of_the_project() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
-    done = subprocess.run(
-        [sys.executable, "-m", "scripts.cli", "--version"], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([*HIFI, "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == f"hifi {project['version']}"
 
 
 def test_every_verb_explains_itself() -> None:
     for verb in COMMANDS:
-        done = subprocess.run(
-            [sys.executable, "-m", "scripts.cli", verb, "--help"], capture_output=True, text=True, check=False
-        )
+        done = subprocess.run([*HIFI, verb, "--help"], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         assert "Usage" in done.stdout
 
@@ -57,6 +54,6 @@ app(["--help"])
 
 @pytest.mark.proof
 def test_the_front_page_costs_little_more_than_the_library_it_stands_on() -> None:
-    ours, bare = [sys.executable, "-m", "scripts.cli", "--help"], [sys.executable, "-c", BARE]
+    ours, bare = [*HIFI, "--help"], [sys.executable, "-c", BARE]
     ratios = [cpu_seconds(ours) / cpu_seconds(bare) for _ in range(5)]
     assert statistics.median(ratios) < 1.5

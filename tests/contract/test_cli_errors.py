@@ -1,9 +1,7 @@
 """What goes wrong is printed on one line of stderr, with its exit status and without a traceback."""
 
 import ctypes
-import os
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import pytest
 from scripts.local.side import Side, free_base
 from shared.kafka.admin import admin_client
 from shared.kafka.errors import KafkaUnavailableError, kafka_errors_explained
+from tests.harness.command_line import HIFI, without_settings
 
 NOWHERE = "http://127.0.0.1:9"
 PR_CAPBSET_DROP, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH = 24, 1, 2
@@ -26,10 +25,9 @@ def obey_file_modes() -> None:
 
 def failed(arguments: Sequence[object], **environment: str) -> tuple[int, str]:
     """Exit status and the line on stderr of a command that fails."""
-    known = {name: value for name, value in os.environ.items() if not name.startswith("HIFI_")}
     done = subprocess.run(
-        [sys.executable, "-m", "scripts.cli", *map(str, arguments)],
-        env=known | environment,
+        [*HIFI, *map(str, arguments)],
+        env=without_settings() | environment,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -1,45 +1,17 @@
 """`hifi dead-letters` as a user runs it, against real brokers."""
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from shared.contracts import headers as h
 from shared.contracts.envelope import delivery_key
 from shared.contracts.topics import Topic
+from tests.harness.command_line import Hifi
 from tests.harness.topics import Topics, outbound_headers, pipe_to
 
 REFUSED = "refused: the destination answered 404"
 OVER = "time_over: not delivered within 24 h; at last timeout: no answer within 5 s"
-
-
-class Hifi:
-    """The command, pointed at brokers."""
-
-    def __init__(self, bootstrap: str, folder: Path) -> None:
-        self.environment = {**os.environ, "HIFI_BOOTSTRAP": bootstrap, "COLUMNS": "200"}
-        self._folder = folder
-
-    def run(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "scripts.cli", *arguments, "--data", str(self._folder)],
-            env=self.environment,
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-
-    def json(self, *arguments: str) -> Any:
-        done = self.run(*arguments, "--json")
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
 
 
 @pytest.fixture
@@ -49,7 +21,7 @@ def side(topics: str) -> Topics:
 
 @pytest.fixture
 def hifi(topics: str, tmp_path: Path) -> Hifi:
-    return Hifi(topics, tmp_path)
+    return Hifi(tmp_path, {"HIFI_BOOTSTRAP": topics})
 
 
 def die(side: Topics, pipe: str, numbers: range, reason: str, destination: str | None = None) -> None:

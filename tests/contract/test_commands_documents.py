@@ -1,15 +1,14 @@
 """`hifi apply`, `get` and `delete` as a user runs them, against real brokers."""
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
 from shared.contracts.documents import CANARY
+from tests.harness.command_line import Hifi
 
 DOCUMENTS = """\
 kind: source
@@ -31,33 +30,9 @@ destination: verbs
 """
 
 
-class Hifi:
-    """The command, pointed at brokers."""
-
-    def __init__(self, bootstrap: str, folder: Path) -> None:
-        self.environment = {
-            **os.environ,
-            "HIFI_BOOTSTRAP": bootstrap,
-            "HIFI_ALLOW_LOOPBACK": "true",
-            "COLUMNS": "200",
-        }
-        self._folder = folder
-
-    def __call__(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "scripts.cli", *arguments, "--data", str(self._folder)],
-            env=self.environment,
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
-
-
 @pytest.fixture
 def hifi(topics: str, tmp_path: Path) -> Hifi:
-    return Hifi(topics, tmp_path)
+    return Hifi(tmp_path, {"HIFI_BOOTSTRAP": topics, "HIFI_ALLOW_LOOPBACK": "true"})
 
 
 def words(done: subprocess.CompletedProcess[str]) -> list[list[str]]:
@@ -67,65 +42,76 @@ def words(done: subprocess.CompletedProcess[str]) -> list[list[str]]:
 
 def test_documents_are_applied_shown_changed_and_deleted(hifi: Hifi) -> None:
     kinds = ["source", "destination", "pipe"]
-    assert words(hifi("apply", "-", stdin=DOCUMENTS)) == [[kind, "verbs", "1", "created"] for kind in kinds]
-    assert words(hifi("apply", "-", stdin=DOCUMENTS)) == [[kind, "verbs", "1", "unchanged"] for kind in kinds]
-    assert words(hifi("apply", "-", stdin=DOCUMENTS + "sample: 50\n"))[2] == ["pipe", "verbs", "2", "changed"]
+    assert words(hifi.run("apply", "-", stdin=DOCUMENTS)) == [
+        [kind, "verbs", "1", "created"] for kind in kinds
+    ]
+    assert words(hifi.run("apply", "-", stdin=DOCUMENTS)) == [
+        [kind, "verbs", "1", "unchanged"] for kind in kinds
+    ]
+    assert words(hifi.run("apply", "-", stdin=DOCUMENTS + "sample: 50\n"))[2] == [
+        "pipe",
+        "verbs",
+        "2",
+        "changed",
+    ]
 
-    shown = hifi("get", "pipe", "verbs")
+    shown = hifi.run("get", "pipe", "verbs")
     assert yaml.safe_load(shown.stdout)["sample"] == 50
-    listed = json.loads(hifi("get", "-o", "json").stdout)
+    listed = json.loads(hifi.run("get", "-o", "json").stdout)
     assert {item["document"]["kind"] for item in listed} == set(kinds)
     assert "verbs-write-key" not in json.dumps(listed)
 
-    refused = hifi("delete", "destination", "verbs")
+    refused = hifi.run("delete", "destination", "verbs")
     assert refused.returncode == 1
     assert "used by pipe verbs" in refused.stderr
     for kind in reversed(kinds):
-        assert hifi("delete", kind, "verbs").returncode == 0
-    assert hifi("get", "pipe", "verbs").returncode == 1
+        assert hifi.run("delete", kind, "verbs").returncode == 0
+    assert hifi.run("get", "pipe", "verbs").returncode == 1
 
 
 def test_nothing_is_published_when_one_document_is_wrong(hifi: Hifi, tmp_path: Path) -> None:
     file = tmp_path / "wrong.yaml"
     file.write_text(DOCUMENTS.replace("verbs", "wrong") + "sampel: 3\n")
-    done = hifi("apply", str(file))
+    done = hifi.run("apply", str(file))
     assert done.returncode == 1
     assert f"{file}:17: $.sampel: a pipe has no field 'sampel'; did you mean 'sample'?" in done.stderr
-    assert hifi("get", "source", "wrong").returncode == 1
+    assert hifi.run("get", "source", "wrong").returncode == 1
 
 
 def test_a_destination_on_loopback_is_only_for_a_side_that_allows_it(hifi: Hifi, tmp_path: Path) -> None:
     file = tmp_path / "inner.yaml"
     file.write_text(DOCUMENTS.replace("verbs", "inner"))
     del hifi.environment["HIFI_ALLOW_LOOPBACK"]
-    done = hifi("apply", str(file))
+    done = hifi.run("apply", str(file))
     assert done.returncode == 1
     assert f"{file}:10: $.options.url: leads to a loopback address; give one that is public" in done.stderr
     assert "HIFI_ALLOW_LOOPBACK=true" in done.stderr
     hifi.environment |= {"HIFI_ALLOW_LOOPBACK": "true", "HIFI_SIDE": "blue"}
-    done = hifi("apply", str(file))
+    done = hifi.run("apply", str(file))
     assert done.returncode == 1
     assert "allow_loopback is for a local side, and this is 'blue'" in done.stderr
-    assert hifi("get", "source", "inner").returncode == 1
+    assert hifi.run("get", "source", "inner").returncode == 1
 
 
 def test_a_side_that_does_not_run_is_said(tmp_path: Path) -> None:
-    done = Hifi("127.0.0.1:9", tmp_path)("get")
+    done = Hifi(tmp_path, {"HIFI_BOOTSTRAP": "127.0.0.1:9"}).run("get")
     assert done.returncode == 1
     assert "not running" in done.stderr
     assert "hifi up" in done.stderr
 
 
 def test_a_command_that_is_not_understood_is_a_usage_error(tmp_path: Path) -> None:
-    assert Hifi("127.0.0.1:9", tmp_path)("get", "pipes").returncode == 2
+    assert Hifi(tmp_path, {"HIFI_BOOTSTRAP": "127.0.0.1:9"}).run("get", "pipes").returncode == 2
 
 
 def test_hifis_own_documents_are_listed_only_when_asked_for(hifi: Hifi) -> None:
     source = {"kind": "source", "name": "own", "tenant": CANARY, "write_keys": ["an-own-write-key"]}
     own = yaml.safe_dump(source)
-    assert hifi("apply", "-", stdin=own).returncode == 0
-    assert ["source", "own"] not in [line[:2] for line in words(hifi("get"))]
-    assert "own" not in [item["document"]["name"] for item in json.loads(hifi("get", "-o", "json").stdout)]
-    assert ["source", "own"] in [line[:2] for line in words(hifi("get", "--all"))]
-    assert yaml.safe_load(hifi("get", "source", "own").stdout)["tenant"] == CANARY
-    assert hifi("delete", "source", "own").returncode == 0
+    assert hifi.run("apply", "-", stdin=own).returncode == 0
+    assert ["source", "own"] not in [line[:2] for line in words(hifi.run("get"))]
+    assert "own" not in [
+        item["document"]["name"] for item in json.loads(hifi.run("get", "-o", "json").stdout)
+    ]
+    assert ["source", "own"] in [line[:2] for line in words(hifi.run("get", "--all"))]
+    assert yaml.safe_load(hifi.run("get", "source", "own").stdout)["tenant"] == CANARY
+    assert hifi.run("delete", "source", "own").returncode == 0

@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -21,14 +20,14 @@ from scripts.load.received_events import heads
 from scripts.load.receiver import Receiver, running
 from scripts.load.records import read_acked, read_received
 from scripts.load.verify import verdict
+from tests.harness.command_line import HIFI
 
-CLI = [sys.executable, "-m", "scripts.cli"]
 ENVIRONMENT = {**os.environ, "HIFI_KEY": "some-write-key", "COLUMNS": "200"}
 
 
 def send(url: str, *arguments: object, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [*CLI, "send", "--url", url, *map(str, arguments)],
+        [*HIFI, "send", "--url", url, *map(str, arguments)],
         env=ENVIRONMENT,
         input=stdin,
         capture_output=True,
@@ -135,7 +134,18 @@ def test_a_server_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
     with running(Receiver()) as first:
         port = first.port
     sending = subprocess.Popen(
-        [*CLI, "send", "--url", f"http://127.0.0.1:{port}", "--rate", "50", "--seconds", "1", "--batch", "5"],
+        [
+            *HIFI,
+            "send",
+            "--url",
+            f"http://127.0.0.1:{port}",
+            "--rate",
+            "50",
+            "--seconds",
+            "1",
+            "--batch",
+            "5",
+        ],
         env=ENVIRONMENT,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -154,14 +164,14 @@ def test_a_server_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
 def test_without_key_or_end_it_is_a_usage_error() -> None:
     assert send("http://127.0.0.1:9").returncode == 2
     nobody = {**ENVIRONMENT, "HIFI_KEY": ""}
-    done = subprocess.run([*CLI, "send", "--seconds", "1"], env=nobody, capture_output=True, check=False)
+    done = subprocess.run([*HIFI, "send", "--seconds", "1"], env=nobody, capture_output=True, check=False)
     assert done.returncode == 2
 
 
 def test_the_receiver_writes_everything_down_when_it_is_ended(tmp_path: Path) -> None:
     out = tmp_path / "received.tsv"
     process = subprocess.Popen(
-        [*CLI, "receive", "--port", "0", "--out", str(out)],
+        [*HIFI, "receive", "--port", "0", "--out", str(out)],
         env=ENVIRONMENT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -184,7 +194,7 @@ def test_the_receiver_writes_everything_down_when_it_is_ended(tmp_path: Path) ->
 
 def test_a_rule_that_is_none_is_a_usage_error() -> None:
     done = subprocess.run(
-        [*CLI, "receive", "-m", "nonsense"], env=ENVIRONMENT, capture_output=True, check=False
+        [*HIFI, "receive", "-m", "nonsense"], env=ENVIRONMENT, capture_output=True, check=False
     )
     assert done.returncode == 2
     assert b"503=10%" in done.stderr

@@ -13,6 +13,7 @@ from shared.contracts import headers as h
 from shared.contracts.topics import RETRY_DELAYS, Topic
 from shared.runtime.clock import wall_clock
 from tests.contract.retry_process import RetryProcess, distinct, key, left_over, put, written
+from tests.harness.service_process import stop_all
 from tests.harness.topics import Topics, outbound_headers
 from tests.harness.waiting import eventually
 
@@ -30,16 +31,13 @@ def start(topics: str, tmp_path: Path) -> Iterator[Start]:
         return started[-1]
 
     yield begin
-    for process in started:
-        if process.process.poll() is None:
-            process.stop()
-        process.kill()
+    stop_all(started)
 
 
 def test_records_leave_when_they_are_due_and_the_unreadable_for_quarantine(topics: str, start: Start) -> None:
     side, process = Topics(topics), start()
     eventually(lambda: process.ready() and len(process.holds()) == len(RETRY_DELAYS))
-    assert process.get("/healthz")[0] == 200
+    assert process.request("GET", "/healthz").status == 200
     soon = wall_clock() + 1_500
     put(side, Topic.RETRY_IN_1H, range(3), wall_clock() - 1)
     side.put(Topic.RETRY_IN_5M, b"rubbish", [(h.NOT_BEFORE, b"soon"), ("x", b"\xff")], b"short")
@@ -64,7 +62,7 @@ def test_records_leave_when_they_are_due_and_the_unreadable_for_quarantine(topic
     assert "hifi_not_before" in str(said[h.REASON])
     assert (bare.key(), bare.value()) == (None, None)
 
-    metrics = process.get("/metrics")[1]
+    metrics = process.request("GET", "/metrics").text
     assert 'hifi_retry_released_records_total{topic="retry_in.1h"} 3.0' in metrics
     assert "hifi_retry_quarantined_records_total 2.0" in metrics
     began = time.monotonic()

@@ -1,11 +1,6 @@
 """trace on real brokers, with a receiver of OTLP on a real socket: told once acknowledged, or told again."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +9,7 @@ import pytest
 from shared.contracts.ledger import Stage
 from shared.contracts.topics import Topic
 from shared.contracts.tracing import Sighting, encode_sighting, own_traceparent, span_id, traced
+from tests.harness.service_process import ServiceProcess, stop_all
 from tests.harness.span_receiver import Span, SpanReceiver, listening
 from tests.harness.topics import Topics
 from tests.harness.waiting import eventually, free_port
@@ -26,41 +22,27 @@ STAGES = (
 )
 
 
-class TraceProcess:
-    """`python -m pipelines.control.trace` on a port of its own."""
+class TraceProcess(ServiceProcess):
+    """trace on a port of its own."""
+
+    request_seconds = 5
 
     def __init__(self, bootstrap: str, endpoint_port: int, log: Path) -> None:
-        self.port, self.log = free_port(), log
-        settings = {
+        environment = {
             "HIFI_BOOTSTRAP": bootstrap,
-            "HIFI_PORT": str(self.port),
             "HIFI_OTLP_ENDPOINT": f"http://127.0.0.1:{endpoint_port}",
             "HIFI_HOLD_SECONDS": "0.2",
             "HIFI_EXPORT_TIMEOUT": "1",
         }
-        with log.open("ab") as output:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "pipelines.control.trace"],
-                env=os.environ | settings,
-                stdout=output,
-                stderr=output,
-            )
+        super().__init__("pipelines.control.trace", log, environment)
 
     def get(self, path: str) -> str:
-        """Text of a reply, whatever its status; empty where there is none."""
+        """Text of a response, whatever its status; empty while nothing listens."""
         assert self.process.poll() is None, self.log.read_text()
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as reply:
-                return str(reply.read().decode())
-        except urllib.error.HTTPError as error:
-            return error.read().decode()
+            return self.request("GET", path).text
         except OSError:
             return ""
-
-    def stop(self) -> int:
-        """SIGTERM; gives the exit status."""
-        self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(30)
 
 
 Start = Callable[[int], TraceProcess]
@@ -75,9 +57,7 @@ def start(topics: str, tmp_path: Path) -> Iterator[Start]:
         return started[-1]
 
     yield begin
-    for each in started:
-        if each.process.poll() is None:
-            each.stop()
+    stop_all(started)
 
 
 def put(side: Topics, event_id: str) -> None:

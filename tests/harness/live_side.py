@@ -4,7 +4,6 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -19,6 +18,7 @@ import yaml
 from scripts.local.process_marks import kill, side_processes
 from scripts.local.processes.supervisor import Supervisor
 from scripts.local.side import Side, free_base
+from tests.harness.command_line import HIFI
 from tests.harness.waiting import eventually
 
 UP_SECONDS = 400
@@ -28,8 +28,6 @@ WARM_UP_SECONDS = "15"
 
 SETTLE_SECONDS = 20
 """Of the meter's minutes: what is under way in a test comes within seconds."""
-
-_HIFI = (sys.executable, "-m", "scripts.cli")
 
 
 class LiveSide:
@@ -61,7 +59,7 @@ class LiveSide:
         where = ("--data", str(self.side.root), "--port", str(self.side.port), "--partitions", "2")
         with self._output.open("wb") as output:
             self._up = subprocess.Popen(
-                [*_HIFI, "up", *where, "--warm-up", WARM_UP_SECONDS],
+                [*HIFI, "up", *where, "--warm-up", WARM_UP_SECONDS],
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
@@ -111,7 +109,7 @@ class LiveSide:
         path = self.side.root.with_name(self.side.root.name + ".yaml")
         path.write_text(yaml.safe_dump_all(documents))
         done = subprocess.run(
-            [*_HIFI, "apply", str(path), "--data", str(self.side.root)],
+            [*HIFI, "apply", str(path), "--data", str(self.side.root)],
             capture_output=True,
             text=True,
             timeout=60,
@@ -153,7 +151,7 @@ def sending(url: str, *, key: str, rate: int, batch: int, acked: Path) -> Iterat
     arguments = ("send", "--url", url, "--key", key, "--rate", str(rate), "--batch", str(batch))
     with acked.with_suffix(".log").open("wb") as output:
         process = subprocess.Popen(
-            [*_HIFI, *arguments, "--acked", str(acked), "--seconds", "600"],
+            [*HIFI, *arguments, "--acked", str(acked), "--seconds", "600"],
             stdout=output,
             stderr=subprocess.STDOUT,
         )

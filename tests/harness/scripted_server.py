@@ -87,9 +87,11 @@ class Server:
             writer.transport.abort()
 
     def close(self) -> None:
-        async def end() -> None:
-            self._server.close()
-            for task in asyncio.all_tasks() - {asyncio.current_task()}:
-                task.cancel()
+        self._loop.run(closed(self._server))
 
-        self._loop.run(end())
+
+async def closed(server: asyncio.Server) -> None:
+    """Close a server and cancel every other task of its loop, such as open connections."""
+    server.close()
+    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        task.cancel()

@@ -1,9 +1,5 @@
 """A destination that is down, and back; dead letters that are sent again: through the whole chain."""
 
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +9,7 @@ from pipelines.data.retry.drain_rate import MIN_RECORDS
 from scripts.experiments.outage.outage import Plan, run
 from scripts.load.fault_injection import FaultInjection, parse_rule
 from scripts.load.receiver import Receiver, running
+from tests.harness.command_line import Hifi
 from tests.harness.live_side import LiveSide
 from tests.harness.waiting import eventually
 from tests.integration.test_retry import post
@@ -42,17 +39,7 @@ def test_a_destination_that_was_down_gets_everything_and_the_others_notice_nothi
 
 def hifi(live: LiveSide, *arguments: str) -> Any:
     """The command's JSON."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("HIFI_")}
-    done = subprocess.run(
-        [sys.executable, "-m", "scripts.cli", *arguments, "--json", "--data", str(live.side.root)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return Hifi(live.side.root, {}).json(*arguments)
 
 
 def with_failure(live: LiveSide, name: str) -> Any:

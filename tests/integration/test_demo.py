@@ -1,24 +1,18 @@
 """`hifi demo` on a running side: it proves what it promises, with generated events and with a user's own."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.harness.command_line import Hifi
 from tests.harness.live_side import LiveSide
 
 pytestmark = pytest.mark.proof
 
 
-def demo(live: LiveSide, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "scripts.cli", "demo", "--data", str(live.side.root), *arguments],
-        capture_output=True,
-        text=True,
-        timeout=240,
-        check=False,
-    )
+def demo(live: LiveSide, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    return Hifi(live.side.root, {}).run("demo", *arguments, timeout=240)
 
 
 def test_generated_events_are_all_delivered_and_the_side_goes_on(live: LiveSide) -> None:

@@ -1,9 +1,7 @@
 """The real query between real brokers: killed, and without its checkpoint, it covers each offset once."""
 
-import os
 import shutil
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -20,37 +18,22 @@ from shared.runtime.settings import SparkSettings
 from tests.harness.topics import Topics
 from tests.harness.waiting import eventually
 from tests.spark.audit_records import collected, event
+from tests.spark.node_process import kill, start
 
 FEW_RECORDS = "400"
 """Of a batch, so that there are several to kill it between."""
 
 
-def start(bootstrap: str, settings: SparkSettings, checkpoints: Path) -> "subprocess.Popen[bytes]":
-    environment = {
-        **os.environ,
-        "PYSPARK_PYTHON": sys.executable,
-        "HIFI_BOOTSTRAP": bootstrap,
-        "HIFI_CHECKPOINTS": str(checkpoints),
-        "HIFI_JARS": str(settings.jars),
-        "HIFI_MASTER": "local[2]",
-        "HIFI_METRICS_PORT": "0",
-        "HIFI_AUDIT_TRIGGER": "1 second",
-        "HIFI_AUDIT_BATCH_RECORDS": FEW_RECORDS,
-    }
-    with (checkpoints.parent / "log").open("ab") as log:
-        return subprocess.Popen(
-            [sys.executable, "-m", "pipelines.control.audit"],
-            env=environment,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-
-
-def kill(process: "subprocess.Popen[bytes]") -> None:
-    """SIGKILL, to the JVM and the Python workers as well: they are its process group."""
-    os.killpg(process.pid, 9)
-    process.wait()
+def start_audit(bootstrap: str, settings: SparkSettings, checkpoints: Path) -> "subprocess.Popen[bytes]":
+    return start(
+        "pipelines.control.audit",
+        bootstrap,
+        settings,
+        checkpoints,
+        checkpoints.parent / "log",
+        audit_trigger="1 second",
+        audit_batch_records=FEW_RECORDS,
+    )
 
 
 def feed(side: Topics, first: int, count: int) -> None:
@@ -99,18 +82,18 @@ def test_killed_between_batches_and_without_its_checkpoint_it_counts_each_record
     checkpoints = tmp_path / "checkpoints"
     checkpoints.mkdir()
     feed(side, 0, 2_000)
-    process = start(topics, spark_settings, checkpoints)
+    process = start_audit(topics, spark_settings, checkpoints)
     try:
         eventually(lambda: len(covered(side)) > 500, 240)
         kill(process)
-        process = start(topics, spark_settings, checkpoints)
+        process = start_audit(topics, spark_settings, checkpoints)
         more = len(covered(side)) + 500
         eventually(lambda: len(covered(side)) > more, 240)
         kill(process)
         shutil.rmtree(checkpoints)
         checkpoints.mkdir()
         feed(side, 2_000, 1_000)
-        process = start(topics, spark_settings, checkpoints)
+        process = start_audit(topics, spark_settings, checkpoints)
         wanted = {place for place in everything(admin) if place[2] >= begun[place[0], place[1]]}
         eventually(lambda: covered(side).keys() >= wanted, 240)
     finally:

@@ -1,9 +1,7 @@
 """The real query, between real brokers and a real destination."""
 
 import json
-import os
 import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -25,6 +23,7 @@ from shared.runtime.settings import SparkSettings
 from tests.conftest import delete_records
 from tests.harness.topics import Topics, outbound_headers, pipe_to
 from tests.harness.waiting import eventually
+from tests.spark.node_process import kill, start
 
 
 class Sink:
@@ -160,31 +159,10 @@ def send_event(side: Topics, number: int) -> None:
     side.flush()
 
 
-def start(bootstrap: str, settings: SparkSettings, checkpoints: Path) -> "subprocess.Popen[bytes]":
-    environment = {
-        **os.environ,
-        "PYSPARK_PYTHON": sys.executable,
-        "HIFI_BOOTSTRAP": bootstrap,
-        "HIFI_ALLOW_LOOPBACK": "true",
-        "HIFI_CHECKPOINTS": str(checkpoints),
-        "HIFI_JARS": str(settings.jars),
-        "HIFI_MASTER": "local[2]",
-        "HIFI_METRICS_PORT": "0",
-    }
-    with (checkpoints / "log").open("ab") as log:
-        return subprocess.Popen(
-            [sys.executable, "-m", "pipelines.data.transmit"],
-            env=environment,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-        )
-
-
-def kill(process: "subprocess.Popen[bytes]") -> None:
-    """SIGKILL, to the JVM and the Python workers as well: they are its process group."""
-    os.killpg(process.pid, 9)
-    process.wait()
+def start_transmit(bootstrap: str, settings: SparkSettings, folder: Path) -> "subprocess.Popen[bytes]":
+    return start(
+        "pipelines.data.transmit", bootstrap, settings, folder, folder / "log", allow_loopback="true"
+    )
 
 
 @pytest.mark.proof
@@ -205,13 +183,13 @@ def test_killed_query_loses_nothing_and_doubles_only_what_was_in_flight(
         side.flush()
 
     feeder = threading.Thread(target=feed)
-    process = start(topics, spark_settings, tmp_path)
+    process = start_transmit(topics, spark_settings, tmp_path)
     try:
         feeder.start()
         eventually(lambda: len(sink.ids) > 300, 240)
         kill(process)
         recorded = {i for receipt in receipts(side) for i in receipt.ids}
-        process = start(topics, spark_settings, tmp_path)
+        process = start_transmit(topics, spark_settings, tmp_path)
         before = len(sink.ids)
         eventually(lambda: len(sink.ids) > before + 100, 240)
         stopping.set()

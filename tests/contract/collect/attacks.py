@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from typing import Final
 
-from tests.contract.collect.process import HOST, KEY
+from tests.contract.collect.process import KEY
+from tests.harness.service_process import HOST
 
 MIB: Final = 1024 * 1024
 FLOOD_BYTES: Final = 400 * MIB

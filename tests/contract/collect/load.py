@@ -7,7 +7,8 @@ from itertools import count
 
 import msgspec
 
-from tests.contract.collect.process import BATCH, HOST, KEY, encoded, event
+from tests.contract.collect.process import BATCH, KEY, encoded, event
+from tests.harness.service_process import HOST
 
 _BATCH = 20
 

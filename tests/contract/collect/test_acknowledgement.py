@@ -21,7 +21,6 @@ from tests.contract.collect.conftest import publish
 from tests.contract.collect.process import (
     BATCH,
     EVENT,
-    HOST,
     KEY,
     LINES,
     PLAIN,
@@ -29,6 +28,7 @@ from tests.contract.collect.process import (
     encoded,
     event,
 )
+from tests.harness.service_process import HOST
 from tests.harness.waiting import eventually
 from tests.strategies import NASTY
 

@@ -11,7 +11,8 @@ from scripts.local.kafka.cluster import Cluster
 from tests.contract.collect.collected import Collected
 from tests.contract.collect.conftest import Start
 from tests.contract.collect.load import Load
-from tests.contract.collect.process import BATCH, EVENT, HOST, KEY, CollectProcess, encoded, event
+from tests.contract.collect.process import BATCH, EVENT, KEY, CollectProcess, encoded, event
+from tests.harness.service_process import HOST
 from tests.harness.waiting import eventually
 
 pytestmark = pytest.mark.fault

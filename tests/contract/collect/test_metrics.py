@@ -1,12 +1,12 @@
 """What collect tells operators, and where."""
 
-import http.client
 import json
 from pathlib import Path
 
 from shared.runtime.metrics import CollectMetric, ProcessMetric
 from tests.contract.collect.conftest import Start
-from tests.contract.collect.process import HOST, KEY, CollectProcess, encoded, event
+from tests.contract.collect.process import KEY, CollectProcess, encoded, event
+from tests.harness.service_process import request
 from tests.harness.waiting import free_port
 
 
@@ -17,11 +17,12 @@ def test_metrics_have_a_port_of_their_own_where_one_is_given(start: Start) -> No
     assert process.post(encoded(event())).status == 202
     assert process.request("GET", "/metrics").status == 404
     assert process.request("GET", "/readyz").status == 200
-    status, text = _get(own, "/metrics")
-    assert status == 200
-    assert f"{CollectMetric.EVENTS}_total 1.0" in text
-    assert f"{CollectMetric.READY} 1.0" in text
-    assert _get(own, "/readyz") == (200, '{"ready": true, "config": true, "kafka": true}')
+    answer = request(own, "GET", "/metrics")
+    assert answer.status == 200
+    assert f"{CollectMetric.EVENTS}_total 1.0" in answer.text
+    assert f"{CollectMetric.READY} 1.0" in answer.text
+    ready = request(own, "GET", "/readyz")
+    assert (ready.status, ready.json) == (200, {"ready": True, "config": True, "kafka": True})
     assert process.stop() == 0
 
 
@@ -53,13 +54,3 @@ def test_a_process_that_cannot_start_says_why_in_json(tmp_path: Path) -> None:
     (line,) = map(json.loads, log.read_text().splitlines())
     assert line["level"] == "CRITICAL"
     assert "port" in line["exc_info"]
-
-
-def _get(port: int, path: str) -> tuple[int, str]:
-    connection = http.client.HTTPConnection(HOST, port, timeout=10)
-    try:
-        connection.request("GET", path)
-        response = connection.getresponse()
-        return response.status, response.read().decode()
-    finally:
-        connection.close()

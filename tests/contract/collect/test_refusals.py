@@ -14,7 +14,6 @@ from tests.contract.collect.conftest import publish
 from tests.contract.collect.process import (
     BATCH,
     EVENT,
-    HOST,
     KEY,
     LINES,
     PLAIN,
@@ -23,6 +22,7 @@ from tests.contract.collect.process import (
     event,
     read_until_silent,
 )
+from tests.harness.service_process import HOST
 from tests.harness.waiting import eventually
 
 GOOD = encoded(event())

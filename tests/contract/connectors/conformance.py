@@ -1,9 +1,10 @@
-"""What every connector must do, whatever it speaks. A connector's test file derives a class from
-`Conformance` and gives it a `far` fixture:
+"""Promises that every connector keeps, whatever protocol it speaks. Its test module has a fixture `far` and
+a class derived from `Conformance`:
 
-    class TestWebhook(Conformance):
-        @pytest.fixture
-        def far(self) -> Iterator[Far]: ...
+    @pytest.fixture
+    def far() -> Iterator[Far]: ...
+
+    class TestS3(Conformance): ...
 
 Each test runs transmit's own delivery around the connector, with three local tries, and looks at where the
 events end: in receipts and records, and in what the far side has.
@@ -43,12 +44,6 @@ class Conformance:
         server = Silent()
         yield server
         server.close()
-
-    @pytest.fixture
-    def rig(self, far: Far) -> Iterator[Rig]:
-        rig = opened(far, REACH)
-        yield rig
-        rig.close()
 
     def test_what_is_taken_is_receipted_once_and_there_once(self, far: Far, rig: Rig) -> None:
         rows = send(rig)

@@ -46,16 +46,39 @@ class Asked:
         return {name.decode(): value.decode() for name, value in lines}
 
 
-class HttpFar(Far):
-    """Bad manners by ids; the rest is for `take`."""
+class ServerFar(Far):
+    """A scripted HTTP server that refuses, fails, throttles and hangs up by the ids of events."""
 
     def __init__(self) -> None:
         self._loop = Loop()
         self._server = Server(self._loop)
-        self._server.manners = Everywhere(self._manner)
         self._refused: set[str] = set()
         self._failing: set[str] = set()
         self._throttled = self._losing = False
+
+    def refuse(self, ids: set[str]) -> None:
+        self._refused = ids
+
+    def fail_once(self, ids: set[str]) -> None:
+        self._failing = set(ids)
+
+    def throttle(self) -> None:
+        self._throttled = True
+
+    def lose_answer_once(self) -> None:
+        self._losing = True
+
+    def close(self) -> None:
+        self._server.close()
+        self._loop.close()
+
+
+class HttpFar(ServerFar):
+    """Gives each request to `take`, whatever its path."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._server.manners = Everywhere(self._manner)
 
     @property
     def port(self) -> int:
@@ -97,21 +120,5 @@ class HttpFar(Far):
             )
             return reply(found.status, kept, (await found.read()).decode("latin-1"))
 
-    def refuse(self, ids: set[str]) -> None:
-        self._refused = ids
-
-    def fail_once(self, ids: set[str]) -> None:
-        self._failing = set(ids)
-
-    def throttle(self) -> None:
-        self._throttled = True
-
-    def lose_answer_once(self) -> None:
-        self._losing = True
-
     def requests(self) -> int:
         return len(self._server.bodies)
-
-    def close(self) -> None:
-        self._server.close()
-        self._loop.close()

@@ -7,10 +7,9 @@ from typing import Any, ClassVar
 import msgspec
 import pytest
 
-from scripts.local.side import REACH
 from shared.contracts import headers as h
 from shared.contracts.topics import Topic
-from tests.contract.connectors.conformance import ALL, Conformance, ends, lead, opened, reasons, send
+from tests.contract.connectors.conformance import ALL, Conformance, ends, lead, reasons, send
 from tests.contract.connectors.http_far import Asked, HttpFar
 from tests.contract.transmit_rig import Rig, records
 from tests.harness.scripted_server import reply
@@ -71,51 +70,40 @@ class Index(HttpFar):
         return [document["id"] for document in self.documents.values()]
 
 
-class TestElasticsearch(Conformance):
-    @pytest.fixture
-    def far(self) -> Iterator[Index]:
-        index = Index()
-        yield index
-        index.close()
-
-
 @pytest.fixture
-def index() -> Iterator[Index]:
+def far() -> Iterator[Index]:
     index = Index()
     yield index
     index.close()
 
 
-@pytest.fixture
-def rig(index: Index) -> Iterator[Rig]:
-    rig = opened(index, REACH)
-    yield rig
-    rig.close()
+class TestElasticsearch(Conformance):
+    """The suite."""
 
 
-def test_a_document_is_the_event_with_its_data_whatever_white_space_it_had(index: Index, rig: Rig) -> None:
+def test_a_document_is_the_event_with_its_data_whatever_white_space_it_had(far: Index, rig: Rig) -> None:
     value = b'{\r\n "text": "a\\nb",\n "n": 12345678901234567890.10 }'
     rig.deliver(flat_batch([row(1, value=value)]))
-    (document,) = index.documents.values()
+    (document,) = far.documents.values()
     assert document["id"] == "e1"
     assert document["data"] == {"text": "a\nb", "n": 12345678901234567890.10}
-    assert b"12345678901234567890.10 }" in index._server.bodies[0]
+    assert b"12345678901234567890.10 }" in far._server.bodies[0]
 
 
-def test_events_of_two_sources_with_one_id_are_two_documents(index: Index, rig: Rig) -> None:
+def test_events_of_two_sources_with_one_id_are_two_documents(far: Index, rig: Rig) -> None:
     rig.deliver(flat_batch([row(1, id="same"), row(2, id="same")]))
-    assert index.received() == ["same", "same"]
+    assert far.received() == ["same", "same"]
 
 
-def test_create_takes_a_document_that_is_there_for_delivered(index: Index, rig: Rig) -> None:
-    lead(rig, index, "p1")
-    rig.lead("p1", "elasticsearch", index.options() | {"operation": "create"})
+def test_create_takes_a_document_that_is_there_for_delivered(far: Index, rig: Rig) -> None:
+    lead(rig, far, "p1")
+    rig.lead("p1", "elasticsearch", far.options() | {"operation": "create"})
     assert ends(send(rig)) == ends(send(rig)) == dict.fromkeys(ALL, "delivered")
-    assert len(index.documents) == len(ALL)
+    assert len(far.documents) == len(ALL)
 
 
-def test_a_refused_document_is_dead_with_the_clusters_word_for_it_and_no_more(index: Index, rig: Rig) -> None:
-    index.refuse({"e3"})
+def test_a_refused_document_is_dead_with_the_clusters_word_for_it_and_no_more(far: Index, rig: Rig) -> None:
+    far.refuse({"e3"})
     (record,) = records(send(rig))
     said = dict(record.headers)
     assert record.topic == Topic.DEAD_LETTER
@@ -123,8 +111,8 @@ def test_a_refused_document_is_dead_with_the_clusters_word_for_it_and_no_more(in
     assert said[h.REASON] == b"refused: the destination answered 400 (mapper_parsing_exception)"
 
 
-def test_an_index_that_is_gone_and_a_wrong_key_are_dead_letters(index: Index, rig: Rig) -> None:
-    index.gone = True
+def test_an_index_that_is_gone_and_a_wrong_key_are_dead_letters(far: Index, rig: Rig) -> None:
+    far.gone = True
     assert reasons(send(rig)) == ["refused: the destination answered 404 (index_not_found_exception)"] * len(
         ALL
     )
@@ -132,17 +120,17 @@ def test_an_index_that_is_gone_and_a_wrong_key_are_dead_letters(index: Index, ri
     assert reasons(send(rig)) == ["refused: the destination answered 401"] * len(ALL)
 
 
-def test_basic_authentication(index: Index, rig: Rig) -> None:
-    index.authorization = "Basic " + base64.b64encode(f"hifi:{PASSWORD}".encode()).decode()
+def test_basic_authentication(far: Index, rig: Rig) -> None:
+    far.authorization = "Basic " + base64.b64encode(f"hifi:{PASSWORD}".encode()).decode()
     rig.secrets.values = {"secret://t/password": PASSWORD}
-    options = {"url": index.options()["url"], "index": "events"}
+    options = {"url": far.options()["url"], "index": "events"}
     rig.lead("p1", "elasticsearch", options | {"username": "hifi", "password": "secret://t/password"})
     assert set(ends(send(rig)).values()) == {"delivered"}
 
 
 @pytest.mark.parametrize("body", ["", "{", "[]", '{"items":[]}', '{"items":[{"index":{"status":201}}]}'])
-def test_a_success_that_does_not_say_what_was_taken_is_none(index: Index, rig: Rig, body: str) -> None:
-    index._server.answer(f"/es/events/_bulk?{FILTER}", reply(200, body=body))
+def test_a_success_that_does_not_say_what_was_taken_is_none(far: Index, rig: Rig, body: str) -> None:
+    far._server.answer(f"/es/events/_bulk?{FILTER}", reply(200, body=body))
     rows = send(rig)
     assert ends(rows) == dict.fromkeys(ALL, "retry")
     assert {text.partition(":")[0] for text in reasons(rows)} == {"bad_answer"}

@@ -20,7 +20,7 @@ from shared.kafka.admin import admin_client
 from tests.contract.connectors.conformance import ALL, Conformance, ends, opened, reasons, send
 from tests.contract.connectors.far import Far
 from tests.contract.transmit_rig import Rig
-from tests.harness.scripted_server import Loop
+from tests.harness.scripted_server import Loop, closed
 from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 LARGEST = 300_000
@@ -109,16 +109,7 @@ def far(brokers: Cluster) -> Iterator[KafkaTopic]:
 
 
 class TestKafka(Conformance):
-    @pytest.fixture
-    def far(self, far: KafkaTopic) -> KafkaTopic:
-        return far
-
-
-@pytest.fixture
-def rig(far: KafkaTopic) -> Iterator[Rig]:
-    rig = opened(far, REACH)
-    yield rig
-    rig.close()
+    """The suite."""
 
 
 class Renaming:
@@ -144,12 +135,7 @@ class Renaming:
         writer.close()
 
     def close(self) -> None:
-        async def end() -> None:
-            self._server.close()
-            for task in asyncio.all_tasks() - {asyncio.current_task()}:
-                task.cancel()
-
-        self._loop.run(end())
+        self._loop.run(closed(self._server))
         self._loop.close()
 
 

@@ -8,11 +8,10 @@ import msgspec
 import pytest
 
 from pipelines.data.transmit.connectors.aws.kinesis import RECORD_BYTES
-from scripts.local.side import REACH
 from shared.contracts import headers as h
 from shared.contracts.documents import Limits
 from shared.contracts.topics import Topic
-from tests.contract.connectors.conformance import ALL, Conformance, ends, opened, reasons, send
+from tests.contract.connectors.conformance import ALL, Conformance, ends, reasons, send
 from tests.contract.connectors.http_far import Asked, HttpFar
 from tests.contract.transmit_rig import Rig, receipts, records
 from tests.harness.local_aws import REGION, client, local_aws
@@ -98,16 +97,7 @@ def far() -> Iterator[Stream]:
 
 
 class TestKinesis(Conformance):
-    @pytest.fixture
-    def far(self, far: Stream) -> Stream:
-        return far
-
-
-@pytest.fixture
-def rig(far: Stream) -> Iterator[Rig]:
-    rig = opened(far, REACH)
-    yield rig
-    rig.close()
+    """The suite."""
 
 
 def test_a_record_is_the_event_under_its_partition_key(far: Stream, rig: Rig) -> None:

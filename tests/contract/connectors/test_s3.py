@@ -12,8 +12,7 @@ import msgspec
 import pytest
 
 from pipelines.data.transmit.connectors.aws.s3_upload import PART_BYTES
-from scripts.local.side import REACH
-from tests.contract.connectors.conformance import ALL, Conformance, ends, events, opened, reasons, send
+from tests.contract.connectors.conformance import ALL, Conformance, ends, events, reasons, send
 from tests.contract.connectors.http_far import Asked, HttpFar
 from tests.contract.transmit_rig import Rig
 from tests.harness.local_aws import REGION, client, local_aws
@@ -88,16 +87,7 @@ def far() -> Iterator[Bucket]:
 
 
 class TestS3(Conformance):
-    @pytest.fixture
-    def far(self, far: Bucket) -> Bucket:
-        return far
-
-
-@pytest.fixture
-def rig(far: Bucket) -> Iterator[Rig]:
-    rig = opened(far, REACH)
-    yield rig
-    rig.close()
+    """The suite."""
 
 
 def test_an_object_for_each_minute_with_a_line_for_each_event(far: Bucket, rig: Rig) -> None:

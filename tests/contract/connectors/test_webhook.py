@@ -13,13 +13,14 @@ import pytest
 
 from tests.contract.connectors.conformance import Conformance
 from tests.contract.connectors.far import Far
-from tests.harness.scripted_server import Loop, Server, reply
+from tests.contract.connectors.http_far import ServerFar
+from tests.harness.scripted_server import reply
 
 KEY = base64.b64encode(b"k" * 24).decode()
 OLD_KEY = base64.b64encode(b"o" * 24).decode()
 
 
-class Endpoint(Far):
+class Endpoint(ServerFar):
     """An HTTP server that takes CloudEvents batches, each as a whole."""
 
     connector = "webhook"
@@ -28,14 +29,10 @@ class Endpoint(Far):
     """Options beside the URL."""
 
     def __init__(self) -> None:
-        self._loop = Loop()
-        self._server = Server(self._loop)
+        super().__init__()
         self._server.manners |= {"/": self._answer, "/token": self._grant}
         self._received: list[str] = []
         self._requests = 0
-        self._refused: set[str] = set()
-        self._failing: set[str] = set()
-        self._throttled = self._losing = False
 
     async def _answer(self, body: bytes, writer: asyncio.StreamWriter) -> None:
         self._requests += 1
@@ -91,24 +88,8 @@ class Endpoint(Far):
     def received(self) -> list[str]:
         return list(self._received)
 
-    def refuse(self, ids: set[str]) -> None:
-        self._refused = ids
-
-    def fail_once(self, ids: set[str]) -> None:
-        self._failing = set(ids)
-
-    def throttle(self) -> None:
-        self._throttled = True
-
-    def lose_answer_once(self) -> None:
-        self._losing = True
-
     def requests(self) -> int:
         return self._requests
-
-    def close(self) -> None:
-        self._server.close()
-        self._loop.close()
 
 
 class Single(Endpoint):

@@ -19,6 +19,7 @@ from scripts.local.side import Side, free_base
 from shared.contracts.topics import Topic
 from shared.kafka.background_reader import reader_config
 from shared.kafka.producer import producer_config
+from tests.harness.command_line import HIFI
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -27,7 +28,7 @@ _UP_SECONDS = 300
 
 def _hifi(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "scripts.cli", *arguments],
+        [*HIFI, *arguments],
         capture_output=True,
         text=True,
         check=False,
@@ -45,9 +46,7 @@ class Up:
     def start(self) -> "subprocess.Popen[str]":
         log = (self.side.root.parent / "up.log").open("w")
         arguments = ["up", "--parts", "brokers", "--data", str(self.side.root), "--port", str(self.side.port)]
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "scripts.cli", *arguments], stdout=log, stderr=subprocess.STDOUT, text=True
-        )
+        self.process = subprocess.Popen([*HIFI, *arguments], stdout=log, stderr=subprocess.STDOUT, text=True)
         _until(lambda: "ready" in self.output() or self.process.poll() is not None, _UP_SECONDS, self.output)  # type: ignore[union-attr]
         assert "ready" in self.output(), self.output()
         return self.process

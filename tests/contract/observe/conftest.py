@@ -7,6 +7,7 @@ import pytest
 
 from tests.harness.local_aws import local_aws
 from tests.harness.observe_process import ObserveProcess
+from tests.harness.service_process import stop_all
 from tests.harness.waiting import eventually
 
 Start = Callable[..., ObserveProcess]
@@ -30,10 +31,7 @@ def start(topics: str, store_url: str, tmp_path: Path) -> Iterator[Start]:
         return started[-1]
 
     yield begin
-    for process in started:
-        if process.process.poll() is None:
-            process.stop()
-        process.kill()
+    stop_all(started)
 
 
 @pytest.fixture

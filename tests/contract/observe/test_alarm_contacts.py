@@ -10,7 +10,8 @@ from pipelines.control.observe.dynamodb import Store
 from shared.runtime.clock import wall_clock
 from tests.contract.observe.alarm_far import far
 from tests.contract.observe.test_alarm_sinks import refused, stalled
-from tests.contract.test_commands_documents import Hifi, words
+from tests.contract.test_commands_documents import words
+from tests.harness.command_line import Hifi
 from tests.harness.local_aws import local_aws
 from tests.harness.waiting import eventually
 from tests.unit.pipelines.control.observe.alarm_facts import settings
@@ -25,14 +26,14 @@ def store() -> Iterator[Store]:
 
 
 def test_a_contact_is_applied_shown_used_and_deleted(topics: str, tmp_path: Path, store: Store) -> None:
-    hifi = Hifi(topics, tmp_path)
+    hifi = Hifi(tmp_path, {"HIFI_BOOTSTRAP": topics, "HIFI_ALLOW_LOOPBACK": "true"})
     with far() as shop:
         document = f"{{kind: contact, name: shop-ops, tenant: shop, webhook: '{shop.url}/alarms'}}"
         alarms = open_alarms(settings(bootstrap=topics, allow_loopback=True), store, wall_clock)
         try:
-            applied = hifi("apply", "-", stdin=document)
+            applied = hifi.run("apply", "-", stdin=document)
             assert words(applied) == [["contact", "shop-ops", "1", "created"]], applied.stderr
-            shown = hifi("get", "contact")
+            shown = hifi.run("get", "contact")
             assert words(shown) == [["contact", "shop-ops", "1", "shop", f"{shop.url}/alarms"]]
 
             def told() -> bool:
@@ -44,7 +45,7 @@ def test_a_contact_is_applied_shown_used_and_deleted(topics: str, tmp_path: Path
             assert shop.requests[0][0] == "/alarms"
         finally:
             alarms.close()
-            deleted = hifi("delete", "contact", "shop-ops")
+            deleted = hifi.run("delete", "contact", "shop-ops")
     assert deleted.returncode == 0, deleted.stderr
 
 
@@ -66,7 +67,8 @@ def test_a_contact_is_applied_shown_used_and_deleted(topics: str, tmp_path: Path
 def test_a_contact_that_cannot_be_used_is_refused(
     topics: str, tmp_path: Path, fields: str, said: str
 ) -> None:
-    done = Hifi(topics, tmp_path)("apply", "-", stdin=f"{{kind: contact, name: c, tenant: shop, {fields}}}")
+    hifi = Hifi(tmp_path, {"HIFI_BOOTSTRAP": topics, "HIFI_ALLOW_LOOPBACK": "true"})
+    done = hifi.run("apply", "-", stdin=f"{{kind: contact, name: c, tenant: shop, {fields}}}")
     assert done.returncode == 1
     assert said in done.stderr
     assert "whsec_abc" not in done.stdout + done.stderr

@@ -1,9 +1,7 @@
 """`hifi scorecard`, `hifi trace` and `hifi destinations` as a user runs them, against a real observe."""
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,24 +13,13 @@ from shared.contracts.topics import Topic
 from tests.contract.observe.conftest import Start
 from tests.contract.observe.side import Side
 from tests.contract.observe.test_observe import day_of, ids, recent, settled
-from tests.harness.observe_process import ObserveProcess
+from tests.harness.command_line import Hifi
 from tests.harness.topics import Topics, pipe_to
 from tests.harness.waiting import eventually, free_port
 
 
-def hifi(url: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "scripts.cli", *arguments, "--data", str(folder)],
-        env=os.environ | {"HIFI_OBSERVE_URL": url, "COLUMNS": "200"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-
-def url_of(observe: ObserveProcess) -> str:
-    return f"http://127.0.0.1:{observe.port}"
+def hifi(url: str, folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    return Hifi(folder, {"HIFI_OBSERVE_URL": url}).run(*arguments)
 
 
 def test_scorecard_and_trace_say_what_observe_answers(topics: str, start: Start, tmp_path: Path) -> None:
@@ -49,23 +36,23 @@ def test_scorecard_and_trace_say_what_observe_answers(topics: str, start: Start,
     settled(observe, minute)
 
     day = day_of(minute)
-    done = hifi(url_of(observe), tmp_path, "scorecard", "--day", day, "--tenant", "acme", "--json")
+    done = hifi(observe.url, tmp_path, "scorecard", "--day", day, "--tenant", "acme", "--json")
     assert done.returncode == 0, done.stderr
     card = json.loads(done.stdout)
     assert card == observe.get(f"/v1/days/{day}?tenant=acme")
-    shown = hifi(url_of(observe), tmp_path, "scorecard", "--day", day, "--tenant", "acme").stdout
+    shown = hifi(observe.url, tmp_path, "scorecard", "--day", day, "--tenant", "acme").stdout
     assert "21 collected, 0 late" in shown
     assert f"{card['total']:,} owed, {card['delivered']:,} made, {card['good']:,} within a second" in shown
     assert "0 events, 0.00 %" in shown
     assert "transmit > p" in shown
 
     for event_id in ("e7", odd):
-        traced = hifi(url_of(observe), tmp_path, "trace", event_id, "--json")
+        traced = hifi(observe.url, tmp_path, "trace", event_id, "--json")
         assert traced.returncode == 0, traced.stderr
         places = json.loads(traced.stdout)
         assert [place["topic"] for place in places] == ["collected", "events", "outbound", "receipts"]
         assert places[-1]["result"] == "delivered"
-        text = hifi(url_of(observe), tmp_path, "trace", event_id)
+        text = hifi(observe.url, tmp_path, "trace", event_id)
         assert all(f"{p['topic']}/{p['partition']}/{p['offset']}" in text.stdout for p in places)
         assert "delivered at to-p" in text.stderr
 
@@ -73,11 +60,11 @@ def test_scorecard_and_trace_say_what_observe_answers(topics: str, start: Start,
 @pytest.mark.proof
 def test_what_cannot_be_answered_is_told_with_its_mend(topics: str, start: Start, tmp_path: Path) -> None:
     observe = start()
-    wrong_day = hifi(url_of(observe), tmp_path, "scorecard", "--day", "yesterday")
+    wrong_day = hifi(observe.url, tmp_path, "scorecard", "--day", "yesterday")
     assert (wrong_day.returncode, "YYYY-MM-DD" in wrong_day.stderr) == (1, True)
-    unknown = hifi(url_of(observe), tmp_path, "trace", "never-sent")
+    unknown = hifi(observe.url, tmp_path, "trace", "never-sent")
     assert (unknown.returncode, "no record of 'never-sent'" in unknown.stderr) == (1, True)
-    wrong_time = hifi(url_of(observe), tmp_path, "trace", "x", "--since", "long ago")
+    wrong_time = hifi(observe.url, tmp_path, "trace", "x", "--since", "long ago")
     assert (wrong_time.returncode, "90s, 15m" in wrong_time.stderr) == (2, True)
     nobody = hifi(f"http://127.0.0.1:{free_port()}", tmp_path, "scorecard")
     assert (nobody.returncode, "hifi doctor" in nobody.stderr) == (1, True)
@@ -108,7 +95,7 @@ def test_destinations_show_what_failed_and_what_waits_also_before_the_first_even
     eventually(lambda: len(observe.get("/v1/destinations")) == 3)
 
     def listed(*arguments: str) -> dict[str, dict[str, Any]]:
-        done = hifi(url_of(observe), tmp_path, "destinations", *arguments, "--json")
+        done = hifi(observe.url, tmp_path, "destinations", *arguments, "--json")
         assert done.returncode == 0, done.stderr
         return {each["name"]: each for each in json.loads(done.stdout)}
 
@@ -118,7 +105,7 @@ def test_destinations_show_what_failed_and_what_waits_also_before_the_first_even
     assert found["oldest_waiting_ms"] == old * MINUTE_MS
     assert listed("idle")["idle"]["health"] == "idle"
     assert list(listed("--tenant", "acme")) == ["to-p"]
-    table = hifi(url_of(observe), tmp_path, "destinations", "to-p").stdout
+    table = hifi(observe.url, tmp_path, "destinations", "to-p").stdout
     assert "75.0 %" in table and "2h0" in table and "503 busy" in table, table
-    unknown = hifi(url_of(observe), tmp_path, "destinations", "nobody")
+    unknown = hifi(observe.url, tmp_path, "destinations", "nobody")
     assert (unknown.returncode, "there is no destination 'nobody'" in unknown.stderr) == (1, True)

@@ -1,0 +1,131 @@
+"""A service of hifi as a process on a port of its own, and plain HTTP requests to it."""
+
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from tests.harness.waiting import free_port
+
+HOST: Final = "127.0.0.1"
+Body = bytes | str | None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A response with its body read."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.text)
+
+
+def request(
+    port: int,
+    method: str,
+    path: str,
+    body: Body = None,
+    headers: Mapping[str, str] | None = None,
+    *,
+    seconds: float = 20,
+) -> Answer:
+    """Send a request to a port of this machine, on a connection of its own.
+
+    Raises:
+        OSError: if nothing answers within so many seconds.
+    """
+    connection = http.client.HTTPConnection(HOST, port, timeout=seconds)
+    try:
+        connection.request(method, path, body, dict(headers or {}))
+        response = connection.getresponse()
+        return Answer(response.status, dict(response.getheaders()), response.read().decode())
+    finally:
+        connection.close()
+
+
+def hifi_settings(settings: Mapping[str, str]) -> dict[str, str]:
+    """Settings as a process finds them in its environment: `look_seconds` is `HIFI_LOOK_SECONDS`."""
+    return {f"HIFI_{name.upper()}": value for name, value in settings.items()}
+
+
+class ServiceProcess:
+    """`python -m MODULE`, listening on a free port; its output is appended to `log`."""
+
+    stop_seconds = 30
+    """How long it may take from SIGTERM to its end."""
+
+    request_seconds = 20
+    """Time limit of a request to it."""
+
+    def __init__(self, module: str, log: Path, environment: dict[str, str]) -> None:
+        self.port = free_port()
+        self.log = log
+        self._module = module
+        self._environment = os.environ | {"HIFI_PORT": str(self.port)} | environment
+        self.process = self._start()
+
+    @property
+    def url(self) -> str:
+        """Its address, without a slash at the end."""
+        return f"http://{HOST}:{self.port}"
+
+    def restart(self) -> None:
+        """Start it again on the same port after it has ended."""
+        self.process = self._start()
+
+    def kill(self) -> None:
+        """SIGKILL, and wait until it has ended."""
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> int:
+        """SIGTERM; returns the exit status."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(self.stop_seconds)
+
+    def request(
+        self, method: str, path: str, body: Body = None, headers: Mapping[str, str] | None = None
+    ) -> Answer:
+        """Send a request on a connection of its own.
+
+        Raises:
+            OSError: if the process does not answer.
+        """
+        return request(self.port, method, path, body, headers, seconds=self.request_seconds)
+
+    def readiness(self) -> Answer | None:
+        """The answer of /readyz; None while nothing listens. Fails if the process has ended."""
+        assert self.process.poll() is None, self.log.read_text()
+        try:
+            return self.request("GET", "/readyz")
+        except OSError:
+            return None
+
+    def ready(self) -> bool:
+        """Whether /readyz answers 200."""
+        answer = self.readiness()
+        return answer is not None and answer.status == 200
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        with self.log.open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", self._module], env=self._environment, stdout=log, stderr=log
+            )
+
+
+def stop_all(processes: Iterable[ServiceProcess]) -> None:
+    """Stop those that still run, in good order: no dead member stays in a consumer group."""
+    for process in processes:
+        if process.process.poll() is None:
+            process.stop()
+        process.kill()
