@@ -1,4 +1,4 @@
-"""`make dashboard`: writes infra/dashboards from this package; a test holds both together."""
+"""`make dashboard`: writes infra/dashboards; a test compares the files with this package."""
 
 import json
 import sys
@@ -7,17 +7,30 @@ from typing import Any, Final
 
 import yaml
 
-from scripts.dashboard.charts import hifi
+from scripts.dashboard.events import events_rows
+from scripts.dashboard.grafana import Kind, Panel, Query, Row, Threshold, Unit, Variable, dashboard
+from scripts.dashboard.processes import process_rows
+from scripts.dashboard.promql import series, total
 from scripts.dashboard.scrape import kubernetes, local
 from scripts.local.side import Side
+from shared.contracts.scorecard import ALL_TENANTS
+from shared.runtime.metrics import ObserveMetric
 
 FOLDER: Final = Path(__file__).parents[2] / "infra" / "dashboards"
 
 _HEAD: Final = "# Written by `make dashboard`.\n"
 
+TENANT: Final = Variable(
+    name="tenant", title="Tenant", metric=ObserveMetric.EVENTS_PER_SECOND, first=ALL_TENANTS
+)
+_ANY: Final = (Threshold(value=1, colour="red"),)
+_LATE: Final = (Threshold(value=2_000, colour="orange"), Threshold(value=10_000, colour="red"))
+_OLD: Final = (Threshold(value=60, colour="orange"), Threshold(value=300, colour="red"))
+_LOST: Final = (Threshold(value=0.000_1, colour="red"),)
+
 
 def files() -> dict[str, str]:
-    """Each file's name and text."""
+    """Name and text of each file."""
     return {
         "hifi.json": json.dumps(hifi(), indent=2) + "\n",
         "prometheus-local.yml": _yaml(local(Side(root=Path()))),
@@ -29,8 +42,49 @@ def _yaml(value: dict[str, Any]) -> str:
     return _HEAD + yaml.safe_dump(value, sort_keys=False)
 
 
+def hifi() -> dict[str, Any]:
+    """The JSON model of the dashboard: the console's charts, and the cost of each process."""
+    rows = (_overview(), *events_rows(), *process_rows())
+    return dashboard(uid="hifi", title="hifi", choices=(TENANT,), rows=rows)
+
+
+def _overview() -> Row:
+    mine = {"tenant": "$tenant"}
+    rate = series(ObserveMetric.EVENTS_PER_SECOND, **mine)
+    p95 = series(ObserveMetric.END_TO_END, **mine, quantile="0.95")
+    loss = series(ObserveMetric.LOSS_PERCENT, **mine)
+    nines = series(ObserveMetric.NINES, **mine)
+    spent = series(ObserveMetric.MINUTES_SPENT, **mine)
+    alarms = total(series(ObserveMetric.OPEN_ALARMS))
+    behind = series(ObserveMetric.BEHIND_SECONDS)
+    panels = (
+        _number("Events", "Received in the last whole minute.", Unit.EVENTS_PER_SECOND, rate),
+        _number("p95 end to end", "Over the last whole minute.", Unit.MILLISECONDS, p95, _LATE),
+        _number("Lost", "Share of today's owed deliveries.", Unit.PERCENT, loss, _LOST),
+        _number("Nines", "Today's. Three nines allow 1.44 spent minutes a day.", Unit.NINES, nines),
+        _number("Minutes spent", "Minutes of today that broke a promise.", Unit.MINUTES, spent, _ANY),
+        _number("Open alarms", "The console shows their text.", Unit.ALARMS, alarms, _ANY),
+        _number("Meter behind", "Age of these figures.", Unit.SECONDS, behind, _OLD),
+    )
+    return Row("Now", panels)
+
+
+def _number(title: str, text: str, unit: Unit, expression: str, steps: tuple[Threshold, ...] = ()) -> Panel:
+    return Panel(
+        title,
+        text,
+        unit,
+        (Query(expression, title),),
+        kind=Kind.NUMBER,
+        width=3,
+        height=4,
+        decimals=None if unit in (Unit.ALARMS, Unit.MINUTES) else 2,
+        steps=steps,
+    )
+
+
 def main() -> int:
-    """Write them; the exit code."""
+    """Write the files; returns the exit status."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name, text in files().items():
         (FOLDER / name).write_text(text)

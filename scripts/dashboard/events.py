@@ -1,9 +1,10 @@
-"""Rows about events: whether they arrived, how late, and where they are."""
+"""The dashboard's rows about events: arrivals, lags, losses and deliveries."""
 
 from typing import Final
 
-from scripts.dashboard.grafana import Kind, Panel, Query, Row, Step, Unit
-from scripts.dashboard.promql import growth, percentile, rate, series, total
+from scripts.dashboard.grafana import Kind, Panel, Query, Row, Threshold, Unit
+from scripts.dashboard.promql import growth, rate, series, total
+from scripts.dashboard.queries import gauge, p95_by, rate_by
 from shared.runtime.metrics import CanaryMetric, CollectMetric, ObserveMetric
 
 _QUANTILES: Final = (("0.5", "p50"), ("0.95", "p95"), ("0.99", "p99"))
@@ -12,54 +13,54 @@ _WINDOW: Final = "5m"
 
 
 def events_rows() -> tuple[Row, ...]:
-    """Their rows, in the dashboard's order."""
+    """These rows, in the dashboard's order."""
     return _promise(), _nodes(), _deliveries(), _canary()
 
 
 def _promise() -> Row:
     return Row(
-        title="What was promised",
-        panels=(
+        "Promises",
+        (
             Panel(
-                title="Events in",
-                text="As the meter counted them, and as collect acknowledged them for all tenants.",
-                unit=Unit.EVENTS_PER_SECOND,
-                queries=(
+                "Events in",
+                "Counted by the meter; acknowledged by collect, for all tenants.",
+                Unit.EVENTS_PER_SECOND,
+                (
                     Query(series(ObserveMetric.EVENTS_PER_SECOND, **_MINE), "counted"),
                     Query(total(rate(CollectMetric.EVENTS)), "acknowledged, all tenants"),
                 ),
             ),
             Panel(
-                title="End to end",
-                text="From the time that names an event's minute to leaving hifi.",
-                unit=Unit.MILLISECONDS,
-                queries=_quantiles(ObserveMetric.END_TO_END),
+                "End to end",
+                "From the time that sets an event's minute until it leaves hifi.",
+                Unit.MILLISECONDS,
+                _quantiles(ObserveMetric.END_TO_END),
             ),
             Panel(
-                title="Inside hifi",
-                text="From entering hifi to leaving it.",
-                unit=Unit.MILLISECONDS,
-                queries=_quantiles(ObserveMetric.INSIDE),
+                "Inside hifi",
+                "From entering hifi until leaving it.",
+                Unit.MILLISECONDS,
+                _quantiles(ObserveMetric.INSIDE),
             ),
             Panel(
-                title="Lost, by hop",
-                text="Proven lost over five minutes. The console names them.",
-                unit=Unit.EVENTS,
-                queries=(Query(growth(ObserveMetric.LOST, _WINDOW, **_MINE), "{{node}}"),),
+                "Lost, by hop",
+                "Proven lost over five minutes. The console names them.",
+                Unit.EVENTS,
+                (Query(growth(ObserveMetric.LOST, _WINDOW, **_MINE), "{{node}}"),),
                 stacked=True,
             ),
             Panel(
-                title="Doubled, by hop",
-                text="Written more often than taken, over five minutes.",
-                unit=Unit.EVENTS,
-                queries=(Query(growth(ObserveMetric.DOUBLED, _WINDOW, **_MINE), "{{node}}"),),
+                "Doubled, by hop",
+                "Written more often than taken, over five minutes.",
+                Unit.EVENTS,
+                (Query(growth(ObserveMetric.DOUBLED, _WINDOW, **_MINE), "{{node}}"),),
                 stacked=True,
             ),
             Panel(
-                title="Good deliveries",
-                text="Of those owed, of the last judged minute.",
-                unit=Unit.SHARE,
-                queries=(Query(series(ObserveMetric.SLI, **_MINE), "SLI"),),
+                "Good deliveries",
+                "Share of those owed in the last judged minute.",
+                Unit.SHARE,
+                gauge(ObserveMetric.SLI, "SLI", **_MINE),
                 decimals=4,
             ),
         ),
@@ -69,25 +70,25 @@ def _promise() -> Row:
 def _nodes() -> Row:
     process = Query(series(ObserveMetric.PROCESS), "{{node}}")
     return Row(
-        title="Nodes",
-        panels=(
+        "Nodes",
+        (
             Panel(
-                title="Time in each node, now",
-                text="What each adds: lag-out p95 minus lag-in p95.",
-                unit=Unit.MILLISECONDS,
-                queries=(process,),
+                "Time in each node, now",
+                "The time each node adds: p95 of lag-out minus p95 of lag-in.",
+                Unit.MILLISECONDS,
+                (process,),
                 kind=Kind.PIE,
             ),
             Panel(
-                title="Time in each node",
-                text="The same over time, stacked: its height is about the p95 end to end.",
-                unit=Unit.MILLISECONDS,
-                queries=(process,),
+                "Time in each node",
+                "The same over time, stacked; the total is about the p95 end to end.",
+                Unit.MILLISECONDS,
+                (process,),
                 stacked=True,
                 width=16,
             ),
             _lags("in", "How late events were when a node could first read them."),
-            _lags("out", "How late what a node made of them was written, or arrived."),
+            _lags("out", "How late a node's output was written, or reached its destination."),
         ),
     )
 
@@ -97,51 +98,51 @@ def _lags(edge: str, text: str) -> Panel:
         Query(series(ObserveMetric.LAG, **_MINE, edge=edge, quantile=quantile), "{{node}} " + name)
         for quantile, name in _QUANTILES
     )
-    return Panel(title=f"Lag-{edge}", text=text, unit=Unit.MILLISECONDS, queries=queries, width=12)
+    return Panel(f"Lag-{edge}", text, Unit.MILLISECONDS, queries, width=12)
 
 
 def _deliveries() -> Row:
     return Row(
-        title="Destinations and alarms",
-        panels=(
+        "Destinations and alarms",
+        (
             Panel(
-                title="Delivered",
-                text="By destination.",
-                unit=Unit.EVENTS_PER_SECOND,
-                queries=(Query(total(rate(ObserveMetric.DELIVERED), "destination"), "{{destination}}"),),
+                "Delivered",
+                "By destination.",
+                Unit.EVENTS_PER_SECOND,
+                rate_by(ObserveMetric.DELIVERED, "destination"),
             ),
             Panel(
-                title="Failed tries",
-                text="That ended in a retry or a dead letter, by destination.",
-                unit=Unit.EVENTS_PER_SECOND,
-                queries=(Query(total(rate(ObserveMetric.FAILED), "destination"), "{{destination}}"),),
+                "Failed tries",
+                "Tries that ended in a retry or a dead letter, by destination.",
+                Unit.EVENTS_PER_SECOND,
+                rate_by(ObserveMetric.FAILED, "destination"),
             ),
             Panel(
-                title="Waiting for their next try",
-                text="By pipe.",
-                unit=Unit.EVENTS,
-                queries=(Query(series(ObserveMetric.WAITING), "{{pipe}}"),),
+                "Waiting for the next attempt",
+                "By pipe.",
+                Unit.EVENTS,
+                gauge(ObserveMetric.WAITING, "{{pipe}}"),
                 stacked=True,
             ),
             Panel(
-                title="Open alarms",
-                text="By kind. The console tells what they say.",
-                unit=Unit.ALARMS,
-                queries=(Query(series(ObserveMetric.OPEN_ALARMS), "{{kind}}"),),
+                "Open alarms",
+                "By kind. The console shows their text.",
+                Unit.ALARMS,
+                gauge(ObserveMetric.OPEN_ALARMS, "{{kind}}"),
                 stacked=True,
             ),
             Panel(
-                title="Meter behind",
-                text="How far audit and observe are behind the topics.",
-                unit=Unit.SECONDS,
-                queries=(Query(series(ObserveMetric.BEHIND_SECONDS), "behind"),),
-                steps=(Step(value=60, colour="orange"),),
+                "Meter behind",
+                "How far audit and observe are behind the topics.",
+                Unit.SECONDS,
+                gauge(ObserveMetric.BEHIND_SECONDS, "behind"),
+                steps=(Threshold(value=60, colour="orange"),),
             ),
             Panel(
-                title="Minutes not judged yet",
-                text="Of all tenants. It rises while something does not settle.",
-                unit=Unit.MINUTES,
-                queries=(Query(series(ObserveMetric.MINUTES_OPEN), "open"),),
+                "Minutes not judged yet",
+                "Over all tenants. Rises while some minute does not settle.",
+                Unit.MINUTES,
+                gauge(ObserveMetric.MINUTES_OPEN, "open"),
             ),
         ),
     )
@@ -156,27 +157,27 @@ def _canary() -> Row:
         (CanaryMetric.WRONG, "changed on the way"),
     )
     return Row(
-        title="Canary",
-        panels=(
+        "Canary",
+        (
             Panel(
-                title="Canary's events",
-                text="A few a second, sent and received by hifi itself through every kind of pipe.",
-                unit=Unit.EVENTS_PER_SECOND,
-                queries=tuple(Query(total(rate(metric)), name) for metric, name in counters),
+                "Canary's events",
+                "A few a second, sent and received by hifi itself through every kind of pipe.",
+                Unit.EVENTS_PER_SECOND,
+                tuple(Query(total(rate(metric)), name) for metric, name in counters),
             ),
             Panel(
-                title="Canary's missing events",
-                text="Acknowledged a while ago and not arrived, by pipe.",
-                unit=Unit.EVENTS,
-                queries=(Query(series(CanaryMetric.MISSING), "{{pipe}}"),),
+                "Canary's missing events",
+                "Acknowledged some time ago and not arrived, by pipe.",
+                Unit.EVENTS,
+                gauge(CanaryMetric.MISSING, "{{pipe}}"),
                 stacked=True,
-                steps=(Step(value=1, colour="red"),),
+                steps=(Threshold(value=1, colour="red"),),
             ),
             Panel(
-                title="Canary's p95",
-                text="From an event's time until it arrived, by pipe.",
-                unit=Unit.SECONDS,
-                queries=(Query(percentile(CanaryMetric.LAG_SECONDS, 0.95, "pipe"), "{{pipe}}"),),
+                "Canary's p95",
+                "From an event's time until it arrived, by pipe.",
+                Unit.SECONDS,
+                p95_by(CanaryMetric.LAG_SECONDS, "pipe"),
             ),
         ),
     )

@@ -1,7 +1,7 @@
 """A Grafana dashboard as a value: panels in rows, laid out from left to right."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
@@ -9,13 +9,13 @@ WIDTH: Final = 24
 """Columns of Grafana's grid."""
 
 _SCHEMA: Final = 39
-"""Grafana 10.4 and later read it."""
+"""Read by Grafana 10.4 and later."""
 
 _SOURCE: Final = {"type": "prometheus", "uid": "${datasource}"}
 
 
 class Unit(StrEnum):
-    """What a panel's figures are, in Grafana's words."""
+    """The unit of a panel's figures, as Grafana names it."""
 
     EVENTS = "suffix: events"
     EVENTS_PER_SECOND = "suffix: events/s"
@@ -47,40 +47,41 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Query:
-    """A PromQL expression, and how its series are called: `{{label}}` is filled in."""
+    """A PromQL expression and the legend of its series, in which `{{label}}` is filled in."""
 
     expression: str
     legend: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step:
-    """From `value` on, figures have this colour."""
+class Threshold:
+    """The colour of figures from `value` on."""
 
     value: float
     colour: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Panel:
-    """One chart."""
+    """One chart; sizes in columns and rows of Grafana's grid."""
 
     title: str
     text: str
-    """What it shows and what to do about it, for who hovers over the title."""
+    """The description that is shown when the reader hovers over the title."""
 
     unit: Unit
     queries: Sequence[Query]
+    _: KW_ONLY
     kind: Kind = Kind.LINES
     width: int = 8
     height: int = 8
     stacked: bool = False
     decimals: int | None = None
-    steps: Sequence[Step] = field(default_factory=tuple)
-    """Above green, by rising value."""
+    steps: Sequence[Threshold] = field(default_factory=tuple)
+    """Thresholds above green, by rising value."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Row:
     """Panels under a heading."""
 
@@ -89,8 +90,8 @@ class Row:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice:
-    """A variable that the reader sets, from a label's values."""
+class Variable:
+    """A dashboard variable that the reader picks from the values of a label."""
 
     name: str
     title: str
@@ -98,7 +99,7 @@ class Choice:
     first: str
 
 
-def dashboard(*, uid: str, title: str, choices: Sequence[Choice], rows: Sequence[Row]) -> dict[str, Any]:
+def dashboard(*, uid: str, title: str, choices: Sequence[Variable], rows: Sequence[Row]) -> dict[str, Any]:
     """The JSON model that Grafana imports."""
     return {
         "uid": uid,
@@ -120,7 +121,7 @@ def _source() -> dict[str, Any]:
     return {"name": "datasource", "label": "Prometheus", "type": "datasource", "query": "prometheus"}
 
 
-def _choice(choice: Choice) -> dict[str, Any]:
+def _choice(choice: Variable) -> dict[str, Any]:
     query = f"label_values({choice.metric}, {choice.name})"
     return {
         "name": choice.name,

@@ -1,9 +1,10 @@
-"""Rows about processes: how far queries are, and what everything costs."""
+"""The dashboard's rows about processes: progress, requests, CPU and memory."""
 
 from typing import Final
 
 from scripts.dashboard.grafana import Panel, Query, Row, Unit
 from scripts.dashboard.promql import percentile, rate, series, total
+from scripts.dashboard.queries import gauge, p95_by, rate_by
 from shared.runtime.metrics import (
     CanaryMetric,
     CollectMetric,
@@ -25,97 +26,91 @@ _READY: Final = (
 
 
 def process_rows() -> tuple[Row, ...]:
-    """Their rows, in the dashboard's order."""
-    return _queries(), _doors(), _costs()
+    """These rows, in the dashboard's order."""
+    return _queries(), _services(), _costs()
 
 
 def _queries() -> Row:
     return Row(
-        title="Spark's queries",
-        panels=(
+        "Spark's queries",
+        (
             Panel(
-                title="Not read yet",
-                text="Records between a query's last batch and its topics' ends. A real-time batch delivers "
-                "long before it ends, so up to a batch's worth is always here.",
-                unit=Unit.RECORDS,
-                queries=(Query(series(SparkMetric.LAG), "{{query}} {{topic}}"),),
+                "Not read yet",
+                (
+                    "Records between a query's last batch and its topics' ends. A real-time batch delivers "
+                    "long before it ends, so up to one batch is always shown here."
+                ),
+                Unit.RECORDS,
+                gauge(SparkMetric.LAG, "{{query}} {{topic}}"),
+            ),
+            Panel("Read", "By query.", Unit.RECORDS_PER_SECOND, rate_by(SparkMetric.RECORDS_READ, "query")),
+            Panel(
+                "Length of the last batch",
+                "Fixed by a setting in real-time queries; below a second in micro-batch queries.",
+                Unit.SECONDS,
+                gauge(SparkMetric.BATCH_SECONDS, "{{query}}"),
             ),
             Panel(
-                title="Read",
-                text="By query.",
-                unit=Unit.RECORDS_PER_SECOND,
-                queries=(Query(total(rate(SparkMetric.RECORDS_READ), "query"), "{{query}}"),),
+                "Since the last batch",
+                "Grows while a query has nothing to read, and while it is stuck.",
+                Unit.SECONDS,
+                gauge(SparkMetric.PROGRESS_AGE, "{{query}}"),
             ),
             Panel(
-                title="Length of the last batch",
-                text="A real-time query's is its setting; a micro-batch query's should stay below a second.",
-                unit=Unit.SECONDS,
-                queries=(Query(series(SparkMetric.BATCH_SECONDS), "{{query}}"),),
+                "Driver's heap", "In use.", Unit.BYTES, gauge(SparkMetric.HEAP_BYTES, "{{job}} {{instance}}")
             ),
             Panel(
-                title="Since the last batch",
-                text="It grows while a query has nothing to read, and while one stands still.",
-                unit=Unit.SECONDS,
-                queries=(Query(series(SparkMetric.PROGRESS_AGE), "{{query}}"),),
-            ),
-            Panel(
-                title="Driver's heap",
-                text="In use.",
-                unit=Unit.BYTES,
-                queries=(Query(series(SparkMetric.HEAP_BYTES), "{{job}} {{instance}}"),),
-            ),
-            Panel(
-                title="Garbage collections",
-                text="Share of the time that the driver's JVM spends in them.",
-                unit=Unit.SHARE,
-                queries=(Query(rate(SparkMetric.GC_SECONDS), "{{job}} {{instance}}"),),
+                "Garbage collections",
+                "Share of time that the driver's JVM spends on them.",
+                Unit.SHARE,
+                (Query(rate(SparkMetric.GC_SECONDS), "{{job}} {{instance}}"),),
             ),
         ),
     )
 
 
-def _doors() -> Row:
+def _services() -> Row:
     return Row(
-        title="collect and retry",
-        panels=(
+        "collect and retry",
+        (
             Panel(
-                title="Requests",
-                text="Answered, by status.",
-                unit=Unit.REQUESTS_PER_SECOND,
-                queries=(Query(total(rate(CollectMetric.REQUESTS), "status"), "{{status}}"),),
+                "Requests",
+                "Answered, by status.",
+                Unit.REQUESTS_PER_SECOND,
+                rate_by(CollectMetric.REQUESTS, "status"),
             ),
             Panel(
-                title="p95 of collect",
-                text="From a request's head to its reply; the part of it that Kafka took.",
-                unit=Unit.SECONDS,
-                queries=(
+                "p95 of collect",
+                "From a request's head to its response; and Kafka's part of it.",
+                Unit.SECONDS,
+                (
                     Query(percentile(CollectMetric.REQUEST_SECONDS, 0.95), "request"),
                     Query(percentile(CollectMetric.ACK_SECONDS, 0.95), "Kafka"),
                 ),
             ),
             Panel(
-                title="Refused events",
-                text="By the part of the event that was wrong.",
-                unit=Unit.EVENTS_PER_SECOND,
-                queries=(Query(total(rate(CollectMetric.REFUSED), "field"), "{{field}}"),),
+                "Refused events",
+                "By the part of the event that was wrong.",
+                Unit.EVENTS_PER_SECOND,
+                rate_by(CollectMetric.REFUSED, "field"),
             ),
             Panel(
-                title="Requests in flight",
-                text="Over all of collect's processes.",
-                unit=Unit.REQUESTS,
-                queries=(Query(total(series(CollectMetric.IN_FLIGHT)), "in flight"),),
+                "Requests in flight",
+                "Over all processes of collect.",
+                Unit.REQUESTS,
+                (Query(total(series(CollectMetric.IN_FLIGHT)), "in flight"),),
             ),
             Panel(
-                title="Tried again",
-                text="Records that waited and are on their way to transmit again, by topic.",
-                unit=Unit.RECORDS_PER_SECOND,
-                queries=(Query(total(rate(RetryMetric.RELEASED), "topic"), "{{topic}}"),),
+                "Released by retry",
+                "Records whose delay is over, on their way back to transmit, by topic.",
+                Unit.RECORDS_PER_SECOND,
+                rate_by(RetryMetric.RELEASED, "topic"),
             ),
             Panel(
-                title="p95 of being late with it",
-                text="From the moment a record was due until retry wrote it, by topic.",
-                unit=Unit.SECONDS,
-                queries=(Query(percentile(RetryMetric.LATE_SECONDS, 0.95, "topic"), "{{topic}}"),),
+                "p95 of retry's lateness",
+                "From the time a record was due until retry wrote it, by topic.",
+                Unit.SECONDS,
+                p95_by(RetryMetric.LATE_SECONDS, "topic"),
             ),
         ),
     )
@@ -124,46 +119,46 @@ def _doors() -> Row:
 def _costs() -> Row:
     instance, part = "{{job}} {{instance}}", "{{job}} {{instance}} {{part}}"
     return Row(
-        title="Processes",
-        panels=(
+        "Processes",
+        (
             Panel(
-                title="CPU",
-                text="Cores in use. Spark's JVM and its Python workers, ended ones too, are told apart.",
-                unit=Unit.CORES,
-                queries=(
+                "CPU",
+                "Cores in use. Spark's JVM and its Python workers, ended ones included, are separate.",
+                Unit.CORES,
+                (
                     Query(rate(ProcessMetric.CPU_SECONDS), instance),
                     Query(rate(SparkMetric.CPU_SECONDS, part="~jvm|workers"), part),
                 ),
                 stacked=True,
             ),
             Panel(
-                title="Memory",
-                text="Resident.",
-                unit=Unit.BYTES,
-                queries=(
+                "Memory",
+                "Resident.",
+                Unit.BYTES,
+                (
                     Query(series(ProcessMetric.MEMORY_BYTES), instance),
                     Query(series(SparkMetric.MEMORY_BYTES, part="~jvm|workers"), part),
                 ),
                 stacked=True,
             ),
             Panel(
-                title="Restarts",
-                text="Over an hour.",
-                unit=Unit.RESTARTS,
-                queries=(Query(f"changes({series(ProcessMetric.STARTED)}[1h])", instance),),
+                "Restarts",
+                "Over an hour.",
+                Unit.RESTARTS,
+                (Query(f"changes({series(ProcessMetric.STARTED)}[1h])", instance),),
             ),
             Panel(
-                title="Ready",
-                text="1 where /readyz answers 200.",
-                unit=Unit.READY,
-                queries=tuple(Query(series(metric), instance) for metric in _READY),
+                "Ready",
+                "1 where /readyz answers 200.",
+                Unit.READY,
+                tuple(Query(series(metric), instance) for metric in _READY),
                 width=16,
             ),
             Panel(
-                title="Builds",
-                text="Processes of each version.",
-                unit=Unit.PROCESSES,
-                queries=(Query(f"count by (version) ({series(ProcessMetric.BUILD)})", "{{version}}"),),
+                "Builds",
+                "Processes of each version.",
+                Unit.PROCESSES,
+                (Query(f"count by (version) ({series(ProcessMetric.BUILD)})", "{{version}}"),),
                 stacked=True,
             ),
         ),

@@ -1,4 +1,4 @@
-"""PromQL from typed names of metrics: a chart cannot ask for one that no process exposes."""
+"""PromQL expressions from typed metric names, so that no chart asks for a metric that does not exist."""
 
 from enum import StrEnum
 from typing import Final
@@ -13,7 +13,7 @@ def series(metric: StrEnum, **labels: str) -> str:
 
 
 def rate(metric: StrEnum, **labels: str) -> str:
-    """A counter's growth a second."""
+    """A counter's growth per second."""
     return f"rate({metric}_total{_selector(labels)}[{RATE_WINDOW}])"
 
 
@@ -23,13 +23,13 @@ def growth(metric: StrEnum, window: str, **labels: str) -> str:
 
 
 def percentile(metric: StrEnum, share: float, by: str = "") -> str:
-    """Of a histogram, over all processes, by a label where one is given."""
+    """A percentile of a histogram over all processes, by a label if one is given."""
     labels = f"le, {by}" if by else "le"
     return f"histogram_quantile({share}, sum by ({labels}) (rate({metric}_bucket[{RATE_WINDOW}])))"
 
 
 def total(expression: str, *by: str) -> str:
-    """The sum, by labels where some are given."""
+    """The sum, by labels if some are given."""
     return f"sum by ({', '.join(by)}) ({expression})" if by else f"sum({expression})"
 
 

@@ -1,11 +1,11 @@
-"""What Prometheus asks whom for: a local side's processes by port, a cluster's pods by label."""
+"""Prometheus scrape configurations: a local side's processes by port, a cluster's pods by label."""
 
 from typing import Any, Final
 
 from scripts.local.side import HOST, Side
 
 METRICS_PORT_NAME: Final = "metrics"
-"""Of a pod's port that serves /metrics and is not its `http`."""
+"""Name of a pod's port that serves /metrics apart from its `http` port."""
 
 _INTERVAL: Final = "15s"
 
@@ -29,10 +29,10 @@ def local(side: Side) -> dict[str, Any]:
 
 
 def kubernetes() -> dict[str, Any]:
-    """prometheus.yml for a side's cluster, of a Prometheus that runs in it and may list its pods.
+    """prometheus.yml for a Prometheus that runs in a side's cluster and may list its pods.
 
-    It asks a pod's port `metrics`; where there is none, its `http`. collect has both, and only `metrics`
-    tells: `http` is what the load balancer reaches.
+    It scrapes a pod's port `metrics`, or `http` if there is none. collect has both, and serves /metrics on
+    `metrics` only: the load balancer reaches `http`.
     """
     label = "__meta_kubernetes_pod_label_app_kubernetes_io_"
     port = "__meta_kubernetes_pod_container_port_name"

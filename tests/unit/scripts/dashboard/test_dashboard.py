@@ -15,8 +15,7 @@ from pipelines.control.canary.delivery_tracker import DeliveryTracker
 from pipelines.control.canary.metrics import CanaryMetrics as CanaryMeters
 from pipelines.data.collect.metrics import CollectMetrics
 from pipelines.data.retry.metrics import RetryMetrics
-from scripts.dashboard.__main__ import FOLDER, files
-from scripts.dashboard.charts import hifi
+from scripts.dashboard.__main__ import FOLDER, files, hifi
 from scripts.dashboard.grafana import WIDTH
 from scripts.dashboard.scrape import kubernetes, local
 from scripts.local.side import Side
