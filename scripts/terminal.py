@@ -39,7 +39,7 @@ def run_command(command: Callable[[], object]) -> None:
         sys.exit(error.status)
 
 
-def harmless(text: str) -> str:
+def printable(text: str) -> str:
     """Text of a stranger that a terminal shows and does not obey."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 

@@ -23,12 +23,12 @@ def moment_ms(text: str, now_ms: int) -> int:
     return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
-def shown(at_ms: int) -> str:
+def utc_text(at_ms: int) -> str:
     """A moment in UTC, to the second."""
     return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def length(seconds: float) -> str:
+def duration_text(seconds: float) -> str:
     """A length of time in its largest two units: `42s`, `5m03s`, `2h10m`, `3d04h`."""
     whole = max(0, int(seconds))
     if whole < 60:

@@ -1,9 +1,9 @@
-"""The `hifi` command: one module a command.
+"""The `hifi` command: one module for each of its commands.
 
-A command is `scripts/cli/commands/<name>.py`, `_` for a hyphen, with a function of that name, annotated for
-typer, and its docstring is the help. Where a verb has verbs of its own, the module has GROUP too, their typer
-application, of which the function is the callback. Only the module of the verb in use is imported; the page
-that lists all verbs reads their docstrings from the source, so that it is instant whatever they import.
+A command is the module `scripts/cli/commands/<name>.py` (`_` for a hyphen), with a function of that name. Its
+parameters are typer options, its docstring is the help. The module of a command with subcommands also has
+GROUP, their typer application; the function is its callback. Only the module of the command in use is
+imported. The page that lists all commands reads their docstrings from the source, so that it is instant.
 """
 
 import ast
@@ -37,11 +37,11 @@ COMMANDS: Final = {
     "bench": "Load",
     "trial": "Load",
 }
-"""Every verb and the panel of the help page it stands in."""
+"""Every command, and its panel on the help page."""
 
 
 def application(arguments: Sequence[str]) -> typer.Typer:
-    """The command; of the verbs only the one that the arguments name is imported."""
+    """The command-line application; only the command that the arguments name is imported."""
     app = typer.Typer(
         name="hifi",
         no_args_is_help=True,
@@ -51,13 +51,13 @@ def application(arguments: Sequence[str]) -> typer.Typer:
     )
     app.callback()(_options)
     wanted = next((each for each in arguments if not each.startswith("-")), None)
-    for verb, panel in COMMANDS.items():
-        name = verb.replace("-", "_")
+    for command, panel in COMMANDS.items():
+        name = command.replace("-", "_")
         spec = find_spec(f"scripts.cli.commands.{name}")
-        if verb == wanted:
-            _add(app, verb, import_module(f"scripts.cli.commands.{name}"), panel)
+        if command == wanted:
+            _add(app, command, import_module(f"scripts.cli.commands.{name}"), panel)
         elif spec and spec.origin:
-            app.command(verb, rich_help_panel=panel)(_described(name, Path(spec.origin)))
+            app.command(command, rich_help_panel=panel)(_described(name, Path(spec.origin)))
     return app
 
 
@@ -76,24 +76,24 @@ def _options(
     """High-fidelity streams: events over HTTP, delivered to every destination, with proof."""
 
 
-def _add(app: typer.Typer, verb: str, module: ModuleType, panel: str) -> None:
+def _add(app: typer.Typer, command: str, module: ModuleType, panel: str) -> None:
     group: typer.Typer | None = getattr(module, "GROUP", None)
     if group is not None:
-        app.add_typer(group, name=verb, rich_help_panel=panel)
+        app.add_typer(group, name=command, rich_help_panel=panel)
     else:
-        app.command(verb, rich_help_panel=panel)(getattr(module, verb))
+        app.command(command, rich_help_panel=panel)(getattr(module, command))
 
 
-def _described(verb: str, source: Path) -> Callable[..., Any]:
-    """A stand-in with the verb's help."""
+def _described(command: str, source: Path) -> Callable[..., Any]:
+    """A placeholder that has the command's help."""
     functions = (node for node in ast.parse(source.read_bytes()).body if isinstance(node, ast.FunctionDef))
-    found = next((node for node in functions if node.name == verb), None)
+    found = next((node for node in functions if node.name == command), None)
 
-    def stand_in() -> None:
-        raise AssertionError(f"{verb} was described, not imported")
+    def placeholder() -> None:
+        raise AssertionError(f"command {command!r} was listed, not imported")
 
-    stand_in.__doc__ = ast.get_docstring(found) if found else None
-    return stand_in
+    placeholder.__doc__ = ast.get_docstring(found) if found else None
+    return placeholder
 
 
 def main() -> None:

@@ -69,7 +69,9 @@ def _overview() -> Row:
     return Row("Now", panels)
 
 
-def _number(title: str, text: str, unit: Unit, expression: str, steps: tuple[Threshold, ...] = ()) -> Panel:
+def _number(
+    title: str, text: str, unit: Unit, expression: str, thresholds: tuple[Threshold, ...] = ()
+) -> Panel:
     return Panel(
         title,
         text,
@@ -79,7 +81,7 @@ def _number(title: str, text: str, unit: Unit, expression: str, steps: tuple[Thr
         width=3,
         height=4,
         decimals=None if unit in (Unit.ALARMS, Unit.MINUTES) else 2,
-        steps=steps,
+        thresholds=thresholds,
     )
 
 

@@ -136,7 +136,7 @@ def _deliveries() -> Row:
                 "How far audit and observe are behind the topics.",
                 Unit.SECONDS,
                 gauge(ObserveMetric.BEHIND_SECONDS, "behind"),
-                steps=(Threshold(value=60, colour="orange"),),
+                thresholds=(Threshold(value=60, colour="orange"),),
             ),
             Panel(
                 "Minutes not judged yet",
@@ -171,7 +171,7 @@ def _canary() -> Row:
                 Unit.EVENTS,
                 gauge(CanaryMetric.MISSING, "{{pipe}}"),
                 stacked=True,
-                steps=(Threshold(value=1, colour="red"),),
+                thresholds=(Threshold(value=1, colour="red"),),
             ),
             Panel(
                 "Canary's p95",

@@ -77,7 +77,7 @@ class Panel:
     height: int = 8
     stacked: bool = False
     decimals: int | None = None
-    steps: Sequence[Threshold] = field(default_factory=tuple)
+    thresholds: Sequence[Threshold] = field(default_factory=tuple)
     """Thresholds above green, by rising value."""
 
 
@@ -189,8 +189,14 @@ def _target(query: Query, at: int, kind: Kind) -> dict[str, Any]:
 
 
 def _defaults(panel: Panel) -> dict[str, Any]:
-    steps = [{"color": "green", "value": None}, *({"color": s.colour, "value": s.value} for s in panel.steps)]
-    found: dict[str, Any] = {"unit": panel.unit.value, "thresholds": {"mode": "absolute", "steps": steps}}
+    thresholds = [
+        {"color": "green", "value": None},
+        *({"color": s.colour, "value": s.value} for s in panel.thresholds),
+    ]
+    found: dict[str, Any] = {
+        "unit": panel.unit.value,
+        "thresholds": {"mode": "absolute", "steps": thresholds},
+    }
     if panel.decimals is not None:
         found["decimals"] = panel.decimals
     if panel.kind is Kind.LINES:
@@ -206,7 +212,7 @@ def _lines(panel: Panel) -> dict[str, Any]:
         "showPoints": "never",
         "spanNulls": False,
         "stacking": {"mode": "normal" if panel.stacked else "none", "group": "A"},
-        "thresholdsStyle": {"mode": "dashed" if panel.steps else "off"},
+        "thresholdsStyle": {"mode": "dashed" if panel.thresholds else "off"},
     }
 
 

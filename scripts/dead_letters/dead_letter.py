@@ -116,7 +116,7 @@ def reference(text: str) -> tuple[int, int] | None:
     return (int(found[1]), int(found[2])) if found else None
 
 
-class Copy(NamedTuple):
+class ReplayRecord(NamedTuple):
     """The record that sends a letter again."""
 
     topic: Topic
@@ -125,17 +125,17 @@ class Copy(NamedTuple):
     headers: Headers
 
 
-def copy_of(letter: DeadLetter) -> Copy:
+def copy_of(letter: DeadLetter) -> ReplayRecord:
     """Same key, bytes and ids; the first attempt, whose first try is still to come. It names the letter."""
     kept = [header for header in letter.headers if header[0] not in _GONE]
-    return Copy(Topic.OUTBOUND, letter.record_key, letter.value, [*kept, *_of_a_copy(letter)])
+    return ReplayRecord(Topic.OUTBOUND, letter.record_key, letter.value, [*kept, *_of_a_copy(letter)])
 
 
 def _of_a_copy(letter: DeadLetter) -> Headers:
     return [(h.ATTEMPT, b"1"), (h.LETTER, letter.reference.encode())]
 
 
-def plain(letter: DeadLetter, replayed: Mapping[LetterKey, int], *, body: bool) -> dict[str, Any]:
+def as_mapping(letter: DeadLetter, replayed: Mapping[LetterKey, int], *, body: bool) -> dict[str, Any]:
     """A letter as plain values, for JSON; with `body`, its data as text, or in base64 where that is none."""
     texts = letter.texts
     ce = {name for name in texts if name.startswith(h.CE_PREFIX) or name == h.CONTENT_TYPE}

@@ -80,7 +80,7 @@ class DeadLetterStore:
         return found
 
 
-class Sender:
+class Replayer:
     """Puts letters back, in portions: first the copies, then, once the brokers have them, the note of it."""
 
     def __init__(self, bootstrap: str, clock: Clock) -> None:

@@ -8,14 +8,14 @@ from msgspec import Struct
 from scripts.dead_letters.dead_letter import DeadLetter
 from shared.contracts.replays import LetterKey
 
-Kind = tuple[str, str, str]
+LetterKind = tuple[str, str, str]
 """Pipe, destination, the first word of the reason."""
 
 
 class Summary(Struct, frozen=True, kw_only=True):
     """How many letters of each kind are to be put back, and how many were left out."""
 
-    kinds: Counter[Kind]
+    kinds: Counter[LetterKind]
     skipped: int
     """Put back before."""
 
@@ -25,9 +25,9 @@ class Summary(Struct, frozen=True, kw_only=True):
         return self.kinds.total()
 
 
-def counted(letters: Iterable[DeadLetter], closed: Container[LetterKey]) -> Summary:
+def summarize(letters: Iterable[DeadLetter], closed: Container[LetterKey]) -> Summary:
     """Count letters, but not those that are closed."""
-    kinds: Counter[Kind] = Counter()
+    kinds: Counter[LetterKind] = Counter()
     skipped = 0
     for letter in letters:
         if letter.key in closed:

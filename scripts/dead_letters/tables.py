@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping
 from rich.table import Table
 from rich.text import Text
 
-from scripts.dead_letters.dead_letter import DeadLetter, plain
+from scripts.dead_letters.dead_letter import DeadLetter, as_mapping
 from scripts.dead_letters.summary import Summary
-from scripts.terminal import harmless, plain_table
-from scripts.time_args import shown
+from scripts.terminal import plain_table, printable
+from scripts.time_args import utc_text
 from shared.contracts.replays import LetterKey
 
 _ID_WIDTH = 40
@@ -21,12 +21,12 @@ def listed(letters: Iterable[DeadLetter], replayed: Mapping[LetterKey, int]) -> 
         at_ms = replayed.get(letter.key)
         table.add_row(
             letter.reference,
-            shown(letter.key.written_ms),
-            Text(harmless(letter.pipe)),
-            Text(harmless(letter.destination) or "?"),
-            Text(_cut(harmless(letter.event_id))),
-            shown(at_ms) if at_ms is not None else "-",
-            Text(harmless(letter.reason), no_wrap=True, overflow="ellipsis"),
+            utc_text(letter.key.written_ms),
+            Text(printable(letter.pipe)),
+            Text(printable(letter.destination) or "?"),
+            Text(_cut(printable(letter.event_id))),
+            utc_text(at_ms) if at_ms is not None else "-",
+            Text(printable(letter.reason), no_wrap=True, overflow="ellipsis"),
         )
     return table
 
@@ -35,13 +35,13 @@ def _cut(text: str) -> str:
     return text if len(text) <= _ID_WIDTH else text[: _ID_WIDTH - 1] + "…"
 
 
-def kinds(tally: Summary, pipes: Iterable[str]) -> Table:
+def kinds(summary: Summary, pipes: Iterable[str]) -> Table:
     """How many there are of each kind, the most first; `pipes` are those that are published now."""
     known = set(pipes)
     table = plain_table("LETTERS", "PIPE", "DESTINATION", "REASON", "")
-    for (pipe, destination, word), count in tally.kinds.most_common():
+    for (pipe, destination, word), count in summary.kinds.most_common():
         hint = "" if pipe in known else "there is no such pipe: they will come back"
-        names = (Text(harmless(name)) for name in (pipe, destination or "?", word))
+        names = (Text(printable(name)) for name in (pipe, destination or "?", word))
         table.add_row(f"{count:,}", *names, f"[yellow]{hint}[/]" if hint else "")
     return table
 
@@ -51,12 +51,12 @@ def whole(letter: DeadLetter, replayed: Mapping[LetterKey, int], *, body: bool) 
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
-    facts = plain(letter, replayed, body=body)
+    facts = as_mapping(letter, replayed, body=body)
     attributes = facts.pop("attributes")
     for name, value in facts.items():
         moment = name.endswith("_ms") and value is not None
-        text = f"{shown(value)} UTC" if moment else "-" if value is None else str(value)
-        table.add_row(name.removesuffix("_ms"), Text(harmless(text)))
+        text = f"{utc_text(value)} UTC" if moment else "-" if value is None else str(value)
+        table.add_row(name.removesuffix("_ms"), Text(printable(text)))
     for name, value in attributes.items():
-        table.add_row(f"ce {name}", Text(harmless(value)))
+        table.add_row(f"ce {name}", Text(printable(value)))
     return table

@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import Struct
 
 from scripts.load.lags import LagSnapshot
-from scripts.load.receiver import Tally
+from scripts.load.receiver import PathCounts
 from scripts.load.telemetry import ERROR, STALL
 
 Expects = Callable[[str], bool]
@@ -51,7 +51,9 @@ class PipeResult(Struct, frozen=True, kw_only=True):
     lag: LagSnapshot
 
 
-def pipe_result(pipe: PipeView, acked: Iterable[str], kind_of: KindOf | None, tally: Tally) -> PipeResult:
+def pipe_result(
+    pipe: PipeView, acked: Iterable[str], kind_of: KindOf | None, counts: PathCounts
+) -> PipeResult:
     """Compare one pipe's deliveries with what it should have delivered.
 
     Without `kind_of`, for a user's own events, only of the pipe that takes all something is expected.
@@ -60,10 +62,10 @@ def pipe_result(pipe: PipeView, acked: Iterable[str], kind_of: KindOf | None, ta
     return PipeResult(
         pipe=pipe,
         expected=None if expected is None else len(expected),
-        delivered=tally.distinct,
-        duplicated=tally.duplicated,
-        missing=frozenset() if expected is None else frozenset(expected - tally.seen),
-        lag=tally.overall.snapshot(),
+        delivered=counts.distinct,
+        duplicated=counts.duplicated,
+        missing=frozenset() if expected is None else frozenset(expected - counts.seen),
+        lag=counts.overall.snapshot(),
     )
 
 

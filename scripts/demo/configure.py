@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from scripts.documents.files import Written, read_documents
+from scripts.documents.files import LocatedDocument, read_documents
 from scripts.documents.plan import plan
 from scripts.documents.topic import publish_steps, read_catalogue
 from scripts.local.side import REACH
@@ -34,7 +34,7 @@ def apply_sample(bootstrap: str, receiver_url: str, say: Callable[[str], None]) 
     publish_steps(bootstrap, plan(written, read_catalogue(bootstrap), REACH), say)
 
 
-def _moved(written: Written, receiver_url: str) -> Written:
+def _moved(written: LocatedDocument, receiver_url: str) -> LocatedDocument:
     document = written.document
     if not isinstance(document, Destination):
         return written

@@ -8,10 +8,10 @@ from msgspec import Struct
 
 from scripts.demo.account import EVERYTHING, PIPES, KindOf, Pending, PipeResult, pipe_result
 from scripts.demo.configure import KEY
-from scripts.demo.screen import Moment, Totals
+from scripts.demo.screen import DemoState, DemoTotals
 from scripts.load.event_source import EventSource
 from scripts.load.receiver import Receiver
-from scripts.load.run_id import run_name
+from scripts.load.run_id import new_run_id
 from scripts.load.schedule import Schedule
 from scripts.load.sender import Sender
 from scripts.load.telemetry import Telemetry
@@ -19,7 +19,7 @@ from scripts.load.verify import visible_ids
 from shared.runtime.clock import wall_clock
 from shared.runtime.errors import OperatorError
 
-Show = Callable[[Moment], None]
+Show = Callable[[DemoState], None]
 Say = Callable[[str], None]
 
 _LIVE_SECONDS = 60.0
@@ -34,7 +34,7 @@ class NotLiveError(OperatorError):
     """The side did not deliver the first events in time."""
 
 
-class Plan(Struct, frozen=True, kw_only=True):
+class DemoLoad(Struct, frozen=True, kw_only=True):
     """What is to be sent where."""
 
     url: str
@@ -56,14 +56,14 @@ async def wait_until_live(url: str, receiver: Receiver) -> None:
     """
     deadline = time.monotonic() + _LIVE_SECONDS
     acked: set[str] = set()
-    everything = receiver.tally(EVERYTHING.path)
-    while not (all(receiver.tally(pipe.path).arrivals for pipe in PIPES)):
+    everything = receiver.counts(EVERYTHING.path)
+    while not (all(receiver.counts(pipe.path).arrivals for pipe in PIPES)):
         if time.monotonic() > deadline:
             raise NotLiveError(_not_live(acked, everything.arrivals))
         await _probe(url, acked)
         await asyncio.sleep(_PROBE_SECONDS)
     receiver.uncounted = _PROBE  # those still on their way must not count as the load's
-    receiver.tallies.clear()
+    receiver.counts_by_path.clear()
 
 
 def _not_live(acked: set[str], arrived: int) -> str:
@@ -73,7 +73,7 @@ def _not_live(acked: set[str], arrived: int) -> str:
 
 
 async def _probe(url: str, acked: set[str]) -> None:
-    supply = Telemetry(_PROBE + run_name())
+    supply = Telemetry(_PROBE + new_run_id())
     once = Schedule(rate=_PROBE_EVENTS * 10, batch=_PROBE_EVENTS, seconds=0.1)
     sender = Sender(
         url, KEY, supply, once, connections=1, patience=5, on_acked=lambda ids, _, __: acked.update(ids)
@@ -84,12 +84,12 @@ async def _probe(url: str, acked: set[str]) -> None:
 class Demo:
     """One load, watched."""
 
-    def __init__(self, plan: Plan, receiver: Receiver, show: Show, interval: float) -> None:
+    def __init__(self, plan: DemoLoad, receiver: Receiver, show: Show, interval: float) -> None:
         self._plan = plan
         self._receiver = receiver
         self._show = show
         self._interval = interval
-        self._everything = receiver.tally(EVERYTHING.path)
+        self._everything = receiver.counts(EVERYTHING.path)
         self._pending = Pending(self._everything.seen)
         self._sender = Sender(
             plan.url,
@@ -129,11 +129,11 @@ class Demo:
     def results(self) -> list[PipeResult]:
         """Each pipe's account so far."""
         return [
-            pipe_result(pipe, self._pending.acked, self._plan.kind_of, self._receiver.tally(pipe.path))
+            pipe_result(pipe, self._pending.acked, self._plan.kind_of, self._receiver.counts(pipe.path))
             for pipe in PIPES
         ]
 
-    def totals(self, results: list[PipeResult]) -> Totals:
+    def totals(self, results: list[PipeResult]) -> DemoTotals:
         """The whole account; what did not arrive is looked for in the retry and dead-letter topics.
 
         Raises:
@@ -142,7 +142,7 @@ class Demo:
         missing = {(result.pipe.name, event_id) for result in results for event_id in result.missing}
         visible = visible_ids(self._plan.bootstrap) if missing else set()
         counts = self._sender.counts
-        return Totals(
+        return DemoTotals(
             sent=counts.sent,
             acked=counts.acked,
             refused=counts.refused,
@@ -152,19 +152,19 @@ class Demo:
             seconds=self._sent_seconds,
         )
 
-    def _moment(self) -> Moment:
-        tally, counts, now = self._everything, self._sender.counts, time.monotonic()
+    def _moment(self) -> DemoState:
+        arrived, counts, now = self._everything, self._sender.counts, time.monotonic()
         before, then = self._last
-        self._last = (tally.arrivals, now)
-        return Moment(
+        self._last = (arrived.arrivals, now)
+        return DemoState(
             second=now - self._begin,
             seconds=self._plan.seconds,
-            rate=(tally.arrivals - before) / max(now - then, 1e-6),
-            lag=tally.recent.take(),
+            rate=(arrived.arrivals - before) / max(now - then, 1e-6),
+            lag=arrived.recent.take(),
             sent=counts.sent,
             acked=counts.acked,
-            delivered=tally.distinct,
+            delivered=arrived.distinct,
             on_the_way=self._pending.settle(),
             lost=self._pending.overdue(wall_clock() - _OVERDUE_MS),
-            duplicated=tally.duplicated,
+            duplicated=arrived.duplicated,
         )

@@ -9,22 +9,22 @@ from rich.live import Live
 
 from scripts.demo.account import EVERYTHING
 from scripts.demo.configure import apply_sample
-from scripts.demo.load import Demo, Plan, wait_until_live
-from scripts.demo.screen import Moment, line, live_table, summary
-from scripts.load.event_files import Stamped, raw_events
+from scripts.demo.load import Demo, DemoLoad, wait_until_live
+from scripts.demo.screen import DemoState, line, live_table, summary
+from scripts.load.event_files import StampedEvents, raw_events
 from scripts.load.event_source import EventSource
 from scripts.load.progress import on_signals
 from scripts.load.receiver import Receiver
-from scripts.load.run_id import run_name
+from scripts.load.run_id import new_run_id
 from scripts.load.telemetry import Telemetry
-from scripts.local.progress import Steps
+from scripts.local.progress import Progress
 from scripts.local.side import Side
 
 _TERMINAL_SECONDS = 0.5
 _LOG_SECONDS = 5.0
 
 
-class Wanted(Struct, frozen=True, kw_only=True):
+class DemoOptions(Struct, frozen=True, kw_only=True):
     """What `hifi demo` was asked for."""
 
     events: Path | None
@@ -33,7 +33,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
     seconds: float
 
 
-async def run_demo(side: Side, steps: Steps, wanted: Wanted) -> bool:
+async def run_demo(side: Side, progress: Progress, wanted: DemoOptions) -> bool:
     """Configure, load, account; whether nothing was lost.
 
     Raises:
@@ -42,11 +42,11 @@ async def run_demo(side: Side, steps: Steps, wanted: Wanted) -> bool:
     supply, telemetry = _supply(wanted.events)
     console, stopping = Console(highlight=False), asyncio.Event()
     async with Receiver() as receiver:
-        with steps.step("applying scripts/samples/demo.yaml") as say:
+        with progress.step("applying scripts/samples/demo.yaml") as say:
             await asyncio.to_thread(apply_sample, side.bootstrap, receiver.url, say)
-        with steps.step("waiting until every node uses it"):
+        with progress.step("waiting until every node uses it"):
             await wait_until_live(side.collect_url, receiver)
-        plan = Plan(
+        plan = DemoLoad(
             url=side.collect_url,
             bootstrap=side.bootstrap,
             supply=supply,
@@ -65,20 +65,20 @@ async def run_demo(side: Side, steps: Steps, wanted: Wanted) -> bool:
 
 def _supply(events: Path | None) -> tuple[EventSource, Telemetry | None]:
     if events is None:
-        telemetry = Telemetry(run_name())
+        telemetry = Telemetry(new_run_id())
         return telemetry, telemetry
-    return Stamped(list(raw_events(events)), run_name(), rounds=None), None
+    return StampedEvents(list(raw_events(events)), new_run_id(), rounds=None), None
 
 
-async def _watched(plan: Plan, receiver: Receiver, console: Console, stopping: asyncio.Event) -> Demo:
-    receiver.tally(EVERYTHING.path)
+async def _watched(plan: DemoLoad, receiver: Receiver, console: Console, stopping: asyncio.Event) -> Demo:
+    receiver.counts(EVERYTHING.path)
     if not console.is_terminal:
         demo = Demo(plan, receiver, lambda moment: console.print(line(moment), soft_wrap=True), _LOG_SECONDS)
         await demo.run(stopping)
         return demo
     with Live(console=console, auto_refresh=False) as live:
 
-        def show(moment: Moment) -> None:
+        def show(moment: DemoState) -> None:
             live.update(live_table(moment), refresh=True)
 
         demo = Demo(plan, receiver, show, _TERMINAL_SECONDS)

@@ -15,7 +15,7 @@ _WIDTH = 80
 _COLUMNS = ("events/s", "p50", "p95", "sent", "acknowledged", "delivered", "on the way", "lost", "duplicated")
 
 
-class Moment(Struct, frozen=True, kw_only=True):
+class DemoState(Struct, frozen=True, kw_only=True):
     """The demo at one moment."""
 
     second: float
@@ -36,7 +36,7 @@ class Moment(Struct, frozen=True, kw_only=True):
     duplicated: int
 
 
-def _cells(moment: Moment) -> list[Text]:
+def _cells(moment: DemoState) -> list[Text]:
     lag = moment.lag
     return [
         Text(f"{moment.rate:,.0f}", "bold"),
@@ -64,7 +64,7 @@ def count(value: int, style: str) -> Text:
     return Text(f"{value:,}", style if value else "green")
 
 
-def live_table(moment: Moment) -> RenderableType:
+def live_table(moment: DemoState) -> RenderableType:
     """The table a terminal shows while events flow; 60 columns wide."""
     cells = dict(zip(_COLUMNS, _cells(moment), strict=True))
     left = [("events/s", "events/s"), ("lag p50", "p50"), ("lag p95", "p95")]
@@ -84,7 +84,7 @@ def live_table(moment: Moment) -> RenderableType:
     return Panel(Group(table, Text(), bar), title=head, border_style="dim", expand=False, padding=(1, 2))
 
 
-def line(moment: Moment) -> Text:
+def line(moment: DemoState) -> Text:
     """The same as one line, for a log."""
     parts = [Text(f"{moment.second:5.0f} s", "dim")]
     for name, cell in zip(_COLUMNS, _cells(moment), strict=True):
@@ -113,7 +113,7 @@ def pipes_table(results: list[PipeResult]) -> Table:
     return table
 
 
-class Totals(Struct, frozen=True, kw_only=True):
+class DemoTotals(Struct, frozen=True, kw_only=True):
     """The demo at its end."""
 
     sent: int
@@ -132,7 +132,7 @@ class Totals(Struct, frozen=True, kw_only=True):
         return self.lost == 0 and self.acked > 0 and self.refused == 0
 
 
-def summary(totals: Totals, results: list[PipeResult]) -> RenderableType:
+def summary(totals: DemoTotals, results: list[PipeResult]) -> RenderableType:
     """What the demo ends with."""
     verdict = "nothing was lost" if totals.lost == 0 else f"{totals.lost:,} deliveries were lost"
     facts = Text.assemble(

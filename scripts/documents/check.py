@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import msgspec
 
-from scripts.documents.options import option_faults, option_fields
-from scripts.documents.problems import Fault, did_you_mean, plain
+from scripts.documents.options import option_fields, option_problems
+from scripts.documents.problems import FieldProblem, did_you_mean, plain
 from shared.contracts.documents import KINDS, ConfigError, Contact, Destination, Document, Pipe, Source, parse
 
 _TYPES: Final[Mapping[str, type[Document]]] = {
@@ -28,7 +28,7 @@ _MENDS: Final = {
 _NAMES: Final = ("name", "tenant", "source", "destination")
 
 
-def faults(raw: object) -> Iterator[Fault]:
+def field_problems(raw: object) -> Iterator[FieldProblem]:
     """What keeps `parse` from taking a document; nothing if it would."""
     if not isinstance(raw, dict):
         yield "$", f"a document is a mapping, not {_called(raw)}", "start it with `kind: source`, for example"
@@ -39,17 +39,17 @@ def faults(raw: object) -> Iterator[Fault]:
         return
     found = list(_field_faults(_TYPES[str(kind)], raw))
     if kind == "destination":
-        found += option_faults(raw)
+        found += option_problems(raw)
     yield from found or _last_faults(raw)
 
 
-def _kind_fault(kind: object) -> Fault:
+def _kind_fault(kind: object) -> FieldProblem:
     if kind is None:
         return "$", "the document does not say its kind", f"add `kind:` with one of {', '.join(KINDS)}"
     return "$.kind", f"there is no kind {kind!r}", did_you_mean(str(kind), KINDS)
 
 
-def _field_faults(struct: type[Document], raw: Mapping[Any, Any]) -> Iterator[Fault]:
+def _field_faults(struct: type[Document], raw: Mapping[Any, Any]) -> Iterator[FieldProblem]:
     fields = {field.encode_name: field for field in msgspec.structs.fields(struct)}
     for name in raw:
         if name not in fields and name != "kind":
@@ -67,7 +67,7 @@ def _unknown_mend(name: object, raw: Mapping[Any, Any], fields: Iterable[str]) -
     return did_you_mean(str(name), fields)
 
 
-def _value_fault(name: str, value: object, wanted: Any) -> Iterator[Fault]:
+def _value_fault(name: str, value: object, wanted: Any) -> Iterator[FieldProblem]:
     try:
         msgspec.convert(value, wanted)
     except msgspec.ValidationError as error:
@@ -76,7 +76,7 @@ def _value_fault(name: str, value: object, wanted: Any) -> Iterator[Fault]:
         yield path, _plain(message, "what is given" if name == "secret" else repr(value)), _mend(name)
 
 
-def _last_faults(raw: object) -> Iterator[Fault]:
+def _last_faults(raw: object) -> Iterator[FieldProblem]:
     try:
         parse(raw)
     except ConfigError as error:

@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from scripts.documents.check import faults
+from scripts.documents.check import field_problems
 from scripts.documents.problems import Problem, ProblemsError
 from scripts.documents.yaml_loader import Section, YamlError, sections
 from shared.contracts.documents import Document, parse
@@ -16,7 +16,7 @@ STANDARD_INPUT: Final = Path("-")
 _SUFFIXES: Final = {".yaml", ".yml", ".json"}
 
 
-class Written(Struct, frozen=True):
+class LocatedDocument(Struct, frozen=True):
     """A document and where it stands."""
 
     document: Document
@@ -28,13 +28,13 @@ class Written(Struct, frozen=True):
         return Problem(file=self.file, line=self.section.line(path), path=path, message=message)
 
 
-def read_documents(paths: Iterable[Path]) -> list[Written]:
+def read_documents(paths: Iterable[Path]) -> list[LocatedDocument]:
     """All documents of files, folders (their YAML and JSON files) and `-`.
 
     Raises:
         ProblemsError: with everything that is wrong in any of them.
     """
-    written: list[Written] = []
+    written: list[LocatedDocument] = []
     problems: list[Problem] = []
     for path in _expanded(paths, problems):
         _read(path, written, problems)
@@ -56,18 +56,18 @@ def _expanded(paths: Iterable[Path], problems: list[Problem]) -> Iterator[Path]:
         yield from found
 
 
-def _read(path: Path, written: list[Written], problems: list[Problem]) -> None:
+def _read(path: Path, written: list[LocatedDocument], problems: list[Problem]) -> None:
     name = "<stdin>" if path == STANDARD_INPUT else str(path)
     try:
         text = sys.stdin.read() if path == STANDARD_INPUT else path.read_text(encoding="utf-8")
         for section in sections(text):
             found = [
                 Problem(file=name, line=section.line(where), path=where, message=message, fix=fix)
-                for where, message, fix in faults(section.value)
+                for where, message, fix in field_problems(section.value)
             ]
             problems += found
             if not found:
-                written.append(Written(parse(section.value), name, section))
+                written.append(LocatedDocument(parse(section.value), name, section))
     except YamlError as error:
         problems.append(Problem(file=name, line=error.line, path=error.path, message=str(error)))
     except (OSError, UnicodeDecodeError) as error:

@@ -7,7 +7,7 @@ import msgspec
 
 from pipelines.data.transmit.connectors.base import Place
 from pipelines.data.transmit.connectors.registry import KINDS, OptionsError, options_of
-from scripts.documents.problems import Fault, did_you_mean, plain
+from scripts.documents.problems import FieldProblem, did_you_mean, plain
 from shared.contracts.documents import DEFAULT_CONNECTOR, Destination, unknown_fields
 from shared.contracts.secrets import foreign_secrets
 
@@ -20,7 +20,7 @@ def option_fields(raw: Mapping[Any, Any]) -> frozenset[str]:
     return frozenset(_fields(kind.options)) if kind else frozenset()
 
 
-def option_faults(raw: Mapping[Any, Any]) -> Iterator[Fault]:
+def option_problems(raw: Mapping[Any, Any]) -> Iterator[FieldProblem]:
     """What keeps a connector from taking a destination's options; nothing if it would."""
     name, options = _connector(raw), raw.get("options", {})
     kind = KINDS.get(name)
@@ -61,7 +61,7 @@ def _fields(struct: Any) -> dict[str, msgspec.structs.FieldInfo]:
     return {field.encode_name: field for field in msgspec.structs.fields(struct)}
 
 
-def _field_faults(connector: str, struct: Any, raw: Mapping[Any, Any]) -> Iterator[Fault]:
+def _field_faults(connector: str, struct: Any, raw: Mapping[Any, Any]) -> Iterator[FieldProblem]:
     fields = _fields(struct)
     for name in raw:
         if name not in fields:
@@ -74,7 +74,7 @@ def _field_faults(connector: str, struct: Any, raw: Mapping[Any, Any]) -> Iterat
             yield ROOT, f"{name!r} is missing", _described(field.type)
 
 
-def _value_faults(name: str, value: object, wanted: Any) -> Iterator[Fault]:
+def _value_faults(name: str, value: object, wanted: Any) -> Iterator[FieldProblem]:
     """Without the value: it may be a secret that should not be there."""
     try:
         known = msgspec.to_builtins(msgspec.convert(value, wanted))
@@ -87,7 +87,7 @@ def _value_faults(name: str, value: object, wanted: Any) -> Iterator[Fault]:
         yield path, message, ""
 
 
-def _last_faults(connector: str, raw: Mapping[Any, Any]) -> Iterator[Fault]:
+def _last_faults(connector: str, raw: Mapping[Any, Any]) -> Iterator[FieldProblem]:
     kind = KINDS[connector]
     for path, message in kind.faults(msgspec.convert(raw, kind.options)):
         yield _below(path), message, ""

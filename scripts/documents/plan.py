@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
 
-from scripts.documents.files import Written
+from scripts.documents.files import LocatedDocument
 from scripts.documents.options import hosts
 from scripts.documents.problems import Problem, ProblemsError
 from shared.contracts.documents import (
@@ -19,7 +19,7 @@ from shared.contracts.egress_policy import Reach, literal, why_refused
 from shared.contracts.publish_plan import Step, step_of
 
 
-def plan(written: Sequence[Written], published: Catalogue, reach: Reach) -> list[Step]:
+def plan(written: Sequence[LocatedDocument], published: Catalogue, reach: Reach) -> list[Step]:
     """What to publish to a side of that reach; documents of one call may refer to each other.
 
     Raises:
@@ -39,8 +39,8 @@ def plan(written: Sequence[Written], published: Catalogue, reach: Reach) -> list
     return steps
 
 
-def _repeated(written: Sequence[Written]) -> Iterator[Problem]:
-    first: dict[bytes, Written] = {}
+def _repeated(written: Sequence[LocatedDocument]) -> Iterator[Problem]:
+    first: dict[bytes, LocatedDocument] = {}
     for each in written:
         kind, name = kind_of(each.document), each.document.name
         other = first.setdefault(topic_key(kind, name), each)
@@ -49,7 +49,7 @@ def _repeated(written: Sequence[Written]) -> Iterator[Problem]:
             yield each.problem("$.name", f"{kind} {name!r} is given twice, first at {place}")
 
 
-def _moved(written: Sequence[Written], published: Catalogue) -> Iterator[Problem]:
+def _moved(written: Sequence[LocatedDocument], published: Catalogue) -> Iterator[Problem]:
     """Documents that would go over to another tenant, with the events that are under way to them."""
     for each in written:
         former = published.entries.get(topic_key(kind_of(each.document), each.document.name))
@@ -58,13 +58,13 @@ def _moved(written: Sequence[Written], published: Catalogue) -> Iterator[Problem
             yield each.problem("$.tenant", f"belongs to tenant {owner!r}; choose another name")
 
 
-def _contradictions(written: Sequence[Written], after: Catalogue) -> Iterator[Problem]:
+def _contradictions(written: Sequence[LocatedDocument], after: Catalogue) -> Iterator[Problem]:
     for each in written:
         for path, message in after.problems(each.document):
             yield each.problem(path, message)
 
 
-def _broken(written: Sequence[Written], published: Catalogue, after: Catalogue) -> Iterator[Problem]:
+def _broken(written: Sequence[LocatedDocument], published: Catalogue, after: Catalogue) -> Iterator[Problem]:
     """Published pipes that these documents would contradict, for example by another tenant."""
     given = {topic_key(kind_of(each.document), each.document.name) for each in written}
     standing = [p for p in published.pipes.values() if topic_key("pipe", p.name) not in given]
@@ -75,7 +75,7 @@ def _broken(written: Sequence[Written], published: Catalogue, after: Catalogue) 
                 yield each.problem("$.tenant", f"pipe {pipe.name!r} of tenant {pipe.tenant!r} uses it")
 
 
-def _out_of_reach(written: Sequence[Written], reach: Reach) -> Iterator[Problem]:
+def _out_of_reach(written: Sequence[LocatedDocument], reach: Reach) -> Iterator[Problem]:
     """Documents that spell out an address that would be refused when it is dialled, or not understood."""
     for each in written:
         for path, host in _dialled(each.document):

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from shared.runtime.errors import OperatorError
 
-Fault = tuple[str, str, str]
+FieldProblem = tuple[str, str, str]
 """Path, message, fix: a problem that does not know its file."""
 
 

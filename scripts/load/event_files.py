@@ -10,7 +10,7 @@ from typing import BinaryIO, Final
 import msgspec
 from msgspec import Raw
 
-from scripts.load.event_source import BATCH, LINES, PLAIN, Bundle
+from scripts.load.event_source import BATCH, LINES, PLAIN, EventBatch
 from scripts.load.templates import batch, fill, with_gaps
 from scripts.load.timestamps import format_ms
 from shared.runtime.errors import OperatorError
@@ -80,7 +80,7 @@ def _is_object(line: bytes) -> bool:
     return True
 
 
-class Once:
+class FileEvents:
     """Events as they are, once. A line that is no event is sent all the same: collect says what is wrong."""
 
     def __init__(self, events: Iterable[bytes]) -> None:
@@ -91,7 +91,7 @@ class Once:
         self._is_event = bool(first) and is_cloudevent(first[0])
         self.content_type = LINES if self._is_event else PLAIN
 
-    def take(self, count: int, time_ms: int) -> Bundle | None:  # noqa: ARG002 the events keep their times
+    def take(self, count: int, time_ms: int) -> EventBatch | None:  # noqa: ARG002 the events keep their times
         """The next events; fewer where they are large."""
         taken: list[bytes] = []
         size = 0
@@ -103,10 +103,10 @@ class Once:
         if not taken:
             return None
         body = b"\n".join(taken) if self._is_event else batch(taken)
-        return Bundle(ids=[], body=body, count=len(taken))
+        return EventBatch(ids=[], body=body, count=len(taken))
 
 
-class Stamped:
+class StampedEvents:
     """Events with a new, unique id and a new time each time they are sent.
 
     Nothing else of a CloudEvent changes; a plain object becomes the data of one, byte for byte.
@@ -132,7 +132,7 @@ class Stamped:
         self._next = 0
         self._end = None if rounds is None else rounds * len(events)
 
-    def take(self, count: int, time_ms: int) -> Bundle | None:
+    def take(self, count: int, time_ms: int) -> EventBatch | None:
         """The next events, fewer at the end."""
         stop = self._next + count if self._end is None else min(self._next + count, self._end)
         numbers = range(self._next, stop)
@@ -143,7 +143,7 @@ class Stamped:
         ids = [b"%b-%b-%d" % (self._ids[number % size], self._run, number) for number in numbers]
         events = fill([self._templates[n % size] for n in numbers], ids, format_ms(time_ms).encode())
         names = [msgspec.json.decode(b'"' + event_id + b'"', type=str) for event_id in ids]
-        return Bundle(ids=names, body=batch(events), count=len(ids))
+        return EventBatch(ids=names, body=batch(events), count=len(ids))
 
 
 def _members(event: bytes, number: int) -> Mapping[str, Raw]:

@@ -9,7 +9,7 @@ LINES: Final = "application/x-ndjson"
 PLAIN: Final = "application/json"
 
 
-class Bundle(Struct, frozen=True, kw_only=True):
+class EventBatch(Struct, frozen=True, kw_only=True):
     """The events of one request."""
 
     ids: list[str]
@@ -27,5 +27,5 @@ class EventSource(Protocol):
     def content_type(self) -> str:
         """Of every body."""
 
-    def take(self, count: int, time_ms: int) -> Bundle | None:
+    def take(self, count: int, time_ms: int) -> EventBatch | None:
         """At most `count` events, stamped with a time (epoch ms) where they are stamped; None at the end."""

@@ -55,7 +55,7 @@ def _with_bar(line: str, done: float) -> Table:
     return grid
 
 
-class Meter:
+class RateMeter:
     """Events per second since the last look."""
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from scripts.load.timestamps import parse_ms
 
 
-class Head(Struct, frozen=True, gc=False):
+class EventHead(Struct, frozen=True, gc=False):
     """What the accounting needs of an event; everything else is skipped, not decoded."""
 
     id: str
@@ -19,18 +19,18 @@ class UnreadableError(ValueError):
     """A body that holds no events."""
 
 
-_one = msgspec.json.Decoder(Head)
-_many = msgspec.json.Decoder(list[Head])
+_one = msgspec.json.Decoder(EventHead)
+_many = msgspec.json.Decoder(list[EventHead])
 
 
-def heads(body: bytes, headers: Mapping[str, str]) -> list[Head]:
+def heads(body: bytes, headers: Mapping[str, str]) -> list[EventHead]:
     """Ids and times of the events of a request: a JSON array, one object, NDJSON, or binary mode.
 
     Raises:
         UnreadableError: if the body is none of these, or an event lacks its id.
     """
     if "ce-id" in headers:
-        return [Head(headers["ce-id"], headers.get("ce-time"))]
+        return [EventHead(headers["ce-id"], headers.get("ce-time"))]
     try:
         if body.lstrip()[:1] == b"[":
             return _many.decode(body)
@@ -41,7 +41,7 @@ def heads(body: bytes, headers: Mapping[str, str]) -> list[Head]:
         raise UnreadableError(str(error)) from error
 
 
-def lags(events: list[Head], received_ms: int) -> list[int | None]:
+def lags(events: list[EventHead], received_ms: int) -> list[int | None]:
     """Arrival minus the event's time, in milliseconds; None where it has no readable time."""
     times = [None if event.time is None else parse_ms(event.time) for event in events]
     return [None if time is None else received_ms - time for time in times]

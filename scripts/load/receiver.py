@@ -27,7 +27,7 @@ OnBody = Callable[[str, bytes, Mapping[str, str]], None]
 """Called with path, body and headers of each request that was accepted."""
 
 
-class Tally:
+class PathCounts:
     """What arrived at one path, which stands for one destination document."""
 
     def __init__(self) -> None:
@@ -55,7 +55,7 @@ class Tally:
         self.recent.add(known_lags)
 
 
-class Requests(Struct):
+class RequestCounts(Struct):
     """What became of the requests."""
 
     accepted: int = 0
@@ -93,11 +93,11 @@ class Receiver:
             clock: epoch milliseconds.
         """
         self.misbehaviour = misbehaviour or FaultInjection()
-        self.tallies: dict[str, Tally] = {}
+        self.counts_by_path: dict[str, PathCounts] = {}
         self.uncounted = ""
         """Events whose id starts with this are accepted and forgotten: probes. Empty counts all."""
 
-        self.requests = Requests()
+        self.requests = RequestCounts()
         self.port = port
         self._host = host
         self._out_path = out
@@ -110,17 +110,17 @@ class Receiver:
 
     @property
     def url(self) -> str:
-        """Base URL; a path may follow, each has its own tally."""
+        """Base URL; a path may follow, each has its own counts."""
         return f"http://{self._host}:{self.port}"
 
-    def tally(self, path: str = "/") -> Tally:
+    def counts(self, path: str = "/") -> PathCounts:
         """What arrived at a path; empty where nothing did."""
-        return self.tallies.setdefault(path, Tally())
+        return self.counts_by_path.setdefault(path, PathCounts())
 
     @property
     def arrivals(self) -> int:
         """Arrivals at all paths."""
-        return sum(tally.arrivals for tally in self.tallies.values())
+        return sum(counts.arrivals for counts in self.counts_by_path.values())
 
     async def start(self) -> Self:
         """Listen.
@@ -184,7 +184,7 @@ class Receiver:
             events = [event for event in events if not event.id.startswith(self.uncounted)]
         ids, lag_list = [event.id for event in events], lags(events, received_ms)
         self.requests.accepted += 1
-        self.tally(path).add(ids, [lag for lag in lag_list if lag is not None])
+        self.counts(path).add(ids, [lag for lag in lag_list if lag is not None])
         if self._out:
             self._out.write(received_lines(ids, received_ms, lag_list))
         if self._on_body:

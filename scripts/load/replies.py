@@ -10,7 +10,7 @@ from msgspec import Struct
 from shared.contracts.http_statuses import RETRYABLE
 
 
-class Verdict(Enum):
+class Disposition(Enum):
     """What to do after an answer."""
 
     SETTLED = "settled"
@@ -26,7 +26,7 @@ class Verdict(Enum):
 class Answer(Struct, frozen=True, kw_only=True):
     """An answer, understood."""
 
-    verdict: Verdict
+    disposition: Disposition
     accepted: Sequence[str] = ()
     """Ids of the events that were taken."""
 
@@ -67,22 +67,24 @@ def read_answer(status: int, body: bytes, retry_after: str | None, ids: Sequence
         ids: of the request's events; empty where only the answer knows them.
     """
     if status in (200, 202):
-        return Answer(verdict=Verdict.SETTLED, accepted=ids or _decode(body).ids)
+        return Answer(disposition=Disposition.SETTLED, accepted=ids or _decode(body).ids)
     if status in _AGAIN or status >= 500:
         wait = float(retry_after) if retry_after and retry_after.isdigit() else None
-        return Answer(verdict=Verdict.AGAIN, reason=str(status), wait_seconds=wait)
+        return Answer(disposition=Disposition.AGAIN, reason=str(status), wait_seconds=wait)
     return _refusal(status, _decode(body), len(ids))
 
 
 def _refusal(status: int, body: _Body, count: int) -> Answer:
     if status in _HOPELESS:
         reason = ": ".join(filter(None, (f"{status} {body.detail}".strip(), body.fix)))
-        return Answer(verdict=Verdict.HOPELESS, reason=reason)
+        return Answer(disposition=Disposition.HOPELESS, reason=reason)
     if not body.items:
-        return Answer(verdict=Verdict.SETTLED, refused=[f"{status} {body.detail}".strip()] * max(count, 1))
+        return Answer(
+            disposition=Disposition.SETTLED, refused=[f"{status} {body.detail}".strip()] * max(count, 1)
+        )
     taken = [item.id for item in body.items if item.status < 300]
     refused = [f"{item.field}: {item.detail}" for item in body.items if item.status >= 300]
-    return Answer(verdict=Verdict.SETTLED, accepted=taken, refused=refused)
+    return Answer(disposition=Disposition.SETTLED, accepted=taken, refused=refused)
 
 
 def _decode(body: bytes) -> _Body:

@@ -3,6 +3,6 @@
 import secrets
 
 
-def run_name() -> str:
+def new_run_id() -> str:
     """Eight random characters."""
     return secrets.token_hex(4)

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 import aiohttp
 from msgspec import Struct
 
-from scripts.load.event_source import Bundle, EventSource
+from scripts.load.event_source import EventBatch, EventSource
 from scripts.load.lags import LagCounts, LagSnapshot
-from scripts.load.replies import Answer, Verdict, read_answer
+from scripts.load.replies import Answer, Disposition, read_answer
 from scripts.load.schedule import Schedule
 from shared.runtime.clock import Clock, wall_clock
 
@@ -141,7 +141,7 @@ class Sender:
                 self.counts.unacknowledged += bundle.count
                 raise
 
-    async def _next(self) -> Bundle | None:
+    async def _next(self) -> EventBatch | None:
         due = self._schedule.due(self._turn)
         while not self._over:
             elapsed = time.monotonic() - self._begin
@@ -153,7 +153,7 @@ class Sender:
         self._over = True
         return None
 
-    def _take(self, due: float, elapsed: float) -> Bundle | None:
+    def _take(self, due: float, elapsed: float) -> EventBatch | None:
         self._turn += 1
         if self._schedule.rate is None:
             due = elapsed
@@ -165,12 +165,12 @@ class Sender:
         self.behind.add((round((elapsed - due) * 1000),))
         return bundle
 
-    async def _settle(self, session: aiohttp.ClientSession, bundle: Bundle) -> None:
+    async def _settle(self, session: aiohttp.ClientSession, bundle: EventBatch) -> None:
         sent_ms = self._clock()
         give_up, backoff = time.monotonic() + self._patience, _FIRST_BACKOFF_SECONDS
         while True:
             answer = await self._try(session, bundle)
-            if answer.verdict is not Verdict.AGAIN:
+            if answer.disposition is not Disposition.AGAIN:
                 return self._book(bundle, answer, sent_ms)
             self.retries[answer.reason] += 1
             wait = backoff if answer.wait_seconds is None else answer.wait_seconds
@@ -181,17 +181,17 @@ class Sender:
             await asyncio.sleep(wait)
             backoff = min(2 * backoff, _MAX_BACKOFF_SECONDS)
 
-    async def _try(self, session: aiohttp.ClientSession, bundle: Bundle) -> Answer:
+    async def _try(self, session: aiohttp.ClientSession, bundle: EventBatch) -> Answer:
         self.counts.requests += 1
         try:
             async with session.post(self._url, data=bundle.body) as response:
                 body = await response.read()
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            return Answer(verdict=Verdict.AGAIN, reason=type(error).__name__)
+            return Answer(disposition=Disposition.AGAIN, reason=type(error).__name__)
         return read_answer(response.status, body, response.headers.get("Retry-After"), bundle.ids)
 
-    def _book(self, bundle: Bundle, answer: Answer, sent_ms: int) -> None:
-        if answer.verdict is Verdict.HOPELESS:
+    def _book(self, bundle: EventBatch, answer: Answer, sent_ms: int) -> None:
+        if answer.disposition is Disposition.HOPELESS:
             self.counts.hopeless = answer.reason
             self.counts.unacknowledged += bundle.count
             self._over = True

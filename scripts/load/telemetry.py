@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from scripts.load.event_source import BATCH, Bundle
+from scripts.load.event_source import BATCH, EventBatch
 from scripts.load.templates import Template, batch, fill, template
 from scripts.load.timestamps import format_ms
 
@@ -81,14 +81,14 @@ class Telemetry:
         self._run = run
         self._next = 0
 
-    def take(self, count: int, time_ms: int) -> Bundle:
+    def take(self, count: int, time_ms: int) -> EventBatch:
         """The next events, with `time_ms` as their time."""
         numbers = range(self._next, self._next + count)
         self._next += count
         ids = [f"{self._run}-{number}" for number in numbers]
         templates = [self._pool[number % POOL] for number in numbers]
         events = fill(templates, [event_id.encode() for event_id in ids], format_ms(time_ms).encode())
-        return Bundle(ids=ids, body=batch(events), count=count)
+        return EventBatch(ids=ids, body=batch(events), count=count)
 
     def kind_of(self, event_id: str) -> str:
         """The CloudEvents type of an event of this series."""

@@ -29,7 +29,7 @@ _RECENT_MS: Final = 60_000
 """What was read so lately may have arrived after the caller looked."""
 
 
-class Verdict(Struct, frozen=True, kw_only=True):
+class DeliveryCheck(Struct, frozen=True, kw_only=True):
     """What became of the acknowledged events."""
 
     acked: int
@@ -44,12 +44,14 @@ class Verdict(Struct, frozen=True, kw_only=True):
     """Arrivals beyond the first of each event."""
 
 
-def verdict(acked: Iterable[str], arrivals: Iterable[str], visible: Iterable[str] = ()) -> Verdict:
+def check_delivery(
+    acked: Iterable[str], arrivals: Iterable[str], visible: Iterable[str] = ()
+) -> DeliveryCheck:
     """Compare ids. `arrivals` has an id once for each time it arrived, through one pipe."""
     promised, counted = set(acked), Counter(arrivals)
     missing = promised - counted.keys()
     lost = missing - set(visible)
-    return Verdict(
+    return DeliveryCheck(
         acked=len(promised),
         received=len(counted),
         waiting=len(missing) - len(lost),
@@ -58,7 +60,7 @@ def verdict(acked: Iterable[str], arrivals: Iterable[str], visible: Iterable[str
     )
 
 
-Place = tuple[str, int]
+Partition = tuple[str, int]
 """Topic and partition."""
 
 Visible = set[tuple[str, str]]
@@ -77,7 +79,7 @@ def visible_ids(bootstrap: str, seconds: float = 30.0) -> Visible:
 
 def _visible_ids(bootstrap: str, seconds: float) -> Visible:
     deadline = time.monotonic() + seconds
-    starts: dict[Place, int] = {}
+    starts: dict[Partition, int] = {}
     for node in set(_GROUPS.values()):
         starts |= _read_by(bootstrap, node, seconds)
     consumer = Consumer(reader_config(bootstrap, "verify"))
@@ -100,12 +102,12 @@ def visible_in(pipe: str, visible: Visible) -> set[str]:
     return {event_id for found, event_id in visible if found == pipe}
 
 
-def _places(consumer: Consumer, topics: Iterable[str], seconds: float) -> list[Place]:
+def _places(consumer: Consumer, topics: Iterable[str], seconds: float) -> list[Partition]:
     known = consumer.list_topics(timeout=seconds).topics
     return [(topic, number) for topic in topics if topic in known for number in known[topic].partitions]
 
 
-def _read_by(bootstrap: str, node: str, seconds: float) -> dict[Place, int]:
+def _read_by(bootstrap: str, node: str, seconds: float) -> dict[Partition, int]:
     """The offsets up to which a node has read its topics, by its group, but for what was written lately."""
     topics = [str(topic) for topic, reader in _GROUPS.items() if reader == node]
     consumer = Consumer(reader_config(bootstrap, "verify") | {"group.id": group_name(node)})
@@ -130,13 +132,13 @@ def _replayed(bootstrap: str, seconds: float) -> set[LetterKey]:
     return {letter for replay in replays if replay.at_ms < since for letter in replay.letters}
 
 
-def _assign(consumer: Consumer, starts: Mapping[Place, int], seconds: float) -> set[Place]:
+def _assign(consumer: Consumer, starts: Mapping[Partition, int], seconds: float) -> set[Partition]:
     places = _places(consumer, map(str, VISIBLE_TOPICS), seconds)
     consumer.assign([TopicPartition(*place, starts.get(place, 0)) for place in places])
     return set(places)
 
 
-def _take(message: Message, found: Visible, waiting: set[Place], gone: Container[LetterKey]) -> None:
+def _take(message: Message, found: Visible, waiting: set[Partition], gone: Container[LetterKey]) -> None:
     error = message.error()
     if error is None:
         at = LetterKey(message.partition() or 0, message.offset() or 0, message.timestamp()[1])

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from scripts.load.event_source import EventSource
-from scripts.load.progress import Meter, ProgressLine, is_set_within, lag_text, on_signals
+from scripts.load.progress import ProgressLine, RateMeter, is_set_within, lag_text, on_signals
 from scripts.load.records import acked_lines
 from scripts.load.schedule import Schedule
 from scripts.load.sender import Sender
@@ -27,7 +27,7 @@ class AckedFileError(OperatorError):
     """The file of acknowledged ids cannot be opened."""
 
 
-class Load(Struct, frozen=True, kw_only=True):
+class SendOptions(Struct, frozen=True, kw_only=True):
     """What `hifi send` was asked for."""
 
     url: str
@@ -41,7 +41,7 @@ class Load(Struct, frozen=True, kw_only=True):
     """Events in all, where that is known beforehand."""
 
 
-async def watch_sender(load: Load) -> bool:
+async def watch_sender(load: SendOptions) -> bool:
     """Send a load and print what became of it; whether every event was acknowledged.
 
     Raises:
@@ -81,7 +81,7 @@ def _write(file: TextIO | None, ids: Sequence[str], acked_ms: int) -> None:
 
 
 async def _run_watched(sender: Sender, total: int | None) -> None:
-    stopping, meter = asyncio.Event(), Meter()
+    stopping, meter = asyncio.Event(), RateMeter()
     sending = asyncio.create_task(sender.run())
     sending.add_done_callback(lambda _: stopping.set())
     with on_signals(stopping), ProgressLine(err()) as ticker:

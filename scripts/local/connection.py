@@ -44,7 +44,7 @@ def side_reach() -> Reach:
         raise NotRunningError(f"HIFI_* in the environment cannot be used: {error}") from error
 
 
-def side_url(data: Path) -> str:
+def collect_url(data: Path) -> str:
     """URL of the local side's collect.
 
     Raises:

@@ -9,7 +9,7 @@ from rich.console import Console
 Say = Callable[[str], None]
 
 
-class Steps:
+class Progress:
     """Steps of a command, one after the other, each with the time it took."""
 
     def __init__(self, console: Console) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from scripts.local.processes.profile import Parts
+from scripts.local.processes.profile import SideProfile
 from scripts.local.processes.programs import (
     CANARY,
     COLLECT,
@@ -20,7 +20,7 @@ from scripts.local.processes.programs import (
     traced,
 )
 from scripts.local.processes.supervisor import Supervisor
-from scripts.local.progress import Say, Steps
+from scripts.local.progress import Progress, Say
 from scripts.local.side import HOST, Side
 from scripts.local.up import UpError
 from scripts.local.warmup.warmup import WARM_P95_MS, WARM_UP_SECONDS, warm_up
@@ -29,8 +29,12 @@ _READY_SECONDS: Final = 300
 _POLL_SECONDS: Final = 0.2
 
 
-def start_parts(
-    side: Side, supervisor: Supervisor, parts: Parts, steps: Steps, warm_up_seconds: float = WARM_UP_SECONDS
+def start_profile(
+    side: Side,
+    supervisor: Supervisor,
+    profile: SideProfile,
+    progress: Progress,
+    warm_up_seconds: float = WARM_UP_SECONDS,
 ) -> None:
     """Start what is asked for beside the brokers, warm it up, and return when all of it is ready.
 
@@ -40,41 +44,41 @@ def start_parts(
     Raises:
         UpError, WarmUpError, PublishError: if something is not in time.
     """
-    if parts is Parts.BROKERS:
+    if profile is SideProfile.BROKERS:
         return
-    _start_services(side, supervisor, steps)
-    if parts is Parts.ALL:
+    _start_services(side, supervisor, progress)
+    if profile is SideProfile.ALL:
         for program in (*METER, TRACE) if traced() else METER:
             supervisor.start_program(program)
-    _warm_up(side, steps, warm_up_seconds)
-    if parts is Parts.ALL:
+    _warm_up(side, progress, warm_up_seconds)
+    if profile is SideProfile.ALL:
         supervisor.start_program(CANARY)
-        _wait_for_meter(side, supervisor, steps)
+        _wait_for_meter(side, supervisor, progress)
 
 
-def _start_services(side: Side, supervisor: Supervisor, steps: Steps) -> None:
+def _start_services(side: Side, supervisor: Supervisor, progress: Progress) -> None:
     for program in SERVICES:
         supervisor.start_program(program)
-    with steps.step("starting collect") as say:
+    with progress.step("starting collect") as say:
         _wait(COLLECT, lambda: says_ready(side.collect_port), side, supervisor, say)
-    with steps.step("starting retry") as say:
+    with progress.step("starting retry") as say:
         _wait(RETRY, lambda: says_ready(side.retry_port), side, supervisor, say)
-    with steps.step("starting Spark") as say:
+    with progress.step("starting Spark") as say:
         _wait(SPARK, lambda: spark_ready(side, supervisor), side, supervisor, say)
 
 
-def _warm_up(side: Side, steps: Steps, most_seconds: float) -> None:
-    with steps.step("warming up: a synthetic load through the whole chain") as say:
+def _warm_up(side: Side, progress: Progress, most_seconds: float) -> None:
+    with progress.step("warming up: a synthetic load through the whole chain") as say:
         p95 = warm_up(side, say, most_seconds)
     if p95 >= WARM_P95_MS:
-        steps.say(
+        progress.say(
             f"[yellow]slow[/]   p95 is still {p95} ms after {most_seconds:.0f} s of warm-up: it falls "
             "with load, unless the machine is busy otherwise"
         )
 
 
-def _wait_for_meter(side: Side, supervisor: Supervisor, steps: Steps) -> None:
-    with steps.step("starting the meter: observe, console") as say:
+def _wait_for_meter(side: Side, supervisor: Supervisor, progress: Progress) -> None:
+    with progress.step("starting the meter: observe, console") as say:
         for program, port in ((OBSERVE, side.observe_port), (CONSOLE, side.console_port)):
             _wait(program, partial(says_ready, port), side, supervisor, say)
 

@@ -182,7 +182,7 @@ class Side:
 
     @property
     def description(self) -> Path:
-        """The file other verbs find the side by."""
+        """The file by which other commands find the side."""
         return self.root / "side.json"
 
     def create(self) -> None:

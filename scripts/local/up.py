@@ -14,10 +14,10 @@ from scripts.local.jars import ensure_jars
 from scripts.local.kafka import brokers
 from scripts.local.kafka.cds_archive import ensure_archive
 from scripts.local.lock import held
-from scripts.local.processes.profile import Parts
+from scripts.local.processes.profile import SideProfile
 from scripts.local.processes.programs import BROKERS, programs
 from scripts.local.processes.supervisor import Supervisor, end_leftovers
-from scripts.local.progress import Steps
+from scripts.local.progress import Progress
 from scripts.local.side import Side, busy_ports
 from shared.contracts.topics import topic_specs
 from shared.kafka.admin import admin_client, ensure_topics, wait_for_brokers
@@ -32,10 +32,12 @@ class UpError(OperatorError):
 
 
 @contextmanager
-def brokers_up(side: Side, steps: Steps, parts: Parts = Parts.ALL) -> Iterator[Supervisor]:
+def brokers_up(
+    side: Side, progress: Progress, profile: SideProfile = SideProfile.ALL
+) -> Iterator[Supervisor]:
     """The supervised brokers with all topics; leaving the context ends every process of the side.
 
-    `parts` says what may be started beside them.
+    `profile` says which programs may be started beside them.
 
     Raises:
         OperatorError: if it cannot be started.
@@ -43,15 +45,15 @@ def brokers_up(side: Side, steps: Steps, parts: Parts = Parts.ALL) -> Iterator[S
     _check_folder(side)
     with held(side.root):
         if end_leftovers(side.root):
-            steps.say("ended processes that an earlier `hifi up` had left behind")
+            progress.say("ended processes that an earlier `hifi up` had left behind")
         _check_ports(side)
         supervisor = Supervisor(side)
         try:
-            _start_brokers(side, supervisor, steps, parts)
+            _start_brokers(side, supervisor, progress, profile)
             yield supervisor
         finally:
-            _ignore_stop_signals(steps)
-            with steps.step("stopping: collect, retry, Spark, brokers, and the meter beside them"):
+            _ignore_stop_signals(progress)
+            with progress.step("stopping: collect, retry, Spark, brokers, and the meter beside them"):
                 supervisor.shut_down()
 
 
@@ -74,21 +76,21 @@ def stop_signals_interrupt() -> None:
         signal.signal(number, signal.default_int_handler)
 
 
-def _start_brokers(side: Side, supervisor: Supervisor, steps: Steps, parts: Parts) -> None:
-    with steps.step("preparing jars and brokers") as say:
+def _start_brokers(side: Side, supervisor: Supervisor, progress: Progress, profile: SideProfile) -> None:
+    with progress.step("preparing jars and brokers") as say:
         jars = ensure_jars(say)
         ensure_archive(jars.broker, say)
         shutil.rmtree(side.temporary, ignore_errors=True)  # what a killed process left
         side.create()
         side.spark_ready.unlink(missing_ok=True)
         brokers.prepare(side, jars.broker)
-    with steps.step("starting three brokers"):
-        supervisor.start(programs(side, jars, parts))
+    with progress.step("starting three brokers"):
+        supervisor.start(programs(side, jars, profile))
         for program in BROKERS:
             supervisor.start_program(program)
         wait_for_brokers(side.bootstrap)
         _check_cluster(side)
-    with steps.step("creating topics, waiting for all replicas"):
+    with progress.step("creating topics, waiting for all replicas"):
         ensure_topics(side.bootstrap, topic_specs(side.partitions))
 
 
@@ -129,9 +131,9 @@ def _owner(port: int) -> str:
         return ""
 
 
-def _ignore_stop_signals(steps: Steps) -> None:
+def _ignore_stop_signals(progress: Progress) -> None:
     def already(_number: int, _frame: FrameType | None) -> None:
-        steps.say("already stopping; what was acknowledged is being written")
+        progress.say("already stopping; what was acknowledged is being written")
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, already)

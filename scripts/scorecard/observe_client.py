@@ -18,7 +18,7 @@ _SECONDS: Final = 60.0
 _OBSERVE_URL: Final = "HIFI_OBSERVE_URL"
 
 
-class AskError(OperatorError):
+class ObserveError(OperatorError):
     """observe cannot be asked, or refuses; the text says why and what to do."""
 
 
@@ -34,10 +34,10 @@ def observe_url(root: Path) -> str:
     try:
         return Side.load(root).observe_url
     except NoSideError as error:
-        raise AskError(f"{error}; or set {_OBSERVE_URL} to where observe answers") from error
+        raise ObserveError(f"{error}; or set {_OBSERVE_URL} to where observe answers") from error
 
 
-def ask(url: str, path: str, kind: type[T], **query: str | int) -> T:
+def query_observe(url: str, path: str, kind: type[T], **query: str | int) -> T:
     """The answer to GET `path`.
 
     Raises:
@@ -46,9 +46,9 @@ def ask(url: str, path: str, kind: type[T], **query: str | int) -> T:
     try:
         reply = httpx.get(f"{url}{path}", params=query, timeout=_SECONDS)
     except httpx.HTTPError as error:
-        raise AskError(f"observe does not answer at {url}: {error}; `hifi doctor` says more") from error
+        raise ObserveError(f"observe does not answer at {url}: {error}; `hifi doctor` says more") from error
     if reply.status_code != httpx.codes.OK:
-        raise AskError(_refusal(reply))
+        raise ObserveError(_refusal(reply))
     return msgspec.json.decode(reply.content, type=kind)
 
 

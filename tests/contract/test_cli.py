@@ -1,4 +1,4 @@
-"""The command's front page."""
+"""The front page of the command line."""
 
 import statistics
 import subprocess
@@ -13,7 +13,7 @@ from tests.harness.child_cpu import cpu_seconds
 from tests.harness.command_line import HIFI
 
 
-def test_the_page_of_verbs_imports_none_of_them_and_names_all() -> None:
+def test_the_list_of_commands_imports_none_of_them_and_names_all() -> None:
     code = (
         "import sys; sys.argv = ['hifi', '--help']\n"
         "from scripts.cli.main import main\n"
@@ -24,7 +24,7 @@ def test_the_page_of_verbs_imports_none_of_them_and_names_all() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "HEAVY []" in done.stdout
-    assert all(f" {verb} " in done.stdout for verb in COMMANDS)
+    assert all(f" {command} " in done.stdout for command in COMMANDS)
 
 
 def test_it_prints_the_version_of_the_project() -> None:
@@ -33,14 +33,14 @@ def test_it_prints_the_version_of_the_project() -> None:
     assert done.stdout.strip() == f"hifi {project['version']}"
 
 
-def test_every_verb_explains_itself() -> None:
-    for verb in COMMANDS:
-        done = subprocess.run([*HIFI, verb, "--help"], capture_output=True, text=True, check=False)
+def test_every_command_has_a_help_page() -> None:
+    for command in COMMANDS:
+        done = subprocess.run([*HIFI, command, "--help"], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         assert "Usage" in done.stdout
 
 
-# The least a command of typer's can be: what the front page may cost is told as a multiple of it.
+# The smallest possible typer application: the cost of our front page is a multiple of its cost.
 BARE = """
 import typer
 app = typer.Typer()

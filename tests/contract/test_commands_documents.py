@@ -12,21 +12,21 @@ from tests.harness.command_line import Hifi
 
 DOCUMENTS = """\
 kind: source
-name: verbs
+name: orders
 tenant: acme
-write_keys: [verbs-write-key]
+write_keys: [orders-write-key]
 ---
 kind: destination
-name: verbs
+name: orders
 tenant: acme
 options:
   url: http://127.0.0.1:9/
 ---
 kind: pipe
-name: verbs
+name: orders
 tenant: acme
-source: verbs
-destination: verbs
+source: orders
+destination: orders
 """
 
 
@@ -43,35 +43,35 @@ def words(done: subprocess.CompletedProcess[str]) -> list[list[str]]:
 def test_documents_are_applied_shown_changed_and_deleted(hifi: Hifi) -> None:
     kinds = ["source", "destination", "pipe"]
     assert words(hifi.run("apply", "-", stdin=DOCUMENTS)) == [
-        [kind, "verbs", "1", "created"] for kind in kinds
+        [kind, "orders", "1", "created"] for kind in kinds
     ]
     assert words(hifi.run("apply", "-", stdin=DOCUMENTS)) == [
-        [kind, "verbs", "1", "unchanged"] for kind in kinds
+        [kind, "orders", "1", "unchanged"] for kind in kinds
     ]
     assert words(hifi.run("apply", "-", stdin=DOCUMENTS + "sample: 50\n"))[2] == [
         "pipe",
-        "verbs",
+        "orders",
         "2",
         "changed",
     ]
 
-    shown = hifi.run("get", "pipe", "verbs")
+    shown = hifi.run("get", "pipe", "orders")
     assert yaml.safe_load(shown.stdout)["sample"] == 50
     listed = json.loads(hifi.run("get", "-o", "json").stdout)
     assert {item["document"]["kind"] for item in listed} == set(kinds)
-    assert "verbs-write-key" not in json.dumps(listed)
+    assert "orders-write-key" not in json.dumps(listed)
 
-    refused = hifi.run("delete", "destination", "verbs")
+    refused = hifi.run("delete", "destination", "orders")
     assert refused.returncode == 1
-    assert "used by pipe verbs" in refused.stderr
+    assert "used by pipe orders" in refused.stderr
     for kind in reversed(kinds):
-        assert hifi.run("delete", kind, "verbs").returncode == 0
-    assert hifi.run("get", "pipe", "verbs").returncode == 1
+        assert hifi.run("delete", kind, "orders").returncode == 0
+    assert hifi.run("get", "pipe", "orders").returncode == 1
 
 
 def test_nothing_is_published_when_one_document_is_wrong(hifi: Hifi, tmp_path: Path) -> None:
     file = tmp_path / "wrong.yaml"
-    file.write_text(DOCUMENTS.replace("verbs", "wrong") + "sampel: 3\n")
+    file.write_text(DOCUMENTS.replace("orders", "wrong") + "sampel: 3\n")
     done = hifi.run("apply", str(file))
     assert done.returncode == 1
     assert f"{file}:17: $.sampel: a pipe has no field 'sampel'; did you mean 'sample'?" in done.stderr
@@ -80,7 +80,7 @@ def test_nothing_is_published_when_one_document_is_wrong(hifi: Hifi, tmp_path: P
 
 def test_a_destination_on_loopback_is_only_for_a_side_that_allows_it(hifi: Hifi, tmp_path: Path) -> None:
     file = tmp_path / "inner.yaml"
-    file.write_text(DOCUMENTS.replace("verbs", "inner"))
+    file.write_text(DOCUMENTS.replace("orders", "inner"))
     del hifi.environment["HIFI_ALLOW_LOOPBACK"]
     done = hifi.run("apply", str(file))
     assert done.returncode == 1

@@ -19,7 +19,7 @@ from scripts.load.fault_injection import parse_rules
 from scripts.load.received_events import heads
 from scripts.load.receiver import Receiver, running
 from scripts.load.records import read_acked, read_received
-from scripts.load.verify import verdict
+from scripts.load.verify import check_delivery
 from tests.harness.command_line import HIFI
 
 ENVIRONMENT = {**os.environ, "HIFI_KEY": "some-write-key", "COLUMNS": "200"}
@@ -76,7 +76,7 @@ def test_what_a_misbehaving_destination_refused_is_sent_until_it_is_taken(tmp_pa
         done = send(receiver.url, "--rate", 2_000, "--batch", 10, "--seconds", 1, "--acked", acked)
     assert done.returncode == 0, done.stderr
     assert receiver.requests.misbehaved > 0
-    found = verdict(
+    found = check_delivery(
         (each.event_id for each in read_acked(acked)), (e.event_id for e in read_received(received))
     )
     assert (found.acked, found.received, found.lost) == (2_000, 2_000, ())
@@ -155,7 +155,7 @@ def test_a_server_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
             sending.wait(3)  # it goes on although nobody answers
         with running(Receiver(port)) as receiver:
             assert sending.wait(60) == 0
-            assert receiver.tally("/v1/events").distinct == 50
+            assert receiver.counts("/v1/events").distinct == 50
     finally:
         sending.kill()
         sending.communicate()

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 import yaml
 
-from scripts.documents.check import faults
+from scripts.documents.check import field_problems
 from scripts.local.side import REACH
 from shared.contracts.documents import Catalogue, Destination, Entry, encode_entry, parse, topic_key
 from shared.contracts.secrets import named_secrets
@@ -133,8 +133,8 @@ def test_a_secret_in_a_document_is_refused_and_not_repeated(kind: str) -> None:
         .replace(REFERENCE, CANARY)
     )
     raw = {"kind": "destination", "name": "d", "tenant": "t", "connector": connector}
-    found = list(faults(raw | {"options": msgspec.json.decode(text)}))
+    found = list(field_problems(raw | {"options": msgspec.json.decode(text)}))
     assert CANARY not in repr(found)
     assert found or kind == "header"  # which may hold anything
-    assert not list(faults(raw | {"options": options}))
+    assert not list(field_problems(raw | {"options": options}))
     assert CANARY not in repr(parse(raw | {"options": options}))

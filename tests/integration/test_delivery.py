@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pipelines.data.retry.drain_rate import MIN_RECORDS
-from scripts.experiments.outage.outage import Plan, run
+from scripts.experiments.outage.outage import OutagePlan, run
 from scripts.load.fault_injection import FaultInjection, parse_rule
 from scripts.load.receiver import Receiver, running
 from tests.harness.command_line import Hifi
@@ -16,7 +16,7 @@ from tests.integration.test_retry import post
 
 pytestmark = [pytest.mark.fault, pytest.mark.proof]
 
-OUTAGE = Plan(rate=200, steady=4, lead=8, before=12, outage=20, after=12)
+OUTAGE = OutagePlan(rate=200, steady=4, lead=8, before=12, outage=20, after=12)
 
 
 def test_a_destination_that_was_down_gets_everything_and_the_others_notice_nothing(
@@ -57,7 +57,7 @@ def test_a_dead_letter_that_is_replayed_arrives_once_with_its_id(live: LiveSide)
             {"kind": "destination", "options": {"url": f"{receiver.url}/{name}"}, **both},
             {"kind": "pipe", "source": name, "destination": name, **both},
         )
-        seen = receiver.tally(f"/{name}").seen
+        seen = receiver.counts(f"/{name}").seen
         eventually(lambda: post(live.url, "probe", key) == 202, 30, "the source is open")
         eventually(lambda: "probe" in seen, 30, "the pipe is live")
         receiver.misbehaviour = FaultInjection([parse_rule("404=100%")])
@@ -77,4 +77,4 @@ def test_a_dead_letter_that_is_replayed_arrives_once_with_its_id(live: LiveSide)
         assert hifi(live, *replay)["replayed"] == 0
         assert post(live.url, "later", key) == 202
         eventually(lambda: "later" in seen, 30, "an event that came after the second replay arrives")
-        assert receiver.tally(f"/{name}").duplicated == 0
+        assert receiver.counts(f"/{name}").duplicated == 0

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from scripts.load.receiver import Receiver, Tally, running
+from scripts.load.receiver import PathCounts, Receiver, running
 from scripts.load.records import Received, read_acked, read_received
-from scripts.load.verify import Verdict, verdict, visible_ids, visible_in
+from scripts.load.verify import DeliveryCheck, check_delivery, visible_ids, visible_in
 from shared.kafka.admin import wait_in_sync
 from tests.harness.live_side import LiveSide, sending
 from tests.harness.waiting import eventually
@@ -35,8 +35,8 @@ class End:
         self.receiver = Receiver(out=file)
 
     @property
-    def tally(self) -> Tally:
-        return self.receiver.tally("/faults")
+    def tally(self) -> PathCounts:
+        return self.receiver.counts("/faults")
 
 
 class Scene:
@@ -55,7 +55,7 @@ class Scene:
         """What arrived since the scene began. The receiver's file lags a little."""
         return [row for row in read_received(self._end.file) if row.received_ms >= self._began_ms]
 
-    def run(self, inject: Callable[[], None]) -> Verdict:
+    def run(self, inject: Callable[[], None]) -> DeliveryCheck:
         """Load, the fault, more load, until all that was acknowledged arrived or is visible."""
         with sending(self.live.url, key=KEY, rate=RATE, batch=BATCH, acked=self.acked_file):
             self.flows(BEFORE_SECONDS)
@@ -70,7 +70,7 @@ class Scene:
             missing = self.acked() - seen
             assert not missing - self.visible(), f"lost {len(missing)} of {len(self.acked())}"
         time.sleep(1)  # the receiver writes its file twice a second
-        return verdict(self.acked(), [row.event_id for row in self.received()], self.visible())
+        return check_delivery(self.acked(), [row.event_id for row in self.received()], self.visible())
 
     def visible(self) -> set[str]:
         """Ids that wait in the retry and dead-letter topics."""

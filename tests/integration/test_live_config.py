@@ -46,15 +46,15 @@ def test_a_new_pipe_delivers_within_ten_seconds_and_the_old_one_has_no_gap(
     with running(Receiver()) as receiver:
         live.apply(*documents(name, receiver, "old"))
         with sending(live.url, key=f"integration-{name}", rate=RATE, batch=10, acked=acked):
-            eventually(lambda: receiver.tally("/old").distinct > RATE, 30, "the first pipe delivers")
-            steady = max(map(counter, set(receiver.tally("/old").seen)))
+            eventually(lambda: receiver.counts("/old").distinct > RATE, 30, "the first pipe delivers")
+            steady = max(map(counter, set(receiver.counts("/old").seen)))
             live.apply(*pipe_documents(name, receiver, "new"))
             applied = time.monotonic()
-            eventually(lambda: receiver.tally("/new").arrivals, LIVE_SECONDS, "the new pipe delivers", 0.05)
+            eventually(lambda: receiver.counts("/new").arrivals, LIVE_SECONDS, "the new pipe delivers", 0.05)
             assert time.monotonic() - applied <= LIVE_SECONDS
-            eventually(lambda: receiver.tally("/new").distinct > RATE, 30, "the new pipe goes on")
+            eventually(lambda: receiver.counts("/new").distinct > RATE, 30, "the new pipe goes on")
         # What was sent before the first pipe was live matched nothing.
-        ids, seen = since(steady, acked), receiver.tally("/old").seen
+        ids, seen = since(steady, acked), receiver.counts("/old").seen
         eventually(lambda: ids <= seen, 30, "the old pipe has no gap")
         assert live.supervisor.pid("spark") == spark
 
@@ -76,16 +76,16 @@ def test_everything_goes_on_without_the_config_topic(live: LiveSide, tmp_path: P
     with running(Receiver()) as receiver:
         live.apply(*documents(name, receiver, "old"))
         with sending(live.url, key=f"integration-{name}", rate=RATE, batch=10, acked=acked):
-            eventually(lambda: receiver.tally("/old").distinct > RATE, 30, "the pipe delivers")
-            steady = max(map(counter, set(receiver.tally("/old").seen)))
+            eventually(lambda: receiver.counts("/old").distinct > RATE, 30, "the pipe delivers")
+            steady = max(map(counter, set(receiver.counts("/old").seen)))
             try:
                 admin.delete_topics([Topic.CONFIG])[Topic.CONFIG].result(30)
-                goal = receiver.tally("/old").distinct + 15 * RATE  # two real-time batches of route
-                eventually(lambda: receiver.tally("/old").distinct >= goal, 60, "events flow without it")
+                goal = receiver.counts("/old").distinct + 15 * RATE  # two real-time batches of route
+                eventually(lambda: receiver.counts("/old").distinct >= goal, 60, "events flow without it")
             finally:
                 eventually(lambda: Topic.CONFIG not in admin.list_topics(timeout=10).topics, 30, "it is gone")
                 ensure_topics(live.bootstrap, topic_specs(live.side.partitions))
             live.apply(*documents(name, receiver, "old", "again"))
-            eventually(lambda: receiver.tally("/again").arrivals, 30, "a new config topic is taken up")
-        ids, seen = since(steady, acked), receiver.tally("/old").seen
+            eventually(lambda: receiver.counts("/again").arrivals, 30, "a new config topic is taken up")
+        ids, seen = since(steady, acked), receiver.counts("/old").seen
         eventually(lambda: ids <= seen, 30, "nothing is missing")

@@ -49,7 +49,7 @@ def test_an_event_arrives_at_the_second_attempt_when_its_destination_is_back(liv
             {"kind": "destination", "options": {"url": f"{receiver.url}/{NAME}"}, **both},
             {"kind": "pipe", "source": NAME, "destination": NAME, **both},
         )
-        seen = receiver.tally(f"/{NAME}").seen
+        seen = receiver.counts(f"/{NAME}").seen
         eventually(lambda: post(live.url, "before") == 202, 30, "the source is open")
         eventually(lambda: "before" in seen, 30, "the pipe is live")
 
@@ -67,4 +67,4 @@ def test_an_event_arrives_at_the_second_attempt_when_its_destination_is_back(liv
         assert DELAY_SECONDS <= (second.departed_ms - first.departed_ms) / 1000 <= DELAY_SECONDS + 5
         sent_again = [dict(m.headers() or []) for m in Topics(live.bootstrap).all_of(Topic.RETRY_OUT)]
         assert [one[h.ATTEMPT] for one in sent_again if one[h.PIPE] == NAME.encode()] == [b"2"]
-        assert receiver.tally(f"/{NAME}").duplicated == 0
+        assert receiver.counts(f"/{NAME}").duplicated == 0

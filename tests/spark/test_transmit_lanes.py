@@ -55,10 +55,10 @@ def test_a_slow_destination_gets_its_events_by_the_slow_lane_and_comes_back_when
             assert first.departed_ms > receipts(side, "fine")[0].departed_ms
             late.misbehaviour = FaultInjection()
             eventually(arrives_fast, 240)
-            eventually(lambda: len(late.tally("/").seen) == sent == len(fine.tally("/").seen), 240)
+            eventually(lambda: len(late.counts("/").seen) == sent == len(fine.counts("/").seen), 240)
             assert all(query.exception() is None for query in queries)
         finally:
             for query in queries:
                 query.stop()
-    assert late.tally("/").duplicated <= 1  # the request that was in the air at the move
-    assert fine.tally("/").duplicated == 0
+    assert late.counts("/").duplicated <= 1  # the request that was in the air at the move
+    assert fine.counts("/").duplicated == 0

@@ -11,10 +11,10 @@ import typer
 from rich.console import Console
 
 from scripts.experiments.bench.machine import machine
-from scripts.experiments.bench.plan import BATCH, Plan, quick
+from scripts.experiments.bench.plan import BATCH, BenchPlan, quick
 from scripts.experiments.bench.profile import profile, show
 from scripts.experiments.bench.report import markdown, rich_table, summary, tables
-from scripts.experiments.bench.results import Report, Target, bounds
+from scripts.experiments.bench.results import ChainFigures, Report, bounds
 from scripts.experiments.bench.run import run_plan
 from scripts.experiments.bench.running_side import attached
 from scripts.experiments.harness.measure import Bench, destination_port, destination_url
@@ -38,7 +38,7 @@ def bench(  # noqa: PLR0913, PLR0917 - one parameter an option
     quick_plan: Annotated[
         bool, typer.Option("--quick", help="Two minutes: shows that it works; the figures mean little.")
     ] = False,
-    repeats: Annotated[int, typer.Option(min=1, max=20, help="Runs of each rate.")] = Plan().repeats,
+    repeats: Annotated[int, typer.Option(min=1, max=20, help="Runs of each rate.")] = BenchPlan().repeats,
     yardstick: Annotated[bool, typer.Option(help="Measure the plain loops beside hifi.")] = True,
     rating: Annotated[bool, typer.Option(help="Search the highest rate that is held.")] = True,
     profile_of: Annotated[
@@ -62,7 +62,7 @@ def bench(  # noqa: PLR0913, PLR0917 - one parameter an option
             load = Load(rate=rate, batch=batch, seconds=seconds)
             _profile(profile_of, load, out or Path("profile.json"), console)
             return
-        plan = quick() if quick_plan else Plan(repeats=repeats)
+        plan = quick() if quick_plan else BenchPlan(repeats=repeats)
         plan = msgspec.structs.replace(plan, yardstick=yardstick, rating=rating)
         _measure(plan, out or Path("bench.json"), markdown_file, console)
     except KeyboardInterrupt as error:
@@ -77,12 +77,12 @@ def _profile(data: Path, load: Load, out: Path, console: Console) -> None:
     write_json(out, found)
 
 
-def _measure(plan: Plan, out: Path, markdown_file: Path | None, console: Console) -> None:
+def _measure(plan: BenchPlan, out: Path, markdown_file: Path | None, console: Console) -> None:
     jars = ensure_jars(console.print)
     console.print(f"at most {plan.longest() / 60:.0f} minutes of measuring")
     found = _report(jars)
 
-    def done(target: Target) -> None:
+    def done(target: ChainFigures) -> None:
         """Write what is known: an end in the middle loses only the chain in hand."""
         found.targets.append(target)
         write_json(out, found)

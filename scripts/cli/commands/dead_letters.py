@@ -10,9 +10,9 @@ from typing import Annotated
 import typer
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
-from scripts.dead_letters.dead_letter import DeadLetter, Filter, plain, reference, still_open
-from scripts.dead_letters.store import DeadLetterStore, NotReplayedError, Sender
-from scripts.dead_letters.summary import Summary, counted
+from scripts.dead_letters.dead_letter import DeadLetter, Filter, as_mapping, reference, still_open
+from scripts.dead_letters.store import DeadLetterStore, NotReplayedError, Replayer
+from scripts.dead_letters.summary import Summary, summarize
 from scripts.dead_letters.tables import kinds, listed, whole
 from scripts.documents.topic import read_catalogue
 from scripts.local.connection import side_bootstrap
@@ -52,16 +52,16 @@ def list_letters(  # noqa: PLR0913, PLR0917 - one parameter an option
 ) -> None:
     """List dead letters, oldest first; those that were replayed are left out."""
     wanted = _filter(pipe, destination, reason, since, until)
-    with _opened(data) as (office, _):
+    with _opened(data) as (store, _):
         newest: deque[DeadLetter] = deque(maxlen=limit)
         found = 0
-        for letter in still_open(office.letters(wanted), {} if every else office.replayed):
+        for letter in still_open(store.letters(wanted), {} if every else store.replayed):
             newest.append(letter)
             found += 1
         if as_json:
-            typer.echo(_json([plain(letter, office.replayed, body=False) for letter in newest]))
+            typer.echo(_json([as_mapping(letter, store.replayed, body=False) for letter in newest]))
         elif newest:
-            out().print(listed(newest, office.replayed))
+            out().print(listed(newest, store.replayed))
         err().print(f"[dim]{found:,} dead letters[/]" + _cut_short(found, limit))
 
 
@@ -79,13 +79,13 @@ def show_letter(
     """Show all about a dead letter, or about each one of an event id."""
     place = reference(letter)
     wanted = Filter(event_id=letter) if place is None else Filter(places=frozenset((place,)))
-    with _opened(data) as (office, _):
-        found = list(office.letters(wanted))
+    with _opened(data) as (store, _):
+        found = list(store.letters(wanted))
         if as_json:
-            typer.echo(_json([plain(one, office.replayed, body=body) for one in found]))
+            typer.echo(_json([as_mapping(one, store.replayed, body=body) for one in found]))
         else:
             for one in found:
-                out().print(whole(one, office.replayed, body=body))
+                out().print(whole(one, store.replayed, body=body))
         if not found:
             raise OperatorError(
                 f"there is no dead letter {letter!r}", "`hifi dead-letters list --all` lists them"
@@ -115,20 +115,20 @@ def replay_letters(  # noqa: PLR0913, PLR0917 - one parameter an option
     dies again is a new letter. The copies go on `outbound`, and from there as every event does.
     """
     wanted = _filter(pipe, destination, reason, since, until, letters)
-    with _opened(data) as (office, catalogue):
-        closed = {} if again else office.replayed
-        tally = counted(office.letters(wanted), closed)
-        if tally.letters and not as_json:
-            out().print(kinds(tally, catalogue.pipes))
-        go = tally.letters > 0 and not dry_run and (yes or _agreed(tally.letters))
-        sent = _sent(data, still_open(office.letters(wanted), closed), rate, tally.letters) if go else 0
-        _report(tally, sent, as_json=as_json, dry_run=dry_run)
-        if tally.letters and not (go or dry_run):
+    with _opened(data) as (store, catalogue):
+        closed = {} if again else store.replayed
+        summary = summarize(store.letters(wanted), closed)
+        if summary.letters and not as_json:
+            out().print(kinds(summary, catalogue.pipes))
+        go = summary.letters > 0 and not dry_run and (yes or _agreed(summary.letters))
+        sent = _sent(data, still_open(store.letters(wanted), closed), rate, summary.letters) if go else 0
+        _report(summary, sent, as_json=as_json, dry_run=dry_run)
+        if summary.letters and not (go or dry_run):
             raise typer.Exit(REFUSED)
 
 
 def _sent(data: Path, letters: Iterator[DeadLetter], rate: float, count: int) -> int:
-    sender = Sender(side_bootstrap(data), wall_clock)
+    sender = Replayer(side_bootstrap(data), wall_clock)
     try:
         sender.send(letters, rate)
     except NotReplayedError as error:
@@ -143,18 +143,18 @@ def _agreed(count: int) -> bool:
     return typer.confirm(f"replay {count:,} dead letters?", err=True)
 
 
-def _report(tally: Summary, sent: int, *, as_json: bool, dry_run: bool) -> None:
+def _report(summary: Summary, sent: int, *, as_json: bool, dry_run: bool) -> None:
     if as_json:
         rows = [
             {"pipe": pipe, "destination": destination or None, "reason": word, "letters": count}
-            for (pipe, destination, word), count in tally.kinds.most_common()
+            for (pipe, destination, word), count in summary.kinds.most_common()
         ]
-        counts = {"matching": tally.letters, "replayed_before": tally.skipped, "replayed": sent}
+        counts = {"matching": summary.letters, "replayed_before": summary.skipped, "replayed": sent}
         typer.echo(_json(counts | {"dry_run": dry_run, "kinds": rows}))
         return
-    before = f", {tally.skipped:,} were replayed before: --again" if tally.skipped else ""
+    before = f", {summary.skipped:,} were replayed before: --again" if summary.skipped else ""
     done = "[yellow]dry run[/]: nothing was replayed" if dry_run else f"{sent:,} [green]replayed[/]"
-    out().print(f"{done}; {tally.letters:,} match{before}")
+    out().print(f"{done}; {summary.letters:,} match{before}")
 
 
 def _filter(  # noqa: PLR0913, PLR0917 - one parameter an option
@@ -186,8 +186,8 @@ def _filter(  # noqa: PLR0913, PLR0917 - one parameter an option
 def _opened(data: Path) -> Iterator[tuple[DeadLetterStore, Catalogue]]:
     bootstrap = side_bootstrap(data)
     catalogue = read_catalogue(bootstrap)
-    with kafka_errors_explained(bootstrap), DeadLetterStore(bootstrap, catalogue) as office:
-        yield office, catalogue
+    with kafka_errors_explained(bootstrap), DeadLetterStore(bootstrap, catalogue) as store:
+        yield store, catalogue
 
 
 def _json(value: object) -> str:

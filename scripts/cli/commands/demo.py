@@ -9,11 +9,11 @@ from rich.console import Console
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
 from scripts.cli.commands.up import described
-from scripts.demo.run import Wanted, run_demo
+from scripts.demo.run import DemoOptions, run_demo
 from scripts.local.lock import holder
-from scripts.local.processes.profile import Parts
-from scripts.local.progress import Steps
-from scripts.local.services import start_parts
+from scripts.local.processes.profile import SideProfile
+from scripts.local.progress import Progress
+from scripts.local.services import start_profile
 from scripts.local.side import Side
 from scripts.local.up import brokers_up, stop_signals_interrupt
 from scripts.terminal import REFUSED
@@ -41,27 +41,27 @@ def demo(  # noqa: PLR0913, PLR0917 one a command-line option
     Uses the side that runs in the folder if there is one, and leaves it running; otherwise starts one and
     stops it at the end. Exit status 0 only if nothing was lost.
     """
-    wanted = Wanted(events=events, rate=rate, batch=batch, seconds=seconds)
-    steps = Steps(Console())
+    wanted = DemoOptions(events=events, rate=rate, batch=batch, seconds=seconds)
+    progress = Progress(Console())
     stop_signals_interrupt()
     try:
-        good = _demo(data.resolve(), port, wanted, steps)
+        good = _demo(data.resolve(), port, wanted, progress)
     except KeyboardInterrupt as error:
         raise OperatorError("interrupted before the load began") from error
     if not good:
         raise typer.Exit(REFUSED)
 
 
-def _demo(root: Path, port: int | None, wanted: Wanted, steps: Steps) -> bool:
+def _demo(root: Path, port: int | None, wanted: DemoOptions, progress: Progress) -> bool:
     if holder(root) is not None:
-        steps.say(f"using the side that runs in {root}")
-        steps.say(_watch(Side.load(root)))
-        return uvloop.run(run_demo(Side.load(root), steps, wanted))
+        progress.say(f"using the side that runs in {root}")
+        progress.say(_watch(Side.load(root)))
+        return uvloop.run(run_demo(Side.load(root), progress, wanted))
     side = described(root, port, None)
-    with brokers_up(side, steps) as supervisor:
-        start_parts(side, supervisor, Parts.ALL, steps)
-        steps.say(_watch(side))
-        good = uvloop.run(run_demo(side, steps, wanted))
+    with brokers_up(side, progress) as supervisor:
+        start_profile(side, supervisor, SideProfile.ALL, progress)
+        progress.say(_watch(side))
+        good = uvloop.run(run_demo(side, progress, wanted))
         stop_signals_interrupt()  # the event loop left its own handlers behind
     return good
 

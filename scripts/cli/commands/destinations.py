@@ -7,9 +7,9 @@ import typer
 from rich.text import Text
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
-from scripts.scorecard.observe_client import ask, observe_url
-from scripts.terminal import err, harmless, out, plain_table
-from scripts.time_args import length
+from scripts.scorecard.observe_client import observe_url, query_observe
+from scripts.terminal import err, out, plain_table, printable
+from scripts.time_args import duration_text
 from shared.contracts.cut import cut
 from shared.contracts.scorecard import ALL_TENANTS, DestinationHealth
 from shared.runtime.clock import wall_clock
@@ -26,7 +26,7 @@ def destinations(
     data: Data = DATA_DEFAULT,
 ) -> None:
     """Show the health of each destination: breaker, lane, rate, success, last error and waiting events."""
-    known = ask(observe_url(data), "/v1/destinations", list[DestinationHealth], tenant=tenant)
+    known = query_observe(observe_url(data), "/v1/destinations", list[DestinationHealth], tenant=tenant)
     chosen = [each for each in known if name in (None, each.name)]
     if name is not None and not chosen:
         raise OperatorError(f"there is no destination {name!r}", "`hifi destinations` lists them")
@@ -54,8 +54,8 @@ def _show(chosen: list[DestinationHealth], now_ms: int) -> None:
     )
     for each in chosen:
         table.add_row(
-            Text(harmless(each.name)),
-            Text(harmless(each.tenant)),
+            Text(printable(each.name)),
+            Text(printable(each.tenant)),
             *(_styled(word) for word in (each.health, each.breaker, each.lane)),
             f"{each.events_per_second:,.1f}",
             "-" if each.success is None else _share(each.success),
@@ -64,7 +64,7 @@ def _show(chosen: list[DestinationHealth], now_ms: int) -> None:
             _error(each, now_ms),
         )
     out().print(table)
-    err().print(f"[dim]over the last {length(chosen[0].window_seconds)}; what waits is of any age[/]")
+    err().print(f"[dim]over the last {duration_text(chosen[0].window_seconds)}; what waits is of any age[/]")
 
 
 def _styled(word: str) -> Text:
@@ -78,11 +78,11 @@ def _share(success: float) -> str:
 
 
 def _age(at_ms: int | None, now_ms: int) -> str:
-    return "-" if at_ms is None else length((now_ms - at_ms) / 1000)
+    return "-" if at_ms is None else duration_text((now_ms - at_ms) / 1000)
 
 
 def _error(each: DestinationHealth, now_ms: int) -> Text:
     if not each.last_error:
         return Text("-", style="dim")
-    text = f"{harmless(each.last_error)} ({_age(each.last_error_ms, now_ms)} ago)"
+    text = f"{printable(each.last_error)} ({_age(each.last_error_ms, now_ms)} ago)"
     return Text(text, no_wrap=True, overflow="ellipsis")

@@ -11,7 +11,7 @@ from rich.console import Console
 from scripts.cli.commands.options import DATA_DEFAULT, Data
 from scripts.local.lock import holder
 from scripts.local.processes.supervisor import end_leftovers
-from scripts.local.progress import Steps
+from scripts.local.progress import Progress
 from shared.runtime.errors import OperatorError
 
 _STOP_SECONDS = 180
@@ -20,17 +20,17 @@ _POLL_SECONDS = 0.1
 
 def down(data: Data = DATA_DEFAULT) -> None:
     """Stop the local side; acknowledged events stay on disk for the next `hifi up`."""
-    steps = Steps(Console())
+    progress = Progress(Console())
     root = data.resolve()
     pid = holder(root)
     if pid is not None:
-        with steps.step(f"stopping the side in {root} (pid {pid})"):
+        with progress.step(f"stopping the side in {root} (pid {pid})"):
             _stop(root, pid)
     ended = end_leftovers(root)
     if ended:
-        steps.say(f"ended {ended} processes that had lost their `hifi up`")
+        progress.say(f"ended {ended} processes that had lost their `hifi up`")
     if pid is None and not ended:
-        steps.say(f"no side is running in {root}")
+        progress.say(f"no side is running in {root}")
 
 
 def _stop(root: Path, pid: int) -> None:

@@ -9,7 +9,7 @@ import uvloop
 from rich.table import Table
 
 from scripts.load.fault_injection import parse_rules
-from scripts.load.progress import Meter, ProgressLine, is_set_within, lag_text, on_signals
+from scripts.load.progress import ProgressLine, RateMeter, is_set_within, lag_text, on_signals
 from scripts.load.receiver import Receiver
 from scripts.terminal import err
 from scripts.terminal import out as stdout
@@ -52,7 +52,7 @@ async def _receive(receiver: Receiver) -> None:
         async with receiver:
             console.print(f"[bold]receiving[/] at {receiver.url} (any path); Ctrl-C ends", soft_wrap=True)
             with ProgressLine(console) as line:
-                meter = Meter()
+                meter = RateMeter()
                 while not await is_set_within(stopping, line.seconds):
                     line.show(_line(receiver, meter.rate(receiver.arrivals)))
     stdout().print(_table(receiver))
@@ -60,9 +60,9 @@ async def _receive(receiver: Receiver) -> None:
 
 def _line(receiver: Receiver, rate: float) -> str:
     parts = [f"[bold]{rate:,.0f}[/] events/s"]
-    for path, tally in sorted(receiver.tallies.items()):
-        lag = lag_text(tally.recent.take())
-        parts.append(f"{path} [green]{tally.distinct:,}[/] (+{tally.duplicated:,} repeated), lag {lag}")
+    for path, counts in sorted(receiver.counts_by_path.items()):
+        lag = lag_text(counts.recent.take())
+        parts.append(f"{path} [green]{counts.distinct:,}[/] (+{counts.duplicated:,} repeated), lag {lag}")
     if receiver.requests.misbehaved:
         parts.append(f"misbehaved [yellow]{receiver.requests.misbehaved:,}[/]")
     if receiver.requests.unreadable:
@@ -75,8 +75,8 @@ def _table(receiver: Receiver) -> Table:
     table.add_column("PATH")
     for name in ("EVENTS", "REPEATED", "P50", "P95", "P99"):
         table.add_column(name, justify="right")
-    for path, tally in sorted(receiver.tallies.items()):
-        lag = tally.overall.snapshot()
+    for path, counts in sorted(receiver.counts_by_path.items()):
+        lag = counts.overall.snapshot()
         lags = ("-" if value is None else f"{value:,} ms" for value in (lag.p50, lag.p95, lag.p99))
-        table.add_row(path, f"{tally.distinct:,}", f"{tally.duplicated:,}", *lags)
+        table.add_row(path, f"{counts.distinct:,}", f"{counts.duplicated:,}", *lags)
     return table

@@ -10,8 +10,8 @@ from rich.text import Text
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
 from scripts.scorecard import formatting
-from scripts.scorecard.observe_client import ask, in_path, observe_url
-from scripts.terminal import err, harmless, out, plain_table
+from scripts.scorecard.observe_client import in_path, observe_url, query_observe
+from scripts.terminal import err, out, plain_table, printable
 from shared.contracts.scorecard import ALL_TENANTS, DayCard
 from shared.runtime.clock import wall_clock
 
@@ -26,7 +26,7 @@ def scorecard(
 ) -> None:
     """Print a day: how late events were, what was lost, which minutes broke the promise, and why."""
     wanted = day or datetime.fromtimestamp(wall_clock() / 1_000, UTC).date().isoformat()
-    card = ask(observe_url(data), f"/v1/days/{in_path(wanted)}", DayCard, tenant=tenant)
+    card = query_observe(observe_url(data), f"/v1/days/{in_path(wanted)}", DayCard, tenant=tenant)
     if as_json:
         typer.echo(msgspec.json.format(msgspec.json.encode(card), indent=2))
     else:
@@ -34,7 +34,7 @@ def scorecard(
 
 
 def _show(card: DayCard) -> None:
-    who = "all customers" if card.tenant == ALL_TENANTS else harmless(card.tenant)
+    who = "all customers" if card.tenant == ALL_TENANTS else printable(card.tenant)
     figures = plain_table("", "")
     figures.show_header = False
     for name, value in _figures(card):
@@ -67,7 +67,7 @@ def _hops(card: DayCard) -> Table:
     for row in card.hops:
         counts = (row.taken, row.given, row.lost, row.doubled, row.dropped, row.waiting, row.dead)
         table.add_row(
-            Text(harmless(formatting.hop(row))),
+            Text(printable(formatting.hop(row))),
             *(f"{count:,}" for count in counts),
             formatting.percent(row.lost_percent),
         )
@@ -77,6 +77,6 @@ def _hops(card: DayCard) -> Table:
 def _show_spent(card: DayCard) -> None:
     for spent in card.spent[:_SHOWN_MINUTES]:
         why = "; ".join(spent.why)
-        out().print(Text(f"{formatting.minute(spent.minute)}  {harmless(why)}", style="yellow"))
+        out().print(Text(f"{formatting.minute(spent.minute)}  {printable(why)}", style="yellow"))
     if len(card.spent) > _SHOWN_MINUTES:
         out().print(f"and {len(card.spent) - _SHOWN_MINUTES} more minutes: --json has all of them")

@@ -7,13 +7,13 @@ import typer
 import uvloop
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
-from scripts.load.event_files import STANDARD_INPUT, Once, Stamped, raw_events
+from scripts.load.event_files import STANDARD_INPUT, FileEvents, StampedEvents, raw_events
 from scripts.load.event_source import EventSource
-from scripts.load.run_id import run_name
+from scripts.load.run_id import new_run_id
 from scripts.load.schedule import Schedule
 from scripts.load.telemetry import Telemetry
-from scripts.load.watch_sender import Load, watch_sender
-from scripts.local.connection import side_url
+from scripts.load.watch_sender import SendOptions, watch_sender
+from scripts.local.connection import collect_url
 from scripts.terminal import REFUSED
 from shared.runtime.errors import UsageError
 
@@ -55,10 +55,10 @@ def send(  # noqa: PLR0913, PLR0917 one a command-line option
     if file is None and seconds is None:
         raise UsageError("generated telemetry has no end: give --seconds (or a FILE)")
     schedule = Schedule(rate=rate, batch=batch, seconds=seconds)
-    load = Load(
-        url=url or side_url(data),
+    load = SendOptions(
+        url=url or collect_url(data),
         key=key,
-        supply=Telemetry(run_name(), seed) if file is None else _from_file(file, schedule, stamp=stamp),
+        supply=Telemetry(new_run_id(), seed) if file is None else _from_file(file, schedule, stamp=stamp),
         schedule=schedule,
         connections=connections,
         patience=patience,
@@ -71,10 +71,10 @@ def send(  # noqa: PLR0913, PLR0917 one a command-line option
 
 def _from_file(file: Path, schedule: Schedule, *, stamp: bool) -> EventSource:
     if schedule.seconds is not None:
-        return Stamped(list(raw_events(file)), run_name(), rounds=None)
+        return StampedEvents(list(raw_events(file)), new_run_id(), rounds=None)
     if stamp:
-        return Stamped(list(raw_events(file)), run_name(), rounds=1)
-    return Once(raw_events(file))
+        return StampedEvents(list(raw_events(file)), new_run_id(), rounds=1)
+    return FileEvents(raw_events(file))
 
 
 def _total(file: Path | None, schedule: Schedule) -> int | None:

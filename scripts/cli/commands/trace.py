@@ -8,9 +8,9 @@ from rich.text import Text
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
 from scripts.scorecard import formatting
-from scripts.scorecard.observe_client import ask, in_path, observe_url
-from scripts.terminal import err, harmless, out, plain_table
-from scripts.time_args import length, moment_ms
+from scripts.scorecard.observe_client import in_path, observe_url, query_observe
+from scripts.terminal import err, out, plain_table, printable
+from scripts.time_args import duration_text, moment_ms
 from shared.contracts.scorecard import ALL_TENANTS, Place
 from shared.runtime.clock import wall_clock
 from shared.runtime.errors import OperatorError, UsageError
@@ -30,10 +30,10 @@ def trace(
     except ValueError as error:
         raise UsageError(f"--since: {error}") from error
     path = f"/v1/events/{in_path(event_id)}"
-    places = ask(observe_url(data), path, list[Place], tenant=tenant, since=seconds)
+    places = query_observe(observe_url(data), path, list[Place], tenant=tenant, since=seconds)
     if not places:
         raise OperatorError(
-            f"no record of {event_id!r} in the last {length(seconds)}",
+            f"no record of {event_id!r} in the last {duration_text(seconds)}",
             "a longer --since looks further back; ids are exact, and of one --tenant where that is given",
         )
     if as_json:
@@ -50,12 +50,12 @@ def _show(places: list[Place]) -> None:
             formatting.clock(place.at_ms),
             formatting.milliseconds(place.at_ms - first_ms),
             Text(place.node),
-            Text(harmless(place.pipe or formatting.NONE)),
+            Text(printable(place.pipe or formatting.NONE)),
             f"{place.topic}/{place.partition}/{place.offset}",
-            Text(harmless(place.text or formatting.NONE)),
+            Text(printable(place.text or formatting.NONE)),
         )
     out().print(table)
-    err().print(f"[dim]now: {harmless(_now(places[-1]))}[/]")
+    err().print(f"[dim]now: {printable(_now(places[-1]))}[/]")
 
 
 def _now(last: Place) -> str:

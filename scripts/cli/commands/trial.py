@@ -48,7 +48,7 @@ def outage(  # noqa: PLR0913, PLR0917 - one parameter an option
     What failed at its third attempt waits for an hour. Exit status 1 if anything was lost, or the others'
     events were late while it was down.
     """
-    plan = outages.Plan(rate=rate, steady=others, before=before, outage=seconds, after=after)
+    plan = outages.OutagePlan(rate=rate, steady=others, before=before, outage=seconds, after=after)
     with _ready(data) as (side, folder):
         found = outages.run(side, plan, folder, say)
     if as_json:
@@ -73,7 +73,7 @@ def tier(  # noqa: PLR0913, PLR0917 - one parameter an option
 
     Exit status 1 if anything was lost, or p95 was a quarter higher in the median of the pairs.
     """
-    plan = tiers.Plan(rate=rate, pairs=pairs, seconds=seconds, percent=percent)
+    plan = tiers.RetryCostPlan(rate=rate, pairs=pairs, seconds=seconds, percent=percent)
     with _ready(data) as (side, folder):
         found = tiers.run(side, plan, folder, say)
     if as_json:
@@ -97,7 +97,7 @@ def _ready(data: Path) -> Iterator[tuple[Side, Path]]:
         yield Side.load(data), Path(folder)
 
 
-def _outage_tables(found: outages.Found) -> Iterator[Table]:
+def _outage_tables(found: outages.OutageResult) -> Iterator[Table]:
     fates = plain_table("DESTINATION", "ACKNOWLEDGED", "ARRIVED", "WAITING", "LOST", "TWICE", "HANDED ON")
     for name, fate in found.fates.items():
         lost, handed_on = len(fate.lost), found.handed_on[name]
@@ -119,7 +119,7 @@ def _outage_tables(found: outages.Found) -> Iterator[Table]:
     yield drain
 
 
-def _tier_table(found: tiers.Found) -> Table:
+def _tier_table(found: tiers.RetryCostResult) -> Table:
     table = plain_table("PAIR", "RUN", "LATER", "EVENTS", "P50 MS", "P95 MS", "P99 MS", "LOST")
     for number, pair in enumerate(found.pairs, 1):
         for name, one in (("well", pair.well), ("delayed", pair.delayed)):

@@ -7,9 +7,9 @@ import typer
 from rich.console import Console
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
-from scripts.local.processes.profile import Parts
-from scripts.local.progress import Steps
-from scripts.local.services import start_parts
+from scripts.local.processes.profile import SideProfile
+from scripts.local.progress import Progress
+from scripts.local.services import start_profile
 from scripts.local.side import DEFAULT_PARTITIONS, DEFAULT_PORT, Side
 from scripts.local.up import brokers_up, stop_signals_interrupt, wait_until_stopped
 from scripts.local.warmup.warmup import WARM_UP_SECONDS
@@ -29,7 +29,7 @@ def up(
             min=1, max=16, help="Partitions of the busy topics. [default: as before, or half the cores]"
         ),
     ] = None,
-    parts: Annotated[Parts, typer.Option(help="What to start.")] = Parts.ALL,
+    parts: Annotated[SideProfile, typer.Option(help="What to start.")] = SideProfile.ALL,
     warm_up: Annotated[
         float,
         typer.Option(
@@ -40,16 +40,16 @@ def up(
     ] = WARM_UP_SECONDS,
 ) -> None:
     """Start the local side here and keep it running until Ctrl-C or `hifi down`."""
-    steps = Steps(Console())
+    progress = Progress(Console())
     stop_signals_interrupt()
     try:
         side = described(data.resolve(), port, partitions)
-        with brokers_up(side, steps, parts) as supervisor:
-            start_parts(side, supervisor, parts, steps, warm_up)
-            steps.say(_greeting(side, parts))
+        with brokers_up(side, progress, parts) as supervisor:
+            start_profile(side, supervisor, parts, progress, warm_up)
+            progress.say(_greeting(side, parts))
             wait_until_stopped(supervisor)
     except KeyboardInterrupt:
-        steps.say("stopped")
+        progress.say("stopped")
 
 
 def described(root: Path, port: int | None, partitions: int | None) -> Side:
@@ -63,11 +63,11 @@ def described(root: Path, port: int | None, partitions: int | None) -> Side:
     )
 
 
-def _greeting(side: Side, parts: Parts) -> str:
-    if parts is Parts.BROKERS:
+def _greeting(side: Side, profile: SideProfile) -> str:
+    if profile is SideProfile.BROKERS:
         return f"[bold green]ready[/]  brokers: {side.bootstrap}"
     collect = f"[bold green]ready[/]  collect: {side.collect_url}/v1/events"
-    console = f"   console: {side.console_url}" if parts is Parts.ALL else ""
+    console = f"   console: {side.console_url}" if profile is SideProfile.ALL else ""
     return f"""\
 {collect}   brokers: {side.bootstrap}   logs: {side.logs}{console}
 Next, in another terminal:

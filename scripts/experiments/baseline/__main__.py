@@ -22,13 +22,13 @@ HOPS: tuple[HopName, ...] = ("ingest", "route", "transmit")
 _MOST = {"ingest": 50, "route": 2_000, "transmit": 2_000}  # records a turn; a collected one holds many events
 
 
-class YardstickSettings(SideSettings):
+class BaselineSettings(SideSettings):
     """What a hop of the yardstick needs beside the brokers."""
 
     config_seconds: float = Field(30.0, description="How long to wait for the config topic, in seconds.")
 
 
-def handler(name: str, settings: YardstickSettings) -> Handler:
+def handler(name: str, settings: BaselineSettings) -> Handler:
     """What the hop does with its records.
 
     Raises:
@@ -51,7 +51,7 @@ def main() -> None:
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
-    settings = YardstickSettings()  # type: ignore[call-arg]  # from the environment
+    settings = BaselineSettings()  # type: ignore[call-arg]  # from the environment
     topic = INPUTS[name][0]  # it retries nothing, so the others stay empty
     Hop(settings.bootstrap, name, topic, handler(name, settings), _MOST[name]).run(stopping.is_set)
 

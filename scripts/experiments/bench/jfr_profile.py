@@ -22,7 +22,7 @@ _METHOD = re.compile(r"([\w.$]+\.[\w$<>]+)\(")
 _OURS = ("org.apache.spark", "org.apache.kafka", "com.fasterxml", "net.jpountz", "org.apache.hadoop")
 
 
-class Methods:
+class MethodShares:
     """Percent of samples, greatest first; empty where there is no Flight Recorder."""
 
     def __init__(self) -> None:
@@ -34,9 +34,9 @@ class Methods:
 
 
 @contextmanager
-def recorded(java: int | None) -> Iterator[Methods]:
+def recorded(java: int | None) -> Iterator[MethodShares]:
     """Record while the context lasts; the result is filled in when it ends."""
-    found = Methods()
+    found = MethodShares()
     if java is None or not (shutil.which("jcmd") and shutil.which("jfr")):
         yield found
         return

@@ -3,14 +3,14 @@
 from msgspec import Struct
 
 from scripts.experiments.bench.results import HELD_P95_MS
-from scripts.experiments.bench.search import Bounds, most_trials
+from scripts.experiments.bench.search import SearchRange, most_trials
 from scripts.experiments.harness.runs import Load
 from scripts.local.side import DEFAULT_PARTITIONS
 
 BATCH = 100
 
 
-class Plan(Struct, frozen=True, kw_only=True):
+class BenchPlan(Struct, frozen=True, kw_only=True):
     """Lengths in seconds."""
 
     first_minute: Load = Load(rate=1_000, batch=1, seconds=60)
@@ -23,7 +23,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         Load(rate=10_000, batch=BATCH, seconds=30),
     )
     repeats: int = 3
-    bounds: Bounds = Bounds()
+    bounds: SearchRange = SearchRange()
     probe_seconds: float = 15.0
     hold_seconds: float = 60.0
     search_seconds: float = 900.0
@@ -45,15 +45,15 @@ class Plan(Struct, frozen=True, kw_only=True):
         return (once + search) * (2 if self.yardstick else 1)
 
 
-def quick() -> Plan:
+def quick() -> BenchPlan:
     """A plan of seconds: it shows that everything works, its figures mean little."""
-    return Plan(
+    return BenchPlan(
         first_minute=Load(rate=200, batch=1, seconds=4),
         warm_up=Load(rate=1_000, batch=BATCH, seconds=4),
         idle_seconds=3.0,
         loads=(Load(rate=200, batch=1, seconds=4), Load(rate=1_000, batch=BATCH, seconds=4)),
         repeats=1,
-        bounds=Bounds(step=500, start=1_000, highest=1_500, holds=2),
+        bounds=SearchRange(step=500, start=1_000, highest=1_500, holds=2),
         probe_seconds=3.0,
         hold_seconds=4.0,
         search_seconds=60.0,

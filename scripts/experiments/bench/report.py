@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from rich.table import Table
 
-from scripts.experiments.bench.results import Phase, Report, Target, complaint, hops_cpu, total
+from scripts.experiments.bench.results import ChainFigures, LoadResults, Report, complaint, hops_cpu, total
 from scripts.experiments.harness.percentiles import Spread
 from scripts.experiments.harness.runs import Run, chain_cpu
 
@@ -22,7 +22,7 @@ def spread_text(found: Spread | None, digits: int = 0) -> str:
     return median if lowest == highest else f"{median} ({lowest} to {highest})"
 
 
-def lag_rows(targets: Iterable[Target]) -> Rows:
+def lag_rows(targets: Iterable[ChainFigures]) -> Rows:
     """One row for each chain and load: lags, losses and cost."""
     heads = (
         "load", "chain", "acked/s", "p50 ms", "p95 ms", "p99 ms", "lost", "duplicated",
@@ -34,13 +34,13 @@ def lag_rows(targets: Iterable[Target]) -> Rows:
     return heads, [_lag_row(phase, name) for phase, name in pairs]
 
 
-def all_phases(target: Target) -> list[Phase]:
+def all_phases(target: ChainFigures) -> list[LoadResults]:
     """The phases, and the rating's last hold as one more."""
     held = [run for run in target.rating.runs if run.load.rate == target.rating.rate] if target.rating else []
-    return [*target.phases, *(Phase(load=held[-1].load, runs=held[-1:]) for _ in held[-1:])]
+    return [*target.phases, *(LoadResults(load=held[-1].load, runs=held[-1:]) for _ in held[-1:])]
 
 
-def _lag_row(phase: Phase, name: str) -> list[str]:
+def _lag_row(phase: LoadResults, name: str) -> list[str]:
     return [
         phase.load.label,
         name,
@@ -74,7 +74,7 @@ def _chain_cpu(run: Run) -> float:
     return chain_cpu(run.cpu_per_million)
 
 
-def cpu_rows(targets: Sequence[Target]) -> Rows:
+def cpu_rows(targets: Sequence[ChainFigures]) -> Rows:
     """CPU seconds per million events by process, and percent of a core when idle."""
     columns: list[tuple[str, dict[str, float]]] = []
     for target in targets:
@@ -89,7 +89,7 @@ def cpu_rows(targets: Sequence[Target]) -> Rows:
     return ("process", *(head for head, _ in columns)), rows
 
 
-def ratio_rows(targets: Sequence[Target]) -> Rows:
+def ratio_rows(targets: Sequence[ChainFigures]) -> Rows:
     """hifi over yardstick at the same load: lag and cost."""
     heads = ("load", "p50", "p95", "p99", "CPU of the hops", "CPU of the chain")
     if len(targets) < 2:
@@ -104,17 +104,17 @@ def ratio_rows(targets: Sequence[Target]) -> Rows:
     return heads, rows
 
 
-def _ratio(ours: Phase, theirs: Phase, figure: Callable[[Run], float | None]) -> str:
+def _ratio(ours: LoadResults, theirs: LoadResults, figure: Callable[[Run], float | None]) -> str:
     one, two = ours.over(figure), theirs.over(figure)
     return f"{one.median / two.median:.1f}x" if one and two and two.median else "-"
 
 
-def summary(targets: Iterable[Target]) -> list[str]:
+def summary(targets: Iterable[ChainFigures]) -> list[str]:
     """Sentences: readiness, first minute, idle, rating."""
     return [line for target in targets for line in _sentences(target)]
 
 
-def _sentences(target: Target) -> Iterable[str]:
+def _sentences(target: ChainFigures) -> Iterable[str]:
     yield f"{target.name}: ready after {target.ready_seconds:.0f} s"
     if run := target.first_minute:
         p95 = f"{run.lag.p95:.0f} ms" if run.lag else "none"

@@ -18,7 +18,7 @@ SLIP_MS = 250.0
 """A generator that sends later than this after its plan (p99) did not offer the load it was asked for."""
 
 
-class Phase(Struct, frozen=True, kw_only=True):
+class LoadResults(Struct, frozen=True, kw_only=True):
     """The same load, offered several times."""
 
     load: Load
@@ -51,7 +51,7 @@ class Rating(Struct, frozen=True, kw_only=True):
     """The time allowed for the search was over before it ended."""
 
 
-class Target(Struct, kw_only=True):
+class ChainFigures(Struct, kw_only=True):
     """All figures of one chain: hifi or the yardstick. Parts that were not asked for are empty."""
 
     name: str
@@ -60,7 +60,7 @@ class Target(Struct, kw_only=True):
     idle: Seconds = {}
     """Percent of one core by process, without traffic."""
 
-    phases: list[Phase] = []
+    phases: list[LoadResults] = []
     rating: Rating | None = None
 
 
@@ -87,7 +87,7 @@ class Report(Struct, kw_only=True):
     """RFC 3339, UTC."""
 
     machine: Machine
-    targets: list[Target]
+    targets: list[ChainFigures]
 
 
 _HOPS = ("ingest", "route", "transmit", "spark driver", "spark jvm", "spark python workers")
@@ -117,7 +117,7 @@ def total(values: Iterable[Run], figure: Callable[[Run], int]) -> int:
     return sum(figure(run) for run in values)
 
 
-def bounds(target: Target, p95_ms: float | None) -> list[Bound]:
+def bounds(target: ChainFigures, p95_ms: float | None) -> list[Bound]:
     """Nothing lost at any of the planned loads and, unless `p95_ms` is None, p95 of each at most that."""
     lost = sum(total(phase.runs, lambda run: run.lost) for phase in target.phases)
     nothing_lost = Bound(what=f"lost by {target.name}", figure=lost, most=0, unit="events")

@@ -7,22 +7,22 @@ from pathlib import Path
 
 import msgspec
 
-from scripts.experiments.bench.plan import BATCH, Plan
-from scripts.experiments.bench.results import Phase, Rating, Target, complaint
+from scripts.experiments.bench.plan import BATCH, BenchPlan
+from scripts.experiments.bench.results import ChainFigures, LoadResults, Rating, complaint
 from scripts.experiments.bench.search import Length, Trial, held_rate, next_trial
-from scripts.experiments.bench.systems import yardstick
+from scripts.experiments.bench.systems import baseline
 from scripts.experiments.harness.measure import Bench, destination_port, destination_url
 from scripts.experiments.harness.runs import Load, Run
-from scripts.experiments.harness.side import Chain, hifi
+from scripts.experiments.harness.side import RunningChain, hifi
 from scripts.experiments.harness.subprocesses import ChainError
 from scripts.local.jars import Jars
 from scripts.local.side import Side, free_base
 
 Say = Callable[[str], None]
-Done = Callable[[Target], None]
+Done = Callable[[ChainFigures], None]
 
 
-def run_plan(plan: Plan, folder: Path, jars: Jars, say: Say, done: Done) -> None:
+def run_plan(plan: BenchPlan, folder: Path, jars: Jars, say: Say, done: Done) -> None:
     """Measure hifi, then the yardstick; `done` gets each target when it is complete.
 
     Raises:
@@ -33,18 +33,20 @@ def run_plan(plan: Plan, folder: Path, jars: Jars, say: Say, done: Done) -> None
     found = measured(hifi(ours, destination_url(port)), port, plan, say)
     done(found)
     if plan.yardstick:
-        theirs = Side(root=folder / "yardstick", port=base, partitions=plan.partitions)
+        theirs = Side(root=folder / "baseline", port=base, partitions=plan.partitions)
         rated = found.rating.rate if found.rating else 0
         beside = msgspec.structs.replace(plan, loads=(*plan.loads, *_rated(plan, rated)))
-        done(measured(yardstick(theirs, destination_url(port), jars), port, beside, say))
+        done(measured(baseline(theirs, destination_url(port), jars), port, beside, say))
 
 
-def _rated(plan: Plan, rate: int) -> tuple[Load, ...]:
+def _rated(plan: BenchPlan, rate: int) -> tuple[Load, ...]:
     """The yardstick is asked for hifi's rating too, for the cost at it."""
     return (Load(rate=rate, batch=BATCH, seconds=plan.probe_seconds),) if rate else ()
 
 
-def measured(start: AbstractContextManager[Chain], port: int, plan: Plan, say: Say) -> Target:
+def measured(
+    start: AbstractContextManager[RunningChain], port: int, plan: BenchPlan, say: Say
+) -> ChainFigures:
     """All figures of one chain.
 
     Raises:
@@ -53,7 +55,7 @@ def measured(start: AbstractContextManager[Chain], port: int, plan: Plan, say: S
     say("starting")
     with start as chain:
         bench = Bench(chain, port)
-        target = Target(name=chain.name, ready_seconds=round(chain.ready_seconds, 1))
+        target = ChainFigures(name=chain.name, ready_seconds=round(chain.ready_seconds, 1))
         say(f"{chain.name}: first minute, {plan.first_minute.label}")
         target.first_minute = bench.run(plan.first_minute, lead_seconds=0)
         if not target.first_minute.delivered:
@@ -68,9 +70,9 @@ def measured(start: AbstractContextManager[Chain], port: int, plan: Plan, say: S
     return target
 
 
-def phases(bench: Bench, plan: Plan, say: Say) -> list[Phase]:
+def phases(bench: Bench, plan: BenchPlan, say: Say) -> list[LoadResults]:
     """Every load as often as planned; repeats take turns, so that a slow minute hits all loads alike."""
-    found = [Phase(load=load, runs=[]) for load in plan.loads]
+    found = [LoadResults(load=load, runs=[]) for load in plan.loads]
     for turn in range(plan.repeats):
         for phase in found:
             say(f"{bench.chain.name}: {phase.load.label}, {turn + 1} of {plan.repeats}")
@@ -78,7 +80,7 @@ def phases(bench: Bench, plan: Plan, say: Say) -> list[Phase]:
     return found
 
 
-def rating(bench: Bench, plan: Plan, say: Say) -> Rating:
+def rating(bench: Bench, plan: BenchPlan, say: Say) -> Rating:
     """Search the highest rate that is held."""
     trials: list[Trial] = []
     runs: list[Run] = []

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import psutil
 
 from scripts.experiments.harness import documents
-from scripts.experiments.harness.side import Chain
+from scripts.experiments.harness.side import RunningChain
 from scripts.experiments.harness.subprocesses import ChainError
 from scripts.local.process_marks import side_processes
 from scripts.local.side import Side
@@ -17,7 +17,7 @@ _LIVE_SECONDS = 12.0
 
 
 @contextmanager
-def attached(side: Side, destination: str) -> Iterator[Chain]:
+def attached(side: Side, destination: str) -> Iterator[RunningChain]:
     """The side as a chain; the bench's documents are removed from it at the end.
 
     Raises:
@@ -30,7 +30,7 @@ def attached(side: Side, destination: str) -> Iterator[Chain]:
     documents.publish(side.bootstrap, destination)
     try:
         time.sleep(_LIVE_SECONDS)  # a new configuration is live within ten seconds
-        yield Chain(
+        yield RunningChain(
             name="hifi",
             side=side,
             roots=roots,

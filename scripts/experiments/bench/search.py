@@ -25,14 +25,14 @@ class Trial(Struct, frozen=True):
     held: bool
 
 
-class Ask(Struct, frozen=True):
+class NextTrial(Struct, frozen=True):
     """What to try next."""
 
     rate: int
     length: Length
 
 
-class Bounds(Struct, frozen=True, kw_only=True):
+class SearchRange(Struct, frozen=True, kw_only=True):
     """Where to search. `start` and `highest` are multiples of `step`; rates in events per second."""
 
     step: int = 2_500
@@ -48,7 +48,7 @@ class Bounds(Struct, frozen=True, kw_only=True):
             raise ValueError(f"start and highest must be multiples of the step {self.step}")
 
 
-def next_trial(trials: Sequence[Trial], bounds: Bounds) -> Ask | None:
+def next_trial(trials: Sequence[Trial], bounds: SearchRange) -> NextTrial | None:
     """What to try after `trials`; None when the search is over.
 
     A failure at a rate outweighs what was held at or above it: the chain is asked for a rate it holds
@@ -60,11 +60,11 @@ def next_trial(trials: Sequence[Trial], bounds: Bounds) -> Ask | None:
     if rating or holds >= bounds.holds or ceiling <= bounds.step:
         return None
     if holds:
-        return Ask(ceiling - bounds.step, Length.HOLD)
+        return NextTrial(ceiling - bounds.step, Length.HOLD)
     floor = max((t.rate for t in trials if t.held and t.rate < ceiling), default=0)
     if ceiling - floor <= bounds.step:
-        return Ask(floor, Length.HOLD)
-    return Ask(_between(floor, ceiling, bounds), Length.PROBE)
+        return NextTrial(floor, Length.HOLD)
+    return NextTrial(_between(floor, ceiling, bounds), Length.PROBE)
 
 
 def held_rate(trials: Iterable[Trial]) -> int:
@@ -72,17 +72,17 @@ def held_rate(trials: Iterable[Trial]) -> int:
     return max((t.rate for t in trials if t.held and t.length is Length.HOLD), default=0)
 
 
-def most_trials(bounds: Bounds) -> int:
+def most_trials(bounds: SearchRange) -> int:
     """An upper bound on the length of any search within `bounds`."""
     return 2 * (bounds.highest // bounds.step).bit_length() + bounds.holds
 
 
-def _ceiling(trials: Iterable[Trial], bounds: Bounds) -> int:
+def _ceiling(trials: Iterable[Trial], bounds: SearchRange) -> int:
     """The lowest rate that failed; before any did, one step above the highest allowed."""
     return min((t.rate for t in trials if not t.held), default=bounds.highest + bounds.step)
 
 
-def _between(floor: int, ceiling: int, bounds: Bounds) -> int:
+def _between(floor: int, ceiling: int, bounds: SearchRange) -> int:
     if ceiling > bounds.highest and not floor:
         return bounds.start
     if ceiling > bounds.highest:  # nothing failed yet

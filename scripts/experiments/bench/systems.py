@@ -12,8 +12,8 @@ from confluent_kafka.admin import AdminClient
 
 from scripts.experiments.baseline.__main__ import HOPS
 from scripts.experiments.harness import documents
-from scripts.experiments.harness.side import Chain
-from scripts.experiments.harness.subprocesses import check_all, child, wait_until
+from scripts.experiments.harness.side import RunningChain
+from scripts.experiments.harness.subprocesses import check_all, child_process, wait_until
 from scripts.local.jars import Jars
 from scripts.local.kafka.cluster import Cluster
 from scripts.local.side import Side
@@ -22,7 +22,7 @@ from shared.kafka.admin import admin_client, ensure_topics
 
 
 @contextmanager
-def yardstick(side: Side, destination: str, jars: Jars) -> Iterator[Chain]:
+def baseline(side: Side, destination: str, jars: Jars) -> Iterator[RunningChain]:
     """The same brokers and collect, and the yardstick's hops.
 
     Raises:
@@ -37,12 +37,13 @@ def yardstick(side: Side, destination: str, jars: Jars) -> Iterator[Chain]:
         modules = [["pipelines.data.collect"], *(["scripts.experiments.baseline", hop] for hop in HOPS)]
         commands = [[sys.executable, "-m", *module] for module in modules]
         children = [
-            stack.enter_context(child(command[-1], command, side.logs, environment)) for command in commands
+            stack.enter_context(child_process(command[-1], command, side.logs, environment))
+            for command in commands
         ]
         admin = admin_client(cluster.bootstrap)
         wait_until(lambda: _answers(side) and _assigned(admin), children)
         brokers = [cluster.pid(broker) for broker in (1, 2, 3)]
-        yield Chain(
+        yield RunningChain(
             name="yardstick",
             side=side,
             roots=[*brokers, *(one.pid for one in children)],

@@ -15,7 +15,7 @@ _LENGTH = b"\r\ncontent-length:"
 class Connection(asyncio.Protocol):
     """One connection. It returns itself to its pool when it is free, and leaves it when it is closed."""
 
-    def __init__(self, pool: "Pool") -> None:
+    def __init__(self, pool: "ConnectionPool") -> None:
         self._pool = pool
         self._buffer = b""
         self._on_answer: OnAnswer | None = None
@@ -70,7 +70,7 @@ def complete(buffer: bytes) -> int | None:
     return int(buffer[9:12])
 
 
-class Pool:
+class ConnectionPool:
     """At most `most` connections; requests beyond that wait in order. It opens them as they are needed."""
 
     def __init__(self, host: str, port: int, most: int) -> None:

@@ -16,7 +16,7 @@ from scripts.local.side import Side
 _GRACE_SECONDS: Final = 60.0
 
 
-class Offering:
+class LoadProcess:
     """A load on its way."""
 
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
@@ -36,22 +36,22 @@ class Offering:
 
 
 @contextmanager
-def offering(side: Side, key: str, load: Load, acked: Path) -> Iterator[Offering]:
+def load_process(side: Side, key: str, load: Load, acked: Path) -> Iterator[LoadProcess]:
     """Offer a load to a side's collect while the context lasts; `acked` gets the ids that it acknowledged."""
     options = (side.collect_url, key, load.rate, load.batch, load.seconds, acked)
     command = [sys.executable, "-m", "scripts.experiments.harness.load_generator", *map(str, options)]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as process:
         try:
-            yield Offering(process)
+            yield LoadProcess(process)
         finally:
             process.terminate()
 
 
-def offer(side: Side, key: str, load: Load, acked: Path) -> Sent:
+def offer_load(side: Side, key: str, load: Load, acked: Path) -> Sent:
     """Offer a load to its end.
 
     Raises:
         ChainError: if the load generator fails, or does not end in time.
     """
-    with offering(side, key, load, acked) as offered:
+    with load_process(side, key, load, acked) as offered:
         return offered.result(load.seconds)

@@ -19,7 +19,7 @@ from uuid import uuid4
 import msgspec
 import uvloop
 
-from scripts.experiments.harness.http_client import Pool
+from scripts.experiments.harness.http_client import ConnectionPool
 from scripts.experiments.harness.percentiles import percentile
 from scripts.experiments.harness.runs import Load, Sent
 from scripts.load.event_source import BATCH
@@ -32,12 +32,12 @@ ANSWER_SECONDS = 30.0
 _STRUCTURED = "application/cloudevents+json"
 
 
-class Offer:
+class LoadGenerator:
     """One load on its way."""
 
     def __init__(self, url: str, key: str, load: Load, out: TextIO) -> None:
         parts = urlsplit(url)
-        self._pool = Pool(parts.hostname or "", parts.port or 80, CONNECTIONS)
+        self._pool = ConnectionPool(parts.hostname or "", parts.port or 80, CONNECTIONS)
         self._head = request_head(parts.netloc, key, BATCH if load.batch > 1 else _STRUCTURED)
         self._load = load
         self._out = out
@@ -125,7 +125,7 @@ def main() -> None:
 
 
 async def _offer(url: str, key: str, load: Load, out: TextIO) -> Sent:
-    return await Offer(url, key, load, out).run()
+    return await LoadGenerator(url, key, load, out).run()
 
 
 if __name__ == "__main__":

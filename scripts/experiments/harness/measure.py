@@ -12,10 +12,10 @@ import msgspec
 
 from scripts.experiments.harness import cpu
 from scripts.experiments.harness.documents import NAME, WRITE_KEY
-from scripts.experiments.harness.load import offer
-from scripts.experiments.harness.reconciliation import account
+from scripts.experiments.harness.load import offer_load
+from scripts.experiments.harness.reconciliation import reconcile
 from scripts.experiments.harness.runs import Load, Run, Sent
-from scripts.experiments.harness.side import Chain
+from scripts.experiments.harness.side import RunningChain
 from scripts.experiments.harness.subprocesses import ChainError
 from scripts.load.records import read_acked, read_received
 from scripts.load.verify import visible_ids, visible_in
@@ -44,7 +44,7 @@ def destination_url(port: int) -> str:
     return f"http://{HOST}:{port}/bench"
 
 
-class Arrivals:
+class LineCounter:
     """How many lines a growing file has; each part of it is read once."""
 
     def __init__(self, path: Path) -> None:
@@ -80,7 +80,7 @@ class Arrivals:
 class Bench:
     """Offers loads to one chain. Generator and destination are processes of their own."""
 
-    def __init__(self, chain: Chain, destination_port: int) -> None:
+    def __init__(self, chain: RunningChain, destination_port: int) -> None:
         self.chain = chain
         self._port = destination_port
 
@@ -93,26 +93,26 @@ class Bench:
         with TemporaryDirectory(prefix="hifi-bench-") as name:
             acked, received = Path(name, "acked.tsv"), Path(name, "received.tsv")
             with destination(self._port, received) as receiver:
-                arrivals = Arrivals(received)
+                arrivals = LineCounter(received)
                 if lead_seconds:
                     lead = msgspec.structs.replace(load, seconds=lead_seconds)
-                    sent = offer(self.chain.side, WRITE_KEY, lead, Path(name, "lead.tsv"))
+                    sent = offer_load(self.chain.side, WRITE_KEY, lead, Path(name, "lead.tsv"))
                     arrivals.drain(sent.acked)
                 cost, sent = self._counted(load, acked, arrivals, receiver)
             return self._settled(load, sent, cost, acked, received)
 
     def _counted(
-        self, load: Load, acked: Path, arrivals: Arrivals, receiver: int
+        self, load: Load, acked: Path, arrivals: LineCounter, receiver: int
     ) -> tuple[cpu.Seconds, Sent]:
         before, load_before, earlier = self._used(receiver), cpu.of_ended_children(), arrivals.count()
-        sent = offer(self.chain.side, WRITE_KEY, load, acked)
+        sent = offer_load(self.chain.side, WRITE_KEY, load, acked)
         spent_by_load = cpu.of_ended_children() - load_before  # in a phase no other child ends
         arrivals.drain(earlier + sent.acked)
         return cpu.since(before, self._used(receiver)) | {"load": spent_by_load}, sent
 
     def _settled(self, load: Load, sent: Sent, cost: cpu.Seconds, acked: Path, received: Path) -> Run:
         self.chain.check()
-        found = account(
+        found = reconcile(
             read_acked(acked),
             read_received(received),
             lambda: visible_in(NAME, visible_ids(self.chain.side.bootstrap)),

@@ -6,10 +6,10 @@ from msgspec import Struct
 
 from scripts.experiments.harness.percentiles import Quantiles, quantiles
 from scripts.load.records import Acked, Received
-from scripts.load.verify import verdict
+from scripts.load.verify import check_delivery
 
 
-class Account(Struct, frozen=True, kw_only=True):
+class LoadReconciliation(Struct, frozen=True, kw_only=True):
     """Counts of events, and their lags in milliseconds."""
 
     delivered: int
@@ -19,9 +19,9 @@ class Account(Struct, frozen=True, kw_only=True):
     lag: Quantiles | None
 
 
-def account(
+def reconcile(
     acked: Iterable[Acked], received: Iterable[Received], visible: Callable[[], Iterable[str]]
-) -> Account:
+) -> LoadReconciliation:
     """Compare what was promised with what arrived; `visible` is asked only when something is missing.
 
     An arrival that was not acknowledged (the lead-in's, or a request that timed out) does not count. The lag
@@ -35,8 +35,8 @@ def account(
             arrivals += 1
             first.setdefault(one.event_id, one.lag_ms)
     missing = promised - first.keys()
-    found = verdict(missing, (), visible() if missing else ())
-    return Account(
+    found = check_delivery(missing, (), visible() if missing else ())
+    return LoadReconciliation(
         delivered=len(first),
         waiting=found.waiting,
         lost=len(found.lost),

@@ -8,8 +8,8 @@ from contextlib import ExitStack, contextmanager
 from msgspec import Struct
 
 from scripts.experiments.harness import documents
-from scripts.experiments.harness.subprocesses import child, wait_until
-from scripts.local.processes.profile import Parts
+from scripts.experiments.harness.subprocesses import child_process, wait_until
+from scripts.local.processes.profile import SideProfile
 from scripts.local.processes.supervisor import end_leftovers
 from scripts.local.side import Side
 from shared.kafka.admin import admin_client
@@ -19,7 +19,7 @@ _READY = "\nready "
 """What `hifi up` prints when the side is ready."""
 
 
-class Chain(Struct, frozen=True, kw_only=True):
+class RunningChain(Struct, frozen=True, kw_only=True):
     """A running chain."""
 
     name: str
@@ -35,21 +35,21 @@ class Chain(Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def hifi(side: Side, destination: str, parts: Parts = Parts.ALL) -> Iterator[Chain]:
-    """hifi's side, as `hifi up` runs it, or those of its parts.
+def hifi(side: Side, destination: str, profile: SideProfile = SideProfile.ALL) -> Iterator[RunningChain]:
+    """hifi's side, as `hifi up` runs it, or the programs of a profile.
 
     Raises:
         ChainError: if it is not ready in time.
     """
     began = time.monotonic()
     where = ("--data", str(side.root), "--port", str(side.port))
-    command = [sys.executable, "-m", "scripts.cli", "up", *where, "--parts", parts]
+    command = [sys.executable, "-m", "scripts.cli", "up", *where, "--parts", profile]
     with ExitStack() as stack:
         stack.callback(end_leftovers, side.root)  # finds nothing unless `up` itself had to be killed
-        up = stack.enter_context(child(_UP, command, side.logs, {}))
+        up = stack.enter_context(child_process(_UP, command, side.logs, {}))
         admin = admin_client(side.bootstrap)
         wait_until(lambda: documents.publishable(admin), [up])
         documents.publish(side.bootstrap, destination)  # before ready: the first minute counts
         wait_until(lambda: _READY in up.text(), [up])
         ready = time.monotonic() - began
-        yield Chain(name="hifi", side=side, roots=[up.pid], ready_seconds=ready, check=up.check)
+        yield RunningChain(name="hifi", side=side, roots=[up.pid], ready_seconds=ready, check=up.check)

@@ -19,7 +19,7 @@ class ChainError(OperatorError):
     """A chain that did not start, or ended by itself; the text has the end of its log."""
 
 
-class Child:
+class ChildProcess:
     """A running process and its log."""
 
     def __init__(self, name: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
@@ -47,7 +47,9 @@ class Child:
 
 
 @contextmanager
-def child(name: str, command: Sequence[str], logs: Path, environment: Mapping[str, str]) -> Iterator[Child]:
+def child_process(
+    name: str, command: Sequence[str], logs: Path, environment: Mapping[str, str]
+) -> Iterator[ChildProcess]:
     """A process that is ended with the context: by SIGTERM, or by SIGKILL where that takes too long."""
     logs.mkdir(parents=True, exist_ok=True)
     path = logs / f"bench-{name}.log"
@@ -61,7 +63,7 @@ def child(name: str, command: Sequence[str], logs: Path, environment: Mapping[st
             start_new_session=True,
         )
     try:
-        yield Child(name, process, path)
+        yield ChildProcess(name, process, path)
     finally:
         process.terminate()
         try:
@@ -71,7 +73,7 @@ def child(name: str, command: Sequence[str], logs: Path, environment: Mapping[st
             process.wait()
 
 
-def check_all(children: Iterable[Child]) -> None:
+def check_all(children: Iterable[ChildProcess]) -> None:
     """Nothing while all run.
 
     Raises:
@@ -81,7 +83,7 @@ def check_all(children: Iterable[Child]) -> None:
         one.check()
 
 
-def wait_until(ready: Callable[[], bool], children: Sequence[Child]) -> None:
+def wait_until(ready: Callable[[], bool], children: Sequence[ChildProcess]) -> None:
     """Return when `ready`.
 
     Raises:

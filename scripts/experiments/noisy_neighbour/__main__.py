@@ -20,11 +20,11 @@ import typer
 from scripts.experiments.harness.output import report, say, write_json
 from scripts.experiments.harness.pairs import in_turns, ratios_text
 from scripts.experiments.harness.runs import Load
-from scripts.experiments.harness.side import Chain, hifi
+from scripts.experiments.harness.side import RunningChain, hifi
 from scripts.experiments.noisy_neighbour import documents
 from scripts.experiments.noisy_neighbour.bounds import lag_bounds, leak_bounds
 from scripts.experiments.noisy_neighbour.destinations import Destinations, running
-from scripts.experiments.noisy_neighbour.measure import Phase, measure
+from scripts.experiments.noisy_neighbour.measure import IsolationPhase, measure
 from scripts.local.side import Side, free_base
 from scripts.terminal import run_command
 
@@ -51,7 +51,7 @@ def lags(
     Exit status 1 if p95 is a quarter higher beside them, or an event did not arrive at a good one.
     """
     load = Load(rate=rate, batch=batch, seconds=seconds)
-    phases: list[Phase] = []
+    phases: list[IsolationPhase] = []
     with _side() as (chain, destinations):
         for bad in (False, True):  # what runs for the first time is slower, and the bad ones' paths are last
             _phase(chain, msgspec.structs.replace(load, seconds=_COLD_SECONDS), destinations, bad=bad)
@@ -85,7 +85,7 @@ def leaks(
 
 
 @contextmanager
-def _side() -> Iterator[tuple[Chain, Destinations]]:
+def _side() -> Iterator[tuple[RunningChain, Destinations]]:
     """A warm side of its own, with the good destinations."""
     with TemporaryDirectory(prefix="hifi-iso-") as folder, running() as destinations:
         side = Side(root=Path(folder, "side"), port=free_base())
@@ -95,7 +95,7 @@ def _side() -> Iterator[tuple[Chain, Destinations]]:
             yield chain, destinations
 
 
-def _phase(chain: Chain, load: Load, destinations: Destinations, *, bad: bool) -> Phase:
+def _phase(chain: RunningChain, load: Load, destinations: Destinations, *, bad: bool) -> IsolationPhase:
     change = documents.publish_bad if bad else _without
     change(chain.side.bootstrap, destinations.url)
     time.sleep(_LIVE_SECONDS)

@@ -5,14 +5,14 @@ from typing import Final
 
 from scripts.experiments.harness.bounds import Bound
 from scripts.experiments.harness.percentiles import spread
-from scripts.experiments.noisy_neighbour.measure import Phase
-from scripts.experiments.noisy_neighbour.resource_usage import Held
+from scripts.experiments.noisy_neighbour.measure import IsolationPhase
+from scripts.experiments.noisy_neighbour.resource_usage import ResourceUsage
 
 MOST_RATIO: Final = 1.25
 """Of p95, or of what processes hold; what a busy machine changes by itself is less in the median."""
 
 
-def lag_bounds(phases: Sequence[Phase]) -> list[Bound]:
+def lag_bounds(phases: Sequence[IsolationPhase]) -> list[Bound]:
     """Of phases in pairs, without the bad destinations and with them."""
     pairs = zip(phases[::2], phases[1::2], strict=True)
     ratio = spread(bad.lag.p95 / good.lag.p95 for good, bad in pairs)
@@ -27,7 +27,7 @@ def lag_bounds(phases: Sequence[Phase]) -> list[Bound]:
     ]
 
 
-def leak_bounds(phase: Phase) -> list[Bound]:
+def leak_bounds(phase: IsolationPhase) -> list[Bound]:
     """The most that was held in the last quarter of a phase, against the first."""
     first, last = phase.held_first, phase.held_last
     return [
@@ -39,11 +39,11 @@ def leak_bounds(phase: Phase) -> list[Bound]:
                 most=MOST_RATIO * getattr(first, name) if first else 0.0,
                 unit="MiB" if name == "megabytes" else name,
             )
-            for name in Held.__struct_fields__
+            for name in ResourceUsage.__struct_fields__
         ),
     ]
 
 
-def _arrived(phases: Sequence[Phase]) -> list[Bound]:
+def _arrived(phases: Sequence[IsolationPhase]) -> list[Bound]:
     missing = sum(phase.missing for phase in phases)
     return [Bound(what="not delivered to the good ones in time", figure=missing, most=0, unit="events")]

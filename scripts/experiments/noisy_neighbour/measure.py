@@ -12,15 +12,15 @@ from msgspec import Struct
 from scripts.experiments.harness import cpu
 from scripts.experiments.harness.cpu import Seconds
 from scripts.experiments.harness.documents import WRITE_KEY
-from scripts.experiments.harness.load import offer
+from scripts.experiments.harness.load import offer_load
 from scripts.experiments.harness.percentiles import Quantiles, quantiles
 from scripts.experiments.harness.runs import Load
-from scripts.experiments.harness.side import Chain
+from scripts.experiments.harness.side import RunningChain
 from scripts.experiments.harness.subprocesses import ChainError
 from scripts.experiments.harness.topic_reader import receipts_since
 from scripts.experiments.noisy_neighbour.destinations import BAD
 from scripts.experiments.noisy_neighbour.documents import GOOD
-from scripts.experiments.noisy_neighbour.resource_usage import Held, watched
+from scripts.experiments.noisy_neighbour.resource_usage import ResourceUsage, sampled_usage
 from shared.runtime.clock import wall_clock
 
 _SETTLE_SECONDS: Final = 5.0
@@ -28,7 +28,7 @@ _READ_SECONDS: Final = 120.0
 _LEAD_SECONDS: Final = 15.0
 
 
-class Phase(Struct, frozen=True, kw_only=True):
+class IsolationPhase(Struct, frozen=True, kw_only=True):
     """One load, with the bad destinations or without."""
 
     bad: bool = False
@@ -54,13 +54,13 @@ class Phase(Struct, frozen=True, kw_only=True):
     """Of each bad destination: events by lane, breaker and result."""
 
     bad_requests: dict[str, int] = {}
-    held_first: Held | None = None
+    held_first: ResourceUsage | None = None
     """The most in the first quarter of the phase."""
 
-    held_last: Held | None = None
+    held_last: ResourceUsage | None = None
 
 
-def measure(chain: Chain, load: Load, port: int, *, bad: bool) -> Phase:
+def measure(chain: RunningChain, load: Load, port: int, *, bad: bool) -> IsolationPhase:
     """Offer a load; the first seconds of it do not count.
 
     Raises:
@@ -69,12 +69,12 @@ def measure(chain: Chain, load: Load, port: int, *, bad: bool) -> Phase:
     """
     with TemporaryDirectory(prefix="hifi-isolation-") as folder:
         lead = msgspec.structs.replace(load, seconds=_LEAD_SECONDS)
-        offer(chain.side, WRITE_KEY, lead, Path(folder, "lead.tsv"))
+        offer_load(chain.side, WRITE_KEY, lead, Path(folder, "lead.tsv"))
         time.sleep(_SETTLE_SECONDS)
         start_ms = wall_clock()
         used = cpu.used(chain.roots)
-        with watched(chain.side, port) as held:
-            sent = offer(chain.side, WRITE_KEY, load, Path(folder, "acked.tsv"))
+        with sampled_usage(chain.side, port) as held:
+            sent = offer_load(chain.side, WRITE_KEY, load, Path(folder, "acked.tsv"))
         time.sleep(_SETTLE_SECONDS)
         spent = cpu.since(used, cpu.used(chain.roots))
     chain.check()
@@ -85,7 +85,7 @@ def measure(chain: Chain, load: Load, port: int, *, bad: bool) -> Phase:
     )
 
 
-def _receipts(bootstrap: str, start_ms: int, acked: int) -> Phase:
+def _receipts(bootstrap: str, start_ms: int, acked: int) -> IsolationPhase:
     lags: list[int] = []
     moved = 0
     delivered: Counter[tuple[str, str]] = Counter()
@@ -104,7 +104,7 @@ def _receipts(bootstrap: str, start_ms: int, acked: int) -> Phase:
     lag = quantiles(lags)
     if lag is None:
         raise ChainError("nothing was delivered to the good destinations")
-    return Phase(
+    return IsolationPhase(
         lag=lag,
         acked=acked,
         missing=acked * len(GOOD) - len(delivered),
@@ -114,7 +114,9 @@ def _receipts(bootstrap: str, start_ms: int, acked: int) -> Phase:
     )
 
 
-def _most(moments: list[Held]) -> Held | None:
+def _most(moments: list[ResourceUsage]) -> ResourceUsage | None:
     if not moments:
         return None
-    return Held(**{field: max(getattr(one, field) for one in moments) for field in Held.__struct_fields__})
+    return ResourceUsage(
+        **{field: max(getattr(one, field) for one in moments) for field in ResourceUsage.__struct_fields__}
+    )

@@ -15,7 +15,7 @@ from scripts.local.side import Side
 _EVERY_SECONDS: Final = 2.0
 
 
-class Held(Struct, frozen=True, kw_only=True):
+class ResourceUsage(Struct, frozen=True, kw_only=True):
     """Sums over the processes at one moment."""
 
     threads: int
@@ -27,10 +27,10 @@ class Held(Struct, frozen=True, kw_only=True):
     """Resident."""
 
 
-def held(side: Side, port: int) -> Held:
+def measure_usage(side: Side, port: int) -> ResourceUsage:
     """Now."""
     found = [process for process in side_processes(side.root, SPARK) if _is_python(process)]
-    return Held(
+    return ResourceUsage(
         threads=sum(process.num_threads() for process in found),
         connections=sum(_connections(process, port) for process in found),
         files=sum(process.num_fds() for process in found),
@@ -50,17 +50,17 @@ def _connections(process: psutil.Process, port: int) -> int:
 
 
 @contextmanager
-def watched(side: Side, port: int) -> Iterator[list[Held]]:
+def sampled_usage(side: Side, port: int) -> Iterator[list[ResourceUsage]]:
     """A list that grows by one moment every two seconds until the block ends."""
-    found: list[Held] = []
+    found: list[ResourceUsage] = []
     stopping = threading.Event()
 
     def watch() -> None:
         while not stopping.wait(_EVERY_SECONDS):
             with suppress(psutil.Error):  # a worker ended in between
-                found.append(held(side, port))
+                found.append(measure_usage(side, port))
 
-    thread = threading.Thread(target=watch, name="held", daemon=True)
+    thread = threading.Thread(target=watch, name="measure_usage", daemon=True)
     thread.start()
     try:
         yield found

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from pipelines.data.transmit.admission.circuit_breaker import Rules
 from scripts.experiments.harness.bounds import Bound
-from scripts.experiments.harness.load import offering
+from scripts.experiments.harness.load import load_process
 from scripts.experiments.harness.percentiles import Quantiles, quantiles
 from scripts.experiments.harness.runs import Load
 from scripts.experiments.outage.harness import (
@@ -26,9 +26,9 @@ from scripts.experiments.outage.harness import (
     deliveries,
     handed_on,
 )
-from scripts.load.receiver import Receiver, Tally, running
+from scripts.load.receiver import PathCounts, Receiver, running
 from scripts.load.records import read_acked
-from scripts.load.verify import Verdict, verdict, visible_ids, visible_in
+from scripts.load.verify import DeliveryCheck, check_delivery, visible_ids, visible_in
 from scripts.local.side import Side
 from shared.contracts.topics import RETRY_DELAYS
 from shared.runtime.clock import wall_clock
@@ -43,7 +43,7 @@ _SLOWER_MS: Final = 250.0
 """So much later than before may the others' events be: what a busy machine changes by itself."""
 
 
-class Plan(Struct, frozen=True, kw_only=True):
+class OutagePlan(Struct, frozen=True, kw_only=True):
     """Lengths in seconds."""
 
     rate: int = 200
@@ -65,7 +65,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         return Load(rate=self.rate, batch=1, seconds=self.lead + self.before + self.outage + self.after)
 
 
-class Marks(Struct, frozen=True, kw_only=True):
+class PhaseTimes(Struct, frozen=True, kw_only=True):
     """When the phases began, epoch milliseconds."""
 
     begun: int
@@ -94,11 +94,11 @@ class Drain(Struct, frozen=True, kw_only=True):
     """Of the seconds in which any arrived."""
 
 
-class Found(Struct, frozen=True, kw_only=True):
+class OutageResult(Struct, frozen=True, kw_only=True):
     """What a trial found."""
 
-    plan: Plan
-    fates: Mapping[str, Verdict]
+    plan: OutagePlan
+    fates: Mapping[str, DeliveryCheck]
     """What became of the acknowledged events, by destination."""
 
     lags: Mapping[str, Quantiles | None]
@@ -109,7 +109,7 @@ class Found(Struct, frozen=True, kw_only=True):
     """Events that went to the slow lane, by destination: of these some may have arrived twice."""
 
 
-def bounds(found: Found) -> list[Bound]:
+def bounds(found: OutageResult) -> list[Bound]:
     """Nothing lost, and the others hardly later than before while one destination is down."""
     before, down = found.lags["before"], found.lags["down"]
     return [
@@ -142,7 +142,7 @@ def back_within(outage: float) -> float:
     return min(outage, Rules().pause_limit) + 1.5 * delay
 
 
-def run(side: Side, plan: Plan, folder: Path, say: Say) -> Found:
+def run(side: Side, plan: OutagePlan, folder: Path, say: Say) -> OutageResult:
     """Offer the load, take the destination away and bring it back, and wait until everything has arrived.
 
     Raises:
@@ -160,18 +160,18 @@ def run(side: Side, plan: Plan, folder: Path, say: Say) -> Found:
         promised = {row.event_id for row in read_acked(acked)}
         visible = visible_ids(side.bootstrap)
         fates = {
-            name: _fate(promised, tally, visible_in(name, visible))
-            for name, tally in ((n, (ill if n == DOWN else well).tally(f"/{n}")) for n in urls)
+            name: _fate(promised, counts, visible_in(name, visible))
+            for name, counts in ((n, (ill if n == DOWN else well).counts(f"/{n}")) for n in urls)
         }
     lags, drain = measured(deliveries(side.bootstrap, marks.begun), marks)
     slow = handed_on(side.bootstrap, marks.begun)
-    return Found(
+    return OutageResult(
         plan=plan, fates=fates, lags=lags, drain=drain, handed_on={name: slow[name] for name in urls}
     )
 
 
-def _phases(side: Side, plan: Plan, ill: Receiver, acked: Path, say: Say) -> Marks:
-    with offering(side, KEY, plan.load, acked) as load:
+def _phases(side: Side, plan: OutagePlan, ill: Receiver, acked: Path, say: Say) -> PhaseTimes:
+    with load_process(side, KEY, plan.load, acked) as load:
         with running(ill):
             say(f"{plan.before:.0f} s with all destinations well")
             time.sleep(plan.lead)
@@ -186,19 +186,19 @@ def _phases(side: Side, plan: Plan, ill: Receiver, acked: Path, say: Say) -> Mar
             sent = load.result(plan.load.seconds)
             end, longest = wall_clock(), back_within(plan.outage)
             say(f"{sent.acked:,} events acknowledged; what waits is on its way within {longest:.0f} s")
-            seen = ill.tally(f"/{DOWN}").seen
+            seen = ill.counts(f"/{DOWN}").seen
             deadline = time.monotonic() + longest + _SPARE_SECONDS
             while len(seen) < sent.acked and time.monotonic() < deadline:
                 time.sleep(_PAUSE_SECONDS)
-    return Marks(begun=begun, down=down, back=back, end=end)
+    return PhaseTimes(begun=begun, down=down, back=back, end=end)
 
 
-def _fate(promised: set[str], tally: Tally, visible: set[str]) -> Verdict:
-    found = verdict(promised, tally.seen, visible)
-    return msgspec.structs.replace(found, duplicated=tally.duplicated)
+def _fate(promised: set[str], counts: PathCounts, visible: set[str]) -> DeliveryCheck:
+    found = check_delivery(promised, counts.seen, visible)
+    return msgspec.structs.replace(found, duplicated=counts.duplicated)
 
 
-def measured(arrived: Iterable[Delivery], marks: Marks) -> tuple[dict[str, Quantiles | None], Drain]:
+def measured(arrived: Iterable[Delivery], marks: PhaseTimes) -> tuple[dict[str, Quantiles | None], Drain]:
     """Lags of the destinations that were well, by the phase in which hifi received the event, and the drain.
 
     Of a backlog that drains for an hour only the part that the load accompanies has a phase.

@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 from scripts.experiments.harness.bounds import Bound
-from scripts.experiments.harness.load import offering
+from scripts.experiments.harness.load import load_process
 from scripts.experiments.harness.pairs import in_turns
 from scripts.experiments.harness.percentiles import Quantiles, quantiles
 from scripts.experiments.harness.runs import Load
@@ -18,7 +18,7 @@ from scripts.experiments.outage.harness import KEY, Delivery, Say, configured, d
 from scripts.load.fault_injection import FaultInjection, Rule, parse_rule
 from scripts.load.receiver import Receiver, running
 from scripts.load.records import read_acked
-from scripts.load.verify import verdict, visible_ids, visible_in
+from scripts.load.verify import check_delivery, visible_ids, visible_in
 from scripts.local.side import Side
 from shared.contracts.documents import Batch
 from shared.contracts.topics import RETRY_DELAYS
@@ -35,7 +35,7 @@ _PAUSE_SECONDS: Final = 0.2
 _SPARE_SECONDS: Final = 30.0
 
 
-class Plan(Struct, frozen=True, kw_only=True):
+class RetryCostPlan(Struct, frozen=True, kw_only=True):
     """Lengths in seconds."""
 
     rate: int = 200
@@ -55,7 +55,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         return parse_rule(f"429={self.percent:g}%")
 
 
-class Run(Struct, frozen=True, kw_only=True):
+class RetryRun(Struct, frozen=True, kw_only=True):
     """One run."""
 
     later: float
@@ -67,11 +67,11 @@ class Run(Struct, frozen=True, kw_only=True):
     lost: int
 
 
-class Pair(Struct, frozen=True, kw_only=True):
+class RetryPair(Struct, frozen=True, kw_only=True):
     """A run with all well, and one with some events delayed, one right after the other."""
 
-    well: Run
-    delayed: Run
+    well: RetryRun
+    delayed: RetryRun
 
     @property
     def ratio(self) -> float:
@@ -79,16 +79,16 @@ class Pair(Struct, frozen=True, kw_only=True):
         return self.delayed.lag.p95 / self.well.lag.p95
 
 
-class Found(Struct, frozen=True, kw_only=True):
+class RetryCostResult(Struct, frozen=True, kw_only=True):
     """What a trial found."""
 
-    plan: Plan
-    pairs: list[Pair]
+    plan: RetryCostPlan
+    pairs: list[RetryPair]
     ratio: float
     """Median of the pairs' ratios."""
 
 
-def run(side: Side, plan: Plan, folder: Path, say: Say) -> Found:
+def run(side: Side, plan: RetryCostPlan, folder: Path, say: Say) -> RetryCostResult:
     """Measure pairs of runs, without and with events that are put off.
 
     Raises:
@@ -98,15 +98,15 @@ def run(side: Side, plan: Plan, folder: Path, say: Say) -> Found:
     """
     with running(Receiver()) as receiver, configured(side, {PIPE: f"{receiver.url}/{PIPE}"}, _SINGLE):
         _offered(side, receiver, plan.rate, plan.warm_up, folder / "warm-up.tsv")
-        pairs: list[Pair] = []
+        pairs: list[RetryPair] = []
         well, delayed = (_measures(side, receiver, plan, rules, folder) for rules in ([], [plan.rule]))
         for pair in in_turns(plan.pairs, well, delayed):
-            pairs.append(Pair(well=pair[0], delayed=pair[1]))
+            pairs.append(RetryPair(well=pair[0], delayed=pair[1]))
             say(_line(pairs[-1]))
-    return Found(plan=plan, pairs=pairs, ratio=median(pair.ratio for pair in pairs))
+    return RetryCostResult(plan=plan, pairs=pairs, ratio=median(pair.ratio for pair in pairs))
 
 
-def bounds(found: Found) -> list[Bound]:
+def bounds(found: RetryCostResult) -> list[Bound]:
     """Nothing lost, and p95 hardly higher with events that come later."""
     lost = sum(run.lost for pair in found.pairs for run in (pair.well, pair.delayed))
     return [
@@ -121,18 +121,18 @@ def bounds(found: Found) -> list[Bound]:
 
 
 def _measures(
-    side: Side, receiver: Receiver, plan: Plan, rules: list[Rule], folder: Path
-) -> Callable[[int], Run]:
+    side: Side, receiver: Receiver, plan: RetryCostPlan, rules: list[Rule], folder: Path
+) -> Callable[[int], RetryRun]:
     """What measures one run with the receiver following the rules."""
     name = "delayed" if rules else "well"
     return lambda number: _one(side, receiver, plan, rules, folder / f"{number}-{name}.tsv")
 
 
-def _one(side: Side, receiver: Receiver, plan: Plan, rules: list[Rule], acked: Path) -> Run:
+def _one(side: Side, receiver: Receiver, plan: RetryCostPlan, rules: list[Rule], acked: Path) -> RetryRun:
     receiver.misbehaviour = FaultInjection(rules)
     began = wall_clock()
     promised = _offered(side, receiver, plan.rate, plan.seconds, acked)
-    seen = receiver.tally(f"/{PIPE}").seen
+    seen = receiver.counts(f"/{PIPE}").seen
     visible = visible_in(PIPE, visible_ids(side.bootstrap)) if promised - seen else set()
     found: list[Delivery] = []
 
@@ -147,16 +147,16 @@ def _one(side: Side, receiver: Receiver, plan: Plan, rules: list[Rule], acked: P
     lag = quantiles(one.lag_ms for one in found)
     if lag is None:
         raise ChainError("nothing was delivered")
-    return Run(later=later / len(found), lag=lag, lost=len(verdict(promised, seen, visible).lost))
+    return RetryRun(later=later / len(found), lag=lag, lost=len(check_delivery(promised, seen, visible).lost))
 
 
 def _offered(side: Side, receiver: Receiver, rate: int, seconds: float, acked: Path) -> set[str]:
     """Offer a load and wait until it has arrived, also by the second attempt; gives what was acknowledged."""
     put_off = receiver.requests.misbehaved
-    with offering(side, KEY, Load(rate=rate, batch=1, seconds=seconds), acked) as load:
+    with load_process(side, KEY, Load(rate=rate, batch=1, seconds=seconds), acked) as load:
         load.result(seconds)
     promised = {row.event_id for row in read_acked(acked)}
-    seen = receiver.tally(f"/{PIPE}").seen
+    seen = receiver.counts(f"/{PIPE}").seen
 
     def open_tries() -> bool:
         return len(promised - seen) > receiver.requests.misbehaved - put_off
@@ -174,7 +174,7 @@ def _wait(unfinished: Callable[[], bool], seconds: float) -> None:
         time.sleep(_PAUSE_SECONDS)
 
 
-def _line(pair: Pair) -> str:
+def _line(pair: RetryPair) -> str:
     return (
         f"p95 {pair.well.lag.p95:.0f} ms with all well, {pair.delayed.lag.p95:.0f} ms with"
         f" {pair.delayed.later:.1%} later: x{pair.ratio:.2f}"

@@ -23,7 +23,7 @@ from scripts.experiments.harness.pairs import in_turns, ratios_text
 from scripts.experiments.harness.percentiles import spread
 from scripts.experiments.harness.runs import Load, Run, chain_cpu
 from scripts.experiments.harness.side import hifi
-from scripts.local.processes.profile import Parts
+from scripts.local.processes.profile import SideProfile
 from scripts.local.side import Side, free_base
 from scripts.terminal import run_command
 
@@ -34,11 +34,11 @@ _MOST_P95: Final = 1.10
 _TOLD_PERCENT: Final = 0.5
 """Processes that use less, when idle, are told in the sum only."""
 
-_SIDES: Final = {"with": Parts.ALL, "without": Parts.CHAIN}
+_SIDES: Final = {"with": SideProfile.ALL, "without": SideProfile.CHAIN}
 APP = typer.Typer(add_completion=False)
 
 
-class Pair(Struct, frozen=True, kw_only=True):
+class OverheadPair(Struct, frozen=True, kw_only=True):
     """The same load, once with the meter and once without."""
 
     metered: Run
@@ -69,13 +69,13 @@ def cost(
     Exit status 1 if the meter costs more than a quarter of CPU time or a tenth of p95, or an event was lost.
     """
     load = Load(rate=rate, batch=batch, seconds=seconds)
-    found: list[Pair] = []
+    found: list[OverheadPair] = []
     with _benches() as benches:
         for bench in benches.values():
             bench.run(msgspec.structs.replace(load, seconds=_COLD_SECONDS))
         metered, plain = (lambda _, name=name: benches[name].run(load) for name in ("with", "without"))
         for pair in in_turns(pairs, metered, plain):
-            found.append(Pair(metered=pair[0], plain=pair[1]))
+            found.append(OverheadPair(metered=pair[0], plain=pair[1]))
             say(_line(found[-1]))
             write_json(out, found)
         typer.echo(_summary(found))
@@ -84,7 +84,7 @@ def cost(
     report(bounds(found))
 
 
-def bounds(pairs: Sequence[Pair]) -> list[Bound]:
+def bounds(pairs: Sequence[OverheadPair]) -> list[Bound]:
     """What the meter may cost, in the median of the pairs."""
     cpu, p95 = spread(pair.cpu for pair in pairs), spread(pair.p95 for pair in pairs if pair.p95 is not None)
     lost = sum(run.lost for pair in pairs for run in (pair.metered, pair.plain))
@@ -100,16 +100,16 @@ def bounds(pairs: Sequence[Pair]) -> list[Bound]:
 def _benches() -> Iterator[dict[str, Bench]]:
     with TemporaryDirectory(prefix="hifi-cost-") as folder, ExitStack() as stack:
         benches = {}
-        for name, parts in _SIDES.items():
+        for name, profile in _SIDES.items():
             port = destination_port()
             # The second side starts when the first has taken its ports.
             side = Side(root=Path(folder, name), port=free_base())
-            chain = stack.enter_context(hifi(side, destination_url(port), parts))
+            chain = stack.enter_context(hifi(side, destination_url(port), profile))
             benches[name] = Bench(chain, port)
         yield benches
 
 
-def _line(pair: Pair) -> str:
+def _line(pair: OverheadPair) -> str:
     return (
         f"CPU {_cost(pair.plain):.0f} -> {_cost(pair.metered):.0f} s a million events (x{pair.cpu:.2f}), "
         f"p95 {_p95(pair.plain)} -> {_p95(pair.metered)}; "
@@ -118,7 +118,7 @@ def _line(pair: Pair) -> str:
     )
 
 
-def _summary(pairs: Sequence[Pair]) -> str:
+def _summary(pairs: Sequence[OverheadPair]) -> str:
     cpu = [pair.cpu for pair in pairs]
     p95 = [pair.p95 for pair in pairs if pair.p95 is not None]
     return f"CPU: {ratios_text(cpu)}\np95: {ratios_text(p95)}"

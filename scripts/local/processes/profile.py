@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 
-class Parts(StrEnum):
+class SideProfile(StrEnum):
     """What `hifi up` starts."""
 
     ALL = "all"

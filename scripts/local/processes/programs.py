@@ -10,7 +10,7 @@ from scripts.local.jars import Jars
 from scripts.local.kafka import brokers
 from scripts.local.process_marks import OF_SIDE, PROGRAM
 from scripts.local.processes import dynamodb_local
-from scripts.local.processes.profile import Parts
+from scripts.local.processes.profile import SideProfile
 from scripts.local.side import BROKER_IDS, Side
 
 BROKERS: Final = tuple(f"broker-{broker}" for broker in BROKER_IDS)
@@ -68,11 +68,11 @@ class Program:
     """From SIGTERM to SIGKILL."""
 
 
-def programs(side: Side, jars: Jars, parts: Parts) -> list[Program]:
-    """Everything of a side, in the order of starting; audit runs where the meter is one of the parts."""
+def programs(side: Side, jars: Jars, profile: SideProfile) -> list[Program]:
+    """Everything of a side, in the order of starting; audit runs if the profile has the meter."""
     return [
         *(_broker(side, broker, jars) for broker in BROKER_IDS),
-        _spark(side, jars, CHAIN if parts is Parts.CHAIN else (*CHAIN, AUDIT)),
+        _spark(side, jars, CHAIN if profile is SideProfile.CHAIN else (*CHAIN, AUDIT)),
         _retry(side),
         _collect(side),
         _store(side, jars),

@@ -9,16 +9,16 @@ from aiohttp import web
 _WINDOW_SECONDS = 5.0
 
 
-class _Arrival(msgspec.Struct):
+class _Event(msgspec.Struct):
     """What the sink reads of an event: its id is `<sent, epoch ms>-<number>`."""
 
     id: str
 
 
-_decoder = msgspec.json.Decoder(list[_Arrival])
+_decoder = msgspec.json.Decoder(list[_Event])
 
 
-class Sink:
+class WarmUpReceiver:
     """An HTTP destination that knows how late events came in the last few seconds."""
 
     def __init__(self) -> None:

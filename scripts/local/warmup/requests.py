@@ -20,7 +20,7 @@ _PADDING: Final = "x" * 300
 
 
 class SyntheticLoad:
-    """Sends events whose id begins with the moment they were made, as `Sink` expects."""
+    """Sends events whose id begins with the moment they were made, as `WarmUpReceiver` expects."""
 
     def __init__(self, session: aiohttp.ClientSession, url: str) -> None:
         self._session = session

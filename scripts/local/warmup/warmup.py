@@ -17,7 +17,7 @@ from scripts.documents.topic import publish, records_of, tombstones_of
 from scripts.local.kafka.consumer_lag import stuck_hop, topic_ends
 from scripts.local.progress import Say
 from scripts.local.side import HOST, Side
-from scripts.local.warmup.receiver import Sink
+from scripts.local.warmup.receiver import WarmUpReceiver
 from scripts.local.warmup.requests import SyntheticLoad
 from shared.contracts.documents import WARM_UP, Catalogue, Document, parse
 from shared.contracts.topics import Topic
@@ -87,7 +87,7 @@ def percentile_95(values: Sequence[int]) -> int:
 
 
 async def _warm_up(side: Side, say: Say, most_seconds: float) -> int:
-    sink = Sink()
+    sink = WarmUpReceiver()
     runner = web.AppRunner(sink.application(), access_log=None)
     await runner.setup()
     await web.TCPSite(runner, HOST, side.sink_port).start()
@@ -100,7 +100,7 @@ async def _warm_up(side: Side, say: Say, most_seconds: float) -> int:
         await runner.cleanup()
 
 
-async def _run(side: Side, sink: Sink, say: Say, most_seconds: float) -> int:
+async def _run(side: Side, sink: WarmUpReceiver, say: Say, most_seconds: float) -> int:
     admin = admin_client(side.bootstrap)
     before = await asyncio.to_thread(topic_ends, admin)
     connector = aiohttp.TCPConnector(limit=64)
@@ -116,7 +116,7 @@ async def _run(side: Side, sink: Sink, say: Say, most_seconds: float) -> int:
         return p95
 
 
-async def _first_arrival(load: SyntheticLoad, sink: Sink, say: Say, admin: AdminClient) -> bool:
+async def _first_arrival(load: SyntheticLoad, sink: WarmUpReceiver, say: Say, admin: AdminClient) -> bool:
     """Send one event a second until one came: the documents take a moment to reach every node.
 
     It waits its turn behind what an earlier run left; while that is delivered no time counts.
@@ -142,7 +142,7 @@ def _where_it_stops(side: Side, hop: str | None) -> str:
     return f"{waited}: {hop} wrote nothing; see {log}"
 
 
-async def _until_warm(load: SyntheticLoad, sink: Sink, say: Say, most_seconds: float) -> int:
+async def _until_warm(load: SyntheticLoad, sink: WarmUpReceiver, say: Say, most_seconds: float) -> int:
     began = time.monotonic()
     while True:
         elapsed, lags = time.monotonic() - began, sink.window()
@@ -155,7 +155,7 @@ async def _until_warm(load: SyntheticLoad, sink: Sink, say: Say, most_seconds: f
         await asyncio.sleep(_TURN_SECONDS)
 
 
-async def _drain(load: SyntheticLoad, sink: Sink) -> None:
+async def _drain(load: SyntheticLoad, sink: WarmUpReceiver) -> None:
     """Wait until what was acknowledged has arrived, so that no warm-up event meets a missing pipe."""
     deadline = time.monotonic() + _DRAIN_SECONDS
     while load.outstanding(sink.ids) and time.monotonic() < deadline:  # noqa: ASYNC110 - no event to wait for

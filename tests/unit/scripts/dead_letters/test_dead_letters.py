@@ -6,9 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.dead_letters.dead_letter import DeadLetter, Filter, Headers, copy_of, letter_of, plain, reference
-from scripts.terminal import harmless
-from scripts.time_args import length, moment_ms
+from scripts.dead_letters.dead_letter import (
+    DeadLetter,
+    Filter,
+    Headers,
+    as_mapping,
+    copy_of,
+    letter_of,
+    reference,
+)
+from scripts.terminal import printable
+from scripts.time_args import duration_text, moment_ms
 from shared.contracts import headers as h
 from shared.contracts.replays import LetterKey, decode_replay, encode_replay
 from shared.contracts.topics import Topic
@@ -70,10 +78,10 @@ def test_a_filter_takes_what_fits_all_of_it(wanted: Filter, taken: bool) -> None
 
 def test_a_letter_shows_its_data_only_where_it_is_asked_for() -> None:
     binary = letter([(h.STATUS, b""), (h.ATTEMPT, b"3")], value=b"\xff\x00")
-    facts = plain(binary, {binary.key: 5}, body=True)
+    facts = as_mapping(binary, {binary.key: 5}, body=True)
     assert base64.b64decode(facts["data_base64"]) == b"\xff\x00"
     assert (facts["status"], facts["attempt"], facts["replayed_ms"], facts["bytes"]) == (None, 3, 5, 2)
-    assert not {"data", "data_base64"} & set(plain(binary, {}, body=False))
+    assert not {"data", "data_base64"} & set(as_mapping(binary, {}, body=False))
 
 
 @pytest.mark.parametrize("text", ["7", "0/", "/7", "0/7/1", "e0", "-1/2", "0/٣"])
@@ -108,11 +116,11 @@ def test_what_is_no_moment_is_refused_with_what_would_be(text: str) -> None:
     [(-1, "0s"), (59.9, "59s"), (60, "1m00s"), (3_599, "59m59s"), (7_200, "2h00m"), (273_600, "3d04h")],
 )
 def test_a_length_has_two_units(seconds: float, text: str) -> None:
-    assert length(seconds) == text
+    assert duration_text(seconds) == text
 
 
 @given(strange)
 def test_nothing_a_stranger_wrote_moves_the_cursor(text: str) -> None:
-    assert harmless(text).isprintable()
+    assert printable(text).isprintable()
     if text.isprintable():
-        assert harmless(text) == text
+        assert printable(text) == text

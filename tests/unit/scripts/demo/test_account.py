@@ -1,14 +1,14 @@
 """The demo's proof: what is missing is found, in each pipe, and nothing else is."""
 
 from scripts.demo.account import EVERYTHING, SAMPLED, TROUBLE, Pending, pipe_result
-from scripts.load.receiver import Tally
+from scripts.load.receiver import PathCounts
 from scripts.load.telemetry import HEARTBEAT, STALL
 
 KINDS = {"a": HEARTBEAT, "b": STALL, "c": STALL}
 
 
-def arrived(*ids: str) -> Tally:
-    tally = Tally()
+def arrived(*ids: str) -> PathCounts:
+    tally = PathCounts()
     for event_id in ids:
         tally.add([event_id], [1])
     return tally

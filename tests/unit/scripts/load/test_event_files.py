@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.load.event_files import FileError, Once, Stamped, raw_events
+from scripts.load.event_files import FileError, FileEvents, StampedEvents, raw_events
 from scripts.load.event_source import LINES, PLAIN
 from tests.strategies import json_texts
 
@@ -43,8 +43,8 @@ def test_what_holds_no_events_is_refused(tmp_path: Path, content: bytes) -> None
 
 
 def test_cloudevents_go_as_lines_and_plain_objects_as_an_array() -> None:
-    assert Once([EVENT % 1]).content_type == LINES
-    plain = Once([b'{"a":1}', b'{"a":2}', b'{"a":3}'])
+    assert FileEvents([EVENT % 1]).content_type == LINES
+    plain = FileEvents([b'{"a":1}', b'{"a":2}', b'{"a":3}'])
     assert plain.content_type == PLAIN
     taken = [plain.take(2, 0), plain.take(2, 0), plain.take(2, 0)]
     assert [each and each.body for each in taken] == [b'[{"a":1},{"a":2}]', b'[{"a":3}]', None]
@@ -53,7 +53,7 @@ def test_cloudevents_go_as_lines_and_plain_objects_as_an_array() -> None:
 @given(st.lists(json_texts(), min_size=1, max_size=5))
 def test_stamping_changes_only_id_and_time(datas: list[str]) -> None:
     events = [b'{"id":"e","specversion":"1.0","time":"x","data":%b}' % data.encode() for data in datas]
-    bundle = Stamped(events, "run", rounds=1).take(100, 0)
+    bundle = StampedEvents(events, "run", rounds=1).take(100, 0)
     assert bundle
     sent = msgspec.json.decode(bundle.body, type=list[dict[str, msgspec.Raw]])
     assert [bytes(event["data"]).decode() for event in sent] == [data.strip() for data in datas]
@@ -62,13 +62,13 @@ def test_stamping_changes_only_id_and_time(datas: list[str]) -> None:
 
 
 def test_repeated_events_get_new_ids() -> None:
-    supply = Stamped([EVENT % 1, EVENT % 2], "run", rounds=None)
+    supply = StampedEvents([EVENT % 1, EVENT % 2], "run", rounds=None)
     names = [name for _ in range(5) for name in supply.take(3, 0).ids]  # type: ignore[union-attr]
     assert len(set(names)) == 15
 
 
 def test_stamping_makes_a_plain_object_the_data_of_an_event() -> None:
-    bundle = Stamped([b'{"a":1.10}'], "run", rounds=1).take(1, 0)
+    bundle = StampedEvents([b'{"a":1.10}'], "run", rounds=1).take(1, 0)
     assert bundle
     assert bundle.body.count(b'"data":{"a":1.10}') == 1
     assert bundle.ids == ["1-run-0"]

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from scripts.load.replies import Verdict, read_answer
+from scripts.load.replies import Disposition, read_answer
 
 IDS = ["a", "b"]
 
@@ -14,7 +14,7 @@ def answer(status: int, body: object = None) -> tuple[int, bytes]:
 
 def test_202_acknowledges_every_event() -> None:
     found = read_answer(*answer(202, {"accepted": 2, "ids": IDS}), None, [])
-    assert (found.verdict, found.accepted) == (Verdict.SETTLED, IDS)
+    assert (found.disposition, found.accepted) == (Disposition.SETTLED, IDS)
 
 
 def test_207_acknowledges_only_the_events_that_were_taken() -> None:
@@ -28,15 +28,15 @@ def test_207_acknowledges_only_the_events_that_were_taken() -> None:
 
 def test_400_of_a_whole_request_refuses_each_event() -> None:
     found = read_answer(*answer(400, {"detail": "truncated", "field": "$", "fix": "send all"}), None, IDS)
-    assert (found.verdict, found.accepted, len(found.refused)) == (Verdict.SETTLED, (), 2)
+    assert (found.disposition, found.accepted, len(found.refused)) == (Disposition.SETTLED, (), 2)
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
 def test_what_may_pass_is_tried_again_after_the_time_asked_for(status: int) -> None:
     found = read_answer(status, b"<html>", "3", IDS)
-    assert (found.verdict, found.accepted, found.wait_seconds) == (Verdict.AGAIN, (), 3.0)
+    assert (found.disposition, found.accepted, found.wait_seconds) == (Disposition.AGAIN, (), 3.0)
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 415])
 def test_what_no_request_would_survive_ends_the_load(status: int) -> None:
-    assert read_answer(status, b"", None, IDS).verdict is Verdict.HOPELESS
+    assert read_answer(status, b"", None, IDS).disposition is Disposition.HOPELESS

@@ -1,14 +1,14 @@
 """Lost and duplicated: the sums that every fault test relies on."""
 
-from scripts.load.verify import verdict, visible_in
+from scripts.load.verify import check_delivery, visible_in
 
 
 def test_an_acknowledged_event_that_is_nowhere_is_lost() -> None:
-    assert verdict(["a", "b"], ["a"]).lost == ("b",)
+    assert check_delivery(["a", "b"], ["a"]).lost == ("b",)
 
 
 def test_an_event_that_waits_with_a_reason_is_not_lost() -> None:
-    found = verdict(["a", "b", "c"], ["a"], visible=["b"])
+    found = check_delivery(["a", "b", "c"], ["a"], visible=["b"])
     assert (found.lost, found.waiting) == (("c",), 1)
 
 
@@ -18,10 +18,10 @@ def test_an_event_that_waits_in_one_pipe_is_not_found_in_another() -> None:
 
 
 def test_one_loss_is_not_hidden_by_one_duplicate() -> None:
-    found = verdict(["a", "b"], ["a", "a"])
+    found = check_delivery(["a", "b"], ["a", "a"])
     assert (found.lost, found.duplicated) == (("b",), 1)
 
 
 def test_an_event_that_arrived_without_acknowledgement_is_no_loss() -> None:
-    found = verdict(["a"], ["a", "b"])
+    found = check_delivery(["a"], ["a", "b"])
     assert (found.lost, found.received, found.duplicated) == ((), 2, 0)

@@ -3,13 +3,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scripts.experiments.bench.machine import Machine
-from scripts.experiments.bench.plan import Plan, quick
+from scripts.experiments.bench.plan import BenchPlan, quick
 from scripts.experiments.bench.report import markdown, ratio_rows
-from scripts.experiments.bench.results import Phase, Rating, Report, Target, complaint
+from scripts.experiments.bench.results import ChainFigures, LoadResults, Rating, Report, complaint
 from scripts.experiments.bench.search import Length, Trial
 from scripts.experiments.harness.http_client import complete
 from scripts.experiments.harness.percentiles import Quantiles
-from scripts.experiments.harness.reconciliation import account
+from scripts.experiments.harness.reconciliation import reconcile
 from scripts.experiments.harness.runs import Load, Run, Sent
 from scripts.load.records import Acked, Received
 
@@ -46,10 +46,13 @@ def a_run(p95: float = 100.0, cpu: float = 1.0, **changes: object) -> Run:
 def a_report() -> Report:
     trials = [Trial(1_000, Length.PROBE, held=True), Trial(1_000, Length.HOLD, held=True)]
     rating = Rating(rate=1_000, trials=trials, runs=[a_run(), a_run()], complaints=["", ""])
-    ours = Target(name="hifi", ready_seconds=30.0, idle={"collect": 2.0}, first_minute=a_run())
-    ours.phases, ours.rating = [Phase(load=LOAD, runs=[a_run(90.0), a_run(100.0), a_run(300.0)])], rating
-    theirs = Target(name="yardstick", ready_seconds=9.0, idle={"collect": 2.0}, first_minute=a_run())
-    theirs.phases = [Phase(load=LOAD, runs=[a_run(50.0, cpu=0.5)])]
+    ours = ChainFigures(name="hifi", ready_seconds=30.0, idle={"collect": 2.0}, first_minute=a_run())
+    ours.phases, ours.rating = (
+        [LoadResults(load=LOAD, runs=[a_run(90.0), a_run(100.0), a_run(300.0)])],
+        rating,
+    )
+    theirs = ChainFigures(name="yardstick", ready_seconds=9.0, idle={"collect": 2.0}, first_minute=a_run())
+    theirs.phases = [LoadResults(load=LOAD, runs=[a_run(50.0, cpu=0.5)])]
     return Report(started="2026-01-31T12:00:00+00:00", machine=MACHINE, targets=[ours, theirs])
 
 
@@ -84,7 +87,7 @@ def test_the_json_reads_back_as_it_was_written() -> None:
 
 
 def test_a_quick_plan_is_far_shorter_than_the_real_one() -> None:
-    assert quick().longest() < 180 < Plan().longest() < 3_600
+    assert quick().longest() < 180 < BenchPlan().longest() < 3_600
 
 
 ids = st.lists(st.integers(0, 20).map(str))
@@ -94,7 +97,7 @@ ids = st.lists(st.integers(0, 20).map(str))
 def test_every_acknowledged_event_is_delivered_waiting_or_lost(
     acked: list[str], arrived: list[str], visible: set[str]
 ) -> None:
-    found = account([Acked(i, 1) for i in acked], [Received(i, 2, 5) for i in arrived], lambda: visible)
+    found = reconcile([Acked(i, 1) for i in acked], [Received(i, 2, 5) for i in arrived], lambda: visible)
     promised = set(acked)
     assert found.delivered + found.waiting + found.lost == len(promised)
     assert found.lost == len(promised - set(arrived) - visible)

@@ -4,18 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from scripts.experiments.bench.results import Phase, Target, bounds
+from scripts.experiments.bench.results import ChainFigures, LoadResults, bounds
 from scripts.experiments.harness.bounds import Bound, BrokenBoundError, check
 from scripts.experiments.harness.output import OutputError, report, write_json
 from scripts.experiments.harness.pairs import in_turns, ratios_text
 from scripts.experiments.harness.percentiles import Quantiles
 from scripts.experiments.harness.runs import Load, Run, Sent
 from scripts.experiments.noisy_neighbour.bounds import lag_bounds, leak_bounds
-from scripts.experiments.noisy_neighbour.measure import Phase as NeighbourPhase
-from scripts.experiments.noisy_neighbour.resource_usage import Held
+from scripts.experiments.noisy_neighbour.measure import IsolationPhase as NeighbourPhase
+from scripts.experiments.noisy_neighbour.resource_usage import ResourceUsage
 from scripts.experiments.outage import outage, retry_cost
 from scripts.experiments.overhead import __main__ as overhead
-from scripts.load.verify import Verdict
+from scripts.load.verify import DeliveryCheck
 
 LOAD = Load(rate=1_000, batch=1, seconds=1)
 
@@ -89,8 +89,8 @@ def broken(bounds: list[Bound]) -> list[str]:
 
 
 def test_the_bench_fails_on_a_loss_or_a_late_load() -> None:
-    def target(*runs: Run) -> Target:
-        return Target(name="hifi", phases=[Phase(load=LOAD, runs=list(runs))])
+    def target(*runs: Run) -> ChainFigures:
+        return ChainFigures(name="hifi", phases=[LoadResults(load=LOAD, runs=list(runs))])
 
     late = "p95 at 1,000/s, single events"
     assert broken(bounds(target(run()), 1_000)) == []
@@ -101,8 +101,8 @@ def test_the_bench_fails_on_a_loss_or_a_late_load() -> None:
 
 
 def test_overhead_fails_when_the_median_pair_costs_too_much() -> None:
-    def pair(cpu: float, p95: float | None = 100.0, lost: int = 0) -> overhead.Pair:
-        return overhead.Pair(metered=run(cpu=cpu, p95=p95, lost=lost), plain=run())
+    def pair(cpu: float, p95: float | None = 100.0, lost: int = 0) -> overhead.OverheadPair:
+        return overhead.OverheadPair(metered=run(cpu=cpu, p95=p95, lost=lost), plain=run())
 
     assert broken(overhead.bounds([pair(1.25, 110.0), pair(1.2), pair(9.0, 900.0)])) == []
     assert broken(overhead.bounds([pair(1.26), pair(1.3), pair(1.0)])) == ["CPU with the meter"]
@@ -111,8 +111,8 @@ def test_overhead_fails_when_the_median_pair_costs_too_much() -> None:
 
 
 def neighbours(p95: float, *, missing: int = 0, last: int = 100) -> NeighbourPhase:
-    def held(count: int) -> Held:
-        return Held(threads=count, connections=count, files=count, megabytes=count)
+    def held(count: int) -> ResourceUsage:
+        return ResourceUsage(threads=count, connections=count, files=count, megabytes=count)
 
     return NeighbourPhase(
         lag=lag(p95),
@@ -139,10 +139,10 @@ def test_a_leak_fails_when_more_is_held_at_last() -> None:
     ]
 
 
-def outage_found(before: float, down: float | None, lost: tuple[str, ...] = ()) -> outage.Found:
-    fate = Verdict(acked=1, received=1, waiting=0, lost=lost, duplicated=0)
-    return outage.Found(
-        plan=outage.Plan(),
+def outage_found(before: float, down: float | None, lost: tuple[str, ...] = ()) -> outage.OutageResult:
+    fate = DeliveryCheck(acked=1, received=1, waiting=0, lost=lost, duplicated=0)
+    return outage.OutageResult(
+        plan=outage.OutagePlan(),
         fates={"trial-1": fate},
         lags={"before": lag(before), "down": None if down is None else lag(down), "after": None},
         drain=outage.Drain(events=0, seconds=0, most_a_second=0, median_a_second=0),
@@ -159,10 +159,12 @@ def test_an_outage_fails_on_a_loss_or_when_the_others_are_late() -> None:
 
 
 def test_retry_cost_fails_on_a_loss_or_a_higher_p95() -> None:
-    def found(delayed: float, lost: int = 0) -> retry_cost.Found:
-        well = retry_cost.Run(later=0.0, lag=lag(100), lost=0)
-        pair = retry_cost.Pair(well=well, delayed=retry_cost.Run(later=0.01, lag=lag(delayed), lost=lost))
-        return retry_cost.Found(plan=retry_cost.Plan(), pairs=[pair], ratio=pair.ratio)
+    def found(delayed: float, lost: int = 0) -> retry_cost.RetryCostResult:
+        well = retry_cost.RetryRun(later=0.0, lag=lag(100), lost=0)
+        pair = retry_cost.RetryPair(
+            well=well, delayed=retry_cost.RetryRun(later=0.01, lag=lag(delayed), lost=lost)
+        )
+        return retry_cost.RetryCostResult(plan=retry_cost.RetryCostPlan(), pairs=[pair], ratio=pair.ratio)
 
     assert broken(retry_cost.bounds(found(125))) == []
     assert len(broken(retry_cost.bounds(found(126)))) == 1

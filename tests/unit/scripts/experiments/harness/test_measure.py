@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from scripts.experiments.harness import measure
-from scripts.experiments.harness.measure import Arrivals
+from scripts.experiments.harness.measure import LineCounter
 
 
 def test_lines_are_counted_as_the_file_grows(tmp_path: Path) -> None:
     path = tmp_path / "received.tsv"
     path.write_text("a\nb\nhalf")
-    arrivals = Arrivals(path)
+    arrivals = LineCounter(path)
     assert arrivals.count() == 2
     with path.open("a") as file:
         file.write(" a line\n")
@@ -31,7 +31,7 @@ def test_a_drain_waits_while_events_still_arrive(tmp_path: Path, monkeypatch: py
 
     writer = threading.Thread(target=write)
     writer.start()
-    arrivals = Arrivals(path)
+    arrivals = LineCounter(path)
     arrivals.drain(4)
     assert arrivals.count() == 4
     writer.join()
@@ -42,5 +42,5 @@ def test_a_drain_ends_when_nothing_comes_any_more(tmp_path: Path, monkeypatch: p
     path = tmp_path / "received.tsv"
     path.write_text("a\n")
     began = time.monotonic()
-    Arrivals(path).drain(2)
+    LineCounter(path).drain(2)
     assert time.monotonic() - began < 30

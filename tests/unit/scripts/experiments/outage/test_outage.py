@@ -3,9 +3,9 @@
 import pytest
 
 from scripts.experiments.outage.harness import Delivery
-from scripts.experiments.outage.outage import DOWN, Marks, back_within, measured
+from scripts.experiments.outage.outage import DOWN, PhaseTimes, back_within, measured
 
-MARKS = Marks(begun=10_000, down=20_000, back=30_000, end=40_000)
+MARKS = PhaseTimes(begun=10_000, down=20_000, back=30_000, end=40_000)
 
 
 def test_a_moment_lies_in_the_phase_that_had_begun() -> None:

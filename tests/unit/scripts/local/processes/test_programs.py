@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from scripts.local.jars import Jars
-from scripts.local.processes.profile import Parts
+from scripts.local.processes.profile import SideProfile
 from scripts.local.processes.programs import (
     CANARY,
     COLLECT,
@@ -22,8 +22,8 @@ from scripts.local.side import HOST, Side
 _SIDE = Side(root=Path("/data"), port=9000)
 
 
-def _programs(parts: Parts = Parts.ALL) -> dict[str, Program]:
-    return {program.name: program for program in programs(_SIDE, Jars(Path("/jars")), parts)}
+def _programs(profile: SideProfile = SideProfile.ALL) -> dict[str, Program]:
+    return {program.name: program for program in programs(_SIDE, Jars(Path("/jars")), profile)}
 
 
 def test_each_stops_before_what_it_needs() -> None:

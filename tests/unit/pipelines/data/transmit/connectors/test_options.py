@@ -10,7 +10,7 @@ from pipelines.data.transmit.connectors.aws import s3
 from pipelines.data.transmit.connectors.kafka import connector as kafka
 from pipelines.data.transmit.connectors.kafka.access import Access, producer_config
 from pipelines.data.transmit.connectors.registry import KINDS
-from scripts.documents.check import faults
+from scripts.documents.check import field_problems
 from shared.contracts.documents import Batch, Destination
 from tests.unit.pipelines.data.transmit.transmit_events import event
 
@@ -27,7 +27,7 @@ SASL = {"mechanism": "SCRAM-SHA-512", "username": "hifi", "password": "secret://
 def paths(connector: str, **changes: object) -> set[str]:
     options = {name: value for name, value in (GOOD[connector] | changes).items() if value is not None}
     raw = {"kind": "destination", "name": "d", "tenant": "t", "connector": connector, "options": options}
-    return {path for path, _, _ in faults(raw)}
+    return {path for path, _, _ in field_problems(raw)}
 
 
 @pytest.mark.parametrize("connector", GOOD)
