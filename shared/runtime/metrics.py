@@ -213,6 +213,28 @@ class ConsoleMetric(StrEnum):
     """Gauge: 1 when /readyz answers 200."""
 
 
+class ProvisionMetric(StrEnum):
+    """What provision exposes at /metrics."""
+
+    PUBLISHED = "hifi_provision_published_records"
+    """Counter: records written to `config`, deletions included."""
+
+    CATALOGUE_VERSION = "hifi_provision_catalogue_version"
+    """Gauge: versions of documents that the table held at the last look."""
+
+    WAITING = "hifi_provision_waiting_sources"
+    """Gauge: new sources that wait until their tenant's pipes are in force."""
+
+    REFUSED = "hifi_provision_refused_documents"
+    """Gauge: documents that are not published because another tenant's has the same kind and name."""
+
+    LEADER = "hifi_provision_leader"
+    """Gauge: 1 when this process is the one that publishes."""
+
+    READY = "hifi_provision_ready"
+    """Gauge: 1 when /readyz answers 200."""
+
+
 class TraceMetric(StrEnum):
     """What trace exposes at /metrics."""
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, NamedTuple
 from uuid import uuid4
 
-import boto3
-from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
+
+from shared.dynamodb.client import StoreError, create_table, dynamodb_client
 
 PK: Final = "pk"
 SK: Final = "sk"
@@ -27,12 +27,6 @@ _PART_SECONDS: Final = 30 * 86_400
 
 _TRIES: Final = 8
 _PAUSE_SECONDS: Final = 0.05
-_LOCAL_REGION: Final = "us-east-1"
-_CREATED_SECONDS: Final = 30
-
-
-class StoreError(Exception):
-    """The table cannot be used just now; the text says why."""
 
 
 class Item(NamedTuple):
@@ -54,11 +48,7 @@ class Store:
 
     def __init__(self, table: str, endpoint: str | None = None) -> None:
         """`endpoint` is the URL of DynamoDB Local, which takes any credentials; None is AWS."""
-        config = Config(
-            connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 2}
-        )
-        local = {} if endpoint is None else {"endpoint_url": endpoint, **_local_identity()}
-        self._client: Any = boto3.client("dynamodb", config=config, **local)
+        self._client: Any = dynamodb_client(endpoint)
         self._table = table
         self._makes_table = endpoint is not None
 
@@ -67,23 +57,9 @@ class Store:
         if not self._makes_table:
             return
         try:
-            self._create()
+            create_table(self._client, self._table, PK, SK)
         except (BotoCoreError, ClientError) as error:
-            if _code(error) != "ResourceInUseException":
-                raise StoreError(f"table {self._table} cannot be made: {error}") from error
-
-    def _create(self) -> None:
-        self._client.create_table(
-            TableName=self._table,
-            KeySchema=[
-                {"AttributeName": PK, "KeyType": "HASH"},
-                {"AttributeName": SK, "KeyType": "RANGE"},
-            ],
-            AttributeDefinitions=[{"AttributeName": name, "AttributeType": "S"} for name in (PK, SK)],
-            BillingMode="PAY_PER_REQUEST",
-        )
-        waiter = self._client.get_waiter("table_exists")
-        waiter.wait(TableName=self._table, WaiterConfig={"Delay": 1, "MaxAttempts": _CREATED_SECONDS})
+            raise StoreError(f"table {self._table} cannot be made: {error}") from error
 
     def get(self, pk: str, sk: str) -> bytes | None:
         """An item's body; None if there is none."""
@@ -185,12 +161,3 @@ def _head(item: Item, parts: list[Item]) -> dict[str, Any]:
 
 def _parts_of(pk: str) -> str:
     return f"{pk}#parts"
-
-
-def _local_identity() -> dict[str, str]:
-    """What DynamoDB Local asks for and does not check; it keeps a table for each."""
-    return {"region_name": _LOCAL_REGION, "aws_access_key_id": "local", "aws_secret_access_key": "local"}
-
-
-def _code(error: Exception) -> str:
-    return str(error.response.get("Error", {}).get("Code", "")) if isinstance(error, ClientError) else ""

@@ -13,7 +13,7 @@ from pipelines.control.observe.api.http_server import served
 from pipelines.control.observe.api.queries import Queries
 from pipelines.control.observe.api.routes import build
 from pipelines.control.observe.control_loop import ControlLoop
-from pipelines.control.observe.dynamodb import Store, StoreError
+from pipelines.control.observe.dynamodb import Store
 from pipelines.control.observe.health.offsets import Progress
 from pipelines.control.observe.ledger.reader import LedgerReader, ledger_end
 from pipelines.control.observe.scorecards.day_state import DayState
@@ -22,6 +22,7 @@ from pipelines.control.observe.settings import ObserveSettings
 from pipelines.control.observe.storage.persistence import Persistence
 from pipelines.control.observe.storage.repository import Repository
 from pipelines.control.observe.verdicts.event_resolver import EventResolver
+from shared.dynamodb.client import StoreError
 from shared.kafka.offset_range_reader import OffsetRangeReader
 from shared.runtime.clock import wall_clock
 from shared.runtime.logging import get_logger

@@ -13,11 +13,12 @@ import pytest
 
 from pipelines.control.observe.alarms.inputs import Inputs, NodeProgress
 from pipelines.control.observe.alarms.service import Alarms
-from pipelines.control.observe.dynamodb import Item, Store, StoreError
+from pipelines.control.observe.dynamodb import Item, Store
 from shared.contracts.alarms import AlarmKind, QuietWindow
 from shared.contracts.documents import Catalogue, Contact, Entry
 from shared.contracts.scorecard import ALL_TENANTS
 from shared.contracts.signing import key_of, signed
+from shared.dynamodb.client import StoreError
 from shared.runtime.clock import wall_clock
 from shared.runtime.secret_stores import store_for
 from shared.runtime.secrets import SecretTable

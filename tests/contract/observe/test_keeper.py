@@ -6,7 +6,7 @@ from datetime import date
 import numpy as np
 import pytest
 
-from pipelines.control.observe.dynamodb import Item, Store, StoreError
+from pipelines.control.observe.dynamodb import Item, Store
 from pipelines.control.observe.scorecards.day_state import DayState
 from pipelines.control.observe.scorecards.minute_state import Scoreboard
 from pipelines.control.observe.storage.persistence import Persistence
@@ -17,6 +17,7 @@ from shared.contracts.lag_histogram import histogram
 from shared.contracts.ledger import Range, Stage, Tally, with_ids
 from shared.contracts.scorecard import ALL_TENANTS, DayCard, MinuteCard
 from shared.contracts.topics import Topic
+from shared.dynamodb.client import StoreError
 from tests.harness.local_aws import local_aws
 
 DAY = date(2026, 3, 1)

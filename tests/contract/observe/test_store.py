@@ -1,48 +1,11 @@
 """The table, of moto and of DynamoDB Local: what is written is read, in order, however much it is."""
 
-import socket
-import subprocess
 import time
-from collections.abc import Iterator
 
 import pytest
 
-from pipelines.control.observe.dynamodb import Item, Store, StoreError
-from scripts.local.jars import ensure_store
-from scripts.local.processes import dynamodb_local as local_store
-from scripts.local.side import Side, free_base
-from tests.harness.local_aws import local_aws
-from tests.harness.waiting import eventually
-
-
-@pytest.fixture(scope="module")
-def dynamodb_local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """As a local side runs it; gives its URL."""
-    side = Side(root=tmp_path_factory.mktemp("store"), port=free_base(), partitions=1)
-    for folder in (side.store_folder, side.temporary):
-        folder.mkdir(parents=True, exist_ok=True)
-    process = subprocess.Popen(local_store.command(side, ensure_store(print)))
-    try:
-        eventually(lambda: process.poll() is not None or _answers(side.store_port))
-        assert process.poll() is None
-        yield side.store_url
-    finally:
-        process.terminate()
-        process.wait()
-
-
-def _answers(port: int) -> bool:
-    with socket.socket() as asked:
-        return asked.connect_ex(("127.0.0.1", port)) == 0
-
-
-@pytest.fixture(params=["moto", "DynamoDB Local"])
-def url(request: pytest.FixtureRequest) -> Iterator[str]:
-    if request.param == "DynamoDB Local":
-        yield request.getfixturevalue("dynamodb_local")
-        return
-    with local_aws() as found:
-        yield found
+from pipelines.control.observe.dynamodb import Item, Store
+from shared.dynamodb.client import StoreError
 
 
 def table_of(request: pytest.FixtureRequest) -> str:

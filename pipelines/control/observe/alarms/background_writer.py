@@ -10,7 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from pipelines.control.observe.dynamodb import Item, Store, StoreError
+from pipelines.control.observe.dynamodb import Item, Store
+from shared.dynamodb.client import StoreError
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)

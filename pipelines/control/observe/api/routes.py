@@ -16,8 +16,8 @@ from pipelines.control.observe.alarms.silences import WindowError
 from pipelines.control.observe.api import query_params
 from pipelines.control.observe.api.queries import Queries
 from pipelines.control.observe.api.query_params import BadParameterError, UnavailableError
-from pipelines.control.observe.dynamodb import StoreError
 from shared.contracts.alarms import QuietWindow
+from shared.dynamodb.client import StoreError
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
 

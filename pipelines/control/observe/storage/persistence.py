@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import timedelta
 
-from pipelines.control.observe.dynamodb import Item, StoreError
+from pipelines.control.observe.dynamodb import Item
 from pipelines.control.observe.ledger.minute_sums import MinuteKey
 from pipelines.control.observe.scorecards.day_cards import day_mark
 from pipelines.control.observe.scorecards.day_state import DayState
@@ -21,6 +21,7 @@ from pipelines.control.observe.storage.repository import (
 )
 from shared.contracts.scorecard import ALL_TENANTS
 from shared.contracts.timestamps import DAY_MINUTES, day_of, first_minute
+from shared.dynamodb.client import StoreError
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)

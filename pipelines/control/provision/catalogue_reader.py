@@ -1,0 +1,46 @@
+"""The customers' documents in memory, read again where a tenant's catalogue has moved on."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from shared.contracts.document_items import StoredDocument
+from shared.dynamodb.document_table import DocumentTable
+
+
+class CatalogueReader:
+    """Belongs to one thread."""
+
+    def __init__(self, table: DocumentTable) -> None:
+        self._table = table
+        self._versions: dict[str, int] = {}
+        self._documents: dict[str, Sequence[StoredDocument]] = {}
+
+    @property
+    def version(self) -> int:
+        """Of the whole catalogue: how many versions all tenants have written."""
+        return sum(self._versions.values())
+
+    def refresh(self) -> None:
+        """Read what changed. A tenant's documents are as they stood at one version, never half of a bundle.
+
+        Raises:
+            StoreError: if the table cannot be read; what was read stays.
+        """
+        found = self._table.catalogues()
+        while moved := {name: at for name, at in found.items() if self._versions.get(name) != at}:
+            read = {tenant: self._table.documents(tenant) for tenant in moved}
+            found = self._table.catalogues()
+            self._take(moved, read, found)
+
+    def _take(
+        self,
+        before: Mapping[str, int],
+        read: Mapping[str, Sequence[StoredDocument]],
+        after: Mapping[str, int],
+    ) -> None:
+        """Keep what nobody changed while it was read."""
+        for tenant, documents in read.items():
+            if after.get(tenant) == before[tenant]:
+                self._documents[tenant], self._versions[tenant] = documents, before[tenant]
+
+    def __iter__(self) -> Iterator[StoredDocument]:
+        return (each for documents in self._documents.values() for each in documents)

@@ -1,0 +1,29 @@
+"""The provisioner's Prometheus metrics; their names are in shared/runtime/metrics.py."""
+
+from prometheus_client import Counter, Gauge
+
+from shared.runtime.metrics import ProvisionMetric
+from shared.runtime.process_metrics import process_registry
+
+
+class ProvisionMetrics:
+    """What is counted, in a registry of its own."""
+
+    def __init__(self) -> None:
+        self.registry = into = process_registry("provision")
+        self._published = Counter(ProvisionMetric.PUBLISHED, "Records written to config", registry=into)
+        self._version = Gauge(ProvisionMetric.CATALOGUE_VERSION, "Versions in the table", registry=into)
+        self._waiting = Gauge(ProvisionMetric.WAITING, "New sources that are not opened", registry=into)
+        self._refused = Gauge(ProvisionMetric.REFUSED, "Documents whose name is taken", registry=into)
+        self.leader = Gauge(ProvisionMetric.LEADER, "1 when this process leads", registry=into)
+        self.ready = Gauge(ProvisionMetric.READY, "1 when ready", registry=into)
+
+    def published(self, records: int) -> None:
+        """Records that the brokers have."""
+        self._published.inc(records)
+
+    def looked(self, version: int, waiting: int, refused: int) -> None:
+        """The result of a look."""
+        self._version.set(version)
+        self._waiting.set(waiting)
+        self._refused.set(refused)

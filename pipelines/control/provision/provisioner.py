@@ -1,0 +1,99 @@
+"""Brings the `config` topic to what customers want, one look at a time."""
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from pipelines.control.provision.catalogue_reader import CatalogueReader
+from pipelines.control.provision.metrics import ProvisionMetrics
+from pipelines.control.provision.reconciliation import Difference, adopted, difference, due, wanted
+from shared.contracts.documents import Catalogue, Entry, decode_entry
+from shared.contracts.publish_plan import Records
+from shared.dynamodb.document_table import DocumentTable
+from shared.kafka.global_table import GlobalTable
+from shared.runtime.clock import Clock
+from shared.runtime.logging import get_logger
+
+_log = get_logger(__name__)
+_SEEN_SECONDS: Final = 5.0
+_POLL_SECONDS: Final = 0.02
+
+
+class Provisioner:
+    """The leader of a side. Belongs to one thread."""
+
+    def __init__(
+        self,
+        table: DocumentTable,
+        topic: GlobalTable[Catalogue],
+        publish: Callable[[Records], None],
+        metrics: ProvisionMetrics,
+        clock: Clock,
+    ) -> None:
+        """Lead.
+
+        Args:
+            table: what customers want.
+            topic: the side's `config` topic, read to its end.
+            publish: writes records to that topic and returns when the brokers have them.
+            metrics: where to count.
+            clock: tells the time.
+        """
+        self._table, self._topic, self._publish = table, topic, publish
+        self._metrics, self._clock = metrics, clock
+        self._reader = CatalogueReader(table)
+        self._published_ms: dict[str, int] = {}
+
+    def look(self) -> None:
+        """Publish what is different and due.
+
+        Raises:
+            StoreError: if the table cannot be used.
+            KafkaException: if the brokers did not take it.
+            FencedError: if another process took over.
+        """
+        self._reader.refresh()
+        if not self._reader.version and self._adopt():
+            self._reader.refresh()
+        published = self._topic.view.entries
+        want = wanted(self._reader, published)
+        found = difference(want.entries, published)
+        now_ms = self._clock()
+        records = due(found, self._published_ms, now_ms)
+        if records:
+            self._publish(records)
+            self._note(found, records, now_ms)
+            self._await(records)
+        self._metrics.looked(self._reader.version, _waiting(found, records), len(want.refused))
+
+    def _adopt(self) -> bool:
+        """Take over a side whose documents were published before there was a table."""
+        found = adopted(self._topic.view.entries, self._clock())
+        if found:
+            _log.info("adopting the documents on the topic", extra={"documents": len(found)})
+            self._table.adopt(found)
+        return bool(found)
+
+    def _note(self, found: Difference, records: Records, now_ms: int) -> None:
+        """Remember when a tenant's documents changed, which its new sources wait for."""
+        self._metrics.published(len(records))
+        for key, entry in found.changed.items():
+            self._published_ms[entry.document.tenant] = now_ms
+            _log.info("published", extra={"document": key.decode(), "version": entry.version})
+        for key in records.keys() - found.changed.keys():
+            _log.info("deleted" if records[key] is None else "opened", extra={"document": key.decode()})
+
+    def _await(self, records: Records) -> None:
+        """Until the topic as it is read back holds the records, so that the next look compares with them."""
+        entries = {key: None if value is None else decode_entry(value) for key, value in records.items()}
+        deadline = time.monotonic() + _SEEN_SECONDS
+        while not self._holds(entries) and time.monotonic() < deadline:
+            time.sleep(_POLL_SECONDS)
+
+    def _holds(self, entries: dict[bytes, Entry | None]) -> bool:
+        held = self._topic.view.entries
+        return all(held.get(key) == entry for key, entry in entries.items())
+
+
+def _waiting(found: Difference, records: Records) -> int:
+    return sum(key not in records for key in found.opened)

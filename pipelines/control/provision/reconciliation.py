@@ -1,0 +1,130 @@
+"""What the `config` topic lacks of what customers want, and which of it may be published now. Pure."""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from shared.contracts.document_items import DocumentKey, StoredDocument
+from shared.contracts.documents import (
+    KINDS,
+    LIVE_SECONDS,
+    OWN_TENANTS,
+    Entry,
+    Source,
+    encode_entry,
+    kind_of,
+    topic_key,
+)
+from shared.contracts.publish_plan import Records
+
+Entries = Mapping[bytes, Entry]
+"""By key on the `config` topic."""
+
+_LIVE_MS: Final = LIVE_SECONDS * 1_000
+
+
+class Wanted(Struct, frozen=True):
+    """What the topic should hold of the customers' documents."""
+
+    entries: Entries
+    refused: Collection[StoredDocument]
+    """Left out: another tenant's document has the same kind and name on the topic."""
+
+
+def wanted(stored: Iterable[StoredDocument], published: Entries) -> Wanted:
+    """The entries that current documents stand for.
+
+    Where two tenants use one name, the one that is published keeps it; of new ones the earlier.
+    """
+    entries: dict[bytes, Entry] = {}
+    refused: list[StoredDocument] = []
+    for each in sorted(stored, key=lambda one: (not _holds(one, published), one.at_ms, one.tenant)):
+        if each.document is None or each.tenant in OWN_TENANTS:
+            continue
+        key = topic_key(each.key.kind, each.key.name)
+        if key in entries:
+            refused.append(each)
+        else:
+            entries[key] = Entry(version=each.version, document=each.document)
+    return Wanted(entries, refused)
+
+
+def _holds(each: StoredDocument, published: Entries) -> bool:
+    entry = published.get(topic_key(each.key.kind, each.key.name))
+    return entry is not None and entry.document.tenant == each.tenant
+
+
+class Difference(Struct, frozen=True, kw_only=True):
+    """What keeps the topic from being what is wanted."""
+
+    changed: Entries
+    """To be published at once."""
+
+    opened: Entries
+    """New sources: published when the pipes that they may feed are in force."""
+
+    gone: Collection[bytes]
+    """Keys to delete."""
+
+    @property
+    def empty(self) -> bool:
+        """Whether the topic is as wanted."""
+        return not (self.changed or self.opened or self.gone)
+
+
+def difference(wanted_entries: Entries, published: Entries) -> Difference:
+    """What to publish. hifi's own documents on the topic, and kinds of a newer version, stay as they are."""
+    lacking = {key: entry for key, entry in wanted_entries.items() if published.get(key) != entry}
+    opened = {
+        key: entry
+        for key, entry in lacking.items()
+        if isinstance(entry.document, Source) and key not in published
+    }
+    return Difference(
+        changed={key: entry for key, entry in lacking.items() if key not in opened},
+        opened=opened,
+        gone=[key for key, entry in published.items() if _customers(entry) and key not in wanted_entries],
+    )
+
+
+def _customers(entry: Entry) -> bool:
+    return entry.document.tenant not in OWN_TENANTS and kind_of(entry.document) in KINDS
+
+
+def due(found: Difference, published_ms: Mapping[str, int], now_ms: int) -> Records:
+    """The records to write now.
+
+    A new source waits until everything of its tenant has been in force for a moment: its first events would
+    be acknowledged, and match no pipe.
+
+    Args:
+        found: what is different.
+        published_ms: when something of a tenant was last published, epoch milliseconds.
+        now_ms: now, epoch milliseconds.
+    """
+    busy = {entry.document.tenant for entry in found.changed.values()}
+    ready = {
+        key: entry
+        for key, entry in found.opened.items()
+        if entry.document.tenant not in busy
+        and now_ms - published_ms.get(entry.document.tenant, -_LIVE_MS) >= _LIVE_MS
+    }
+    records: dict[bytes, bytes | None] = dict.fromkeys(found.gone)
+    return records | {key: encode_entry(entry) for key, entry in {**found.changed, **ready}.items()}
+
+
+def adopted(published: Entries, now_ms: int) -> list[StoredDocument]:
+    """What a side published before there was a table, as the table's first versions."""
+    return [
+        StoredDocument(
+            tenant=entry.document.tenant,
+            key=DocumentKey(kind_of(entry.document), entry.document.name),
+            version=entry.version,
+            document=entry.document,
+            by="import",
+            at_ms=now_ms,
+        )
+        for entry in published.values()
+        if _customers(entry)
+    ]

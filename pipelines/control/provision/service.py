@@ -1,0 +1,104 @@
+"""A provision process: leads if no other does, and follows the table while it leads."""
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Final
+from uuid import uuid4
+
+from confluent_kafka import KafkaException
+
+from pipelines.control.provision.metrics import ProvisionMetrics
+from pipelines.control.provision.provisioner import Provisioner
+from pipelines.control.provision.publisher import ConfigPublisher, FencedError
+from pipelines.control.provision.settings import ProvisionSettings
+from shared.contracts.document_items import LEASES
+from shared.dynamodb.client import StoreError
+from shared.dynamodb.document_rows import DOCUMENT, TENANT
+from shared.dynamodb.document_table import DocumentTable
+from shared.dynamodb.lease import Lease
+from shared.kafka.config_topic import config_table
+from shared.runtime.clock import Clock
+from shared.runtime.health import health_served
+from shared.runtime.logging import get_logger
+
+NODE: Final = "provision"
+_BEATS: Final = 3
+"""So often the lease is renewed in the time after which it would be lost."""
+
+_log = get_logger(__name__)
+
+
+class Provision:
+    """One process."""
+
+    def __init__(self, settings: ProvisionSettings, clock: Clock, monotonic: Callable[[], float]) -> None:
+        self._settings, self._clock, self._monotonic = settings, clock, monotonic
+        self._metrics = ProvisionMetrics()
+        self._metrics.ready.set_function(lambda: all(self._report().values()))
+        self._table = DocumentTable(settings.documents_table, settings.documents_endpoint)
+        self._topic = config_table(settings.bootstrap, f"hifi-{settings.side}-{NODE}")
+        self._lease = Lease(
+            settings.documents_table,
+            settings.documents_endpoint,
+            keys={TENANT: LEASES, DOCUMENT: f"{NODE}/{settings.side}"},
+            owner=uuid4().hex,
+            seconds=settings.lease_seconds,
+            monotonic=monotonic,
+        )
+        self._leader: Provisioner | None = None
+        self._table_answers = False
+
+    def run(self, stopping: threading.Event) -> None:
+        """Serve and provision until stopping.
+
+        Raises:
+            OSError: if the port is taken.
+        """
+        host, port = self._settings.host, self._settings.port
+        with health_served(host, port, self._report, self._metrics.registry) as port:
+            _log.info("serving", extra={"port": port})
+            pause = min(self._settings.provision_seconds, self._settings.lease_seconds / _BEATS)
+            while not stopping.wait(pause):
+                self._turn()
+        if self._leader is not None:
+            self._lease.release()
+        self._topic.stop()
+
+    def _report(self) -> Mapping[str, bool]:
+        return {"table": self._table_answers, "brokers": self._topic.loaded}
+
+    def _turn(self) -> None:
+        try:
+            if not self._table_answers:
+                self._table.ensure()
+                self._table_answers = True
+            if self._leads():
+                self._leading().look()
+        except StoreError as error:
+            self._table_answers = False
+            _log.warning("documents cannot be read or written, trying again", extra={"error": str(error)})
+        except FencedError:
+            self._leader = None
+            _log.warning("another provisioner took over")
+        except KafkaException as error:
+            self._leader = None
+            _log.warning("documents cannot be published, trying again", extra={"error": str(error)})
+        self._metrics.leader.set(self._leader is not None)
+
+    def _leads(self) -> bool:
+        """Whether this process may write. One that has not read the topic does not want to yet."""
+        if not self._topic.loaded:
+            return False
+        held = self._lease.held()
+        if not held:
+            self._leader = None
+        return held
+
+    def _leading(self) -> Provisioner:
+        if self._leader is None:
+            publisher = ConfigPublisher(self._settings.bootstrap, self._settings.side)
+            self._leader = Provisioner(
+                self._table, self._topic, publisher.publish, self._metrics, self._clock
+            )
+            _log.info("leading")
+        return self._leader

@@ -1,0 +1,131 @@
+"""Documents as the table `documents` holds them: one current item each, every version kept. Pure.
+
+| partition (`tenant`) | sort key (`document`) | item |
+|---|---|---|
+| the tenant | `kind/name` | the newest version; a deletion is a version too |
+| `history#` and the tenant | `kind/name/` and the version, ten digits | each version |
+| `catalogues#` | the tenant | how many versions the tenant has written: its catalogue's version |
+| `leases#` | what is led | which process leads: shared.dynamodb.lease |
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from shared.contracts.documents import Document, kind_of
+
+CATALOGUES: Final = "catalogues#"
+"""Partition of the catalogues' versions; no tenant has a `#` in its name."""
+
+LEASES: Final = "leases#"
+"""Partition of the leases of those that work on the table."""
+
+MOST_CHANGES: Final = 49
+"""Documents in one write: a transaction takes 100 items, two a document and one for the catalogue."""
+
+ABSENT: Final = 0
+"""The expected version of a document that must not be there, or must have been deleted."""
+
+
+class DocumentKey(Struct, frozen=True, order=True):
+    """Names a document within its tenant."""
+
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.name}"
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """What a writer wants of one document."""
+
+    key: DocumentKey
+    document: Document | None
+    """Sealed; None deletes."""
+
+    expected: int | None = None
+    """The version that the writer saw; None is whatever there is, ABSENT a document that is not there."""
+
+
+class StoredDocument(Struct, frozen=True, kw_only=True):
+    """One version of a document."""
+
+    tenant: str
+    key: DocumentKey
+    version: int
+    """1 for the first; one more at each change, deletions included."""
+
+    document: Document | None
+    """None: this version is the deletion."""
+
+    by: str
+    """Who wrote it."""
+
+    at_ms: int
+    """When, epoch milliseconds."""
+
+
+class VersionConflictError(Exception):
+    """A document is not at the version that its writer expected."""
+
+    def __init__(self, key: DocumentKey, expected: int, found: int) -> None:
+        there = f"is at version {found}" if found else "is not there"
+        super().__init__(f"{key} {there}, expected {expected or 'no such document'}: read it again")
+        self.key, self.expected, self.found = key, expected, found
+
+
+def history_partition(tenant: str) -> str:
+    """Partition of a tenant's versions."""
+    return f"history#{tenant}"
+
+
+def history_key(key: DocumentKey, version: int) -> str:
+    """Sort key of one version; text order is the versions' order."""
+    return f"{key}/{version:010d}"
+
+
+def live_version(stored: StoredDocument | None) -> int:
+    """The version that `If-Match` names; ABSENT for none and for a deleted one."""
+    return stored.version if stored is not None and stored.document is not None else ABSENT
+
+
+def next_versions(
+    tenant: str,
+    changes: Sequence[Change],
+    current: Mapping[DocumentKey, StoredDocument],
+    *,
+    by: str,
+    at_ms: int,
+) -> list[StoredDocument]:
+    """What a write adds; a change that changes nothing adds nothing.
+
+    Raises:
+        VersionConflictError: if a document is at another version than its writer expected.
+    """
+    written = []
+    for change in changes:
+        former = current.get(change.key)
+        found = live_version(former)
+        if change.expected is not None and change.expected != found:
+            raise VersionConflictError(change.key, change.expected, found)
+        if (former.document if former else None) != change.document:
+            version = former.version + 1 if former else 1
+            written.append(
+                StoredDocument(
+                    tenant=tenant,
+                    key=change.key,
+                    version=version,
+                    document=change.document,
+                    by=by,
+                    at_ms=at_ms,
+                )
+            )
+    return written
+
+
+def change_of(document: Document, expected: int | None = None) -> Change:
+    """The change that puts a sealed document in place."""
+    key = DocumentKey(kind_of(document), document.name)
+    return Change(key=key, document=document, expected=expected)

@@ -1,0 +1,61 @@
+"""Clients of DynamoDB, on AWS and on a local side."""
+
+from typing import Any, Final
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import ClientError
+
+_LOCAL_REGION: Final = "us-east-1"
+_CREATED_SECONDS: Final = 30
+
+
+class StoreError(Exception):
+    """The table cannot be used just now; the text says why."""
+
+
+def dynamodb_client(endpoint: str | None) -> Any:
+    """A client that answers or fails within about ten seconds.
+
+    Args:
+        endpoint: the URL of DynamoDB Local, which takes any credentials; None is AWS, whose region and
+            credentials come from the environment.
+    """
+    config = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 2})
+    local = {} if endpoint is None else {"endpoint_url": endpoint, **_local_identity()}
+    return boto3.client("dynamodb", config=config, **local)
+
+
+def create_table(client: Any, table: str, partition_key: str, sort_key: str) -> None:
+    """Make a table of two text keys, and wait until it is there; nothing if it is there already.
+
+    Raises:
+        ClientError: if it cannot be made.
+    """
+    try:
+        client.create_table(
+            TableName=table,
+            KeySchema=[
+                {"AttributeName": partition_key, "KeyType": "HASH"},
+                {"AttributeName": sort_key, "KeyType": "RANGE"},
+            ],
+            AttributeDefinitions=[
+                {"AttributeName": name, "AttributeType": "S"} for name in (partition_key, sort_key)
+            ],
+            BillingMode="PAY_PER_REQUEST",
+        )
+    except ClientError as error:
+        if error_code(error) != "ResourceInUseException":
+            raise
+    waiter = client.get_waiter("table_exists")
+    waiter.wait(TableName=table, WaiterConfig={"Delay": 1, "MaxAttempts": _CREATED_SECONDS})
+
+
+def error_code(error: Exception) -> str:
+    """AWS's code of a refusal; empty for other errors."""
+    return str(error.response.get("Error", {}).get("Code", "")) if isinstance(error, ClientError) else ""
+
+
+def _local_identity() -> dict[str, str]:
+    """What DynamoDB Local asks for and does not check; it keeps a table for each."""
+    return {"region_name": _LOCAL_REGION, "aws_access_key_id": "local", "aws_secret_access_key": "local"}

@@ -1,0 +1,85 @@
+"""The rows of the table `documents`, as DynamoDB's API spells them. Pure."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from shared.contracts.document_items import (
+    CATALOGUES,
+    DocumentKey,
+    StoredDocument,
+    history_key,
+    history_partition,
+)
+from shared.contracts.documents import Document
+
+TENANT: Final = "tenant"
+DOCUMENT: Final = "document"
+VERSION: Final = "version"
+_SPEC: Final = "spec"
+_BY: Final = "by"
+_AT: Final = "at_ms"
+
+_decoder = msgspec.json.Decoder(Document)
+
+
+def row_key(partition: str, sort: str) -> dict[str, Any]:
+    """What names a row."""
+    return {TENANT: {"S": partition}, DOCUMENT: {"S": sort}}
+
+
+def _row(each: StoredDocument, partition: str, sort: str) -> dict[str, Any]:
+    row = row_key(partition, sort) | {
+        VERSION: {"N": str(each.version)},
+        _BY: {"S": each.by},
+        _AT: {"N": str(each.at_ms)},
+    }
+    if each.document is None:
+        return row
+    return row | {_SPEC: {"S": msgspec.json.encode(each.document).decode()}}
+
+
+def stored(tenant: str, row: Mapping[str, Any], key: DocumentKey | None = None) -> StoredDocument:
+    """The version in a row; `key` names its document if the row is one of the history."""
+    spec = row.get(_SPEC)
+    return StoredDocument(
+        tenant=tenant,
+        key=key or DocumentKey(*row[DOCUMENT]["S"].split("/", 1)),
+        version=int(row[VERSION]["N"]),
+        document=_decoder.decode(spec["S"]) if spec else None,
+        by=row[_BY]["S"],
+        at_ms=int(row[_AT]["N"]),
+    )
+
+
+def added_rows(table: str, each: StoredDocument, *, first: bool) -> Iterator[dict[str, Any]]:
+    """The part of a transaction that adds a version; it fails if another version came in between.
+
+    Args:
+        table: the table's name.
+        each: the version.
+        first: it is the first one that the table gets, whatever its number.
+    """
+    if first or each.version == 1:
+        condition: dict[str, Any] = {"ConditionExpression": f"attribute_not_exists({TENANT})"}
+    else:
+        condition = {
+            "ConditionExpression": f"{VERSION} = :v",
+            "ExpressionAttributeValues": {":v": {"N": str(each.version - 1)}},
+        }
+    yield {"Put": {"TableName": table, "Item": _row(each, each.tenant, str(each.key)), **condition}}
+    kept = _row(each, history_partition(each.tenant), history_key(each.key, each.version))
+    yield {"Put": {"TableName": table, "Item": kept}}
+
+
+def counted_row(table: str, tenant: str, versions: int) -> dict[str, Any]:
+    """The part of a transaction that moves the version of a tenant's catalogue on."""
+    return {
+        "Update": {
+            "TableName": table,
+            "Key": row_key(CATALOGUES, tenant),
+            "UpdateExpression": f"ADD {VERSION} :n",
+            "ExpressionAttributeValues": {":n": {"N": str(versions)}},
+        }
+    }

@@ -1,0 +1,215 @@
+"""The provisioner between a table and a `config` topic: what customers write is soon published, and stays."""
+
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from pipelines.control.provision.publisher import ConfigPublisher, FencedError
+from shared.contracts.document_items import Change, DocumentKey, change_of
+from shared.contracts.documents import (
+    CANARY,
+    LIVE_SECONDS,
+    Destination,
+    Document,
+    Entry,
+    Pipe,
+    Source,
+    encode_entry,
+    kind_of,
+    sealed,
+    topic_key,
+)
+from shared.contracts.topics import Topic
+from shared.dynamodb.document_table import DocumentTable
+from shared.kafka.config_topic import config_table
+from tests.contract.provision.conftest import ProvisionProcess, Start
+from tests.harness.topics import Topics
+from tests.harness.waiting import eventually, free_port
+
+
+class View:
+    """The topic as a node has it in memory."""
+
+    def __init__(self, bootstrap: str, tenant: str) -> None:
+        self.tenant = tenant
+        self.topics = Topics(bootstrap)
+        self.table = config_table(bootstrap, "test-view")
+        assert self.table.wait(30)
+
+    def entries(self) -> dict[str, Entry]:
+        """Of the test's tenant, by key."""
+        entries = self.table.view.entries.items()
+        return {key.decode(): entry for key, entry in entries if entry.document.tenant == self.tenant}
+
+    def put(self, document: Document, version: int = 1) -> None:
+        """Publish past the table."""
+        entry = Entry(version=version, document=document)
+        self.topics.put(Topic.CONFIG, encode_entry(entry), [], topic_key(kind_of(document), document.name))
+        self.topics.flush()
+
+    def remove(self, key: str) -> None:
+        self.topics.put(Topic.CONFIG, None, [], key.encode())
+        self.topics.flush()
+
+
+@pytest.fixture
+def tenant() -> str:
+    """One of the test's own: the topic keeps its documents from test to test."""
+    return f"t{uuid4().hex[:8]}"
+
+
+@pytest.fixture
+def view(topics: str, tenant: str) -> Iterator[View]:
+    made = View(topics, tenant)
+    yield made
+    for key in made.entries():
+        made.remove(key)
+    made.table.stop()
+
+
+def destination(tenant: str, timeout: float = 5.0) -> Destination:
+    return Destination(name=tenant, tenant=tenant, timeout_seconds=timeout)
+
+
+def put(table: DocumentTable, *documents: Document) -> None:
+    changes = [change_of(sealed(each)) for each in documents]
+    table.write(documents[0].tenant, changes, by="ann", at_ms=1)
+
+
+def test_a_write_is_published_within_two_seconds_and_a_deletion_too(
+    start: Start, table: DocumentTable, view: View, tenant: str
+) -> None:
+    eventually(start().leads)
+    key = f"destination/{tenant}"
+    put(table, destination(tenant))
+    eventually(lambda: view.entries() == {key: Entry(version=1, document=destination(tenant))}, 2)
+    put(table, destination(tenant, 7))
+    eventually(lambda: view.entries() == {key: Entry(version=2, document=destination(tenant, 7))}, 2)
+    deletion = Change(key=DocumentKey("destination", tenant), document=None)
+    table.write(tenant, [deletion], by="ann", at_ms=1)
+    eventually(lambda: view.entries() == {}, 2)
+
+
+def test_what_is_altered_or_deleted_on_the_topic_comes_back(
+    start: Start, table: DocumentTable, view: View, tenant: str
+) -> None:
+    put(table, destination(tenant))
+    wanted = {f"destination/{tenant}": Entry(version=1, document=destination(tenant))}
+    eventually(start().leads)
+    eventually(lambda: view.entries() == wanted, 10)
+    view.put(destination(tenant, 9), version=4)
+    eventually(lambda: view.entries() != wanted, 5)
+    eventually(lambda: view.entries() == wanted, 5)
+    view.remove(f"destination/{tenant}")
+    eventually(lambda: view.entries() == {}, 5)
+    eventually(lambda: view.entries() == wanted, 5)
+
+
+def test_a_side_whose_documents_are_older_than_the_table_is_taken_over_without_a_change(
+    start: Start, table: DocumentTable, view: View, tenant: str, topics: str
+) -> None:
+    view.put(destination(tenant), version=6)
+    eventually(view.entries)
+    before = len(view.topics.all_of(Topic.CONFIG))
+    eventually(start().leads)
+    stored = eventually(lambda: table.get(tenant, DocumentKey("destination", tenant)), 20)
+    assert (stored.version, stored.document) == (6, destination(tenant))
+    time.sleep(2)
+    assert len(view.topics.all_of(Topic.CONFIG)) == before
+
+
+def test_hifis_own_documents_are_left_alone(
+    start: Start, table: DocumentTable, view: View, tenant: str
+) -> None:
+    own = Destination(name=f"canary-{tenant}", tenant=CANARY)
+    view.put(own)
+    put(table, destination(tenant))
+    eventually(start().leads)
+    eventually(view.entries, 10)
+    time.sleep(1)
+    assert view.table.view.destinations[own.name] == own
+    assert table.get(CANARY, DocumentKey("destination", own.name)) is None
+    view.remove(f"destination/{own.name}")
+
+
+def test_a_new_source_is_opened_after_its_pipe_is_in_force(
+    start: Start, table: DocumentTable, view: View, tenant: str
+) -> None:
+    eventually(start().leads)
+    put(
+        table,
+        Source(name=tenant, tenant=tenant, write_keys=[f"key-of-{tenant}"]),
+        destination(tenant),
+        Pipe(name=tenant, tenant=tenant, source=tenant, destination=tenant),
+    )
+    eventually(lambda: f"pipe/{tenant}" in view.entries(), 5)
+    assert f"source/{tenant}" not in view.entries()
+    began = time.monotonic()
+    eventually(lambda: f"source/{tenant}" in view.entries(), LIVE_SECONDS + 5)
+    assert time.monotonic() - began > LIVE_SECONDS - 2
+
+
+def test_when_the_leader_is_killed_another_leads_within_ten_seconds(
+    start: Start, table: DocumentTable, view: View, tenant: str
+) -> None:
+    first = start()
+    eventually(first.leads)
+    second = start()
+    assert not second.leads()
+    first.kill()
+    put(table, destination(tenant))
+    eventually(view.entries, 10, "published by the second")
+    assert second.leads()
+
+
+def test_a_leader_that_was_suspended_writes_nothing_stale_when_it_goes_on(
+    start: Start, table: DocumentTable, view: View, tenant: str
+) -> None:
+    put(table, destination(tenant, 1))
+    first = start()
+    eventually(view.entries, 10)
+    second = start()
+    first.process.send_signal(signal.SIGSTOP)
+    eventually(second.leads, 10)
+    put(table, destination(tenant, 2))
+    newest = {f"destination/{tenant}": Entry(version=2, document=destination(tenant, 2))}
+    eventually(lambda: view.entries() == newest, 10)
+    written = len(view.topics.all_of(Topic.CONFIG))
+    first.process.send_signal(signal.SIGCONT)
+    eventually(lambda: not first.leads(), 10)
+    time.sleep(1)
+    assert len(view.topics.all_of(Topic.CONFIG)) == written
+    assert view.entries() == newest
+
+
+def test_who_takes_over_keeps_the_former_leader_from_writing(topics: str, view: View, tenant: str) -> None:
+    side = f"test-{tenant}"
+    former = ConfigPublisher(topics, side)
+    former.publish(record_of(destination(tenant, 1)))
+    ConfigPublisher(topics, side).publish(record_of(destination(tenant, 2)))
+    with pytest.raises(FencedError):
+        former.publish(record_of(destination(tenant, 3)))
+    eventually(lambda: [each.document for each in view.entries().values()] == [destination(tenant, 2)], 10)
+
+
+def record_of(document: Document) -> dict[bytes, bytes]:
+    entry = Entry(version=1, document=document)
+    return {topic_key(kind_of(document), document.name): encode_entry(entry)}
+
+
+def test_without_its_table_it_is_not_ready_and_leaves_the_topic_as_it_is(
+    topics: str, view: View, tenant: str, tmp_path: Path
+) -> None:
+    view.put(destination(tenant))
+    eventually(view.entries)
+    lonely = ProvisionProcess(topics, f"http://127.0.0.1:{free_port()}", tmp_path / "log")
+    try:
+        eventually(lambda: "cannot be read or written" in lonely.log.read_text(), 40)
+        assert not lonely.ready()
+        assert view.entries() == {f"destination/{tenant}": Entry(version=1, document=destination(tenant))}
+    finally:
+        lonely.kill()

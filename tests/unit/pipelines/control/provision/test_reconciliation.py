@@ -1,0 +1,126 @@
+"""What the provisioner publishes, decided from what is wanted and what is there."""
+
+from collections.abc import Mapping
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipelines.control.provision.reconciliation import Entries, adopted, difference, due, wanted
+from shared.contracts.document_items import DocumentKey, StoredDocument
+from shared.contracts.documents import (
+    CANARY,
+    LIVE_SECONDS,
+    Destination,
+    Document,
+    Entry,
+    Source,
+    decode_entry,
+    kind_of,
+    topic_key,
+)
+from shared.contracts.publish_plan import Records
+
+LIVE_MS = LIVE_SECONDS * 1_000
+TENANTS = ("acme", "zoo", CANARY)
+
+
+def source(name: str, tenant: str = "acme", limit: float | None = None) -> Source:
+    return Source(name=name, tenant=tenant, write_keys=["sha256:0"], rate_limit=limit)
+
+
+def destination(name: str, tenant: str = "acme", timeout: float = 5.0) -> Destination:
+    return Destination(name=name, tenant=tenant, timeout_seconds=timeout)
+
+
+def entries(*documents: Document, version: int = 1) -> Entries:
+    return {topic_key(kind_of(d), d.name): Entry(version=version, document=d) for d in documents}
+
+
+def stored(document: Document, at_ms: int = 1, version: int = 1) -> StoredDocument:
+    return StoredDocument(
+        tenant=document.tenant,
+        key=DocumentKey(kind_of(document), document.name),
+        version=version,
+        document=document,
+        by="ann",
+        at_ms=at_ms,
+    )
+
+
+def applied(published: Entries, records: Records) -> Entries:
+    """The topic after these records."""
+    after = dict(published)
+    for key, value in records.items():
+        if value is None:
+            del after[key]
+        else:
+            after[key] = decode_entry(value)
+    return after
+
+
+documents = st.builds(
+    lambda make, name, tenant, number: make(name, tenant, number),
+    st.sampled_from([source, destination]),
+    st.sampled_from("abc"),
+    st.sampled_from(TENANTS),
+    st.sampled_from([1.0, 2.0]),
+)
+topics = st.builds(lambda found: entries(*found), st.lists(documents, max_size=5))
+
+
+@given(st.lists(documents, max_size=6, unique_by=lambda d: (d.tenant, kind_of(d), d.name)), topics)
+def test_after_two_rounds_the_topic_holds_what_is_wanted_and_hifis_own(
+    found: list[Document], published: Entries
+) -> None:
+    want = wanted([stored(each) for each in found], published).entries
+    now, seen = published, dict.fromkeys(TENANTS, 0)
+    for now_ms in (0, LIVE_MS):
+        now = applied(now, due(difference(want, now), seen, now_ms))
+    own = {key: entry for key, entry in published.items() if entry.document.tenant == CANARY}
+    assert {key: entry for key, entry in now.items() if key not in own or key in want} == dict(want)
+    assert all(now[key] == entry for key, entry in own.items() if key not in want)
+    assert difference(want, now).empty
+
+
+def test_of_two_tenants_with_one_name_the_published_one_keeps_it_then_the_earlier() -> None:
+    both = [stored(destination("a", "acme"), at_ms=2), stored(destination("a", "zoo"), at_ms=1)]
+    new = wanted(both, {})
+    assert (new.entries, [each.tenant for each in new.refused]) == (
+        entries(destination("a", "zoo")),
+        ["acme"],
+    )
+    kept = wanted(both, entries(destination("a", "acme")))
+    assert (kept.entries, [each.tenant for each in kept.refused]) == (
+        entries(destination("a", "acme")),
+        ["zoo"],
+    )
+
+
+def test_a_source_that_is_there_already_changes_at_once() -> None:
+    found = difference(entries(source("a", limit=9.0), version=2), entries(source("a")))
+    assert (list(found.changed), found.opened) == ([b"source/a"], {})
+
+
+def waiting(changed_ms: Mapping[str, int], now_ms: int) -> bool:
+    return not due(difference(entries(source("a")), {}), changed_ms, now_ms)
+
+
+def test_a_new_source_waits_for_what_its_own_tenant_changed_and_for_nobody_else() -> None:
+    assert not waiting({}, 0)
+    assert not waiting({"zoo": 100}, 101)
+    assert waiting({"acme": 100}, 99 + LIVE_MS)
+    assert not waiting({"acme": 100}, 100 + LIVE_MS)
+
+
+def test_what_is_adopted_is_the_customers_at_its_versions() -> None:
+    found = adopted({**entries(destination("a"), version=7), **entries(destination("b", CANARY))}, 5)
+    assert found == [
+        StoredDocument(
+            tenant="acme",
+            key=DocumentKey("destination", "a"),
+            version=7,
+            document=destination("a"),
+            by="import",
+            at_ms=5,
+        )
+    ]
