@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from pipelines.data.transmit.connectors.base import Place
-from pipelines.data.transmit.connectors.registry import KINDS, OptionsError, options_of
+from pipelines.data.transmit.connectors.base import PathText
+from pipelines.data.transmit.connectors.registry import CONNECTORS, OptionsError, options_of
 from scripts.documents.problems import FieldProblem, did_you_mean, plain
 from shared.contracts.documents import DEFAULT_CONNECTOR, Destination, unknown_fields
 from shared.contracts.secrets import foreign_secrets
@@ -16,16 +16,16 @@ ROOT = "$.options"
 
 def option_fields(raw: Mapping[Any, Any]) -> frozenset[str]:
     """Names of the options that a destination's connector has; none if there is no such connector."""
-    kind = KINDS.get(_connector(raw))
+    kind = CONNECTORS.get(_connector(raw))
     return frozenset(_fields(kind.options)) if kind else frozenset()
 
 
 def option_problems(raw: Mapping[Any, Any]) -> Iterator[FieldProblem]:
     """What keeps a connector from taking a destination's options; nothing if it would."""
     name, options = _connector(raw), raw.get("options", {})
-    kind = KINDS.get(name)
+    kind = CONNECTORS.get(name)
     if kind is None:
-        yield "$.connector", f"there is no connector {name!r}", did_you_mean(name, KINDS)
+        yield "$.connector", f"there is no connector {name!r}", did_you_mean(name, CONNECTORS)
     elif isinstance(options, dict):
         found = list(_field_faults(name, kind.options, options))
         yield from found or _last_faults(name, options)
@@ -35,20 +35,20 @@ def option_problems(raw: Mapping[Any, Any]) -> Iterator[FieldProblem]:
             yield f"{ROOT}{path}", f"names {reference}, which is not its tenant's", fix
 
 
-def hosts(destination: Destination) -> Iterator[Place]:
+def hosts(destination: Destination) -> Iterator[PathText]:
     """What a destination will dial: path and host."""
     try:
-        options = options_of(destination, KINDS)
+        options = options_of(destination, CONNECTORS)
     except OptionsError:
         return
-    for path, host in KINDS[destination.connector].hosts(options):
+    for path, host in CONNECTORS[destination.connector].hosts(options):
         yield _below(path), host
 
 
 def summary(destination: Destination) -> str:
     """Where a destination's events go, in a few words; empty if this version does not know."""
     try:
-        return KINDS[destination.connector].summary(options_of(destination, KINDS))
+        return CONNECTORS[destination.connector].summary(options_of(destination, CONNECTORS))
     except (OptionsError, KeyError):
         return ""
 
@@ -88,7 +88,7 @@ def _value_faults(name: str, value: object, wanted: Any) -> Iterator[FieldProble
 
 
 def _last_faults(connector: str, raw: Mapping[Any, Any]) -> Iterator[FieldProblem]:
-    kind = KINDS[connector]
+    kind = CONNECTORS[connector]
     for path, message in kind.faults(msgspec.convert(raw, kind.options)):
         yield _below(path), message, ""
 

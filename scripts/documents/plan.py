@@ -15,11 +15,11 @@ from shared.contracts.documents import (
     kind_of,
     topic_key,
 )
-from shared.contracts.egress_policy import Reach, literal, why_refused
-from shared.contracts.publish_plan import Step, step_of
+from shared.contracts.egress_policy import EgressPolicy, literal, why_refused
+from shared.contracts.publish_plan import PlannedDocument, step_of
 
 
-def plan(written: Sequence[LocatedDocument], published: Catalogue, reach: Reach) -> list[Step]:
+def plan(written: Sequence[LocatedDocument], published: Catalogue, reach: EgressPolicy) -> list[PlannedDocument]:
     """What to publish to a side of that reach; documents of one call may refer to each other.
 
     Raises:
@@ -75,7 +75,7 @@ def _broken(written: Sequence[LocatedDocument], published: Catalogue, after: Cat
                 yield each.problem("$.tenant", f"pipe {pipe.name!r} of tenant {pipe.tenant!r} uses it")
 
 
-def _out_of_reach(written: Sequence[LocatedDocument], reach: Reach) -> Iterator[Problem]:
+def _out_of_reach(written: Sequence[LocatedDocument], reach: EgressPolicy) -> Iterator[Problem]:
     """Documents that spell out an address that would be refused when it is dialled, or not understood."""
     for each in written:
         for path, host in _dialled(each.document):
@@ -92,7 +92,7 @@ def _dialled(document: Document) -> Iterator[tuple[str, str]]:
         yield "$.webhook", urlsplit(document.webhook).hostname or ""
 
 
-def _host_problem(host: str, reach: Reach) -> str:
+def _host_problem(host: str, reach: EgressPolicy) -> str:
     address = literal(host)
     if address is None:
         return ""

@@ -5,7 +5,14 @@ import time
 from collections.abc import Callable, Sequence
 
 from shared.contracts.documents import LIVE_SECONDS, Catalogue
-from shared.contracts.publish_plan import Records, Step, in_order, records, records_of, tombstones_of
+from shared.contracts.publish_plan import (
+    PlannedDocument,
+    Records,
+    in_order,
+    records,
+    records_of,
+    tombstones_of,
+)
 from shared.kafka import config_topic
 from shared.kafka.config_topic import PublishError
 from shared.kafka.errors import kafka_errors_explained
@@ -36,7 +43,7 @@ def read_catalogue(bootstrap: str) -> Catalogue:
         return config_topic.read_catalogue(bootstrap, _CLIENT, _READ_SECONDS)
 
 
-def publish_steps(bootstrap: str, steps: Sequence[Step], say: Callable[[str], None]) -> None:
+def publish_steps(bootstrap: str, steps: Sequence[PlannedDocument], say: Callable[[str], None]) -> None:
     """Publish what a plan changes; a new source after the pipes it may feed are in force.
 
     Raises:

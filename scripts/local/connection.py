@@ -6,7 +6,7 @@ from pathlib import Path
 
 from scripts.local.side import REACH, Side
 from shared.contracts.bootstrap import IAM
-from shared.contracts.egress_policy import Reach
+from shared.contracts.egress_policy import EgressPolicy
 from shared.runtime.errors import OperatorError
 from shared.runtime.settings import SideSettings
 
@@ -30,7 +30,7 @@ def side_bootstrap(data: Path) -> str:
     return bootstrap
 
 
-def side_reach() -> Reach:
+def side_reach() -> EgressPolicy:
     """What the side may dial: as the environment says where that names the brokers; else as local sides may.
 
     Raises:
@@ -39,7 +39,7 @@ def side_reach() -> Reach:
     if not os.environ.get("HIFI_BOOTSTRAP"):
         return REACH
     try:
-        return SideSettings().reach  # type: ignore[call-arg]  # from the environment
+        return SideSettings().egress  # type: ignore[call-arg]  # from the environment
     except ValueError as error:
         raise NotRunningError(f"HIFI_* in the environment cannot be used: {error}") from error
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from shared.contracts.egress_policy import Reach
+from shared.contracts.egress_policy import EgressPolicy
 from shared.runtime.errors import OperatorError
 
 HOST: Final = "127.0.0.1"
@@ -17,7 +17,7 @@ BROKER_IDS: Final = (1, 2, 3)
 PORTS: Final = 15
 """Ports a side takes, from its base on."""
 
-REACH: Final = Reach(loopback=True)
+REACH: Final = EgressPolicy(loopback=True)
 """What a local side may dial: its destinations are mostly on the same machine."""
 
 

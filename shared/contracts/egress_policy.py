@@ -90,7 +90,7 @@ def special(address: Address) -> Kind | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
+class EgressPolicy:
     """What a side may dial: public addresses, and its own machine where it is a local one."""
 
     loopback: bool = False

@@ -64,14 +64,14 @@ def mask_steps(path: str) -> Steps:
     while at < len(path):
         found = _STEP.match(path, at)
         if found is None:
-            raise MaskError(f"cannot be read from character {at + 1} on ({path[at : at + 20]!r}); {_MEND}")
+            raise MaskError(f"cannot be read from character {at + 1} on ({path[at : at + 20]!r}); {_FIX}")
         steps.append(_step(found))
         at = found.end()
     _check(steps)
     return tuple(steps)
 
 
-_MEND: Final = "a step is .name, ['any name'], [0], .* or [*]"
+_FIX: Final = "a step is .name, ['any name'], [0], .* or [*]"
 
 
 def _step(found: re.Match[str]) -> Step:

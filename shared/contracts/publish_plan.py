@@ -28,7 +28,7 @@ class Change(StrEnum):
     UNCHANGED = "unchanged"
 
 
-class Step(Struct, frozen=True):
+class PlannedDocument(Struct, frozen=True):
     """One document of a plan."""
 
     key: bytes
@@ -36,19 +36,19 @@ class Step(Struct, frozen=True):
     change: Change
 
 
-def step_of(document: Document, published: Catalogue) -> Step:
+def step_of(document: Document, published: Catalogue) -> PlannedDocument:
     """What publishing a document would do; it is sealed, and one that stays as it is keeps its version."""
     document = sealed(document)
     key = document_key(document)
     former = published.entries.get(key)
     if former is None:
-        return Step(key, Entry(version=1, document=document), Change.CREATED)
+        return PlannedDocument(key, Entry(version=1, document=document), Change.CREATED)
     if former.document == document:
-        return Step(key, former, Change.UNCHANGED)
-    return Step(key, Entry(version=former.version + 1, document=document), Change.CHANGED)
+        return PlannedDocument(key, former, Change.UNCHANGED)
+    return PlannedDocument(key, Entry(version=former.version + 1, document=document), Change.CHANGED)
 
 
-def in_order(steps: Sequence[Step]) -> tuple[list[Step], list[Step]]:
+def in_order(steps: Sequence[PlannedDocument]) -> tuple[list[PlannedDocument], list[PlannedDocument]]:
     """What a plan changes, in two parts: new sources follow when the pipes they may feed are in force.
 
     The other way round their first events would be acknowledged, and match no pipe.
@@ -58,7 +58,7 @@ def in_order(steps: Sequence[Step]) -> tuple[list[Step], list[Step]]:
     return [step for step in changed if step not in opened], opened
 
 
-def records(steps: Iterable[Step]) -> Records:
+def records(steps: Iterable[PlannedDocument]) -> Records:
     """The records of these steps."""
     return {step.key: encode_entry(step.entry) for step in steps}
 

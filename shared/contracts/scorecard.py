@@ -258,7 +258,7 @@ class DestinationHealth(Struct, kw_only=True, frozen=True):
         return self.delivered / tried if tried else None
 
 
-class Place(Struct, kw_only=True, frozen=True):
+class EventLocation(Struct, kw_only=True, frozen=True):
     """Where one event was seen."""
 
     node: str

@@ -29,7 +29,7 @@ _TRACEPARENT: Final = re.compile(r"00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]
 _SAMPLED: Final = 1
 
 
-class Context(msgspec.Struct, frozen=True):
+class TraceContext(msgspec.Struct, frozen=True):
     """What a traceparent says."""
 
     trace_id: str
@@ -39,7 +39,7 @@ class Context(msgspec.Struct, frozen=True):
     """16 hexadecimal digits: of whoever wrote the traceparent."""
 
 
-class Sighting(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
+class TracePoint(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
     """The value of a `traces` record: a traced event was seen at a place."""
 
     traceparent: str
@@ -65,7 +65,7 @@ class Sighting(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
     """Of a receipt about what was not delivered: status and reason."""
 
 
-def is_chosen(event_id: str) -> bool:
+def is_sampled(event_id: str) -> bool:
     """Whether hifi traces an event whose client asks for nothing."""
     return id_hash(event_id) % ONE_IN == 0
 
@@ -81,12 +81,12 @@ def span_id(tenant: str, event_id: str, *of: str) -> str:
     return _digest(tenant, event_id, *of)[:SPAN_DIGITS]
 
 
-def traced(traceparent: str) -> Context | None:
+def traced(traceparent: str) -> TraceContext | None:
     """What a traceparent says; None if it is none, or says that the event is not to be traced."""
     found = _TRACEPARENT.fullmatch(traceparent)
     if found is None or not int(found[3], 16) & _SAMPLED:
         return None
-    return Context(found[1], found[2])
+    return TraceContext(found[1], found[2])
 
 
 def _digest(*parts: str) -> str:
@@ -95,15 +95,15 @@ def _digest(*parts: str) -> str:
 
 
 _encoder = msgspec.json.Encoder()
-_decoder = msgspec.json.Decoder(Sighting)
+_decoder = msgspec.json.Decoder(TracePoint)
 
 
-def encode_sighting(sighting: Sighting) -> bytes:
+def encode_trace_point(sighting: TracePoint) -> bytes:
     """The value of a `traces` record."""
     return _encoder.encode(sighting)
 
 
-def decode_sighting(value: bytes) -> Sighting:
+def decode_trace_point(value: bytes) -> TracePoint:
     """What a `traces` record says.
 
     Raises:

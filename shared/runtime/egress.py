@@ -14,7 +14,7 @@ from typing import Final
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from shared.contracts.egress_policy import Kind, Reach, why_refused
+from shared.contracts.egress_policy import EgressPolicy, Kind, why_refused
 
 LINE_BYTES: Final = 8190
 """Of a response's status line, and of each header."""
@@ -37,21 +37,21 @@ class RefusedAddressError(OSError):
 
 
 def open_session(
-    connections: int, reach: Reach, resolver: AbstractResolver | None = None
+    connections: int, egress: EgressPolicy, resolver: AbstractResolver | None = None
 ) -> aiohttp.ClientSession:
-    """A session that dials nothing beyond `reach`, unpacks nothing and keeps no cookie.
+    """A session that dials nothing beyond `egress`, unpacks nothing and keeps no cookie.
 
     Call it on the loop that will use it. No proxy of the environment is used: it would dial in our place.
 
     Args:
         connections: most of them at once, over all destinations.
-        reach: what may be dialled.
+        egress: what may be dialled.
         resolver: looks names up; the system's if None. Whoever gives one closes it.
     """
     connector = aiohttp.TCPConnector(
         limit=connections,
-        resolver=GuardedResolver(resolver or aiohttp.ThreadedResolver(), reach),
-        socket_factory=functools.partial(guarded_socket, reach),
+        resolver=GuardedResolver(resolver or aiohttp.ThreadedResolver(), egress),
+        socket_factory=functools.partial(guarded_socket, egress),
         ttl_dns_cache=_DNS_SECONDS,
         keepalive_timeout=_KEEP_ALIVE_SECONDS,
     )
@@ -68,28 +68,28 @@ def open_session(
     )
 
 
-def guarded_socket(reach: Reach, info: aiohttp.AddrInfoType) -> socket.socket:
+def guarded_socket(egress: EgressPolicy, info: aiohttp.AddrInfoType) -> socket.socket:
     """A socket for an address, which is the very object that it will be connected to.
 
     Raises:
         RefusedAddressError: if the address must not be dialled.
     """
     family, kind, protocol, _, address = info
-    refused = _refusal(str(address[0]), reach)
+    refused = _refusal(str(address[0]), egress)
     if refused is not None:
         raise RefusedAddressError(refused)
     return socket.socket(family, kind, protocol)
 
 
-def _refusal(host: str, reach: Reach) -> Kind | None:
+def _refusal(host: str, egress: EgressPolicy) -> Kind | None:
     """A host that is no plain address is refused: to connect to it would look it up again."""
     try:
-        return reach.refuses(ip_address(host))
+        return egress.refuses(ip_address(host))
     except ValueError:
         return Kind.RESERVED
 
 
-async def check_addresses(host: str, port: int, reach: Reach) -> None:
+async def check_addresses(host: str, port: int, egress: EgressPolicy) -> None:
     """For a client that dials by itself: all addresses of a name must be good, it may take any of them.
 
     What it does not see is an answer that is another one when the client looks the name up itself.
@@ -99,7 +99,7 @@ async def check_addresses(host: str, port: int, reach: Reach) -> None:
         OSError: if the name has none.
     """
     for each in await aiohttp.ThreadedResolver().resolve(host, port, socket.AF_UNSPEC):
-        refused = _refusal(each["host"], reach)
+        refused = _refusal(each["host"], egress)
         if refused is not None:
             raise RefusedAddressError(refused)
 
@@ -107,9 +107,9 @@ async def check_addresses(host: str, port: int, reach: Reach) -> None:
 class GuardedResolver(AbstractResolver):
     """Leaves out the refused ones of the addresses that another resolver finds."""
 
-    def __init__(self, inner: AbstractResolver, reach: Reach) -> None:
+    def __init__(self, inner: AbstractResolver, egress: EgressPolicy) -> None:
         self._inner = inner
-        self._reach = reach
+        self._egress = egress
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
@@ -123,7 +123,7 @@ class GuardedResolver(AbstractResolver):
         found = await self._inner.resolve(host, port, family)
         if not found:
             raise OSError(f"{host} has no address")
-        judged = [(each, _refusal(each["host"], self._reach)) for each in found]
+        judged = [(each, _refusal(each["host"], self._egress)) for each in found]
         refused = [kind for _, kind in judged if kind is not None]
         if len(refused) == len(found):
             raise RefusedAddressError(refused[0])

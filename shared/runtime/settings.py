@@ -9,7 +9,7 @@ from typing import Final, Self
 from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from shared.contracts.egress_policy import Reach
+from shared.contracts.egress_policy import EgressPolicy
 
 LOCAL: Final = "local"
 """Name of a side on somebody's own machine."""
@@ -30,9 +30,9 @@ class SideSettings(BaseSettings):
     )
 
     @property
-    def reach(self) -> Reach:
+    def egress(self) -> EgressPolicy:
         """What the side may dial."""
-        return Reach(loopback=self.allow_loopback)
+        return EgressPolicy(loopback=self.allow_loopback)
 
     @model_validator(mode="after")
     def _loopback_only_locally(self) -> Self:

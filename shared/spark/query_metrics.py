@@ -15,7 +15,7 @@ from shared.runtime.metrics import SparkMetric
 from shared.runtime.process_metrics import process_registry
 from shared.spark.driver_metrics import PartsCollector
 
-Place = tuple[str, int]
+Partition = tuple[str, int]
 """Topic and partition."""
 
 
@@ -26,7 +26,7 @@ class QueryMetrics:
         self.registry = into = process_registry(process)
         into.register(PartsCollector(os.getpid()))
         self._clock = clock
-        self._offsets: dict[str, dict[Place, int]] = {}
+        self._offsets: dict[str, dict[Partition, int]] = {}
         self._collected = 0.0
         self.ready = Gauge(SparkMetric.READY, "1 when ready", registry=into)
         self._read = Counter(SparkMetric.RECORDS_READ, "Records read", ["query"], registry=into)
@@ -43,13 +43,13 @@ class QueryMetrics:
         ended_ms = _ended_ms(progress)
         self._batch.labels(query).set(_seconds(progress))
         self._age.labels(query).set_function(lambda: max(0, self._clock() - ended_ms) / 1000)
-        offsets = by_place(progress_offsets(progress))
+        offsets = by_partition(progress_offsets(progress))
         known = self._offsets.get(query)
         # Where the first batch began is not told, only how much it read.
         read = int(progress["numInputRows"]) if known is None else advanced(known, offsets)
         self._read.labels(query).inc(read)
         self._offsets[query] = offsets
-        for topic, records in lags(offsets, by_place(ends)).items():
+        for topic, records in lags(offsets, by_partition(ends)).items():
             self._lag.labels(query, topic).set(records)
 
     def look_at_jvm(self, spark: SparkSession) -> None:
@@ -62,12 +62,12 @@ class QueryMetrics:
         self._collected = collected
 
 
-def by_place(offsets: Sequence[TopicPartition]) -> dict[Place, int]:
+def by_partition(offsets: Sequence[TopicPartition]) -> dict[Partition, int]:
     """Offsets by topic and partition."""
     return {(at.topic, at.partition): at.offset for at in offsets}
 
 
-def advanced(before: Mapping[Place, int], after: Mapping[Place, int]) -> int:
+def advanced(before: Mapping[Partition, int], after: Mapping[Partition, int]) -> int:
     """How many records lie between two looks, over the partitions that both tell of.
 
     A partition that was made anew begins anew: that is no progress, nor a step back.
@@ -75,7 +75,7 @@ def advanced(before: Mapping[Place, int], after: Mapping[Place, int]) -> int:
     return sum(max(0, offset - before[place]) for place, offset in after.items() if place in before)
 
 
-def lags(offsets: Mapping[Place, int], ends: Mapping[Place, int]) -> dict[str, int]:
+def lags(offsets: Mapping[Partition, int], ends: Mapping[Partition, int]) -> dict[str, int]:
     """Records by topic that lie between where a query is and the ends, over the partitions both tell of."""
     found: dict[str, int] = {}
     for (topic, partition), end in ends.items():

@@ -26,7 +26,7 @@ Offsets = Mapping[str, Mapping[str, int]]
 """By topic and partition, as Spark's Kafka source writes them."""
 
 
-class Kept(NamedTuple):
+class RetainedOffsets(NamedTuple):
     """What a partition holds."""
 
     first: int
@@ -42,7 +42,7 @@ def starting_offsets(spark: SparkSession, settings: SparkSettings, node: str, *t
         KafkaException: if the brokers do not answer.
     """
     checkpoint = Checkpoint(spark, settings, node)
-    usable, expired = resumed(checkpoint.offsets(), kept(settings.bootstrap, topics))
+    usable, expired = resumed(checkpoint.offsets(), retained_offsets(settings.bootstrap, topics))
     if not expired:
         return EARLIEST
     for (topic, partition), records in expired.items():
@@ -53,12 +53,12 @@ def starting_offsets(spark: SparkSession, settings: SparkSettings, node: str, *t
 
 
 def resumed(
-    checkpointed: Offsets, kept: Mapping[tuple[str, str], Kept]
+    checkpointed: Offsets, retained_offsets: Mapping[tuple[str, str], RetainedOffsets]
 ) -> tuple[Offsets, Mapping[tuple[str, str], int]]:
     """The offsets to go on at, and how many records are gone by partition, 0 if its topic was made anew."""
     usable: dict[str, dict[str, int]] = {}
     gone: dict[tuple[str, str], int] = {}
-    for (topic, partition), (first, end) in kept.items():
+    for (topic, partition), (first, end) in retained_offsets.items():
         at = checkpointed.get(topic, {}).get(partition, first)
         if not first <= at <= end:
             gone[topic, partition] = max(0, first - at)
@@ -66,7 +66,7 @@ def resumed(
     return usable, gone
 
 
-def kept(bootstrap: str, topics: tuple[Topic, ...]) -> dict[tuple[str, str], Kept]:
+def retained_offsets(bootstrap: str, topics: tuple[Topic, ...]) -> dict[tuple[str, str], RetainedOffsets]:
     """What each partition of these topics holds.
 
     Raises:
@@ -76,7 +76,7 @@ def kept(bootstrap: str, topics: tuple[Topic, ...]) -> dict[tuple[str, str], Kep
     try:
         known = consumer.list_topics(timeout=ANSWER_SECONDS).topics
         return {
-            (topic.value, str(partition)): Kept(
+            (topic.value, str(partition)): RetainedOffsets(
                 *consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=ANSWER_SECONDS)
             )
             for topic in topics

@@ -9,7 +9,7 @@ _CARRY = 2**64 % tracing.ONE_IN
 """What the hash's modulo lacks where Spark reads its 64 bits as a negative number."""
 
 
-def is_chosen(event_id: Column) -> Column:
+def is_sampled(event_id: Column) -> Column:
     """`tracing.is_chosen`."""
     signed = fn.xxhash64(event_id)
     return fn.pmod(signed + fn.when(signed < 0, _CARRY).otherwise(0), fn.lit(tracing.ONE_IN)) == 0

@@ -9,7 +9,7 @@ import msgspec
 from aiohttp import web
 
 from pipelines.management.console.client import ObserveClient
-from pipelines.management.console.poller import Pollers, State, View
+from pipelines.management.console.poller import Pollers, PollState, View
 from shared.contracts.scorecard import DayCard, Now, Percentiles
 from shared.runtime.clock import wall_clock
 from tests.unit.pipelines.management.console.cards import card
@@ -74,7 +74,7 @@ def test_all_who_watch_a_view_share_its_looks() -> None:
     async def main() -> None:
         observe = Observe()
         async with feeds_of(observe) as feeds:
-            seen: list[list[State]] = [[], [], []]
+            seen: list[list[PollState]] = [[], [], []]
             for states in seen:
                 feeds.watch(ACME, states.append)
             await until(lambda: len(seen[0]) >= 3)
@@ -91,7 +91,7 @@ def test_nobody_watching_means_no_looks() -> None:
     async def main() -> None:
         observe = Observe()
         async with feeds_of(observe) as feeds:
-            states: list[State] = []
+            states: list[PollState] = []
             watcher = states.append
             feeds.watch(ACME, watcher)
             await until(lambda: states)
@@ -108,7 +108,7 @@ def test_what_seldom_changes_is_asked_for_once_a_minute_and_older_cards_are_kept
     async def main() -> None:
         observe = Observe()
         async with feeds_of(observe) as feeds:
-            states: list[State] = []
+            states: list[PollState] = []
             feeds.watch(ACME, states.append)
             await until(lambda: len(states) >= 4)
             assert observe.asked["/v1/calendar"] == observe.asked["/v1/tenants"] == 1
@@ -122,7 +122,7 @@ def test_a_failure_keeps_the_last_figures_and_ends_by_itself() -> None:
     async def main() -> None:
         observe = Observe()
         async with feeds_of(observe) as feeds:
-            states: list[State] = []
+            states: list[PollState] = []
             feeds.watch(ACME, states.append)
             await until(lambda: states)
             observe.broken = True
@@ -140,9 +140,9 @@ def test_a_page_that_fails_does_not_end_the_looks_of_the_others() -> None:
     async def main() -> None:
         observe = Observe()
         async with feeds_of(observe) as feeds:
-            states: list[State] = []
+            states: list[PollState] = []
 
-            def fails(_: State) -> None:
+            def fails(_: PollState) -> None:
                 raise RuntimeError("this page is broken")
 
             feeds.watch(ACME, fails)

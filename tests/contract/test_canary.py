@@ -98,14 +98,14 @@ def _versions(bootstrap: str) -> dict[bytes, int]:
     return {key: entry.version for key, entry in entries.items() if entry.document.tenant == CANARY}
 
 
-def _body(perch: CanaryPipe, data: dict[str, Any]) -> bytes:
+def _body(pipe: CanaryPipe, data: dict[str, Any]) -> bytes:
     """What hifi sends of one event through a pipe."""
     shaped = {
         "masks": {**{k: v for k, v in data.items() if k != "note"}, "card": REDACTED},
         "transform": {"id": data["id"], "sent_ms": data["sent_ms"]},
-    }.get(perch.kind, data)
+    }.get(pipe.kind, data)
     event = {"specversion": "1.0", "id": data["id"], "data": shaped}
-    text = {"batch": [event], "array": [shaped]}.get(perch.format, event)
+    text = {"batch": [event], "array": [shaped]}.get(pipe.format, event)
     return json.dumps(text).encode()
 
 
@@ -141,14 +141,14 @@ def test_arrivals_repetitions_and_changed_events_are_counted_by_pipe(
     data = [json.loads(item.data or "") for item in collected.items()][:4]
     collected.close()
     urls = {name: each.options["url"] for name, each in _published(topics).destinations.items()}
-    for perch in PIPES:
-        assert urls[perch.name] == f"http://127.0.0.1:{canary.port}/{perch.kind}"
+    for pipe in PIPES:
+        assert urls[pipe.name] == f"http://127.0.0.1:{canary.port}/{pipe.kind}"
         for one in data:
-            assert canary.request("POST", f"/{perch.kind}", _body(perch, one)).status == 204
-        assert canary.figure(CanaryMetric.ARRIVED, perch.name) == 4
-        assert canary.figure(CanaryMetric.DOUBLED, perch.name) == 0
-        assert canary.figure(CanaryMetric.WRONG, perch.name) == 0
-    plain, masks = PIPES[0], next(perch for perch in PIPES if perch.kind == "masks")
+            assert canary.request("POST", f"/{pipe.kind}", _body(pipe, one)).status == 204
+        assert canary.figure(CanaryMetric.ARRIVED, pipe.name) == 4
+        assert canary.figure(CanaryMetric.DOUBLED, pipe.name) == 0
+        assert canary.figure(CanaryMetric.WRONG, pipe.name) == 0
+    plain, masks = PIPES[0], next(pipe for pipe in PIPES if pipe.kind == "masks")
     canary.request("POST", "/plain", _body(plain, data[0]))
     assert canary.figure(CanaryMetric.DOUBLED, plain.name) == 1
     leak = json.dumps({"data": data[0]}).encode()

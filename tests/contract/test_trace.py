@@ -8,7 +8,7 @@ import pytest
 
 from shared.contracts.ledger import Stage
 from shared.contracts.topics import Topic
-from shared.contracts.tracing import Sighting, encode_sighting, own_traceparent, span_id, traced
+from shared.contracts.tracing import TracePoint, encode_trace_point, own_traceparent, span_id, traced
 from tests.harness.service_process import ServiceProcess, stop_all
 from tests.harness.span_receiver import Span, SpanReceiver, listening
 from tests.harness.topics import Topics
@@ -63,7 +63,7 @@ def start(topics: str, tmp_path: Path) -> Iterator[Start]:
 def put(side: Topics, event_id: str) -> None:
     """What audit says of an event that was delivered."""
     for offset, (stage, topic, name) in enumerate(STAGES):
-        seen = Sighting(
+        seen = TracePoint(
             traceparent=own_traceparent("acme", event_id),
             tenant="acme",
             id=event_id,
@@ -75,7 +75,7 @@ def put(side: Topics, event_id: str) -> None:
             partition=0,
             offset=offset,
         )
-        side.put(Topic.TRACES, encode_sighting(seen), [], None)
+        side.put(Topic.TRACES, encode_trace_point(seen), [], None)
     side.flush()
 
 

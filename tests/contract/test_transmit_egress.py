@@ -13,7 +13,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from pipelines.data.transmit.delivery.kafka_rows import Row
 from scripts.local.side import REACH
 from shared.contracts import headers as h
-from shared.contracts.egress_policy import Reach
+from shared.contracts.egress_policy import EgressPolicy
 from shared.contracts.topics import Topic
 from shared.runtime.egress import RefusedAddressError, guarded_socket
 from tests.contract.transmit_rig import Rig, receipts, records
@@ -84,7 +84,7 @@ class Changing(dict[str, Any]):
 @pytest.fixture(scope="module")
 def public() -> Iterator[Rig]:
     """A side that dials public addresses only, as in a cluster."""
-    rig = Rig(Reach())
+    rig = Rig(EgressPolicy())
     rig.server.answer("/", reply(200))
     yield rig
     rig.close()
@@ -265,7 +265,7 @@ def names_to_nowhere() -> Iterator[Rig]:
 
 def test_the_socket_is_made_for_a_good_address_only() -> None:
     family, kind, protocol = 2, 1, 6
-    with guarded_socket(Reach(), (family, kind, protocol, "", ("1.1.1.1", 443))) as made:
+    with guarded_socket(EgressPolicy(), (family, kind, protocol, "", ("1.1.1.1", 443))) as made:
         assert (made.family, made.type, made.proto) == (family, kind, protocol)
     with pytest.raises(RefusedAddressError):
-        guarded_socket(Reach(), (family, kind, protocol, "", ("127.0.0.1", 443)))
+        guarded_socket(EgressPolicy(), (family, kind, protocol, "", ("127.0.0.1", 443)))

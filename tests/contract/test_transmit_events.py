@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from pipelines.data.transmit.connectors.base import Answer, Context, Kind
+from pipelines.data.transmit.connectors.base import Answer, ConnectorContext, ConnectorType
 from pipelines.data.transmit.events import Event
 from shared.contracts import headers as h
 from shared.contracts.documents import Destination
@@ -129,13 +129,13 @@ class Defective:
         pass
 
 
-async def open_defective(_: Context) -> Defective:
+async def open_defective(_: ConnectorContext) -> Defective:
     return Defective()
 
 
 def test_a_defect_in_a_connector_costs_nothing_but_time(rig: Rig) -> None:
     rig.pipe("p1", "/")
-    rig.use({"webhook": Kind(options=Anything, open=open_defective)})
+    rig.use({"webhook": ConnectorType(options=Anything, open=open_defective)})
     (later,) = records(rows := rig.deliver(flat_batch([row(1)])))
     assert later.topic == Topic.RETRY_IN_30S
     assert [(r.result, r.reason) for r in receipts(rows)] == [("retry", "internal: LookupError")]

@@ -230,9 +230,9 @@ def test_the_slow_lane_says_when_a_destination_is_quick_again_and_the_fast_lane_
     fast.pipe("p1", "/")
     fast.deliver(flat_batch([row(1)]))
     fast.server.answer("/", reply(200))
-    fast.gates.heard([("p1", wall_clock()), ("nobody", wall_clock())])  # its stay is not over
+    fast.admission.note_recovered([("p1", wall_clock()), ("nobody", wall_clock())])  # its stay is not over
     assert ids(fast.deliver(flat_batch([row(2)])), Topic.OUTBOUND_SLOW) == ["e2"]
-    fast.gates.heard([("p1", wall_clock() + 10_000)])
+    fast.admission.note_recovered([("p1", wall_clock() + 10_000)])
     assert [r.result for r in receipts(fast.deliver(flat_batch([row(3)])))] == ["delivered"]
 
 

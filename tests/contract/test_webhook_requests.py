@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.data.transmit.delivery.kafka_rows import Row
 from shared.contracts import headers as h
-from shared.contracts.egress_policy import Reach
+from shared.contracts.egress_policy import EgressPolicy
 from shared.contracts.signing import key_of, signed
 from shared.contracts.topics import Topic
 from tests.contract.transmit_rig import Rig, receipts, records
@@ -267,7 +267,7 @@ def test_a_token_endpoint_that_hangs_costs_a_try_its_time_and_others_nothing(rig
 
 
 def test_a_token_endpoint_on_an_inner_address_is_not_dialled() -> None:
-    public = Rig(Reach())
+    public = Rig(EgressPolicy())
     try:
         Issuer(public)
         rows = public.deliver(flat_batch([row(1)]))

@@ -15,22 +15,22 @@ import pyarrow as pa
 from aiohttp.abc import AbstractResolver
 
 from pipelines.data.transmit.admission import lanes
-from pipelines.data.transmit.admission.circuit_breaker import Rules
-from pipelines.data.transmit.admission.gate import Admission, GateRules
-from pipelines.data.transmit.connectors.base import Context, Kind
-from pipelines.data.transmit.connectors.registry import KINDS, ConnectorPool
+from pipelines.data.transmit.admission.circuit_breaker import BreakerThresholds
+from pipelines.data.transmit.admission.gate import Admission, AdmissionPolicy
+from pipelines.data.transmit.connectors.base import ConnectorContext, ConnectorType
+from pipelines.data.transmit.connectors.registry import CONNECTORS, ConnectorPool
 from pipelines.data.transmit.deduplication.dedup_window import DedupWindow
 from pipelines.data.transmit.deduplication.delivery_history import DeliveryHistory
 from pipelines.data.transmit.delivery.decide import Policy
 from pipelines.data.transmit.delivery.delivery import Delivery
-from pipelines.data.transmit.delivery.kafka_rows import Row, Settled
+from pipelines.data.transmit.delivery.kafka_rows import Row, SettledEvents
 from pipelines.data.transmit.delivery.pipe_resolver import PipeResolver
-from pipelines.data.transmit.delivery.timeout import Deadline, Patience
+from pipelines.data.transmit.delivery.timeout import Deadline, WaitLimits
 from pipelines.data.transmit.delivery.transform_executor import TransformExecutor
 from pipelines.data.transmit.task import Task
 from scripts.local.side import REACH
 from shared.contracts.documents import Batch, Catalogue, Destination, Entry, Limits, Pipe, topic_key
-from shared.contracts.egress_policy import Reach
+from shared.contracts.egress_policy import EgressPolicy
 from shared.contracts.receipts import Lane, Receipt
 from shared.contracts.secrets import Secrets, UnknownSecretError
 from shared.contracts.topics import Topic
@@ -54,12 +54,12 @@ class Held:
 class Rig:
     """One server, one worker's loop; `deliver` runs one task over events and gives the rows it writes.
 
-    Its server is on the loopback address, so its side is a local one unless `reach` says otherwise.
+    Its server is on the loopback address, so its side is a local one unless `egress` says otherwise.
     """
 
     def __init__(
         self,
-        reach: Reach = REACH,
+        egress: EgressPolicy = REACH,
         resolver: AbstractResolver | None = None,
         lane: Lane | None = None,
         patience: float = 0.5,
@@ -69,31 +69,31 @@ class Rig:
         `patience` is the fast lane's, in seconds for an answer; for a slot it is twice that.
         """
         self._far, self._near = Loop(), Loop()
-        breaking = Rules(pause=0.3) if lane else Rules(failures=10_000, wasted=10_000)
-        slowness = lanes.Rules(slow=0.8 * patience)
-        rules = GateRules(lane=lane or "slow", breaking=breaking, slowness=slowness)
-        self.gates = Admission(rules, wall_clock, self._near.loop.time)
-        self.patience = Patience(answer=patience, turn=2 * patience) if lane == "fast" else Patience()
+        breaking = BreakerThresholds(pause=0.3) if lane else BreakerThresholds(failures=10_000, wasted=10_000)
+        slowness = lanes.LaneThresholds(slow=0.8 * patience)
+        rules = AdmissionPolicy(lane=lane or "slow", breaking=breaking, slowness=slowness)
+        self.admission = Admission(rules, wall_clock, self._near.loop.time)
+        self.wait_limits = WaitLimits(answer=patience, turn=2 * patience) if lane == "fast" else WaitLimits()
         self._listening: list[asyncio.Server] = []
         self.server = Server(self._far)
         self._documents: dict[bytes, Entry] = {}
         self.deliveries = DeliveryHistory(DedupWindow(60_000, 1000))
-        self.session = self._near.run(self._open(reach, resolver))
+        self.session = self._near.run(self._open(egress, resolver))
         self.secrets = Held()
         self.ahead_ms = 0
         """How far the connectors' clock is ahead."""
-        self.context = Context(
+        self.context = ConnectorContext(
             session=self.session,
             secrets=self.secrets,
-            reach=reach,
+            egress=egress,
             clock=lambda: wall_clock() + self.ahead_ms,
         )
-        self.shaping = TransformExecutor(self.secrets)
-        self.use(KINDS)
+        self.transformer = TransformExecutor(self.secrets)
+        self.use(CONNECTORS)
         self.seconds = 0.0
 
-    async def _open(self, reach: Reach, resolver: AbstractResolver | None) -> aiohttp.ClientSession:
-        return open_session(100, reach, resolver)
+    async def _open(self, egress: EgressPolicy, resolver: AbstractResolver | None) -> aiohttp.ClientSession:
+        return open_session(100, egress, resolver)
 
     def listen(self, serve: Serve, **how: Any) -> int:
         """One more server on the far side, which speaks for itself; `how` is for asyncio. Gives its port."""
@@ -115,7 +115,7 @@ class Rig:
         """An open connector."""
         return self._near.run(self._connectors.named(name))
 
-    def use(self, kinds: Mapping[str, Kind[Any]]) -> None:
+    def use(self, kinds: Mapping[str, ConnectorType[Any]]) -> None:
         """Deliver by these connectors from now on."""
         self._kinds = kinds
         self._connectors = ConnectorPool(kinds, self.context)
@@ -132,7 +132,7 @@ class Rig:
     def close(self) -> None:
         self._near.run(self._connectors.close())
         self._near.run(self.session.close())
-        self.shaping.close()
+        self.transformer.close()
         self._far.run(self._stop_listening())
         self.server.close()
         self._near.close()
@@ -206,16 +206,16 @@ class Rig:
         return rows
 
     def task(self, deadline: float) -> Task:
-        answers: queue.SimpleQueue[Settled] = queue.SimpleQueue()
+        answers: queue.SimpleQueue[SettledEvents] = queue.SimpleQueue()
         catalogue = Catalogue(self._documents)
         delivery = Delivery(
-            targets=PipeResolver(lambda: catalogue, 0.1, self._kinds),
+            pipes=PipeResolver(lambda: catalogue, 0.1, self._kinds),
             connectors=self._connectors,
-            shaping=self.shaping,
+            transformer=self.transformer,
             policy=Policy(local_tries=3, pause=0.01, pause_limit=0.5, give_up=timedelta(hours=24)),
             deadline=Deadline(self._near.loop.time() + deadline),
-            gates=self.gates,
-            patience=self.patience,
+            admission=self.admission,
+            wait_limits=self.wait_limits,
             settle=answers.put,
             clock=wall_clock,
             jitter=lambda: 0.5,

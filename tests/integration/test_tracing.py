@@ -8,7 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 from scripts.load.receiver import Receiver, running
-from shared.contracts.tracing import Context, is_chosen, own_traceparent, span_id, traced
+from shared.contracts.tracing import TraceContext, is_sampled, own_traceparent, span_id, traced
 from tests.harness.live_side import LiveSide
 from tests.harness.span_receiver import SpanReceiver
 from tests.harness.waiting import eventually
@@ -27,7 +27,7 @@ def post(live: LiveSide, key: str, *events: dict[str, object]) -> bool:
     return live.post(key, json.dumps(events).encode(), "application/cloudevents-batch+json")
 
 
-def context_of(traceparent: str) -> Context:
+def context_of(traceparent: str) -> TraceContext:
     context = traced(traceparent)
     assert context is not None
     return context
@@ -46,8 +46,8 @@ def test_a_traced_event_is_a_chain_of_spans_and_tells_its_destination_which(
     not_asked_for = f"00-{unsampled_trace}-{uuid4().hex[:16]}-00"
     assert traced(not_asked_for) is None
     ids = (f"{tenant}-{number}" for number in count())
-    chosen = next(filter(is_chosen, ids))
-    clients, unsampled, plain = (next(one for one in ids if not is_chosen(one)) for _ in range(3))
+    chosen = next(filter(is_sampled, ids))
+    clients, unsampled, plain = (next(one for one in ids if not is_sampled(one)) for _ in range(3))
     with running(Receiver(on_body=take)) as receiver:
         live.apply(*documents(tenant, receiver, "all"))
         key = f"integration-{tenant}"

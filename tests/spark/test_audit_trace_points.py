@@ -13,10 +13,10 @@ from shared.contracts import headers as h
 from shared.contracts.ledger import Stage
 from shared.contracts.receipts import Receipt
 from shared.contracts.topics import Topic
-from shared.contracts.tracing import Sighting, decode_sighting, is_chosen, own_traceparent
+from shared.contracts.tracing import TracePoint, decode_trace_point, is_sampled, own_traceparent
 from tests.spark.events import ATTRIBUTES, STAMPS, Headers, event_headers, headers, one_partition
 
-CHOSEN = next(f"e{n}" for n in range(100_000) if is_chosen(f"e{n}"))
+CHOSEN = next(f"e{n}" for n in range(100_000) if is_sampled(f"e{n}"))
 OWN = own_traceparent("acme", CHOSEN)
 CLIENTS = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 UNSAMPLED = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"
@@ -27,17 +27,17 @@ ROW = (
 )
 
 
-def told(spark: SparkSession, topic: Topic, value: bytes | None, heads: Headers) -> list[Sighting]:
+def told(spark: SparkSession, topic: Topic, value: bytes | None, heads: Headers) -> list[TracePoint]:
     """Sightings that one record gives."""
     record = (None, value, str(topic), 0, 7, None, heads)
     frame = one_partition(spark, [record], ROW)
     frame = frame.selectExpr("* except (timestamp)", f"timestamp_millis({WRITTEN_MS}) as timestamp")
     found = rows(frame).select(*ROWS).mapInArrow(tally, OUTPUT).collect()
-    return [decode_sighting(bytes(row["value"])) for row in found if row["topic"] == Topic.TRACES]
+    return [decode_trace_point(bytes(row["value"])) for row in found if row["topic"] == Topic.TRACES]
 
 
-def seen(topic: Topic, stage: Stage, **more: Any) -> Sighting:
-    here = Sighting(
+def seen(topic: Topic, stage: Stage, **more: Any) -> TracePoint:
+    here = TracePoint(
         traceparent=OWN,
         tenant="acme",
         id=CHOSEN,

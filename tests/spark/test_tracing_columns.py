@@ -9,7 +9,7 @@ from pyspark.sql import functions as fn
 
 from pipelines.data.ingest.transforms import events
 from shared.contracts import headers as h
-from shared.contracts.tracing import is_chosen as chosen
+from shared.contracts.tracing import is_sampled as chosen
 from shared.contracts.tracing import own_traceparent
 from shared.spark import tracing
 from tests.spark.events import header_map, headers, kafka_rows, one_partition
@@ -35,7 +35,7 @@ def test_spark_chooses_what_python_chooses(spark: SparkSession) -> None:
         fn.concat(fn.lit("é-"), fn.col("id").cast("string")).alias("id")
     )
 
-    found = {row["id"] for row in ids.where(tracing.is_chosen(fn.col("id"))).collect()}
+    found = {row["id"] for row in ids.where(tracing.is_sampled(fn.col("id"))).collect()}
 
     assert found == {f"é-{n}" for n in range(50_000) if chosen(f"é-{n}")}
     assert found

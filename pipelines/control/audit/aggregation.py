@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from pipelines.control.audit.offset_ranges import MOST_ROWS, ranges
 from pipelines.control.audit.schema import NUMBERS, OUTPUT_ARROW
 from pipelines.control.audit.stages import STAGES, events
-from pipelines.control.audit.trace_points import sightings
+from pipelines.control.audit.trace_points import trace_points
 from shared.contracts.envelope import EARLY_MS, LATE_MS
 from shared.contracts.lag_histogram import Histogram, histogram
 from shared.contracts.ledger import GOOD_MS, Range, Stage, Tally, encode_range, with_ids
 from shared.contracts.topics import Topic
-from shared.contracts.tracing import Sighting, encode_sighting
+from shared.contracts.tracing import TracePoint, encode_trace_point
 
 VALUE_BYTES: Final = 1024 * 1024
 """A ledger record's value; a range with more to say takes several."""
@@ -36,7 +36,7 @@ Numbers = NDArray[np.int64]
 def tally(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Rows of schema.ROWS to rows of schema.OUTPUT; see `ranges` on their order."""
     for rows in ranges(batches):
-        yield _written(parts(found(rows)), sightings(rows))
+        yield _written(parts(found(rows)), trace_points(rows))
 
 
 def tallied(batches: Iterable[pa.RecordBatch], most_rows: int = MOST_ROWS) -> Iterator[Range]:
@@ -80,10 +80,10 @@ def parts(whole: Range) -> list[Range]:
 _encoder = msgspec.msgpack.Encoder()
 
 
-def _written(records: Sequence[Range], seen: Iterable[Sighting]) -> pa.RecordBatch:
+def _written(records: Sequence[Range], seen: Iterable[TracePoint]) -> pa.RecordBatch:
     written: list[tuple[str, bytes | None, bytes]] = [
         *((Topic.LEDGER.value, record.key, encode_range(record)) for record in records),
-        *((Topic.TRACES.value, None, encode_sighting(sighting)) for sighting in seen),
+        *((Topic.TRACES.value, None, encode_trace_point(sighting)) for sighting in seen),
     ]
     columns = zip(*written, strict=True)
     return pa.RecordBatch.from_arrays(

@@ -16,8 +16,8 @@ from shared.spark.starting_offsets import (
     EARLIEST,
     Checkpoint,
     Offsets,
-    kept,
     resumed,
+    retained_offsets,
     starting_offsets,
 )
 
@@ -50,7 +50,7 @@ def uncovered_offsets(spark: SparkSession, settings: SparkSettings, node: str, *
     starting = starting_offsets(spark, settings, node, *topics)
     if Checkpoint(spark, settings, node).offsets():
         return starting
-    there = kept(settings.bootstrap, topics)
+    there = retained_offsets(settings.bootstrap, topics)
     covered = covered_offsets(settings.bootstrap, [p for p, held in there.items() if held.end > held.first])
     known: Offsets = {} if starting == EARLIEST else json.loads(starting)
     return json.dumps(resumed(_further(known, covered), there)[0])

@@ -9,10 +9,10 @@ import pyarrow.compute as pc
 from pipelines.control.audit.stages import STAGES, events
 from shared.contracts.ledger import Stage
 from shared.contracts.topics import Topic
-from shared.contracts.tracing import Sighting, own_traceparent, traced
+from shared.contracts.tracing import TracePoint, own_traceparent, traced
 
 
-def sightings(rows: pa.Table) -> Iterator[Sighting]:
+def trace_points(rows: pa.Table) -> Iterator[TracePoint]:
     """What a range's rows say of traced events. All of its rows are of one partition."""
     if rows["traced_id"].null_count == rows.num_rows:
         return
@@ -32,8 +32,8 @@ def _traceparent(stage: Stage, row: dict[str, Any]) -> str:
     return row["traceparent"] or ""
 
 
-def _sighting(topic: Topic, stage: Stage, row: dict[str, Any], traceparent: str) -> Sighting:
-    return Sighting(
+def _sighting(topic: Topic, stage: Stage, row: dict[str, Any], traceparent: str) -> TracePoint:
+    return TracePoint(
         traceparent=traceparent,
         tenant=row["tenant"] or "",
         id=row["traced_id"],

@@ -18,7 +18,7 @@ from shared.contracts.stages import COPY_ELSE, COPY_RULES, HEADER_TOPICS, CopyFa
 from shared.contracts.topics import Topic
 from shared.spark.collected_columns import readable, unreadable, with_items
 from shared.spark.columns import HEADERS_TYPE, header_value, rfc3339_ms
-from shared.spark.tracing import is_chosen
+from shared.spark.tracing import is_sampled
 
 _TEXTS: Final = {
     "tenant": h.TENANT,
@@ -89,7 +89,7 @@ def _flat(exploded: DataFrame) -> DataFrame:
     columns = {
         "id_hash": fn.when(known, fn.xxhash64("id")),
         "time_ms": fn.coalesce("since_ms", rfc3339_ms(fn.col("time"))),
-        "traced_id": fn.when(fn.col("traceparent").isNotNull() | is_chosen(fn.col("id")), fn.col("id")),
+        "traced_id": fn.when(fn.col("traceparent").isNotNull() | is_sampled(fn.col("id")), fn.col("id")),
     }
     return _told(exploded).select(*(columns[name].alias(name) if name in columns else name for name in ROWS))
 

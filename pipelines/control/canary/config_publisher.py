@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from shared.contracts.documents import Document, Source
-from shared.contracts.publish_plan import Change, Step, records, step_of
+from shared.contracts.publish_plan import Change, PlannedDocument, records, step_of
 from shared.kafka.config_topic import publish, read_catalogue
 
 T = TypeVar("T")
@@ -16,7 +16,7 @@ _SECONDS: Final = 15.0
 """Of a read or a write."""
 
 
-class Publisher:
+class ConfigPublisher:
     """Publishes documents under one client name."""
 
     def __init__(self, bootstrap: str, client_id: str, live_seconds: float) -> None:
@@ -40,7 +40,7 @@ class Publisher:
             await asyncio.sleep(self._live_seconds)
         await self._publish(sources)
 
-    async def _publish(self, steps: Sequence[Step]) -> None:
+    async def _publish(self, steps: Sequence[PlannedDocument]) -> None:
         if steps:
             await _aside(lambda: publish(self._bootstrap, self._client_id, records(steps), _SECONDS))
 

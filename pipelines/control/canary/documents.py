@@ -41,10 +41,10 @@ class CanaryPipe(Struct, frozen=True, kw_only=True):
         """Of the pipe and the destination."""
         return f"{CANARY}-{self.kind}"
 
-    def right(self, song: CanaryEvent) -> bool:
+    def right(self, event: CanaryEvent) -> bool:
         """Whether a song that arrived is what this pipe should make of it."""
-        sent = {"id": song.id, "sent_ms": song.sent_ms, "kind": KIND, "card": CARD, "note": NOTE}
-        return msgspec.structs.asdict(song) == sent | self.takes
+        sent = {"id": event.id, "sent_ms": event.sent_ms, "kind": KIND, "card": CARD, "note": NOTE}
+        return msgspec.structs.asdict(event) == sent | self.takes
 
 
 PIPES: Final = (
@@ -69,13 +69,13 @@ PIPES: Final = (
 """Every format of the webhook connector, and every kind of pipe that takes all it is given."""
 
 
-def documents(sinks: str, write_key: str) -> list[Document]:
-    """All of them; destinations are paths below `sinks`, a base URL, and named as their pipes."""
+def documents(base_url: str, write_key: str) -> list[Document]:
+    """All of them; destinations are paths below `base_url`, a base URL, and named as their pipes."""
     found = [parse({"kind": "source", "name": CANARY, "tenant": CANARY, "write_keys": [write_key]})]
-    for perch in PIPES:
-        shared = {"name": perch.name, "tenant": CANARY}
-        options = {"url": f"{sinks.rstrip('/')}/{perch.kind}", "format": perch.format}
+    for canary in PIPES:
+        shared = {"name": canary.name, "tenant": CANARY}
+        options = {"url": f"{base_url.rstrip('/')}/{canary.kind}", "format": canary.format}
         found.append(parse({"kind": "destination", **shared, "options": options}))
-        pipe = {"source": CANARY, "destination": perch.name, **perch.options}
+        pipe = {"source": CANARY, "destination": canary.name, **canary.options}
         found.append(parse({"kind": "pipe", **shared, **pipe}))
     return found

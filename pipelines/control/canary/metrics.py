@@ -17,7 +17,7 @@ _SECONDS: Final = (0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 class CanaryMetrics:
     """What is counted, in a registry of its own."""
 
-    def __init__(self, watch: DeliveryTracker, pipes: Iterable[str], clock: Clock) -> None:
+    def __init__(self, tracker: DeliveryTracker, pipes: Iterable[str], clock: Clock) -> None:
         self.registry = into = process_registry("canary")
         self.sent = Counter(CanaryMetric.SENT, "Events sent", registry=into)
         self.acknowledged = Counter(CanaryMetric.ACKNOWLEDGED, "Events collect took", registry=into)
@@ -31,9 +31,9 @@ class CanaryMetrics:
         for pipe in pipes:
             for each in (self.arrived, self.doubled, self.wrong, self.lag_seconds):
                 each.labels(pipe)
-            missing.labels(pipe).set_function(partial(_missing, watch, pipe, clock))
+            missing.labels(pipe).set_function(partial(_missing, tracker, pipe, clock))
         p95 = Gauge(CanaryMetric.P95, "p95 of the last minute; NaN if nothing arrived", registry=into)
-        p95.set_function(lambda: _or_nan(watch.p95(clock())))
+        p95.set_function(lambda: _or_nan(tracker.p95(clock())))
         self.ready = Gauge(CanaryMetric.READY, "1 when ready", registry=into)
 
     def count(self, pipe: str, arrival: Arrival, lag_ms: int, *, right: bool) -> None:
@@ -47,8 +47,8 @@ class CanaryMetrics:
             self.wrong.labels(pipe).inc()
 
 
-def _missing(watch: DeliveryTracker, pipe: str, clock: Clock) -> float:
-    return watch.missing(clock())[pipe]
+def _missing(tracker: DeliveryTracker, pipe: str, clock: Clock) -> float:
+    return tracker.missing(clock())[pipe]
 
 
 def _or_nan(value: int | None) -> float:

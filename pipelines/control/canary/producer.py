@@ -9,7 +9,7 @@ from typing import Final
 import aiohttp
 from confluent_kafka import KafkaException
 
-from pipelines.control.canary.config_publisher import Publisher
+from pipelines.control.canary.config_publisher import ConfigPublisher
 from pipelines.control.canary.delivery_tracker import DeliveryTracker
 from pipelines.control.canary.events import CONTENT_TYPE, Ids, request
 from pipelines.control.canary.metrics import CanaryMetrics
@@ -36,10 +36,10 @@ class CanaryProducer:
         run: str,
         session: aiohttp.ClientSession,
         url: str,
-        publisher: Publisher,
+        publisher: ConfigPublisher,
         documents: Sequence[Document],
         pace: Schedule,
-        watch: DeliveryTracker,
+        tracker: DeliveryTracker,
         meters: CanaryMetrics,
         clock: Clock,
     ) -> None:
@@ -50,8 +50,8 @@ class CanaryProducer:
         self._publisher = publisher
         self._documents = documents
         self._pace = pace
-        self._watch = watch
-        self._meters = meters
+        self._tracker = tracker
+        self._metrics = meters
         self._clock = clock
         self._unknown = 0
 
@@ -61,7 +61,7 @@ class CanaryProducer:
         self.taken = False
         """Whether collect took the last request."""
 
-    async def sing(self, stopping: asyncio.Event) -> None:
+    async def run(self, stopping: asyncio.Event) -> None:
         """Go on until stopping."""
         await self._publish(stopping)
         for number in itertools.count():
@@ -72,7 +72,7 @@ class CanaryProducer:
                 self._unknown = 0
                 await self._publish(stopping)
             if number % _FORGET_EVERY == 0:
-                self._watch.forget(self._clock())
+                self._tracker.forget(self._clock())
             await _pause(stopping, self._pace.pause(taken=self.taken))
 
     async def _publish(self, stopping: asyncio.Event) -> None:
@@ -91,8 +91,8 @@ class CanaryProducer:
     async def _turn(self) -> None:
         if ids := list(itertools.islice(self._ids, self._pace.events())):
             now_ms = self._clock()
-            self._watch.send(ids, now_ms)
-            self._meters.sent.inc(len(ids))
+            self._tracker.send(ids, now_ms)
+            self._metrics.sent.inc(len(ids))
             self._note(ids, await self._post(request(ids, now_ms)))
 
     async def _post(self, body: bytes) -> str:
@@ -109,8 +109,8 @@ class CanaryProducer:
         before, self.taken = self.taken, answer == str(HTTPStatus.ACCEPTED.value)
         self._unknown = self._unknown + 1 if answer == str(HTTPStatus.UNAUTHORIZED.value) else 0
         if self.taken:
-            self._watch.acknowledge(ids, self._clock())
-            self._meters.acknowledged.inc(len(ids))
+            self._tracker.acknowledge(ids, self._clock())
+            self._metrics.acknowledged.inc(len(ids))
         if before != self.taken:
             text = "collect takes events" if self.taken else "collect took no event, trying again"
             _log.info(text, extra={"answer": answer})

@@ -17,13 +17,13 @@ _log = get_logger(__name__)
 _MAX_BODY_BYTES: Final = 2 * 1024 * 1024
 _CLOSE_SECONDS: Final = 0.5
 
-OnSong = Callable[[CanaryPipe, CanaryEvent], None]
+OnEvent = Callable[[CanaryPipe, CanaryEvent], None]
 _Handler = Callable[[web.Request], Awaitable[web.Response]]
 
 
 @asynccontextmanager
 async def receiver(
-    host: str, port: int, on_song: OnSong, report: Report, registry: CollectorRegistry
+    host: str, port: int, on_event: OnEvent, report: Report, registry: CollectorRegistry
 ) -> AsyncIterator[int]:
     """Serve until the block ends; gives the port.
 
@@ -31,8 +31,8 @@ async def receiver(
         OSError: if the port is taken.
     """
     application = web.Application(client_max_size=_MAX_BODY_BYTES)
-    for perch in PIPES:
-        application.router.add_post(f"/{perch.kind}", _destination(perch, on_song))
+    for pipe in PIPES:
+        application.router.add_post(f"/{pipe.kind}", _destination(pipe, on_event))
     application.router.add_get("/{path:.*}", _health(report, registry))
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=_CLOSE_SECONDS)
     await runner.setup()
@@ -43,15 +43,15 @@ async def receiver(
         await runner.cleanup()
 
 
-def _destination(perch: CanaryPipe, on_song: OnSong) -> _Handler:
+def _destination(pipe: CanaryPipe, on_event: OnEvent) -> _Handler:
     async def take(request: web.Request) -> web.Response:
         try:
-            songs = arrived(perch.format, await request.read())
+            events = arrived(pipe.format, await request.read())
         except msgspec.MsgspecError as error:
-            _log.warning("not what a canary's pipe sends", extra={"pipe": perch.name, "error": str(error)})
+            _log.warning("not what a canary's pipe sends", extra={"pipe": pipe.name, "error": str(error)})
             return web.Response(status=400)
-        for song in songs:
-            on_song(perch, song)
+        for event in events:
+            on_event(pipe, event)
         return web.Response(status=204)
 
     return take

@@ -7,7 +7,7 @@ from typing import Final
 
 import aiohttp
 
-from pipelines.control.canary.config_publisher import Publisher
+from pipelines.control.canary.config_publisher import ConfigPublisher
 from pipelines.control.canary.delivery_tracker import DeliveryTracker
 from pipelines.control.canary.documents import PIPES, CanaryEvent, CanaryPipe, documents
 from pipelines.control.canary.metrics import CanaryMetrics
@@ -34,11 +34,11 @@ class Canary:
     def __init__(self, settings: CanarySettings, clock: Clock) -> None:
         self._settings = settings
         self._clock = clock
-        pipes = [perch.name for perch in PIPES]
-        self._watch = DeliveryTracker(pipes, int(settings.canary_missing_seconds * 1000))
-        self._meters = CanaryMetrics(self._watch, pipes, clock)
-        self._meters.ready.set_function(lambda: all(self._report().values()))
-        self._singer: CanaryProducer | None = None
+        pipes = [pipe.name for pipe in PIPES]
+        self._tracker = DeliveryTracker(pipes, int(settings.canary_missing_seconds * 1000))
+        self._metrics = CanaryMetrics(self._tracker, pipes, clock)
+        self._metrics.ready.set_function(lambda: all(self._report().values()))
+        self._producer: CanaryProducer | None = None
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Serve, and send where transmit can reach this process, until stopping.
@@ -47,70 +47,70 @@ class Canary:
             OSError: if the port is taken.
         """
         host, port = self._settings.host, self._settings.port
-        async with receiver(host, port, self._hear, self._report, self._meters.registry) as port:
-            sinks = self._sinks(port)
-            if sinks is None:
+        async with receiver(host, port, self._arrived, self._report, self._metrics.registry) as port:
+            base_url = self._documents_url(port)
+            if base_url is None:
                 _log.warning("idle: HIFI_CANARY_SINKS says no public address of this process")
                 await stopping.wait()
             else:
-                await self._sing(sinks, stopping)
+                await self._produce(base_url, stopping)
 
-    def _sinks(self, port: int) -> str | None:
+    def _documents_url(self, port: int) -> str | None:
         if self._settings.canary_sinks is None and self._settings.allow_loopback:
             return f"http://{self._settings.host}:{port}"
         return self._settings.canary_sinks
 
-    async def _sing(self, sinks: str, stopping: asyncio.Event) -> None:
+    async def _produce(self, base_url: str, stopping: asyncio.Event) -> None:
         write_key = secrets.token_urlsafe(24)  # this process's own: it is kept nowhere
         async with aiohttp.ClientSession(
             headers={"Authorization": f"Bearer {write_key}"},
             timeout=aiohttp.ClientTimeout(total=_POST_SECONDS),
         ) as session:
-            self._singer = CanaryProducer(
+            self._producer = CanaryProducer(
                 run=secrets.token_hex(6),
                 session=session,
                 url=f"{self._settings.collect_url.rstrip('/')}/v1/events",
-                publisher=Publisher(
+                publisher=ConfigPublisher(
                     self._settings.bootstrap, f"hifi-{self._settings.side}-{NODE}", LIVE_SECONDS
                 ),
-                documents=documents(sinks, write_key),
+                documents=documents(base_url, write_key),
                 pace=Schedule(self._settings.canary_rate, self._settings.canary_seconds),
-                watch=self._watch,
-                meters=self._meters,
+                tracker=self._tracker,
+                meters=self._metrics,
                 clock=self._clock,
             )
-            singing = asyncio.ensure_future(self._singer.sing(stopping))
+            producing = asyncio.ensure_future(self._producer.run(stopping))
             stopped = asyncio.ensure_future(stopping.wait())
-            await asyncio.wait((singing, stopped), return_when=asyncio.FIRST_COMPLETED)
-            await _ended(singing)
+            await asyncio.wait((producing, stopped), return_when=asyncio.FIRST_COMPLETED)
+            await _ended(producing)
             await self._drain()
 
     async def _drain(self) -> None:
         """Wait for what is on its way here, so that it needs no second try."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._settings.canary_stop_seconds
-        while self._watch.owed(self._clock()) and loop.time() < deadline:  # noqa: ASYNC110 no event to wait for
+        while self._tracker.owed(self._clock()) and loop.time() < deadline:  # noqa: ASYNC110 no event to wait for
             await asyncio.sleep(_POLL_SECONDS)
 
-    def _hear(self, perch: CanaryPipe, song: CanaryEvent) -> None:
+    def _arrived(self, pipe: CanaryPipe, event: CanaryEvent) -> None:
         now_ms = self._clock()
-        arrival = self._watch.arrive(perch.name, song.id, now_ms)
-        self._meters.count(perch.name, arrival, now_ms - song.sent_ms, right=perch.right(song))
+        arrival = self._tracker.arrive(pipe.name, event.id, now_ms)
+        self._metrics.count(pipe.name, arrival, now_ms - event.sent_ms, right=pipe.right(event))
 
     def _report(self) -> Mapping[str, bool]:
-        if self._singer is None:
+        if self._producer is None:
             return {"idle": True}
-        return {"documents": self._singer.published, "collect": self._singer.taken}
+        return {"documents": self._producer.published, "collect": self._producer.taken}
 
 
-async def _ended(singing: "asyncio.Future[None]") -> None:
+async def _ended(producing: "asyncio.Future[None]") -> None:
     """A moment for what is under way, then an end of it.
 
     Raises:
         Exception: whatever ended it before it was asked to.
     """
-    done, _ = await asyncio.wait((singing,), timeout=_LAST_SECONDS)
+    done, _ = await asyncio.wait((producing,), timeout=_LAST_SECONDS)
     if done:
-        singing.result()
+        producing.result()
     else:
-        singing.cancel()
+        producing.cancel()

@@ -20,13 +20,13 @@ from pipelines.control.observe.health.stall_detection import StallDetection
 from pipelines.control.observe.ledger.reader import Entry
 from pipelines.control.observe.ledger.watermarks import Watermarks
 from pipelines.control.observe.metrics import ObserveMetrics
-from pipelines.control.observe.scorecards.day_state import Change, DayState
+from pipelines.control.observe.scorecards.day_state import CardChange, DayState
 from pipelines.control.observe.scorecards.destinations import destination_health, waiting_by_pipe
-from pipelines.control.observe.scorecards.minute_state import Scoreboard
+from pipelines.control.observe.scorecards.minute_state import MinuteTracker
 from pipelines.control.observe.settings import ObserveSettings
 from pipelines.control.observe.storage.persistence import Persistence
 from pipelines.control.observe.verdicts.event_resolver import EventResolver
-from pipelines.control.observe.verdicts.verdicts import Passed
+from pipelines.control.observe.verdicts.verdicts import ReadProgress
 from shared.contracts.documents import OWN_TENANTS
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import ALL_TENANTS
@@ -55,7 +55,7 @@ class ControlLoop:
         self,
         *,
         settings: ObserveSettings,
-        board: Scoreboard,
+        tracker: MinuteTracker,
         days: DayState,
         keeper: Persistence,
         progress: Progress,
@@ -64,7 +64,7 @@ class ControlLoop:
         clock: Clock,
     ) -> None:
         self._settings = settings
-        self._board, self._days, self._keeper = board, days, keeper
+        self._tracker, self._days, self._keeper = tracker, days, keeper
         self._progress, self._finder, self._alarms = progress, finder, alarms
         self._clock = clock
         self._passing = Watermarks(int(settings.settle_seconds * 1_000))
@@ -82,29 +82,29 @@ class ControlLoop:
 
     def enter(self, entries: Iterable[Entry]) -> None:
         """Records of the ledger."""
-        book, now_ms = self._board.book, self._clock()
+        ledger, now_ms = self._tracker.ledger, self._clock()
         for offset, found in entries:
             self._ledger_offset = offset + 1
             if found is None:
                 continue
-            covered = book.covered.get((found.topic.value, found.partition))
+            covered = ledger.covered.get((found.topic.value, found.partition))
             if covered is None or found.start >= covered.end:
                 self.meters.count_range(found)
-            book.apply(found, offset, now_ms)
+            ledger.apply(found, offset, now_ms)
 
     def look(self) -> None:
         """Judge, tell, keep."""
         now_ms = self._clock()
         self._take_names()
         self._ask_brokers(now_ms)
-        passed = Passed(marks=self._passing.marks, read_to_ms=self._passing.read_to_ms)
-        cards = self._board.judge(passed, now_ms)
-        self._sources.take(self._board.touched)
+        passed = ReadProgress(marks=self._passing.marks, read_to_ms=self._passing.read_to_ms)
+        cards = self._tracker.judge(passed, now_ms)
+        self._sources.take(self._tracker.touched)
         changes = self._days.take(cards)
         self._note_late(changes, now_ms)
         self._keeper.load()
         self.meters.count_changes(changes)
-        for key, plan in self._board.plans():
+        for key, plan in self._tracker.plans():
             self._finder.ask(key, plan)
         if now_ms - self._saved_ms >= self._settings.store_seconds * 1_000:
             self._save(now_ms)
@@ -118,13 +118,13 @@ class ControlLoop:
     def _take_names(self) -> None:
         for key, found in self._finder.answers():
             if found is None:
-                self._board.ask_again(key)
+                self._tracker.ask_again(key)
             else:
-                self._board.found(key, found)
+                self._tracker.found(key, found)
 
     def _ask_brokers(self, now_ms: int) -> None:
         try:
-            look = self._progress.look(self._board.book.offsets, now_ms)
+            look = self._progress.look(self._tracker.ledger.offsets, now_ms)
             ages = self._progress.ages(look) if self._behind.fresh else {}
             held = self._progress.held(look)
         except (KafkaException, TimeoutError) as error:
@@ -149,7 +149,7 @@ class ControlLoop:
         patience_ms = int(_PATIENT_LOOKS * self._settings.look_seconds * 1_000)
         behind = self._behind.seconds(self._clock(), patience_ms)
         first = last - _HEALTH_MINUTES
-        recent = self._board.between(first, last + 1)
+        recent = self._tracker.between(first, last + 1)
         published = self._alarms.published().destinations.values()
         known = ((each.tenant, each.name) for each in published if each.tenant not in OWN_TENANTS)
         window_seconds = (now_ms - first * MINUTE_MS) / 1_000
@@ -158,22 +158,22 @@ class ControlLoop:
             cards=self._days.cards,
             days=self._days.day_cards,
             tenants=tuple(sorted(self._keeper.tenants - {""})),
-            destinations=destination_health(recent, self._board.still_open(), known, window_seconds),
+            destinations=destination_health(recent, self._tracker.still_open(), known, window_seconds),
             read_to_ms=self._passing.read_to_ms,
             behind_seconds=behind,
             behind=behind > self._settings.behind_seconds,
-            open_minutes=self._board.open_minutes,
+            open_minutes=self._tracker.open_minutes,
             ledger_offset=self._ledger_offset,
             waiting=self._waiting(),
         )
 
     def _waiting(self) -> Mapping[str, int]:
         found: dict[str, int] = {}
-        for (_, pipe), waiting in waiting_by_pipe(self._board.still_open()).items():
+        for (_, pipe), waiting in waiting_by_pipe(self._tracker.still_open()).items():
             found[pipe] = found.get(pipe, 0) + waiting.events
         return found
 
-    def _note_late(self, changes: Iterable[Change], now_ms: int) -> None:
+    def _note_late(self, changes: Iterable[CardChange], now_ms: int) -> None:
         """Alarms look at old minutes too for as long as what was found there is news."""
         self._lately |= {change.after.minute: now_ms for change in changes if change.after.lost}
         oldest = now_ms - int(2 * self._settings.alarm_open_minutes * MINUTE_MS)
@@ -181,10 +181,10 @@ class ControlLoop:
 
     def _raise_alarms(self, now_ms: int) -> None:
         last, found = now_ms // MINUTE_MS, self.snapshot
-        facts = Inputs(
+        inputs = Inputs(
             at_ms=now_ms,
             cards=recent_cards(found, _ALARM_MINUTES, self._lately),
-            dead=tuple(dead_letters(self._board.between(last - _DEAD_MINUTES, last + 1))),
+            dead=tuple(dead_letters(self._tracker.between(last - _DEAD_MINUTES, last + 1))),
             destinations=found.destinations,
             nodes=self._nodes,
             sources=self._sources.told(now_ms),
@@ -193,6 +193,6 @@ class ControlLoop:
             behind_seconds=found.behind_seconds,
         )
         try:
-            self._alarms.look(facts)
+            self._alarms.update(inputs)
         except Exception:  # the meter goes on, and alarms have their own next try
             _log.exception("alarms not judged")

@@ -11,7 +11,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from pipelines.control.observe.health.snapshot import Snapshot
-from pipelines.control.observe.scorecards.day_state import Change
+from pipelines.control.observe.scorecards.day_state import CardChange
 from shared.contracts.alarms import AlarmKind
 from shared.contracts.ledger import Range, Stage
 from shared.contracts.scorecard import ALL_TENANTS, MinuteCard, Percentiles
@@ -45,7 +45,7 @@ class ObserveMetrics:
             elif tally.stage in (Stage.RETRYING, Stage.DEAD):
                 self._failed.labels(tally.destination).inc(tally.count)
 
-    def count_changes(self, changes: Iterable[Change]) -> None:
+    def count_changes(self, changes: Iterable[CardChange]) -> None:
         """Cards that changed. What turns out not to be lost after all stays counted."""
         for before, after in changes:
             for row in after.hops:

@@ -17,7 +17,7 @@ from pipelines.control.observe.dynamodb import Store
 from pipelines.control.observe.health.offsets import Progress
 from pipelines.control.observe.ledger.reader import LedgerReader, ledger_end
 from pipelines.control.observe.scorecards.day_state import DayState
-from pipelines.control.observe.scorecards.minute_state import Scoreboard
+from pipelines.control.observe.scorecards.minute_state import MinuteTracker
 from pipelines.control.observe.settings import ObserveSettings
 from pipelines.control.observe.storage.persistence import Persistence
 from pipelines.control.observe.storage.repository import Repository
@@ -42,9 +42,9 @@ class Observe:
         self._store = Store(settings.store_table, settings.store_endpoint)
         self._alarms: Alarms = open_alarms(settings, self._store, wall_clock)
         self._tables = Repository(self._store)
-        self._board = Scoreboard(int(settings.settle_seconds * 1_000))
+        self._tracker = MinuteTracker(int(settings.settle_seconds * 1_000))
         self._days = DayState()
-        self._keeper = Persistence(self._tables, self._board, self._days)
+        self._keeper = Persistence(self._tables, self._tracker, self._days)
         self._finder = EventResolver(settings.bootstrap, self._client, settings.naming_records)
         self._ready = {"store": False, "ledger": False, "brokers": False}
 
@@ -63,7 +63,7 @@ class Observe:
     def _watch(self, progress: Progress) -> ControlLoop:
         return ControlLoop(
             settings=self._settings,
-            board=self._board,
+            tracker=self._tracker,
             days=self._days,
             keeper=self._keeper,
             progress=progress,

@@ -9,10 +9,10 @@ from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 from pipelines.control.trace.metrics import TraceMetrics
 from pipelines.control.trace.otlp import OtlpExporter
-from pipelines.control.trace.span_buffer import Place, SpanBuffer, Trace
+from pipelines.control.trace.span_buffer import Partition, SpanBuffer, Trace
 from pipelines.control.trace.spans import spans
 from shared.contracts.topology import INPUTS
-from shared.contracts.tracing import Sighting, decode_sighting
+from shared.contracts.tracing import TracePoint, decode_trace_point
 from shared.kafka.consumer import readable
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
@@ -42,9 +42,9 @@ class TraceService:
         self._exporter = exporter
         self._gathering = gathering
         self._clock = clock
-        self._meters = meters
+        self._metrics = meters
         self._stopping = stopping
-        self._committed: dict[Place, int] = {}
+        self._committed: dict[Partition, int] = {}
         self._paused = False
         self.joined = False
         """Whether the group has given this member its part, which may be none."""
@@ -85,11 +85,11 @@ class TraceService:
         place = cast(str, message.topic()), cast(int, message.partition())
         self._gathering.take(place, cast(int, message.offset()), sighting, self._clock())
 
-    def _sighting(self, message: Message) -> Sighting | None:
+    def _sighting(self, message: Message) -> TracePoint | None:
         try:
-            return decode_sighting(message.value() or b"")
+            return decode_trace_point(message.value() or b"")
         except msgspec.MsgspecError as error:
-            self._meters.unreadable.inc()
+            self._metrics.unreadable.inc()
             _log.warning("not a sighting", extra={"offset": message.offset(), "error": str(error)})
             return None
 
@@ -98,9 +98,9 @@ class TraceService:
         self.heard = not told or self._exporter.export(told)
         if self.heard:
             self._gathering.done(due)
-            self._meters.exported.inc(len(told))
+            self._metrics.exported.inc(len(told))
         else:
-            self._meters.refused.inc()
+            self._metrics.refused.inc()
             _log.warning("spans not acknowledged, to be sent again", extra={"spans": len(told)})
             self._stopping.wait(_PAUSE_SECONDS)
 

@@ -6,15 +6,15 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from shared.contracts.tracing import Sighting
+from shared.contracts.tracing import TracePoint
 
-MOST: Final = 20_000
+MAX_POINTS: Final = 20_000
 """Sightings held at once, each about a kilobyte."""
 
-PORTION: Final = 500
+BATCH_TRACES: Final = 500
 """Events that are told at once."""
 
-Place = tuple[str, int]
+Partition = tuple[str, int]
 """Topic and partition."""
 
 
@@ -24,8 +24,8 @@ class Trace(Struct):
     since_ms: int
     """When its first sighting came, epoch milliseconds."""
 
-    sightings: list[Sighting] = field(default_factory=list)
-    records: list[tuple[Place, int]] = field(default_factory=list)
+    sightings: list[TracePoint] = field(default_factory=list)
+    records: list[tuple[Partition, int]] = field(default_factory=list)
     """Where they were read."""
 
 
@@ -35,10 +35,10 @@ class SpanBuffer:
     def __init__(self, hold_ms: int) -> None:
         self._hold_ms = hold_ms
         self._traces: dict[tuple[str, str], Trace] = {}
-        self._next: dict[Place, int] = {}
+        self._next: dict[Partition, int] = {}
         self._held = 0
 
-    def take(self, place: Place, offset: int, sighting: Sighting | None, now_ms: int) -> None:
+    def take(self, place: Partition, offset: int, sighting: TracePoint | None, now_ms: int) -> None:
         """What a record says; None if it cannot be read, and is passed over."""
         self._next[place] = offset + 1
         if sighting is not None:
@@ -50,7 +50,7 @@ class SpanBuffer:
     def due(self, now_ms: int) -> list[Trace]:
         """The events that were held long enough, a portion at most."""
         waited = takewhile(lambda trace: trace.since_ms + self._hold_ms <= now_ms, self._traces.values())
-        return [trace for trace, _ in zip(waited, range(PORTION), strict=False)]
+        return [trace for trace, _ in zip(waited, range(BATCH_TRACES), strict=False)]
 
     def done(self, traces: Iterable[Trace]) -> None:
         """These were told."""
@@ -59,7 +59,7 @@ class SpanBuffer:
             del self._traces[first.tenant, first.id]
             self._held -= len(trace.sightings)
 
-    def positions(self) -> dict[Place, int]:
+    def positions(self) -> dict[Partition, int]:
         """The offset of each partition before which all was told."""
         found = dict(self._next)
         for trace in self._traces.values():
@@ -67,7 +67,7 @@ class SpanBuffer:
                 found[place] = min(found[place], offset)
         return found
 
-    def forget(self, places: Iterable[Place]) -> None:
+    def forget(self, places: Iterable[Partition]) -> None:
         """These partitions are another member's: it reads again what was not told."""
         gone = set(places)
         self._next = {place: offset for place, offset in self._next.items() if place not in gone}
@@ -84,4 +84,4 @@ class SpanBuffer:
     @property
     def full(self) -> bool:
         """Whether no more is to be read."""
-        return self._held >= MOST
+        return self._held >= MAX_POINTS

@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import Struct
 
 from shared.contracts.ledger import Stage
-from shared.contracts.tracing import COLLECT, Context, Sighting, span_id, traced
+from shared.contracts.tracing import COLLECT, TraceContext, TracePoint, span_id, traced
 
 _INGEST: Final = "ingest"
 _ROUTE: Final = "route"
@@ -53,7 +53,7 @@ class Span(Struct, frozen=True, kw_only=True):
     facts: dict[str, str | int]
 
 
-def spans(sightings: Sequence[Sighting]) -> list[Span]:
+def spans(sightings: Sequence[TracePoint]) -> list[Span]:
     """The spans of one event, as far as its sightings tell them."""
     found = []
     for sighting in sightings:
@@ -63,7 +63,7 @@ def spans(sightings: Sequence[Sighting]) -> list[Span]:
     return found
 
 
-def _span(sighting: Sighting, context: Context, begin_ms: int) -> Span:
+def _span(sighting: TracePoint, context: TraceContext, begin_ms: int) -> Span:
     node = _NODES[sighting.stage]
     return Span(
         trace_id=context.trace_id,
@@ -78,7 +78,7 @@ def _span(sighting: Sighting, context: Context, begin_ms: int) -> Span:
     )
 
 
-def _own_id(sighting: Sighting) -> str:
+def _own_id(sighting: TracePoint) -> str:
     """collect, ingest and route handle an event once, or once a pipe; the others as often as it takes."""
     match sighting.stage:
         case Stage.COLLECTED:
@@ -92,7 +92,7 @@ def _own_id(sighting: Sighting) -> str:
             return _id(sighting, sighting.stage, sighting.name, place)
 
 
-def _parent_id(sighting: Sighting, context: Context) -> str | None:
+def _parent_id(sighting: TracePoint, context: TraceContext) -> str | None:
     """Of collect the client's span; of what a pipe is about, route's."""
     match sighting.stage:
         case Stage.COLLECTED:
@@ -105,11 +105,11 @@ def _parent_id(sighting: Sighting, context: Context) -> str | None:
             return _id(sighting, _ROUTE, sighting.name)
 
 
-def _id(sighting: Sighting, *of: str) -> str:
+def _id(sighting: TracePoint, *of: str) -> str:
     return span_id(sighting.tenant, sighting.id, *of)
 
 
-def _begin(sighting: Sighting, beside: Sequence[Sighting]) -> int:
+def _begin(sighting: TracePoint, beside: Sequence[TracePoint]) -> int:
     """When the node had it: the end of what came before, where that was seen as well."""
     before = _BEFORE.get(sighting.stage, ())
     ends = [
@@ -120,12 +120,12 @@ def _begin(sighting: Sighting, beside: Sequence[Sighting]) -> int:
     return min(max(ends, default=sighting.begin_ms), sighting.end_ms)
 
 
-def _same_way(one: Sighting, other: Sighting) -> bool:
+def _same_way(one: TracePoint, other: TracePoint) -> bool:
     """Whether both are about one pipe; before route there is none."""
     return one.stage in (Stage.COLLECTED, Stage.EVENTS) or one.name == other.name
 
 
-def _facts(sighting: Sighting) -> dict[str, str | int]:
+def _facts(sighting: TracePoint) -> dict[str, str | int]:
     facts: dict[str, str | int] = {
         "hifi.tenant": sighting.tenant,
         "hifi.stage": sighting.stage,

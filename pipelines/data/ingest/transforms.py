@@ -19,7 +19,7 @@ from shared.spark.columns import (
     quarantined_value,
     text_header,
 )
-from shared.spark.tracing import is_chosen, own_traceparent
+from shared.spark.tracing import is_sampled, own_traceparent
 
 
 def events(collected: DataFrame) -> DataFrame:
@@ -95,4 +95,4 @@ def _trace_header(item: Column, copied: Column) -> Column:
     own = text_header(h.TRACEPARENT, own_traceparent(tenant, item["id"]))
     without = fn.try_element_at(item["headers"], fn.lit(h.TRACEPARENT)).isNull()
     none = fn.array().cast(HEADERS_TYPE)
-    return fn.when(is_chosen(item["id"]) & without, fn.array(own)).otherwise(none)
+    return fn.when(is_sampled(item["id"]) & without, fn.array(own)).otherwise(none)

@@ -12,7 +12,7 @@ from msgspec import structs
 from pipelines.data.transmit.deduplication.delivery_history import DeliveryHistory
 from pipelines.data.transmit.delivery.decide import Delivered, Duplicate, End
 from pipelines.data.transmit.delivery.delivery import Delivery
-from pipelines.data.transmit.delivery.kafka_rows import Row, Settled, as_read, quarantined, rows
+from pipelines.data.transmit.delivery.kafka_rows import Row, SettledEvents, as_read, quarantined, rows
 from pipelines.data.transmit.delivery.record_parser import read
 from pipelines.data.transmit.delivery.request_batch import grouped
 from pipelines.data.transmit.events import Event
@@ -29,7 +29,7 @@ class Task:
         *,
         loop: asyncio.AbstractEventLoop,
         delivery: Delivery,
-        answers: "queue.SimpleQueue[Settled]",
+        answers: "queue.SimpleQueue[SettledEvents]",
         deliveries: DeliveryHistory,
         clock: Clock,
     ) -> None:
@@ -108,7 +108,7 @@ class Task:
             work = self._delivery.deliver(pipe, attempt, group)
             self._running.append(asyncio.run_coroutine_threadsafe(work, self._loop))
 
-    def _end(self, settled: Settled) -> Iterator[Row]:
+    def _end(self, settled: SettledEvents) -> Iterator[Row]:
         """An outcome, shared by the copies of its events; of a delivered event they are duplicates."""
         settled = as_read(settled)
         self._waiting -= len(settled.events)
@@ -122,7 +122,7 @@ class Task:
             for (pipe, attempt), group in grouped(copies).items():
                 yield from rows(structs.replace(settled, events=group, pipe=pipe, attempt=attempt))
 
-    def _remember(self, settled: Settled) -> None:
+    def _remember(self, settled: SettledEvents) -> None:
         if isinstance(settled.outcome, Delivered):
             keys = [event.key for event in settled.events]
             self._arrived.update(keys)
@@ -132,10 +132,10 @@ class Task:
         now_ms = self._clock()
         for (pipe, attempt), group in grouped(events).items():
             yield from rows(
-                Settled(
+                SettledEvents(
                     events=group,
                     outcome=outcome,
-                    destination=self._delivery.targets.name(pipe),
+                    destination=self._delivery.pipes.name(pipe),
                     pipe=pipe,
                     attempt=attempt,
                     started_ms=now_ms,

@@ -19,16 +19,16 @@ import pyarrow as pa
 from confluent_kafka import Message
 from pyspark import TaskContext
 
-from pipelines.data.transmit.admission.gate import Admission, GateRules
-from pipelines.data.transmit.connectors.base import Context
-from pipelines.data.transmit.connectors.registry import KINDS, ConnectorPool
+from pipelines.data.transmit.admission.gate import Admission, AdmissionPolicy
+from pipelines.data.transmit.connectors.base import ConnectorContext
+from pipelines.data.transmit.connectors.registry import CONNECTORS, ConnectorPool
 from pipelines.data.transmit.deduplication.dedup_window import DedupWindow
 from pipelines.data.transmit.deduplication.delivery_history import DeliveryHistory
 from pipelines.data.transmit.delivery.decide import Policy
 from pipelines.data.transmit.delivery.delivery import Delivery
-from pipelines.data.transmit.delivery.kafka_rows import Row, Settled, to_batch
+from pipelines.data.transmit.delivery.kafka_rows import Row, SettledEvents, to_batch
 from pipelines.data.transmit.delivery.pipe_resolver import PipeResolver
-from pipelines.data.transmit.delivery.timeout import Deadline, Patience
+from pipelines.data.transmit.delivery.timeout import Deadline, WaitLimits
 from pipelines.data.transmit.delivery.transform_executor import TransformExecutor
 from pipelines.data.transmit.settings import TransmitSettings
 from pipelines.data.transmit.task import Task
@@ -84,8 +84,8 @@ class Worker:
         self._loop = asyncio.new_event_loop()
         # A name that takes long to look up must not keep others from being looked up.
         self._loop.set_default_executor(ThreadPoolExecutor(_LOOKUPS, thread_name_prefix="look-up"))
-        self._gates = Admission(gate_rules(settings, lane), wall_clock, self._loop.time)
-        self._patience = patience(settings, lane)
+        self._admission = Admission(admission_policy(settings, lane), wall_clock, self._loop.time)
+        self._wait_limits = wait_limits(settings, lane)
         self._deliveries = DeliveryHistory(
             DedupWindow(int(settings.memory_seconds * 1000), settings.memory_entries)
         )
@@ -101,20 +101,22 @@ class Worker:
         self._thread = threading.Thread(target=self._loop.run_forever, name="deliveries", daemon=True)
         self._thread.start()
         context = asyncio.run_coroutine_threadsafe(self._context(), self._loop).result()
-        self._session, self._connectors = context.session, ConnectorPool(KINDS, context)
-        self._shaping = TransformExecutor(self._secrets)
-        self._targets = PipeResolver(lambda: self._table.view, settings.pipe_wait_seconds, KINDS)
+        self._session, self._connectors = context.session, ConnectorPool(CONNECTORS, context)
+        self._transformer = TransformExecutor(self._secrets)
+        self._pipes = PipeResolver(lambda: self._table.view, settings.pipe_wait_seconds, CONNECTORS)
 
     def _take(self, receipts: list[Message]) -> None:
         """Learn from `receipts` records what arrived, and who is fast again."""
         self._deliveries.take(receipts)
         if found := recovered(receipts):
-            self._loop.call_soon_threadsafe(self._gates.heard, found)
+            self._loop.call_soon_threadsafe(self._admission.note_recovered, found)
 
-    async def _context(self) -> Context:
+    async def _context(self) -> ConnectorContext:
         """What connectors work with; a session belongs to the loop that it is opened on."""
-        session = open_session(self._settings.connections, self._settings.reach)
-        return Context(session=session, secrets=self._secrets, reach=self._settings.reach, clock=wall_clock)
+        session = open_session(self._settings.connections, self._settings.egress)
+        return ConnectorContext(
+            session=session, secrets=self._secrets, egress=self._settings.egress, clock=wall_clock
+        )
 
     async def _disconnect(self) -> None:
         await self._connectors.close()
@@ -128,7 +130,7 @@ class Worker:
         self._secrets.want(named_secrets(entry.document for entry in catalogue.entries.values()))
         for name in {destination.connector for destination in catalogue.destinations.values()}:
             try:
-                KINDS.get(name)
+                CONNECTORS.get(name)
             except Exception:  # whoever sends by it will say so, and nobody else suffers
                 _log.exception("connector cannot be loaded", extra={"connector": name})
 
@@ -156,7 +158,7 @@ class Worker:
     def close(self) -> None:
         """End threads and connections."""
         asyncio.run_coroutine_threadsafe(self._disconnect(), self._loop).result()
-        self._shaping.close()
+        self._transformer.close()
         self._tail.stop()
         self._table.stop()
         self._secrets.stop()
@@ -181,15 +183,15 @@ class Worker:
             _log.warning("latest receipts not read in time: a replay may send some events twice")
 
     def _task(self) -> Task:
-        answers: queue.SimpleQueue[Settled] = queue.SimpleQueue()
+        answers: queue.SimpleQueue[SettledEvents] = queue.SimpleQueue()
         delivery = Delivery(
-            targets=self._targets,
+            pipes=self._pipes,
             connectors=self._connectors,
-            shaping=self._shaping,
+            transformer=self._transformer,
             policy=policy(self._settings),
             deadline=Deadline(self._loop.time() + self._settings.deadline_seconds),
-            gates=self._gates,
-            patience=self._patience,
+            admission=self._admission,
+            wait_limits=self._wait_limits,
             settle=answers.put,
             clock=wall_clock,
             jitter=random.random,
@@ -215,16 +217,16 @@ def recovered(receipts: Iterable[Message]) -> list[tuple[str, int]]:
     return [(name.decode(), at_ms) for name, at_ms in found if isinstance(name, bytes)]
 
 
-def gate_rules(settings: TransmitSettings, lane: Lane) -> GateRules:
+def admission_policy(settings: TransmitSettings, lane: Lane) -> AdmissionPolicy:
     """How a process of a lane treats destinations; the fast lane's tasks share the limits of each."""
-    return GateRules(lane=lane, share=1 / settings.transmit_tasks if lane == "fast" else 1.0)
+    return AdmissionPolicy(lane=lane, share=1 / settings.transmit_tasks if lane == "fast" else 1.0)
 
 
-def patience(settings: TransmitSettings, lane: Lane) -> Patience:
+def wait_limits(settings: TransmitSettings, lane: Lane) -> WaitLimits:
     """How long a lane waits for one destination."""
     if lane == "slow":
-        return Patience()
-    return Patience(answer=settings.patience_seconds, turn=settings.turn_seconds)
+        return WaitLimits()
+    return WaitLimits(answer=settings.patience_seconds, turn=settings.turn_seconds)
 
 
 def policy(settings: TransmitSettings) -> Policy:

@@ -108,7 +108,7 @@ class ObserveClient:
             raise UnreachableError(f"{self.url} gives no answer: {error or type(error).__name__}") from error
         if answer.is_success:
             return answer.content
-        told = _told(answer.content) or f"status {answer.status_code}"
+        told = _error_text(answer.content) or f"status {answer.status_code}"
         if answer.is_client_error:
             raise RefusedError(told)
         raise UnreachableError(f"{self.url}{path}: {told}")
@@ -118,7 +118,7 @@ class _Error(msgspec.Struct):
     error: str
 
 
-def _told(body: bytes) -> str:
+def _error_text(body: bytes) -> str:
     try:
         return msgspec.json.decode(body, type=_Error).error
     except msgspec.MsgspecError:

@@ -18,7 +18,7 @@ from pipelines.management.console.panels.losses import Losses
 from pipelines.management.console.panels.node_latency import NodeLatency
 from pipelines.management.console.panels.silences import Silences
 from pipelines.management.console.panels.summary import Summary
-from pipelines.management.console.poller import Pollers, State, View
+from pipelines.management.console.poller import Pollers, PollState, View
 from shared.contracts.scorecard import ALL_TENANTS
 from shared.runtime.clock import Clock
 
@@ -56,7 +56,7 @@ class Page:
         self._feed = feeds.watch(view, self.show)
         self.show(self._feed.state)
 
-    def show(self, state: State) -> None:
+    def show(self, state: PollState) -> None:
         """Bring every panel up to date."""
         self._banner.show(state)
         self._status.content = status(state)

@@ -31,7 +31,7 @@ class View:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Look:
+class Snapshot:
     """What observe said at one moment."""
 
     view: View
@@ -63,10 +63,10 @@ class Look:
 
 
 @dataclass(frozen=True)
-class State:
+class PollState:
     """The last look, and what went wrong since."""
 
-    look: Look | None = None
+    look: Snapshot | None = None
     failure: str = ""
     asked_ms: int = 0
 
@@ -76,7 +76,7 @@ class State:
         return (self.asked_ms - self.look.at_ms) / 1000 if self.look else 0.0
 
 
-async def take(client: ObserveClient, view: View, before: Look | None, now_ms: int) -> Look:
+async def fetch_snapshot(client: ObserveClient, view: View, before: Snapshot | None, now_ms: int) -> Snapshot:
     """Ask observe for all of a view; what seldom changes is taken over from the look before.
 
     Raises:
@@ -102,7 +102,7 @@ async def take(client: ObserveClient, view: View, before: Look | None, now_ms: i
         tenants = asking.create_task(client.tenants()) if slow else None
     kept = {} if before is None else {card.minute: card for card in before.cards}
     kept |= {card.minute: card for card in cards.result()}
-    return Look(
+    return Snapshot(
         view=view,
         at_ms=now_ms,
         now=now.result(),
@@ -118,7 +118,7 @@ async def take(client: ObserveClient, view: View, before: Look | None, now_ms: i
     )
 
 
-Watcher = Callable[[State], None]
+Watcher = Callable[[PollState], None]
 
 
 class Poller:
@@ -129,7 +129,7 @@ class Poller:
         self._watchers: list[Watcher] = []
         self._looking: asyncio.Task[None] | None = None
         self._wanted = asyncio.Event()
-        self.state = State()
+        self.state = PollState()
 
     @property
     def watchers(self) -> int:
@@ -165,20 +165,20 @@ class Poller:
             except TimeoutError:
                 continue
 
-    async def _looked(self) -> State:
+    async def _looked(self) -> PollState:
         failure = ""
         try:
-            look = await take(self._client, self._view, self.state.look, self._clock())
+            look = await fetch_snapshot(self._client, self._view, self.state.look, self._clock())
         except* (UnreachableError, RefusedError) as errors:
             failure = str(errors.exceptions[0])
         if not failure:
-            return State(look, "", look.at_ms)
+            return PollState(look, "", look.at_ms)
         if not self.state.failure:
             _log.warning("observe does not answer", extra={"error": failure})
         return replace(self.state, failure=failure, asked_ms=self._clock())
 
 
-def _tell(watcher: Watcher, state: State) -> None:
+def _tell(watcher: Watcher, state: PollState) -> None:
     try:
         watcher(state)
     except Exception:  # one page's fault must not end the looks of the others

@@ -9,7 +9,7 @@ from pipelines.management.console import formatting
 from shared.contracts.scorecard import MinuteCard, MinuteMark
 
 
-class MinuteState(StrEnum):
+class MinuteStatus(StrEnum):
     """Of a minute; the member's value is what the page calls it."""
 
     GOOD = "good"
@@ -24,13 +24,13 @@ class MinuteState(StrEnum):
         return self.value.replace(" ", "-")
 
 
-def state_of(minute: MinuteCard | MinuteMark) -> MinuteState:
+def state_of(minute: MinuteCard | MinuteMark) -> MinuteStatus:
     """What has been judged of a minute."""
     if minute.spent:
-        return MinuteState.SPENT
+        return MinuteStatus.SPENT
     if not minute.settled:
-        return MinuteState.OPEN
-    return MinuteState.GOOD if minute.total else MinuteState.EMPTY
+        return MinuteStatus.OPEN
+    return MinuteStatus.GOOD if minute.total else MinuteStatus.EMPTY
 
 
 class Run(NamedTuple):
@@ -40,19 +40,19 @@ class Run(NamedTuple):
     """Minute of the day, 0 to 1,439."""
 
     length: int
-    state: MinuteState
+    state: MinuteStatus
 
 
-def day_states(marks: Iterable[MinuteMark], first: int, last: int) -> list[MinuteState]:
+def day_states(marks: Iterable[MinuteMark], first: int, last: int) -> list[MinuteStatus]:
     """The states of a day's 1,440 minutes; `first` is its first epoch minute, `last` the newest begun."""
     known = {mark.minute: state_of(mark) for mark in marks}
     return [
-        known.get(minute, MinuteState.EMPTY if minute <= last else MinuteState.AHEAD)
+        known.get(minute, MinuteStatus.EMPTY if minute <= last else MinuteStatus.AHEAD)
         for minute in range(first, first + formatting.MINUTES_A_DAY)
     ]
 
 
-def runs(states: list[MinuteState]) -> Iterator[Run]:
+def runs(states: list[MinuteStatus]) -> Iterator[Run]:
     """Neighbours in the same state, taken together; none goes over the end of an hour."""
     at = 0
     for (_, state), members in groupby(enumerate(states), key=lambda each: (each[0] // 60, each[1])):

@@ -13,7 +13,7 @@ from scripts.documents.problems import ProblemsError
 from scripts.documents.topic import publish_steps, read_catalogue
 from scripts.local.connection import side_bootstrap, side_reach
 from scripts.terminal import REFUSED, err, out, plain_table
-from shared.contracts.publish_plan import Step
+from shared.contracts.publish_plan import PlannedDocument
 
 _STYLES = {"created": "green", "changed": "yellow", "unchanged": "dim"}
 
@@ -43,7 +43,7 @@ def apply(
         err().print("[yellow]dry run[/]: nothing was published")
 
 
-def _show(steps: Sequence[Step]) -> None:
+def _show(steps: Sequence[PlannedDocument]) -> None:
     table = plain_table("KIND", "NAME", "VERSION", "")
     for step in steps:
         kind, _, name = step.key.decode().partition("/")

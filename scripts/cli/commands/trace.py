@@ -11,7 +11,7 @@ from scripts.scorecard import formatting
 from scripts.scorecard.observe_client import in_path, observe_url, query_observe
 from scripts.terminal import err, out, plain_table, printable
 from scripts.time_args import duration_text, moment_ms
-from shared.contracts.scorecard import ALL_TENANTS, Place
+from shared.contracts.scorecard import ALL_TENANTS, EventLocation
 from shared.runtime.clock import wall_clock
 from shared.runtime.errors import OperatorError, UsageError
 
@@ -30,7 +30,7 @@ def trace(
     except ValueError as error:
         raise UsageError(f"--since: {error}") from error
     path = f"/v1/events/{in_path(event_id)}"
-    places = query_observe(observe_url(data), path, list[Place], tenant=tenant, since=seconds)
+    places = query_observe(observe_url(data), path, list[EventLocation], tenant=tenant, since=seconds)
     if not places:
         raise OperatorError(
             f"no record of {event_id!r} in the last {duration_text(seconds)}",
@@ -42,7 +42,7 @@ def trace(
         _show(places)
 
 
-def _show(places: list[Place]) -> None:
+def _show(places: list[EventLocation]) -> None:
     table = plain_table("TIME (UTC)", "AFTER", "NODE", "PIPE", "RECORD", "WHAT")
     first_ms = places[0].at_ms
     for place in places:
@@ -58,6 +58,6 @@ def _show(places: list[Place]) -> None:
     err().print(f"[dim]now: {printable(_now(places[-1]))}[/]")
 
 
-def _now(last: Place) -> str:
+def _now(last: EventLocation) -> str:
     where = f" at {last.destination}" if last.destination else ""
     return f"{last.result or last.topic}{where}"

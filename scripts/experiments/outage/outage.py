@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from pipelines.data.transmit.admission.circuit_breaker import Rules
+from pipelines.data.transmit.admission.circuit_breaker import BreakerThresholds
 from scripts.experiments.harness.bounds import Bound
 from scripts.experiments.harness.load import load_process
 from scripts.experiments.harness.percentiles import Quantiles, quantiles
@@ -139,7 +139,7 @@ def back_within(outage: float) -> float:
         tried_until += delay
         if outage < tried_until:
             break
-    return min(outage, Rules().pause_limit) + 1.5 * delay
+    return min(outage, BreakerThresholds().pause_limit) + 1.5 * delay
 
 
 def run(side: Side, plan: OutagePlan, folder: Path, say: Say) -> OutageResult:

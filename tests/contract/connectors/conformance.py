@@ -20,7 +20,7 @@ import pytest
 from pipelines.data.transmit.delivery.kafka_rows import Row
 from scripts.local.side import REACH
 from shared.contracts import headers as h
-from shared.contracts.egress_policy import Reach
+from shared.contracts.egress_policy import EgressPolicy
 from shared.contracts.topics import Topic
 from tests.contract.connectors.far import Far, Silent, nobody
 from tests.contract.transmit_rig import Rig, receipts, records
@@ -157,7 +157,7 @@ class Conformance:
 
     def test_an_inner_address_is_not_dialled(self, far: Far, silent: Silent) -> None:
         can(far, "options")
-        public = opened(far, Reach())
+        public = opened(far, EgressPolicy())
         try:
             lead(public, far, "p1", port=silent.port)
             rows = send(public)
@@ -180,9 +180,9 @@ class Conformance:
             time.sleep(0.02)
 
 
-def opened(far: Far, reach: Reach) -> Rig:
+def opened(far: Far, egress: EgressPolicy) -> Rig:
     """A worker with a pipe `p1` to the far side, in possession of its secrets."""
-    rig = Rig(reach)
+    rig = Rig(egress)
     rig.secrets.values = dict(far.secrets)
     lead(rig, far, "p1")
     return rig

@@ -15,7 +15,7 @@ from confluent_kafka.cimpl import NewTopic
 from pipelines.data.transmit.connectors.kafka import cluster as clusters
 from scripts.local.kafka.cluster import Cluster
 from scripts.local.side import REACH
-from shared.contracts.egress_policy import Reach
+from shared.contracts.egress_policy import EgressPolicy
 from shared.kafka.admin import admin_client
 from tests.contract.connectors.conformance import ALL, Conformance, ends, opened, reasons, send
 from tests.contract.connectors.far import Far
@@ -202,7 +202,7 @@ def test_a_cluster_that_names_an_inner_broker_later_gets_no_more_events(
     assert set(ends(send(rig)).values()) == {"delivered"}
     (cluster,) = rig.connector("kafka")._clusters.values()
     monkeypatch.setattr(clusters, "LOOK_SECONDS", 0.0)
-    cluster._reach = Reach()  # what was allowed is not any more
+    cluster._reach = EgressPolicy()  # what was allowed is not any more
     until = time.monotonic() + NOTICED_SECONDS
     while not reasons(send(rig)):  # the first to be refused may stand beside some that had left before
         assert time.monotonic() < until, "it is not noticed"

@@ -8,7 +8,7 @@ import numpy as np
 from confluent_kafka import TopicPartition
 
 from pipelines.control.observe.ledger.event_search import record_of
-from pipelines.control.observe.ledger.record_parser import Seen, events_in
+from pipelines.control.observe.ledger.record_parser import ObservedEvent, events_in
 from shared.contracts import headers as h
 from shared.contracts.envelope import MINUTE_MS, collected_item, encode_items
 from shared.contracts.iblt import id_hash
@@ -140,16 +140,16 @@ class Side:
         )
 
 
-def tallies(events: Iterable[Seen]) -> list[Tally]:
+def tallies(events: Iterable[ObservedEvent]) -> list[Tally]:
     """As audit makes them, one event at a time; each is LAG_MS late, and in time."""
-    groups: dict[tuple[Stage, str, int, str, str], list[Seen]] = defaultdict(list)
+    groups: dict[tuple[Stage, str, int, str, str], list[ObservedEvent]] = defaultdict(list)
     for seen in events:
         destination = seen.destination if seen.stage in _RECEIPTS else ""
         groups[seen.stage, seen.tenant, seen.minute, seen.name, destination].append(seen)
     return [_tally(found, key[-1]) for key, found in groups.items()]
 
 
-def _tally(found: list[Seen], destination: str) -> Tally:
+def _tally(found: list[ObservedEvent], destination: str) -> Tally:
     stage = found[0].stage
     hashes = np.array([id_hash(seen.id) for seen in found], np.uint64)
     offsets, times = [s.record.offset for s in found], [s.record.at_ms for s in found]

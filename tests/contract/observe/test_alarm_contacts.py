@@ -14,7 +14,7 @@ from tests.contract.test_commands_documents import words
 from tests.harness.command_line import Hifi
 from tests.harness.local_aws import local_aws
 from tests.harness.waiting import eventually
-from tests.unit.pipelines.control.observe.alarm_facts import settings
+from tests.unit.pipelines.control.observe.alarm_inputs import settings
 
 
 @pytest.fixture
@@ -37,8 +37,8 @@ def test_a_contact_is_applied_shown_used_and_deleted(topics: str, tmp_path: Path
             assert words(shown) == [["contact", "shop-ops", "1", "shop", f"{shop.url}/alarms"]]
 
             def told() -> bool:
-                alarms.look(refused())
-                alarms.look(stalled())  # over, until it is found again
+                alarms.update(refused())
+                alarms.update(stalled())  # over, until it is found again
                 return bool(shop.requests)
 
             eventually(told, 30, "the customer was told nothing")

@@ -25,7 +25,7 @@ from shared.runtime.secrets import SecretTable
 from tests.contract.observe.alarm_far import Far, far
 from tests.harness.local_aws import REGION, client, local_aws
 from tests.harness.waiting import eventually, free_port
-from tests.unit.pipelines.control.observe.alarm_facts import destination, settings
+from tests.unit.pipelines.control.observe.alarm_inputs import destination, settings
 
 KEY: Final = "whsec_" + base64.b64encode(bytes(range(32))).decode()
 
@@ -110,9 +110,9 @@ def test_sns_is_told_when_an_alarm_opens_and_when_it_is_resolved(aws: str, start
         return len(came) >= count
 
     with start(alarm_topic=topic, alarm_topic_endpoint=aws) as alarms:
-        alarms.look(stalled("route"))
+        alarms.update(stalled("route"))
         eventually(lambda: received(1), 20, "SNS was told nothing")
-        alarms.look(stalled())
+        alarms.update(stalled())
         eventually(lambda: received(2), 20, "SNS was not told that it is over")
         (listed,) = alarms.listed(ALL_TENANTS)
 
@@ -128,7 +128,7 @@ def test_the_webhook_is_told_with_a_signature_that_it_can_check(receiver: Far, s
     with start(
         alarm_webhook=receiver.url + "/hook?a=b", alarm_webhook_key="secret://operators/alarms"
     ) as alarms:
-        alarms.look(stalled("route"))
+        alarms.update(stalled("route"))
         eventually(lambda: bool(receiver.told()), 20, "the webhook was told nothing")
     path, headers, body = receiver.requests[0]
     assert path == "/hook?a=b"
@@ -145,9 +145,9 @@ def test_a_customers_failure_goes_to_that_customer_only(start: Start) -> None:
             Contact(name="b", tenant="other", webhook=other.url),
         )
         with start(*contacts, alarm_webhook=operator.url) as alarms:
-            alarms.look(refused())
+            alarms.update(refused())
             eventually(lambda: bool(shop.told()), 20, "the customer was told nothing")
-            alarms.look(stalled("route"))
+            alarms.update(stalled("route"))
             eventually(lambda: bool(operator.told()), 20, "the operator was told nothing")
         assert [json.loads(body)["data"]["kind"] for _, _, body in operator.requests] == ["stalled"]
         assert json.loads(shop.requests[0][2])["data"]["subject"] == "hook 404"
@@ -160,7 +160,7 @@ def test_a_customers_webhook_inside_the_network_is_not_dialled(
 ) -> None:
     contact = Contact(name="a", tenant="shop", webhook=receiver.url)
     with start(contact, allow_loopback=False) as alarms:
-        alarms.look(refused())
+        alarms.update(refused())
         eventually(lambda: "alarm not taken" in caplog.text, 20, "nothing was tried")
     assert receiver.requests == []
     assert "refused_address: the webhook leads to a loopback address" in str(
@@ -172,13 +172,13 @@ def test_another_tenants_secret_signs_nothing(receiver: Far, start: Start) -> No
     """What is on the topic was not necessarily checked by this version."""
     contact = Contact(name="a", tenant="other", webhook=receiver.url, secret="secret://shop/alarms")
     shop = Contact(name="b", tenant="shop", webhook=receiver.url + "/shop")
-    facts = Inputs(
+    inputs = Inputs(
         at_ms=wall_clock(),
         cards={},
         destinations=[destination(tenant=tenant, reasons={"404 refused": 3}) for tenant in ("other", "shop")],
     )
     with start(contact, shop) as alarms:
-        alarms.look(facts)
+        alarms.update(inputs)
         eventually(lambda: bool(receiver.requests), 20, "the good contact was told nothing")
     assert [path for path, _, _ in receiver.requests] == ["/shop"]
 
@@ -187,7 +187,7 @@ def test_no_redirect_is_followed(receiver: Far, start: Start) -> None:
     with far() as elsewhere:
         receiver.status, receiver.headers = 307, {"Location": elsewhere.url}
         with start(alarm_webhook=receiver.url) as alarms:
-            alarms.look(stalled("route"))
+            alarms.update(stalled("route"))
             eventually(lambda: len(receiver.requests) > 1, 20, "it was not tried again")
         assert elsewhere.requests == []
 
@@ -197,10 +197,10 @@ def test_a_dead_receiver_keeps_nobody_waiting_and_misses_nothing(receiver: Far, 
         hanging.hang.clear()
         contact = Contact(name="a", tenant="shop", webhook=hanging.url)
         with start(contact, alarm_webhook=receiver.url, alarm_send_seconds=1) as alarms:
-            alarms.look(refused())
+            alarms.update(refused())
             eventually(lambda: bool(hanging.requests), 20, "the hanging one was not tried")
-            alarms.look(stalled("route"))
-            alarms.look(stalled())
+            alarms.update(stalled("route"))
+            alarms.update(stalled())
             eventually(lambda: len(receiver.told()) == 2, 20, "the other one waits")
             hanging.hang.set()
             eventually(
@@ -218,19 +218,19 @@ def test_a_notice_outlives_the_process_and_is_then_sent_with_the_same_id(
 
     receiver.status = 503
     with start(alarm_webhook=receiver.url) as alarms:
-        alarms.look(stalled("route"))
+        alarms.update(stalled("route"))
         eventually(lambda: bool(receiver.requests), 20, "nothing was tried")
     assert stored() == 1
     receiver.status, before = 204, len(receiver.requests)
     with start(alarm_webhook=receiver.url) as alarms:
-        eventually(lambda: alarms.look(stalled("route")) or not stored(), 20, "the notice is still kept")
+        eventually(lambda: alarms.update(stalled("route")) or not stored(), 20, "the notice is still kept")
     assert len(receiver.requests) == before + 1
     assert len({headers["webhook-id"] for _, headers, _ in receiver.requests}) == 1
 
 
 def test_an_open_alarm_and_a_quiet_window_survive_a_restart(start: Start) -> None:
     with start() as alarms:
-        alarms.look(stalled("route"))
+        alarms.update(stalled("route"))
         (before,) = alarms.listed(ALL_TENANTS)
         now = wall_clock()
         window = alarms.add_window(
@@ -239,13 +239,13 @@ def test_an_open_alarm_and_a_quiet_window_survive_a_restart(start: Start) -> Non
     with start() as alarms:
         assert alarms.listed(ALL_TENANTS, True) == [before]
         assert alarms.windows() == [window]
-        alarms.look(stalled("route", "retry"))
+        alarms.update(stalled("route", "retry"))
         quiet = {each.subject: each.quiet for each in alarms.listed(ALL_TENANTS, True)}
         assert quiet == {"route": "deployment", "retry": "deployment"}
         assert alarms.open_by_kind()[AlarmKind.STALLED] == 2
         assert alarms.remove_window(window.id)
         assert not alarms.remove_window(window.id)
-        alarms.look(stalled())
+        alarms.update(stalled())
     with start() as alarms:
         assert alarms.windows() == []
         assert alarms.listed(ALL_TENANTS, True) == []
@@ -261,7 +261,7 @@ def test_a_store_that_is_away_keeps_no_alarm_from_being_told(
     try:
         with pytest.raises(StoreError):
             alarms.restore()
-        alarms.look(stalled("route"))
+        alarms.update(stalled("route"))
         eventually(lambda: bool(receiver.told()), 20, "the operator was told nothing")
         now = wall_clock()
         with pytest.raises(StoreError):
@@ -291,7 +291,7 @@ def test_a_store_that_hangs_delays_no_look_and_has_the_last_state_afterwards(
     first = Alarms(settings(alarm_hold_seconds=0), hanging, Catalogue, secrets, wall_clock)
     began = time.monotonic()
     for nodes in (("route",), ("route", "ingest"), ("ingest",), ("ingest", "retry")):
-        first.look(stalled(*nodes))
+        first.update(stalled(*nodes))
     assert time.monotonic() - began < 1.0
     hanging.released.set()
     first.close()
@@ -307,7 +307,7 @@ def test_what_could_not_be_stored_is_stored_when_the_store_is_back(
 ) -> None:
     late = Store("late", aws)  # there is no such table yet
     first = Alarms(settings(), late, Catalogue, secrets, wall_clock)
-    first.look(stalled("route"))
+    first.update(stalled("route"))
     late.ensure()
     eventually(lambda: bool(list(late.query("alarm"))), 20, "the alarm was not stored")
     first.close()

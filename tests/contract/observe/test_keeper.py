@@ -8,10 +8,10 @@ import pytest
 
 from pipelines.control.observe.dynamodb import Item, Store
 from pipelines.control.observe.scorecards.day_state import DayState
-from pipelines.control.observe.scorecards.minute_state import Scoreboard
+from pipelines.control.observe.scorecards.minute_state import MinuteTracker
 from pipelines.control.observe.storage.persistence import Persistence
 from pipelines.control.observe.storage.repository import Repository
-from pipelines.control.observe.verdicts.verdicts import Passed
+from pipelines.control.observe.verdicts.verdicts import ReadProgress
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.lag_histogram import histogram
 from shared.contracts.ledger import Range, Stage, Tally, with_ids
@@ -54,7 +54,7 @@ class Meter:
         self.store = BrittleStore(url, table)
         self.store.ensure()
         self.tables = Repository(self.store)
-        self.board, self.days = Scoreboard(1_000), DayState()
+        self.board, self.days = MinuteTracker(1_000), DayState()
         self.keeper = Persistence(self.tables, self.board, self.days)
         self.position = self.keeper.restore(NEVER)
 
@@ -62,8 +62,8 @@ class Meter:
         """What lies behind the position."""
         for offset, found in enumerate(ledger):
             if offset >= self.position:
-                self.board.book.apply(found, offset, FIRST * MINUTE_MS)
-        self.days.take(self.board.judge(Passed(marks={}, read_to_ms=NEVER), NEVER))
+                self.board.ledger.apply(found, offset, FIRST * MINUTE_MS)
+        self.days.take(self.board.judge(ReadProgress(marks={}, read_to_ms=NEVER), NEVER))
         self.keeper.load()
 
     def known(self) -> tuple[list[MinuteCard], DayCard | None, DayCard | None]:
@@ -118,7 +118,7 @@ def test_minutes_that_are_dropped_stay_in_their_day(url: str) -> None:
     before = meter.known()
     assert before[1] is not None and before[1].total == 30
     meter.keeper.forget(FIRST + 4)
-    assert sorted({minute for _, minute in meter.board.book.minutes}) == [FIRST + 4, FIRST + 5]
+    assert sorted({minute for _, minute in meter.board.ledger.minutes}) == [FIRST + 4, FIRST + 5]
     assert len(list(meter.tables.states())) == 4
     assert meter.keeper.save()
     assert meter.known() == before
@@ -158,8 +158,8 @@ def test_a_dropped_minute_is_not_begun_anew_by_what_comes_late(url: str) -> None
     meter.keeper.forget(FIRST + 2)
     late = ledger(2)[3]
     late.start, late.end = 100, 101
-    meter.board.book.apply(late, 1_000, FIRST * MINUTE_MS)
-    meter.days.take(meter.board.judge(Passed(marks={}, read_to_ms=NEVER), NEVER))
+    meter.board.ledger.apply(late, 1_000, FIRST * MINUTE_MS)
+    meter.days.take(meter.board.judge(ReadProgress(marks={}, read_to_ms=NEVER), NEVER))
     meter.keeper.save()
     assert meter.known() == before
 
@@ -194,7 +194,7 @@ def test_a_ledger_that_was_made_anew_is_read_from_its_beginning(url: str) -> Non
     meter = Meter(url)
     meter.enter(ledger(3))
     meter.keeper.save()
-    keeper = Persistence(meter.tables, Scoreboard(1_000), DayState())
+    keeper = Persistence(meter.tables, MinuteTracker(1_000), DayState())
     assert keeper.restore(ledger_end := 5) == 0
     assert keeper.restore(ledger_end + 7) == 12
 

@@ -23,12 +23,12 @@ ItemKey = tuple[str, str]
 
 @dataclass(slots=True)
 class _Pending:
-    notices: dict[ItemKey, Item] = field(default_factory=dict)
+    notifications: dict[ItemKey, Item] = field(default_factory=dict)
     others: dict[ItemKey, Item] = field(default_factory=dict)
     deleted: set[ItemKey] = field(default_factory=set)
 
     def __bool__(self) -> bool:
-        return bool(self.notices or self.others or self.deleted)
+        return bool(self.notifications or self.others or self.deleted)
 
 
 class BackgroundWriter:
@@ -42,19 +42,19 @@ class BackgroundWriter:
         self._thread = threading.Thread(target=self._run, name="alarm-writer", daemon=True)
         self._thread.start()
 
-    def put(self, notices: Mapping[ItemKey, Item], others: Mapping[ItemKey, Item]) -> None:
+    def put(self, notifications: Mapping[ItemKey, Item], others: Mapping[ItemKey, Item]) -> None:
         """Write these, in place of what waits under the same keys; returns at once."""
         with self._changed:
-            self._pending.notices |= notices
+            self._pending.notifications |= notifications
             self._pending.others |= others
-            self._pending.deleted -= notices.keys() | others.keys()
+            self._pending.deleted -= notifications.keys() | others.keys()
             self._changed.notify()
 
     def delete(self, keys: Iterable[ItemKey]) -> None:
         """Delete these; returns at once."""
         with self._changed:
             for key in keys:
-                self._pending.notices.pop(key, None)
+                self._pending.notifications.pop(key, None)
                 self._pending.others.pop(key, None)
                 self._pending.deleted.add(key)
             self._changed.notify()
@@ -85,15 +85,17 @@ class BackgroundWriter:
     def _write(self, batch: _Pending) -> None:
         for key in batch.deleted:
             self._store.delete(*key)
-        self._store.put(batch.notices.values())
+        self._store.put(batch.notifications.values())
         self._store.put(batch.others.values())
 
     def _put_back(self, batch: _Pending) -> bool:
         """Keep what was not written, under what came since, and wait a little; False at the end."""
         with self._changed:
             newer = self._pending
-            known = newer.notices.keys() | newer.others.keys() | newer.deleted
-            newer.deleted |= batch.deleted - newer.notices.keys() - newer.others.keys()
-            newer.notices = {k: v for k, v in batch.notices.items() if k not in known} | newer.notices
+            known = newer.notifications.keys() | newer.others.keys() | newer.deleted
+            newer.deleted |= batch.deleted - newer.notifications.keys() - newer.others.keys()
+            newer.notifications = {
+                k: v for k, v in batch.notifications.items() if k not in known
+            } | newer.notifications
             newer.others = {k: v for k, v in batch.others.items() if k not in known} | newer.others
             return not self._changed.wait_for(lambda: self._stopping, _RETRY_SECONDS)

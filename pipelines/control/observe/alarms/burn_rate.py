@@ -43,16 +43,16 @@ WINDOWS: Final = (
 )
 
 
-def burning(facts: Inputs) -> Iterator[Finding]:
+def burning(inputs: Inputs) -> Iterator[Finding]:
     """Tenants whose day is used up too fast, by speed."""
-    for tenant, cards in tenants(facts):
+    for tenant, cards in tenants(inputs):
         settled = [card for card in cards if card.settled and card.total]
-        end = _end(facts.at_ms // MINUTE_MS, settled)
+        end = _end(inputs.at_ms // MINUTE_MS, settled)
         slow = [card for card in settled if end - WINDOWS[-1].long < card.minute <= end and card.slow]
         for window in WINDOWS:
             if _burns(slow, end, window):
                 yield Finding(
-                    kind=AlarmKind.BURN, tenant=tenant, subject=window.name, text=_told(slow, end, window)
+                    kind=AlarmKind.BURN, tenant=tenant, subject=window.name, text=_text(slow, end, window)
                 )
 
 
@@ -69,7 +69,7 @@ def _rate(slow: Sequence[MinuteCard], end: int, minutes: int) -> float:
     return sum(end - minutes < card.minute for card in slow) / minutes / BUDGET_SHARE
 
 
-def _told(slow: Sequence[MinuteCard], end: int, window: Window) -> str:
+def _text(slow: Sequence[MinuteCard], end: int, window: Window) -> str:
     spent = [card for card in slow if end - window.long < card.minute]
     worst = min(spent, key=lambda card: card.sli if card.sli is not None else 1.0)
     return (

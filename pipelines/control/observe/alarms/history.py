@@ -13,7 +13,7 @@ from shared.contracts.scorecard import ALL_TENANTS, HopRow, MinuteCard
 _SEPARATOR = "\x1f"
 
 
-class Known(Struct, frozen=True, array_like=True):
+class KnownLoss(Struct, frozen=True, array_like=True):
     """Lost events of a minute at a hop."""
 
     lost: int
@@ -21,7 +21,7 @@ class Known(Struct, frozen=True, array_like=True):
     """When they became as many."""
 
 
-class Sample(Struct, frozen=True, array_like=True):
+class BacklogSample(Struct, frozen=True, array_like=True):
     """What waited at a moment."""
 
     at_ms: int
@@ -31,10 +31,10 @@ class Sample(Struct, frozen=True, array_like=True):
 class History(Struct, kw_only=True, frozen=True):
     """What earlier looks saw."""
 
-    losses: dict[str, Known] = {}
+    losses: dict[str, KnownLoss] = {}
     """By `loss_key`."""
 
-    backlogs: dict[str, list[Sample]] = {}
+    backlogs: dict[str, list[BacklogSample]] = {}
     """By pipe."""
 
     def encode(self) -> bytes:
@@ -54,11 +54,11 @@ class History(Struct, kw_only=True, frozen=True):
             raise msgspec.DecodeError(str(error)) from error
 
 
-def noted(before: History, facts: Inputs, backlog_minutes: int) -> History:
+def updated(before: History, inputs: Inputs, backlog_minutes: int) -> History:
     """The trends after a look; `backlog_minutes` is how far back samples are needed."""
     return History(
-        losses={key: _known(before.losses.get(key), row.lost, facts.at_ms) for key, row in _lost(facts)},
-        backlogs=_backlogs(before.backlogs, facts, backlog_minutes),
+        losses={key: _known(before.losses.get(key), row.lost, inputs.at_ms) for key, row in _lost(inputs)},
+        backlogs=_backlogs(before.backlogs, inputs, backlog_minutes),
     )
 
 
@@ -67,8 +67,8 @@ def loss_key(card: MinuteCard, row: HopRow) -> str:
     return _SEPARATOR.join((card.tenant, str(card.minute), row.node, row.pipe))
 
 
-def _lost(facts: Inputs) -> Iterable[tuple[str, HopRow]]:
-    for tenant, cards in facts.cards.items():
+def _lost(inputs: Inputs) -> Iterable[tuple[str, HopRow]]:
+    for tenant, cards in inputs.cards.items():
         if tenant == ALL_TENANTS:
             continue
         for card in cards:
@@ -77,22 +77,26 @@ def _lost(facts: Inputs) -> Iterable[tuple[str, HopRow]]:
                     yield loss_key(card, row), row
 
 
-def _known(before: Known | None, lost: int, now_ms: int) -> Known:
+def _known(before: KnownLoss | None, lost: int, now_ms: int) -> KnownLoss:
     """Fewer than before is a correction, not news."""
     grew = before is None or lost > before.lost
-    return Known(lost, now_ms if grew or before is None else before.since_ms)
+    return KnownLoss(lost, now_ms if grew or before is None else before.since_ms)
 
 
-def _backlogs(before: Mapping[str, list[Sample]], facts: Inputs, minutes: int) -> dict[str, list[Sample]]:
+def _backlogs(
+    before: Mapping[str, list[BacklogSample]], inputs: Inputs, minutes: int
+) -> dict[str, list[BacklogSample]]:
     """A pipe for which nothing waits any more is forgotten when its samples are old."""
     found = {
-        pipe: _sampled(before.get(pipe, []), Sample(facts.at_ms, facts.waiting.get(pipe, 0)), minutes)
-        for pipe in {*before, *facts.waiting}
+        pipe: _sampled(
+            before.get(pipe, []), BacklogSample(inputs.at_ms, inputs.waiting.get(pipe, 0)), minutes
+        )
+        for pipe in {*before, *inputs.waiting}
     }
     return {pipe: samples for pipe, samples in found.items() if any(each.waiting for each in samples)}
 
 
-def _sampled(samples: list[Sample], new: Sample, minutes: int) -> list[Sample]:
+def _sampled(samples: list[BacklogSample], new: BacklogSample, minutes: int) -> list[BacklogSample]:
     """One a minute, over a little more than the minutes asked for: looks are not on the minute."""
     if samples and new.at_ms - samples[-1].at_ms < MINUTE_MS:
         return samples

@@ -84,7 +84,7 @@ class Finding(Struct, kw_only=True, frozen=True):
         return "\x1f".join((self.kind, self.audience, self.tenant, self.subject))
 
 
-class Judged(Struct, kw_only=True, frozen=True):
+class Evaluation(Struct, kw_only=True, frozen=True):
     """All that holds, and what could not be told."""
 
     findings: Sequence[Finding]
@@ -92,7 +92,7 @@ class Judged(Struct, kw_only=True, frozen=True):
     """Kinds whose absence means nothing now, because the meter is behind."""
 
 
-class Change(StrEnum):
+class TransitionKind(StrEnum):
     """What is told of an alarm."""
 
     OPENED = "opened"

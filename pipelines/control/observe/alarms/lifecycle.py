@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from pipelines.control.observe.alarms.inputs import Change, Finding, Judged
+from pipelines.control.observe.alarms.inputs import Evaluation, Finding, TransitionKind
 from pipelines.control.observe.alarms.silences import quiet_reason
 from shared.contracts.alarms import Alarm, QuietWindow
 
@@ -16,7 +16,7 @@ MOST_RELAPSES: Final = 4
 """From then on the time that an alarm is held open grows no more."""
 
 
-class Pace(Struct, kw_only=True, frozen=True):
+class AlarmTiming(Struct, kw_only=True, frozen=True):
     """How fast alarms change; milliseconds."""
 
     hold_ms: int
@@ -29,7 +29,7 @@ class Pace(Struct, kw_only=True, frozen=True):
     """An open alarm is told of again no sooner."""
 
 
-class Tracked(Struct, kw_only=True, frozen=True):
+class AlarmState(Struct, kw_only=True, frozen=True):
     """An alarm and how it stands."""
 
     key: str
@@ -37,10 +37,10 @@ class Tracked(Struct, kw_only=True, frozen=True):
     absent_ms: int | None = None
     """Since when its condition is absent."""
 
-    told: str | None = None
+    notified_text: str | None = msgspec.field(default=None, name="told")
     """The text that was told last; None while nobody knows of it, or all know that it is over."""
 
-    told_ms: int = 0
+    notified_ms: int = msgspec.field(default=0, name="told_ms")
     relapses: int = 0
 
     @property
@@ -51,14 +51,14 @@ class Tracked(Struct, kw_only=True, frozen=True):
     @property
     def over(self) -> bool:
         """Whether nothing is left to be told of it."""
-        return not self.open and self.told is None
+        return not self.open and self.notified_text is None
 
     def encode(self) -> bytes:
         """As bytes."""
         return msgspec.msgpack.encode(self)
 
     @classmethod
-    def decode(cls, value: bytes) -> "Tracked":
+    def decode(cls, value: bytes) -> "AlarmState":
         """Again what it was.
 
         Raises:
@@ -67,61 +67,65 @@ class Tracked(Struct, kw_only=True, frozen=True):
         return msgspec.msgpack.decode(value, type=cls)
 
 
-class Notice(Struct, kw_only=True, frozen=True):
+class Transition(Struct, kw_only=True, frozen=True):
     """What is to be told."""
 
-    change: Change
+    change: TransitionKind
     alarm: Alarm
 
 
 def step(
-    tracked: Mapping[str, Tracked],
-    judged: Judged,
+    tracked: Mapping[str, AlarmState],
+    evaluation: Evaluation,
     windows: Iterable[QuietWindow],
-    pace: Pace,
+    timing: AlarmTiming,
     now_ms: int,
-) -> tuple[dict[str, Tracked], list[Notice]]:
+) -> tuple[dict[str, AlarmState], list[Transition]]:
     """All alarms after a look, by what they are the same by, and what is to be told.
 
     A key has one alarm; a resolved one makes room for a new one when its condition comes back later than a
     relapse.
     """
-    findings = {finding.key: finding for finding in judged.findings}
-    after: dict[str, Tracked] = {}
-    notices: list[Notice] = []
+    findings = {finding.key: finding for finding in evaluation.findings}
+    after: dict[str, AlarmState] = {}
+    transitions: list[Transition] = []
     windows = list(windows)
     for key in [*tracked, *(key for key in findings if key not in tracked)]:
-        now = _next(tracked.get(key), findings.get(key), judged, pace, now_ms)
+        now = _next(tracked.get(key), findings.get(key), evaluation, timing, now_ms)
         now = replace(now, alarm=replace(now.alarm, quiet=_quiet(now, windows, now_ms)))
-        after[key], change = _telling(now, pace, now_ms)
+        after[key], change = _to_send(now, timing, now_ms)
         if change is not None:
-            notices.append(Notice(change=change, alarm=after[key].alarm))
-    return after, notices
+            transitions.append(Transition(change=change, alarm=after[key].alarm))
+    return after, transitions
 
 
 def _next(
-    before: Tracked | None, finding: Finding | None, judged: Judged, pace: Pace, now_ms: int
-) -> Tracked:
+    before: AlarmState | None,
+    finding: Finding | None,
+    evaluation: Evaluation,
+    timing: AlarmTiming,
+    now_ms: int,
+) -> AlarmState:
     if finding is not None:
-        return _present(before, finding, pace, now_ms)
+        return _present(before, finding, timing, now_ms)
     if before is None:
         raise AssertionError("an alarm that was not there and has no finding")
-    if not before.open or before.alarm.kind in judged.unknown:
+    if not before.open or before.alarm.kind in evaluation.unknown:
         return before
     since = now_ms if before.absent_ms is None else before.absent_ms
-    if now_ms - since < pace.hold_ms * 2 ** min(before.relapses, MOST_RELAPSES):
+    if now_ms - since < timing.hold_ms * 2 ** min(before.relapses, MOST_RELAPSES):
         return replace(before, absent_ms=since)
     return replace(
         before, absent_ms=since, alarm=replace(before.alarm, resolved_ms=now_ms, updated_ms=now_ms)
     )
 
 
-def _present(before: Tracked | None, finding: Finding, pace: Pace, now_ms: int) -> Tracked:
+def _present(before: AlarmState | None, finding: Finding, timing: AlarmTiming, now_ms: int) -> AlarmState:
     if before is None:
         return _opened(finding, now_ms)
     alarm = before.alarm
     if alarm.resolved_ms is not None:
-        if before.over and now_ms - alarm.resolved_ms > pace.relapse_ms:
+        if before.over and now_ms - alarm.resolved_ms > timing.relapse_ms:
             return _opened(finding, now_ms)
         again = replace(alarm, resolved_ms=None, updated_ms=now_ms, text=finding.text)
         return replace(before, alarm=again, absent_ms=None, relapses=before.relapses + 1)
@@ -130,7 +134,7 @@ def _present(before: Tracked | None, finding: Finding, pace: Pace, now_ms: int) 
     return replace(before, alarm=alarm, absent_ms=None)
 
 
-def _opened(finding: Finding, now_ms: int) -> Tracked:
+def _opened(finding: Finding, now_ms: int) -> AlarmState:
     """Its id begins with the time, so that ids sort as alarms came."""
     digest = hashlib.sha256(finding.key.encode()).hexdigest()[:10]
     alarm = Alarm(
@@ -143,22 +147,22 @@ def _opened(finding: Finding, now_ms: int) -> Tracked:
         opened_ms=now_ms,
         updated_ms=now_ms,
     )
-    return Tracked(key=finding.key, alarm=alarm)
+    return AlarmState(key=finding.key, alarm=alarm)
 
 
-def _quiet(now: Tracked, windows: Iterable[QuietWindow], now_ms: int) -> str:
+def _quiet(now: AlarmState, windows: Iterable[QuietWindow], now_ms: int) -> str:
     return "" if now.over else quiet_reason(windows, now.alarm, now_ms)
 
 
-def _telling(now: Tracked, pace: Pace, now_ms: int) -> tuple[Tracked, Change | None]:
+def _to_send(now: AlarmState, timing: AlarmTiming, now_ms: int) -> tuple[AlarmState, TransitionKind | None]:
     """What was kept quiet is told when the window is over, if it still matters then."""
     if now.alarm.quiet or now.over:
         return now, None
     if not now.open:
-        return replace(now, told=None), Change.RESOLVED
-    if now.told is None:
-        return replace(now, told=now.alarm.text, told_ms=now_ms), Change.OPENED
-    if now.told == now.alarm.text or now_ms - now.told_ms < pace.update_ms:
+        return replace(now, notified_text=None), TransitionKind.RESOLVED
+    if now.notified_text is None:
+        return replace(now, notified_text=now.alarm.text, notified_ms=now_ms), TransitionKind.OPENED
+    if now.notified_text == now.alarm.text or now_ms - now.notified_ms < timing.update_ms:
         return now, None
     alarm = replace(now.alarm, updates=now.alarm.updates + 1)
-    return replace(now, alarm=alarm, told=alarm.text, told_ms=now_ms), Change.UPDATED
+    return replace(now, alarm=alarm, notified_text=alarm.text, notified_ms=now_ms), TransitionKind.UPDATED

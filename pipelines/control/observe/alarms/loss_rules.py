@@ -9,42 +9,42 @@ from pipelines.control.observe.alarms.formatting import counted, listed, moment,
 from pipelines.control.observe.alarms.history import History, loss_key
 from pipelines.control.observe.alarms.inputs import Finding, Inputs
 from pipelines.control.observe.alarms.settings import AlarmSettings
-from pipelines.control.observe.ledger.fault_attribution import is_customers
+from pipelines.control.observe.ledger.fault_attribution import is_customer_fault
 from shared.contracts.alarms import AlarmKind
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import ALL_TENANTS, HopRow, MinuteCard
 
 
-def tenants(facts: Inputs) -> Iterator[tuple[str, Sequence[MinuteCard]]]:
+def tenants(inputs: Inputs) -> Iterator[tuple[str, Sequence[MinuteCard]]]:
     """Each customer's cards: the sum over all would say everything twice."""
-    return ((tenant, cards) for tenant, cards in facts.cards.items() if tenant != ALL_TENANTS)
+    return ((tenant, cards) for tenant, cards in inputs.cards.items() if tenant != ALL_TENANTS)
 
 
-def last_minutes(facts: Inputs, cards: Sequence[MinuteCard], minutes: int) -> list[MinuteCard]:
+def last_minutes(inputs: Inputs, cards: Sequence[MinuteCard], minutes: int) -> list[MinuteCard]:
     """The cards of so many whole minutes before now."""
-    now = facts.at_ms // MINUTE_MS
+    now = inputs.at_ms // MINUTE_MS
     return [card for card in cards if now - minutes <= card.minute <= now]
 
 
-def proven(facts: Inputs, trends: History, settings: AlarmSettings) -> Iterator[Finding]:
+def proven(inputs: Inputs, history: History, settings: AlarmSettings) -> Iterator[Finding]:
     """Losses that became known within the last hour, by tenant and hop."""
-    oldest = facts.at_ms - settings.alarm_open_minutes * MINUTE_MS
-    for tenant, cards in tenants(facts):
+    oldest = inputs.at_ms - settings.alarm_open_minutes * MINUTE_MS
+    for tenant, cards in tenants(inputs):
         hops: dict[str, list[tuple[MinuteCard, HopRow]]] = {}
         for card in cards:
             for row in card.hops if card.lost else ():
-                known = trends.losses.get(loss_key(card, row))
+                known = history.losses.get(loss_key(card, row))
                 if row.lost and known is not None and known.since_ms > oldest:
                     hops.setdefault(_hop(row), []).append((card, row))
         for hop, found in hops.items():
-            yield Finding(kind=AlarmKind.LOSS, tenant=tenant, subject=hop, text=_told(hop, found))
+            yield Finding(kind=AlarmKind.LOSS, tenant=tenant, subject=hop, text=_text(hop, found))
 
 
 def _hop(row: HopRow) -> str:
     return f"{row.node}/{row.pipe}" if row.pipe else str(row.node)
 
 
-def _told(hop: str, found: list[tuple[MinuteCard, HopRow]]) -> str:
+def _text(hop: str, found: list[tuple[MinuteCard, HopRow]]) -> str:
     """The newest minute in full, the sum where there are several."""
     card, row = found[-1]
     lost = sum(each.lost for _, each in found)
@@ -62,11 +62,11 @@ def _told(hop: str, found: list[tuple[MinuteCard, HopRow]]) -> str:
     return text
 
 
-def rate(facts: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
+def rate(inputs: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
     """Lost events, and dead letters that hifi is to blame for, over the threshold."""
-    dead = wrongly_dead(facts)
-    for tenant, cards in tenants(facts):
-        recent = last_minutes(facts, cards, settings.alarm_loss_minutes)
+    dead = wrongly_dead(inputs)
+    for tenant, cards in tenants(inputs):
+        recent = last_minutes(inputs, cards, settings.alarm_loss_minutes)
         total = sum(card.total for card in recent)
         lost = sum(card.lost for card in recent)
         wrong = sum(dead.get((tenant, card.minute), 0) for card in recent)
@@ -79,20 +79,20 @@ def rate(facts: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
             yield Finding(kind=AlarmKind.LOSS_RATE, tenant=tenant, subject="deliveries", text=text)
 
 
-def wrongly_dead(facts: Inputs) -> Mapping[tuple[str, int], int]:
+def wrongly_dead(inputs: Inputs) -> Mapping[tuple[str, int], int]:
     """Dead letters by tenant and minute that no customer can prevent."""
     found: dict[tuple[str, int], int] = {}
-    for each in facts.dead:
+    for each in inputs.dead:
         key = each.tenant, each.minute
-        count = sum(n for reason, n in each.reasons.items() if not is_customers(reason))
+        count = sum(n for reason, n in each.reasons.items() if not is_customer_fault(reason))
         found[key] = found.get(key, 0) + count
     return found
 
 
-def doubled(facts: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
+def doubled(inputs: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
     """More events written twice than a crash explains."""
-    for tenant, cards in tenants(facts):
-        recent = last_minutes(facts, cards, settings.alarm_doubled_minutes)
+    for tenant, cards in tenants(inputs):
+        recent = last_minutes(inputs, cards, settings.alarm_doubled_minutes)
         total, twice = sum(card.total for card in recent), sum(card.doubled for card in recent)
         if twice and twice > total * settings.alarm_doubled_share:
             hops = {_hop(row): row.doubled for card in recent for row in card.hops if row.doubled}

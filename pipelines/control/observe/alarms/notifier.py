@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from pipelines.control.observe.alarms.outbox import MOST_WAITING, Notification, contact_of, supersedes
-from pipelines.control.observe.alarms.receivers import GoneError, NotTakenError, Receiver
+from pipelines.control.observe.alarms.receivers import NotAcceptedError, Receiver, ReceiverGoneError
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
 
@@ -26,7 +26,7 @@ _STOP_SECONDS: Final = 2.0
 class _Line:
     """What waits for one receiver."""
 
-    letters: deque[Notification] = field(default_factory=deque)
+    notifications: deque[Notification] = field(default_factory=deque)
     task: "asyncio.Task[None] | None" = None
 
 
@@ -35,14 +35,14 @@ class Notifier:
 
     def __init__(
         self,
-        sinks: Mapping[str, Receiver],
+        receivers: Mapping[str, Receiver],
         done: Callable[[str], None],
         clock: Clock,
         give_up_ms: int,
         chance: Callable[[], float] = random.random,
     ) -> None:
         """`done` is told, on this thread, the id of each letter that was taken or given up."""
-        self._sinks = sinks
+        self._receivers = receivers
         self._done = done
         self._clock = clock
         self._give_up_ms = give_up_ms
@@ -52,9 +52,9 @@ class Notifier:
         self._thread = threading.Thread(target=self._run, name="alarm-sender", daemon=True)
         self._thread.start()
 
-    def post(self, letters: Iterable[Notification]) -> None:
+    def post(self, notifications: Iterable[Notification]) -> None:
         """Send them, soon; returns at once."""
-        self._loop.call_soon_threadsafe(self._queue, list(letters))
+        self._loop.call_soon_threadsafe(self._queue, list(notifications))
 
     def close(self) -> None:
         """Stop; what was not taken stays stored."""
@@ -74,64 +74,70 @@ class Notifier:
             task.cancel()
         if tasks:
             await asyncio.wait(tasks, timeout=_STOP_SECONDS)
-        for sink in self._sinks.values():
-            await sink.close()
+        for receiver in self._receivers.values():
+            await receiver.close()
 
-    def _queue(self, letters: list[Notification]) -> None:
-        for letter in letters:
-            line = self._lines.setdefault(letter.receiver, _Line())
-            for old in [waiting for waiting in line.letters if supersedes(letter, waiting)]:
-                line.letters.remove(old)
+    def _queue(self, notifications: list[Notification]) -> None:
+        for notification in notifications:
+            line = self._lines.setdefault(notification.receiver, _Line())
+            for old in [waiting for waiting in line.notifications if supersedes(notification, waiting)]:
+                line.notifications.remove(old)
                 self._done(old.id)
-            line.letters.append(letter)
-            while len(line.letters) > MOST_WAITING:
-                self._given_up(line.letters.popleft(), "too many wait for it")
+            line.notifications.append(notification)
+            while len(line.notifications) > MOST_WAITING:
+                self._given_up(line.notifications.popleft(), "too many wait for it")
             if line.task is None or line.task.done():
-                line.task = self._loop.create_task(self._drain(letter.receiver, line))
+                line.task = self._loop.create_task(self._drain(notification.receiver, line))
 
-    async def _drain(self, receiver: str, line: _Line) -> None:
+    async def _drain(self, name: str, line: _Line) -> None:
         pause = FIRST_PAUSE
-        while line.letters:
-            letter = line.letters[0]
+        while line.notifications:
+            notification = line.notifications[0]
             try:
-                await self._take(receiver, letter)
-            except NotTakenError as error:
-                if self._clock() - letter.made_ms > self._give_up_ms:
-                    self._given_up(self._out(line, letter), str(error))
+                await self._send(name, notification)
+            except NotAcceptedError as error:
+                if self._clock() - notification.made_ms > self._give_up_ms:
+                    self._given_up(self._out(line, notification), str(error))
                     continue
-                _log.warning("alarm not taken, trying again", extra=_ids(letter) | {"error": str(error)})
+                _log.warning(
+                    "alarm not taken, trying again", extra=_ids(notification) | {"error": str(error)}
+                )
                 await asyncio.sleep(pause * (1 - self._chance() / 2))
                 pause = min(pause * 2, LONGEST_PAUSE)
-            except GoneError as error:
-                self._given_up(self._out(line, letter), str(error))
+            except ReceiverGoneError as error:
+                self._given_up(self._out(line, notification), str(error))
             else:
-                self._done(self._out(line, letter).id)
+                self._done(self._out(line, notification).id)
                 pause = FIRST_PAUSE
 
-    async def _take(self, receiver: str, letter: Notification) -> None:
+    async def _send(self, name: str, notification: Notification) -> None:
         """A fault of our own must not end the line."""
-        sink = self._sinks.get("" if contact_of(receiver) else receiver)
-        if sink is None:
-            raise GoneError("it is no longer set")
+        receiver = self._receivers.get("" if contact_of(name) else name)
+        if receiver is None:
+            raise ReceiverGoneError("it is no longer set")
         try:
-            await sink.take(letter)
-        except (NotTakenError, GoneError):
+            await receiver.send(notification)
+        except (NotAcceptedError, ReceiverGoneError):
             raise
         except Exception as error:
-            _log.exception("alarm not sent", extra=_ids(letter))
-            raise NotTakenError(f"internal: {type(error).__name__}") from error
+            _log.exception("alarm not sent", extra=_ids(notification))
+            raise NotAcceptedError(f"internal: {type(error).__name__}") from error
 
     @staticmethod
-    def _out(line: _Line, letter: Notification) -> Notification:
+    def _out(line: _Line, notification: Notification) -> Notification:
         """Take it out of the line, if something newer has not done so."""
-        if letter in line.letters:
-            line.letters.remove(letter)
-        return letter
+        if notification in line.notifications:
+            line.notifications.remove(notification)
+        return notification
 
-    def _given_up(self, letter: Notification, why: str) -> None:
-        _log.error("alarm given up", extra=_ids(letter) | {"error": why})
-        self._done(letter.id)
+    def _given_up(self, notification: Notification, why: str) -> None:
+        _log.error("alarm given up", extra=_ids(notification) | {"error": why})
+        self._done(notification.id)
 
 
-def _ids(letter: Notification) -> dict[str, str]:
-    return {"letter": letter.id, "receiver": letter.receiver, "alarm": letter.notice.alarm.id}
+def _ids(notification: Notification) -> dict[str, str]:
+    return {
+        "letter": notification.id,
+        "receiver": notification.receiver,
+        "alarm": notification.transition.alarm.id,
+    }

@@ -7,8 +7,8 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from pipelines.control.observe.alarms.inputs import Change
-from pipelines.control.observe.alarms.lifecycle import Notice
+from pipelines.control.observe.alarms.inputs import TransitionKind
+from pipelines.control.observe.alarms.lifecycle import Transition
 from shared.contracts.alarms import Alarm, Audience
 from shared.contracts.documents import Contact
 from shared.contracts.scorecard import ALL_TENANTS
@@ -34,7 +34,7 @@ class Notification(Struct, kw_only=True, frozen=True):
     """SNS, WEBHOOK, or `contact/<name>`."""
 
     made_ms: int
-    notice: Notice
+    transition: Transition = msgspec.field(name="notice")
 
     def encode(self) -> bytes:
         """As bytes."""
@@ -58,15 +58,15 @@ class _Message(Struct, kw_only=True, frozen=True):
     data: Alarm
 
 
-def letters(
-    notices: Iterable[Notice], operators: Iterable[str], contacts: Iterable[Contact], now_ms: int
+def notifications(
+    transitions: Iterable[Transition], operators: Iterable[str], contacts: Iterable[Contact], now_ms: int
 ) -> list[Notification]:
     """A letter for each receiver of each notice; a customer without a contact is told nothing."""
     operators, contacts = list(operators), list(contacts)
     return [
-        _letter(notice, receiver, now_ms)
-        for notice in notices
-        for receiver in _receivers(notice.alarm, operators, contacts)
+        _notification(transition, receiver, now_ms)
+        for transition in transitions
+        for receiver in _receivers(transition.alarm, operators, contacts)
     ]
 
 
@@ -83,25 +83,29 @@ def _receivers(alarm: Alarm, operators: list[str], contacts: list[Contact]) -> I
         yield from (_CONTACT + contact.name for contact in contacts if contact.tenant == alarm.tenant)
 
 
-def _letter(notice: Notice, receiver: str, now_ms: int) -> Notification:
-    text = "\0".join((notice.alarm.id, notice.change, receiver, str(now_ms)))
+def _notification(transition: Transition, receiver: str, now_ms: int) -> Notification:
+    text = "\0".join((transition.alarm.id, transition.change, receiver, str(now_ms)))
     digest = hashlib.sha256(text.encode()).hexdigest()[:24]
-    return Notification(id=f"{now_ms:013d}-{digest}", receiver=receiver, made_ms=now_ms, notice=notice)
+    return Notification(
+        id=f"{now_ms:013d}-{digest}", receiver=receiver, made_ms=now_ms, transition=transition
+    )
 
 
-def body(notice: Notice) -> bytes:
+def body(transition: Transition) -> bytes:
     """The JSON that receivers get: type, time and the alarm."""
     message = _Message(
-        type=f"hifi.alarm.{notice.change}", timestamp_ms=notice.alarm.updated_ms, data=notice.alarm
+        type=f"hifi.alarm.{transition.change}",
+        timestamp_ms=transition.alarm.updated_ms,
+        data=transition.alarm,
     )
     return msgspec.json.encode(message)
 
 
-def subject(notice: Notice) -> str:
+def subject(transition: Transition) -> str:
     """One short line, for a mail's subject."""
-    alarm = notice.alarm
+    alarm = transition.alarm
     whose = "" if alarm.tenant == ALL_TENANTS else f" ({alarm.tenant})"
-    text = f"hifi {notice.change}: {alarm.kind} {alarm.subject}{whose}"
+    text = f"hifi {transition.change}: {alarm.kind} {alarm.subject}{whose}"
     return text.encode("ascii", "replace").decode()[:_SUBJECT_CHARACTERS]
 
 
@@ -109,6 +113,6 @@ def supersedes(new: Notification, waiting: Notification) -> bool:
     """Whether a letter that was not sent yet says nothing that the new one does not."""
     return (
         new.receiver == waiting.receiver
-        and new.notice.alarm.id == waiting.notice.alarm.id
-        and new.notice.change == waiting.notice.change == Change.UPDATED
+        and new.transition.alarm.id == waiting.transition.alarm.id
+        and new.transition.change == waiting.transition.change == TransitionKind.UPDATED
     )

@@ -19,18 +19,18 @@ from shared.runtime.egress import RefusedAddressError, open_session
 _CONNECTIONS: Final = 32
 
 
-class NotTakenError(Exception):
+class NotAcceptedError(Exception):
     """A receiver did not take a notice; the text says why, without anything that it said."""
 
 
-class GoneError(Exception):
+class ReceiverGoneError(Exception):
     """There is no such receiver any more."""
 
 
 class Receiver(Protocol):
     """Takes letters of one kind of receiver."""
 
-    async def take(self, letter: Notification) -> None:
+    async def send(self, notification: Notification) -> None:
         """Try once.
 
         Raises:
@@ -44,7 +44,7 @@ class Receiver(Protocol):
         ...
 
 
-class Topic:
+class SnsReceiver:
     """An SNS topic. Region and credentials come from the environment, as boto3 takes them."""
 
     def __init__(self, arn: str, endpoint: str | None, seconds: float) -> None:
@@ -53,26 +53,26 @@ class Topic:
         self._seconds = seconds
         self._client: Any = None
 
-    async def take(self, letter: Notification) -> None:
+    async def send(self, notification: Notification) -> None:
         """Publish it; boto3 blocks, so a thread does."""
         try:
-            await _on_thread(lambda: self._publish(letter))
+            await _on_thread(lambda: self._publish(notification))
         except Exception as error:  # botocore makes its classes as it goes
-            raise NotTakenError(f"SNS: {_code(error)}") from error
+            raise NotAcceptedError(f"SNS: {_code(error)}") from error
 
     async def close(self) -> None:
         """Nothing is held."""
 
-    def _publish(self, letter: Notification) -> None:
-        alarm = letter.notice.alarm
+    def _publish(self, notification: Notification) -> None:
+        alarm = notification.transition.alarm
         self._connected().publish(
             TopicArn=self._arn,
-            Subject=subject(letter.notice),
-            Message=body(letter.notice).decode(),
+            Subject=subject(notification.transition),
+            Message=body(notification.transition).decode(),
             MessageAttributes={
                 name: {"DataType": "String", "StringValue": value}
                 for name, value in (
-                    ("change", letter.notice.change),
+                    ("change", notification.transition.change),
                     ("kind", alarm.kind),
                     ("tenant", alarm.tenant),
                 )
@@ -94,7 +94,7 @@ class Topic:
         return self._client
 
 
-class Webhook:
+class WebhookReceiver:
     """The operator's own URL, which may be inside the network, such as an Alertmanager's."""
 
     def __init__(self, url: str, key: str | None, secrets: Secrets, seconds: float, clock: Clock) -> None:
@@ -105,14 +105,14 @@ class Webhook:
         self._seconds = seconds
         self._clock = clock
 
-    async def take(self, letter: Notification) -> None:
+    async def send(self, notification: Notification) -> None:
         """POST it."""
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 trust_env=False, cookie_jar=aiohttp.DummyCookieJar(), headers={"User-Agent": "hifi"}
             )
-        headers = _headers(letter, self._key, self._secrets, self._clock)
-        await _post(self._session, self._url, letter, headers, self._seconds)
+        headers = _headers(notification, self._key, self._secrets, self._clock)
+        await _post(self._session, self._url, notification, headers, self._seconds)
 
     async def close(self) -> None:
         """End its connections."""
@@ -120,7 +120,7 @@ class Webhook:
             await self._session.close()
 
 
-class Customers:
+class ContactReceiver:
     """Customers' URLs, which are dialled as destinations are: never into the network."""
 
     def __init__(
@@ -132,17 +132,17 @@ class Customers:
         self._settings = settings
         self._clock = clock
 
-    async def take(self, letter: Notification) -> None:
+    async def send(self, notification: Notification) -> None:
         """POST it to where the contact says now."""
-        contact = self._contacts().contacts.get(contact_of(letter.receiver) or "")
-        if contact is None or contact.tenant != letter.notice.alarm.tenant:
-            raise GoneError("the contact was deleted")
+        contact = self._contacts().contacts.get(contact_of(notification.receiver) or "")
+        if contact is None or contact.tenant != notification.transition.alarm.tenant:
+            raise ReceiverGoneError("the contact was deleted")
         if any(foreign_secrets(contact.tenant, contact.secret)):
-            raise NotTakenError("the contact names another tenant's secret")
+            raise NotAcceptedError("the contact names another tenant's secret")
         if self._session is None:
-            self._session = open_session(_CONNECTIONS, self._settings.reach)
-        headers = _headers(letter, contact.secret, self._secrets, self._clock)
-        await _post(self._session, contact.webhook, letter, headers, self._settings.alarm_send_seconds)
+            self._session = open_session(_CONNECTIONS, self._settings.egress)
+        headers = _headers(notification, contact.secret, self._secrets, self._clock)
+        await _post(self._session, contact.webhook, notification, headers, self._settings.alarm_send_seconds)
 
     async def close(self) -> None:
         """End its connections."""
@@ -154,13 +154,13 @@ def receivers(
     settings: AlarmSettings, contacts: Callable[[], Catalogue], secrets: Secrets, clock: Clock
 ) -> dict[str, Receiver]:
     """The receivers that are set, by name; customers' under the empty one."""
-    found: dict[str, Receiver] = {"": Customers(contacts, secrets, settings, clock)}
+    found: dict[str, Receiver] = {"": ContactReceiver(contacts, secrets, settings, clock)}
     seconds = settings.alarm_send_seconds
     if settings.alarm_topic is not None:
-        found[SNS] = Topic(settings.alarm_topic, settings.alarm_topic_endpoint, seconds)
+        found[SNS] = SnsReceiver(settings.alarm_topic, settings.alarm_topic_endpoint, seconds)
     if settings.alarm_webhook is not None:
         key = settings.alarm_webhook_key
-        found[WEBHOOK] = Webhook(settings.alarm_webhook, key, secrets, seconds, clock)
+        found[WEBHOOK] = WebhookReceiver(settings.alarm_webhook, key, secrets, seconds, clock)
     return found
 
 
@@ -169,7 +169,7 @@ async def _on_thread(work: Callable[[], None]) -> None:
     loop = asyncio.get_running_loop()
     done: asyncio.Future[None] = loop.create_future()
 
-    def told(error: Exception | None) -> None:
+    def finish(error: Exception | None) -> None:
         if not done.done():
             done.set_result(None) if error is None else done.set_exception(error)
 
@@ -180,42 +180,48 @@ async def _on_thread(work: Callable[[], None]) -> None:
         except Exception as caught:  # its caller's
             error = caught
         with suppress(RuntimeError):  # the loop has ended meanwhile
-            loop.call_soon_threadsafe(told, error)
+            loop.call_soon_threadsafe(finish, error)
 
     threading.Thread(target=run, name="alarm-sns", daemon=True).start()
     await done
 
 
-def _headers(letter: Notification, key: str | None, secrets: Secrets, clock: Clock) -> dict[str, str]:
+def _headers(notification: Notification, key: str | None, secrets: Secrets, clock: Clock) -> dict[str, str]:
     headers = {"Content-Type": "application/json"}
     if key is None:
-        return headers | {"webhook-id": letter.id}
+        return headers | {"webhook-id": notification.id}
     try:
         signer = key_of(secrets.get(key))
     except UnknownSecretError as error:
-        raise NotTakenError(str(error)) from None
+        raise NotAcceptedError(str(error)) from None
     except ValueError as error:
-        raise NotTakenError(f"bad_secret: {key} {error}") from None
-    return headers | signed([signer], letter.id, clock() // 1000, body(letter.notice))
+        raise NotAcceptedError(f"bad_secret: {key} {error}") from None
+    return headers | signed([signer], notification.id, clock() // 1000, body(notification.transition))
 
 
 async def _post(
-    session: aiohttp.ClientSession, url: str, letter: Notification, headers: dict[str, str], seconds: float
+    session: aiohttp.ClientSession,
+    url: str,
+    notification: Notification,
+    headers: dict[str, str],
+    seconds: float,
 ) -> None:
     """Only the status counts; no redirect is followed, and nothing of the answer is read."""
     try:
         async with (
             asyncio.timeout(seconds),
-            session.post(url, data=body(letter.notice), headers=headers, allow_redirects=False) as response,
+            session.post(
+                url, data=body(notification.transition), headers=headers, allow_redirects=False
+            ) as response,
         ):
             status = response.status
             response.close()
     except TimeoutError:
-        raise NotTakenError(f"timeout: no answer within {seconds:.1f} s") from None
+        raise NotAcceptedError(f"timeout: no answer within {seconds:.1f} s") from None
     except (aiohttp.ClientError, OSError, ValueError) as error:
-        raise NotTakenError(_why(error)) from error
+        raise NotAcceptedError(_why(error)) from error
     if not 200 <= status < 300:
-        raise NotTakenError(f"the webhook answered {status}")
+        raise NotAcceptedError(f"the webhook answered {status}")
 
 
 def _why(error: Exception) -> str:

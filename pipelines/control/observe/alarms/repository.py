@@ -7,7 +7,7 @@ import msgspec
 
 from pipelines.control.observe.alarms.background_writer import BackgroundWriter
 from pipelines.control.observe.alarms.history import History
-from pipelines.control.observe.alarms.lifecycle import Tracked
+from pipelines.control.observe.alarms.lifecycle import AlarmState
 from pipelines.control.observe.alarms.outbox import Notification
 from pipelines.control.observe.dynamodb import Item, Store
 from shared.contracts.alarms import QuietWindow
@@ -22,7 +22,7 @@ KEPT_DAYS: Final = 30
 _ALARM: Final = "alarm"
 _QUIET: Final = "quiet"
 _NOTICE: Final = "notice"
-_TREND: Final = "trend"
+_HISTORY: Final = "trend"
 _DAY_S: Final = 24 * 60 * 60
 
 
@@ -33,25 +33,25 @@ class AlarmRepository:
         self._store = store
         self._writer = BackgroundWriter(store)
 
-    def alarms(self) -> list[Tracked]:
+    def alarms(self) -> list[AlarmState]:
         """All that are kept, oldest first.
 
         Raises:
             StoreError: if the table cannot be read. So do the others.
         """
-        return self._read(_ALARM, Tracked.decode)
+        return self._read(_ALARM, AlarmState.decode)
 
     def windows(self) -> list[QuietWindow]:
         """All that are kept."""
         return self._read(_QUIET, lambda value: msgspec.msgpack.decode(value, type=QuietWindow))
 
-    def letters(self) -> list[Notification]:
+    def notifications(self) -> list[Notification]:
         """Those that are not taken yet, oldest first."""
         return self._read(_NOTICE, Notification.decode)
 
-    def trends(self) -> History:
+    def history(self) -> History:
         """As they were stored last."""
-        return next(iter(self._read(_TREND, History.decode)), History())
+        return next(iter(self._read(_HISTORY, History.decode)), History())
 
     def add_window(self, window: QuietWindow) -> None:
         """Keep a window, at once.
@@ -71,17 +71,19 @@ class AlarmRepository:
         self._store.delete(_QUIET, window_id)
 
     def keep(
-        self, letters: Iterable[Notification], tracked: Iterable[Tracked], trends: History | None
+        self, notifications: Iterable[Notification], tracked: Iterable[AlarmState], history: History | None
     ) -> None:
         """Write these soon; returns at once."""
-        others = [_alarm(each) for each in tracked]
-        if trends is not None:
-            others.append(Item(_TREND, _TREND, trends.encode()))
-        self._writer.put(_by_key(_notice(letter) for letter in letters), _by_key(others))
+        others = [_alarm_item(each) for each in tracked]
+        if history is not None:
+            others.append(Item(_HISTORY, _HISTORY, history.encode()))
+        self._writer.put(
+            _by_key(_notification_item(notification) for notification in notifications), _by_key(others)
+        )
 
-    def taken(self, ids: Iterable[str]) -> None:
+    def forget(self, ids: Iterable[str]) -> None:
         """Forget letters that were taken, soon."""
-        self._writer.delete((_NOTICE, letter) for letter in ids)
+        self._writer.delete((_NOTICE, notification) for notification in ids)
 
     def close(self) -> None:
         """Write what waits, unless the store takes longer than two seconds."""
@@ -103,11 +105,13 @@ def _by_key(items: Iterable[Item]) -> dict[tuple[str, str], Item]:
     return {(item.pk, item.sk): item for item in items}
 
 
-def _notice(letter: Notification) -> Item:
-    return Item(_NOTICE, letter.id, letter.encode(), letter.made_ms // 1000 + KEPT_DAYS * _DAY_S)
+def _notification_item(notification: Notification) -> Item:
+    return Item(
+        _NOTICE, notification.id, notification.encode(), notification.made_ms // 1000 + KEPT_DAYS * _DAY_S
+    )
 
 
-def _alarm(tracked: Tracked) -> Item:
+def _alarm_item(tracked: AlarmState) -> Item:
     """One that is open, or of which somebody is still to be told, does not expire."""
     resolved = tracked.alarm.resolved_ms
     expires = None if resolved is None or not tracked.over else resolved // 1000 + KEPT_DAYS * _DAY_S

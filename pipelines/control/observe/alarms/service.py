@@ -5,16 +5,16 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from pipelines.control.observe.alarms.history import History, noted
+from pipelines.control.observe.alarms.history import History, updated
 from pipelines.control.observe.alarms.inputs import Inputs
-from pipelines.control.observe.alarms.lifecycle import Pace, Tracked, step
+from pipelines.control.observe.alarms.lifecycle import AlarmState, AlarmTiming, step
 from pipelines.control.observe.alarms.notifier import Notifier
-from pipelines.control.observe.alarms.outbox import SNS, WEBHOOK, letters
+from pipelines.control.observe.alarms.outbox import SNS, WEBHOOK, notifications
 from pipelines.control.observe.alarms.receivers import receivers
 from pipelines.control.observe.alarms.repository import KEPT_DAYS, AlarmRepository
-from pipelines.control.observe.alarms.rules import judge
+from pipelines.control.observe.alarms.rules import evaluate
 from pipelines.control.observe.alarms.settings import AlarmSettings
-from pipelines.control.observe.alarms.silences import checked
+from pipelines.control.observe.alarms.silences import validated
 from pipelines.control.observe.dynamodb import Store
 from shared.contracts.alarms import Alarm, AlarmKind, QuietWindow
 from shared.contracts.documents import Catalogue
@@ -50,18 +50,18 @@ class Alarms:
         self._catalogue = catalogue
         self._secrets = secrets
         self._clock = clock
-        self._memory = AlarmRepository(store)
-        self._taken: deque[str] = deque()
-        self._tracked: Mapping[str, Tracked] = {}
+        self._repository = AlarmRepository(store)
+        self._accepted: deque[str] = deque()
+        self._tracked: Mapping[str, AlarmState] = {}
         self._past: tuple[Alarm, ...] = ()
         self._windows: tuple[QuietWindow, ...] = ()
         self._changing = threading.Lock()
-        self._trends = History()
-        self._pace = _pace(settings)
+        self._history = History()
+        self._timing = _timing(settings)
         known = receivers(settings, self.published, secrets, clock)
         self._operators = [name for name in (SNS, WEBHOOK) if name in known]
         give_up_ms = int(settings.alarm_give_up_hours * _HOUR_MS)
-        self._sender = Notifier(known, self._taken.append, clock, give_up_ms)
+        self._notifier = Notifier(known, self._accepted.append, clock, give_up_ms)
 
     def restore(self) -> None:
         """Go on where the last process stopped; letters that were not taken are sent again.
@@ -69,32 +69,32 @@ class Alarms:
         Raises:
             StoreError: if the table cannot be read.
         """
-        stored, windows = self._memory.alarms(), self._memory.windows()
-        trends, waiting = self._memory.trends(), self._memory.letters()
+        stored, windows = self._repository.alarms(), self._repository.windows()
+        history, waiting = self._repository.history(), self._repository.notifications()
         self._tracked = {each.key: each for each in stored}  # oldest first: the last one counts
         current = {each.alarm.id for each in self._tracked.values()}
         self._past = tuple(each.alarm for each in stored if each.alarm.id not in current)
-        self._windows, self._trends = tuple(windows), trends
-        self._sender.post(waiting)
+        self._windows, self._history = tuple(windows), history
+        self._notifier.post(waiting)
 
-    def look(self, facts: Inputs) -> None:
+    def update(self, inputs: Inputs) -> None:
         """Judge, remember, and tell. A store or a receiver that is away is tried again later."""
-        before, trends = self._tracked, self._trends
+        before, history = self._tracked, self._history
         self._want_secrets()
-        self._trends = noted(trends, facts, self._settings.alarm_backlog_minutes)
-        judged = judge(facts, self._trends, self._catalogue(), self._settings)
-        after, notices = step(before, judged, self._windows, self._pace, facts.at_ms)
+        self._history = updated(history, inputs, self._settings.alarm_backlog_minutes)
+        evaluation = evaluate(inputs, self._history, self._catalogue(), self._settings)
+        after, transitions = step(before, evaluation, self._windows, self._timing, inputs.at_ms)
         catalogue = self.published()
-        new = letters(notices, self._operators, catalogue.contacts.values(), facts.at_ms)
+        new = notifications(transitions, self._operators, catalogue.contacts.values(), inputs.at_ms)
         changed = [each for key, each in after.items() if each != before.get(key)]
-        self._settle(before, after, facts.at_ms)
-        self._memory.taken(self._taken.popleft() for _ in range(len(self._taken)))
-        self._memory.keep(new, changed, None if self._trends == trends else self._trends)
-        self._sender.post(new)
-        for notice in notices:
-            alarm = notice.alarm
+        self._archive(before, after, inputs.at_ms)
+        self._repository.forget(self._accepted.popleft() for _ in range(len(self._accepted)))
+        self._repository.keep(new, changed, None if self._history == history else self._history)
+        self._notifier.post(new)
+        for transition in transitions:
+            alarm = transition.alarm
             fields = {"alarm": alarm.id, "kind": alarm.kind, "tenant": alarm.tenant, "subject": alarm.subject}
-            _log.warning(f"alarm {notice.change}", extra=fields)
+            _log.warning(f"alarm {transition.change}", extra=fields)
 
     def listed(self, tenant: str, is_open: bool | None = None) -> list[Alarm]:
         """Alarms of a tenant, or of all, newest first: open ones, resolved ones of the last KEPT_DAYS days,
@@ -126,9 +126,9 @@ class Alarms:
             WindowError: if the window says nothing, or too much.
             StoreError: if it cannot be stored; then it is not in force.
         """
-        taken = checked(window, self._clock())
+        taken = validated(window, self._clock())
         with self._changing:
-            self._memory.add_window(taken)
+            self._repository.add_window(taken)
             self._windows = (*(each for each in self._windows if each.id != taken.id), taken)
         return taken
 
@@ -141,20 +141,20 @@ class Alarms:
         with self._changing:
             if all(each.id != window_id for each in self._windows):
                 return False
-            self._memory.remove_window(window_id)
+            self._repository.remove_window(window_id)
             self._windows = tuple(each for each in self._windows if each.id != window_id)
         return True
 
     def close(self) -> None:
         """Stop sending; what was taken in the meantime is stored."""
-        self._sender.close()
-        self._memory.taken(self._taken)
-        self._memory.close()
+        self._notifier.close()
+        self._repository.forget(self._accepted)
+        self._repository.close()
 
-    def _settle(self, before: Mapping[str, Tracked], after: dict[str, Tracked], now_ms: int) -> None:
+    def _archive(self, before: Mapping[str, AlarmState], after: dict[str, AlarmState], now_ms: int) -> None:
         """Alarms that are over for long, or made room for a new one, are only listed from now on."""
         replaced = [each.alarm for key, each in before.items() if after[key].alarm.id != each.alarm.id]
-        ended = [key for key, each in after.items() if _long_over(each, self._pace, now_ms)]
+        ended = [key for key, each in after.items() if _long_over(each, self._timing, now_ms)]
         past = [*self._past, *replaced, *(after.pop(key).alarm for key in ended)]
         oldest = now_ms - KEPT_DAYS * _DAY_MS
         self._past = tuple(alarm for alarm in past if (alarm.resolved_ms or now_ms) > oldest)[-MOST_KEPT:]
@@ -193,14 +193,14 @@ def open_alarms(settings: AlarmSettings, store: Store, clock: Clock) -> Alarms:
     return SideAlarms(settings, store, clock)
 
 
-def _pace(settings: AlarmSettings) -> Pace:
-    return Pace(
+def _timing(settings: AlarmSettings) -> AlarmTiming:
+    return AlarmTiming(
         hold_ms=int(settings.alarm_hold_seconds * 1000),
         relapse_ms=int(settings.alarm_relapse_minutes * 60_000),
         update_ms=int(settings.alarm_update_minutes * 60_000),
     )
 
 
-def _long_over(each: Tracked, pace: Pace, now_ms: int) -> bool:
+def _long_over(each: AlarmState, timing: AlarmTiming, now_ms: int) -> bool:
     resolved = each.alarm.resolved_ms
-    return each.over and resolved is not None and now_ms - resolved > pace.relapse_ms
+    return each.over and resolved is not None and now_ms - resolved > timing.relapse_ms

@@ -22,7 +22,7 @@ class WindowError(ValueError):
         self.field = field
 
 
-def checked(window: QuietWindow, now_ms: int) -> QuietWindow:
+def validated(window: QuietWindow, now_ms: int) -> QuietWindow:
     """The window with an id: the same for the same window.
 
     Raises:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from pipelines.control.observe.alarms.formatting import counted, moment
-from pipelines.control.observe.alarms.history import History, Sample
+from pipelines.control.observe.alarms.history import BacklogSample, History
 from pipelines.control.observe.alarms.inputs import Finding, Inputs, SourceMinutes
 from pipelines.control.observe.alarms.settings import AlarmSettings
 from shared.contracts.alarms import AlarmKind
@@ -22,10 +22,10 @@ SILENT_FORGOTTEN: Final = 24 * 60
 """Minutes after which a source that is silent has ended."""
 
 
-def stalled(facts: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
+def stalled(inputs: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
     """Nodes that do not move though there is something to read."""
-    for node in facts.nodes:
-        seconds = (facts.at_ms - node.moved_ms) / 1000
+    for node in inputs.nodes:
+        seconds = (inputs.at_ms - node.moved_ms) / 1000
         if node.readable > 0 and seconds > settings.alarm_stalled_seconds:
             text = (
                 f"{node.node} has read nothing for {seconds:.0f} s, "
@@ -35,14 +35,14 @@ def stalled(facts: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
 
 
 def backlog(
-    facts: Inputs, trends: History, catalogue: Catalogue, settings: AlarmSettings
+    inputs: Inputs, history: History, catalogue: Catalogue, settings: AlarmSettings
 ) -> Iterator[Finding]:
     """Pipes of which more and more waits."""
-    for pipe, waiting in facts.waiting.items():
-        samples = trends.backlogs.get(pipe, [])
+    for pipe, waiting in inputs.waiting.items():
+        samples = history.backlogs.get(pipe, [])
         if waiting >= settings.alarm_backlog_events and _grows(samples, settings.alarm_backlog_minutes):
             known, first = catalogue.pipes.get(pipe), samples[0]
-            minutes = (facts.at_ms - first.at_ms) / MINUTE_MS
+            minutes = (inputs.at_ms - first.at_ms) / MINUTE_MS
             leads = f" to destination {known.destination}" if known else ""
             text = (
                 f"{counted(waiting, 'event')} of pipe {pipe}{leads} wait to be tried again, "
@@ -52,7 +52,7 @@ def backlog(
             yield Finding(kind=AlarmKind.BACKLOG, tenant=tenant, subject=pipe, text=text)
 
 
-def _grows(samples: list[Sample], minutes: int) -> bool:
+def _grows(samples: list[BacklogSample], minutes: int) -> bool:
     """All of the later half lie over all of the earlier one: a wave, or a backlog that drains, does not."""
     if len(samples) < 2 or samples[-1].at_ms - samples[0].at_ms < minutes * MINUTE_MS:
         return False
@@ -61,10 +61,10 @@ def _grows(samples: list[Sample], minutes: int) -> bool:
     return min(sample.waiting for sample in samples[middle:]) > earlier
 
 
-def silent(facts: Inputs, catalogue: Catalogue, settings: AlarmSettings) -> Iterator[Finding]:
+def silent(inputs: Inputs, catalogue: Catalogue, settings: AlarmSettings) -> Iterator[Finding]:
     """Sources that used to send and do not; a deleted one need not."""
-    now = facts.at_ms // MINUTE_MS
-    for source in facts.sources:
+    now = inputs.at_ms // MINUTE_MS
+    for source in inputs.sources:
         if source.minutes and source.name in catalogue.sources:
             last = max(source.minutes)
             quiet = now - last - 1  # whole minutes: the one that runs may still bring something
@@ -80,19 +80,19 @@ def _used_to_send(source: SourceMinutes, last: int) -> bool:
     return sum(last - SILENT_HOUR < minute <= last for minute in source.minutes) >= SILENT_MOST
 
 
-def rating(facts: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
+def rating(inputs: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
     """Traffic that comes close to what the side was measured to carry."""
     rated = settings.alarm_rating
-    if rated is not None and facts.rate > rated / settings.alarm_rating_part:
+    if rated is not None and inputs.rate > rated / settings.alarm_rating_part:
         text = (
-            f"{facts.rate:,.0f} events/s are {facts.rate / rated * 100:.0f} % of the side's rating, "
+            f"{inputs.rate:,.0f} events/s are {inputs.rate / rated * 100:.0f} % of the side's rating, "
             f"{rated:,.0f} events/s; the alarm is at {100 / settings.alarm_rating_part:.0f} %"
         )
         yield Finding(kind=AlarmKind.RATING, subject="traffic", text=text)
 
 
-def meter(facts: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
+def meter(inputs: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
     """The meter cannot say how things are now."""
-    if facts.behind_seconds > settings.alarm_meter_seconds:
-        text = f"the meter is {facts.behind_seconds:.0f} s behind the topics; nothing is lost by that"
+    if inputs.behind_seconds > settings.alarm_meter_seconds:
+        text = f"the meter is {inputs.behind_seconds:.0f} s behind the topics; nothing is lost by that"
         yield Finding(kind=AlarmKind.METER, subject="meter", text=text)

@@ -20,10 +20,10 @@ from shared.contracts.scorecard import (
     DayCard,
     DayMark,
     DestinationHealth,
+    EventLocation,
     MinuteCard,
     MinuteMark,
     Now,
-    Place,
 )
 from shared.contracts.timestamps import DAY_MINUTES, day_of, first_minute
 from shared.kafka.offset_range_reader import OffsetRangeReader
@@ -120,7 +120,7 @@ class Queries:
         """End a window; False if there is none of that id."""
         return self._alarms.remove_window(window)
 
-    def places(self, tenant: str, event_id: str, seconds: int) -> list[Place]:
+    def places(self, tenant: str, event_id: str, seconds: int) -> list[EventLocation]:
         """Where an event was in the last seconds.
 
         Raises:

@@ -8,7 +8,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec  # where mypy sees it
 
 from pipelines.control.observe.health.stall_detection import unread
-from pipelines.control.observe.ledger.watermarks import Look, Offsets, Place
+from pipelines.control.observe.ledger.watermarks import Offsets, OffsetsSnapshot, Partition
 from shared.contracts import headers as h
 from shared.contracts.topics import TALLIED, Topic
 from shared.contracts.topology import CHAIN_GROUPS, INPUTS
@@ -39,7 +39,7 @@ class Progress:
         self._admin = AdminClient(config, logger=_log)
         # Not the AdminClient: see shared.kafka.progress_group.
         self._groups = {name: self._member(name) for name in CHAIN_GROUPS}
-        self._due: dict[Place, tuple[int, int]] = {}
+        self._due: dict[Partition, tuple[int, int]] = {}
         """Of the waiting topics' partitions: an offset, and when its record is due."""
 
     def __enter__(self) -> "Progress":
@@ -53,7 +53,7 @@ class Progress:
         config: dict[str, Any] = reader_config(self._bootstrap, self._client_id)
         return Consumer(config | {"group.id": group_name(name)}, logger=_log)
 
-    def look(self, covered: Offsets, now_ms: int) -> Look:
+    def look(self, covered: Offsets, now_ms: int) -> OffsetsSnapshot:
         """What is known now. Who stands before a partition's beginning is moved there: what expired is gone.
 
         Raises:
@@ -70,14 +70,14 @@ class Progress:
             if place[0] in topics and read.get(place, 0) < end
         }
         begins = self._offsets(behind, _FIRST)
-        return Look(
+        return OffsetsSnapshot(
             at_ms=now_ms,
             committed={name: _raised(committed[name], begins, INPUTS[name]) for name in CHAIN_GROUPS},
             ends=ends,
             covered=_raised(covered, begins, TALLIED),
         )
 
-    def ages(self, look: Look) -> Mapping[Place, int]:
+    def ages(self, look: OffsetsSnapshot) -> Mapping[Partition, int]:
         """The time of the first record that audit has not read, by partition, epoch milliseconds.
 
         Raises:
@@ -89,7 +89,7 @@ class Progress:
         first = self._first({place: at for place, at in starts.items() if at < ends[place]})
         return {place: message.timestamp()[1] for place, message in first.items()}
 
-    def held(self, look: Look) -> frozenset[Place]:
+    def held(self, look: OffsetsSnapshot) -> frozenset[Partition]:
         """The waiting topics' partitions whose first unread record is not due yet.
 
         Raises:
@@ -103,7 +103,7 @@ class Progress:
             self._due[place] = (new[place], _due_ms(message))
         return frozenset(place for place in starts if self._due.get(place, _NEVER)[1] > look.at_ms)
 
-    def _first(self, starts: Mapping[Place, int]) -> Mapping[Place, Message]:
+    def _first(self, starts: Mapping[Partition, int]) -> Mapping[Partition, Message]:
         """The record at each of these offsets, or the next one."""
         if not starts:
             return {}
@@ -111,14 +111,14 @@ class Progress:
         with OffsetRangeReader(self._bootstrap, self._client_id, seconds=_ANSWER_SECONDS) as reader:
             return {(m.topic() or "", m.partition() or 0): m for m in reader.read(spans)}
 
-    def _places(self) -> list[Place]:
+    def _places(self) -> list[Partition]:
         """Every partition that audit or the slow lane reads; of a topic that is not there yet, none."""
         self._admin.poll(0)
         known = self._admin.list_topics(timeout=_ANSWER_SECONDS).topics
         wanted = (*TALLIED, Topic.OUTBOUND_SLOW)
         return [(topic.value, p) for topic in wanted if topic in known for p in known[topic].partitions]
 
-    def _committed(self, name: str, places: Iterable[Place]) -> Offsets:
+    def _committed(self, name: str, places: Iterable[Partition]) -> Offsets:
         consumer = self._groups[name]
         consumer.poll(0)  # for its log lines: it is assigned nothing
         asked = [TopicPartition(*place) for place in places if place[0] in INPUTS[name]]
@@ -128,7 +128,7 @@ class Progress:
             raise KafkaException(refused[0])
         return {(at.topic, at.partition): at.offset for at in found if at.offset >= 0}
 
-    def _offsets(self, places: Iterable[Place], spec: OffsetSpec) -> dict[Place, int]:
+    def _offsets(self, places: Iterable[Partition], spec: OffsetSpec) -> dict[Partition, int]:
         asked = {TopicPartition(*place): spec for place in places}
         if not asked:
             return {}

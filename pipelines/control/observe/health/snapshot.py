@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from pipelines.control.observe.alarms.inputs import DeadLetters, SourceMinutes
 from pipelines.control.observe.scorecards.day_state import Cards, DayKey
-from pipelines.control.observe.scorecards.minute_cards import Judged
+from pipelines.control.observe.scorecards.minute_cards import JudgedMinute
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.ledger import Stage
 from shared.contracts.scorecard import (
@@ -96,7 +96,7 @@ def recent_cards(
     return recent
 
 
-def dead_letters(parts: Iterable[Judged]) -> Iterator[DeadLetters]:
+def dead_letters(parts: Iterable[JudgedMinute]) -> Iterator[DeadLetters]:
     """What became dead letters, by minute and tenant."""
     for state, *_ in parts:
         reasons: dict[str, int] = defaultdict(int)
@@ -113,7 +113,7 @@ class Sources:
     def __init__(self) -> None:
         self._minutes: dict[tuple[str, str], set[int]] = {}
 
-    def take(self, parts: Iterable[Judged]) -> None:
+    def take(self, parts: Iterable[JudgedMinute]) -> None:
         """Minutes that changed."""
         for state, *_ in parts:
             for stage, name, _ in state.lines:

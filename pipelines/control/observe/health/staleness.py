@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Final
 
-from pipelines.control.observe.ledger.watermarks import Look, Place
+from pipelines.control.observe.ledger.watermarks import OffsetsSnapshot, Partition
 from shared.contracts.topics import TALLIED
 
 _MOST: Final = 128
@@ -16,7 +16,7 @@ class Staleness:
     """Told of each look, it tells the age of the oldest record that is not read, to one look's length."""
 
     def __init__(self) -> None:
-        self._samples: dict[Place, list[Sample]] = {}
+        self._samples: dict[Partition, list[Sample]] = {}
         self._seen_ms: int | None = None
 
     @property
@@ -24,7 +24,7 @@ class Staleness:
         """Whether there was no look yet: then the ages of records that were there before have to be told."""
         return self._seen_ms is None
 
-    def take(self, look: Look, ages: Mapping[Place, int]) -> None:
+    def take(self, look: OffsetsSnapshot, ages: Mapping[Partition, int]) -> None:
         """`ages` tells when the first record that is not read was written, epoch milliseconds, if known."""
         for place, end in look.ends_of(TALLIED).items():
             covered = look.covered.get(place, 0)

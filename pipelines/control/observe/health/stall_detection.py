@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 
 from pipelines.control.observe.alarms.inputs import NodeProgress
-from pipelines.control.observe.ledger.watermarks import Look, Offsets, Place
+from pipelines.control.observe.ledger.watermarks import Offsets, OffsetsSnapshot, Partition
 from shared.contracts.topology import CHAIN_GROUPS, INPUTS
 
 
-def unread(look: Look, node: str) -> Mapping[Place, int]:
+def unread(look: OffsetsSnapshot, node: str) -> Mapping[Partition, int]:
     """Records before a node, by partition; partitions without any are left out."""
     read = look.committed.get(node, {})
     lags = {place: end - read.get(place, 0) for place, end in look.ends_of(INPUTS[node]).items()}
@@ -21,7 +21,7 @@ class StallDetection:
         self._offsets: dict[str, Offsets] = {}
         self._moved_ms: dict[str, int] = {}
 
-    def take(self, look: Look, held: Iterable[Place]) -> list[NodeProgress]:
+    def take(self, look: OffsetsSnapshot, held: Iterable[Partition]) -> list[NodeProgress]:
         """How all get on. `held` are partitions whose first unread record is not due yet."""
         patient = frozenset(held)
         found = []

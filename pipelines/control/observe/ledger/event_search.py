@@ -5,9 +5,9 @@ from typing import Final, cast
 
 from confluent_kafka import Message
 
-from pipelines.control.observe.ledger.record_parser import Record, Seen, events_in
+from pipelines.control.observe.ledger.record_parser import ObservedEvent, Record, events_in
 from shared.contracts.ledger import Stage
-from shared.contracts.scorecard import ALL_TENANTS, Node, Place
+from shared.contracts.scorecard import ALL_TENANTS, EventLocation, Node
 from shared.contracts.topics import TALLIED, Topic
 from shared.contracts.topology import INPUTS, OUTPUTS
 from shared.kafka.offset_range_reader import OffsetRange, OffsetRangeReader
@@ -27,7 +27,7 @@ _READERS: Final[Mapping[str, Node]] = {
 """Which node could not read a record of a topic; else transmit."""
 
 
-def find(reader: OffsetRangeReader, tenant: str, event_id: str, since_ms: int) -> list[Place]:
+def find(reader: OffsetRangeReader, tenant: str, event_id: str, since_ms: int) -> list[EventLocation]:
     """Every place of an event from `since_ms` on, epoch milliseconds, in the order of time.
 
     Raises:
@@ -71,16 +71,16 @@ def _may_hold(record: Record, wanted: bytes) -> bool:
     return wanted in value or b"\\" in value
 
 
-def _is(seen: Seen, tenant: str, event_id: str) -> bool:
+def _is(seen: ObservedEvent, tenant: str, event_id: str) -> bool:
     mine = tenant in (ALL_TENANTS, seen.tenant)
     return mine and seen.id == event_id and seen.stage != Stage.CLAIMED
 
 
-def place_of(seen: Seen) -> Place:
+def place_of(seen: ObservedEvent) -> EventLocation:
     """As it is told."""
     record, quarantined = seen.record, seen.stage == Stage.QUARANTINED
     nodes, topic = (_READERS, seen.name) if quarantined else (_WRITERS, record.topic)
-    return Place(
+    return EventLocation(
         node=nodes.get(topic, Node.TRANSMIT),
         topic=record.topic,
         partition=record.partition,

@@ -8,7 +8,7 @@ from typing import Final
 
 from shared.contracts.http_statuses import RETRYABLE
 
-_MENDS: Final[Mapping[str, str]] = {
+_FIXES: Final[Mapping[str, str]] = {
     "refused_address": "give the destination a public address",
     "bad_url": "correct the destination's URL",
     "bad_options": "correct the destination's options",
@@ -38,15 +38,15 @@ _STATUSES: Final[Mapping[int, str]] = {
 _OTHER: Final = "mend what the endpoint refuses, then replay the dead letters"
 
 
-def customers_mend(reason: str) -> str | None:
+def customer_fix(reason: str) -> str | None:
     """What a customer can do about a lasting failure that is theirs; None if it is not, or not lasting.
 
     Args:
         reason: such as `404 refused` or `- transform_failed`.
     """
     status, _, word = reason.partition(" ")
-    if word in _MENDS:
-        return _MENDS[word]
+    if word in _FIXES:
+        return _FIXES[word]
     if not (status.isascii() and status.isdigit()):
         return None
     code = int(status)
@@ -57,6 +57,6 @@ def customers_mend(reason: str) -> str | None:
     return None
 
 
-def is_customers(reason: str) -> bool:
+def is_customer_fault(reason: str) -> bool:
     """Whether a dead letter of this reason is the customer's to mend; all others are hifi's own fault."""
-    return customers_mend(reason) is not None
+    return customer_fix(reason) is not None

@@ -14,14 +14,14 @@ from shared.contracts.ledger import Stage, Tally
 MinuteKey = tuple[str, int]
 """Tenant and epoch minute."""
 
-Place = tuple[str, int]
+Partition = tuple[str, int]
 """Topic and partition."""
 
-LineKey = tuple[Stage, str, str]
+StageKey = tuple[Stage, str, str]
 """Stage, name, destination; see Tally."""
 
 
-class Line(msgspec.Struct, omit_defaults=True):
+class StageSums(msgspec.Struct, omit_defaults=True):
     """All tallies of one stage, name and destination."""
 
     count: int = 0
@@ -39,10 +39,10 @@ class Line(msgspec.Struct, omit_defaults=True):
     entered_ms: int = 0
     """When the last tally came in, by observe's clock."""
 
-    spans: dict[Place, tuple[int, int]] = msgspec.field(default_factory=dict)
+    spans: dict[Partition, tuple[int, int]] = msgspec.field(default_factory=dict)
     """First and last offset by topic and partition."""
 
-    def add(self, tally: Tally, place: Place, now_ms: int) -> None:
+    def add(self, tally: Tally, place: Partition, now_ms: int) -> None:
         """Take in a tally of a partition."""
         self.count += tally.count
         self.late += tally.late
@@ -101,7 +101,7 @@ class MinuteState(msgspec.Struct, omit_defaults=True):
 
     tenant: str
     minute: int
-    lines: dict[LineKey, Line] = msgspec.field(default_factory=dict)
+    lines: dict[StageKey, StageSums] = msgspec.field(default_factory=dict)
     lags: Lags = msgspec.field(default_factory=dict)
     sketches: dict[Key, Iblt] = msgspec.field(default_factory=dict)
     """Of the accounts that are not even."""
@@ -115,9 +115,9 @@ class MinuteState(msgspec.Struct, omit_defaults=True):
     settled_ms: int = 0
     """When it was settled for the first time; 0 for not yet."""
 
-    def add(self, tally: Tally, place: Place, now_ms: int) -> None:
+    def add(self, tally: Tally, place: Partition, now_ms: int) -> None:
         """Take in a tally of a partition."""
-        line = self.lines.setdefault((tally.stage, tally.name, tally.destination), Line())
+        line = self.lines.setdefault((tally.stage, tally.name, tally.destination), StageSums())
         line.add(tally, place, now_ms)
         self._add_lags(tally)
         self._add_ids(tally)
@@ -138,7 +138,7 @@ class MinuteState(msgspec.Struct, omit_defaults=True):
             if not left.empty:
                 self.sketches[key] = left
 
-    def of(self, stages: Iterable[Stage], name: str | None = None) -> Iterator[Line]:
+    def of(self, stages: Iterable[Stage], name: str | None = None) -> Iterator[StageSums]:
         """The lines of some stages, of one name or of all."""
         wanted = frozenset(stages)
         return (

@@ -23,7 +23,7 @@ class Record(NamedTuple):
     value: bytes | None
 
 
-class Seen(NamedTuple):
+class ObservedEvent(NamedTuple):
     """One event in a record."""
 
     record: Record
@@ -54,54 +54,56 @@ _item = msgspec.json.Decoder(_Item)
 _receipt = msgspec.json.Decoder(Receipt)
 
 Texts = Mapping[str, str]
-_Reader = Callable[[Record, Texts], Iterator[Seen]]
+_Reader = Callable[[Record, Texts], Iterator[ObservedEvent]]
 
 
-def events_in(record: Record) -> Iterator[Seen]:
+def events_in(record: Record) -> Iterator[ObservedEvent]:
     """The events of a record, as audit tallies them; none of one that cannot be read."""
     texts = {name: value.decode(errors="replace") for name, value in record.headers if value is not None}
     read = _READERS.get(record.topic)
     return iter(()) if read is None else iter(_readable(read(record, texts)))
 
 
-def _readable(found: Iterable[Seen]) -> list[Seen]:
+def _readable(found: Iterable[ObservedEvent]) -> list[ObservedEvent]:
     try:
         return list(found)
     except (msgspec.MsgspecError, ValueError, KeyError):
         return []
 
 
-def _collected(record: Record, texts: Texts) -> Iterator[Seen]:
+def _collected(record: Record, texts: Texts) -> Iterator[ObservedEvent]:
     source, tenant, _ = texts[h.SOURCE], texts[h.TENANT], int(texts[h.RECEIVED])
     for raw in _items.decode(record.value or b""):
         try:
             item = _item.decode(raw)
         except msgspec.MsgspecError:
             continue
-        yield Seen(record, Stage.COLLECTED, item.id, tenant, item.minute, source, text=f"source {source}")
+        yield ObservedEvent(
+            record, Stage.COLLECTED, item.id, tenant, item.minute, source, text=f"source {source}"
+        )
 
 
-def _receipts(record: Record, _: Texts) -> Iterator[Seen]:
+def _receipts(record: Record, _: Texts) -> Iterator[ObservedEvent]:
     said = _receipt.decode(record.value or b"")
     answer = f"{said.result}, {said.status or 'no answer'}"
     text = f"{answer}, attempt {said.attempt}" + (f": {said.reason}" if said.reason else "")
     stage = RESULT_STAGES[said.result]
     for event_id, minute in zip(said.ids, said.minutes, strict=True):
-        yield Seen(record, stage, event_id, said.tenant, minute, said.pipe, said.destination, text)
+        yield ObservedEvent(record, stage, event_id, said.tenant, minute, said.pipe, said.destination, text)
 
 
 def _of(topic: Topic, text: Callable[[Texts], str]) -> _Reader:
     """The reader of a topic with one event a record."""
     stage = TOPIC_STAGES[topic]
 
-    def read(record: Record, texts: Texts) -> Iterator[Seen]:
+    def read(record: Record, texts: Texts) -> Iterator[ObservedEvent]:
         name = texts[h.PIPE] if topic in NAMED_BY_PIPE else texts.get(h.PIPE, "")
         yield _seen(record, texts, stage, name, text(texts))
 
     return read
 
 
-def _outbound(record: Record, texts: Texts) -> Iterator[Seen]:
+def _outbound(record: Record, texts: Texts) -> Iterator[ObservedEvent]:
     for copy in copies(texts[h.PIPE], texts.get(h.PIPES), texts.get(h.LETTER)):
         yield _seen(record, texts, copy.stage, copy.pipe, _copy_text(copy, texts))
 
@@ -112,10 +114,10 @@ def _copy_text(copy: Copy, texts: Texts) -> str:
     return f"pipe {copy.pipe}" + (" is to get it" if copy.stage is Stage.CLAIMED else "")
 
 
-def _quarantined(record: Record, texts: Texts) -> Iterator[Seen]:
+def _quarantined(record: Record, texts: Texts) -> Iterator[ObservedEvent]:
     """Its event, if its id and minute are known; a tenant may be what it lacks."""
     topic = texts.get(h.ORIGIN, "").partition("/")[0]
-    yield Seen(
+    yield ObservedEvent(
         record,
         Stage.QUARANTINED,
         texts[h.CE_ID],
@@ -127,10 +129,10 @@ def _quarantined(record: Record, texts: Texts) -> Iterator[Seen]:
     )
 
 
-def _seen(record: Record, texts: Texts, stage: Stage, name: str, text: str) -> Seen:
+def _seen(record: Record, texts: Texts, stage: Stage, name: str, text: str) -> ObservedEvent:
     event = identity(texts)
     destination = texts.get(h.DESTINATION, "")
-    return Seen(record, stage, event.id, event.tenant, event.minute, name, destination, text)
+    return ObservedEvent(record, stage, event.id, event.tenant, event.minute, name, destination, text)
 
 
 def _why(texts: Texts) -> str:

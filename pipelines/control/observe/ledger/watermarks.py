@@ -12,10 +12,10 @@ from typing import Final, NamedTuple
 from shared.contracts.topics import RETRY_DELAYS, TALLIED, Topic
 from shared.contracts.topology import INPUTS, OUTPUTS
 
-Place = tuple[str, int]
+Partition = tuple[str, int]
 """Topic and partition."""
 
-Offsets = Mapping[Place, int]
+Offsets = Mapping[Partition, int]
 
 AUDIT: Final = "audit"
 SLOW: Final = "transmit_slow"
@@ -23,7 +23,7 @@ _MOST: Final = 64
 """Candidates of a node that are under way at once, and marks that are kept."""
 
 
-class Look(NamedTuple):
+class OffsetsSnapshot(NamedTuple):
     """What Kafka said: the groups were asked first, the ends after them."""
 
     at_ms: int
@@ -46,7 +46,7 @@ class Look(NamedTuple):
         return {place: end for place, end in self.ends.items() if place[0] in topics}
 
 
-class Mark(NamedTuple):
+class Watermark(NamedTuple):
     """At `at_ms`, epoch milliseconds, a node was done with all input before `offsets`."""
 
     at_ms: int
@@ -63,11 +63,11 @@ class Step(NamedTuple):
 class Chain(NamedTuple):
     """How a node's input is followed."""
 
-    start: Callable[[Look], Offsets]
+    start: Callable[[OffsetsSnapshot], Offsets]
     steps: tuple[Step, ...]
 
 
-def _read_by(group: str) -> Callable[[Look], Offsets]:
+def _read_by(group: str) -> Callable[[OffsetsSnapshot], Offsets]:
     return lambda look: look.committed.get(group, {})
 
 
@@ -100,7 +100,7 @@ class _Candidate:
         self._steps = deque(steps)
         self._goal: Offsets | None = None
 
-    def done(self, look: Look) -> bool:
+    def done(self, look: OffsetsSnapshot) -> bool:
         """Take every step that can be taken."""
         while self._steps:
             if self._goal is None:
@@ -119,19 +119,19 @@ class _Following:
         self._chain = chain
         self._candidates: deque[_Candidate] = deque()
         self._newest: Offsets | None = None
-        self.marks: list[Mark] = []
+        self.marks: list[Watermark] = []
 
-    def take(self, look: Look, settle_ms: int) -> None:
+    def take(self, look: OffsetsSnapshot, settle_ms: int) -> None:
         offsets = self._chain.start(look)
         if offsets != self._newest and len(self._candidates) < _MOST:
             self._candidates.append(_Candidate(offsets, self._chain.steps))
             self._newest = offsets
         while self._candidates and self._candidates[0].done(look):
-            self.marks.append(Mark(look.at_ms, self._candidates.popleft().offsets))
+            self.marks.append(Watermark(look.at_ms, self._candidates.popleft().offsets))
         self.marks = thinned(self.marks, look.at_ms - settle_ms)
 
 
-def thinned(marks: list[Mark], settled_ms: int) -> list[Mark]:
+def thinned(marks: list[Watermark], settled_ms: int) -> list[Watermark]:
     """The marks that can still matter: of those up to `settled_ms` the last, and at most _MOST younger ones.
 
     Too many are halved; a mark that is left out means that a minute settles at the next one, a little later.
@@ -148,13 +148,13 @@ class Watermarks:
 
     def __init__(self, settle_ms: int) -> None:
         self._settle_ms = settle_ms
-        self._unread: deque[Look] = deque()
+        self._unread: deque[OffsetsSnapshot] = deque()
         self.read_to_ms = 0
         """All that was in the tallied topics at this moment has been tallied; 0 if that is unknown."""
 
         self._nodes = {name: _Following(chain) for name, chain in CHAINS.items()}
 
-    def take(self, look: Look) -> None:
+    def take(self, look: OffsetsSnapshot) -> None:
         """The next look."""
         if len(self._unread) < _MOST:
             self._unread.append(look)
@@ -164,6 +164,6 @@ class Watermarks:
             node.take(look, self._settle_ms)
 
     @property
-    def marks(self) -> Mapping[str, Sequence[Mark]]:
+    def marks(self) -> Mapping[str, Sequence[Watermark]]:
         """By node, oldest first."""
         return {name: tuple(node.marks) for name, node in self._nodes.items()}

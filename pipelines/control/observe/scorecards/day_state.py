@@ -21,14 +21,14 @@ _BUSY: Final = 10
 """The newest minutes of a day, which are likely to change again."""
 
 
-class Gone(msgspec.Struct):
+class RetiredMinutes(msgspec.Struct):
     """Of a day: the lags of minutes whose states were dropped, and which minutes these are."""
 
     minutes: set[int] = msgspec.field(default_factory=set)
     lags: Lags = msgspec.field(default_factory=dict)
 
 
-class Change(NamedTuple):
+class CardChange(NamedTuple):
     """Of a card."""
 
     before: MinuteCard | None
@@ -40,7 +40,7 @@ class Day:
 
     def __init__(self) -> None:
         self.cards: Cards = {}
-        self.gone = Gone()
+        self.retired = RetiredMinutes()
         self.loaded = False
         """Whether what was stored of it is in here."""
 
@@ -52,14 +52,14 @@ class Day:
 
         self._quiet_lags: Lags = {}
 
-    def merge(self, stored: Iterable[MinuteCard], gone: Gone) -> None:
+    def merge(self, stored: Iterable[MinuteCard], retired: RetiredMinutes) -> None:
         """Add what was stored, which is older than what is held."""
         self.cards = {card.minute: card for card in stored} | dict(self.cards)
-        self.gone, self.loaded, self.stale = gone, True, True
+        self.retired, self.loaded, self.stale = retired, True, True
 
     def lags(self, states: Iterable[MinuteState]) -> list[Lags]:
         """Of all its minutes, of which these are held. What has not changed for a while is summed up once."""
-        held = {state.minute: state for state in states if state.minute not in self.gone.minutes}
+        held = {state.minute: state for state in states if state.minute not in self.retired.minutes}
         moved = [
             minute
             for minute, through in self._quiet.items()
@@ -70,7 +70,7 @@ class Day:
             self._quiet = {state.minute: state.through for state in quiet}
             self._quiet_lags = merged_lags(state.lags for state in quiet)
         busy = (state.lags for minute, state in held.items() if minute not in self._quiet)
-        return [self.gone.lags, self._quiet_lags, *busy]
+        return [self.retired.lags, self._quiet_lags, *busy]
 
 
 class DayState:
@@ -81,7 +81,7 @@ class DayState:
         self._unsaved: dict[tuple[str, int], MinuteCard] = {}
         self._cards: dict[DayKey, DayCard] = {}
 
-    def take(self, cards: Iterable[MinuteCard]) -> list[Change]:
+    def take(self, cards: Iterable[MinuteCard]) -> list[CardChange]:
         """Cards that may have changed; gives those that did."""
         new: dict[DayKey, dict[int, MinuteCard]] = {}
         changes = []
@@ -91,7 +91,7 @@ class DayState:
             if before != card:
                 new.setdefault(key, {})[card.minute] = card
                 self._unsaved[card.tenant, card.minute] = card
-                changes.append(Change(before, card))
+                changes.append(CardChange(before, card))
         for key, changed in new.items():
             day = self._held(key)
             day.cards, day.stale = {**day.cards, **changed}, True
@@ -145,14 +145,14 @@ class DayState:
         held = (states.get((tenant, minute)) for minute in day.cards)
         return day.lags(state for state in held if state is not None)
 
-    def retire(self, state: MinuteState) -> tuple[DayKey, Gone]:
+    def retire(self, state: MinuteState) -> tuple[DayKey, RetiredMinutes]:
         """Take over a state's lags, once; gives what is to be stored before the state is dropped."""
         key = (state.tenant, day_of(state.minute))
         day = self._days[key]
-        if state.minute not in day.gone.minutes:
-            lags = merged_lags((day.gone.lags, state.lags))
-            day.gone = Gone({*day.gone.minutes, state.minute}, lags)
-        return key, day.gone
+        if state.minute not in day.retired.minutes:
+            lags = merged_lags((day.retired.lags, state.lags))
+            day.retired = RetiredMinutes({*day.retired.minutes, state.minute}, lags)
+        return key, day.retired
 
     def unsaved(self) -> list[MinuteCard]:
         """Cards that changed since the last call."""

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from pipelines.control.observe.ledger.minute_sums import Line
+from pipelines.control.observe.ledger.minute_sums import StageSums
 from pipelines.control.observe.ledger.reconciliation_rules import Reconciliation
-from pipelines.control.observe.scorecards.minute_cards import Judged
+from pipelines.control.observe.scorecards.minute_cards import JudgedMinute
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.ledger import Stage
 from shared.contracts.scorecard import DestinationHealth
@@ -33,11 +33,14 @@ class _Tried(NamedTuple):
 
     pipe: str
     stage: Stage
-    line: Line
+    line: StageSums
 
 
 def destination_health(
-    recent: Iterable[Judged], unsettled: Iterable[Judged], known: Iterable[Name], window_seconds: float
+    recent: Iterable[JudgedMinute],
+    unsettled: Iterable[JudgedMinute],
+    known: Iterable[Name],
+    window_seconds: float,
 ) -> list[DestinationHealth]:
     """Destinations that are published, have recent receipts or have events waiting; by tenant and name.
 
@@ -61,7 +64,7 @@ def destination_health(
     ]
 
 
-def _by_destination(parts: Iterable[Judged]) -> Mapping[Name, Sequence[_Tried]]:
+def _by_destination(parts: Iterable[JudgedMinute]) -> Mapping[Name, Sequence[_Tried]]:
     found: dict[Name, list[_Tried]] = {}
     for part in parts:
         for (stage, pipe, destination), line in part.state.lines.items():
@@ -70,7 +73,7 @@ def _by_destination(parts: Iterable[Judged]) -> Mapping[Name, Sequence[_Tried]]:
     return found
 
 
-def waiting_by_pipe(parts: Iterable[Judged]) -> Mapping[Name, Waiting]:
+def waiting_by_pipe(parts: Iterable[JudgedMinute]) -> Mapping[Name, Waiting]:
     """Events that wait for their next try, by tenant and pipe; pipes without any are left out."""
     total: dict[Name, Waiting] = {}
     for part in parts:
@@ -91,7 +94,7 @@ def _waits(
 def _health(
     key: Name, tried: Sequence[_Tried], pipes: Mapping[str, Waiting | None], window_seconds: float
 ) -> DestinationHealth:
-    newest = max((each.line for each in tried), key=lambda line: line.last_ms, default=Line())
+    newest = max((each.line for each in tried), key=lambda line: line.last_ms, default=StageSums())
     failures = [each.line for each in tried if each.stage in _FAILED]
     failure = max(failures, key=lambda line: line.last_ms, default=None)
     delivered = sum(each.line.count for each in tried if each.stage is Stage.DELIVERED)
@@ -115,7 +118,7 @@ def _health(
     )
 
 
-def _reasons(lines: Iterable[Line]) -> dict[str, int]:
+def _reasons(lines: Iterable[StageSums]) -> dict[str, int]:
     reasons: dict[str, int] = {}
     for line in lines:
         for reason, count in line.reasons.items():

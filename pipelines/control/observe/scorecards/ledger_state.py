@@ -5,13 +5,13 @@ from typing import Final
 
 import msgspec
 
-from pipelines.control.observe.ledger.minute_sums import MinuteKey, MinuteState, Place
+from pipelines.control.observe.ledger.minute_sums import MinuteKey, MinuteState, Partition
 from pipelines.control.observe.verdicts.verdicts import Judgement
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.ledger import Range, Tally
 
 
-class Covered(msgspec.Struct, frozen=True):
+class TalliedUpTo(msgspec.Struct, frozen=True):
     """How far a partition has been tallied."""
 
     end: int
@@ -21,18 +21,18 @@ class Covered(msgspec.Struct, frozen=True):
     """Time of its newest record, epoch milliseconds."""
 
 
-_NOTHING: Final = Covered(end=0, newest_ms=0)
+_NOTHING: Final = TalliedUpTo(end=0, newest_ms=0)
 _AHEAD_MS: Final = 3_600_000
 """How far the clocks of collect and observe may lie apart."""
 
 
-class Position(msgspec.Struct, frozen=True):
+class LedgerPosition(msgspec.Struct, frozen=True):
     """Where to go on in the ledger; to be stored (as MessagePack) after the states."""
 
     offset: int = 0
     """Of the next record to read. Lower than what was read where parts of a range are still awaited."""
 
-    covered: Mapping[Place, Covered] = {}
+    covered: Mapping[Partition, TalliedUpTo] = {}
     floor: int = 0
     """Tallies of minutes before it that are not held are left out: they were forgotten."""
 
@@ -65,8 +65,8 @@ class LedgerState:
 
     def __init__(self) -> None:
         self.minutes: dict[MinuteKey, MinuteState] = {}
-        self.covered: dict[Place, Covered] = {}
-        self._parts: dict[Place, _Parts] = {}
+        self.covered: dict[Partition, TalliedUpTo] = {}
+        self._parts: dict[Partition, _Parts] = {}
         self._next = 0
         self._floor = 0
         self._dirty: set[MinuteKey] = set()
@@ -86,9 +86,9 @@ class LedgerState:
             del self._parts[place]
             self._enter(tallies, place, offset, now_ms)
             newest = max(self.covered.get(place, _NOTHING).newest_ms, found.newest_ms)
-            self.covered[place] = Covered(end=found.end, newest_ms=newest)
+            self.covered[place] = TalliedUpTo(end=found.end, newest_ms=newest)
 
-    def _enter(self, tallies: list[Tally], place: Place, offset: int, now_ms: int) -> None:
+    def _enter(self, tallies: list[Tally], place: Partition, offset: int, now_ms: int) -> None:
         by_minute: dict[MinuteKey, list[Tally]] = {}
         for tally in tallies:
             by_minute.setdefault((tally.tenant, tally.minute), []).append(tally)
@@ -110,13 +110,13 @@ class LedgerState:
         return self.minutes.get(key)
 
     @property
-    def position(self) -> Position:
+    def position(self) -> LedgerPosition:
         """What to store beside the states."""
         offset = min([parts.offset for parts in self._parts.values()], default=self._next)
-        return Position(offset=offset, covered=dict(self.covered), floor=self._floor)
+        return LedgerPosition(offset=offset, covered=dict(self.covered), floor=self._floor)
 
     @property
-    def offsets(self) -> Mapping[Place, int]:
+    def offsets(self) -> Mapping[Partition, int]:
         """How far audit has read."""
         return {place: covered.end for place, covered in self.covered.items()}
 
@@ -142,7 +142,7 @@ class LedgerState:
         self._dirty.difference_update(keys)
         return [self.minutes.pop(key) for key in keys]
 
-    def restore(self, states: Iterable[MinuteState], position: Position) -> None:
+    def restore(self, states: Iterable[MinuteState], position: LedgerPosition) -> None:
         """Begin with what was stored; states may be ahead of the position."""
         self.minutes = {(state.tenant, state.minute): state for state in states}
         self.covered = dict(position.covered)

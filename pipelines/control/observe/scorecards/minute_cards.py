@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from msgspec import structs
 
-from pipelines.control.observe.ledger.fault_attribution import is_customers
+from pipelines.control.observe.ledger.fault_attribution import is_customer_fault
 from pipelines.control.observe.ledger.minute_sums import Lags, MinuteState, merged_lags
 from pipelines.control.observe.ledger.reconciliation_rules import Key, Reconciliation
 from pipelines.control.observe.scorecards.loss_table import (
@@ -33,7 +33,7 @@ _AGAIN: Final = (
 _LATER: Final = (Reconciliation.RETRYING, Reconciliation.RETRY)
 
 
-class Judged(NamedTuple):
+class JudgedMinute(NamedTuple):
     """A tenant's minute and all that is known of it."""
 
     state: MinuteState
@@ -59,7 +59,7 @@ def minute_card(state: MinuteState, judgement: Judgement, names: Names = NO_NAME
     return _card(_Whole(state.tenant, state.minute, judgement.settled, counts, state.lags, rows))
 
 
-def total_card(minute: int, parts: Iterable[Judged]) -> MinuteCard:
+def total_card(minute: int, parts: Iterable[JudgedMinute]) -> MinuteCard:
     """The card of ALL_TENANTS."""
     held = list(parts)
     if not held:
@@ -124,7 +124,7 @@ def _counts(state: MinuteState, judgement: Judgement) -> Counts:
 
 def _customer_dead(state: MinuteState) -> int:
     reasons = (item for line in state.of((Stage.DEAD,)) for item in line.reasons.items())
-    return sum(count for reason, count in reasons if is_customers(reason))
+    return sum(count for reason, count in reasons if is_customer_fault(reason))
 
 
 def owed(state: MinuteState, judgement: Judgement) -> int:

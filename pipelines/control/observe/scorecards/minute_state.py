@@ -6,26 +6,26 @@ from typing import Final
 from pipelines.control.observe.ledger.minute_sums import MinuteKey, MinuteState
 from pipelines.control.observe.ledger.reconciliation_rules import Key
 from pipelines.control.observe.scorecards.ledger_state import LedgerState
-from pipelines.control.observe.scorecards.minute_cards import Judged, minute_card, total_card
-from pipelines.control.observe.verdicts.event_identification import Findings, Plan, plan
-from pipelines.control.observe.verdicts.verdicts import Passed, judge
+from pipelines.control.observe.scorecards.minute_cards import JudgedMinute, minute_card, total_card
+from pipelines.control.observe.verdicts.event_identification import Identified, ReadPlan, read_plan
+from pipelines.control.observe.verdicts.verdicts import ReadProgress, judge
 from shared.contracts.documents import WARM_UP
 from shared.contracts.scorecard import MinuteCard
 
-_NOTHING: Final = Findings()
+_NOTHING: Final = Identified()
 
 Asked = tuple[Mapping[Key, Mapping[int, int]], frozenset[Key], int]
 """What was asked for: the names of hashes, accounts to count, and of which state."""
 
 
-class Scoreboard:
+class MinuteTracker:
     """Belongs to one thread."""
 
     def __init__(self, settle_ms: int) -> None:
-        self.book = LedgerState()
-        self.judged: dict[MinuteKey, Judged] = {}
-        self.findings: dict[MinuteKey, Findings] = {}
-        self.touched: list[Judged] = []
+        self.ledger = LedgerState()
+        self.judged: dict[MinuteKey, JudgedMinute] = {}
+        self.findings: dict[MinuteKey, Identified] = {}
+        self.touched: list[JudgedMinute] = []
         """What the last call of `judge` judged."""
 
         self._settle_ms = settle_ms
@@ -40,12 +40,12 @@ class Scoreboard:
 
         self._tenants: dict[int, set[str]] = {}
 
-    def begin(self, findings: Mapping[MinuteKey, Findings]) -> None:
+    def begin(self, findings: Mapping[MinuteKey, Identified]) -> None:
         """Have everything judged that the book was restored with."""
         self.findings = dict(findings)
-        self._open.update(self.book.minutes)
+        self._open.update(self.ledger.minutes)
 
-    def judge(self, passed: Passed, now_ms: int) -> list[MinuteCard]:
+    def judge(self, passed: ReadProgress, now_ms: int) -> list[MinuteCard]:
         """Judge what changed and what time alone can change; gives the cards of these minutes."""
         self._open.update(self._changed())
         keys, self._open = sorted(self._open), set()
@@ -57,15 +57,15 @@ class Scoreboard:
         return [self._card(key) for key in keys] + [self._total(minute) for minute in sorted(minutes)]
 
     def _changed(self) -> set[MinuteKey]:
-        keys = {(state.tenant, state.minute) for state in self.book.dirty()}
+        keys = {(state.tenant, state.minute) for state in self.ledger.dirty()}
         self._unsaved |= keys
         return keys
 
-    def _judge(self, key: MinuteKey, passed: Passed, now_ms: int) -> None:
-        state, found = self.book.minutes[key], self.findings.get(key, _NOTHING)
+    def _judge(self, key: MinuteKey, passed: ReadProgress, now_ms: int) -> None:
+        state, found = self.ledger.minutes[key], self.findings.get(key, _NOTHING)
         judgement = judge(state, passed, now_ms, self._settle_ms, found.counted)
-        self.book.note(judgement)
-        self.judged[key] = Judged(state, judgement, found.named)
+        self.ledger.note(judgement)
+        self.judged[key] = JudgedMinute(state, judgement, found.named)
         self._tenants.setdefault(key[1], set()).add(key[0])
         self._fresh.add(key)
         if not judgement.final:
@@ -83,21 +83,21 @@ class Scoreboard:
         """How many are not judged for good."""
         return len(self._open)
 
-    def between(self, first: int, last: int) -> Iterator[Judged]:
+    def between(self, first: int, last: int) -> Iterator[JudgedMinute]:
         """What is held of these minutes, `last` included."""
         for minute in range(first, last + 1):
             for tenant in sorted(self._tenants.get(minute, ())):
                 yield self.judged[tenant, minute]
 
-    def still_open(self) -> Iterator[Judged]:
+    def still_open(self) -> Iterator[JudgedMinute]:
         """What is not judged for good."""
         return (self.judged[key] for key in self._open if key in self.judged)
 
-    def plans(self) -> Iterator[tuple[MinuteKey, Plan]]:
+    def plans(self) -> Iterator[tuple[MinuteKey, ReadPlan]]:
         """What is to be read to name events, each once for what is known."""
         for key in sorted(self._fresh):
             state, judgement, _ = self.judged[key]
-            wanted = plan(state, judgement)
+            wanted = read_plan(state, judgement)
             if wanted is None:
                 self._asked.pop(key, None)
                 continue
@@ -107,18 +107,18 @@ class Scoreboard:
                 yield key, wanted
         self._fresh.clear()
 
-    def changed_findings(self) -> list[tuple[MinuteKey, Findings]]:
+    def changed_findings(self) -> list[tuple[MinuteKey, Identified]]:
         """What was found since the last call."""
         keys, self._new = self._new, set()
         return [(key, self.findings[key]) for key in sorted(keys) if key in self.findings]
 
-    def found(self, key: MinuteKey, found: Findings) -> bool:
+    def found(self, key: MinuteKey, found: Identified) -> bool:
         """Take in what reading brought; False if the minute is no longer held."""
-        if key not in self.book.minutes:
+        if key not in self.ledger.minutes:
             return False
         self._new.add(key)
         before = self.findings.get(key, _NOTHING)
-        self.findings[key] = Findings(
+        self.findings[key] = Identified(
             named={**before.named, **found.named}, counted={**before.counted, **found.counted}
         )
         self._open.add(key)
@@ -132,7 +132,7 @@ class Scoreboard:
     def unsaved(self) -> list[MinuteState]:
         """States that changed since the last call."""
         keys, self._unsaved = self._unsaved, set()
-        return [self.book.minutes[key] for key in sorted(keys) if key in self.book.minutes]
+        return [self.ledger.minutes[key] for key in sorted(keys) if key in self.ledger.minutes]
 
     def forgettable(self, before_minute: int) -> list[MinuteKey]:
         """Minutes before that one in which no tenant has anything open, and nothing to be saved."""
@@ -142,7 +142,7 @@ class Scoreboard:
 
     def forget(self, before_minute: int, keys: Iterable[MinuteKey]) -> None:
         """Drop these."""
-        for state in self.book.forget(before_minute, keys):
+        for state in self.ledger.forget(before_minute, keys):
             key = (state.tenant, state.minute)
             self.judged.pop(key, None)
             self.findings.pop(key, None)

@@ -7,15 +7,15 @@ from pipelines.control.observe.dynamodb import Item
 from pipelines.control.observe.ledger.minute_sums import MinuteKey
 from pipelines.control.observe.scorecards.day_cards import day_mark
 from pipelines.control.observe.scorecards.day_state import DayState
-from pipelines.control.observe.scorecards.ledger_state import Position
-from pipelines.control.observe.scorecards.minute_state import Scoreboard
+from pipelines.control.observe.scorecards.ledger_state import LedgerPosition
+from pipelines.control.observe.scorecards.minute_state import MinuteTracker
 from pipelines.control.observe.storage.repository import (
     Repository,
     card_item,
     day_items,
     findings_item,
-    gone_item,
     position_item,
+    retired_item,
     state_item,
     tenant_item,
 )
@@ -32,8 +32,8 @@ _MOST_DROPPED = 500
 class Persistence:
     """Stores a scoreboard and its days. Belongs to one thread."""
 
-    def __init__(self, tables: Repository, board: Scoreboard, days: DayState) -> None:
-        self._tables, self._board, self._days = tables, board, days
+    def __init__(self, tables: Repository, tracker: MinuteTracker, days: DayState) -> None:
+        self._tables, self._tracker, self._days = tables, tracker, days
         self._waiting: dict[tuple[str, str], Item] = {}
         """Items that are not stored yet, by their keys."""
 
@@ -45,14 +45,14 @@ class Persistence:
         Raises:
             StoreError: if the store cannot be read.
         """
-        position = self._tables.position() or Position()
+        position = self._tables.position() or LedgerPosition()
         if position.offset > ledger_end:
             extra = {"position": position.offset, "end": ledger_end}
             _log.error("the ledger was made anew: what was stored of open minutes is left aside", extra=extra)
             return 0
         states, findings = list(self._tables.states()), self._tables.findings()
-        self._board.book.restore(states, position)
-        self._board.begin(findings)
+        self._tracker.ledger.restore(states, position)
+        self._tracker.begin(findings)
         self._days.expect(states)
         self.tenants = set(self._tables.tenants())
         self._load()
@@ -73,19 +73,19 @@ class Persistence:
         for (tenant, day), held in self._days.unloaded():
             begin = first_minute(day)
             cards = self._tables.cards(tenant, begin, begin + DAY_MINUTES - 1)
-            held.merge(list(cards), self._tables.gone(tenant, day))
+            held.merge(list(cards), self._tables.retired(tenant, day))
 
     def save(self) -> bool:
         """Store what changed, the position after all else; False if that is to be tried again."""
-        board, days = self._board, self._days
-        new = {state.tenant for state in board.book.minutes.values()} - self.tenants
+        tracker, days = self._tracker, self._days
+        new = {state.tenant for state in tracker.ledger.minutes.values()} - self.tenants
         self.tenants |= new
-        position = board.book.position
+        position = tracker.ledger.position
         self._hold(tenant_item(tenant) for tenant in new)
-        self._hold(state_item(state) for state in board.unsaved())
-        self._hold(findings_item(*found) for found in board.changed_findings())
+        self._hold(state_item(state) for state in tracker.unsaved())
+        self._hold(findings_item(*found) for found in tracker.changed_findings())
         self._hold(card_item(card) for card in days.unsaved())
-        for card in days.refresh(board.book.minutes):
+        for card in days.refresh(tracker.ledger.minutes):
             self._hold(day_items(card, day_mark(card)))
         try:
             self._tables.write(self._waiting.values())
@@ -101,19 +101,21 @@ class Persistence:
 
     def forget(self, before_minute: int) -> None:
         """Drop the states of minutes before that one in which nothing is open; call it after `save` did."""
-        keys = [key for key in self._board.forgettable(before_minute) if self._retirable(key)][:_MOST_DROPPED]
+        keys = [key for key in self._tracker.forgettable(before_minute) if self._retirable(key)][
+            :_MOST_DROPPED
+        ]
         try:
             self._tables.write(self._retired(keys))
             self._tables.drop(keys)
         except StoreError as error:
             _log.warning("nothing dropped yet", extra={"error": str(error)})
             return
-        self._board.forget(before_minute, keys)
+        self._tracker.forget(before_minute, keys)
         self._days.forget(day_of(before_minute) - timedelta(days=1))
 
     def _retirable(self, key: MinuteKey) -> bool:
         return self._days.loaded((key[0], day_of(key[1])))
 
     def _retired(self, keys: Iterable[MinuteKey]) -> Iterable[Item]:
-        gone = dict(self._days.retire(self._board.book.minutes[key]) for key in keys)
-        return [gone_item(*day, found) for day, found in gone.items()]
+        retired = dict(self._days.retire(self._tracker.ledger.minutes[key]) for key in keys)
+        return [retired_item(*day, found) for day, found in retired.items()]

@@ -8,9 +8,9 @@ import msgspec
 
 from pipelines.control.observe.dynamodb import Item, Store
 from pipelines.control.observe.ledger.minute_sums import MinuteKey, MinuteState
-from pipelines.control.observe.scorecards.day_state import Gone
-from pipelines.control.observe.scorecards.ledger_state import Position
-from pipelines.control.observe.verdicts.event_identification import Findings
+from pipelines.control.observe.scorecards.day_state import RetiredMinutes
+from pipelines.control.observe.scorecards.ledger_state import LedgerPosition
+from pipelines.control.observe.verdicts.event_identification import Identified
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import DayCard, DayMark, MinuteCard
 
@@ -43,17 +43,17 @@ class Repository:
         """Every state that was not dropped."""
         return (MinuteState.decode(item.body) for item in self._store.query(_STATE))
 
-    def findings(self) -> Mapping[MinuteKey, Findings]:
+    def findings(self) -> Mapping[MinuteKey, Identified]:
         """What was found for these states' names."""
         return {
-            _key(item.sk): msgspec.msgpack.decode(item.body, type=Findings)
+            _key(item.sk): msgspec.msgpack.decode(item.body, type=Identified)
             for item in self._store.query(_FOUND)
         }
 
-    def position(self) -> Position | None:
+    def position(self) -> LedgerPosition | None:
         """Where to go on; None at the first start."""
         body = self._store.get(*_POSITION)
-        return None if body is None else msgspec.msgpack.decode(body, type=Position)
+        return None if body is None else msgspec.msgpack.decode(body, type=LedgerPosition)
 
     def tenants(self) -> list[str]:
         """All that were ever seen."""
@@ -74,10 +74,10 @@ class Repository:
         found = self._store.query(f"mark/{tenant}", first.isoformat(), last.isoformat())
         return (msgspec.msgpack.decode(item.body, type=DayMark) for item in found)
 
-    def gone(self, tenant: str, day: date) -> Gone:
+    def retired(self, tenant: str, day: date) -> RetiredMinutes:
         """Of a day, what is no longer in states."""
         body = self._store.get(f"lags/{tenant}", day.isoformat())
-        return Gone() if body is None else msgspec.msgpack.decode(body, type=Gone)
+        return RetiredMinutes() if body is None else msgspec.msgpack.decode(body, type=RetiredMinutes)
 
 
 def state_item(state: MinuteState) -> Item:
@@ -85,7 +85,7 @@ def state_item(state: MinuteState) -> Item:
     return Item(_STATE, _sk((state.tenant, state.minute)), state.encode())
 
 
-def findings_item(key: MinuteKey, found: Findings) -> Item:
+def findings_item(key: MinuteKey, found: Identified) -> Item:
     """What was found for a minute's names."""
     return Item(_FOUND, _sk(key), msgspec.msgpack.encode(found))
 
@@ -110,12 +110,12 @@ def day_items(card: DayCard, mark: DayMark) -> tuple[Item, Item]:
     )
 
 
-def gone_item(tenant: str, day: date, gone: Gone) -> Item:
+def retired_item(tenant: str, day: date, retired: RetiredMinutes) -> Item:
     """Of a day, what is no longer in states."""
-    return Item(f"lags/{tenant}", day.isoformat(), msgspec.msgpack.encode(gone), _expiry(day))
+    return Item(f"lags/{tenant}", day.isoformat(), msgspec.msgpack.encode(retired), _expiry(day))
 
 
-def position_item(position: Position) -> Item:
+def position_item(position: LedgerPosition) -> Item:
     """Where to go on: to be written after the states."""
     return Item(*_POSITION, msgspec.msgpack.encode(position))
 

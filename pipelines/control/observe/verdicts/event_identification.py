@@ -6,9 +6,9 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
-from pipelines.control.observe.ledger.minute_sums import MinuteState, Place
+from pipelines.control.observe.ledger.minute_sums import MinuteState, Partition
 from pipelines.control.observe.ledger.reconciliation_rules import Key, Reconciliation, entries
-from pipelines.control.observe.ledger.record_parser import Seen
+from pipelines.control.observe.ledger.record_parser import ObservedEvent
 from pipelines.control.observe.verdicts.verdicts import Judgement
 from shared.contracts.iblt import id_hash
 from shared.contracts.scorecard import NamedEvent
@@ -32,7 +32,7 @@ _DOUBLED_BEFORE: Final = (
 """Their doubles need what transmit dropped."""
 
 
-class Reach(NamedTuple):
+class OffsetSpan(NamedTuple):
     """Offsets to read: a `shared.kafka.offset_range_reader.OffsetRange` takes the same four."""
 
     topic: str
@@ -42,7 +42,7 @@ class Reach(NamedTuple):
     """Behind the last."""
 
 
-class Plan(Struct, kw_only=True, frozen=True):
+class ReadPlan(Struct, kw_only=True, frozen=True):
     """What to read for a minute's ids."""
 
     tenant: str
@@ -53,15 +53,15 @@ class Plan(Struct, kw_only=True, frozen=True):
     recounted: frozenset[Key]
     """Accounts to count whole."""
 
-    reaches: tuple[Reach, ...]
+    spans: tuple[OffsetSpan, ...]
 
     @property
     def records(self) -> int:
         """How many records at most."""
-        return sum(reach.end - reach.start for reach in self.reaches)
+        return sum(span.end - span.start for span in self.spans)
 
 
-class Findings(Struct, kw_only=True, frozen=True):
+class Identified(Struct, kw_only=True, frozen=True):
     """What reading brought."""
 
     named: Mapping[Key, tuple[NamedEvent, ...]] = {}
@@ -69,19 +69,19 @@ class Findings(Struct, kw_only=True, frozen=True):
     """For `judge`: by account, how often each hash is missing (negative: too many)."""
 
 
-def plan(state: MinuteState, judgement: Judgement) -> Plan | None:
+def read_plan(state: MinuteState, judgement: Judgement) -> ReadPlan | None:
     """What to read; None if there is nothing to name. Once what was counted is known to `judge`, the next
     plan asks for names."""
     wanted = {key: _first(verdict.ids) for key, verdict in judgement.verdicts.items() if verdict.ids}
     recounted = _recounted(state, judgement.needs_reading)
     if not wanted and not recounted:
         return None
-    return Plan(
+    return ReadPlan(
         tenant=state.tenant,
         minute=state.minute,
         wanted=wanted,
         recounted=recounted,
-        reaches=_reaches(state, recounted | wanted.keys()),
+        spans=_spans(state, recounted | wanted.keys()),
     )
 
 
@@ -112,22 +112,22 @@ def _near(key: Key, other: Key) -> bool:
     return not key.pipe or not other.pipe or key.pipe == other.pipe
 
 
-def _reaches(state: MinuteState, keys: Iterable[Key]) -> tuple[Reach, ...]:
+def _spans(state: MinuteState, keys: Iterable[Key]) -> tuple[OffsetSpan, ...]:
     """Both sides of the accounts, each partition once."""
     accounts = frozenset(keys)
-    found: dict[Place, tuple[int, int]] = {}
+    found: dict[Partition, tuple[int, int]] = {}
     for (stage, name, _), line in state.lines.items():
         if not any(entry.key in accounts for entry in entries(stage, name)):
             continue
         for place, (first, last) in line.spans.items():
             start, end = found.get(place, (first, last + 1))
             found[place] = min(start, first), max(end, last + 1)
-    return tuple(Reach(*place, *found[place]) for place in sorted(found))
+    return tuple(OffsetSpan(*place, *found[place]) for place in sorted(found))
 
 
-def find(asked: Plan, seen: Iterable[Seen]) -> Findings:
+def find(asked: ReadPlan, seen: Iterable[ObservedEvent]) -> Identified:
     """Names and counts from the records; those of other minutes, tenants or accounts are passed over."""
-    told: dict[Key, dict[int, _Told]] = {key: {} for key in asked.wanted}
+    told: dict[Key, dict[int, _Source]] = {key: {} for key in asked.wanted}
     counted: dict[Key, dict[int, int]] = {key: {} for key in asked.recounted}
     for event in seen:
         if (event.tenant, event.minute) != (asked.tenant, asked.minute):
@@ -137,8 +137,8 @@ def find(asked: Plan, seen: Iterable[Seen]) -> Findings:
             if key in counted:
                 counted[key][value] = counted[key].get(value, 0) + sign
             if key in told and (times := asked.wanted[key].get(value)):
-                told[key][value] = _better(told[key].get(value), _Told(event, sign), times)
-    return Findings(
+                told[key][value] = _better(told[key].get(value), _Source(event, sign), times)
+    return Identified(
         named={
             key: tuple(_named(value, asked.wanted[key][value], each.event) for value, each in found.items())
             for key, found in told.items()
@@ -149,14 +149,14 @@ def find(asked: Plan, seen: Iterable[Seen]) -> Findings:
     )
 
 
-class _Told(NamedTuple):
+class _Source(NamedTuple):
     """A record that tells an id, and on which side of the account it is."""
 
-    event: Seen
+    event: ObservedEvent
     sign: int
 
 
-def _better(known: _Told | None, found: _Told, times: int) -> _Told:
+def _better(known: _Source | None, found: _Source, times: int) -> _Source:
     """Which record to point at: the first that was taken of a lost event, the last copy of a doubled one.
 
     Where no such record is left, one of the other side tells the id as well.
@@ -166,7 +166,7 @@ def _better(known: _Told | None, found: _Told, times: int) -> _Told:
     return found if times < 0 and found.sign < 0 else known
 
 
-def _named(value: int, times: int, event: Seen) -> NamedEvent:
+def _named(value: int, times: int, event: ObservedEvent) -> NamedEvent:
     return NamedEvent(
         hash=f"{value:016x}",
         times=times,

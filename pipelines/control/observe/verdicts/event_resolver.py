@@ -9,8 +9,8 @@ from confluent_kafka import KafkaException
 
 from pipelines.control.observe.ledger.event_search import record_of
 from pipelines.control.observe.ledger.minute_sums import MinuteKey
-from pipelines.control.observe.ledger.record_parser import Seen, events_in
-from pipelines.control.observe.verdicts.event_identification import Findings, Plan, find
+from pipelines.control.observe.ledger.record_parser import ObservedEvent, events_in
+from pipelines.control.observe.verdicts.event_identification import Identified, ReadPlan, find
 from shared.kafka.offset_range_reader import OffsetRange, OffsetRangeReader
 from shared.runtime.logging import get_logger
 
@@ -18,7 +18,7 @@ _log = get_logger(__name__)
 _ANSWER_SECONDS: Final = 10.0
 _TURN_SECONDS: Final = 0.5
 
-Answer = tuple[MinuteKey, Findings | None]
+Resolution = tuple[MinuteKey, Identified | None]
 """None where reading failed: to be asked again."""
 
 
@@ -31,8 +31,8 @@ class EventResolver:
 
     def __init__(self, bootstrap: str, client_id: str, most: int) -> None:
         self._bootstrap, self._client_id, self._most = bootstrap, client_id, most
-        self._plans: queue.Queue[tuple[MinuteKey, Plan]] = queue.Queue()
-        self._answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
+        self._plans: queue.Queue[tuple[MinuteKey, ReadPlan]] = queue.Queue()
+        self._answers: queue.SimpleQueue[Resolution] = queue.SimpleQueue()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="finder", daemon=True)
 
@@ -46,15 +46,15 @@ class EventResolver:
         self._stopping.set()
         self._thread.join()
 
-    def ask(self, key: MinuteKey, plan: Plan) -> None:
+    def ask(self, key: MinuteKey, read_plan: ReadPlan) -> None:
         """Have a plan read."""
-        if plan.records > self._most:
-            extra = {"tenant": key[0], "minute": key[1], "records": plan.records, "most": self._most}
+        if read_plan.records > self._most:
+            extra = {"tenant": key[0], "minute": key[1], "records": read_plan.records, "most": self._most}
             _log.warning("events of a minute not named: too many records to read", extra=extra)
             return
-        self._plans.put((key, plan))
+        self._plans.put((key, read_plan))
 
-    def answers(self) -> Iterator[Answer]:
+    def answers(self) -> Iterator[Resolution]:
         """What was found since the last call."""
         while not self._answers.empty():
             yield self._answers.get_nowait()
@@ -62,11 +62,11 @@ class EventResolver:
     def _run(self) -> None:
         while not self._stopping.is_set():
             try:
-                key, plan = self._plans.get(timeout=_TURN_SECONDS)
+                key, read_plan = self._plans.get(timeout=_TURN_SECONDS)
             except queue.Empty:
                 continue
             try:
-                self._answers.put((key, self._read(plan)))
+                self._answers.put((key, self._read(read_plan)))
             except _StoppedError:
                 return
             except (KafkaException, TimeoutError) as error:
@@ -75,12 +75,12 @@ class EventResolver:
                 self._answers.put((key, None))
                 self._stopping.wait(_ANSWER_SECONDS)
 
-    def _read(self, plan: Plan) -> Findings:
-        spans = [OffsetRange(*reach) for reach in plan.reaches]
+    def _read(self, read_plan: ReadPlan) -> Identified:
+        spans = [OffsetRange(*span) for span in read_plan.spans]
         with OffsetRangeReader(self._bootstrap, self._client_id, seconds=_ANSWER_SECONDS) as reader:
-            return find(plan, self._events(reader, spans))
+            return find(read_plan, self._events(reader, spans))
 
-    def _events(self, reader: OffsetRangeReader, spans: list[OffsetRange]) -> Iterator[Seen]:
+    def _events(self, reader: OffsetRangeReader, spans: list[OffsetRange]) -> Iterator[ObservedEvent]:
         for message in reader.read(spans):
             if self._stopping.is_set():
                 raise _StoppedError

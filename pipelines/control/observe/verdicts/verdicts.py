@@ -5,9 +5,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from pipelines.control.observe.ledger.minute_sums import Line, MinuteState, Place, Proven
+from pipelines.control.observe.ledger.minute_sums import MinuteState, Partition, Proven, StageSums
 from pipelines.control.observe.ledger.reconciliation_rules import Key, Reconciliation
-from pipelines.control.observe.ledger.watermarks import Mark
+from pipelines.control.observe.ledger.watermarks import Watermark
 from pipelines.control.observe.verdicts.set_differences import (
     NOT_COUNTED,
     Counted,
@@ -33,10 +33,10 @@ _MOST_KEPT: Final = 512
 """Hashes of an account that are kept with the state: more than a sketch names."""
 
 
-class Passed(Struct, kw_only=True, frozen=True):
+class ReadProgress(Struct, kw_only=True, frozen=True):
     """How far the nodes and audit have come."""
 
-    marks: Mapping[str, Sequence[Mark]]
+    marks: Mapping[str, Sequence[Watermark]]
     """`Watermarks.marks`."""
 
     read_to_ms: int
@@ -114,7 +114,7 @@ class Judgement(Struct, kw_only=True, frozen=True):
 
 def judge(
     state: MinuteState,
-    passed: Passed,
+    passed: ReadProgress,
     now_ms: int,
     settle_ms: int,
     counted: Counted = NOT_COUNTED,
@@ -146,7 +146,7 @@ class _Judge:
     """Judges the accounts of one minute."""
 
     def __init__(
-        self, state: MinuteState, passed: Passed, now_ms: int, settle_ms: int, counted: Counted
+        self, state: MinuteState, passed: ReadProgress, now_ms: int, settle_ms: int, counted: Counted
     ) -> None:
         self._state, self._passed = state, passed
         self._past_ms = now_ms - settle_ms
@@ -196,14 +196,14 @@ def _confirmed(ids: Difference, proven: Difference, done: bool, even: bool) -> d
     }
 
 
-def _written(state: MinuteState, key: Key) -> Iterator[Line]:
+def _written(state: MinuteState, key: Key) -> Iterator[StageSums]:
     """The lines of an account's minus side."""
     yield from state.of(key.balance.minus, key.pipe or None)
     for topic in key.balance.quarantined:
         yield from state.of((Stage.QUARANTINED,), topic)
 
 
-def _done_ms(state: MinuteState, key: Key, marks: Mapping[str, Sequence[Mark]]) -> int | None:
+def _done_ms(state: MinuteState, key: Key, marks: Mapping[str, Sequence[Watermark]]) -> int | None:
     """From when on the node is known to be done with the account's input; None for not yet."""
     lines = [*state.of(key.balance.input, key.input_name)]
     goal = _last_offsets(lines)
@@ -222,7 +222,7 @@ def _done_ms(state: MinuteState, key: Key, marks: Mapping[str, Sequence[Mark]]) 
     return max(passed_ms, _entered(lines), _due_ms(lines) if key.account is Reconciliation.RETRY else 0)
 
 
-def _due_ms(lines: Sequence[Line]) -> int:
+def _due_ms(lines: Sequence[StageSums]) -> int:
     """When the last of what waits must have left: its due time, and half of the longest delay among them."""
     topics = {topic for line in lines for topic, _ in line.spans}
     longest = max((RETRY_DELAYS[Topic(topic)] for topic in topics), default=None)
@@ -230,13 +230,13 @@ def _due_ms(lines: Sequence[Line]) -> int:
     return max((line.due_ms for line in lines), default=0) + half_ms
 
 
-def _last_offsets(lines: Iterable[Line]) -> Mapping[Place, int]:
-    found: dict[Place, int] = {}
+def _last_offsets(lines: Iterable[StageSums]) -> Mapping[Partition, int]:
+    found: dict[Partition, int] = {}
     for line in lines:
         for place, (_, last) in line.spans.items():
             found[place] = max(last, found.get(place, last))
     return found
 
 
-def _entered(lines: Iterable[Line]) -> int:
+def _entered(lines: Iterable[StageSums]) -> int:
     return max((line.entered_ms for line in lines), default=0)

@@ -14,7 +14,7 @@ from shared.contracts.receipts import Breaker as State
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class BreakerThresholds:
     """When it opens, and for how long. Seconds unless the name says otherwise."""
 
     failures: int = 5
@@ -53,7 +53,9 @@ def looked_at(breaker: Breaker, now: float) -> Breaker:
     return breaker
 
 
-def after_failure(breaker: Breaker, seconds: float, asked: float, now: float, rules: Rules) -> Breaker:
+def after_failure(
+    breaker: Breaker, seconds: float, asked: float, now: float, rules: BreakerThresholds
+) -> Breaker:
     """The breaker after a request that failed.
 
     Args:
@@ -73,12 +75,12 @@ def after_failure(breaker: Breaker, seconds: float, asked: float, now: float, ru
     return Breaker(failures=failures, wasted=wasted)
 
 
-def _opened(pause: float, asked: float, now: float, rules: Rules) -> Breaker:
+def _opened(pause: float, asked: float, now: float, rules: BreakerThresholds) -> Breaker:
     usual = min(pause, rules.pause_limit)
     return Breaker(state="open", until=now + max(usual, min(asked, rules.pause_limit)), pause=usual)
 
 
-def is_young(breaker: Breaker, rules: Rules) -> bool:
+def is_young(breaker: Breaker, rules: BreakerThresholds) -> bool:
     """Whether a breaker that is not closed has opened a while ago only: its pauses still grow."""
     return breaker.pause < rules.pause_limit
 

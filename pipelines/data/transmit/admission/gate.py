@@ -52,7 +52,7 @@ Refusal = NoTurn | Moved | BreakerOpen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GateRules:
+class AdmissionPolicy:
     """How a process treats all destinations alike."""
 
     lane: Lane
@@ -61,15 +61,15 @@ class GateRules:
     share: float = 1.0
     """Of a destination's limits: the others belong to other processes of the lane."""
 
-    breaking: breakers.Rules = field(default_factory=breakers.Rules)
-    slowness: lanes.Rules = field(default_factory=lanes.Rules)
+    breaking: breakers.BreakerThresholds = field(default_factory=breakers.BreakerThresholds)
+    slowness: lanes.LaneThresholds = field(default_factory=lanes.LaneThresholds)
 
 
 class Gate:
     """One destination's: its slots, its tokens, its breaker, its pace."""
 
     def __init__(
-        self, destination: Destination, rules: GateRules, clock: Clock, seconds: Callable[[], float]
+        self, destination: Destination, rules: AdmissionPolicy, clock: Clock, seconds: Callable[[], float]
     ) -> None:
         limits = destination.limits
         self.destination = destination
@@ -80,7 +80,7 @@ class Gate:
         self._bucket = None if limits.rate is None else TokenBucket(limits.rate * rules.share, _BURST_SECONDS)
         self._breaker = breakers.CLOSED
         self._probe: asyncio.Event | None = None
-        self.pace = lanes.Pace(lane=rules.lane)
+        self.pace = lanes.LaneState(lane=rules.lane)
 
     @property
     def breaker(self) -> breakers.Breaker:
@@ -99,20 +99,22 @@ class Gate:
         return self._rules.lane == "slow" and self.pace.lane == "fast"
 
     @asynccontextmanager
-    async def turn(self, events: int, until: float, tokens_until: float) -> AsyncIterator[Refusal | None]:
+    async def turn(self, events: int, until: float, rate_until: float) -> AsyncIterator[Refusal | None]:
         """A request's turn, which lasts until the block ends; or why there is none.
 
         Args:
             events: in the request.
             until: the loop's time at which it is too late to begin.
-            tokens_until: the same, where only the destination's rate is in the way.
+            rate_until: the same, where only the destination's rate is in the way.
         """
         if not await self._slot(until):
             yield NoTurn()
             return
         try:
             refusal = (
-                self._refusal() or await self._tokens(events, tokens_until) or await self._await_probe(until)
+                self._refusal()
+                or await self._await_rate(events, rate_until)
+                or await self._await_probe(until)
             )
             if refusal is not None:
                 yield refusal
@@ -142,7 +144,7 @@ class Gate:
             return BreakerOpen(wait, breakers.is_young(self._breaker, self._rules.breaking))
         return None
 
-    async def _tokens(self, events: int, until: float) -> NoTurn | None:
+    async def _await_rate(self, events: int, until: float) -> NoTurn | None:
         """Wait for the destination's rate, unless the wait is known to be too long."""
         if self._bucket is None:
             return None
@@ -202,7 +204,7 @@ class Gate:
         """Learn that a request, or one's turn, took longer than the lane can wait."""
         self.pace = lanes.slowed(self.pace, self._clock(), self._rules.slowness)
 
-    def heard(self, seen_ms: int) -> None:
+    def note_recovered(self, seen_ms: int) -> None:
         """Learn that the slow lane found the destination quick again."""
         if self._rules.lane == "fast":
             self.pace = lanes.recovered(self.pace, seen_ms)
@@ -211,7 +213,7 @@ class Gate:
 class Admission:
     """All gates of a process."""
 
-    def __init__(self, rules: GateRules, clock: Clock, seconds: Callable[[], float]) -> None:
+    def __init__(self, rules: AdmissionPolicy, clock: Clock, seconds: Callable[[], float]) -> None:
         self.rules = rules
         self._clock = clock
         self._seconds = seconds
@@ -227,8 +229,8 @@ class Admission:
         self._gates[destination.name] = Gate(destination, self.rules, self._clock, self._seconds)
         return self._gates[destination.name]
 
-    def heard(self, recovered: Sequence[tuple[str, int]]) -> None:
+    def note_recovered(self, recovered: Sequence[tuple[str, int]]) -> None:
         """Learn which destinations the slow lane found quick again, and when."""
         for name, seen_ms in recovered:
             if name in self._gates:
-                self._gates[name].heard(seen_ms)
+                self._gates[name].note_recovered(seen_ms)

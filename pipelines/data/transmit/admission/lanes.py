@@ -12,7 +12,7 @@ _QUICK_IN_A_ROW: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class LaneThresholds:
     """What is slow. Seconds."""
 
     slow: float = 0.4
@@ -28,7 +28,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class LaneState:
     """Of one destination."""
 
     lane: Lane = "fast"
@@ -42,31 +42,31 @@ class Pace:
     stay: float = 0.0
 
 
-def after_request(pace: Pace, seconds: float, now_ms: int, rules: Rules) -> Pace:
+def after_request(pace: LaneState, seconds: float, now_ms: int, rules: LaneThresholds) -> LaneState:
     """The pace after a request that came to an end, whichever."""
     average = pace.average + _WEIGHT * (seconds - pace.average)
     quick = pace.quick + 1 if seconds < rules.quick else 0
     if pace.lane == "fast" and average > rules.slow:
         return slowed(pace, now_ms, rules)
     if pace.lane == "slow" and quick >= _QUICK_IN_A_ROW:
-        return Pace(since_ms=now_ms, stay=pace.stay)
+        return LaneState(since_ms=now_ms, stay=pace.stay)
     return replace(pace, average=average, quick=quick)
 
 
-def slowed(pace: Pace, now_ms: int, rules: Rules) -> Pace:
+def slowed(pace: LaneState, now_ms: int, rules: LaneThresholds) -> LaneState:
     """The pace of a destination that let a request wait too long."""
     if pace.lane == "slow":
         return replace(pace, quick=0)
     relapsed = pace.stay and now_ms - pace.since_ms < 2000 * pace.stay
     stay = min(2 * pace.stay, rules.stay_limit) if relapsed else rules.stay
-    return Pace(lane="slow", since_ms=now_ms, stay=stay)
+    return LaneState(lane="slow", since_ms=now_ms, stay=stay)
 
 
-def recovered(pace: Pace, seen_ms: int) -> Pace:
+def recovered(pace: LaneState, seen_ms: int) -> LaneState:
     """The pace after the slow lane said, at `seen_ms`, that the destination is quick again.
 
     Ignored while the stay lasts: it will be said again with each request.
     """
     if pace.lane == "fast" or seen_ms - pace.since_ms < 1000 * pace.stay:
         return pace
-    return Pace(since_ms=seen_ms, stay=pace.stay)
+    return LaneState(since_ms=seen_ms, stay=pace.stay)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from pipelines.data.transmit.events import Event
 from shared.contracts.documents import Batch, Destination
-from shared.contracts.egress_policy import Reach
+from shared.contracts.egress_policy import EgressPolicy
 from shared.contracts.secrets import Secrets
 from shared.runtime.clock import Clock
 
@@ -80,24 +80,24 @@ class Connector(Protocol[O_contra]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
+class ConnectorContext:
     """What a connector is given by the process that opens it."""
 
     session: "aiohttp.ClientSession"
-    """Guarded: dials nothing beyond `reach`, follows nothing by itself. Not the connector's to close."""
+    """Guarded: dials nothing beyond `egress`, follows nothing by itself. Not the connector's to close."""
 
     secrets: Secrets
-    reach: Reach
+    egress: EgressPolicy
     """What may be dialled, for those that cannot dial through the session."""
 
     clock: Clock
 
 
-Place = tuple[str, str]
+PathText = tuple[str, str]
 """A path below a destination's options (`$.url`), and something about it."""
 
 
-def _nothing(_: Any) -> Iterable[Place]:
+def _nothing(_: Any) -> Iterable[PathText]:
     return ()
 
 
@@ -110,22 +110,22 @@ def _no_words(_: Any) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind(Generic[O]):
+class ConnectorType(Generic[O]):
     """One kind of destination, as its file declares it in `CONNECTOR`."""
 
     options: type[O]
     """A msgspec Struct; the description of a field (`Meta`) is the mend that `hifi apply` gives."""
 
-    open: Callable[[Context], Awaitable[Connector[O]]]
+    open: Callable[[ConnectorContext], Awaitable[Connector[O]]]
     """Called on the loop that will send, once, when the first destination needs it."""
 
     batch: Callable[[O, Batch], Batch] = _as_asked
     """What one request may carry, of what the destination's `batch` allows. Pure."""
 
-    faults: Callable[[O], Iterable[Place]] = _nothing
+    faults: Callable[[O], Iterable[PathText]] = _nothing
     """What `hifi apply` refuses beyond the types: path and sentence. Pure."""
 
-    hosts: Callable[[O], Iterable[Place]] = _nothing
+    hosts: Callable[[O], Iterable[PathText]] = _nothing
     """What will be dialled: path and host, so that `hifi apply` can refuse a plain inner address. Pure."""
 
     summary: Callable[[O], str] = _no_words

@@ -9,7 +9,7 @@ import aiohttp
 import msgspec
 from msgspec import Meta, Struct
 
-from pipelines.data.transmit.connectors.base import Answer, Context, Kind, Place
+from pipelines.data.transmit.connectors.base import Answer, ConnectorContext, ConnectorType, PathText
 from pipelines.data.transmit.connectors.http.client import (
     RESPONSE_BYTES,
     HttpRequest,
@@ -135,11 +135,11 @@ def _authorization(options: Options, secrets: Secrets) -> dict[str, str]:
     return {}
 
 
-async def _open(context: Context) -> Elasticsearch:
+async def _open(context: ConnectorContext) -> Elasticsearch:
     return Elasticsearch(context.session, context.secrets)
 
 
-def _faults(options: Options) -> Iterator[Place]:
+def _faults(options: Options) -> Iterator[PathText]:
     try:
         url = urlsplit(options.url)
         usable = bool(url.hostname) and url.port != 0
@@ -158,7 +158,7 @@ def _faults(options: Options) -> Iterator[Place]:
         yield "$.index", "is no name of an index"
 
 
-def _hosts(options: Options) -> Iterator[Place]:
+def _hosts(options: Options) -> Iterator[PathText]:
     yield "$.url", urlsplit(options.url).hostname or ""
 
 
@@ -166,4 +166,4 @@ def _summary(options: Options) -> str:
     return f"{options.url.rstrip('/')}/{options.index}"
 
 
-CONNECTOR: Final = Kind(options=Options, open=_open, faults=_faults, hosts=_hosts, summary=_summary)
+CONNECTOR: Final = ConnectorType(options=Options, open=_open, faults=_faults, hosts=_hosts, summary=_summary)

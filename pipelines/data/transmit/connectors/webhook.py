@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from msgspec import Meta, Struct
 from msgspec.structs import replace
 
-from pipelines.data.transmit.connectors.base import Answer, Context, Kind, Place
+from pipelines.data.transmit.connectors.base import Answer, ConnectorContext, ConnectorType, PathText
 from pipelines.data.transmit.connectors.http.client import HttpRequest, HttpResponse, post
 from pipelines.data.transmit.connectors.http.credentials import (
     Auth,
@@ -70,7 +70,7 @@ class Options(Struct, kw_only=True, frozen=True):
 class Webhook:
     """A destination that answers for a whole request at once."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: ConnectorContext) -> None:
         self._session = context.session
         self._secrets = context.secrets
         self._clock = context.clock
@@ -154,7 +154,7 @@ def message_id(events: Sequence[Event]) -> str:
     return "msg_" + hashlib.sha256(b"".join([event.key for event in events])).hexdigest()[:32]
 
 
-async def _open(context: Context) -> Webhook:
+async def _open(context: ConnectorContext) -> Webhook:
     return Webhook(context)
 
 
@@ -162,7 +162,7 @@ def _batch(options: Options, limits: Batch) -> Batch:
     return replace(limits, max_events=1) if options.format == "event" else limits
 
 
-def _faults(options: Options) -> Iterator[Place]:
+def _faults(options: Options) -> Iterator[PathText]:
     yield from _url_faults("$.url", options.url)
     if isinstance(options.auth, OAuth2):
         yield from _url_faults("$.auth.token_url", options.auth.token_url)
@@ -174,7 +174,7 @@ def _faults(options: Options) -> Iterator[Place]:
             yield f"$.headers.{name}", "is what `signing` sets; leave it out"
 
 
-def _url_faults(path: str, text: str) -> Iterator[Place]:
+def _url_faults(path: str, text: str) -> Iterator[PathText]:
     try:
         url = urlsplit(text)
         usable = bool(url.hostname) and url.port != 0
@@ -187,7 +187,7 @@ def _url_faults(path: str, text: str) -> Iterator[Place]:
         yield path, "holds a password; name it in `auth`: {type: basic, username: .., password: secret://..}"
 
 
-def _header_faults(name: str, value: str) -> Iterator[Place]:
+def _header_faults(name: str, value: str) -> Iterator[PathText]:
     path = f"$.headers.{name}"
     if not _HEADER_NAME.fullmatch(name):
         yield path, "is no name of an HTTP header; use letters, digits and hyphens"
@@ -201,7 +201,7 @@ def _header_faults(name: str, value: str) -> Iterator[Place]:
         yield path, "holds a line break or a character outside ASCII; encode it"
 
 
-def _hosts(options: Options) -> Iterator[Place]:
+def _hosts(options: Options) -> Iterator[PathText]:
     yield "$.url", urlsplit(options.url).hostname or ""
     if isinstance(options.auth, OAuth2):
         yield "$.auth.token_url", urlsplit(options.auth.token_url).hostname or ""
@@ -211,6 +211,6 @@ def _summary(options: Options) -> str:
     return options.url
 
 
-CONNECTOR: Final = Kind(
+CONNECTOR: Final = ConnectorType(
     options=Options, open=_open, batch=_batch, faults=_faults, hosts=_hosts, summary=_summary
 )

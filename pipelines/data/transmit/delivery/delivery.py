@@ -10,19 +10,19 @@ from pipelines.data.transmit.connectors.base import Answer
 from pipelines.data.transmit.connectors.http.credentials import BadSecretError
 from pipelines.data.transmit.connectors.registry import ConnectorPool
 from pipelines.data.transmit.delivery.decide import Dead, Policy
-from pipelines.data.transmit.delivery.kafka_rows import Settled
+from pipelines.data.transmit.delivery.kafka_rows import SettledEvents
 from pipelines.data.transmit.delivery.outcomes import (
     Answered,
     Failed,
-    Moment,
     Outcomes,
     Try,
+    TryContext,
     outcomes,
     refused,
 )
-from pipelines.data.transmit.delivery.pipe_resolver import Lost, PipeResolver
+from pipelines.data.transmit.delivery.pipe_resolver import PipeResolver, UnresolvedPipe
 from pipelines.data.transmit.delivery.request_batch import RequestBatch, split
-from pipelines.data.transmit.delivery.timeout import Deadline, Patience, within
+from pipelines.data.transmit.delivery.timeout import Deadline, WaitLimits, within
 from pipelines.data.transmit.delivery.transform_executor import TransformExecutor
 from pipelines.data.transmit.events import Event
 from shared.contracts.secrets import UnknownSecretError
@@ -40,22 +40,22 @@ _SILENCE: Final = Answer(error="timeout: the connector gave no answer")
 class Delivery:
     """Delivers what one task was given, and reports each end through `settle`."""
 
-    targets: PipeResolver
+    pipes: PipeResolver
     connectors: ConnectorPool
-    shaping: TransformExecutor
+    transformer: TransformExecutor
     policy: Policy
     deadline: Deadline
-    gates: Admission
-    patience: Patience
-    settle: Callable[[Settled], None]
+    admission: Admission
+    wait_limits: WaitLimits
+    settle: Callable[[SettledEvents], None]
     clock: Clock
     jitter: Callable[[], float]
 
     async def deliver(self, pipe: str, attempt: int, events: Sequence[Event]) -> None:
         """Bring events of one pipe to an end, by the deadline; does not raise but when cancelled."""
         started_ms = self.clock()
-        found = await self.targets.find(pipe)
-        if isinstance(found, Lost):
+        found = await self.pipes.find(pipe)
+        if isinstance(found, UnresolvedPipe):
             self._bury(pipe, attempt, events, found.reason, started_ms)
             return
         # A name may have changed hands while its events were on their way.
@@ -64,30 +64,30 @@ class Delivery:
         if foreign:
             self._bury(pipe, attempt, foreign, f"foreign: pipe {pipe!r} is another tenant's now", started_ms)
             events = [event for event in events if event.tenant in (None, tenant)]
-        whole = RequestBatch(target=found, attempt=attempt, events=events, started_ms=started_ms)
-        ready = await self._shaped(whole) if found.shape else events
+        whole = RequestBatch(resolved=found, attempt=attempt, events=events, started_ms=started_ms)
+        ready = await self._transformed(whole) if found.transform else events
         await asyncio.gather(*(self._until_ended(whole.of(run)) for run in split(ready, found.batch)))
 
-    async def _shaped(self, batch: RequestBatch) -> Sequence[Event]:
+    async def _transformed(self, batch: RequestBatch) -> Sequence[Event]:
         """The events as they may leave; those that may not are settled here, each by itself."""
-        if self.gates.of(batch.destination).moved:  # the slow lane shapes them
+        if self.admission.of(batch.destination).moved:  # the slow lane shapes them
             self._apply(batch, Moved())
             return []
-        until = min(self.deadline.at, asyncio.get_running_loop().time() + self.patience.answer)
-        shaped = await self.shaping.shape(batch.target, batch.events, until)
-        for reason, dead in shaped.dead.items():
-            self._bury(batch.target.pipe.name, batch.attempt, dead, reason, batch.started_ms)
-        for reason, waiting in shaped.waiting.items():
+        until = min(self.deadline.at, asyncio.get_running_loop().time() + self.wait_limits.answer)
+        transformed = await self.transformer.transform(batch.resolved, batch.events, until)
+        for reason, dead in transformed.dead.items():
+            self._bury(batch.resolved.pipe.name, batch.attempt, dead, reason, batch.started_ms)
+        for reason, waiting in transformed.waiting.items():
             self._apply(batch.of(waiting), Failed(reason))
-        if shaped.late:
+        if transformed.late:
             late = Failed("deadline: no turn for the pipe's masks or transform")
-            self._apply(batch.of(shaped.late), Moved() if until < self.deadline.at else late)
-        return shaped.ready
+            self._apply(batch.of(transformed.late), Moved() if until < self.deadline.at else late)
+        return transformed.ready
 
     async def _until_ended(self, batch: RequestBatch) -> None:
         """Try a batch, and what is left of it, until all of its events are settled."""
-        if batch.target.problem:
-            self._apply(batch, Failed(batch.target.problem))
+        if batch.resolved.problem:
+            self._apply(batch, Failed(batch.resolved.problem))
             return
         while batch.events:
             batch, tried = await self._try(batch)
@@ -99,13 +99,13 @@ class Delivery:
 
     async def _try(self, batch: RequestBatch) -> tuple[RequestBatch, Try]:
         """One request, if its turn comes; the batch with the try that was made, and what came of it."""
-        loop, gate = asyncio.get_running_loop(), self.gates.of(batch.destination)
+        loop, gate = asyncio.get_running_loop(), self.admission.of(batch.destination)
         if gate.moved:
             return batch, Moved()
         asked, deadline = loop.time(), self.deadline.at
-        turn_until = min(deadline, asked + self.patience.turn)
-        tokens_until = min(deadline, asked + self.patience.answer)
-        async with gate.turn(len(batch.events), turn_until, tokens_until) as refusal:
+        turn_until = min(deadline, asked + self.wait_limits.turn)
+        rate_until = min(deadline, asked + self.wait_limits.answer)
+        async with gate.turn(len(batch.events), turn_until, rate_until) as refusal:
             if refusal is None and self._seconds_left() > 0:
                 sent = batch.sent(loop.time())
                 return sent, await self._request(sent, gate, loop.time() - asked)
@@ -119,14 +119,14 @@ class Delivery:
         """What comes of a request for which `turn` seconds were waited."""
         loop = asyncio.get_running_loop()
         began, seconds = loop.time(), min(batch.destination.timeout_seconds, self._seconds_left())
-        patience = min(self.patience.answer, seconds + _GRACE_SECONDS)
+        wait_limits = min(self.wait_limits.answer, seconds + _GRACE_SECONDS)
         try:
-            answers, spent = await within(self._send(batch, seconds), patience)
+            answers, spent = await within(self._send(batch, seconds), wait_limits)
             gate.ended(answers, spent, turn)
         except (UnknownSecretError, BadSecretError) as error:
             return Answered([Answer(error=str(error), later=True)] * len(batch.events))
         except TimeoutError:
-            if self.patience.answer < seconds + _GRACE_SECONDS:
+            if self.wait_limits.answer < seconds + _GRACE_SECONDS:
                 gate.overdue()
                 return Moved()
             gate.ended([_SILENCE], loop.time() - began, turn)
@@ -140,12 +140,12 @@ class Delivery:
 
     async def _send(self, batch: RequestBatch, seconds: float) -> Sequence[Answer]:
         connector = await self.connectors.named(batch.destination.connector)
-        return await connector.send(batch.destination, batch.target.options, batch.events, seconds)
+        return await connector.send(batch.destination, batch.resolved.options, batch.events, seconds)
 
     def _apply(self, batch: RequestBatch, tried: Try) -> Outcomes:
         """Decide, and settle what is at an end; gives the decision, for what is not."""
-        gate = self.gates.of(batch.destination)
-        at = Moment(
+        gate = self.admission.of(batch.destination)
+        at = TryContext(
             now_ms=self.clock(),
             seconds_left=self._local_seconds_left(batch),
             closed=gate.breaker.state == "closed",
@@ -153,11 +153,11 @@ class Delivery:
         decided = outcomes(batch, tried, at, self.policy, self.jitter())
         for ended in decided.ended:
             self.settle(
-                Settled(
+                SettledEvents(
                     events=ended.events,
                     outcome=ended.outcome,
                     destination=batch.destination.name,
-                    pipe=batch.target.pipe.name,
+                    pipe=batch.resolved.pipe.name,
                     attempt=batch.attempt,
                     status=ended.status,
                     tries=batch.tries,
@@ -173,10 +173,10 @@ class Delivery:
     def _bury(self, pipe: str, attempt: int, events: Sequence[Event], reason: str, started_ms: int) -> None:
         """Settle events that can never be sent."""
         self.settle(
-            Settled(
+            SettledEvents(
                 events=events,
                 outcome=Dead(reason),
-                destination=self.targets.name(pipe),
+                destination=self.pipes.name(pipe),
                 pipe=pipe,
                 attempt=attempt,
                 started_ms=started_ms,
@@ -189,5 +189,5 @@ class Delivery:
 
     def _local_seconds_left(self, batch: RequestBatch) -> float:
         now = asyncio.get_running_loop().time()
-        local = (batch.tried or now) + self.patience.local_tries - now
+        local = (batch.tried or now) + self.wait_limits.local_tries - now
         return max(0.0, min(self._seconds_left(), local))

@@ -18,7 +18,7 @@ from shared.contracts.tracing import traced
 RECEIPT_EVENTS: Final = 1_000
 """Ids of 256 bytes, escaped six-fold, still fit a record."""
 
-_GONE: Final = frozenset((*h.OF_A_TRY, h.PIPES, h.LETTER))
+_DROPPED_HEADERS: Final = frozenset((*h.OF_A_TRY, h.PIPES, h.LETTER))
 """What an earlier attempt said, and what is true of a record of `outbound` only."""
 
 _KNOWN: Final = (h.CE_PREFIX, "hifi_", h.CONTENT_TYPE)
@@ -34,7 +34,7 @@ class Row(NamedTuple):
     headers: Headers
 
 
-class Settled(msgspec.Struct, frozen=True, kw_only=True):
+class SettledEvents(msgspec.Struct, frozen=True, kw_only=True):
     """Events of one request that came to the same end."""
 
     events: Sequence[Event]
@@ -65,7 +65,7 @@ def to_batch(rows: Iterable[Row]) -> pa.RecordBatch:
     )
 
 
-def rows(settled: Settled) -> Iterator[Row]:
+def rows(settled: SettledEvents) -> Iterator[Row]:
     """Receipts, and for what was not delivered the record itself on its way to another topic.
 
     What goes to the slow lane has come to no end yet: that lane writes its receipt.
@@ -82,7 +82,7 @@ def rows(settled: Settled) -> Iterator[Row]:
             yield _moved(event, settled, settled.outcome)
 
 
-def as_read(settled: Settled) -> Settled:
+def as_read(settled: SettledEvents) -> SettledEvents:
     """The same end, of the events as they were read: what waits or is dead is masked when it leaves."""
     if all(event.untouched is None for event in settled.events):
         return settled
@@ -105,7 +105,7 @@ def _by_tenant(events: Sequence[Event]) -> Iterable[tuple[str, Sequence[Event]]]
     return ((tenant or "", [event for event in events if event.tenant == tenant]) for tenant in tenants)
 
 
-def _receipt(settled: Settled, tenant: str, events: Sequence[Event]) -> Row:
+def _receipt(settled: SettledEvents, tenant: str, events: Sequence[Event]) -> Row:
     result, reason = _result(settled)
     receipt = Receipt(
         destination=settled.destination,
@@ -131,7 +131,7 @@ def _receipt(settled: Settled, tenant: str, events: Sequence[Event]) -> Row:
     return Row(Topic.RECEIPTS, None, _encoder.encode(receipt), headers)
 
 
-def _result(settled: Settled) -> tuple[Result, str]:
+def _result(settled: SettledEvents) -> tuple[Result, str]:
     match settled.outcome:
         case Delivered():
             return "delivered", ""
@@ -143,7 +143,7 @@ def _result(settled: Settled) -> tuple[Result, str]:
             return "duplicate", ""
 
 
-def _moved(event: Event, settled: Settled, outcome: RetryLater | Dead) -> Row:
+def _moved(event: Event, settled: SettledEvents, outcome: RetryLater | Dead) -> Row:
     first_ms = settled.started_ms if event.first_try_ms is None else event.first_try_ms
     added: Headers = [
         (h.REASON, outcome.reason.encode()),
@@ -160,7 +160,7 @@ def _moved(event: Event, settled: Settled, outcome: RetryLater | Dead) -> Row:
     return Row(topic, event.key, event.value, kept + added)
 
 
-def _handed_on(event: Event, settled: Settled) -> Row:
+def _handed_on(event: Event, settled: SettledEvents) -> Row:
     """The record as it came; the time of its first try travels along, once there was one."""
     first_ms = event.first_try_ms
     if first_ms is None and settled.tries:
@@ -171,7 +171,7 @@ def _handed_on(event: Event, settled: Settled) -> Row:
 
 def _kept(headers: Headers) -> Headers:
     """A record's headers without those that do not travel on, or a stranger's if they would not fit."""
-    kept = [header for header in headers if header[0] not in _GONE]
+    kept = [header for header in headers if header[0] not in _DROPPED_HEADERS]
     if headers_size(kept) <= MAX_HEADERS_BYTES:
         return kept
     return [header for header in kept if header[0].startswith(_KNOWN)]

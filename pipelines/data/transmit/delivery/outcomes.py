@@ -41,7 +41,7 @@ Try = Answered | Failed | Moved
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
+class TryContext:
     """When a try came to its end."""
 
     now_ms: int
@@ -88,7 +88,7 @@ def refused(batch: RequestBatch, refusal: Refusal) -> Failed | Moved:
             return Failed(f"deadline: no turn for {name!r} before the deadline")
 
 
-def outcomes(batch: RequestBatch, tried: Try, at: Moment, policy: Policy, jitter: float) -> Outcomes:
+def outcomes(batch: RequestBatch, tried: Try, at: TryContext, policy: Policy, jitter: float) -> Outcomes:
     """Decide for each event of a batch.
 
     Args:
@@ -110,7 +110,7 @@ def outcomes(batch: RequestBatch, tried: Try, at: Moment, policy: Policy, jitter
             return _outcomes(batch, tried.answers, situation, policy, jitter)
 
 
-def _situation(batch: RequestBatch, at: Moment, *, counted: bool, seconds_left: float) -> Situation:
+def _situation(batch: RequestBatch, at: TryContext, *, counted: bool, seconds_left: float) -> Situation:
     return Situation(
         events=len(batch.events),
         tries=batch.tries,

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from pipelines.data.transmit.connectors.base import Kind
+from pipelines.data.transmit.connectors.base import ConnectorType
 from pipelines.data.transmit.connectors.registry import OptionsError, options_of
-from pipelines.data.transmit.transformation.pipe_transform import PipeTransform, shape_of
+from pipelines.data.transmit.transformation.pipe_transform import PipeTransform, transform_of
 from shared.contracts.documents import Batch, Catalogue, Destination, Pipe
 from shared.contracts.expressions import ExpressionError
 from shared.contracts.masks import MaskError
@@ -18,7 +18,7 @@ _MOST_NAMES: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ResolvedPipe:
     """A destination, ready to be sent to through one pipe."""
 
     pipe: Pipe
@@ -26,7 +26,7 @@ class Target:
     options: Any
     """The destination's, as its connector wants them."""
 
-    shape: PipeTransform | None
+    transform: PipeTransform | None
     """The pipe's masks and transform; None where it has neither."""
 
     batch: Batch
@@ -37,7 +37,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class UnresolvedPipe:
     """A pipe that leads nowhere, and why."""
 
     reason: str
@@ -51,19 +51,22 @@ class PipeResolver:
     """
 
     def __init__(
-        self, view: Callable[[], Catalogue], wait_seconds: float, kinds: Mapping[str, Kind[Any]]
+        self,
+        view: Callable[[], Catalogue],
+        wait_seconds: float,
+        connector_types: Mapping[str, ConnectorType[Any]],
     ) -> None:
         self._view = view
         self._wait_seconds = wait_seconds
-        self._kinds = kinds
-        self._targets: dict[str, Target] = {}
+        self._connector_types = connector_types
+        self._resolved: dict[str, ResolvedPipe] = {}
         self._in_vain: set[str] = set()
         self._in_vain_in: Catalogue | None = None
 
-    async def find(self, pipe: str) -> Target | Lost:
+    async def find(self, pipe: str) -> ResolvedPipe | UnresolvedPipe:
         """Where the pipe leads."""
         until = time.monotonic() + self._wait_seconds
-        while isinstance(found := self._look(pipe), Lost):
+        while isinstance(found := self._look(pipe), UnresolvedPipe):
             if pipe in self._waited_for() or time.monotonic() >= until:
                 self._waited_for().add(pipe)
                 return found
@@ -81,36 +84,36 @@ class PipeResolver:
         known = self._view().pipes.get(pipe)
         return known.destination if known else ""
 
-    def _look(self, pipe: str) -> Target | Lost:
+    def _look(self, pipe: str) -> ResolvedPipe | UnresolvedPipe:
         catalogue = self._view()
         known = catalogue.pipes.get(pipe)
         if known is None:
-            return Lost(f"unknown_pipe: there is no pipe {pipe!r}, or it was deleted")
+            return UnresolvedPipe(f"unknown_pipe: there is no pipe {pipe!r}, or it was deleted")
         destination = catalogue.destinations.get(known.destination)
         if destination is None:
-            return Lost(
+            return UnresolvedPipe(
                 f"unknown_destination: there is no destination {known.destination!r}, or it was deleted"
             )
         return self._target(known, destination)
 
-    def _target(self, pipe: Pipe, destination: Destination) -> Target:
+    def _target(self, pipe: Pipe, destination: Destination) -> ResolvedPipe:
         """Made once for a pair of documents: the table keeps the objects until they change."""
-        known = self._targets.get(pipe.name)
+        known = self._resolved.get(pipe.name)
         if known is not None and known.pipe is pipe and known.destination is destination:
             return known
-        if len(self._targets) > _MOST_NAMES:
-            self._targets.clear()
-        self._targets[pipe.name] = made = self._made(pipe, destination)
+        if len(self._resolved) > _MOST_NAMES:
+            self._resolved.clear()
+        self._resolved[pipe.name] = made = self._resolve(pipe, destination)
         return made
 
-    def _made(self, pipe: Pipe, destination: Destination) -> Target:
+    def _resolve(self, pipe: Pipe, destination: Destination) -> ResolvedPipe:
         try:
-            options = options_of(destination, self._kinds)
-            shape = shape_of(pipe)
+            options = options_of(destination, self._connector_types)
+            transform = transform_of(pipe)
         except OptionsError as error:
-            return Target(pipe, destination, None, None, destination.batch, str(error))
+            return ResolvedPipe(pipe, destination, None, None, destination.batch, str(error))
         except (MaskError, ExpressionError) as error:
             problem = f"bad_pipe: its masks or its transform: {error}"
-            return Target(pipe, destination, None, None, destination.batch, problem)
-        batch = self._kinds[destination.connector].batch(options, destination.batch)
-        return Target(pipe, destination, options, shape, batch)
+            return ResolvedPipe(pipe, destination, None, None, destination.batch, problem)
+        batch = self._connector_types[destination.connector].batch(options, destination.batch)
+        return ResolvedPipe(pipe, destination, options, transform, batch)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from pipelines.data.transmit.delivery.pipe_resolver import Target
+from pipelines.data.transmit.delivery.pipe_resolver import ResolvedPipe
 from pipelines.data.transmit.events import Event
 from shared.contracts.documents import Batch, Destination
 
@@ -15,7 +15,7 @@ Group = tuple[str, int]
 class RequestBatch:
     """Events on their way in one request, none of them settled, and what is known of them."""
 
-    target: Target
+    resolved: ResolvedPipe
     attempt: int
     events: Sequence[Event]
     started_ms: int
@@ -29,7 +29,7 @@ class RequestBatch:
     @property
     def destination(self) -> Destination:
         """Where they go."""
-        return self.target.destination
+        return self.resolved.destination
 
     def sent(self, now: float) -> "RequestBatch":
         """The batch with one more try, begun at `now` on the loop's clock."""

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class WaitLimits:
     """How long a lane waits for one destination. Seconds."""
 
     answer: float = float("inf")

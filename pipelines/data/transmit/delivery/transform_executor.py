@@ -18,7 +18,7 @@ from shared.contracts.secrets import Secrets, UnknownSecretError, mask_secret
 from shared.runtime.logging import get_logger
 
 if TYPE_CHECKING:
-    from pipelines.data.transmit.delivery.pipe_resolver import Target
+    from pipelines.data.transmit.delivery.pipe_resolver import ResolvedPipe
 
 _log = get_logger(__name__)
 _TURN_SECONDS: Final = 0.01
@@ -42,23 +42,23 @@ class TransformExecutor:
         self._secrets = secrets
         self._thread = ThreadPoolExecutor(1, "shaping")
 
-    async def shape(self, target: "Target", events: Sequence[Event], until: float) -> Transformed:
+    async def transform(self, resolved: "ResolvedPipe", events: Sequence[Event], until: float) -> Transformed:
         """Events of one pipe as they may leave; turns are given until a moment on the loop's clock."""
-        shape, shaped, loop = target.shape, Transformed(), asyncio.get_running_loop()
-        if shape is None:
+        transform, transformed, loop = resolved.transform, Transformed(), asyncio.get_running_loop()
+        if transform is None:
             return Transformed(ready=list(events))
         try:
-            key = self._key(target.pipe.tenant) if shape.hashes else b""
+            key = self._key(resolved.pipe.tenant) if transform.hashes else b""
         except UnknownSecretError as error:
-            shaped.waiting[str(error)] += events
-            return shaped
+            transformed.waiting[str(error)] += events
+            return transformed
         at = 0
         while at < len(events):
             if loop.time() >= until:
-                shaped.late = events[at:]
+                transformed.late = events[at:]
                 break
-            at += await loop.run_in_executor(self._thread, _turn, shape, events[at:], key, shaped)
-        return shaped
+            at += await loop.run_in_executor(self._thread, _turn, transform, events[at:], key, transformed)
+        return transformed
 
     def close(self) -> None:
         """End the thread."""
@@ -76,17 +76,17 @@ class TransformExecutor:
         return key
 
 
-def _turn(shape: PipeTransform, events: Sequence[Event], key: bytes, shaped: Transformed) -> int:
+def _turn(transform: PipeTransform, events: Sequence[Event], key: bytes, transformed: Transformed) -> int:
     """Shape events until the turn is over; returns how many."""
     over = time.monotonic() + _TURN_SECONDS
     for done, event in enumerate(events, 1):
         try:
-            shaped.ready.append(shape.apply(event, key))
+            transformed.ready.append(transform.apply(event, key))
         except TransformError as error:
-            shaped.dead[str(error)].append(event)
+            transformed.dead[str(error)].append(event)
         except Exception as error:  # a defect; its text may hold a value
             _log.error("masks or transform failed unexpectedly", extra={"error": type(error).__name__})
-            shaped.waiting[f"internal: {type(error).__name__}"].append(event)
+            transformed.waiting[f"internal: {type(error).__name__}"].append(event)
         if time.monotonic() >= over:
             return done
     return len(events)

@@ -14,7 +14,7 @@ from jmespath import functions
 from jmespath.visitor import Options, TreeInterpreter, _Expression
 
 from pipelines.data.transmit.transformation import lossless_json
-from pipelines.data.transmit.transformation.step_budget import Account, TooManyStepsError
+from pipelines.data.transmit.transformation.step_budget import StepBudget, TooManyStepsError
 from shared.contracts.expressions import Node
 
 _STEP_CHARACTERS: Final = 16
@@ -33,7 +33,7 @@ class NoJsonError(Exception):
     """A result that JSON has no word for; the text says which."""
 
 
-class _Account(Account):
+class _TreeBudget(StepBudget):
     """One that can also tell what a tree costs."""
 
     def pay_for(self, value: Any) -> None:
@@ -66,7 +66,7 @@ class _Account(Account):
 class _Functions(functions.Functions):  # type: ignore[misc]  # the library has no types
     """The library's, paid for."""
 
-    def __init__(self, account: _Account) -> None:
+    def __init__(self, account: _TreeBudget) -> None:
         self._account = account
 
     def call_function(self, function_name: str, resolved_args: list[Any]) -> Any:
@@ -116,7 +116,7 @@ class _Functions(functions.Functions):  # type: ignore[misc]  # the library has 
 class _Interpreter(TreeInterpreter):  # type: ignore[misc]  # the library has no types
     """The library's, paid for."""
 
-    def __init__(self, account: _Account) -> None:
+    def __init__(self, account: _TreeBudget) -> None:
         super().__init__(Options(custom_functions=_Functions(account)))
         self._account = account
 
@@ -173,7 +173,7 @@ class Evaluation:
 
     def __init__(self, tree: Node) -> None:
         self._tree = tree
-        self._account = _Account()
+        self._account = _TreeBudget()
         self._interpreter = _Interpreter(self._account)
 
     @property

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 
-class Written(float):
+class ExactFloat(float):
     """A float that some text stands for, which a plain one would be written differently from.
 
     It calls itself float: JMESPath's functions go by the name of a type.
@@ -19,20 +19,20 @@ class Written(float):
     text: str
 
 
-Written.__name__ = "float"
+ExactFloat.__name__ = "float"
 
 
 def _number(text: str) -> float:
     number = float(text)
     if repr(number) == text:
         return number
-    written = Written(number)
+    written = ExactFloat(number)
     written.text = text
     return written
 
 
 def _text(value: object) -> msgspec.Raw:
-    if isinstance(value, Written):
+    if isinstance(value, ExactFloat):
         return msgspec.Raw(value.text.encode())
     raise TypeError("not a JSON value")
 

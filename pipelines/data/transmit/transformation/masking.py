@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 from msgspec import Raw
 
-from pipelines.data.transmit.transformation.step_budget import Account
+from pipelines.data.transmit.transformation.step_budget import StepBudget
 from shared.contracts.masks import REDACTED, Action, Every, Mask, Steps, mask_steps
 
 Masked = tuple[Steps, Action]
@@ -65,7 +65,7 @@ def masked_bytes(value: bytes, masks: Sequence[Masked], key: bytes) -> bytes | N
             return _hash(value, key).encode()
 
 
-def masked_json(value: bytes, masks: Sequence[Masked], key: bytes, account: Account) -> bytes | None:
+def masked_json(value: bytes, masks: Sequence[Masked], key: bytes, account: StepBudget) -> bytes | None:
     """A JSON text with these masks applied; the same bytes where none meets anything, None if it is dropped.
 
     Args:
@@ -91,7 +91,7 @@ def masked_json(value: bytes, masks: Sequence[Masked], key: bytes, account: Acco
             return value
 
 
-def _object(value: bytes, masks: Sequence[Masked], key: bytes, account: Account) -> bytes:
+def _object(value: bytes, masks: Sequence[Masked], key: bytes, account: StepBudget) -> bytes:
     members = _members.decode(value)
     named = members if any(isinstance(steps[0], Every) for steps, _ in masks) else _names(masks)
     met = [name for name in named if name in members]
@@ -107,7 +107,7 @@ def _object(value: bytes, masks: Sequence[Masked], key: bytes, account: Account)
     return _encode(members)
 
 
-def _array(value: bytes, masks: Sequence[Masked], key: bytes, account: Account) -> bytes:
+def _array(value: bytes, masks: Sequence[Masked], key: bytes, account: StepBudget) -> bytes:
     any_element = list(_inside_element(None, masks))
     some = {steps[0] for steps, _ in masks if isinstance(steps[0], int)}
     ends = _ends(any_element)

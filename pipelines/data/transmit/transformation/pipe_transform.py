@@ -19,7 +19,7 @@ from pipelines.data.transmit.transformation.masking import (
     masked_json,
     masked_text,
 )
-from pipelines.data.transmit.transformation.step_budget import Account, TooManyStepsError
+from pipelines.data.transmit.transformation.step_budget import StepBudget, TooManyStepsError
 from shared.contracts.documents import Pipe
 from shared.contracts.envelope import data_member
 from shared.contracts.expressions import compile_expression
@@ -66,10 +66,12 @@ class PipeTransform:
         Raises:
             ShapeError: if that cannot be said.
         """
-        shaped = self._mask_attributes(self._mask_data(event, key), key)
+        transformed = self._mask_attributes(self._mask_data(event, key), key)
         if self._transform:
-            shaped = _transformed(shaped, self._transform)
-        return event if shaped is event else msgspec.structs.replace(shaped, untouched=event.as_read)
+            transformed = _transformed(transformed, self._transform)
+        return (
+            event if transformed is event else msgspec.structs.replace(transformed, untouched=event.as_read)
+        )
 
     def _mask_data(self, event: Event, key: bytes) -> Event:
         masks, value = self._data_masks, event.value
@@ -77,7 +79,7 @@ class PipeTransform:
             return event
         try:
             if event.is_json:
-                masked = masked_json(value, masks, key, Account(MASK_STEPS))
+                masked = masked_json(value, masks, key, StepBudget(MASK_STEPS))
             elif any(steps for steps, _ in masks):
                 raise TransformError("mask_failed: the data is not JSON, so a place in it cannot be found")
             else:
@@ -100,7 +102,7 @@ class PipeTransform:
         return _with_attributes(event, attributes, changes) if changes else event
 
 
-def shape_of(pipe: Pipe) -> PipeTransform | None:
+def transform_of(pipe: Pipe) -> PipeTransform | None:
     """The shape of a pipe; None where it has neither masks nor a transform, and events leave as they came.
 
     Raises:

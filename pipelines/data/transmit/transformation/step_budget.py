@@ -5,7 +5,7 @@ class TooManyStepsError(Exception):
     """The account is empty."""
 
 
-class Account:
+class StepBudget:
     """Steps that may still be taken."""
 
     def __init__(self, steps: int = 0) -> None:

@@ -3,14 +3,14 @@
 from pipelines.management.console import formatting
 from pipelines.management.console.html import Markup, joined, tag
 from pipelines.management.console.panels.base import badge, empty, panel, write
-from pipelines.management.console.poller import Look
+from pipelines.management.console.poller import Snapshot
 from shared.contracts.alarms import Alarm
 from shared.contracts.scorecard import ALL_TENANTS
 
 RECENT = 10
 
 
-def alarm_list(look: Look) -> Markup:
+def alarm_list(look: Snapshot) -> Markup:
     """Those that are open, and the last that were."""
     opened = sorted(
         (each for each in look.alarms if each.resolved_ms is None), key=lambda each: -each.opened_ms
@@ -67,6 +67,6 @@ class Alarms:
         with panel("alarms", "Alarms", span=7):
             self._list = write(Markup())
 
-    def show(self, look: Look) -> None:
+    def show(self, look: Snapshot) -> None:
         """Bring it up to date."""
         self._list.content = alarm_list(look)

@@ -3,10 +3,10 @@
 from pipelines.management.console import formatting
 from pipelines.management.console.html import Markup, joined, tag
 from pipelines.management.console.panels.base import badge, write
-from pipelines.management.console.poller import State
+from pipelines.management.console.poller import PollState
 
 
-def status(state: State) -> Markup:
+def status(state: PollState) -> Markup:
     """A few words for the head of the page."""
     if state.look is None:
         return badge("no figures yet", "missed" if state.failure else "none")
@@ -18,7 +18,7 @@ def status(state: State) -> Markup:
     return joined(badge("meter up to date", "kept"), tag("span", at, class_="quiet"))
 
 
-def banner(state: State) -> Markup:
+def banner(state: PollState) -> Markup:
     """What is to be known before any figure is read; empty when all is well."""
     if state.failure:
         return _banner("unreachable", "The meter cannot be read.", _unreachable(state))
@@ -28,7 +28,7 @@ def banner(state: State) -> Markup:
     return Markup()
 
 
-def _unreachable(state: State) -> str:
+def _unreachable(state: PollState) -> str:
     if state.look is None:
         return f"{state.failure}. Check that observe runs: hifi doctor."
     age = formatting.duration(state.age_seconds)
@@ -53,6 +53,6 @@ class Banner:
     def __init__(self) -> None:
         self._html = write(Markup(), "notice")
 
-    def show(self, state: State) -> None:
+    def show(self, state: PollState) -> None:
         """Bring it up to date."""
         self._html.content = banner(state)

@@ -6,7 +6,7 @@ from pipelines.management.console import formatting, status_styles
 from pipelines.management.console.html import Markup, joined, tag
 from pipelines.management.console.panels.base import Picked, badge, minute_map, panel, pickable, write
 from pipelines.management.console.panels.heatmap import day_key, day_map, spent_minutes
-from pipelines.management.console.poller import DAYS, Look
+from pipelines.management.console.poller import DAYS, Snapshot
 from shared.contracts.scorecard import DayMark
 
 _WEEK = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -30,7 +30,7 @@ def _day(day: date, first: date, known: dict[str, DayMark]) -> Markup:
     name = day.isoformat()
     mark = known.get(name)
     nines = mark.nines if mark else None
-    told = f"{name}: no events" if mark is None or nines is None else _told(mark)
+    told = f"{name}: no events" if mark is None or nines is None else _title(mark)
     return tag(
         "button",
         formatting.nines(nines).text if nines is not None else "",
@@ -43,7 +43,7 @@ def _day(day: date, first: date, known: dict[str, DayMark]) -> Markup:
     )
 
 
-def _told(mark: DayMark) -> str:
+def _title(mark: DayMark) -> str:
     spent = formatting.counted(mark.spent, "minute")
     lost = formatting.counted(mark.lost, "event")
     return f"{mark.day}: {formatting.nines(mark.nines)}, {spent} spent, {lost} lost"
@@ -73,7 +73,7 @@ class Calendar:
                 )
             )
 
-    def show(self, look: Look) -> None:
+    def show(self, look: Snapshot) -> None:
         """Bring both up to date."""
         first = formatting.first_minute(look.day.day)
         self._map.content = day_map(look.marks, first, look.last_minute)

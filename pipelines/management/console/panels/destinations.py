@@ -3,13 +3,13 @@
 from pipelines.management.console import formatting
 from pipelines.management.console.html import Markup, tag
 from pipelines.management.console.panels.base import amount, badge, counted, empty, panel, table, write
-from pipelines.management.console.poller import Look
+from pipelines.management.console.poller import Snapshot
 from shared.contracts.scorecard import ALL_TENANTS, DestinationHealth
 
 _HEALTH_STYLES = {"good": "kept", "failing": "missed", "down": "far", "idle": "none"}
 
 
-def destination_table(look: Look) -> Markup:
+def destination_table(look: Snapshot) -> Markup:
     """One row each."""
     if not look.destinations:
         return empty(
@@ -53,6 +53,6 @@ class Destinations:
         with panel("destinations", "Destinations", "Over the last minutes"):
             self._table = write(Markup())
 
-    def show(self, look: Look) -> None:
+    def show(self, look: Snapshot) -> None:
         """Bring it up to date."""
         self._table.content = destination_table(look)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from pipelines.management.console import formatting
 from pipelines.management.console.html import Markup, tag
-from pipelines.management.console.status_styles import MinuteState, Run, day_states, runs
+from pipelines.management.console.status_styles import MinuteStatus, Run, day_states, runs
 from shared.contracts.scorecard import MinuteMark, SpentMinute
 
 _HOURS = 24
@@ -20,7 +20,7 @@ def day_map(marks: Iterable[MinuteMark], first: int, last: int) -> Markup:
         viewBox="0 0 60 24",
         preserveAspectRatio="none",
         role="img",
-        aria_label=f"Minutes of {formatting.day_of(first)}: {_told(found)}",
+        aria_label=f"Minutes of {formatting.day_of(first)}: {_title(found)}",
     )
     hours = tag("div", *(tag("span", f"{hour:02}") for hour in range(0, _HOURS, 3)), class_="hours")
     ticks = tag("div", *(tag("span", f":{minute:02}") for minute in range(0, 60, 15)), class_="ticks")
@@ -30,7 +30,7 @@ def day_map(marks: Iterable[MinuteMark], first: int, last: int) -> Markup:
 def day_key(marks: Iterable[MinuteMark], first: int, last: int) -> Markup:
     """How many minutes are in each state."""
     found = Counter(day_states(marks, first, last))
-    return tag("ul", *(_entry(state, found[state]) for state in MinuteState), class_="legend")
+    return tag("ul", *(_entry(state, found[state]) for state in MinuteStatus), class_="legend")
 
 
 def spent_minutes(spent: Sequence[SpentMinute], first: int) -> Markup:
@@ -40,7 +40,7 @@ def spent_minutes(spent: Sequence[SpentMinute], first: int) -> Markup:
     return tag("ul", *(_spent(each, first) for each in spent), class_="spent-list")
 
 
-def _entry(state: MinuteState, minutes: int) -> Markup:
+def _entry(state: MinuteStatus, minutes: int) -> Markup:
     dot = tag("i", class_=f"dot {state.style}", aria_hidden="true")
     told = tag("span", formatting.count(minutes), data_state=state.style)
     return tag("li", dot, tag("span", f"{state.value} ", told, " min"))
@@ -71,5 +71,5 @@ def _clock(minute: int) -> str:
     return f"{minute // 60:02}:{minute % 60:02}"
 
 
-def _told(found: Sequence[MinuteState]) -> str:
+def _title(found: Sequence[MinuteStatus]) -> str:
     return ", ".join(f"{count} {state.value}" for state, count in Counter(found).items())

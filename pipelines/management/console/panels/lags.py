@@ -3,10 +3,10 @@
 from pipelines.management.console import charts, formatting
 from pipelines.management.console.html import Markup, tag
 from pipelines.management.console.panels.base import Chart, panel, write
-from pipelines.management.console.poller import Look
+from pipelines.management.console.poller import Snapshot
 
 
-def newest(look: Look) -> Markup:
+def newest(look: Snapshot) -> Markup:
     """The newest minute's figures in words."""
     card = next((card for card in reversed(look.cards) if card.end_to_end.p95 is not None), None)
     if card is None:
@@ -30,7 +30,7 @@ class Lags:
             self._plot = Chart("chart-lags", "Lag percentiles by minute, in milliseconds")
             self._newest = write(Markup())
 
-    def show(self, look: Look) -> None:
+    def show(self, look: Snapshot) -> None:
         """Bring it up to date."""
         self._plot.draw(charts.percentiles(look.cards, look.first_minute, look.last_minute))
         self._newest.content = newest(look)

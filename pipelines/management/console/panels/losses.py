@@ -17,7 +17,7 @@ from pipelines.management.console.panels.base import (
     write,
 )
 from pipelines.management.console.panels.hops import hop_table
-from pipelines.management.console.poller import Look
+from pipelines.management.console.poller import Snapshot
 from shared.contracts.scorecard import MinuteCard
 
 SHOWN = 60
@@ -30,7 +30,7 @@ _FINDINGS = ("lost", "doubled")
 _COUNTS = ("collected", "total", "delivered", "under_way", "waiting", "dead")
 
 
-def minute_table(look: Look) -> Markup:
+def minute_table(look: Snapshot) -> Markup:
     """The newest minutes, newest first."""
     cards = sorted(look.cards, key=lambda card: -card.minute)[:SHOWN]
     if not cards:
@@ -75,7 +75,7 @@ class Losses:
         with panel("hops", "Loss by hop, today", "What each node took, and what became of it"):
             self._hops = write(Markup())
 
-    def show(self, look: Look) -> None:
+    def show(self, look: Snapshot) -> None:
         """Bring both up to date."""
         self._minutes.content = minute_table(look)
         self._hops.content = hop_table("hops-today", look.day.hops)

@@ -5,7 +5,7 @@ from nicegui import ui
 from pipelines.management.console import charts, formatting
 from pipelines.management.console.html import Markup, tag
 from pipelines.management.console.panels.base import Chart, empty, panel, write
-from pipelines.management.console.poller import Look
+from pipelines.management.console.poller import Snapshot
 from shared.contracts.scorecard import Node
 
 
@@ -47,7 +47,7 @@ class NodeLatency:
         ):
             self._stacked = Chart("chart-durations", "Process duration by node and minute, in milliseconds")
 
-    def show(self, look: Look) -> None:
+    def show(self, look: Snapshot) -> None:
         """Bring both up to date."""
         durations = charts.mean_durations(look.cards)
         self._key.content = shares(durations)

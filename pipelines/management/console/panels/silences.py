@@ -8,7 +8,7 @@ from pipelines.management.console import formatting
 from pipelines.management.console.client import ObserveClient, RefusedError, UnreachableError
 from pipelines.management.console.html import Markup, tag
 from pipelines.management.console.panels.base import empty, panel, pickable
-from pipelines.management.console.poller import Look, View
+from pipelines.management.console.poller import Snapshot, View
 from shared.contracts.alarms import AlarmKind, QuietWindow
 from shared.contracts.scorecard import ALL_TENANTS
 from shared.runtime.clock import Clock
@@ -73,7 +73,7 @@ class Silences:
                     "type=submit unelevated no-caps data-testid=quiet-add"
                 )
 
-    def show(self, look: Look) -> None:
+    def show(self, look: Snapshot) -> None:
         """Bring the list up to date."""
         self._list.content = window_list(look.quiet)
 

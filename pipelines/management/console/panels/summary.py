@@ -4,7 +4,7 @@ from pipelines.management.console import formatting
 from pipelines.management.console.formatting import Figure
 from pipelines.management.console.html import Markup, joined, tag
 from pipelines.management.console.panels.base import write
-from pipelines.management.console.poller import Look
+from pipelines.management.console.poller import Snapshot
 
 
 def tile(name: str, title: str, figure: Figure, note: str, style: str = "") -> Markup:
@@ -26,7 +26,7 @@ def tile(name: str, title: str, figure: Figure, note: str, style: str = "") -> M
     )
 
 
-def tiles(look: Look) -> Markup:
+def tiles(look: Snapshot) -> Markup:
     """All of them."""
     now, day = look.now, look.day
     spent = len(day.spent)
@@ -56,7 +56,7 @@ def tiles(look: Look) -> Markup:
     )
 
 
-def _lags(look: Look) -> str:
+def _lags(look: Snapshot) -> str:
     lags = look.now.end_to_end
     if lags.p95 is None:
         return "no event in the last whole minute"
@@ -69,6 +69,6 @@ class Summary:
     def __init__(self) -> None:
         self._html = write(Markup(), "tiles")
 
-    def show(self, look: Look) -> None:
+    def show(self, look: Snapshot) -> None:
         """Bring it up to date."""
         self._html.content = tiles(look)

@@ -9,7 +9,7 @@ from scripts.documents.plan import plan
 from scripts.documents.problems import ProblemsError
 from scripts.documents.text import in_short
 from shared.contracts.documents import Catalogue, Destination
-from shared.contracts.egress_policy import Reach
+from shared.contracts.egress_policy import EgressPolicy
 
 HEAD = "kind: destination\nname: hook\ntenant: acme\noptions:\n  url: https://example.com/hook\n"
 MEND = "; {type: bearer, token: secret://..}, {type: basic, "
@@ -21,7 +21,7 @@ def applied(tmp_path: Path, text: str) -> list[str]:
     path = tmp_path / "f.yaml"
     path.write_text(HEAD + text)
     try:
-        plan(read_documents([path]), Catalogue(), Reach())
+        plan(read_documents([path]), Catalogue(), EgressPolicy())
     except ProblemsError as error:
         return [str(each).replace(str(path), "f") for each in error.problems]
     return []

@@ -10,8 +10,8 @@ from pipelines.control.observe.scorecards.day_cards import day_card
 from shared.contracts.counts import GOOD_SHARE, Counts, summed
 from shared.contracts.scorecard import DayCard, MinuteCard
 from shared.contracts.timestamps import day_of
-from tests.unit.pipelines.control.observe.alarm_facts import MINUTE, card
-from tests.unit.pipelines.control.observe.alarms.test_rules import facts
+from tests.unit.pipelines.control.observe.alarm_inputs import MINUTE, card
+from tests.unit.pipelines.control.observe.alarms.test_rules import inputs
 
 NUMBERS = st.integers(0, 200)
 COUNTS = st.builds(Counts, **dict.fromkeys(Counts().by_name(), NUMBERS))
@@ -40,7 +40,7 @@ def test_card_day_and_alarm_agree_on_a_minute_without_loss(**counts: int) -> Non
         card(MINUTE - 4), **counted.by_name(), sli=counted.good_share, spent=counted.broken
     )
     day = day_card("shop", day_of(minute.minute), [minute], {})
-    alarms = {finding.subject for finding in burning(facts(minute))}
+    alarms = {finding.subject for finding in burning(inputs(minute))}
     assert bool(day.spent) == minute.spent == counted.slow == ("fast" in alarms)
 
 

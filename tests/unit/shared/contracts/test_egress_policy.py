@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.contracts.egress_policy import Kind, Reach, literal, special, why_refused
+from shared.contracts.egress_policy import EgressPolicy, Kind, literal, special, why_refused
 from shared.runtime.settings import SideSettings
 
 V4 = st.ip_addresses(v=4)
@@ -104,14 +104,14 @@ def test_an_ipv4_address_inside_an_ipv6_one_is_refused_whatever_it_is(
 ) -> None:
     embedded = IPv6Address(EMBEDDINGS[form](int(address)))
     assert special(embedded) is not None
-    assert Reach(loopback=True).refuses(embedded) is not None or str(embedded) == "::1"
+    assert EgressPolicy(loopback=True).refuses(embedded) is not None or str(embedded) == "::1"
 
 
 @given(V4 | V6 | st.ip_addresses(network="127.0.0.0/8"))
 def test_a_local_side_may_dial_loopback_and_nothing_else_more(address: IPv4Address | IPv6Address) -> None:
     own = address in IPv4Network("127.0.0.0/8") or address in IPv6Network("::1/128")
-    assert Reach().refuses(address) == special(address)
-    assert Reach(loopback=True).refuses(address) == (None if own else special(address))
+    assert EgressPolicy().refuses(address) == special(address)
+    assert EgressPolicy(loopback=True).refuses(address) == (None if own else special(address))
 
 
 def _part(value: int, base: str) -> str:
@@ -157,9 +157,9 @@ def test_loopback_is_closed_unless_a_local_side_opens_it(monkeypatch: pytest.Mon
     for name in ("HIFI_ALLOW_LOOPBACK", "HIFI_SIDE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HIFI_BOOTSTRAP", "b:1")
-    assert SideSettings().reach == Reach(loopback=False)  # type: ignore[call-arg]  # from the environment
+    assert SideSettings().egress == EgressPolicy(loopback=False)  # type: ignore[call-arg]  # from the environment
     monkeypatch.setenv("HIFI_ALLOW_LOOPBACK", "true")
-    assert SideSettings().reach == Reach(loopback=True)  # type: ignore[call-arg]
+    assert SideSettings().egress == EgressPolicy(loopback=True)  # type: ignore[call-arg]
     monkeypatch.setenv("HIFI_SIDE", "green")
     with pytest.raises(ValueError, match="allow_loopback is for a local side, and this is 'green'"):
         SideSettings()  # type: ignore[call-arg]

@@ -5,16 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.control.trace.span_buffer import PORTION, SpanBuffer
+from pipelines.control.trace.span_buffer import BATCH_TRACES, SpanBuffer
 from pipelines.control.trace.spans import Span, spans
 from shared.contracts.ledger import Stage
 from shared.contracts.topics import Topic
 from shared.contracts.tracing import (
-    Context,
-    Sighting,
-    decode_sighting,
-    encode_sighting,
-    is_chosen,
+    TraceContext,
+    TracePoint,
+    decode_trace_point,
+    encode_trace_point,
+    is_sampled,
     own_traceparent,
     span_id,
     traced,
@@ -26,8 +26,8 @@ OWN = own_traceparent("acme", "e1")
 TRACES = (Topic.TRACES, 0)
 
 
-def sighting(stage: Stage, end_ms: int = 100, name: str = "", **changes: object) -> Sighting:
-    seen = Sighting(
+def sighting(stage: Stage, end_ms: int = 100, name: str = "", **changes: object) -> TracePoint:
+    seen = TracePoint(
         traceparent=OWN,
         tenant="acme",
         id="e1",
@@ -48,14 +48,14 @@ def test_what_hifi_stamps_is_a_traceparent_that_asks_for_a_trace(tenant: str, ev
 
 
 def test_about_one_event_in_a_thousand_is_chosen() -> None:
-    assert 60 <= sum(is_chosen(f"event-{n}") for n in range(100_000)) <= 140
+    assert 60 <= sum(is_sampled(f"event-{n}") for n in range(100_000)) <= 140
 
 
 @pytest.mark.parametrize(
     ("text", "context"),
     [
-        (CLIENTS, Context(TRACE, SPAN)),
-        (f"00-{TRACE}-{SPAN}-ff", Context(TRACE, SPAN)),
+        (CLIENTS, TraceContext(TRACE, SPAN)),
+        (f"00-{TRACE}-{SPAN}-ff", TraceContext(TRACE, SPAN)),
         (f"00-{TRACE}-{SPAN}-00", None),
         (f"00-{TRACE}-{SPAN}-fe", None),
         (f"00-{'0' * 32}-{SPAN}-01", None),
@@ -66,13 +66,13 @@ def test_about_one_event_in_a_thousand_is_chosen() -> None:
         ("", None),
     ],
 )
-def test_only_a_sampled_traceparent_asks_for_a_trace(text: str, context: Context | None) -> None:
+def test_only_a_sampled_traceparent_asks_for_a_trace(text: str, context: TraceContext | None) -> None:
     assert traced(text) == context
 
 
 def test_a_sighting_is_read_as_it_was_written() -> None:
     seen = sighting(Stage.DEAD, 7, "shop", destination="till", result="404 refused")
-    assert decode_sighting(encode_sighting(seen)) == seen
+    assert decode_trace_point(encode_trace_point(seen)) == seen
 
 
 CHAIN = [
@@ -93,7 +93,9 @@ def by_name(found: list[Span]) -> dict[tuple[str, int], Span]:
 
 
 @given(st.permutations(CHAIN))
-def test_each_span_begins_where_the_one_before_it_ended_and_hangs_on_its_pipes(seen: list[Sighting]) -> None:
+def test_each_span_begins_where_the_one_before_it_ended_and_hangs_on_its_pipes(
+    seen: list[TracePoint],
+) -> None:
     found = by_name(spans(seen))
     assert {key: span.begin_ms for key, span in found.items()} == {
         ("collect web", 100): 10,
@@ -163,6 +165,6 @@ def test_what_another_member_reads_is_forgotten() -> None:
 
 def test_a_portion_is_bounded() -> None:
     gathering = SpanBuffer(0)
-    for n in range(PORTION + 1):
+    for n in range(BATCH_TRACES + 1):
         gathering.take(TRACES, n, sighting(Stage.COLLECTED, id=f"e{n}"), 0)
-    assert len(gathering.due(0)) == PORTION
+    assert len(gathering.due(0)) == BATCH_TRACES

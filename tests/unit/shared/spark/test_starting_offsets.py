@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.spark.starting_offsets import Kept, resumed
+from shared.spark.starting_offsets import RetainedOffsets, resumed
 
 
 @pytest.mark.parametrize(
@@ -20,12 +20,12 @@ from shared.spark.starting_offsets import Kept, resumed
 def test_it_goes_on_where_it_was_or_with_the_first_that_is_left(
     at: int, goes_on: int, gone: dict[tuple[str, str], int]
 ) -> None:
-    assert resumed({"t": {"0": at}}, {("t", "0"): Kept(10, 20)}) == ({"t": {"0": goes_on}}, gone)
+    assert resumed({"t": {"0": at}}, {("t", "0"): RetainedOffsets(10, 20)}) == ({"t": {"0": goes_on}}, gone)
 
 
 @given(st.dictionaries(st.sampled_from("0123"), st.integers(0, 99)), st.integers(0, 50), st.integers(0, 50))
 def test_every_partition_has_a_place_that_is_there(at: dict[str, int], first: int, records: int) -> None:
-    kept = {("t", partition): Kept(first, first + records) for partition in "0123"}
+    kept = {("t", partition): RetainedOffsets(first, first + records) for partition in "0123"}
 
     usable, _ = resumed({"t": at}, kept)
 

@@ -16,7 +16,7 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from msgspec import Meta
 
-from pipelines.data.transmit.connectors.base import Answer, Place
+from pipelines.data.transmit.connectors.base import Answer, PathText
 from pipelines.data.transmit.connectors.http.client import HttpRequest, HttpResponse
 from shared.contracts.documents import SecretRef
 
@@ -81,7 +81,7 @@ class Signer:
         return dataclasses.replace(request, headers=dict(found.headers.items()))
 
 
-def judged(response: HttpResponse, code: str) -> Answer:
+def failure(response: HttpResponse, code: str) -> Answer:
     """A failure of a whole request, by AWS's word for it (`SlowDown`) as well as by its status."""
     answer = response.answer(code)
     return dataclasses.replace(answer, status=status_of(code) or response.status)
@@ -93,7 +93,7 @@ def status_of(code: str) -> int | None:
     return known or (429 if _THROTTLED.search(code) else None)
 
 
-def endpoint_faults(endpoint: str | None) -> Iterator[Place]:
+def endpoint_faults(endpoint: str | None) -> Iterator[PathText]:
     """What `hifi apply` refuses of an endpoint."""
     if endpoint is None:
         return
@@ -107,7 +107,7 @@ def endpoint_faults(endpoint: str | None) -> Iterator[Place]:
         yield "$.endpoint", "is no URL; write it like https://storage.example.com"
 
 
-def endpoint_hosts(endpoint: str | None) -> Iterator[Place]:
+def endpoint_hosts(endpoint: str | None) -> Iterator[PathText]:
     """What will be dialled beside AWS."""
     if endpoint is not None:
         yield "$.endpoint", urlsplit(endpoint).hostname or ""

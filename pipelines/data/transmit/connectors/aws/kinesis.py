@@ -15,10 +15,10 @@ from pipelines.data.transmit.connectors.aws.client import (
     Signer,
     endpoint_faults,
     endpoint_hosts,
-    judged,
+    failure,
     status_of,
 )
-from pipelines.data.transmit.connectors.base import Answer, Context, Kind, Place
+from pipelines.data.transmit.connectors.base import Answer, ConnectorContext, ConnectorType, PathText
 from pipelines.data.transmit.connectors.http.client import (
     RESPONSE_BYTES,
     HttpRequest,
@@ -133,7 +133,7 @@ def _answers(response: HttpResponse | Answer, records: int) -> list[Answer]:
     if isinstance(response, Answer):
         return [response] * records
     if not response.ok:
-        return [judged(response, _code(response.body))] * records
+        return [failure(response, _code(response.body))] * records
     return answers_by_item(response, records, lambda body: _taken.decode(body).records, _answer)
 
 
@@ -161,15 +161,15 @@ def _batch(_: Options, limits: Batch) -> Batch:
     return Batch(max_events=min(limits.max_events, RECORDS), max_bytes=min(limits.max_bytes, REQUEST_BYTES))
 
 
-async def _open(context: Context) -> Kinesis:
+async def _open(context: ConnectorContext) -> Kinesis:
     return Kinesis(context.session, context.secrets)
 
 
-def _faults(options: Options) -> Iterator[Place]:
+def _faults(options: Options) -> Iterator[PathText]:
     return endpoint_faults(options.endpoint)
 
 
-def _hosts(options: Options) -> Iterator[Place]:
+def _hosts(options: Options) -> Iterator[PathText]:
     return endpoint_hosts(options.endpoint)
 
 
@@ -177,6 +177,6 @@ def _summary(options: Options) -> str:
     return f"{options.stream} ({options.region})"
 
 
-CONNECTOR: Final = Kind(
+CONNECTOR: Final = ConnectorType(
     options=Options, open=_open, batch=_batch, faults=_faults, hosts=_hosts, summary=_summary
 )

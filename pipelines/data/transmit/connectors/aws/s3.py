@@ -19,8 +19,8 @@ from pipelines.data.transmit.connectors.aws.client import (
     endpoint_faults,
     endpoint_hosts,
 )
-from pipelines.data.transmit.connectors.aws.s3_upload import Objects, Target
-from pipelines.data.transmit.connectors.base import Answer, Context, Kind, Place
+from pipelines.data.transmit.connectors.aws.s3_upload import S3Object, S3Uploader
+from pipelines.data.transmit.connectors.base import Answer, ConnectorContext, ConnectorType, PathText
 from pipelines.data.transmit.connectors.http.formats import line
 from pipelines.data.transmit.events import Event
 from shared.contracts.documents import Destination
@@ -52,8 +52,8 @@ class Options(Struct, kw_only=True, frozen=True):
 class S3:
     """A bucket; each minute of a batch becomes one object, which is there as a whole or not at all."""
 
-    def __init__(self, objects: Objects, secrets: Secrets) -> None:
-        self._objects = objects
+    def __init__(self, uploader: S3Uploader, secrets: Secrets) -> None:
+        self._uploader = uploader
         self._secrets = secrets
 
     async def send(
@@ -76,14 +76,14 @@ class S3:
 
     async def close(self) -> None:
         """Wait a little for what is to be taken away."""
-        await self._objects.close()
+        await self._uploader.close()
 
     async def _write(self, url: str, signer: Signer, until: float, events: Sequence[Event]) -> Answer:
         loop = asyncio.get_running_loop()
-        target = Target(url=url, signer=signer, seconds_left=lambda: until - loop.time())
+        s3_object = S3Object(url=url, signer=signer, seconds_left=lambda: until - loop.time())
         if sum(event.size for event in events) < _SMALL:
-            return await self._objects.write(target, content(events))
-        return await self._objects.write(target, await asyncio.to_thread(content, events))
+            return await self._uploader.write(s3_object, content(events))
+        return await self._uploader.write(s3_object, await asyncio.to_thread(content, events))
 
 
 def name(prefix: str, destination: Destination, events: Sequence[Event]) -> str:
@@ -112,17 +112,17 @@ def base_url(options: Options) -> str:
     return f"https://{options.bucket}.s3.{options.region}.amazonaws.com"
 
 
-async def _open(context: Context) -> S3:
-    return S3(Objects(context.session), context.secrets)
+async def _open(context: ConnectorContext) -> S3:
+    return S3(S3Uploader(context.session), context.secrets)
 
 
-def _faults(options: Options) -> Iterator[Place]:
+def _faults(options: Options) -> Iterator[PathText]:
     yield from endpoint_faults(options.endpoint)
     if "//" in options.prefix or options.prefix.startswith("/") or ".." in options.prefix.split("/"):
         yield "$.prefix", "is no clean path; write it like raw/events/"
 
 
-def _hosts(options: Options) -> Iterator[Place]:
+def _hosts(options: Options) -> Iterator[PathText]:
     return endpoint_hosts(options.endpoint)
 
 
@@ -130,4 +130,4 @@ def _summary(options: Options) -> str:
     return f"s3://{options.bucket}/{options.prefix}"
 
 
-CONNECTOR: Final = Kind(options=Options, open=_open, faults=_faults, hosts=_hosts, summary=_summary)
+CONNECTOR: Final = ConnectorType(options=Options, open=_open, faults=_faults, hosts=_hosts, summary=_summary)

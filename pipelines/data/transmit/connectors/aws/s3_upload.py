@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import aiohttp
 
-from pipelines.data.transmit.connectors.aws.client import Signer, judged
+from pipelines.data.transmit.connectors.aws.client import Signer, failure
 from pipelines.data.transmit.connectors.base import Answer
 from pipelines.data.transmit.connectors.http.client import HttpRequest, HttpResponse, exchange
 
@@ -26,7 +26,7 @@ _ERROR: Final = re.compile(rb"<Error>")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class S3Object:
     """One object to write."""
 
     url: str
@@ -37,76 +37,76 @@ class Target:
     """Until the try's deadline."""
 
 
-class Objects:
+class S3Uploader:
     """Writes objects through a guarded session."""
 
     def __init__(self, session: aiohttp.ClientSession) -> None:
         self._session = session
         self._aborting: set[asyncio.Task[HttpResponse | Answer]] = set()
 
-    async def write(self, target: Target, data: bytes) -> Answer:
+    async def write(self, s3_object: S3Object, data: bytes) -> Answer:
         """Write one object; there is none, or the former one, unless the answer is a success."""
         if len(data) > PART_BYTES:
-            return await self._in_parts(target, data)
-        found = await self._done(target, "PUT", "", data)
+            return await self._in_parts(s3_object, data)
+        found = await self._done(s3_object, "PUT", "", data)
         return found if isinstance(found, Answer) else found.answer()
 
     async def close(self) -> None:
         """Let parts of abandoned uploads be taken away."""
         await asyncio.gather(*self._aborting, return_exceptions=True)
 
-    async def _in_parts(self, target: Target, data: bytes) -> Answer:
+    async def _in_parts(self, s3_object: S3Object, data: bytes) -> Answer:
         """A multipart upload: the object is there when the last request succeeded, and not before."""
-        begun = await self._done(target, "POST", "?uploads=", b"")
+        begun = await self._done(s3_object, "POST", "?uploads=", b"")
         if isinstance(begun, Answer):
             return begun
         upload = _UPLOAD.search(begun.body)
         if upload is None:
             return Answer(error="bad_answer: S3 began an upload without an id")
-        number = quote(html.unescape(upload[1].decode(errors="replace")), safe="")
+        upload_id = quote(html.unescape(upload[1].decode(errors="replace")), safe="")
         try:
-            answer = await self._upload(target, number, data)
+            answer = await self._upload(s3_object, upload_id, data)
         except asyncio.CancelledError:
-            self._abort(target, number)
+            self._abort(s3_object, upload_id)
             raise
         if answer.status != 200:
-            self._abort(target, number)
+            self._abort(s3_object, upload_id)
         return answer
 
-    async def _upload(self, target: Target, number: str, data: bytes) -> Answer:
+    async def _upload(self, s3_object: S3Object, upload_id: str, data: bytes) -> Answer:
         parts = [data[at : at + PART_BYTES] for at in range(0, len(data), PART_BYTES)]
         taken = await asyncio.gather(
             *(
-                self._done(target, "PUT", f"?partNumber={at}&uploadId={number}", part)
+                self._done(s3_object, "PUT", f"?partNumber={at}&uploadId={upload_id}", part)
                 for at, part in enumerate(parts, start=1)
             )
         )
         if failed := next((each for each in taken if isinstance(each, Answer)), None):
             return failed
         tags = [each.headers.get("ETag", "") for each in taken if isinstance(each, HttpResponse)]
-        end = await self._done(target, "POST", f"?uploadId={number}", _list_of_parts(tags))
+        end = await self._done(s3_object, "POST", f"?uploadId={upload_id}", _list_of_parts(tags))
         return end if isinstance(end, Answer) else end.answer()
 
-    async def _done(self, target: Target, method: str, query: str, data: bytes) -> HttpResponse | Answer:
+    async def _done(self, s3_object: S3Object, method: str, query: str, data: bytes) -> HttpResponse | Answer:
         """One request; an Answer unless it succeeded. S3 may begin a success and end it with an error."""
-        response = await self._request(target, method, query, data, target.seconds_left())
+        response = await self._request(s3_object, method, query, data, s3_object.seconds_left())
         if isinstance(response, Answer):
             return response
         code = _CODE.search(response.body)
         if response.ok and _ERROR.search(response.body):
             return Answer(status=500, detail=code[1].decode() if code else "")
-        return response if response.ok else judged(response, code[1].decode() if code else "")
+        return response if response.ok else failure(response, code[1].decode() if code else "")
 
     async def _request(
-        self, target: Target, method: str, query: str, data: bytes, seconds: float
+        self, s3_object: S3Object, method: str, query: str, data: bytes, seconds: float
     ) -> HttpResponse | Answer:
-        url = target.url + query
-        request = await target.signer.signed(HttpRequest(method=method, url=url, headers=_TYPE, body=data))
+        url = s3_object.url + query
+        request = await s3_object.signer.signed(HttpRequest(method=method, url=url, headers=_TYPE, body=data))
         return await exchange(self._session, request, seconds)
 
-    def _abort(self, target: Target, number: str) -> None:
+    def _abort(self, s3_object: S3Object, upload_id: str) -> None:
         """Parts that nobody completes cost money; a rule of the bucket should take away what this misses."""
-        work = self._request(target, "DELETE", f"?uploadId={number}", b"", ABORT_SECONDS)
+        work = self._request(s3_object, "DELETE", f"?uploadId={upload_id}", b"", ABORT_SECONDS)
         task = asyncio.get_running_loop().create_task(work)
         self._aborting.add(task)
         task.add_done_callback(self._aborting.discard)

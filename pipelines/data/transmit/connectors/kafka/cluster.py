@@ -28,7 +28,7 @@ from pipelines.data.transmit.connectors.kafka.access import (
     producer_config,
 )
 from pipelines.data.transmit.connectors.kafka.errors import DENIED, TIMEOUTS, TOO_LARGE, answer_of
-from shared.contracts.egress_policy import Reach
+from shared.contracts.egress_policy import EgressPolicy
 from shared.runtime.egress import RefusedAddressError, check_addresses
 from shared.runtime.logging import get_logger
 
@@ -55,9 +55,9 @@ class NeedsTlsError(Exception):
 class KafkaCluster:
     """A producer, made when it is first needed. Belongs to one event loop, which also serves its reports."""
 
-    def __init__(self, access: Access, reach: Reach, executor: Executor) -> None:
+    def __init__(self, access: Access, egress: EgressPolicy, executor: Executor) -> None:
         self._access = access
-        self._reach = reach
+        self._egress = egress
         self._executor = executor
         self._producer: Producer | None = None
         self._single: Producer | None = None
@@ -159,7 +159,7 @@ class KafkaCluster:
 
     async def _check(self, servers: Sequence[Server]) -> None:
         for host, port in servers:
-            await check_addresses(host, port, self._reach)
+            await check_addresses(host, port, self._egress)
             if not self._access.tls and not is_here(host):
                 raise NeedsTlsError
 

@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta, Struct
 
-from pipelines.data.transmit.connectors.base import Answer, Context, Kind, Place
+from pipelines.data.transmit.connectors.base import Answer, ConnectorContext, ConnectorType, PathText
 from pipelines.data.transmit.connectors.kafka.access import Access, Server
 from pipelines.data.transmit.connectors.kafka.cluster import Headers, KafkaCluster, Record
 from pipelines.data.transmit.events import Event, attributes_of, partition_key
@@ -57,7 +57,7 @@ class Options(Struct, kw_only=True, frozen=True):
 class Kafka:
     """All customers' clusters; destinations that reach one by the same means share a producer."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: ConnectorContext) -> None:
         self._context = context
         self._clusters: dict[Access, KafkaCluster] = {}
         self._executor = ThreadPoolExecutor(THREADS, "kafka-destinations")
@@ -96,7 +96,7 @@ class Kafka:
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
         if access not in self._clusters:
-            self._clusters[access] = KafkaCluster(access, self._context.reach, self._executor)
+            self._clusters[access] = KafkaCluster(access, self._context.egress, self._executor)
         return self._clusters[access]
 
 
@@ -116,11 +116,11 @@ def servers(options: Options) -> tuple[Server, ...]:
     return tuple((match["v6"] or match["name"], int(match["port"])) for match in found if match)
 
 
-async def _open(context: Context) -> Kafka:
+async def _open(context: ConnectorContext) -> Kafka:
     return Kafka(context)
 
 
-def _faults(options: Options) -> Iterator[Place]:
+def _faults(options: Options) -> Iterator[PathText]:
     for at, text in enumerate(options.bootstrap_servers):
         match = _SERVER.fullmatch(text)
         if not match or not 0 < int(match["port"]) < 65_536:
@@ -136,7 +136,7 @@ def _is_loopback(host: str) -> bool:
     return address is not None and special(address) == Address.LOOPBACK
 
 
-def _hosts(options: Options) -> Iterator[Place]:
+def _hosts(options: Options) -> Iterator[PathText]:
     for at, (host, _) in enumerate(servers(options)):
         yield f"$.bootstrap_servers[{at}]", host
 
@@ -145,4 +145,4 @@ def _summary(options: Options) -> str:
     return f"{options.bootstrap_servers[0]}/{options.topic}"
 
 
-CONNECTOR: Final = Kind(options=Options, open=_open, faults=_faults, hosts=_hosts, summary=_summary)
+CONNECTOR: Final = ConnectorType(options=Options, open=_open, faults=_faults, hosts=_hosts, summary=_summary)

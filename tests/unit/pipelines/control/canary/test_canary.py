@@ -25,7 +25,7 @@ def watch() -> DeliveryTracker:
 
 
 def _formats() -> set[str]:
-    return {perch.format for perch in PIPES}
+    return {pipe.format for pipe in PIPES}
 
 
 def test_an_acknowledged_event_is_missing_until_it_came_through_each_pipe(watch: DeliveryTracker) -> None:
@@ -124,8 +124,8 @@ def test_a_request_is_a_batch_of_cloud_events_with_the_time_they_are_made_at() -
 
 @pytest.mark.parametrize("format_", sorted(_formats()))
 def test_each_format_of_a_webhook_is_read(format_: str) -> None:
-    song = CanaryEvent(id="1", sent_ms=7, kind=KIND)
-    data = msgspec.json.encode(song)
+    sent = CanaryEvent(id="1", sent_ms=7, kind=KIND)
+    data = msgspec.json.encode(sent)
     event = b'{"specversion":"1.0","id":"1","data":' + data + b"}"
     bodies = {
         "batch": b"[" + event + b"]",
@@ -133,16 +133,16 @@ def test_each_format_of_a_webhook_is_read(format_: str) -> None:
         "ndjson": event + b"\n",
         "event": event,
     }
-    assert arrived(format_, bodies[format_]) == [song]
+    assert arrived(format_, bodies[format_]) == [sent]
     with pytest.raises(msgspec.MsgspecError):
-        arrived(format_, b'{"not": "a song"}')
+        arrived(format_, b'{"not": "an event"}')
 
 
 def test_what_a_pipe_should_have_changed_and_did_not_is_wrong() -> None:
     untouched = CanaryEvent(id="1", sent_ms=7, kind=KIND, card=CARD, note=NOTE)
     masked = CanaryEvent(id="1", sent_ms=7, kind=KIND, card="***")
     slim = CanaryEvent(id="1", sent_ms=7)
-    right = {perch.kind: [perch.right(song) for song in (untouched, masked, slim)] for perch in PIPES}
+    right = {pipe.kind: [pipe.right(event) for event in (untouched, masked, slim)] for pipe in PIPES}
     assert right["plain"] == right["pattern"] == right["sample"] == [True, False, False]
     assert right["masks"] == [False, True, False]
     assert right["transform"] == [False, False, True]

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 
 from pipelines.control.observe.scorecards.ledger_state import LedgerState
-from pipelines.control.observe.scorecards.minute_cards import Judged, minute_card
-from pipelines.control.observe.verdicts.event_identification import Findings, find, plan
-from pipelines.control.observe.verdicts.verdicts import Passed, judge
+from pipelines.control.observe.scorecards.minute_cards import JudgedMinute, minute_card
+from pipelines.control.observe.verdicts.event_identification import Identified, find, read_plan
+from pipelines.control.observe.verdicts.verdicts import ReadProgress, judge
 from shared.contracts.ledger import Range, decode_range, encode_range
 from shared.contracts.scorecard import HopRow, MinuteCard
 from tests.unit.pipelines.control.observe.world import LATER, MINUTE, MINUTE_START, SETTLE, TENANT, World
@@ -25,33 +25,37 @@ def applied(
 
 
 def settled(
-    book: LedgerState, world: World, passed: Passed | None = None, now_ms: int = LATER, read: bool = True
-) -> Judged:
+    book: LedgerState,
+    world: World,
+    passed: ReadProgress | None = None,
+    now_ms: int = LATER,
+    read: bool = True,
+) -> JudgedMinute:
     """The world's minute, judged; read and judged again where it asks for that."""
     state, passed = book.minutes[TENANT, MINUTE], passed or world.passed()
-    found = Findings()
+    found = Identified()
     judgement = judge(state, passed, now_ms, SETTLE)
     for _ in range(2):
-        asked = plan(state, judgement)
+        asked = read_plan(state, judgement)
         if asked is None or not read:
             break
-        reaches = asked.reaches
+        spans = asked.spans
         inside = (
             seen
             for seen in world.seen()
             if any(
-                (seen.record.topic, seen.record.partition) == reach[:2]
-                and reach.start <= seen.record.offset < reach.end
-                for reach in reaches
+                (seen.record.topic, seen.record.partition) == span[:2]
+                and span.start <= seen.record.offset < span.end
+                for span in spans
             )
         )
         read_now = find(asked, inside)
-        found = Findings(named=read_now.named, counted={**found.counted, **read_now.counted})
+        found = Identified(named=read_now.named, counted={**found.counted, **read_now.counted})
         judgement = judge(state, passed, now_ms, SETTLE, found.counted)
-    return Judged(state, judgement, found.named)
+    return JudgedMinute(state, judgement, found.named)
 
 
-def card_of(world: World, passed: Passed | None = None, now_ms: int = LATER) -> MinuteCard:
+def card_of(world: World, passed: ReadProgress | None = None, now_ms: int = LATER) -> MinuteCard:
     """The card of the world's minute, settled unless told otherwise."""
     return minute_card(*settled(applied(world.ranges()), world, passed, now_ms))
 

@@ -7,9 +7,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from pipelines.control.observe.ledger.record_parser import Record, Seen
-from pipelines.control.observe.ledger.watermarks import WRITING, Mark
-from pipelines.control.observe.verdicts.verdicts import Passed
+from pipelines.control.observe.ledger.record_parser import ObservedEvent, Record
+from pipelines.control.observe.ledger.watermarks import WRITING, Watermark
+from pipelines.control.observe.verdicts.verdicts import ReadProgress
 from shared.contracts.iblt import id_hash
 from shared.contracts.lag_histogram import histogram
 from shared.contracts.ledger import Range, Stage, Tally, with_ids
@@ -206,19 +206,19 @@ class World:
             tallies=[tally(found) for found in groups.values()],
         )
 
-    def seen(self) -> Iterator[Seen]:
+    def seen(self) -> Iterator[ObservedEvent]:
         """What a reader of all topics sees."""
         for (topic, partition), records in self.topics.items():
             for offset, events in enumerate(records):
                 record = Record(topic, partition, offset, 0, [], None)
                 for e in events:
-                    yield Seen(record, e.stage, e.id, e.tenant, e.minute, e.name, e.destination)
+                    yield ObservedEvent(record, e.stage, e.id, e.tenant, e.minute, e.name, e.destination)
 
-    def passed(self, at_ms: int = LATER - SETTLE, nodes: Iterable[str] | None = None) -> Passed:
+    def passed(self, at_ms: int = LATER - SETTLE, nodes: Iterable[str] | None = None) -> ReadProgress:
         """All nodes are done with all there is since `at_ms`, and audit has read everything."""
         every = ("ingest", "route", "transmit", WRITING, "retry")
-        mark = Mark(at_ms, dict(self.ends))
-        return Passed(marks=dict.fromkeys(every if nodes is None else nodes, (mark,)), read_to_ms=at_ms)
+        mark = Watermark(at_ms, dict(self.ends))
+        return ReadProgress(marks=dict.fromkeys(every if nodes is None else nodes, (mark,)), read_to_ms=at_ms)
 
 
 class _Of(NamedTuple):

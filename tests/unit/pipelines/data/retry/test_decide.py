@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pipelines.data.retry.decide import Headers, WaitingRecord, delay_ms, delayed_record, headers_size
 from pipelines.data.transmit.connectors.base import Answer
 from pipelines.data.transmit.delivery.decide import Dead, Policy, RetryLater, Situation, decide
-from pipelines.data.transmit.delivery.kafka_rows import Row, Settled, rows
+from pipelines.data.transmit.delivery.kafka_rows import Row, SettledEvents, rows
 from pipelines.data.transmit.events import Event
 from shared.contracts import headers as h
 from shared.contracts.limits import MAX_HEADERS_BYTES, MAX_READABLE_BYTES
@@ -99,7 +99,7 @@ def failed(one: Event, now_ms: int) -> tuple[RetryLater | Dead, Row]:
     )
     outcome = decide(Answer(status=503), at, POLICY, 0.5)
     assert isinstance(outcome, RetryLater | Dead)
-    settled = Settled(
+    settled = SettledEvents(
         events=[one],
         outcome=outcome,
         destination="d",

@@ -7,7 +7,7 @@ from pipelines.management.console.panels.calendar import days_map
 from pipelines.management.console.panels.heatmap import day_key, day_map
 from pipelines.management.console.panels.hops import findings, hop_table
 from pipelines.management.console.panels.node_latency import shares
-from pipelines.management.console.poller import State
+from pipelines.management.console.poller import PollState
 from shared.contracts.scorecard import DayMark, HopRow, NamedEvent, Node
 from tests.unit.pipelines.management.console.cards import mark
 
@@ -67,7 +67,7 @@ def test_shares_of_nothing_say_when_there_will_be_figures() -> None:
 
 
 def test_a_console_that_never_reached_observe_says_why_and_what_to_do() -> None:
-    state = State(None, "http://observe:8089 gives no answer: refused", 5)
+    state = PollState(None, "http://observe:8089 gives no answer: refused", 5)
     assert "no figures yet" in status(state)
     assert "gives no answer: refused" in banner(state) and "hifi doctor" in banner(state)
-    assert banner(State()) == ""
+    assert banner(PollState()) == ""

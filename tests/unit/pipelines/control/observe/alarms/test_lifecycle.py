@@ -3,16 +3,24 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.control.observe.alarms.inputs import Change, Finding, Judged
-from pipelines.control.observe.alarms.lifecycle import MOST_RELAPSES, Notice, Pace, Tracked, step
-from pipelines.control.observe.alarms.silences import WindowError, checked
+from pipelines.control.observe.alarms.inputs import Evaluation, Finding, TransitionKind
+from pipelines.control.observe.alarms.lifecycle import (
+    MOST_RELAPSES,
+    AlarmState,
+    AlarmTiming,
+    Transition,
+    step,
+)
+from pipelines.control.observe.alarms.outbox import notifications
+from pipelines.control.observe.alarms.silences import WindowError, validated
 from shared.contracts.alarms import AlarmKind, QuietWindow
 
-PACE = Pace(hold_ms=60_000, relapse_ms=600_000, update_ms=300_000)
+PACE = AlarmTiming(hold_ms=60_000, relapse_ms=600_000, update_ms=300_000)
 LOOK_MS = 10_000
 LONGEST_HOLD = PACE.hold_ms * 2**MOST_RELAPSES
 
@@ -27,19 +35,19 @@ class Life:
 
     now: int = 1_000_000
     windows: list[QuietWindow] = field(default_factory=list)
-    tracked: dict[str, Tracked] = field(default_factory=dict)
-    told: list[tuple[int, Notice]] = field(default_factory=list)
+    tracked: dict[str, AlarmState] = field(default_factory=dict)
+    told: list[tuple[int, Transition]] = field(default_factory=list)
 
-    def look(self, *findings: Finding, unknown: Iterable[AlarmKind] = ()) -> list[Change]:
+    def look(self, *findings: Finding, unknown: Iterable[AlarmKind] = ()) -> list[TransitionKind]:
         """One look, and what is told at it; the state goes through its stored form."""
         self.now += LOOK_MS
-        judged = Judged(findings=findings, unknown=frozenset(unknown))
-        after, notices = step(self.tracked, judged, self.windows, PACE, self.now)
-        self.tracked = {key: Tracked.decode(each.encode()) for key, each in after.items()}
-        self.told += [(self.now, notice) for notice in notices]
-        return [notice.change for notice in notices]
+        evaluation = Evaluation(findings=findings, unknown=frozenset(unknown))
+        after, transitions = step(self.tracked, evaluation, self.windows, PACE, self.now)
+        self.tracked = {key: AlarmState.decode(each.encode()) for key, each in after.items()}
+        self.told += [(self.now, transition) for transition in transitions]
+        return [transition.change for transition in transitions]
 
-    def looks(self, milliseconds: int, *findings: Finding) -> list[Change]:
+    def looks(self, milliseconds: int, *findings: Finding) -> list[TransitionKind]:
         return [change for _ in range(milliseconds // LOOK_MS) for change in self.look(*findings)]
 
     def quiet(self, milliseconds: int, **given: object) -> None:
@@ -49,20 +57,20 @@ class Life:
             reason="deployment",
             **given,  # type: ignore[arg-type]
         )
-        self.windows.append(checked(window, self.now))
+        self.windows.append(validated(window, self.now))
 
     @property
-    def open(self) -> list[Tracked]:
+    def open(self) -> list[AlarmState]:
         return [each for each in self.tracked.values() if each.open]
 
 
 def test_an_alarm_opens_once_and_is_resolved_when_its_condition_was_absent_long_enough() -> None:
     life = Life()
-    assert life.looks(60_000, finding()) == [Change.OPENED]
+    assert life.looks(60_000, finding()) == [TransitionKind.OPENED]
     assert life.looks(PACE.hold_ms) == []
-    assert life.look() == [Change.RESOLVED]
+    assert life.look() == [TransitionKind.RESOLVED]
     assert life.looks(600_000) == []
-    opened, resolved = (notice.alarm for _, notice in life.told)
+    opened, resolved = (transition.alarm for _, transition in life.told)
     assert opened.id == resolved.id
     assert resolved.resolved_ms == life.told[1][0]
 
@@ -71,7 +79,11 @@ def test_a_text_that_changes_at_every_look_is_told_no_more_often_than_set() -> N
     life = Life()
     for at in range(90):
         life.look(finding(text=f"is bad for {at} s"))
-    assert [notice.change for _, notice in life.told] == [Change.OPENED, Change.UPDATED, Change.UPDATED]
+    assert [transition.change for _, transition in life.told] == [
+        TransitionKind.OPENED,
+        TransitionKind.UPDATED,
+        TransitionKind.UPDATED,
+    ]
     assert life.open[0].alarm.text == "is bad for 89 s"
     assert life.told[-1][1].alarm.updates == 2
 
@@ -81,7 +93,7 @@ def test_a_condition_that_comes_and_goes_within_the_hold_time_is_one_alarm() -> 
     for _ in range(30):
         life.looks(20_000, finding())
         life.looks(40_000)
-    assert [notice.change for _, notice in life.told] == [Change.OPENED]
+    assert [transition.change for _, transition in life.told] == [TransitionKind.OPENED]
 
 
 def test_each_relapse_holds_the_alarm_open_for_longer() -> None:
@@ -90,7 +102,7 @@ def test_each_relapse_holds_the_alarm_open_for_longer() -> None:
     for _ in range(60):
         life.look(finding())
         life.looks(110_000)
-    assert len({notice.alarm.id for _, notice in life.told}) == 1
+    assert len({transition.alarm.id for _, transition in life.told}) == 1
     assert len(life.told) <= 2 + 2 * MOST_RELAPSES
 
 
@@ -99,7 +111,7 @@ def test_a_condition_that_comes_back_much_later_is_a_new_alarm() -> None:
     life.look(finding())
     life.looks(PACE.hold_ms + PACE.relapse_ms + 60_000)
     life.look(finding())
-    opened = [notice.alarm for _, notice in life.told if notice.change == Change.OPENED]
+    opened = [transition.alarm for _, transition in life.told if transition.change == TransitionKind.OPENED]
     assert len({alarm.id for alarm in opened}) == 2
     assert len(life.open) == 1
 
@@ -117,7 +129,7 @@ def test_a_quiet_alarm_is_kept_with_the_reason_and_told_when_the_window_ends() -
     life.quiet(120_000)
     assert life.looks(110_000, finding()) == []
     assert [each.alarm.quiet for each in life.open] == ["deployment"]
-    assert life.looks(60_000, finding()) == [Change.OPENED]
+    assert life.looks(60_000, finding()) == [TransitionKind.OPENED]
     assert life.open[0].alarm.quiet == ""
     assert life.told[0][1].alarm.opened_ms < life.told[0][0] - 100_000
 
@@ -137,7 +149,7 @@ def test_whoever_knows_of_an_alarm_learns_after_the_window_that_it_is_over() -> 
     life.quiet(300_000)
     assert life.looks(290_000) == []
     assert life.open == []
-    assert life.looks(60_000) == [Change.RESOLVED]
+    assert life.looks(60_000) == [TransitionKind.RESOLVED]
 
 
 @pytest.mark.parametrize(
@@ -155,7 +167,7 @@ def test_a_window_covers_what_it_names_and_proven_loss_only_by_name(
 ) -> None:
     life = Life()
     life.quiet(60_000, **window)
-    assert life.look(finding(kind)) == ([] if quiet else [Change.OPENED])
+    assert life.look(finding(kind)) == ([] if quiet else [TransitionKind.OPENED])
 
 
 @pytest.mark.parametrize(
@@ -171,7 +183,7 @@ def test_a_window_covers_what_it_names_and_proven_loss_only_by_name(
 def test_a_window_that_says_nothing_or_too_much_is_refused(wrong: dict[str, object], field_name: str) -> None:
     window = {"from_ms": 0, "until_ms": 60_000, "reason": "deployment"} | wrong
     with pytest.raises(WindowError) as caught:
-        checked(QuietWindow(**window), 30_000)  # type: ignore[arg-type]
+        validated(QuietWindow(**window), 30_000)  # type: ignore[arg-type]
     assert caught.value.field == field_name
 
 
@@ -239,13 +251,24 @@ def test_each_alarm_is_told_as_opened_then_updated_then_resolved_and_no_loss_is_
 ) -> None:
     life = lived(looks, with_windows(windows))
     known: set[str] = set()
-    for now, notice in life.told:
-        alarm = notice.alarm
-        assert (alarm.id in known) == (notice.change != Change.OPENED)
-        known = known - {alarm.id} if notice.change == Change.RESOLVED else known | {alarm.id}
+    for now, transition in life.told:
+        alarm = transition.alarm
+        assert (alarm.id in known) == (transition.change != TransitionKind.OPENED)
+        known = known - {alarm.id} if transition.change == TransitionKind.RESOLVED else known | {alarm.id}
         named = [each for each in life.windows if alarm.kind in each.kinds or not each.kinds]
         covering = [each for each in named if each.from_ms <= now < each.until_ms]
         assert not [each for each in covering if each.kinds or alarm.kind != AlarmKind.LOSS]
     if not any(AlarmKind.LOSS in each.kinds for each in life.windows):
         losses = {each.alarm.id for each in life.open if each.alarm.kind == AlarmKind.LOSS}
         assert losses <= known
+
+
+def test_stored_alarms_and_notifications_keep_their_member_names() -> None:
+    """What an earlier version stored is read by this one, and the other way round."""
+    life = Life()
+    life.look(finding())
+    (state,), ((_, opened),) = life.tracked.values(), life.told
+    members = set(msgspec.msgpack.decode(state.encode()))
+    assert members == {"key", "alarm", "absent_ms", "told", "told_ms", "relapses"}
+    (stored,) = notifications([opened], ["sns"], [], life.now)
+    assert set(msgspec.msgpack.decode(stored.encode())) == {"id", "receiver", "made_ms", "notice"}

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from pipelines.control.observe.alarms.history import History, noted
+from pipelines.control.observe.alarms.history import History, updated
 from pipelines.control.observe.alarms.inputs import DeadLetters, Inputs, NodeProgress, SourceMinutes
-from pipelines.control.observe.alarms.rules import judge
+from pipelines.control.observe.alarms.rules import evaluate
 from shared.contracts.alarms import AlarmKind, Audience
 from shared.contracts.documents import Catalogue
 from shared.contracts.scorecard import ALL_TENANTS, HopRow, MinuteCard, Node
-from tests.unit.pipelines.control.observe.alarm_facts import (
+from tests.unit.pipelines.control.observe.alarm_inputs import (
     MINUTE,
     NOW,
     PUBLISHED,
@@ -24,7 +24,7 @@ from tests.unit.pipelines.control.observe.alarm_facts import (
 )
 
 
-def facts(*minutes: MinuteCard, **given: object) -> Inputs:
+def inputs(*minutes: MinuteCard, **given: object) -> Inputs:
     return Inputs(**{"at_ms": NOW, "cards": cards(*minutes)} | given)  # type: ignore[arg-type]
 
 
@@ -39,7 +39,7 @@ def test_a_day_of_good_minutes_raises_nothing() -> None:
     minutes = [card(MINUTE - ago) for ago in range(1_440)]
     source = SourceMinutes(tenant="shop", name="web", minutes=[each.minute for each in minutes])
     progress = NodeProgress(node="route", readable=0, moved_ms=0)
-    quiet = facts(*minutes, sources=[source], nodes=[progress], destinations=[destination()], rate=1_000.0)
+    quiet = inputs(*minutes, sources=[source], nodes=[progress], destinations=[destination()], rate=1_000.0)
     assert found(quiet, alarm_rating=10_000) == []
 
 
@@ -47,11 +47,11 @@ def test_late_waiting_and_settling_events_are_no_alarm() -> None:
     settling = card(MINUTE, settled=False, good=3, under_way=97, sli=0.03)
     waiting = card(MINUTE - 9, waiting=4, good=96)
     late = card(MINUTE - 10, late=50)
-    assert found(facts(settling, waiting, late)) == []
+    assert found(inputs(settling, waiting, late)) == []
 
 
 def test_a_proven_loss_names_minute_hop_counts_percent_and_ids() -> None:
-    text = only(facts(lossy(MINUTE - 4, lost=5)), AlarmKind.LOSS, alarm_loss_share=0.5)
+    text = only(inputs(lossy(MINUTE - 4, lost=5)), AlarmKind.LOSS, alarm_loss_share=0.5)
     assert text == (
         "5 events of 100 lost at route in minute 2025-02-19 21:16 UTC, 5.00 %; "
         "ids: id-0, id-1, id-2 and 2 more; look at events/0/10-19"
@@ -61,7 +61,7 @@ def test_a_proven_loss_names_minute_hop_counts_percent_and_ids() -> None:
 def test_one_lost_event_of_a_million_is_an_alarm() -> None:
     row = HopRow(node=Node.TRANSMIT, pipe="orders", taken=1_000_000, given=999_999, lost=1, unnamed=True)
     one = card(MINUTE - 4, total=1_000_000, good=999_999, lost=1, hops=[row])
-    text = only(facts(one), AlarmKind.LOSS)
+    text = only(inputs(one), AlarmKind.LOSS)
     assert "1 event of 1,000,000 lost at transmit/orders" in text
     assert "0.0001 %" in text
 
@@ -73,25 +73,25 @@ def test_losses_of_all_tenants_together_are_not_said_twice() -> None:
 
 def test_a_loss_in_an_old_minute_is_news_when_it_becomes_known() -> None:
     """Events that waited in retry are missed hours after their minute."""
-    assert kinds(facts(lossy(MINUTE - 1_300))) == [AlarmKind.LOSS]
+    assert kinds(inputs(lossy(MINUTE - 1_300))) == [AlarmKind.LOSS]
 
 
 def test_a_loss_that_is_known_for_an_hour_is_no_condition_any_more() -> None:
     how, minute = settings(), lossy(MINUTE - 4)
-    trends = noted(History(), facts(minute), how.alarm_backlog_minutes)
-    later = facts(minute, at_ms=NOW + 61 * 60_000)
-    after = History.decode(noted(trends, later, how.alarm_backlog_minutes).encode())
-    assert not judge(later, after, PUBLISHED, how).findings
+    history = updated(History(), inputs(minute), how.alarm_backlog_minutes)
+    later = inputs(minute, at_ms=NOW + 61 * 60_000)
+    after = History.decode(updated(history, later, how.alarm_backlog_minutes).encode())
+    assert not evaluate(later, after, PUBLISHED, how).findings
 
-    more = facts(lossy(MINUTE - 4, lost=2), at_ms=NOW + 62 * 60_000)
-    again = noted(after, more, how.alarm_backlog_minutes)
-    assert AlarmKind.LOSS in [each.kind for each in judge(more, again, PUBLISHED, how).findings]
+    more = inputs(lossy(MINUTE - 4, lost=2), at_ms=NOW + 62 * 60_000)
+    again = updated(after, more, how.alarm_backlog_minutes)
+    assert AlarmKind.LOSS in [each.kind for each in evaluate(more, again, PUBLISHED, how).findings]
 
 
 def test_the_loss_rate_counts_dead_letters_that_are_hifis_own_fault() -> None:
     minutes = [card(MINUTE - ago, dead=2) for ago in range(1, 11)]
     own = [DeadLetters(tenant="shop", minute=each.minute, reasons={"- internal": 2}) for each in minutes]
-    text = only(facts(*minutes, dead=own), AlarmKind.LOSS_RATE)
+    text = only(inputs(*minutes, dead=own), AlarmKind.LOSS_RATE)
     assert text.startswith("2.00 % of 1,000 deliveries owed in the last 60 minutes: 0 events lost, 20 dead")
 
 
@@ -99,52 +99,52 @@ def test_the_loss_rate_counts_dead_letters_that_are_hifis_own_fault() -> None:
 def test_dead_letters_that_are_the_customers_fault_count_neither_as_loss_nor_as_slow(reason: str) -> None:
     minutes = [card(MINUTE - ago, dead=50, customer_dead=50, good=50) for ago in range(1, 31)]
     theirs = [DeadLetters(tenant="shop", minute=each.minute, reasons={reason: 50}) for each in minutes]
-    assert found(facts(*minutes, dead=theirs)) == []
+    assert found(inputs(*minutes, dead=theirs)) == []
 
 
 def test_exactly_one_per_cent_is_not_over_the_threshold() -> None:
     own = [DeadLetters(tenant="shop", minute=MINUTE, reasons={"- internal": 1})]
-    assert found(facts(card(MINUTE, dead=1), dead=own)) == []
+    assert found(inputs(card(MINUTE, dead=1), dead=own)) == []
 
 
 def test_a_few_doubled_events_of_a_crash_are_no_alarm_and_many_are() -> None:
-    assert found(facts(card(MINUTE, total=10_000, good=10_000, doubled=10))) == []
-    text = only(facts(card(MINUTE, total=10_000, good=10_000, doubled=11)), AlarmKind.DOUBLED)
+    assert found(inputs(card(MINUTE, total=10_000, good=10_000, doubled=10))) == []
+    text = only(inputs(card(MINUTE, total=10_000, good=10_000, doubled=11)), AlarmKind.DOUBLED)
     assert "11 events doubled" in text
     assert "0.11 % of 10,000 owed" in text
 
 
 def test_the_first_slow_minute_burns_fast_and_the_third_of_six_hours_slowly() -> None:
     slow = {"good": 94}
-    one = found(facts(card(MINUTE - 4, **slow)))
+    one = found(inputs(card(MINUTE - 4, **slow)))
     assert [(each.kind, each.subject) for each in one] == [(AlarmKind.BURN, "fast")]
     assert "16.7 times what three nines a day allow" in one[0].text
     assert "the worst had 94.00 %" in one[0].text
 
-    two = facts(card(MINUTE - 20, **slow), card(MINUTE - 300, **slow), card(MINUTE))
+    two = inputs(card(MINUTE - 20, **slow), card(MINUTE - 300, **slow), card(MINUTE))
     assert found(two) == []
-    three = facts(*(card(MINUTE - ago, **slow) for ago in (20, 200, 300)), card(MINUTE))
+    three = inputs(*(card(MINUTE - ago, **slow) for ago in (20, 200, 300)), card(MINUTE))
     assert [(each.kind, each.subject) for each in found(three)] == [(AlarmKind.BURN, "slow")]
 
 
 def test_events_that_may_still_be_in_time_make_no_minute_slow() -> None:
-    assert found(facts(card(MINUTE - 4, good=0, under_way=100, in_time=100))) == []
-    assert found(facts(card(MINUTE - 4, good=57, under_way=40, in_time=40))) == []
-    slow = found(facts(card(MINUTE - 4, good=56, under_way=40, in_time=40)))
+    assert found(inputs(card(MINUTE - 4, good=0, under_way=100, in_time=100))) == []
+    assert found(inputs(card(MINUTE - 4, good=57, under_way=40, in_time=40))) == []
+    slow = found(inputs(card(MINUTE - 4, good=56, under_way=40, in_time=40)))
     assert [each.kind for each in slow] == [AlarmKind.BURN]
 
 
 def test_exactly_ninety_five_per_cent_is_a_good_minute() -> None:
-    assert found(facts(card(MINUTE - 4, good=95))) == []
+    assert found(inputs(card(MINUTE - 4, good=95))) == []
 
 
 def test_a_slow_minute_long_ago_burns_nothing_where_nothing_was_sent_since() -> None:
-    assert found(facts(card(MINUTE - 30, good=0))) == []
+    assert found(inputs(card(MINUTE - 30, good=0))) == []
 
 
 def test_a_node_that_stands_still_with_work_before_it_is_stalled() -> None:
     stuck = NodeProgress(node="transmit_slow", readable=12, moved_ms=NOW - 75_000)
-    text = only(facts(nodes=[stuck]), AlarmKind.STALLED)
+    text = only(inputs(nodes=[stuck]), AlarmKind.STALLED)
     assert text == "transmit_slow has read nothing for 75 s, and 12 records lie before it"
 
 
@@ -156,16 +156,16 @@ def test_a_node_that_stands_still_with_work_before_it_is_stalled() -> None:
     ],
 )
 def test_an_idle_node_and_a_slow_one_are_not_stalled(progress: NodeProgress) -> None:
-    assert found(facts(nodes=[progress])) == []
+    assert found(inputs(nodes=[progress])) == []
 
 
 def waits(*counts: int) -> list[AlarmKind]:
     """What is found after a look a minute, at so many waiting events each."""
-    how, trends, results = settings(), History(), []
+    how, history, results = settings(), History(), []
     for at, waiting in enumerate(counts):
-        now = facts(at_ms=NOW + at * 60_000, waiting={"orders": waiting})
-        trends = History.decode(noted(trends, now, how.alarm_backlog_minutes).encode())
-        results = [each.kind for each in judge(now, trends, PUBLISHED, how).findings]
+        now = inputs(at_ms=NOW + at * 60_000, waiting={"orders": waiting})
+        history = History.decode(updated(history, now, how.alarm_backlog_minutes).encode())
+        results = [each.kind for each in evaluate(now, history, PUBLISHED, how).findings]
     return results
 
 
@@ -190,16 +190,16 @@ def test_other_backlogs_are_none(counts: list[int]) -> None:
 
 
 def test_looks_every_five_seconds_see_the_same_growth() -> None:
-    how, trends = settings(), History()
+    how, history = settings(), History()
     for at in range(0, 14 * 60, 5):
-        now = facts(at_ms=NOW + at * 1000, waiting={"orders": 1_000 + at})
-        trends = noted(trends, now, how.alarm_backlog_minutes)
-    assert [each.kind for each in judge(now, trends, PUBLISHED, how).findings] == [AlarmKind.BACKLOG]
-    assert all(len(samples) <= 14 for samples in trends.backlogs.values())
+        now = inputs(at_ms=NOW + at * 1000, waiting={"orders": 1_000 + at})
+        history = updated(history, now, how.alarm_backlog_minutes)
+    assert [each.kind for each in evaluate(now, history, PUBLISHED, how).findings] == [AlarmKind.BACKLOG]
+    assert all(len(samples) <= 14 for samples in history.backlogs.values())
 
 
 def sends(minutes: list[int], **given: object) -> Inputs:
-    return facts(sources=[SourceMinutes(tenant="shop", name="web", minutes=minutes)], **given)
+    return inputs(sources=[SourceMinutes(tenant="shop", name="web", minutes=minutes)], **given)
 
 
 def test_a_source_that_stops_is_silent_until_it_sends_again() -> None:
@@ -225,22 +225,22 @@ def test_other_sources_are_not_silent(minutes: list[int]) -> None:
 
 def test_a_deleted_source_is_not_silent() -> None:
     hour = list(range(MINUTE - 70, MINUTE - 10))
-    assert not judge(sends(hour), History(), Catalogue(), settings()).findings
-    assert judge(sends(hour), History(), PUBLISHED, settings()).findings
+    assert not evaluate(sends(hour), History(), Catalogue(), settings()).findings
+    assert evaluate(sends(hour), History(), PUBLISHED, settings()).findings
 
 
 def test_before_the_documents_are_known_nobody_is_silent_and_no_such_alarm_is_over() -> None:
-    judged = judge(sends(list(range(MINUTE - 70, MINUTE - 10))), History(), None, settings())
-    assert not judged.findings
-    assert judged.unknown == {AlarmKind.SILENT, AlarmKind.BACKLOG}
+    evaluation = evaluate(sends(list(range(MINUTE - 70, MINUTE - 10))), History(), None, settings())
+    assert not evaluation.findings
+    assert evaluation.unknown == {AlarmKind.SILENT, AlarmKind.BACKLOG}
 
 
 def test_a_backlog_names_pipe_destination_and_how_much_more_it_is() -> None:
-    how, trends = settings(), History()
+    how, history = settings(), History()
     for at in range(11):
-        now = facts(at_ms=NOW + at * 60_000, waiting={"orders": 100 + at * 50})
-        trends = noted(trends, now, how.alarm_backlog_minutes)
-    (finding,) = judge(now, trends, PUBLISHED, how).findings
+        now = inputs(at_ms=NOW + at * 60_000, waiting={"orders": 100 + at * 50})
+        history = updated(history, now, how.alarm_backlog_minutes)
+    (finding,) = evaluate(now, history, PUBLISHED, how).findings
     assert (finding.tenant, finding.subject) == ("shop", "orders")
     assert finding.text == (
         "600 events of pipe orders to destination hook wait to be tried again, 500 more than 10 minutes ago"
@@ -248,18 +248,18 @@ def test_a_backlog_names_pipe_destination_and_how_much_more_it_is() -> None:
 
 
 def test_traffic_over_its_part_of_the_rating_is_an_alarm_only_where_a_rating_is_set() -> None:
-    assert found(facts(rate=1_000_000.0)) == []
-    assert found(facts(rate=8_000.0), alarm_rating=10_000) == []
-    text = only(facts(rate=8_100.0), AlarmKind.RATING, alarm_rating=10_000)
+    assert found(inputs(rate=1_000_000.0)) == []
+    assert found(inputs(rate=8_000.0), alarm_rating=10_000) == []
+    text = only(inputs(rate=8_100.0), AlarmKind.RATING, alarm_rating=10_000)
     assert text == "8,100 events/s are 81 % of the side's rating, 10,000 events/s; the alarm is at 80 %"
 
 
 def test_while_the_meter_is_behind_nobody_is_silent_and_nothing_is_over() -> None:
     behind = sends(list(range(MINUTE - 64, MINUTE - 4)), behind_seconds=61.0)
-    judged = judge(behind, History(), PUBLISHED, settings())
-    assert [each.kind for each in judged.findings] == [AlarmKind.METER]
-    assert judged.unknown == frozenset(AlarmKind) - {AlarmKind.METER, AlarmKind.STALLED}
-    assert not judge(facts(behind_seconds=60.0), History(), PUBLISHED, settings()).findings
+    evaluation = evaluate(behind, History(), PUBLISHED, settings())
+    assert [each.kind for each in evaluation.findings] == [AlarmKind.METER]
+    assert evaluation.unknown == frozenset(AlarmKind) - {AlarmKind.METER, AlarmKind.STALLED}
+    assert not evaluate(inputs(behind_seconds=60.0), History(), PUBLISHED, settings()).findings
 
 
 @pytest.mark.parametrize(
@@ -278,7 +278,7 @@ def test_while_the_meter_is_behind_nobody_is_silent_and_nothing_is_over() -> Non
     ],
 )
 def test_a_customers_own_failure_is_for_the_customer(reason: str, subject: str, said: str) -> None:
-    (finding,) = found(facts(destinations=[destination(failed=7, reasons={reason: 7})]))
+    (finding,) = found(inputs(destinations=[destination(failed=7, reasons={reason: 7})]))
     assert (finding.kind, finding.audience) == (AlarmKind.CUSTOMER, Audience.CUSTOMER)
     assert (finding.tenant, finding.subject) == ("shop", subject)
     assert "destination hook (pipe orders)" in finding.text
@@ -287,4 +287,4 @@ def test_a_customers_own_failure_is_for_the_customer(reason: str, subject: str, 
 
 @pytest.mark.parametrize("reason", ["429 refused", "408 refused", "503 failed", "- timeout", "- internal"])
 def test_what_passes_by_itself_and_what_is_hifis_fault_is_not_told_to_customers(reason: str) -> None:
-    assert found(facts(destinations=[destination(failed=7, reasons={reason: 7})])) == []
+    assert found(inputs(destinations=[destination(failed=7, reasons={reason: 7})])) == []

@@ -1,13 +1,15 @@
 """A node that reads nothing though it could is told since when."""
 
 from pipelines.control.observe.health.stall_detection import StallDetection
-from pipelines.control.observe.ledger.watermarks import Look
+from pipelines.control.observe.ledger.watermarks import OffsetsSnapshot
 
 PLACE, WAITING = ("events", 0), ("retry_in.1h", 0)
 
 
-def look(at_ms: int, read: int, end: int) -> Look:
-    return Look(at_ms, {"route": {PLACE: read}, "retry": {WAITING: 0}}, {PLACE: end, WAITING: 4}, {})
+def look(at_ms: int, read: int, end: int) -> OffsetsSnapshot:
+    return OffsetsSnapshot(
+        at_ms, {"route": {PLACE: read}, "retry": {WAITING: 0}}, {PLACE: end, WAITING: 4}, {}
+    )
 
 
 def test_moved_is_when_offsets_changed_or_there_was_nothing_to_read() -> None:

@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.control.observe.health.staleness import Staleness
-from pipelines.control.observe.ledger.watermarks import WRITING, Look, Mark, Watermarks, thinned
+from pipelines.control.observe.ledger.watermarks import (
+    WRITING,
+    OffsetsSnapshot,
+    Watermark,
+    Watermarks,
+    thinned,
+)
 from shared.contracts.topics import Topic
 
 SETTLE_MS = 180_000
@@ -19,8 +25,8 @@ def look(
     committed: Mapping[str, Mapping[tuple[str, int], int]],
     ends: Mapping[tuple[str, int], int],
     covered: Mapping[tuple[str, int], int],
-) -> Look:
-    return Look(at_ms, committed, ends, covered)
+) -> OffsetsSnapshot:
+    return OffsetsSnapshot(at_ms, committed, ends, covered)
 
 
 def passed(passing: Watermarks, node: str) -> list[tuple[int, int]]:
@@ -75,7 +81,7 @@ def test_thinning_keeps_the_newest_settled_mark_and_the_newest_of_all(gaps: list
     marks, at_ms = [], 0
     for gap in gaps:
         at_ms += gap
-        marks.append(Mark(at_ms, {COLLECTED: at_ms}))
+        marks.append(Watermark(at_ms, {COLLECTED: at_ms}))
     kept = thinned(marks, settled)
     old = [mark for mark in marks if mark.at_ms <= settled]
     assert [mark for mark in kept if mark.at_ms <= settled] == old[-1:]

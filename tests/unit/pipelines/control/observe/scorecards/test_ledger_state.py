@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.control.observe.ledger.minute_sums import MinuteState
-from pipelines.control.observe.scorecards.ledger_state import LedgerState, Position
+from pipelines.control.observe.scorecards.ledger_state import LedgerPosition, LedgerState
 from pipelines.control.observe.scorecards.minute_cards import minute_card
 from shared.contracts.ledger import Range, Stage, Tally
 from shared.contracts.scorecard import MinuteCard
@@ -86,8 +86,8 @@ def test_a_restart_in_the_middle_gives_the_same_card(seed: int, stored: int, ahe
     assert card(again) == EXPECTED
 
 
-def restarted(book: LedgerState, position: Position) -> LedgerState:
-    kept = msgspec.msgpack.decode(msgspec.msgpack.encode(position), type=Position)
+def restarted(book: LedgerState, position: LedgerPosition) -> LedgerState:
+    kept = msgspec.msgpack.decode(msgspec.msgpack.encode(position), type=LedgerPosition)
     again = LedgerState()
     again.restore([MinuteState.decode(state.encode()) for state in book.minutes.values()], kept)
     return again

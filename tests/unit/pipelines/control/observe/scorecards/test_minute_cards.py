@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pipelines.control.observe.ledger.minute_sums import StageLags, merged_lags
 from pipelines.control.observe.scorecards.day_cards import day_card, day_mark, minute_mark, nines
 from pipelines.control.observe.scorecards.destinations import destination_health
-from pipelines.control.observe.scorecards.minute_cards import Judged, empty_card, total_card
+from pipelines.control.observe.scorecards.minute_cards import JudgedMinute, empty_card, total_card
 from pipelines.control.observe.scorecards.node_lags import node_lags
 from pipelines.control.observe.verdicts.verdicts import judge
 from shared.contracts.lag_histogram import ERROR
@@ -111,7 +111,7 @@ def test_all_tenants_together_are_the_sum() -> None:
     book = applied(slow.ranges())
     passed = slow.passed()
     parts = [
-        Judged(state, judge(state, passed, LATER, SETTLE))
+        JudgedMinute(state, judge(state, passed, LATER, SETTLE))
         for state in (book.minutes[tenant, MINUTE] for tenant in ("one", "two"))
     ]
     card = total_card(MINUTE, parts)
@@ -163,7 +163,7 @@ def test_a_day_without_a_judged_minute_has_no_nines() -> None:
     assert (day.nines, day.minutes, day.left, day.spent) == (None, 0, 1.44, [])
 
 
-def health_of(minutes: Sequence[Judged]) -> list[DestinationHealth]:
+def health_of(minutes: Sequence[JudgedMinute]) -> list[DestinationHealth]:
     return destination_health(minutes, minutes, [], 600.0)
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
-from pipelines.control.observe.ledger.watermarks import WRITING, Mark
+from pipelines.control.observe.ledger.watermarks import WRITING, Watermark
 from pipelines.control.observe.scorecards.ledger_state import LedgerState
 from pipelines.control.observe.scorecards.minute_cards import minute_card
-from pipelines.control.observe.verdicts.verdicts import Passed, judge
+from pipelines.control.observe.verdicts.verdicts import ReadProgress, judge
 from shared.contracts.iblt import id_hash
 from shared.contracts.ledger import Stage
 from shared.contracts.scorecard import MinuteCard
@@ -24,7 +24,7 @@ from tests.unit.pipelines.control.observe.world import (
 NODES = ("ingest", "route", "transmit", WRITING, "retry")
 
 
-def seen_at(world: World, passed: Passed, now_ms: int) -> MinuteCard:
+def seen_at(world: World, passed: ReadProgress, now_ms: int) -> MinuteCard:
     return card_of(world, passed, now_ms)
 
 
@@ -70,7 +70,7 @@ def test_a_group_that_is_one_record_behind_proves_nothing() -> None:
     world = World(lost={(Stage.EVENTS, "", "a")}).send(["a", "b", "c", "d"])
     ends = dict(world.ends)
     ends["collected", 0] -= 1
-    behind = Passed(marks={"ingest": (Mark(LATER - SETTLE, ends),)}, read_to_ms=LATER)
+    behind = ReadProgress(marks={"ingest": (Watermark(LATER - SETTLE, ends),)}, read_to_ms=LATER)
     assert seen_at(world, behind, LATER).lost == 0
     assert seen_at(world, behind, LATER).under_way == 1
 
@@ -86,9 +86,9 @@ def test_the_first_mark_that_passed_counts() -> None:
     world = World(lost={(Stage.EVENTS, "", "a")}).send(["a", "b"])
     ends = dict(world.ends)
     early, done, again = (
-        Mark(at, offsets) for at, offsets in ((1, {}), (LATER, ends), (LATER + 9_000, ends))
+        Watermark(at, offsets) for at, offsets in ((1, {}), (LATER, ends), (LATER + 9_000, ends))
     )
-    passed = Passed(marks={"ingest": (early, done, again)}, read_to_ms=LATER)
+    passed = ReadProgress(marks={"ingest": (early, done, again)}, read_to_ms=LATER)
     assert seen_at(world, passed, LATER + SETTLE).lost == 1
 
 
@@ -115,20 +115,20 @@ def test_output_that_was_tallied_before_its_input_is_not_doubled() -> None:
     state = applied(ranges).minutes[TENANT, MINUTE]
     entered_ms = MINUTE_START + 60_000
     marks = world.passed().marks
-    unread = Passed(marks=marks, read_to_ms=entered_ms - 1)
+    unread = ReadProgress(marks=marks, read_to_ms=entered_ms - 1)
     assert minute_card(state, judge(state, unread, LATER, SETTLE)).doubled == 0
-    read = Passed(marks=marks, read_to_ms=entered_ms)
+    read = ReadProgress(marks=marks, read_to_ms=entered_ms)
     assert minute_card(state, judge(state, read, LATER, SETTLE)).doubled > 0
 
 
 def test_doubles_are_told_at_once_when_both_sides_are_read() -> None:
     world = World(doubled={(Stage.DELIVERED, "p1", "e3")}).send([f"e{at}" for at in range(20)])
     now_ms = MINUTE_START + 60_000
-    both = Passed(marks={}, read_to_ms=now_ms)
+    both = ReadProgress(marks={}, read_to_ms=now_ms)
     assert wrong(seen_at(world, both, now_ms)) == {("transmit", "p1"): (0, 1)}
 
 
-def judged_and_noted(book: LedgerState, passed: Passed, now_ms: int) -> MinuteCard:
+def judged_and_noted(book: LedgerState, passed: ReadProgress, now_ms: int) -> MinuteCard:
     state = book.minutes[TENANT, MINUTE]
     judgement = judge(state, passed, now_ms, SETTLE)
     book.note(judgement)
@@ -148,8 +148,8 @@ def test_events_that_come_to_a_settled_minute_raise_no_alarm_and_settle_anew() -
     assert judged_and_noted(book, world.passed(), LATER).settled
     before = dict(world.ends)
     late_arrival(world, book, LATER + 1_000)
-    marks = {node: (Mark(LATER, before),) for node in NODES}
-    card = judged_and_noted(book, Passed(marks=marks, read_to_ms=LATER), LATER + 2_000)
+    marks = {node: (Watermark(LATER, before),) for node in NODES}
+    card = judged_and_noted(book, ReadProgress(marks=marks, read_to_ms=LATER), LATER + 2_000)
     assert (card.settled, card.spent, card.lost, card.under_way, card.sli) == (True, False, 0, 1, 1.0)
     gone = judged_and_noted(book, world.passed(LATER + 5_000), LATER + 5_000 + SETTLE)
     assert (gone.spent, gone.lost) == (True, 1)
@@ -160,7 +160,7 @@ def test_what_was_proven_does_not_waver_while_others_settle() -> None:
     book = applied(world.ranges())
     assert judged_and_noted(book, world.passed(), LATER).lost == 1
     late_arrival(world, book, LATER + 1_000)
-    card = judged_and_noted(book, Passed(marks={}, read_to_ms=LATER), LATER + 2_000)
+    card = judged_and_noted(book, ReadProgress(marks={}, read_to_ms=LATER), LATER + 2_000)
     assert (card.lost, card.under_way) == (1, 1)
     assert [event.hash for event in hop(card, "ingest").named] == [f"{id_hash('gone'):016x}"]
 
@@ -188,7 +188,7 @@ def test_receipts_that_are_entered_before_their_events_settle_no_minute() -> Non
     world = World().send([f"e{at}" for at in range(10)])
     receipts = [found for found in world.ranges() if found.topic is Topic.RECEIPTS]
     others = [found for found in world.ranges() if found.topic is not Topic.RECEIPTS]
-    before = Passed(marks={}, read_to_ms=LATER - 1_000)
+    before = ReadProgress(marks={}, read_to_ms=LATER - 1_000)
     book = applied(receipts, now_ms=LATER)
     assert not judged_and_noted(book, before, LATER).settled
     applied(others, book, len(receipts), LATER + 1_000)
@@ -201,9 +201,9 @@ def test_what_came_lately_is_in_time_for_as_long_as_audit_has_not_read_on() -> N
     book = applied(world.ranges())
     assert judged_and_noted(book, world.passed(), LATER).settled
     late_arrival(world, book, LATER + 1_000)
-    away = judged_and_noted(book, Passed(marks={}, read_to_ms=LATER), LATER + 9 * SETTLE)
+    away = judged_and_noted(book, ReadProgress(marks={}, read_to_ms=LATER), LATER + 9 * SETTLE)
     assert (away.settled, away.spent, away.under_way, away.in_time) == (True, False, 1, 1)
-    read_on = Passed(marks={}, read_to_ms=LATER + 1_000 + SETTLE)
+    read_on = ReadProgress(marks={}, read_to_ms=LATER + 1_000 + SETTLE)
     back = judged_and_noted(book, read_on, LATER + 9 * SETTLE)
     assert (back.spent, back.under_way, back.in_time) == (True, 1, 0)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pipelines.data.transmit.admission.circuit_breaker import (
     CLOSED,
     Breaker,
-    Rules,
+    BreakerThresholds,
     after_failure,
     asked_for,
     has_failed,
@@ -17,7 +17,7 @@ from pipelines.data.transmit.admission.circuit_breaker import (
 )
 from pipelines.data.transmit.connectors.base import Answer
 
-RULES = Rules(failures=3, wasted=5.0, pause=4.0, pause_limit=10.0)
+RULES = BreakerThresholds(failures=3, wasted=5.0, pause=4.0, pause_limit=10.0)
 
 
 def failed(breaker: Breaker, times: int, now: float = 0.0, seconds: float = 0.01) -> Breaker:

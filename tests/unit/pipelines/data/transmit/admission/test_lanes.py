@@ -1,41 +1,47 @@
 """When a destination leaves the fast lane, and when it comes back."""
 
-from pipelines.data.transmit.admission.lanes import Pace, Rules, after_request, recovered, slowed
+from pipelines.data.transmit.admission.lanes import (
+    LaneState,
+    LaneThresholds,
+    after_request,
+    recovered,
+    slowed,
+)
 
-RULES = Rules(slow=0.4, quick=0.2, stay=10.0, stay_limit=25.0)
+RULES = LaneThresholds(slow=0.4, quick=0.2, stay=10.0, stay_limit=25.0)
 
 
-def after(pace: Pace, times: int, seconds: float, now_ms: int = 1_000) -> Pace:
+def after(pace: LaneState, times: int, seconds: float, now_ms: int = 1_000) -> LaneState:
     for _ in range(times):
         pace = after_request(pace, seconds, now_ms, RULES)
     return pace
 
 
 def test_one_slow_answer_is_forgiven_and_a_string_of_them_is_not() -> None:
-    assert after(Pace(), 1, 0.7).lane == "fast"
-    assert after(Pace(), 4, 0.7).lane == "slow"
+    assert after(LaneState(), 1, 0.7).lane == "fast"
+    assert after(LaneState(), 4, 0.7).lane == "slow"
 
 
 def test_a_destination_that_is_just_fast_enough_stays_for_ever() -> None:
-    assert after(Pace(), 1_000, 0.39).lane == "fast"
+    assert after(LaneState(), 1_000, 0.39).lane == "fast"
 
 
 def test_it_is_quick_again_after_five_quick_requests_in_a_row() -> None:
-    slow = Pace(lane="slow")
+    slow = LaneState(lane="slow")
     assert after(slow, 4, 0.1).lane == "slow"
     assert after(after(after(slow, 4, 0.1), 1, 0.3), 4, 0.1).lane == "slow"
     assert after(slow, 5, 0.1).lane == "fast"
 
 
 def test_news_that_is_older_than_the_stay_is_ignored() -> None:
-    slow = slowed(Pace(), 50_000, RULES)
+    slow = slowed(LaneState(), 50_000, RULES)
     assert recovered(slow, 49_000) == slow
     assert recovered(slow, 59_999) == slow
     assert recovered(slow, 60_000).lane == "fast"
 
 
 def test_each_relapse_doubles_the_stay_and_a_long_good_time_forgives() -> None:
-    pace, now, stays = Pace(), 0, []
+    pace, now, stays = LaneState(), 0, []
     for _ in range(4):
         pace = slowed(pace, now + 1_000, RULES)
         stays.append(pace.stay)
@@ -46,4 +52,4 @@ def test_each_relapse_doubles_the_stay_and_a_long_good_time_forgives() -> None:
 
 
 def test_a_slow_one_that_is_late_again_begins_its_string_anew() -> None:
-    assert slowed(after(Pace(lane="slow"), 4, 0.1), 0, RULES).quick == 0
+    assert slowed(after(LaneState(lane="slow"), 4, 0.1), 0, RULES).quick == 0

@@ -9,7 +9,7 @@ from pipelines.data.transmit.connectors import elasticsearch
 from pipelines.data.transmit.connectors.aws import s3
 from pipelines.data.transmit.connectors.kafka import connector as kafka
 from pipelines.data.transmit.connectors.kafka.access import Access, producer_config
-from pipelines.data.transmit.connectors.registry import KINDS
+from pipelines.data.transmit.connectors.registry import CONNECTORS
 from scripts.documents.check import field_problems
 from shared.contracts.documents import Batch, Destination
 from tests.unit.pipelines.data.transmit.transmit_events import event
@@ -117,8 +117,8 @@ def test_an_objects_name_says_which_events_it_holds_in_any_order() -> None:
 
 
 def test_kinesis_takes_no_more_in_a_request_than_put_records_does() -> None:
-    options = msgspec.convert(GOOD["kinesis"], KINDS["kinesis"].options)
-    most = KINDS["kinesis"].batch(options, Batch(max_events=10_000, max_bytes=8 * 1024 * 1024))
+    options = msgspec.convert(GOOD["kinesis"], CONNECTORS["kinesis"].options)
+    most = CONNECTORS["kinesis"].batch(options, Batch(max_events=10_000, max_bytes=8 * 1024 * 1024))
     assert (most.max_events, most.max_bytes) == (500, 4 * 1024 * 1024)
 
 

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from pipelines.data.transmit.delivery.decide import Delivered, Duplicate, End
-from pipelines.data.transmit.delivery.kafka_rows import RECEIPT_EVENTS, Settled, rows
+from pipelines.data.transmit.delivery.kafka_rows import RECEIPT_EVENTS, SettledEvents, rows
 from pipelines.data.transmit.events import Event
 from shared.contracts.receipts import Receipt
 from shared.contracts.timestamps import format_time
@@ -15,7 +15,7 @@ RECEIVED_MS = 1_740_000_000_000
 
 
 def receipts(events: list[Event], outcome: End) -> list[Receipt]:
-    settled = Settled(
+    settled = SettledEvents(
         events=events,
         outcome=outcome,
         destination="shop",

@@ -12,20 +12,20 @@ from pipelines.data.transmit.delivery.decide import Delivered, Policy, RetryLate
 from pipelines.data.transmit.delivery.outcomes import (
     Answered,
     Failed,
-    Moment,
     Outcomes,
     Try,
+    TryContext,
     outcomes,
     refused,
 )
-from pipelines.data.transmit.delivery.pipe_resolver import Target
+from pipelines.data.transmit.delivery.pipe_resolver import ResolvedPipe
 from pipelines.data.transmit.delivery.request_batch import RequestBatch
 from pipelines.data.transmit.events import Event
 from shared.contracts.documents import Batch, Destination, Pipe
 from tests.unit.pipelines.data.transmit.transmit_events import event
 
 POLICY = Policy(local_tries=3, pause=0.1, pause_limit=1.0, give_up=timedelta(hours=24))
-MOMENT = Moment(now_ms=1_740_000_000_500, seconds_left=5.0, closed=True)
+MOMENT = TryContext(now_ms=1_740_000_000_500, seconds_left=5.0, closed=True)
 STATUSES = st.sampled_from([None, 200, 204, 301, 400, 408, 413, 429, 500, 503])
 ANSWERS = st.builds(
     Answer,
@@ -42,15 +42,15 @@ def batch(count: int, tries: int = 1, first_tries: Sequence[int | None] = ()) ->
     pipe = Pipe(name="p1", tenant="acme", source="players", destination="shop")
     firsts = [*first_tries, *[None] * (count - len(first_tries))]
     events = [event(id=f"e{n}", first_try=first) for n, first in enumerate(firsts)]
-    target = Target(pipe, destination, None, None, Batch())
-    return RequestBatch(target=target, attempt=1, events=events, started_ms=1_740_000_000_000, tries=tries)
+    target = ResolvedPipe(pipe, destination, None, None, Batch())
+    return RequestBatch(resolved=target, attempt=1, events=events, started_ms=1_740_000_000_000, tries=tries)
 
 
-def moment(left: float, closed: bool) -> Moment:
-    return Moment(now_ms=MOMENT.now_ms, seconds_left=left, closed=closed)
+def moment(left: float, closed: bool) -> TryContext:
+    return TryContext(now_ms=MOMENT.now_ms, seconds_left=left, closed=closed)
 
 
-def decided(of: RequestBatch, tried: Try, at: Moment = MOMENT) -> Outcomes:
+def decided(of: RequestBatch, tried: Try, at: TryContext = MOMENT) -> Outcomes:
     return outcomes(of, tried, at, POLICY, 0.5)
 
 

@@ -3,14 +3,14 @@
 import pytest
 
 from pipelines.data.transmit.delivery.decide import Dead, End, RetryLater, SlowLane
-from pipelines.data.transmit.delivery.kafka_rows import Row, Settled, rows
+from pipelines.data.transmit.delivery.kafka_rows import Row, SettledEvents, rows
 from shared.contracts import headers as h
 from shared.contracts.topics import Topic
 from tests.unit.pipelines.data.transmit.transmit_events import event, row
 
 
 def moved(outcome: End, headers: dict[str, object], destination: str = "shop") -> Row:
-    settled = Settled(
+    settled = SettledEvents(
         events=[event(1, **headers)],
         outcome=outcome,
         destination=destination,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.data.transmit.transformation.masking import Masked, compiled, masked_json
-from pipelines.data.transmit.transformation.step_budget import Account
+from pipelines.data.transmit.transformation.step_budget import StepBudget
 from shared.contracts.documents import ConfigError, Pipe, parse
 from shared.contracts.masks import Every, Mask, MaskError, mask_steps
 from tests.strategies import json_texts
@@ -19,8 +19,8 @@ KEY = b"key-of-acme"
 PIPE = {"kind": "pipe", "name": "p", "tenant": "acme", "source": "s", "destination": "d"}
 
 
-def account() -> Account:
-    return Account(10_000)
+def account() -> StepBudget:
+    return StepBudget(10_000)
 
 
 def applied(text: str, *masks: tuple[str, Any]) -> str | None:

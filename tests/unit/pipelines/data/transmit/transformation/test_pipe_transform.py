@@ -20,8 +20,8 @@ from pipelines.data.transmit.transformation.pipe_transform import (
     MOST_STEPS,
     PipeTransform,
     TransformError,
-    shape_of,
     steps_for,
+    transform_of,
 )
 from pipelines.data.transmit.transformation.step_budget import TooManyStepsError
 from shared.contracts.documents import ConfigError, Pipe, parse
@@ -84,7 +84,7 @@ def test_the_input_is_the_event_and_the_result_is_its_data() -> None:
 
 
 def test_without_masks_and_transform_a_pipe_has_no_shape() -> None:
-    assert shape_of(Pipe(name="p", tenant="t", source="s", destination="d")) is None
+    assert transform_of(Pipe(name="p", tenant="t", source="s", destination="d")) is None
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from pipelines.control.observe.alarms.history import History, noted
+from pipelines.control.observe.alarms.history import History, updated
 from pipelines.control.observe.alarms.inputs import Finding, Inputs
-from pipelines.control.observe.alarms.rules import judge
+from pipelines.control.observe.alarms.rules import evaluate
 from pipelines.control.observe.alarms.settings import AlarmSettings
 from shared.contracts.alarms import AlarmKind
 from shared.contracts.documents import Catalogue, Entry, Pipe, Source
@@ -64,12 +64,12 @@ def destination(name: str = "hook", **given: Any) -> DestinationHealth:
     return DestinationHealth(name=name, **fields | given)
 
 
-def found(facts: Inputs, before: History | None = None, **given: Any) -> list[Finding]:
+def found(inputs: Inputs, before: History | None = None, **given: Any) -> list[Finding]:
     """What one look at these facts finds."""
     how = settings(**given)
-    trends = noted(before or History(), facts, how.alarm_backlog_minutes)
-    return list(judge(facts, trends, PUBLISHED, how).findings)
+    history = updated(before or History(), inputs, how.alarm_backlog_minutes)
+    return list(evaluate(inputs, history, PUBLISHED, how).findings)
 
 
-def kinds(facts: Inputs, **given: Any) -> list[AlarmKind]:
-    return [finding.kind for finding in found(facts, **given)]
+def kinds(inputs: Inputs, **given: Any) -> list[AlarmKind]:
+    return [finding.kind for finding in found(inputs, **given)]
