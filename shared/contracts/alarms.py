@@ -1,4 +1,4 @@
-"""Alarms and the windows that keep them quiet: what observe answers and tells, over HTTP.
+"""Alarms and quiet windows, as observe's HTTP API and its notifications have them.
 
 Times are epoch milliseconds.
 """
@@ -11,52 +11,52 @@ from shared.contracts.scorecard import ALL_TENANTS
 
 
 class AlarmKind(StrEnum):
-    """What can be wrong."""
+    """The kinds of alarms."""
 
     LOSS = "loss"
-    """Proven: an acknowledged event is neither delivered, waiting nor dead."""
+    """Proven loss: an acknowledged event is neither delivered nor waiting nor a dead letter."""
 
     LOSS_RATE = "loss_rate"
-    """Over the threshold, dead letters that hifi is to blame for included."""
+    """Lost events, and dead letters caused by hifi, exceed the threshold."""
 
     DOUBLED = "doubled"
     BURN = "burn"
-    """Slow events use up the day's minutes too fast."""
+    """Slow events use up the day's error budget too fast."""
 
     STALLED = "stalled"
-    """A node reads nothing though there is something to read."""
+    """A node reads nothing although there are records."""
 
     BACKLOG = "backlog"
-    """What waits to be tried again grows."""
+    """The events of a pipe that wait to be retried become more and more."""
 
     SILENT = "silent"
-    """A source that used to send sends nothing."""
+    """A source that used to send has stopped."""
 
     RATING = "rating"
-    """Traffic is close to what the side was measured to carry."""
+    """Traffic is close to the side's rating."""
 
     METER = "meter"
-    """The meter itself is behind."""
+    """The meter is behind the topics."""
 
     CUSTOMER = "customer"
-    """A destination's own, lasting fault, such as a wrong key: for the customer, not the operator."""
+    """A destination fails for a permanent reason that its customer can fix, such as a wrong key."""
 
 
 class Audience(StrEnum):
-    """Whom an alarm is for."""
+    """Who is notified of an alarm."""
 
     OPERATOR = "operator"
     CUSTOMER = "customer"
 
 
 class Alarm(Struct, kw_only=True, frozen=True):
-    """One thing that is or was wrong."""
+    """An open or resolved alarm."""
 
     id: str
     kind: AlarmKind
     audience: Audience
     tenant: str
-    """ALL_TENANTS where it is nobody's in particular."""
+    """ALL_TENANTS if it concerns no particular tenant."""
 
     subject: str
     """The node, pipe, source or destination."""
@@ -69,16 +69,16 @@ class Alarm(Struct, kw_only=True, frozen=True):
     resolved_ms: int | None = None
     updates: int = 0
     quiet: str = ""
-    """Why it is told to nobody just now."""
+    """The reason of the quiet window that suppresses it now; empty if none does."""
 
 
 class QuietWindow(Struct, kw_only=True, frozen=True):
-    """A time in which alarms are kept, and told to nobody."""
+    """A time in which alarms are recorded but not sent."""
 
     id: str = ""
     tenant: str = ALL_TENANTS
     kinds: list[AlarmKind] = []
-    """None: every kind but proven loss."""
+    """Empty for every kind except `loss`."""
 
     from_ms: int
     until_ms: int

@@ -1,1 +1,1 @@
-"""What is wrong, told to whom it concerns. `service.Alarms` is what observe calls once a look."""
+"""Alarms: rules, lifecycle and notifications. Observe calls `service.Alarms.update` in each pass."""

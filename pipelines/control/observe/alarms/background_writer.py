@@ -1,8 +1,8 @@
-"""Writes what alarms must remember on a thread of its own: a slow store delays no look at the topics.
+"""Stores alarm state on its own thread, so that a slow store does not delay the control loop.
 
-What waits is kept by its key, the last state of each: a store that is away for an hour costs no more memory
-than there are alarms. Notices are written before the alarms that they report, so that a crash in between
-sends one twice rather than never.
+Pending writes are kept by key, the last state of each, so an hour's outage of the store takes no more memory
+than there are alarms. Notifications are written before the alarms they report: a crash in between sends one
+twice rather than never.
 """
 
 import threading
@@ -32,7 +32,7 @@ class _Pending:
 
 
 class BackgroundWriter:
-    """One thread that writes to the store, and tries again what it could not write."""
+    """One thread that writes to the store and retries failed writes."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -43,7 +43,7 @@ class BackgroundWriter:
         self._thread.start()
 
     def put(self, notifications: Mapping[ItemKey, Item], others: Mapping[ItemKey, Item]) -> None:
-        """Write these, in place of what waits under the same keys; returns at once."""
+        """Queue these writes, replacing queued ones with the same keys; returns at once."""
         with self._changed:
             self._pending.notifications |= notifications
             self._pending.others |= others
@@ -51,7 +51,7 @@ class BackgroundWriter:
             self._changed.notify()
 
     def delete(self, keys: Iterable[ItemKey]) -> None:
-        """Delete these; returns at once."""
+        """Queue these deletions; returns at once."""
         with self._changed:
             for key in keys:
                 self._pending.notifications.pop(key, None)
@@ -60,7 +60,7 @@ class BackgroundWriter:
             self._changed.notify()
 
     def close(self) -> None:
-        """Write what waits, unless the store takes longer than two seconds, and end the thread."""
+        """Write what is queued, for two seconds at most, and end the thread."""
         with self._changed:
             self._stopping = True
             self._changed.notify()
@@ -71,12 +71,12 @@ class BackgroundWriter:
             try:
                 self._write(batch)
             except StoreError as error:
-                _log.warning("alarms not stored, trying again", extra={"error": str(error)})
+                _log.warning("alarm state not stored: the store failed; retrying", extra={"error": str(error)})
                 if not self._put_back(batch):
                     return
 
     def _next(self) -> _Pending | None:
-        """What waits, once there is something; None at the end."""
+        """Wait for queued writes and take them; None after `close`, when none are left."""
         with self._changed:
             self._changed.wait_for(lambda: self._pending or self._stopping)
             batch, self._pending = self._pending, _Pending()
@@ -89,7 +89,7 @@ class BackgroundWriter:
         self._store.put(batch.others.values())
 
     def _put_back(self, batch: _Pending) -> bool:
-        """Keep what was not written, under what came since, and wait a little; False at the end."""
+        """Queue a failed batch again unless newer writes replace it, then pause; False after `close`."""
         with self._changed:
             newer = self._pending
             known = newer.notifications.keys() | newer.others.keys() | newer.deleted

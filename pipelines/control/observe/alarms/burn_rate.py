@@ -1,11 +1,11 @@
-"""How fast slow events use up the day's minutes. Pure.
+"""The burn-rate alarm: slow events use up the day's error budget too fast. Pure.
 
-The error budget is three nines a day: 0.1 % of its minutes, 1.44 of 1,440, may be spent. A burn rate is how
-many times faster than evenly over the day it is used: the share of a window's minutes that are spent, over
-0.1 %. An alarm needs the rate in a long window, so that it matters, and in a short one, so that it still
-goes on: "Multiwindow, Multi-Burn-Rate Alerts", The Site Reliability Workbook, chapter 5 (Google, 2018), whose
-rates and windows these are. As the budget is of a day and not of a month, one spent minute is a burn rate of
-16.7 in an hour: the fast alarm comes with the first, the slow one with the third in six hours.
+The promise is three nines a day, so the error budget is 0.1 % of its minutes: 1.44 of 1,440 may be spent. The
+burn rate of a window is the share of its minutes that are spent, divided by 0.1 %. An alarm needs the rate in
+a long window, so that it matters, and in a short one, so that it is still going on: "Multiwindow,
+Multi-Burn-Rate Alerts", The Site Reliability Workbook, chapter 5 (Google, 2018). Rates and windows are from
+there. Because the budget is for a day and not a month, one spent minute is a burn rate of 16.7 in an hour: the
+first spent minute raises the fast alarm, the third in six hours the slow one.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,14 +22,14 @@ from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import MinuteCard
 
 BUDGET_SHARE: Final = 0.001
-"""Of a day's minutes."""
+"""The error budget, as a share of a day's minutes."""
 
 UNSETTLED_MINUTES: Final = 15
-"""A minute that is judged later than this counts for the day, and raises no alarm any more."""
+"""A minute that settles later than this counts for the day but raises no burn-rate alarm."""
 
 
 class Window(Struct, frozen=True, kw_only=True):
-    """One of the alarm's two speeds; minutes."""
+    """A long and a short window, in minutes, and the burn rate that raises the alarm."""
 
     name: str
     long: int
@@ -44,7 +44,7 @@ WINDOWS: Final = (
 
 
 def burning(inputs: Inputs) -> Iterator[Finding]:
-    """Tenants whose day is used up too fast, by speed."""
+    """Findings for tenants that use up the day's budget too fast, one per window."""
     for tenant, cards in tenants(inputs):
         settled = [card for card in cards if card.settled and card.total]
         end = _end(inputs.at_ms // MINUTE_MS, settled)
@@ -57,7 +57,7 @@ def burning(inputs: Inputs) -> Iterator[Finding]:
 
 
 def _end(now: int, settled: Sequence[MinuteCard]) -> int:
-    """The last minute of the windows: judged ones lag behind, and where nothing is sent there are none."""
+    """The last minute of the windows: the newest settled one, but no older than UNSETTLED_MINUTES."""
     return max(settled[-1].minute if settled else 0, now - UNSETTLED_MINUTES)
 
 

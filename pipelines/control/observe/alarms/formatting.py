@@ -1,4 +1,4 @@
-"""Figures as alarms' sentences give them. Pure."""
+"""Formats figures for the texts of alarms. Pure."""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -10,12 +10,12 @@ MOST_LISTED: Final = 3
 
 
 def moment(minute: int) -> str:
-    """An epoch minute, in UTC."""
+    """An epoch minute as date and time, UTC."""
     return datetime.fromtimestamp(minute * MINUTE_MS / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def percent(share: float) -> str:
-    """A share; never zero where there is one."""
+    """A share (0 to 1) as a percentage; a share above 0 is never shown as 0 %."""
     value = share * 100
     if not value:
         return "0 %"
@@ -23,12 +23,12 @@ def percent(share: float) -> str:
 
 
 def counted(count: int, one: str, many: str = "") -> str:
-    """A count and what it counts."""
+    """A count with its noun, singular or plural."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
 def listed(texts: Iterable[str], most: int = MOST_LISTED) -> str:
-    """The first few, and how many more there are."""
+    """The first `most` texts, and how many more there are."""
     every = list(texts)
     more = len(every) - most
     return ", ".join(every[:most]) + (f" and {more:,} more" if more > 0 else "")

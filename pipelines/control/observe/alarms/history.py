@@ -1,4 +1,4 @@
-"""What one look cannot see: when a loss was first known, and how what waits has changed. Pure."""
+"""State that rules need from earlier passes: when a loss was first found, and how backlogs changed. Pure."""
 
 import zlib
 from collections.abc import Iterable, Mapping
@@ -14,22 +14,22 @@ _SEPARATOR = "\x1f"
 
 
 class KnownLoss(Struct, frozen=True, array_like=True):
-    """Lost events of a minute at a hop."""
+    """Lost events of one minute at one hop."""
 
     lost: int
     since_ms: int
-    """When they became as many."""
+    """When the count rose to this value, epoch milliseconds."""
 
 
 class BacklogSample(Struct, frozen=True, array_like=True):
-    """What waited at a moment."""
+    """How many events of a pipe were waiting at a time."""
 
     at_ms: int
     waiting: int
 
 
 class History(Struct, kw_only=True, frozen=True):
-    """What earlier looks saw."""
+    """Losses and backlogs as seen in earlier passes."""
 
     losses: dict[str, KnownLoss] = {}
     """By `loss_key`."""
@@ -38,15 +38,15 @@ class History(Struct, kw_only=True, frozen=True):
     """By pipe."""
 
     def encode(self) -> bytes:
-        """The state as bytes."""
+        """Serialise for the store."""
         return zlib.compress(msgspec.msgpack.encode(self))
 
     @classmethod
     def decode(cls, value: bytes) -> "History":
-        """The state again.
+        """Deserialise what `encode` gave.
 
         Raises:
-            msgspec.MsgspecError: if the bytes are none.
+            msgspec.MsgspecError: if the bytes are not a history.
         """
         try:
             return msgspec.msgpack.decode(zlib.decompress(value), type=cls)
@@ -55,7 +55,7 @@ class History(Struct, kw_only=True, frozen=True):
 
 
 def updated(before: History, inputs: Inputs, backlog_minutes: int) -> History:
-    """The trends after a look; `backlog_minutes` is how far back samples are needed."""
+    """The history after a pass; samples are kept for `backlog_minutes`."""
     return History(
         losses={key: _known(before.losses.get(key), row.lost, inputs.at_ms) for key, row in _lost(inputs)},
         backlogs=_backlogs(before.backlogs, inputs, backlog_minutes),
@@ -63,7 +63,7 @@ def updated(before: History, inputs: Inputs, backlog_minutes: int) -> History:
 
 
 def loss_key(card: MinuteCard, row: HopRow) -> str:
-    """What a minute's loss at a hop is known by."""
+    """The key of one minute's loss at one hop."""
     return _SEPARATOR.join((card.tenant, str(card.minute), row.node, row.pipe))
 
 
@@ -78,7 +78,7 @@ def _lost(inputs: Inputs) -> Iterable[tuple[str, HopRow]]:
 
 
 def _known(before: KnownLoss | None, lost: int, now_ms: int) -> KnownLoss:
-    """Fewer than before is a correction, not news."""
+    """A count that falls is a correction and keeps its time."""
     grew = before is None or lost > before.lost
     return KnownLoss(lost, now_ms if grew or before is None else before.since_ms)
 
@@ -86,7 +86,7 @@ def _known(before: KnownLoss | None, lost: int, now_ms: int) -> KnownLoss:
 def _backlogs(
     before: Mapping[str, list[BacklogSample]], inputs: Inputs, minutes: int
 ) -> dict[str, list[BacklogSample]]:
-    """A pipe for which nothing waits any more is forgotten when its samples are old."""
+    """Drops a pipe once all of its samples are 0."""
     found = {
         pipe: _sampled(
             before.get(pipe, []), BacklogSample(inputs.at_ms, inputs.waiting.get(pipe, 0)), minutes
@@ -97,7 +97,7 @@ def _backlogs(
 
 
 def _sampled(samples: list[BacklogSample], new: BacklogSample, minutes: int) -> list[BacklogSample]:
-    """One a minute, over a little more than the minutes asked for: looks are not on the minute."""
+    """One sample a minute, kept two minutes longer than needed: passes do not run on the minute."""
     if samples and new.at_ms - samples[-1].at_ms < MINUTE_MS:
         return samples
     oldest = new.at_ms - (minutes + 2) * MINUTE_MS

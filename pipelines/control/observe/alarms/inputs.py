@@ -1,4 +1,4 @@
-"""What alarms are judged by, and what is found. Pure."""
+"""Input and output of the alarm rules. Pure."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -10,64 +10,64 @@ from shared.contracts.scorecard import ALL_TENANTS, DestinationHealth, MinuteCar
 
 
 class NodeProgress(Struct, kw_only=True, frozen=True):
-    """How a consumer group gets on."""
+    """Progress of a consumer group."""
 
     node: str
-    """Its name, such as `route` or `transmit_slow`."""
+    """Name of the group, such as `route` or `transmit_slow`."""
 
     readable: int
-    """Records that it could read now and has not; of retry only those that are due."""
+    """Records that it could read now and has not; for retry only those that are due."""
 
     moved_ms: int
     """When its offsets were last seen to move, or to be at the end; epoch milliseconds."""
 
 
 class SourceMinutes(Struct, kw_only=True, frozen=True):
-    """When a source sent."""
+    """The minutes in which a source sent."""
 
     tenant: str
     name: str
     minutes: Sequence[int]
-    """Epoch minutes with events of it, in any order, each once."""
+    """Epoch minutes with events of this source, in any order, each once."""
 
 
 class DeadLetters(Struct, kw_only=True, frozen=True):
-    """What became dead letters of one minute of one tenant."""
+    """Dead letters of one tenant's minute."""
 
     tenant: str
     minute: int
     reasons: Mapping[str, int]
-    """Events by `status reason`, as `Tally.reasons` has them."""
+    """Events by `status reason`, as in `Tally.reasons`."""
 
 
 class Inputs(Struct, kw_only=True, frozen=True):
-    """One look at everything."""
+    """Everything that the rules evaluate in one pass."""
 
     at_ms: int
     cards: Mapping[str, Sequence[MinuteCard]]
-    """By tenant, ALL_TENANTS left out or not: all minutes that observe holds, oldest first, with names where
-    they are known."""
+    """All minutes that observe holds, by tenant, oldest first; ALL_TENANTS may be among the keys. Lost events
+    are named where their ids are known."""
 
     dead: Sequence[DeadLetters] = ()
-    """Of the last six hours at least, which is the longest window of `burn`."""
+    """Those of the last six hours at least: the longest window of the burn-rate alarm."""
 
     destinations: Sequence[DestinationHealth] = ()
-    """Over the last minutes."""
+    """Health over the last minutes."""
 
     nodes: Sequence[NodeProgress] = ()
     sources: Sequence[SourceMinutes] = ()
     waiting: Mapping[str, int] = {}
-    """All events that wait for their next try, of whatever minute, by pipe."""
+    """Events in the retry topics, of all minutes, by pipe."""
 
     rate: float = 0.0
-    """Events a second that the side takes, over the last whole minute that audit has read."""
+    """Events per second that the side accepted in the last whole minute that audit has read."""
 
     behind_seconds: float = 0.0
-    """How far audit or observe is behind the topics; 0 when they have read all."""
+    """How far audit or observe lags behind the topics; 0 when they have read everything."""
 
 
 class Finding(Struct, kw_only=True, frozen=True):
-    """A condition that holds now."""
+    """A condition that a rule found to hold now."""
 
     kind: AlarmKind
     audience: Audience = Audience.OPERATOR
@@ -80,20 +80,20 @@ class Finding(Struct, kw_only=True, frozen=True):
 
     @property
     def key(self) -> str:
-        """What an alarm is the same by, whatever its text says."""
+        """Identifies the alarm: a finding with the same key and another text is the same alarm."""
         return "\x1f".join((self.kind, self.audience, self.tenant, self.subject))
 
 
 class Evaluation(Struct, kw_only=True, frozen=True):
-    """All that holds, and what could not be told."""
+    """Result of evaluating all rules: what holds, and what cannot be known now."""
 
     findings: Sequence[Finding]
     unknown: frozenset[AlarmKind] = frozenset()
-    """Kinds whose absence means nothing now, because the meter is behind."""
+    """Kinds that may hold although there is no finding, because the meter is behind."""
 
 
 class TransitionKind(StrEnum):
-    """What is told of an alarm."""
+    """What happened to an alarm; part of the notification's type."""
 
     OPENED = "opened"
     UPDATED = "updated"

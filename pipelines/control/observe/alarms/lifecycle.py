@@ -1,4 +1,4 @@
-"""How an alarm opens, changes and is resolved, and what is told of it. Pure."""
+"""How an alarm opens, changes and is resolved, and when that is notified. Pure."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -13,62 +13,62 @@ from pipelines.control.observe.alarms.silences import quiet_reason
 from shared.contracts.alarms import Alarm, QuietWindow
 
 MOST_RELAPSES: Final = 4
-"""From then on the time that an alarm is held open grows no more."""
+"""Relapses after which the hold time no longer doubles."""
 
 
 class AlarmTiming(Struct, kw_only=True, frozen=True):
-    """How fast alarms change; milliseconds."""
+    """How fast alarms change."""
 
     hold_ms: int
-    """A condition has to be absent for so long; twice as long after each relapse."""
+    """How long a condition must be absent before its alarm is resolved; doubles with each relapse."""
 
     relapse_ms: int
-    """A condition that comes back within this is the same alarm."""
+    """A condition that returns within this time reopens its alarm."""
 
     update_ms: int
-    """An open alarm is told of again no sooner."""
+    """Shortest time between two notifications of an open alarm."""
 
 
 class AlarmState(Struct, kw_only=True, frozen=True):
-    """An alarm and how it stands."""
+    """An alarm with what is needed to decide its next transition."""
 
     key: str
     alarm: Alarm
     absent_ms: int | None = None
-    """Since when its condition is absent."""
+    """Since when its condition has been absent, epoch milliseconds; None while it holds."""
 
     notified_text: str | None = msgspec.field(default=None, name="told")
-    """The text that was told last; None while nobody knows of it, or all know that it is over."""
+    """Text of the last notification; None before the first one and after the one that resolves it."""
 
     notified_ms: int = msgspec.field(default=0, name="told_ms")
     relapses: int = 0
 
     @property
     def open(self) -> bool:
-        """Whether it is not resolved."""
+        """Whether the alarm is not resolved."""
         return self.alarm.resolved_ms is None
 
     @property
     def over(self) -> bool:
-        """Whether nothing is left to be told of it."""
+        """Whether the alarm is resolved and no notification of it is due."""
         return not self.open and self.notified_text is None
 
     def encode(self) -> bytes:
-        """As bytes."""
+        """Serialise for the store."""
         return msgspec.msgpack.encode(self)
 
     @classmethod
     def decode(cls, value: bytes) -> "AlarmState":
-        """Again what it was.
+        """Deserialise what `encode` gave.
 
         Raises:
-            msgspec.MsgspecError: if the bytes are none.
+            msgspec.MsgspecError: if the bytes are not an alarm's state.
         """
         return msgspec.msgpack.decode(value, type=cls)
 
 
 class Transition(Struct, kw_only=True, frozen=True):
-    """What is to be told."""
+    """A change of an alarm that receivers are notified of."""
 
     change: TransitionKind
     alarm: Alarm
@@ -81,10 +81,9 @@ def step(
     timing: AlarmTiming,
     now_ms: int,
 ) -> tuple[dict[str, AlarmState], list[Transition]]:
-    """All alarms after a look, by what they are the same by, and what is to be told.
+    """All alarms after a pass, by `Finding.key`, and the transitions to notify.
 
-    A key has one alarm; a resolved one makes room for a new one when its condition comes back later than a
-    relapse.
+    A key has one alarm. When the condition returns later than a relapse, a new alarm replaces the resolved one.
     """
     findings = {finding.key: finding for finding in evaluation.findings}
     after: dict[str, AlarmState] = {}
@@ -109,7 +108,7 @@ def _next(
     if finding is not None:
         return _present(before, finding, timing, now_ms)
     if before is None:
-        raise AssertionError("an alarm that was not there and has no finding")
+        raise AssertionError("a key with neither an alarm nor a finding")
     if not before.open or before.alarm.kind in evaluation.unknown:
         return before
     since = now_ms if before.absent_ms is None else before.absent_ms
@@ -135,7 +134,7 @@ def _present(before: AlarmState | None, finding: Finding, timing: AlarmTiming, n
 
 
 def _opened(finding: Finding, now_ms: int) -> AlarmState:
-    """Its id begins with the time, so that ids sort as alarms came."""
+    """A new alarm. Its id begins with the time, so that ids sort in order of opening."""
     digest = hashlib.sha256(finding.key.encode()).hexdigest()[:10]
     alarm = Alarm(
         id=f"{now_ms:013d}-{digest}",
@@ -155,7 +154,7 @@ def _quiet(now: AlarmState, windows: Iterable[QuietWindow], now_ms: int) -> str:
 
 
 def _to_send(now: AlarmState, timing: AlarmTiming, now_ms: int) -> tuple[AlarmState, TransitionKind | None]:
-    """What was kept quiet is told when the window is over, if it still matters then."""
+    """Which notification is due; one suppressed by a quiet window is sent after it if it still applies."""
     if now.alarm.quiet or now.over:
         return now, None
     if not now.open:

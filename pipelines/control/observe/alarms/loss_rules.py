@@ -1,6 +1,6 @@
-"""Conditions on what was lost or doubled. Pure.
+"""Alarm rules for lost and doubled events. Pure.
 
-A card counts as lost only what is proven: what is late, waits or settles is `under_way` or `waiting` there.
+A card counts only proven losses as lost; events that are late or wait are `under_way` or `waiting` there.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,18 +16,18 @@ from shared.contracts.scorecard import ALL_TENANTS, HopRow, MinuteCard
 
 
 def tenants(inputs: Inputs) -> Iterator[tuple[str, Sequence[MinuteCard]]]:
-    """Each customer's cards: the sum over all would say everything twice."""
+    """Each tenant's cards, without the sum over all tenants, which would count everything twice."""
     return ((tenant, cards) for tenant, cards in inputs.cards.items() if tenant != ALL_TENANTS)
 
 
 def last_minutes(inputs: Inputs, cards: Sequence[MinuteCard], minutes: int) -> list[MinuteCard]:
-    """The cards of so many whole minutes before now."""
+    """The cards of the last `minutes` whole minutes."""
     now = inputs.at_ms // MINUTE_MS
     return [card for card in cards if now - minutes <= card.minute <= now]
 
 
 def proven(inputs: Inputs, history: History, settings: AlarmSettings) -> Iterator[Finding]:
-    """Losses that became known within the last hour, by tenant and hop."""
+    """Losses found within the last `alarm_open_minutes`, by tenant and hop."""
     oldest = inputs.at_ms - settings.alarm_open_minutes * MINUTE_MS
     for tenant, cards in tenants(inputs):
         hops: dict[str, list[tuple[MinuteCard, HopRow]]] = {}
@@ -45,7 +45,7 @@ def _hop(row: HopRow) -> str:
 
 
 def _text(hop: str, found: list[tuple[MinuteCard, HopRow]]) -> str:
-    """The newest minute in full, the sum where there are several."""
+    """The newest minute in detail, and the sum if there are several."""
     card, row = found[-1]
     lost = sum(each.lost for _, each in found)
     text = (
@@ -58,12 +58,12 @@ def _text(hop: str, found: list[tuple[MinuteCard, HopRow]]) -> str:
     if row.look_at:
         text += f"; look at {listed(row.look_at, 1)}"
     if len(found) > 1:
-        text += f"; {counted(lost, 'event')} in {counted(len(found), 'minute')} together"
+        text += f"; {counted(lost, 'event')} in {counted(len(found), 'minute')} altogether"
     return text
 
 
 def rate(inputs: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
-    """Lost events, and dead letters that hifi is to blame for, over the threshold."""
+    """Lost events, and dead letters caused by hifi, above the threshold."""
     dead = wrongly_dead(inputs)
     for tenant, cards in tenants(inputs):
         recent = last_minutes(inputs, cards, settings.alarm_loss_minutes)
@@ -72,15 +72,15 @@ def rate(inputs: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
         wrong = sum(dead.get((tenant, card.minute), 0) for card in recent)
         if total and (lost + wrong) / total > settings.alarm_loss_share:
             text = (
-                f"{percent((lost + wrong) / total)} of {counted(total, 'delivery', 'deliveries')} owed in "
+                f"{percent((lost + wrong) / total)} of {counted(total, 'owed delivery', 'owed deliveries')} failed in "
                 f"the last {settings.alarm_loss_minutes} minutes: {counted(lost, 'event')} lost, {wrong:,} "
-                f"dead by hifi's own fault; the threshold is {percent(settings.alarm_loss_share)}"
+                f"dead letters caused by hifi; the threshold is {percent(settings.alarm_loss_share)}"
             )
             yield Finding(kind=AlarmKind.LOSS_RATE, tenant=tenant, subject="deliveries", text=text)
 
 
 def wrongly_dead(inputs: Inputs) -> Mapping[tuple[str, int], int]:
-    """Dead letters by tenant and minute that no customer can prevent."""
+    """Dead letters that the customer cannot prevent, by tenant and minute."""
     found: dict[tuple[str, int], int] = {}
     for each in inputs.dead:
         key = each.tenant, each.minute
@@ -90,7 +90,7 @@ def wrongly_dead(inputs: Inputs) -> Mapping[tuple[str, int], int]:
 
 
 def doubled(inputs: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
-    """More events written twice than a crash explains."""
+    """More doubled events than a crash explains."""
     for tenant, cards in tenants(inputs):
         recent = last_minutes(inputs, cards, settings.alarm_doubled_minutes)
         total, twice = sum(card.total for card in recent), sum(card.doubled for card in recent)

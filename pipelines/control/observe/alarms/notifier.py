@@ -1,4 +1,4 @@
-"""Sends letters in the background: each receiver by itself, in order, again and again until it took them."""
+"""Sends notifications in the background: a queue per receiver, in order, retried until accepted."""
 
 import asyncio
 import random
@@ -17,21 +17,21 @@ _log = get_logger(__name__)
 
 FIRST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 60.0
-"""Seconds between two tries; each pause is twice the former, and up to a half shorter by chance."""
+"""Seconds between two tries: exponential backoff, of which jitter takes off up to half."""
 
 _STOP_SECONDS: Final = 2.0
 
 
 @dataclass(slots=True)
 class _Line:
-    """What waits for one receiver."""
+    """The queue of one receiver."""
 
     notifications: deque[Notification] = field(default_factory=deque)
     task: "asyncio.Task[None] | None" = None
 
 
 class Notifier:
-    """A thread with an event loop. A receiver that does not answer keeps none but itself waiting."""
+    """A thread with an event loop. A receiver that does not answer delays no other receiver."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Notifier:
         give_up_ms: int,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        """`done` is told, on this thread, the id of each letter that was taken or given up."""
+        """`done` is called on the notifier's thread with the id of each notification accepted or given up."""
         self._receivers = receivers
         self._done = done
         self._clock = clock
@@ -53,11 +53,11 @@ class Notifier:
         self._thread.start()
 
     def post(self, notifications: Iterable[Notification]) -> None:
-        """Send them, soon; returns at once."""
+        """Queue notifications; returns at once."""
         self._loop.call_soon_threadsafe(self._queue, list(notifications))
 
     def close(self) -> None:
-        """Stop; what was not taken stays stored."""
+        """Stop; notifications that were not accepted stay in the store."""
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
 
@@ -85,7 +85,7 @@ class Notifier:
                 self._done(old.id)
             line.notifications.append(notification)
             while len(line.notifications) > MOST_WAITING:
-                self._given_up(line.notifications.popleft(), "too many wait for it")
+                self._given_up(line.notifications.popleft(), "the receiver's queue is full")
             if line.task is None or line.task.done():
                 line.task = self._loop.create_task(self._drain(notification.receiver, line))
 
@@ -100,7 +100,7 @@ class Notifier:
                     self._given_up(self._out(line, notification), str(error))
                     continue
                 _log.warning(
-                    "alarm not taken, trying again", extra=_ids(notification) | {"error": str(error)}
+                    "alarm notification not accepted, retrying", extra=_ids(notification) | {"error": str(error)}
                 )
                 await asyncio.sleep(pause * (1 - self._chance() / 2))
                 pause = min(pause * 2, LONGEST_PAUSE)
@@ -111,27 +111,27 @@ class Notifier:
                 pause = FIRST_PAUSE
 
     async def _send(self, name: str, notification: Notification) -> None:
-        """A fault of our own must not end the line."""
+        """Send one notification; a defect counts as a failed try, so that it does not end the queue."""
         receiver = self._receivers.get("" if contact_of(name) else name)
         if receiver is None:
-            raise ReceiverGoneError("it is no longer set")
+            raise ReceiverGoneError("the receiver is no longer configured")
         try:
             await receiver.send(notification)
         except (NotAcceptedError, ReceiverGoneError):
             raise
         except Exception as error:
-            _log.exception("alarm not sent", extra=_ids(notification))
+            _log.exception("alarm notification not sent: unexpected error", extra=_ids(notification))
             raise NotAcceptedError(f"internal: {type(error).__name__}") from error
 
     @staticmethod
     def _out(line: _Line, notification: Notification) -> Notification:
-        """Take it out of the line, if something newer has not done so."""
+        """Remove a notification from its queue, unless a newer one has replaced it already."""
         if notification in line.notifications:
             line.notifications.remove(notification)
         return notification
 
     def _given_up(self, notification: Notification, why: str) -> None:
-        _log.error("alarm given up", extra=_ids(notification) | {"error": why})
+        _log.error("alarm notification given up", extra=_ids(notification) | {"error": why})
         self._done(notification.id)
 
 

@@ -1,4 +1,4 @@
-"""Who is told what, in which words. Pure."""
+"""Which receivers get a notification of a transition, and its content. Pure."""
 
 import hashlib
 from collections.abc import Iterable, Iterator
@@ -18,17 +18,17 @@ WEBHOOK: Final = "webhook"
 _CONTACT: Final = "contact/"
 
 MOST_WAITING: Final = 10_000
-"""Notices that wait for one receiver; of more the oldest are given up."""
+"""Longest queue of one receiver; beyond it the oldest notifications are given up."""
 
 _SUBJECT_CHARACTERS: Final = 100
-"""Of an SNS subject, which is ASCII; the service's own limit."""
+"""Longest subject that SNS accepts; it must be ASCII."""
 
 
 class Notification(Struct, kw_only=True, frozen=True):
-    """A notice to one receiver."""
+    """A transition for one receiver."""
 
     id: str
-    """The same when it is sent again. Sorts by time."""
+    """The same in every try. Sorts by time."""
 
     receiver: str
     """SNS, WEBHOOK, or `contact/<name>`."""
@@ -37,21 +37,21 @@ class Notification(Struct, kw_only=True, frozen=True):
     transition: Transition = msgspec.field(name="notice")
 
     def encode(self) -> bytes:
-        """As bytes."""
+        """Serialise for the store."""
         return msgspec.msgpack.encode(self)
 
     @classmethod
     def decode(cls, value: bytes) -> "Notification":
-        """Again what it was.
+        """Deserialise what `encode` gave.
 
         Raises:
-            msgspec.MsgspecError: if the bytes are none.
+            msgspec.MsgspecError: if the bytes are not a notification.
         """
         return msgspec.msgpack.decode(value, type=cls)
 
 
 class _Message(Struct, kw_only=True, frozen=True):
-    """What a receiver reads."""
+    """The JSON that a receiver gets."""
 
     type: str
     timestamp_ms: int
@@ -61,7 +61,7 @@ class _Message(Struct, kw_only=True, frozen=True):
 def notifications(
     transitions: Iterable[Transition], operators: Iterable[str], contacts: Iterable[Contact], now_ms: int
 ) -> list[Notification]:
-    """A letter for each receiver of each notice; a customer without a contact is told nothing."""
+    """A notification for each receiver of each transition; customers without a contact get none."""
     operators, contacts = list(operators), list(contacts)
     return [
         _notification(transition, receiver, now_ms)
@@ -71,7 +71,7 @@ def notifications(
 
 
 def contact_of(receiver: str) -> str | None:
-    """The name of the contact that a receiver is; None for an operator's."""
+    """The name of the customer contact behind a receiver; None for an operator's receiver."""
     name = receiver.removeprefix(_CONTACT)
     return None if name == receiver else name
 
@@ -92,7 +92,7 @@ def _notification(transition: Transition, receiver: str, now_ms: int) -> Notific
 
 
 def body(transition: Transition) -> bytes:
-    """The JSON that receivers get: type, time and the alarm."""
+    """The message as JSON: type, time and the alarm."""
     message = _Message(
         type=f"hifi.alarm.{transition.change}",
         timestamp_ms=transition.alarm.updated_ms,
@@ -102,7 +102,7 @@ def body(transition: Transition) -> bytes:
 
 
 def subject(transition: Transition) -> str:
-    """One short line, for a mail's subject."""
+    """A short line for the subject of a mail."""
     alarm = transition.alarm
     whose = "" if alarm.tenant == ALL_TENANTS else f" ({alarm.tenant})"
     text = f"hifi {transition.change}: {alarm.kind} {alarm.subject}{whose}"
@@ -110,7 +110,7 @@ def subject(transition: Transition) -> str:
 
 
 def supersedes(new: Notification, waiting: Notification) -> bool:
-    """Whether a letter that was not sent yet says nothing that the new one does not."""
+    """Whether a waiting update is obsolete because the new notification updates the same alarm."""
     return (
         new.receiver == waiting.receiver
         and new.transition.alarm.id == waiting.transition.alarm.id

@@ -1,4 +1,4 @@
-"""The receivers of alarms: an SNS topic, the operator's webhook, customers' webhooks. One try each."""
+"""Receivers of alarms: an SNS topic, the operator's webhook, customers' webhooks. They do not retry."""
 
 import asyncio
 import threading
@@ -20,32 +20,32 @@ _CONNECTIONS: Final = 32
 
 
 class NotAcceptedError(Exception):
-    """A receiver did not take a notice; the text says why, without anything that it said."""
+    """A receiver did not accept a notification. The text gives the cause but quotes no response."""
 
 
 class ReceiverGoneError(Exception):
-    """There is no such receiver any more."""
+    """The receiver no longer exists."""
 
 
 class Receiver(Protocol):
-    """Takes letters of one kind of receiver."""
+    """Sends notifications to receivers of one kind."""
 
     async def send(self, notification: Notification) -> None:
         """Try once.
 
         Raises:
-            NotTakenError: if it is to be tried again.
-            GoneError: if not.
+            NotAcceptedError: if a retry may help.
+            ReceiverGoneError: if the receiver no longer exists.
         """
         ...
 
     async def close(self) -> None:
-        """Give back what it holds."""
+        """Release connections."""
         ...
 
 
 class SnsReceiver:
-    """An SNS topic. Region and credentials come from the environment, as boto3 takes them."""
+    """An SNS topic. boto3 takes the credentials from the environment."""
 
     def __init__(self, arn: str, endpoint: str | None, seconds: float) -> None:
         self._arn = arn
@@ -54,14 +54,14 @@ class SnsReceiver:
         self._client: Any = None
 
     async def send(self, notification: Notification) -> None:
-        """Publish it; boto3 blocks, so a thread does."""
+        """Publish on a thread, because boto3 blocks."""
         try:
             await _on_thread(lambda: self._publish(notification))
-        except Exception as error:  # botocore makes its classes as it goes
+        except Exception as error:  # botocore creates its exception classes at run time
             raise NotAcceptedError(f"SNS: {_code(error)}") from error
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Nothing to release."""
 
     def _publish(self, notification: Notification) -> None:
         alarm = notification.transition.alarm
@@ -95,7 +95,7 @@ class SnsReceiver:
 
 
 class WebhookReceiver:
-    """The operator's own URL, which may be inside the network, such as an Alertmanager's."""
+    """The operator's webhook. Its URL may be in a private network."""
 
     def __init__(self, url: str, key: str | None, secrets: Secrets, seconds: float, clock: Clock) -> None:
         self._session: aiohttp.ClientSession | None = None
@@ -106,7 +106,7 @@ class WebhookReceiver:
         self._clock = clock
 
     async def send(self, notification: Notification) -> None:
-        """POST it."""
+        """POST the notification."""
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 trust_env=False, cookie_jar=aiohttp.DummyCookieJar(), headers={"User-Agent": "hifi"}
@@ -115,13 +115,13 @@ class WebhookReceiver:
         await _post(self._session, self._url, notification, headers, self._seconds)
 
     async def close(self) -> None:
-        """End its connections."""
+        """Close connections."""
         if self._session is not None:
             await self._session.close()
 
 
 class ContactReceiver:
-    """Customers' URLs, which are dialled as destinations are: never into the network."""
+    """Customers' webhooks. Like destinations they must have public addresses."""
 
     def __init__(
         self, contacts: Callable[[], Catalogue], secrets: Secrets, settings: AlarmSettings, clock: Clock
@@ -133,7 +133,7 @@ class ContactReceiver:
         self._clock = clock
 
     async def send(self, notification: Notification) -> None:
-        """POST it to where the contact says now."""
+        """POST to the webhook that the contact has now."""
         contact = self._contacts().contacts.get(contact_of(notification.receiver) or "")
         if contact is None or contact.tenant != notification.transition.alarm.tenant:
             raise ReceiverGoneError("the contact was deleted")
@@ -145,7 +145,7 @@ class ContactReceiver:
         await _post(self._session, contact.webhook, notification, headers, self._settings.alarm_send_seconds)
 
     async def close(self) -> None:
-        """End its connections."""
+        """Close connections."""
         if self._session is not None:
             await self._session.close()
 
@@ -153,7 +153,7 @@ class ContactReceiver:
 def receivers(
     settings: AlarmSettings, contacts: Callable[[], Catalogue], secrets: Secrets, clock: Clock
 ) -> dict[str, Receiver]:
-    """The receivers that are set, by name; customers' under the empty one."""
+    """The configured receivers by name; customers' webhooks have the empty name."""
     found: dict[str, Receiver] = {"": ContactReceiver(contacts, secrets, settings, clock)}
     seconds = settings.alarm_send_seconds
     if settings.alarm_topic is not None:
@@ -165,7 +165,7 @@ def receivers(
 
 
 async def _on_thread(work: Callable[[], None]) -> None:
-    """Work that keeps no process from ending, as an executor's threads would."""
+    """Run blocking work on a daemon thread; an executor's thread would delay the end of the process."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[None] = loop.create_future()
 
@@ -177,9 +177,9 @@ async def _on_thread(work: Callable[[], None]) -> None:
         error = None
         try:
             work()
-        except Exception as caught:  # its caller's
+        except Exception as caught:  # raised again by the awaiting caller
             error = caught
-        with suppress(RuntimeError):  # the loop has ended meanwhile
+        with suppress(RuntimeError):  # the loop has been closed meanwhile
             loop.call_soon_threadsafe(finish, error)
 
     threading.Thread(target=run, name="alarm-sns", daemon=True).start()
@@ -206,7 +206,7 @@ async def _post(
     headers: dict[str, str],
     seconds: float,
 ) -> None:
-    """Only the status counts; no redirect is followed, and nothing of the answer is read."""
+    """POST once. Only the status counts: redirects are not followed and the body is not read."""
     try:
         async with (
             asyncio.timeout(seconds),
@@ -232,7 +232,7 @@ def _why(error: Exception) -> str:
 
 
 def _code(error: Exception) -> str:
-    """A word of AWS or of its client; never what it answered."""
+    """AWS's error code, or the class of the client's error; never a message."""
     response = getattr(error, "response", None)
     code = response.get("Error", {}).get("Code") if isinstance(response, dict) else None
     return str(code or type(error).__name__)

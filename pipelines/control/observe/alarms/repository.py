@@ -1,4 +1,4 @@
-"""What of the alarms survives a restart, in observe's table."""
+"""Persists alarms, quiet windows, notifications and rule history in observe's DynamoDB table."""
 
 from collections.abc import Callable, Iterable
 from typing import Final, TypeVar
@@ -17,7 +17,7 @@ _log = get_logger(__name__)
 T = TypeVar("T")
 
 KEPT_DAYS: Final = 30
-"""Of a resolved alarm, a quiet window that is over, and a notice that was not taken."""
+"""How long resolved alarms, past quiet windows and notifications that were not accepted are kept."""
 
 _ALARM: Final = "alarm"
 _QUIET: Final = "quiet"
@@ -27,53 +27,53 @@ _DAY_S: Final = 24 * 60 * 60
 
 
 class AlarmRepository:
-    """Reads what was stored, and hands what changed to a background writer."""
+    """Reads the table at the start; changes are written in the background."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._writer = BackgroundWriter(store)
 
     def alarms(self) -> list[AlarmState]:
-        """All that are kept, oldest first.
+        """All stored alarms, oldest first.
 
         Raises:
-            StoreError: if the table cannot be read. So do the others.
+            StoreError: if the table cannot be read. The other reading methods raise it too.
         """
         return self._read(_ALARM, AlarmState.decode)
 
     def windows(self) -> list[QuietWindow]:
-        """All that are kept."""
+        """All stored quiet windows."""
         return self._read(_QUIET, lambda value: msgspec.msgpack.decode(value, type=QuietWindow))
 
     def notifications(self) -> list[Notification]:
-        """Those that are not taken yet, oldest first."""
+        """Notifications that were not accepted yet, oldest first."""
         return self._read(_NOTICE, Notification.decode)
 
     def history(self) -> History:
-        """As they were stored last."""
+        """The history stored last."""
         return next(iter(self._read(_HISTORY, History.decode)), History())
 
     def add_window(self, window: QuietWindow) -> None:
-        """Keep a window, at once.
+        """Store a quiet window, synchronously.
 
         Raises:
-            StoreError: if that is not possible now.
+            StoreError: if the table cannot be written.
         """
         expires = window.until_ms // 1000 + KEPT_DAYS * _DAY_S
         self._store.put([Item(_QUIET, window.id, msgspec.msgpack.encode(window), expires)])
 
     def remove_window(self, window_id: str) -> None:
-        """Forget a window, at once.
+        """Delete a quiet window, synchronously.
 
         Raises:
-            StoreError: if that is not possible now.
+            StoreError: if the table cannot be written.
         """
         self._store.delete(_QUIET, window_id)
 
     def keep(
         self, notifications: Iterable[Notification], tracked: Iterable[AlarmState], history: History | None
     ) -> None:
-        """Write these soon; returns at once."""
+        """Store these in the background; returns at once."""
         others = [_alarm_item(each) for each in tracked]
         if history is not None:
             others.append(Item(_HISTORY, _HISTORY, history.encode()))
@@ -82,11 +82,11 @@ class AlarmRepository:
         )
 
     def forget(self, ids: Iterable[str]) -> None:
-        """Forget letters that were taken, soon."""
+        """Delete notifications, in the background."""
         self._writer.delete((_NOTICE, notification) for notification in ids)
 
     def close(self) -> None:
-        """Write what waits, unless the store takes longer than two seconds."""
+        """Write what is queued, for two seconds at most."""
         self._writer.close()
 
     def _read(self, pk: str, decode: Callable[[bytes], T]) -> list[T]:
@@ -96,7 +96,7 @@ class AlarmRepository:
                 found.append(decode(item.body))
             except msgspec.MsgspecError as error:
                 _log.error(
-                    "left out of what was stored", extra={"what": pk, "id": item.sk, "error": str(error)}
+                    "stored item skipped: it cannot be decoded", extra={"what": pk, "id": item.sk, "error": str(error)}
                 )
         return found
 
@@ -112,7 +112,7 @@ def _notification_item(notification: Notification) -> Item:
 
 
 def _alarm_item(tracked: AlarmState) -> Item:
-    """One that is open, or of which somebody is still to be told, does not expire."""
+    """Open alarms, and those with a notification still due, do not expire."""
     resolved = tracked.alarm.resolved_ms
     expires = None if resolved is None or not tracked.over else resolved // 1000 + KEPT_DAYS * _DAY_S
     return Item(_ALARM, tracked.alarm.id, tracked.encode(), expires)

@@ -1,4 +1,4 @@
-"""All conditions, over the facts of one look. Pure."""
+"""Evaluates all alarm rules, and holds the rule for customers' own failures. Pure."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -23,14 +23,14 @@ _FROM_DOCUMENTS: Final = frozenset({AlarmKind.BACKLOG, AlarmKind.SILENT})
 def evaluate(
     inputs: Inputs, history: History, catalogue: Catalogue | None, settings: AlarmSettings
 ) -> Evaluation:
-    """What holds now.
+    """Evaluate all rules.
 
-    While the meter is behind, nobody is called silent, and no alarm that rests on tallies is called over.
+    While the meter is behind, no source counts as silent, and no alarm that is based on tallies is resolved.
 
     Args:
-        inputs: one look.
-        history: after the same look.
-        catalogue: what is published; None while that is not known.
+        inputs: of this pass.
+        history: updated with the same inputs.
+        catalogue: published documents; None while they are not loaded.
         settings: thresholds.
     """
     behind = inputs.behind_seconds > settings.alarm_meter_seconds
@@ -53,28 +53,28 @@ def evaluate(
 
 
 def failures(inputs: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
-    """One finding for each destination and reason that its customer can mend."""
+    """One finding for each destination and failure that its customer can fix; never for the operator."""
     for each in inputs.destinations:
         for reason, count in each.reasons.items():
-            mend = customer_fix(reason)
-            if mend is not None and count >= settings.alarm_customer_events:
+            fix = customer_fix(reason)
+            if fix is not None and count >= settings.alarm_customer_events:
                 yield Finding(
                     kind=AlarmKind.CUSTOMER,
                     audience=Audience.CUSTOMER,
                     tenant=each.tenant,
                     subject=f"{each.name} {_short(reason)}",
-                    text=_text(each, reason, count, mend),
+                    text=_text(each, reason, count, fix),
                 )
 
 
 def _short(reason: str) -> str:
-    """The status where there is one, else the word."""
+    """The status if the destination answered, else the word."""
     status, _, word = reason.partition(" ")
     return status if status.isdigit() and word in ("refused", "redirect") else word
 
 
-def _text(each: DestinationHealth, reason: str, count: int, mend: str) -> str:
+def _text(each: DestinationHealth, reason: str, count: int, fix: str) -> str:
     status, _, word = reason.partition(" ")
     said = f"answered {status}" if status.isdigit() else f"failed with {word}"
     pipes = f" (pipe {listed(each.pipes)})" if each.pipes else ""
-    return f"destination {each.name}{pipes} {said} for {counted(count, 'event')} of the last minutes: {mend}"
+    return f"destination {each.name}{pipes} {said} for {counted(count, 'event')} in the last minutes: {fix}"

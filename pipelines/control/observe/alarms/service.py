@@ -1,4 +1,4 @@
-"""Alarms as observe uses them: given facts once a look, asked for lists by the API."""
+"""The alarms of a side: updated in each pass of the control loop, listed and silenced by the API."""
 
 import threading
 from collections import Counter, deque
@@ -31,11 +31,11 @@ _log = get_logger(__name__)
 _DAY_MS: Final = 24 * 60 * 60_000
 _HOUR_MS: Final = 60 * 60_000
 MOST_KEPT: Final = 5_000
-"""Resolved alarms that are listed."""
+"""Most resolved alarms that are listed."""
 
 
 class Alarms:
-    """All alarms of a side. `look` is called from one thread; the rest from any."""
+    """All alarms of a side. `update` is called from one thread; the rest from any."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Alarms:
         secrets: SecretTable,
         clock: Clock,
     ) -> None:
-        """`catalogue` gives what is published, None while that is not known."""
+        """`catalogue` gives the published documents, None while they are not loaded."""
         self._settings = settings
         self._catalogue = catalogue
         self._secrets = secrets
@@ -64,21 +64,21 @@ class Alarms:
         self._notifier = Notifier(known, self._accepted.append, clock, give_up_ms)
 
     def restore(self) -> None:
-        """Go on where the last process stopped; letters that were not taken are sent again.
+        """Load the state that the last process stored; notifications not yet accepted are sent again.
 
         Raises:
             StoreError: if the table cannot be read.
         """
         stored, windows = self._repository.alarms(), self._repository.windows()
         history, waiting = self._repository.history(), self._repository.notifications()
-        self._tracked = {each.key: each for each in stored}  # oldest first: the last one counts
+        self._tracked = {each.key: each for each in stored}  # oldest first, so the newest wins
         current = {each.alarm.id for each in self._tracked.values()}
         self._past = tuple(each.alarm for each in stored if each.alarm.id not in current)
         self._windows, self._history = tuple(windows), history
         self._notifier.post(waiting)
 
     def update(self, inputs: Inputs) -> None:
-        """Judge, remember, and tell. A store or a receiver that is away is tried again later."""
+        """Evaluate the rules, store changes and notify; does not wait for the store or for receivers."""
         before, history = self._tracked, self._history
         self._want_secrets()
         self._history = updated(history, inputs, self._settings.alarm_backlog_minutes)
@@ -97,8 +97,12 @@ class Alarms:
             _log.warning(f"alarm {transition.change}", extra=fields)
 
     def listed(self, tenant: str, is_open: bool | None = None) -> list[Alarm]:
-        """Alarms of a tenant, or of all, newest first: open ones, resolved ones of the last KEPT_DAYS days,
-        or, with None, both."""
+        """Alarms of a tenant or of ALL_TENANTS, newest first.
+
+        Args:
+            tenant: its name, or ALL_TENANTS.
+            is_open: only open ones, or only those resolved in the last KEPT_DAYS days; None gives both.
+        """
         every = [*self._past, *(each.alarm for each in self._tracked.values())]
         chosen = [
             alarm
@@ -108,23 +112,23 @@ class Alarms:
         return sorted(chosen, key=lambda alarm: alarm.id, reverse=True)
 
     def open_by_kind(self) -> dict[AlarmKind, int]:
-        """Open alarms, quiet ones included; every kind is there."""
+        """Number of open alarms for every kind, including those in a quiet window."""
         counts = Counter(each.alarm.kind for each in self._tracked.values() if each.open)
         return {kind: counts[kind] for kind in AlarmKind}
 
     def windows(self) -> list[QuietWindow]:
-        """Quiet windows that are not over, earliest first."""
+        """Current and future quiet windows, earliest first."""
         now = self._clock()
         return sorted(
             (each for each in self._windows if each.until_ms > now), key=lambda each: (each.from_ms, each.id)
         )
 
     def add_window(self, window: QuietWindow) -> QuietWindow:
-        """Keep alarms quiet for a time; the same window again changes nothing.
+        """Add a quiet window; adding the same one again changes nothing.
 
         Raises:
-            WindowError: if the window says nothing, or too much.
-            StoreError: if it cannot be stored; then it is not in force.
+            WindowError: if the window is not valid.
+            StoreError: if it cannot be stored; it is then not in force.
         """
         taken = validated(window, self._clock())
         with self._changing:
@@ -133,10 +137,10 @@ class Alarms:
         return taken
 
     def remove_window(self, window_id: str) -> bool:
-        """End a window; False if there is none of that id.
+        """Remove a quiet window; False if the id is unknown.
 
         Raises:
-            StoreError: if that cannot be stored; then it stays in force.
+            StoreError: if that cannot be stored; the window then stays in force.
         """
         with self._changing:
             if all(each.id != window_id for each in self._windows):
@@ -146,13 +150,13 @@ class Alarms:
         return True
 
     def close(self) -> None:
-        """Stop sending; what was taken in the meantime is stored."""
+        """Stop sending, and record which notifications were accepted."""
         self._notifier.close()
         self._repository.forget(self._accepted)
         self._repository.close()
 
     def _archive(self, before: Mapping[str, AlarmState], after: dict[str, AlarmState], now_ms: int) -> None:
-        """Alarms that are over for long, or made room for a new one, are only listed from now on."""
+        """Move alarms that ended long ago, or were replaced, from the tracked ones to the list."""
         replaced = [each.alarm for key, each in before.items() if after[key].alarm.id != each.alarm.id]
         ended = [key for key, each in after.items() if _long_over(each, self._timing, now_ms)]
         past = [*self._past, *replaced, *(after.pop(key).alarm for key in ended)]
@@ -161,7 +165,7 @@ class Alarms:
         self._tracked = after
 
     def published(self) -> Catalogue:
-        """The documents, or none while they are not known."""
+        """The published documents; an empty catalogue while they are not loaded."""
         return self._catalogue() or Catalogue()
 
     def _want_secrets(self) -> None:
@@ -171,7 +175,7 @@ class Alarms:
 
 
 class SideAlarms(Alarms):
-    """Alarms with a configuration table and secrets of their own."""
+    """Alarms with their own configuration table and secrets."""
 
     def __init__(self, settings: AlarmSettings, store: Store, clock: Clock) -> None:
         self._table: GlobalTable[Catalogue] = config_table(settings.bootstrap, "observe-alarms")
@@ -179,7 +183,7 @@ class SideAlarms(Alarms):
         super().__init__(settings, store, self._known, self._own_secrets, clock)
 
     def close(self) -> None:
-        """Stop everything; within two seconds or so."""
+        """Stop all threads; takes about two seconds at most."""
         super().close()
         self._own_secrets.stop()
         self._table.stop()
@@ -189,7 +193,7 @@ class SideAlarms(Alarms):
 
 
 def open_alarms(settings: AlarmSettings, store: Store, clock: Clock) -> Alarms:
-    """The alarms of a side; returns at once, before the configuration is read."""
+    """The alarms of a side; returns at once, before the configuration is loaded."""
     return SideAlarms(settings, store, clock)
 
 

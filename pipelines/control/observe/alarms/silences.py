@@ -1,4 +1,4 @@
-"""Windows in which alarms are kept, and told to nobody. Pure."""
+"""Quiet windows: alarms are recorded but not sent. Pure."""
 
 import hashlib
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ _REASON_CHARACTERS: Final = 300
 
 
 class WindowError(ValueError):
-    """A window that cannot be taken. `field` names what is wrong, the text says it and the mend."""
+    """A quiet window is not valid. `field` names the member; the text gives the problem and the fix."""
 
     def __init__(self, field: str, message: str) -> None:
         super().__init__(message)
@@ -23,10 +23,10 @@ class WindowError(ValueError):
 
 
 def validated(window: QuietWindow, now_ms: int) -> QuietWindow:
-    """The window with an id: the same for the same window.
+    """The window with its id, which is a hash of the rest.
 
     Raises:
-        WindowError: if it says nothing, or too much.
+        WindowError: if a member is missing, too long or contradicts another.
     """
     if not window.reason.strip():
         raise WindowError("reason", "is empty; say why, for example `deployment of 1.4`")
@@ -45,12 +45,12 @@ def validated(window: QuietWindow, now_ms: int) -> QuietWindow:
 
 
 def quiet_reason(windows: Iterable[QuietWindow], alarm: Alarm, now_ms: int) -> str:
-    """Why an alarm is told to nobody now; empty where it is told."""
+    """The reason of the quiet window that covers an alarm now; empty if none does."""
     return next((window.reason for window in windows if _covers(window, alarm, now_ms)), "")
 
 
 def _covers(window: QuietWindow, alarm: Alarm, now_ms: int) -> bool:
-    """Proven loss only where it is named."""
+    """A window covers loss alarms only if it names that kind."""
     named = alarm.kind in window.kinds if window.kinds else alarm.kind != AlarmKind.LOSS
-    whose = window.tenant in (ALL_TENANTS, alarm.tenant)
-    return named and whose and window.from_ms <= now_ms < window.until_ms
+    tenant = window.tenant in (ALL_TENANTS, alarm.tenant)
+    return named and tenant and window.from_ms <= now_ms < window.until_ms

@@ -1,4 +1,4 @@
-"""Conditions on what moves, or does not: nodes, backlogs, sources, traffic, the meter itself. Pure."""
+"""Alarm rules for stalled nodes, growing backlogs, silent sources, traffic and the meter's own lag. Pure."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -13,23 +13,23 @@ from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import ALL_TENANTS
 
 SILENT_HOUR: Final = 60
-"""Minutes before a source's last event that say whether it used to send."""
+"""Minutes before a source's last event in which its activity is measured."""
 
 SILENT_MOST: Final = 45
-"""With events in so many of them it did."""
+"""Minutes with events among these from which a source counts as one that sends regularly."""
 
 SILENT_FORGOTTEN: Final = 24 * 60
-"""Minutes after which a source that is silent has ended."""
+"""Minutes of silence after which a source counts as retired."""
 
 
 def stalled(inputs: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
-    """Nodes that do not move though there is something to read."""
+    """Nodes whose offsets do not move although there are records to read."""
     for node in inputs.nodes:
         seconds = (inputs.at_ms - node.moved_ms) / 1000
         if node.readable > 0 and seconds > settings.alarm_stalled_seconds:
             text = (
                 f"{node.node} has read nothing for {seconds:.0f} s, "
-                f"and {counted(node.readable, 'record')} lie before it"
+                f"with {counted(node.readable, 'record')} waiting"
             )
             yield Finding(kind=AlarmKind.STALLED, subject=node.node, text=text)
 
@@ -37,7 +37,7 @@ def stalled(inputs: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
 def backlog(
     inputs: Inputs, history: History, catalogue: Catalogue, settings: AlarmSettings
 ) -> Iterator[Finding]:
-    """Pipes of which more and more waits."""
+    """Pipes with a growing number of events in the retry topics."""
     for pipe, waiting in inputs.waiting.items():
         samples = history.backlogs.get(pipe, [])
         if waiting >= settings.alarm_backlog_events and _grows(samples, settings.alarm_backlog_minutes):
@@ -45,7 +45,7 @@ def backlog(
             minutes = (inputs.at_ms - first.at_ms) / MINUTE_MS
             leads = f" to destination {known.destination}" if known else ""
             text = (
-                f"{counted(waiting, 'event')} of pipe {pipe}{leads} wait to be tried again, "
+                f"{counted(waiting, 'event')} of pipe {pipe}{leads} wait to be retried, "
                 f"{waiting - first.waiting:,} more than {minutes:.0f} minutes ago"
             )
             tenant = known.tenant if known else ALL_TENANTS
@@ -53,7 +53,7 @@ def backlog(
 
 
 def _grows(samples: list[BacklogSample], minutes: int) -> bool:
-    """All of the later half lie over all of the earlier one: a wave, or a backlog that drains, does not."""
+    """Whether every sample of the later half exceeds every one of the earlier half; waves do not count."""
     if len(samples) < 2 or samples[-1].at_ms - samples[0].at_ms < minutes * MINUTE_MS:
         return False
     middle = len(samples) // 2
@@ -62,16 +62,16 @@ def _grows(samples: list[BacklogSample], minutes: int) -> bool:
 
 
 def silent(inputs: Inputs, catalogue: Catalogue, settings: AlarmSettings) -> Iterator[Finding]:
-    """Sources that used to send and do not; a deleted one need not."""
+    """Published sources that used to send and have stopped."""
     now = inputs.at_ms // MINUTE_MS
     for source in inputs.sources:
         if source.minutes and source.name in catalogue.sources:
             last = max(source.minutes)
-            quiet = now - last - 1  # whole minutes: the one that runs may still bring something
+            quiet = now - last - 1  # whole minutes: the current one may still have events
             if settings.alarm_silent_minutes <= quiet < SILENT_FORGOTTEN and _used_to_send(source, last):
                 text = (
                     f"source {source.name} has sent nothing for {quiet} minutes, since {moment(last)}; "
-                    f"before, it sent in nearly every minute"
+                    f"it used to send in nearly every minute"
                 )
                 yield Finding(kind=AlarmKind.SILENT, tenant=source.tenant, subject=source.name, text=text)
 
@@ -81,7 +81,7 @@ def _used_to_send(source: SourceMinutes, last: int) -> bool:
 
 
 def rating(inputs: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
-    """Traffic that comes close to what the side was measured to carry."""
+    """Traffic close to the side's rating."""
     rated = settings.alarm_rating
     if rated is not None and inputs.rate > rated / settings.alarm_rating_part:
         text = (
@@ -92,7 +92,7 @@ def rating(inputs: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
 
 
 def meter(inputs: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
-    """The meter cannot say how things are now."""
+    """The meter is so far behind that its figures are out of date."""
     if inputs.behind_seconds > settings.alarm_meter_seconds:
-        text = f"the meter is {inputs.behind_seconds:.0f} s behind the topics; nothing is lost by that"
+        text = f"the meter is {inputs.behind_seconds:.0f} s behind the topics: its figures are late, no event is lost"
         yield Finding(kind=AlarmKind.METER, subject="meter", text=text)

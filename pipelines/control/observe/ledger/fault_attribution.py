@@ -1,6 +1,6 @@
-"""Whose fault a failed delivery is, by the `status word` that a tally groups it under. Pure.
+"""Attributes failed deliveries to the customer or to hifi, by the tally's `status word`. Pure.
 
-The words are those that transmit begins its reasons with.
+The words are those with which transmit's reasons begin.
 """
 
 from collections.abc import Mapping
@@ -24,22 +24,22 @@ _FIXES: Final[Mapping[str, str]] = {
     "bad_secret": "correct the secret's value",
     "token_refused": "correct the credentials of the token endpoint",
     "token_unusable": "correct the credentials of the token endpoint",
-    "tls_needed": "let the destination speak TLS",
+    "tls_needed": "enable TLS at the destination",
     "unknown_topic": "create the topic at the destination, or correct its name",
-    "time_over": "mend the endpoint, then replay the dead letters",
+    "time_over": "repair the endpoint, then replay the dead letters",
 }
 _STATUSES: Final[Mapping[int, str]] = {
     401: "correct the destination's key or signature",
-    403: "let the key write there",
-    404: "correct the URL, or bring the endpoint back",
+    403: "give the key write permission",
+    404: "correct the URL, or restore the endpoint",
     410: "the endpoint is gone for good: name another one",
-    413: "let the endpoint take larger requests",
+    413: "allow larger requests at the endpoint",
 }
-_OTHER: Final = "mend what the endpoint refuses, then replay the dead letters"
+_OTHER: Final = "correct what the endpoint refuses, then replay the dead letters"
 
 
 def customer_fix(reason: str) -> str | None:
-    """What a customer can do about a lasting failure that is theirs; None if it is not, or not lasting.
+    """How the customer can fix a permanent failure; None if it is not theirs or not permanent.
 
     Args:
         reason: such as `404 refused` or `- transform_failed`.
@@ -51,12 +51,12 @@ def customer_fix(reason: str) -> str | None:
         return None
     code = int(status)
     if 300 <= code < 400:
-        return "name the address that it redirects to: redirects are not followed"
+        return "use the URL that it redirects to: redirects are not followed"
     if 400 <= code < 500 and code not in RETRYABLE:
         return _STATUSES.get(code, _OTHER)
     return None
 
 
 def is_customer_fault(reason: str) -> bool:
-    """Whether a dead letter of this reason is the customer's to mend; all others are hifi's own fault."""
+    """Whether the customer can fix the cause of a dead letter; hifi is at fault for all others."""
     return customer_fix(reason) is not None

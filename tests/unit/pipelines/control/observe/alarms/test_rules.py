@@ -92,7 +92,7 @@ def test_the_loss_rate_counts_dead_letters_that_are_hifis_own_fault() -> None:
     minutes = [card(MINUTE - ago, dead=2) for ago in range(1, 11)]
     own = [DeadLetters(tenant="shop", minute=each.minute, reasons={"- internal": 2}) for each in minutes]
     text = only(inputs(*minutes, dead=own), AlarmKind.LOSS_RATE)
-    assert text.startswith("2.00 % of 1,000 deliveries owed in the last 60 minutes: 0 events lost, 20 dead")
+    assert text.startswith("2.00 % of 1,000 owed deliveries failed in the last 60 minutes: 0 events lost, 20 dead")
 
 
 @pytest.mark.parametrize("reason", ["401 refused", "410 refused", "- transform_failed", "503 time_over"])
@@ -145,7 +145,7 @@ def test_a_slow_minute_long_ago_burns_nothing_where_nothing_was_sent_since() -> 
 def test_a_node_that_stands_still_with_work_before_it_is_stalled() -> None:
     stuck = NodeProgress(node="transmit_slow", readable=12, moved_ms=NOW - 75_000)
     text = only(inputs(nodes=[stuck]), AlarmKind.STALLED)
-    assert text == "transmit_slow has read nothing for 75 s, and 12 records lie before it"
+    assert text == "transmit_slow has read nothing for 75 s, with 12 records waiting"
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_a_backlog_names_pipe_destination_and_how_much_more_it_is() -> None:
     (finding,) = evaluate(now, history, PUBLISHED, how).findings
     assert (finding.tenant, finding.subject) == ("shop", "orders")
     assert finding.text == (
-        "600 events of pipe orders to destination hook wait to be tried again, 500 more than 10 minutes ago"
+        "600 events of pipe orders to destination hook wait to be retried, 500 more than 10 minutes ago"
     )
 
 
@@ -268,11 +268,11 @@ def test_while_the_meter_is_behind_nobody_is_silent_and_nothing_is_over() -> Non
         (
             "401 refused",
             "hook 401",
-            "answered 401 for 7 events of the last minutes: correct",
+            "answered 401 for 7 events in the last minutes: correct",
         ),
         ("404 refused", "hook 404", "answered 404"),
         ("302 redirect", "hook 302", "redirects are not followed"),
-        ("422 refused", "hook 422", "mend what the endpoint refuses"),
+        ("422 refused", "hook 422", "correct what the endpoint refuses"),
         ("- refused_address", "hook refused_address", "public address"),
         ("- transform_failed", "hook transform_failed", "correct the pipe's transform"),
     ],
