@@ -1,4 +1,4 @@
-"""`python -m pipelines.control.observe`: reads the ledger, judges, answers, raises alarms."""
+"""`python -m pipelines.control.observe`: reads the ledger, judges minutes, serves the API, raises alarms."""
 
 import sys
 from typing import Final

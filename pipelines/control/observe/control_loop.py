@@ -1,4 +1,4 @@
-"""One look after the other: what the ledger says is judged, told and kept. Belongs to one thread."""
+"""Observe's control loop: in each pass it judges minutes, updates alarms and stores state. One thread."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -35,21 +35,21 @@ from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 _HEALTH_MINUTES: Final = 10
-"""Over which destinations are judged."""
+"""Window of the health of destinations."""
 
 _ALARM_MINUTES: Final = 26 * 60
-"""An event that waited in retry for a day is missed so late."""
+"""How far back alarms look: an event that waited in retry for a day is found missing that late."""
 
 _DEAD_MINUTES: Final = 7 * 60
-"""The longest window of an alarm on slow minutes, and some."""
+"""The longest window of the burn-rate alarm, and a margin."""
 
 _HOUR_MINUTES: Final = 60
 _PATIENT_LOOKS: Final = 4
-"""So many looks may fail before the meter counts as behind."""
+"""Failed passes in a row after which the meter counts as behind."""
 
 
 class ControlLoop:
-    """The loop's body."""
+    """The body of the loop."""
 
     def __init__(  # noqa: PLR0913  # the world, piece by piece
         self,
@@ -57,31 +57,31 @@ class ControlLoop:
         settings: ObserveSettings,
         tracker: MinuteTracker,
         days: DayState,
-        keeper: Persistence,
+        persistence: Persistence,
         progress: Progress,
-        finder: EventResolver,
+        resolver: EventResolver,
         alarms: Alarms,
         clock: Clock,
     ) -> None:
         self._settings = settings
-        self._tracker, self._days, self._keeper = tracker, days, keeper
-        self._progress, self._finder, self._alarms = progress, finder, alarms
+        self._tracker, self._days, self._persistence = tracker, days, persistence
+        self._progress, self._resolver, self._alarms = progress, resolver, alarms
         self._clock = clock
-        self._passing = Watermarks(int(settings.settle_seconds * 1_000))
-        self._behind, self._movement, self._sources = Staleness(), StallDetection(), Sources()
+        self._watermarks = Watermarks(int(settings.settle_seconds * 1_000))
+        self._staleness, self._stall_detection, self._sources = Staleness(), StallDetection(), Sources()
         self._nodes: Sequence[NodeProgress] = ()
-        self._lately: dict[int, int] = {}
-        """Minutes whose loss was found or corrected, and when."""
+        self._corrected_ms: dict[int, int] = {}
+        """When the loss of a minute was found or corrected, epoch milliseconds by minute."""
 
         self._saved_ms = 0
         self._ledger_offset = 0
         self.snapshot = Snapshot()
         self.meters = ObserveMetrics(lambda: self.snapshot, alarms.open_by_kind)
-        self.asked = False
-        """Whether the brokers said how far all are at the last look."""
+        self.brokers_answered = False
+        """Whether the brokers gave all offsets in the last pass."""
 
     def enter(self, entries: Iterable[Entry]) -> None:
-        """Records of the ledger."""
+        """Apply records of the ledger."""
         ledger, now_ms = self._tracker.ledger, self._clock()
         for offset, found in entries:
             self._ledger_offset = offset + 1
@@ -93,61 +93,63 @@ class ControlLoop:
             ledger.apply(found, offset, now_ms)
 
     def look(self) -> None:
-        """Judge, tell, keep."""
+        """One pass: judge minutes, update the snapshot and alarms, store changes."""
         now_ms = self._clock()
-        self._take_names()
-        self._ask_brokers(now_ms)
-        passed = ReadProgress(marks=self._passing.marks, read_to_ms=self._passing.read_to_ms)
+        self._apply_names()
+        self._read_offsets(now_ms)
+        passed = ReadProgress(marks=self._watermarks.marks, read_to_ms=self._watermarks.read_to_ms)
         cards = self._tracker.judge(passed, now_ms)
         self._sources.take(self._tracker.touched)
         changes = self._days.take(cards)
         self._note_late(changes, now_ms)
-        self._keeper.load()
+        self._persistence.load()
         self.meters.count_changes(changes)
         for key, plan in self._tracker.plans():
-            self._finder.ask(key, plan)
+            self._resolver.ask(key, plan)
         if now_ms - self._saved_ms >= self._settings.store_seconds * 1_000:
             self._save(now_ms)
         self.snapshot = self._taken(now_ms)
         self._raise_alarms(now_ms)
 
     def save(self) -> None:
-        """Store what changed, at the end."""
-        self._keeper.save()
+        """Store changes when the process ends."""
+        self._persistence.save()
 
-    def _take_names(self) -> None:
-        for key, found in self._finder.answers():
+    def _apply_names(self) -> None:
+        for key, found in self._resolver.answers():
             if found is None:
                 self._tracker.ask_again(key)
             else:
                 self._tracker.found(key, found)
 
-    def _ask_brokers(self, now_ms: int) -> None:
+    def _read_offsets(self, now_ms: int) -> None:
         try:
             look = self._progress.look(self._tracker.ledger.offsets, now_ms)
-            ages = self._progress.ages(look) if self._behind.fresh else {}
+            ages = self._progress.ages(look) if self._staleness.fresh else {}
             held = self._progress.held(look)
         except (KafkaException, TimeoutError) as error:
-            _log.warning("the brokers do not say how far the nodes are", extra={"error": str(error)})
-            self.asked = False
+            _log.warning(
+                "offsets not read: the brokers did not answer; retrying", extra={"error": str(error)}
+            )
+            self.brokers_answered = False
             return
-        self.asked = True
-        self._passing.take(look)
-        self._behind.take(look, ages)
-        self._nodes = self._movement.take(look, held)
+        self.brokers_answered = True
+        self._watermarks.take(look)
+        self._staleness.take(look, ages)
+        self._nodes = self._stall_detection.take(look, held)
 
     def _save(self, now_ms: int) -> None:
-        if not self._keeper.save():
+        if not self._persistence.save():
             return
         self._saved_ms = now_ms
-        read_to = self._passing.read_to_ms // MINUTE_MS
+        read_to = self._watermarks.read_to_ms // MINUTE_MS
         if read_to:
-            self._keeper.forget(read_to - self._settings.keep_hours * _HOUR_MINUTES)
+            self._persistence.forget(read_to - self._settings.keep_hours * _HOUR_MINUTES)
 
     def _taken(self, now_ms: int) -> Snapshot:
         last = now_ms // MINUTE_MS
         patience_ms = int(_PATIENT_LOOKS * self._settings.look_seconds * 1_000)
-        behind = self._behind.seconds(self._clock(), patience_ms)
+        behind = self._staleness.seconds(self._clock(), patience_ms)
         first = last - _HEALTH_MINUTES
         recent = self._tracker.between(first, last + 1)
         published = self._alarms.published().destinations.values()
@@ -157,9 +159,9 @@ class ControlLoop:
             at_ms=now_ms,
             cards=self._days.cards,
             days=self._days.day_cards,
-            tenants=tuple(sorted(self._keeper.tenants - {""})),
+            tenants=tuple(sorted(self._persistence.tenants - {""})),
             destinations=destination_health(recent, self._tracker.still_open(), known, window_seconds),
-            read_to_ms=self._passing.read_to_ms,
+            read_to_ms=self._watermarks.read_to_ms,
             behind_seconds=behind,
             behind=behind > self._settings.behind_seconds,
             open_minutes=self._tracker.open_minutes,
@@ -174,16 +176,16 @@ class ControlLoop:
         return found
 
     def _note_late(self, changes: Iterable[CardChange], now_ms: int) -> None:
-        """Alarms look at old minutes too for as long as what was found there is news."""
-        self._lately |= {change.after.minute: now_ms for change in changes if change.after.lost}
+        """Update alarms, with old minutes for as long as a loss found in them is recent."""
+        self._corrected_ms |= {change.after.minute: now_ms for change in changes if change.after.lost}
         oldest = now_ms - int(2 * self._settings.alarm_open_minutes * MINUTE_MS)
-        self._lately = {minute: at_ms for minute, at_ms in self._lately.items() if at_ms > oldest}
+        self._corrected_ms = {minute: at_ms for minute, at_ms in self._corrected_ms.items() if at_ms > oldest}
 
     def _raise_alarms(self, now_ms: int) -> None:
         last, found = now_ms // MINUTE_MS, self.snapshot
         inputs = Inputs(
             at_ms=now_ms,
-            cards=recent_cards(found, _ALARM_MINUTES, self._lately),
+            cards=recent_cards(found, _ALARM_MINUTES, self._corrected_ms),
             dead=tuple(dead_letters(self._tracker.between(last - _DEAD_MINUTES, last + 1))),
             destinations=found.destinations,
             nodes=self._nodes,
@@ -194,5 +196,5 @@ class ControlLoop:
         )
         try:
             self._alarms.update(inputs)
-        except Exception:  # the meter goes on, and alarms have their own next try
-            _log.exception("alarms not judged")
+        except Exception:  # the meter goes on; alarms are evaluated again in the next pass
+            _log.exception("alarms not updated: unexpected error")

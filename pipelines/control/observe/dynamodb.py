@@ -1,4 +1,4 @@
-"""What has to survive a restart: a DynamoDB table of bodies by (pk, sk), no more."""
+"""A DynamoDB table of byte strings by (pk, sk): observe's persistent state."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -13,17 +13,17 @@ PK: Final = "pk"
 SK: Final = "sk"
 BODY: Final = "body"
 EXPIRES: Final = "expires"
-"""Epoch seconds; DynamoDB deletes the item some time after. The table's TTL attribute."""
+"""The table's TTL attribute, epoch seconds; DynamoDB deletes the item some time after."""
 
 PART_BYTES: Final = 350_000
-"""A longer body takes several items: DynamoDB's are at most 400 KB."""
+"""A longer body is split over several items: DynamoDB's limit is 400 KB."""
 
 _PARTS: Final = "parts"
 _BATCH: Final = 25
-"""Most items that one BatchWriteItem takes."""
+"""Most items in one BatchWriteItem."""
 
 _PART_SECONDS: Final = 30 * 86_400
-"""Parts that were written anew are left to expire."""
+"""When parts that were replaced expire."""
 
 _TRIES: Final = 8
 _PAUSE_SECONDS: Final = 0.05
@@ -36,30 +36,29 @@ class Item(NamedTuple):
     sk: str
     body: bytes
     expires_s: int | None = None
-    """When it may be deleted, epoch seconds; None: never."""
+    """When it expires, epoch seconds; None for never."""
 
 
 class Store:
-    """A table. Every method may be called from any thread.
+    """A table. Every method may be called from any thread, and raises StoreError if the table fails.
 
-    Region and credentials come from the environment, as boto3 takes them. Each raises StoreError where the
-    table cannot be used.
+    boto3 takes region and credentials from the environment.
     """
 
     def __init__(self, table: str, endpoint: str | None = None) -> None:
-        """`endpoint` is the URL of DynamoDB Local, which takes any credentials; None is AWS."""
+        """`endpoint` is the URL of DynamoDB Local, which takes any credentials; None for AWS."""
         self._client: Any = dynamodb_client(endpoint)
         self._table = table
         self._makes_table = endpoint is not None
 
     def ensure(self) -> None:
-        """Make the table where the endpoint is local; on AWS it is the stacks' to make."""
+        """Create the table if the endpoint is local; on AWS the stacks create it."""
         if not self._makes_table:
             return
         try:
             create_table(self._client, self._table, PK, SK)
         except (BotoCoreError, ClientError) as error:
-            raise StoreError(f"table {self._table} cannot be made: {error}") from error
+            raise StoreError(f"table {self._table} cannot be created: {error}") from error
 
     def get(self, pk: str, sk: str) -> bytes | None:
         """An item's body; None if there is none."""
@@ -76,7 +75,7 @@ class Store:
         return found
 
     def query(self, pk: str, first: str = "", last: str = "\U0010ffff") -> Iterator[Item]:
-        """The items of a pk whose sk lies between `first` and `last`, both included, in order of sk."""
+        """The items of `pk` with an sk from `first` to `last`, both included, in order of sk."""
         asked = {
             "TableName": self._table,
             "ConsistentRead": True,
@@ -95,7 +94,7 @@ class Store:
             raise StoreError(f"table {self._table} cannot be read: {error}") from error
 
     def put(self, items: Iterable[Item]) -> None:
-        """Write all of them, in place of what is there by the same keys; no order is kept among them."""
+        """Write all items, replacing those with the same keys, in no particular order."""
         rows: list[dict[str, Any]] = []
         for item in {(item.pk, item.sk): item for item in items}.values():
             parts = _parts(item)
@@ -108,7 +107,7 @@ class Store:
             self._write([{"PutRequest": {"Item": row}} for row in rows[at : at + _BATCH]])
 
     def _item(self, row: dict[str, Any]) -> Item:
-        """The whole of a row whose body may lie in others."""
+        """An item with its whole body, which may be split over other rows."""
         body, expires = bytes(row[BODY]["B"]), row.get(EXPIRES)
         pk, sk = row[PK]["S"], row[SK]["S"]
         if _PARTS in row:
@@ -117,11 +116,11 @@ class Store:
         return Item(pk, sk, body, int(expires["N"]) if expires else None)
 
     def delete(self, pk: str, sk: str) -> None:
-        """Remove an item; nothing where there is none."""
+        """Delete an item, if it exists."""
         self.delete_all([(pk, sk)])
 
     def delete_all(self, keys: Iterable[tuple[str, str]]) -> None:
-        """Remove items by (pk, sk)."""
+        """Delete items by (pk, sk)."""
         rows = [{PK: {"S": pk}, SK: {"S": sk}} for pk, sk in keys]
         for at in range(0, len(rows), _BATCH):
             self._write([{"DeleteRequest": {"Key": row}} for row in rows[at : at + _BATCH]])
@@ -136,7 +135,7 @@ class Store:
             if not requests:
                 return
             time.sleep(_PAUSE_SECONDS * 2**turn)
-        raise StoreError(f"table {self._table} leaves {len(requests)} items unwritten: it is throttled")
+        raise StoreError(f"table {self._table} left {len(requests)} items unwritten: it is throttled")
 
 
 def _row(item: Item) -> dict[str, Any]:
@@ -145,7 +144,7 @@ def _row(item: Item) -> dict[str, Any]:
 
 
 def _parts(item: Item) -> list[Item]:
-    """The pieces of a long body, under new names: the former body stays whole until the head is new."""
+    """The parts of a long body under new keys: the old body stays complete until the head is replaced."""
     if len(item.body) <= PART_BYTES:
         return []
     name, expires = f"{item.sk}/{uuid4().hex}", item.expires_s or int(time.time()) + _PART_SECONDS

@@ -1,6 +1,6 @@
 """observe's Prometheus metrics, as one object; their names are in shared/runtime/metrics.py.
 
-Gauges are read from the last snapshot when somebody asks, so that what is gone leaves no figure behind.
+Gauges are computed from the last snapshot at each scrape, so that a removed pipe leaves no series behind.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -23,7 +23,7 @@ _MINUTE_SECONDS: Final = 60
 
 
 class ObserveMetrics:
-    """What is counted, in a registry of its own."""
+    """observe's metrics, in their own registry."""
 
     def __init__(
         self, snapshot: Callable[[], Snapshot], open_alarms: Callable[[], Mapping[AlarmKind, int]]
@@ -38,7 +38,7 @@ class ObserveMetrics:
         self.ready = Gauge(ObserveMetric.READY, "1 when ready", registry=into)
 
     def count_range(self, found: Range) -> None:
-        """A range of the ledger that was not there before."""
+        """Count the events of a ledger range that is new."""
         for tally in found.tallies:
             if tally.stage is Stage.DELIVERED:
                 self._delivered.labels(tally.destination).inc(tally.count)
@@ -46,7 +46,7 @@ class ObserveMetrics:
                 self._failed.labels(tally.destination).inc(tally.count)
 
     def count_changes(self, changes: Iterable[CardChange]) -> None:
-        """Cards that changed. What turns out not to be lost after all stays counted."""
+        """Count losses and doubles of changed cards. A loss that is corrected later stays counted."""
         for before, after in changes:
             for row in after.hops:
                 old = _row(before, row.node, row.pipe)
@@ -56,13 +56,13 @@ class ObserveMetrics:
 
 
 def _row(card: MinuteCard | None, node: str, pipe: str) -> tuple[int, int]:
-    """Lost and doubled, as a card said before."""
+    """Lost and doubled events of a card, 0 if there was none."""
     rows = card.hops if card else []
     return next(((row.lost, row.doubled) for row in rows if (row.node, row.pipe) == (node, pipe)), (0, 0))
 
 
 class _Gauges(Collector):
-    """Made anew at each scrape."""
+    """Gauges that are computed at each scrape."""
 
     def __init__(
         self, snapshot: Callable[[], Snapshot], open_alarms: Callable[[], Mapping[AlarmKind, int]]
@@ -71,7 +71,7 @@ class _Gauges(Collector):
         self._open_alarms = open_alarms
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Named by the library."""
+        """Called by prometheus_client."""
         found = self._snapshot()
         tenants = [*found.tenants, ALL_TENANTS]
         yield from _of_the_side(found)
@@ -84,7 +84,7 @@ class _Gauges(Collector):
         yield alarms
 
     def describe(self) -> Iterator[GaugeMetricFamily]:
-        """Nothing: the library would collect, when there is nothing yet."""
+        """Nothing; otherwise prometheus_client would call `collect` at registration."""
         return iter(())
 
 

@@ -1,4 +1,4 @@
-"""The parts of the observe process, put together."""
+"""The observe process: ledger reader, control loop and API."""
 
 import threading
 from collections.abc import Mapping
@@ -44,12 +44,12 @@ class Observe:
         self._tables = Repository(self._store)
         self._tracker = MinuteTracker(int(settings.settle_seconds * 1_000))
         self._days = DayState()
-        self._keeper = Persistence(self._tables, self._tracker, self._days)
-        self._finder = EventResolver(settings.bootstrap, self._client, settings.naming_records)
+        self._persistence = Persistence(self._tables, self._tracker, self._days)
+        self._resolver = EventResolver(settings.bootstrap, self._client, settings.naming_records)
         self._ready = {"store": False, "ledger": False, "brokers": False}
 
     def run(self) -> None:
-        """Measure and serve until stopping.
+        """Run until `stopping` is set.
 
         Raises:
             OSError: if the port is taken.
@@ -65,9 +65,9 @@ class Observe:
             settings=self._settings,
             tracker=self._tracker,
             days=self._days,
-            keeper=self._keeper,
+            persistence=self._persistence,
             progress=progress,
-            finder=self._finder,
+            resolver=self._resolver,
             alarms=self._alarms,
             clock=wall_clock,
         )
@@ -89,15 +89,17 @@ class Observe:
         return dict(self._ready)
 
     def _restored(self) -> int | None:
-        """Where to go on in the ledger; waits for brokers and store; None where it is to stop before."""
+        """The ledger offset to start at; waits for brokers and store. None if it is stopped before."""
         while not self._stopping.is_set():
             try:
                 end = ledger_end(self._settings.bootstrap, self._client)
                 self._store.ensure()
-                position = self._keeper.restore(end)
-                self._alarms.restore()  # the last, since it sends what was not taken
+                position = self._persistence.restore(end)
+                self._alarms.restore()  # last, because it sends stored notifications
             except (KafkaException, StoreError) as error:
-                _log.warning("cannot begin yet", extra={"error": str(error)})
+                _log.warning(
+                    "not started yet: brokers or store unavailable; retrying", extra={"error": str(error)}
+                )
                 self._stopping.wait(_PAUSE_SECONDS)
                 continue
             self._ready["store"] = True
@@ -106,18 +108,18 @@ class Observe:
 
     def _follow(self, watch: ControlLoop, position: int) -> None:
         reader = LedgerReader(self._settings.bootstrap, self._client, position).start()
-        self._finder.start()
+        self._resolver.start()
         looked = -self._settings.look_seconds
         try:
             while not self._stopping.is_set():
                 watch.enter(reader.take(_TURN_SECONDS))
                 if not reader.ready and not self._ready["ledger"]:
-                    continue  # no judging by half a ledger: it would only be done again
+                    continue  # judging starts once the ledger is read to its end
                 if monotonic() - looked >= self._settings.look_seconds:
                     looked = monotonic()
                     watch.look()
-                    self._ready |= {"ledger": True, "brokers": watch.asked}
+                    self._ready |= {"ledger": True, "brokers": watch.brokers_answered}
         finally:
             reader.stop()
-            self._finder.stop()
+            self._resolver.stop()
             watch.save()

@@ -1,4 +1,4 @@
-"""What observe can be told from outside."""
+"""Settings of the observe process."""
 
 from pydantic import Field
 
@@ -10,26 +10,26 @@ class ObserveSettings(AlarmSettings):
 
     host: str = Field("127.0.0.1", description="Address to listen on: API, health and metrics.")
     port: int = Field(8089, ge=0, le=65535, description="TCP port to listen on; 0 takes a free one.")
-    look_seconds: float = Field(5.0, gt=0, description="Seconds between two looks at offsets and minutes.")
+    look_seconds: float = Field(5.0, gt=0, description="Seconds between two passes of the control loop.")
     store_seconds: float = Field(
         15.0,
         ge=0,
-        description="Seconds between two writes of what changed; more of the ledger is read again "
-        "after a crash, and less is written.",
+        description="Seconds between two writes of changes to the store; a larger value writes less, "
+        "and more of the ledger is read again after a crash.",
     )
     settle_seconds: float = Field(
         180.0,
         ge=0,
-        description="What is missing is called lost when so long ago all nodes had passed where it was.",
+        description="How long after all nodes have processed its input a missing event counts as lost.",
     )
     behind_seconds: float = Field(
-        60.0, gt=0, description="Being behind the topics for longer than this is said on every page."
+        60.0, gt=0, description="Lag behind the topics above which the API and the console report it."
     )
     keep_hours: int = Field(
         6,
         ge=1,
         le=72,
-        description="Hours after which a minute in which nothing is left open is only kept as its card.",
+        description="Hours after which only the card of a settled minute is kept.",
     )
     store_endpoint: str | None = Field(
         None, description="URL of DynamoDB Local; without it, DynamoDB of the AWS region in the environment."

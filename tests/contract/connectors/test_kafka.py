@@ -202,7 +202,7 @@ def test_a_cluster_that_names_an_inner_broker_later_gets_no_more_events(
     assert set(ends(send(rig)).values()) == {"delivered"}
     (cluster,) = rig.connector("kafka")._clusters.values()
     monkeypatch.setattr(clusters, "LOOK_SECONDS", 0.0)
-    cluster._reach = EgressPolicy()  # what was allowed is not any more
+    cluster._egress = EgressPolicy()  # what was allowed is not any more
     until = time.monotonic() + NOTICED_SECONDS
     while not reasons(send(rig)):  # the first to be refused may stand beside some that had left before
         assert time.monotonic() < until, "it is not noticed"

@@ -268,7 +268,7 @@ def test_brokers_that_go_and_come_back_are_waited_for(topics: str, brokers: Clus
         assert observe.card(minute)["total"] == 5, "it answers all the same"
         assert observe.ask("/v1/events/e1")[0] == 503
         away = start(wait=False)
-        eventually(lambda: "cannot begin yet" in away.log.read_text())
+        eventually(lambda: "not started yet" in away.log.read_text())
         began = time.monotonic()
         assert away.stop() == 0
         assert time.monotonic() - began < 5
@@ -329,7 +329,7 @@ def test_a_store_that_is_away_is_waited_for_and_then_written(topics: str, tmp_pa
         port = int(url.rpartition(":")[2])
     observe = ObserveProcess(topics, f"http://127.0.0.1:{port}", tmp_path / "log")
     try:
-        eventually(lambda: "cannot begin yet" in observe.log.read_text())
+        eventually(lambda: "not started yet" in observe.log.read_text())
         assert not observe.ready()
         with local_aws(port):
             eventually(observe.ready)

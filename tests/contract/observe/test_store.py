@@ -64,5 +64,5 @@ def test_a_table_that_is_away_is_said_to_be(url: str) -> None:
     ):
         with pytest.raises(StoreError, match="table nowhere"):
             use()
-    with pytest.raises(StoreError, match="cannot be made"):
+    with pytest.raises(StoreError, match="cannot be created"):
         Store("meter", "http://127.0.0.1:9").ensure()

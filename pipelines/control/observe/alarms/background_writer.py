@@ -71,7 +71,9 @@ class BackgroundWriter:
             try:
                 self._write(batch)
             except StoreError as error:
-                _log.warning("alarm state not stored: the store failed; retrying", extra={"error": str(error)})
+                _log.warning(
+                    "alarm state not stored: the store failed; retrying", extra={"error": str(error)}
+                )
                 if not self._put_back(batch):
                     return
 

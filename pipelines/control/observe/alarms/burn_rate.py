@@ -4,8 +4,8 @@ The promise is three nines a day, so the error budget is 0.1 % of its minutes: 1
 burn rate of a window is the share of its minutes that are spent, divided by 0.1 %. An alarm needs the rate in
 a long window, so that it matters, and in a short one, so that it is still going on: "Multiwindow,
 Multi-Burn-Rate Alerts", The Site Reliability Workbook, chapter 5 (Google, 2018). Rates and windows are from
-there. Because the budget is for a day and not a month, one spent minute is a burn rate of 16.7 in an hour: the
-first spent minute raises the fast alarm, the third in six hours the slow one.
+there. Because the budget is for a day and not a month, one spent minute is a burn rate of 16.7 in an hour:
+the first spent minute raises the fast alarm, the third in six hours the slow one.
 """
 
 from collections.abc import Iterator, Sequence

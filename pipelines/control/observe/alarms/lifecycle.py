@@ -83,7 +83,7 @@ def step(
 ) -> tuple[dict[str, AlarmState], list[Transition]]:
     """All alarms after a pass, by `Finding.key`, and the transitions to notify.
 
-    A key has one alarm. When the condition returns later than a relapse, a new alarm replaces the resolved one.
+    A key has one alarm. A condition that returns later than a relapse opens a new alarm in its place.
     """
     findings = {finding.key: finding for finding in evaluation.findings}
     after: dict[str, AlarmState] = {}

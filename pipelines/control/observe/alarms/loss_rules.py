@@ -72,9 +72,9 @@ def rate(inputs: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
         wrong = sum(dead.get((tenant, card.minute), 0) for card in recent)
         if total and (lost + wrong) / total > settings.alarm_loss_share:
             text = (
-                f"{percent((lost + wrong) / total)} of {counted(total, 'owed delivery', 'owed deliveries')} failed in "
-                f"the last {settings.alarm_loss_minutes} minutes: {counted(lost, 'event')} lost, {wrong:,} "
-                f"dead letters caused by hifi; the threshold is {percent(settings.alarm_loss_share)}"
+                f"{percent((lost + wrong) / total)} of {counted(total, 'owed delivery', 'owed deliveries')} "
+                f"failed in the last {settings.alarm_loss_minutes} minutes: {counted(lost, 'event')} lost, "
+                f"{wrong:,} dead letters caused by hifi; the threshold is {percent(settings.alarm_loss_share)}"
             )
             yield Finding(kind=AlarmKind.LOSS_RATE, tenant=tenant, subject="deliveries", text=text)
 

@@ -100,7 +100,8 @@ class Notifier:
                     self._given_up(self._out(line, notification), str(error))
                     continue
                 _log.warning(
-                    "alarm notification not accepted, retrying", extra=_ids(notification) | {"error": str(error)}
+                    "alarm notification not accepted, retrying",
+                    extra=_ids(notification) | {"error": str(error)},
                 )
                 await asyncio.sleep(pause * (1 - self._chance() / 2))
                 pause = min(pause * 2, LONGEST_PAUSE)

@@ -96,7 +96,8 @@ class AlarmRepository:
                 found.append(decode(item.body))
             except msgspec.MsgspecError as error:
                 _log.error(
-                    "stored item skipped: it cannot be decoded", extra={"what": pk, "id": item.sk, "error": str(error)}
+                    "stored item skipped: it cannot be decoded",
+                    extra={"what": pk, "id": item.sk, "error": str(error)},
                 )
         return found
 

@@ -18,7 +18,10 @@ class AlarmSettings(SideSettings):
         description="How long after the last lost event was found a loss alarm stays open.",
     )
     alarm_loss_share: float = Field(
-        0.01, gt=0, lt=1, description="Share of owed deliveries, lost or dead letters caused by hifi, that raises an alarm."
+        0.01,
+        gt=0,
+        lt=1,
+        description="Share of owed deliveries, lost or dead letters caused by hifi, that raises an alarm.",
     )
     alarm_loss_minutes: int = Field(60, ge=1, description="Minutes over which this share is computed.")
     alarm_doubled_share: float = Field(
@@ -28,7 +31,9 @@ class AlarmSettings(SideSettings):
     )
     alarm_doubled_minutes: int = Field(10, ge=1, description="Minutes over which this share is computed.")
     alarm_stalled_seconds: float = Field(
-        60.0, gt=0, description="How long a node may read nothing, although there are records, before an alarm."
+        60.0,
+        gt=0,
+        description="How long a node may read nothing, although there are records, before an alarm.",
     )
     alarm_backlog_minutes: int = Field(
         10, ge=2, le=60, description="How long the backlog of a pipe must grow before an alarm."
@@ -49,7 +54,9 @@ class AlarmSettings(SideSettings):
         60.0, gt=0, description="How far audit or observe may be behind the topics before an alarm."
     )
     alarm_customer_events: int = Field(
-        1, ge=1, description="Failed events of one destination and reason after which its customer is notified."
+        1,
+        ge=1,
+        description="Failed events of one destination and reason after which its customer is notified.",
     )
     alarm_hold_seconds: float = Field(
         120.0,
@@ -64,9 +71,7 @@ class AlarmSettings(SideSettings):
         15.0, ge=0, description="Shortest time between two notifications of an open alarm whose text changes."
     )
     alarm_topic: str | None = Field(None, description="ARN of the SNS topic for operators' alarms.")
-    alarm_topic_endpoint: str | None = Field(
-        None, description="URL of SNS, if it is not AWS's own."
-    )
+    alarm_topic_endpoint: str | None = Field(None, description="URL of SNS, if it is not AWS's own.")
     alarm_webhook: str | None = Field(
         None, pattern=r"^https?://", description="URL to which operators' alarms are sent with POST."
     )

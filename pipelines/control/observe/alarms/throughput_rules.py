@@ -94,5 +94,6 @@ def rating(inputs: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
 def meter(inputs: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
     """The meter is so far behind that its figures are out of date."""
     if inputs.behind_seconds > settings.alarm_meter_seconds:
-        text = f"the meter is {inputs.behind_seconds:.0f} s behind the topics: its figures are late, no event is lost"
+        seconds = f"{inputs.behind_seconds:.0f} s"
+        text = f"the meter is {seconds} behind the topics: its figures are late, no event is lost"
         yield Finding(kind=AlarmKind.METER, subject="meter", text=text)

@@ -1,4 +1,4 @@
-"""Where one event was: the topics searched for an id, newest part first, up to a bound. For `hifi trace`."""
+"""Searches the topics for the records of one event, newest records first, up to a bound. For `hifi trace`."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final, cast
@@ -13,26 +13,26 @@ from shared.contracts.topology import INPUTS, OUTPUTS
 from shared.kafka.offset_range_reader import OffsetRange, OffsetRangeReader
 
 MOST_RECORDS: Final = 400_000
-"""Read for one question: some ten seconds."""
+"""Most records read for one search: about ten seconds."""
 
 _NODES: Final = frozenset(Node)
 _WRITERS: Final[Mapping[str, Node]] = {
     topic: Node(name) for name, topics in OUTPUTS.items() if name in _NODES for topic in topics
 }
-"""Which node writes a topic. Several write to `quarantine`: it is not looked up here."""
+"""The node that writes a topic. `quarantine` is not here: several nodes write it."""
 
 _READERS: Final[Mapping[str, Node]] = {
     topic: Node(name) for name, topics in INPUTS.items() if name in _NODES for topic in topics
 }
-"""Which node could not read a record of a topic; else transmit."""
+"""The node that quarantines unreadable records of a topic; transmit for topics not listed."""
 
 
 def find(reader: OffsetRangeReader, tenant: str, event_id: str, since_ms: int) -> list[EventLocation]:
-    """Every place of an event from `since_ms` on, epoch milliseconds, in the order of time.
+    """All records of an event since `since_ms` (epoch milliseconds), oldest first.
 
     Raises:
-        KafkaException: if the brokers refuse.
-        TimeoutError: if they say nothing for too long.
+        KafkaException: if the brokers refuse the request.
+        TimeoutError: if the brokers do not answer in time.
     """
     spans = bounded(reader.since(reader.whole(TALLIED), since_ms), MOST_RECORDS)
     wanted = event_id.encode()
@@ -43,7 +43,7 @@ def find(reader: OffsetRangeReader, tenant: str, event_id: str, since_ms: int) -
 
 
 def bounded(spans: Iterable[OffsetRange], most: int) -> list[OffsetRange]:
-    """The newest part of spans, each cut alike, so that they hold at most `most` records."""
+    """The spans cut at their beginnings, in proportion, so that they hold at most `most` records."""
     held = list(spans)
     total = sum(span.records for span in held)
     if total <= most:
@@ -52,7 +52,7 @@ def bounded(spans: Iterable[OffsetRange], most: int) -> list[OffsetRange]:
 
 
 def record_of(message: Message) -> Record:
-    """A message as it is decoded."""
+    """Convert a Kafka message."""
     return Record(
         cast(str, message.topic()),
         cast(int, message.partition()),
@@ -64,7 +64,7 @@ def record_of(message: Message) -> Record:
 
 
 def _may_hold(record: Record, wanted: bytes) -> bool:
-    """Whether it is worth decoding. An id that JSON escapes begins with what it does not, or is escaped."""
+    """Whether a record may hold the id, judged without decoding it. JSON may escape characters of an id."""
     if any(value == wanted for _, value in record.headers):
         return True
     value = record.value or b""
@@ -77,7 +77,7 @@ def _is(seen: ObservedEvent, tenant: str, event_id: str) -> bool:
 
 
 def place_of(seen: ObservedEvent) -> EventLocation:
-    """As it is told."""
+    """The location as the API returns it."""
     record, quarantined = seen.record, seen.stage == Stage.QUARANTINED
     nodes, topic = (_READERS, seen.name) if quarantined else (_WRITERS, record.topic)
     return EventLocation(

@@ -1,4 +1,4 @@
-"""What is known of one tenant's minute: sums over tallies, in whatever order these come."""
+"""The state of one tenant's minute: sums over tallies, independent of their order."""
 
 import zlib
 from collections.abc import Iterable, Iterator
@@ -18,11 +18,11 @@ Partition = tuple[str, int]
 """Topic and partition."""
 
 StageKey = tuple[Stage, str, str]
-"""Stage, name, destination; see Tally."""
+"""Stage, name and destination; see `Tally`."""
 
 
 class StageSums(msgspec.Struct, omit_defaults=True):
-    """All tallies of one stage, name and destination."""
+    """The sum of all tallies of one stage, name and destination."""
 
     count: int = 0
     late: int = 0
@@ -31,26 +31,26 @@ class StageSums(msgspec.Struct, omit_defaults=True):
     reasons: dict[str, int] = msgspec.field(default_factory=dict)
     breaker: str = ""
     lane: str = ""
-    """Both as the newest receipt said."""
+    """Both from the newest receipt."""
 
     last_ms: int = 0
     """Time of its newest record, epoch milliseconds."""
 
     entered_ms: int = 0
-    """When the last tally came in, by observe's clock."""
+    """When the last tally was applied, by observe's clock; epoch milliseconds."""
 
     spans: dict[Partition, tuple[int, int]] = msgspec.field(default_factory=dict)
-    """First and last offset by topic and partition."""
+    """First and last offset, by topic and partition."""
 
     def add(self, tally: Tally, place: Partition, now_ms: int) -> None:
-        """Take in a tally of a partition."""
+        """Add a tally of a partition."""
         self.count += tally.count
         self.late += tally.late
         self.good += tally.good
         self.due_ms = max(self.due_ms, tally.due_ms)
         for reason, count in tally.reasons.items():
             self.reasons[reason] = self.reasons.get(reason, 0) + count
-        # the words break a tie, so that the order of tallies does not matter
+        # ties are broken by the texts, so that the order of tallies does not matter
         if (tally.last_ms, tally.breaker, tally.lane) >= (self.last_ms, self.breaker, self.lane):
             self.breaker, self.lane = tally.breaker, tally.lane
         self.last_ms = max(self.last_ms, tally.last_ms)
@@ -60,17 +60,17 @@ class StageSums(msgspec.Struct, omit_defaults=True):
 
 
 class Proven(msgspec.Struct, omit_defaults=True):
-    """What was called so of an account."""
+    """Losses and doubles of an account that were reported as proven."""
 
     lost: int = 0
     extra: int = 0
     ids: dict[int, int] = msgspec.field(default_factory=dict)
-    """Lost (positive) and doubled (negative) hashes, how often each; fewer than counted where not all could
-    be told."""
+    """How often each hash is lost (positive) or doubled (negative); fewer than the counts where not all ids
+    are known."""
 
 
 class StageLags(msgspec.Struct, omit_defaults=True):
-    """Histograms of a stage, over all names."""
+    """Lag histograms of a stage, over all names."""
 
     lag_in: Histogram = msgspec.field(default_factory=dict)
     lag_out: Histogram = msgspec.field(default_factory=dict)
@@ -81,7 +81,7 @@ Lags = dict[Stage, StageLags]
 
 
 def merged_lags(parts: Iterable[Lags]) -> Lags:
-    """Histograms of several minutes as one."""
+    """The sum of several minutes' histograms."""
     by_stage: dict[Stage, list[StageLags]] = {}
     for part in parts:
         for stage, lags in part.items():
@@ -97,26 +97,26 @@ def merged_lags(parts: Iterable[Lags]) -> Lags:
 
 
 class MinuteState(msgspec.Struct, omit_defaults=True):
-    """One tenant's minute. Changed by `add` and by `Book.note`, by one thread."""
+    """One tenant's minute. Changed by `add` and by `LedgerState.note`, on one thread."""
 
     tenant: str
     minute: int
     lines: dict[StageKey, StageSums] = msgspec.field(default_factory=dict)
     lags: Lags = msgspec.field(default_factory=dict)
     sketches: dict[Key, Iblt] = msgspec.field(default_factory=dict)
-    """Of the accounts that are not even."""
+    """Proven differences, for accounts that are not even."""
 
     proven: dict[Key, Proven] = msgspec.field(default_factory=dict)
-    """It stays so while new arrivals settle."""
+    """Proven losses and doubles; they stay while newly arrived events settle."""
 
     through: int = -1
-    """Last ledger offset that it holds."""
+    """Offset of the last ledger record in these sums."""
 
     settled_ms: int = 0
-    """When it was settled for the first time; 0 for not yet."""
+    """When the minute settled for the first time, epoch milliseconds; 0 if it has not."""
 
     def add(self, tally: Tally, place: Partition, now_ms: int) -> None:
-        """Take in a tally of a partition."""
+        """Add a tally of a partition."""
         line = self.lines.setdefault((tally.stage, tally.name, tally.destination), StageSums())
         line.add(tally, place, now_ms)
         self._add_lags(tally)
@@ -139,7 +139,7 @@ class MinuteState(msgspec.Struct, omit_defaults=True):
                 self.sketches[key] = left
 
     def of(self, stages: Iterable[Stage], name: str | None = None) -> Iterator[StageSums]:
-        """The lines of some stages, of one name or of all."""
+        """The sums of some stages, of one name or of all names."""
         wanted = frozenset(stages)
         return (
             line
@@ -148,25 +148,28 @@ class MinuteState(msgspec.Struct, omit_defaults=True):
         )
 
     def count(self, stage: Stage, name: str | None = None) -> int:
-        """Events of a stage, of one name or of all."""
+        """Number of events of a stage, of one name or of all names."""
         return sum(line.count for line in self.of((stage,), name))
 
     def encode(self) -> bytes:
-        """For the store. A balanced minute of five pipes takes less than 20 KB, one with much under way up to
-        9 KB more for each account that is not even: it may need more than one item."""
+        """Serialise for the store.
+
+        A balanced minute of five pipes takes less than 20 KB. Each account that is not even adds up to 9 KB,
+        so a minute may need several DynamoDB items.
+        """
         return zlib.compress(_encoder.encode(self))
 
     @classmethod
     def decode(cls, body: bytes) -> "MinuteState":
-        """What `encode` gave.
+        """Deserialise what `encode` gave.
 
         Raises:
-            ValueError: if the bytes are none.
+            ValueError: if the bytes are not a minute's state.
         """
         try:
             return _decoder.decode(zlib.decompress(body))
         except zlib.error as error:
-            raise ValueError(f"no state of a minute: {error}") from error
+            raise ValueError(f"not the state of a minute: {error}") from error
 
 
 def _packed(value: Any) -> bytes:

@@ -1,4 +1,4 @@
-"""The ledger, followed by a thread of its own."""
+"""Reads the ledger topic on a background thread."""
 
 import queue
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from shared.runtime.logging import get_logger
 _log = get_logger(__name__)
 _PUT_SECONDS: Final = 0.2
 _ANSWER_SECONDS: Final = 2.0
-"""A stop waits for no longer."""
+"""How long a stop may wait for a full queue."""
 
 _MOST_MESSAGES: Final = 200
 _BATCHES_AHEAD: Final = 20
@@ -23,17 +23,17 @@ _PARTITION: Final = 0
 
 
 class Entry(NamedTuple):
-    """A record of the ledger; `found` is None for one that cannot be read."""
+    """A record of the ledger; `found` is None if it cannot be decoded."""
 
     offset: int
     found: Range | None
 
 
 class LedgerReader(BackgroundReader):
-    """Reads from `position` on and holds what it read until it is taken; bounded.
+    """Reads from `position` on into a bounded queue.
 
-    Where the ledger begins later than that, because of its retention, it is read from its beginning. Brokers
-    that are away are waited for.
+    If retention has deleted that offset, it reads from the beginning of the ledger. It waits for brokers that
+    are unavailable.
     """
 
     def __init__(self, bootstrap: str, client_id: str, position: int) -> None:
@@ -46,11 +46,11 @@ class LedgerReader(BackgroundReader):
 
     @property
     def ready(self) -> bool:
-        """Whether it came to the ledger's end once, and all of that was taken."""
+        """Whether the end of the ledger was reached once and everything up to there was taken."""
         return self.loaded and self._ahead.empty()
 
     def take(self, seconds: float) -> Iterator[Entry]:
-        """What was read, in order; waits so long for the first, and not for more."""
+        """Entries read so far, in order; waits `seconds` for the first one only."""
         try:
             yield from self._ahead.get(timeout=seconds)
             while True:
@@ -76,7 +76,7 @@ class LedgerReader(BackgroundReader):
             self._loaded.set()
 
     def _put(self, read: list[Entry]) -> bool:
-        """Hand on; False where it is stopping and nobody takes."""
+        """Put a batch into the queue; False if the reader stops while the queue is full."""
         while not self._stopping.is_set():
             try:
                 self._ahead.put(read, timeout=_PUT_SECONDS)
@@ -90,13 +90,13 @@ def _entry(message: Message) -> Entry:
     offset = message.offset() or 0
     try:
         return Entry(offset, decode_range(message.value() or b""))
-    except msgspec.MsgspecError as error:  # nobody else writes here; one bad record must not end the meter
+    except msgspec.MsgspecError as error:  # only audit writes here; one bad record must not stop the meter
         _log.error("unreadable ledger record", extra={"offset": offset, "error": str(error)})
         return Entry(offset, None)
 
 
 def ledger_end(bootstrap: str, client_id: str) -> int:
-    """The offset behind the ledger's last record.
+    """The end offset of the ledger.
 
     Raises:
         KafkaException: if the brokers do not answer.

@@ -1,7 +1,7 @@
-"""What must come out even: which stages of an event's way make up the two sides of each account.
+"""Which stages make up the two sides of each account of a minute, and so must be equal.
 
-An account is kept as a sketch of its plus side less its minus side, so what is left over is what is missing
-(positive) or too much (negative), by id.
+An account holds the sketch of its plus side minus that of its minus side. What remains is missing (positive)
+or too much (negative), by id.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,19 +16,19 @@ from shared.contracts.topology import INPUTS
 
 
 class Reconciliation(StrEnum):
-    """What is counted up against what."""
+    """The accounts: what is compared with what."""
 
     INGEST = "ingest"
     ROUTE = "route"
     CLAIMS = "claims"
-    """What first copies promise to further pipes."""
+    """Claims of first copies against the further copies."""
 
     TRANSMIT = "transmit"
     DROPPED = "dropped"
-    """Second copies that transmit recognised: they explain what others have too much, or too little."""
+    """Second copies that transmit dropped: they explain differences in other accounts."""
 
     UNSENDABLE = "unsendable"
-    """Quarantined by transmit, which knows no pipe then: explains what a pipe is missing."""
+    """Quarantined by transmit, where the pipe is not known: explains events missing in a pipe."""
 
     RETRYING = "retrying"
     """transmit's receipts against what it wrote into retry topics."""
@@ -38,25 +38,25 @@ class Reconciliation(StrEnum):
 
     RETRY = "retry"
     UNHOLDABLE = "unholdable"
-    """Quarantined by retry, which knows no pipe then."""
+    """Quarantined by retry, where the pipe is not known."""
 
 
 class Balance(NamedTuple):
-    """How an account is made up."""
+    """The two sides of an account."""
 
     node: Node
     passing: str
-    """By whose marks (see `passing`) its input is known to be done with."""
+    """The node with the watermarks (see `watermarks`) that show when the account's input is processed."""
 
     per_pipe: bool
     plus: tuple[Stage, ...]
     minus: tuple[Stage, ...]
     input: tuple[Stage, ...]
-    """Whose records must have been passed before what is missing can be called lost."""
+    """The node that must have processed the input before a missing event counts as lost."""
 
     quarantined: tuple[Topic, ...] = ()
-    """Records that the node could not read, by the topic they were in; on the minus side, or on the plus
-    side of an account that has no other."""
+    """Records that the node could not read, by their topic; on the minus side, or on the plus side of an
+    account that has no other."""
 
 
 _TAKEN: Final = (Stage.FIRST, Stage.FURTHER, Stage.LETTER, Stage.RETRIED)
@@ -76,7 +76,7 @@ BALANCES: Final[Mapping[Reconciliation, Balance]] = {
         INPUTS["route"],
     ),
     Reconciliation.CLAIMS: Balance(
-        # Claim and copy lie in the same topic, written in the same batch: it is over when route has gone on.
+        # Claim and copy are written to one topic in one batch, which is complete once route has gone on.
         Node.ROUTE,
         "route",
         True,
@@ -107,21 +107,21 @@ class Key(NamedTuple):
 
     account: Reconciliation
     pipe: str = ""
-    """Empty where the account is not kept by pipe."""
+    """Empty if the account is not kept by pipe."""
 
     @property
     def balance(self) -> Balance:
-        """How it is made up."""
+        """The two sides of the account."""
         return BALANCES[self.account]
 
     @property
     def input_name(self) -> str | None:
-        """The name of its input's tallies; None for any: events know no pipe yet."""
+        """The name of its input's tallies; None for any name, where events have no pipe yet."""
         return None if Stage.EVENTS in self.balance.input else self.pipe or None
 
 
 class Entry(NamedTuple):
-    """Where a tally goes."""
+    """An account that a tally counts in, and on which side."""
 
     key: Key
     sign: int
@@ -129,7 +129,7 @@ class Entry(NamedTuple):
 
 
 def entries(stage: Stage, name: str) -> Iterable[Entry]:
-    """The accounts that events of a stage and a name (see Stage) go into."""
+    """The accounts that events of a stage and a name (see `Stage`) count in."""
     for account, balance in BALANCES.items():
         sign = _sign(balance, stage, name)
         if sign:

@@ -1,4 +1,4 @@
-"""Which events a record of a tallied topic holds, one by one: to name them, and to follow one. Pure."""
+"""Lists the events in a record of a tallied topic, to name lost events and to trace one. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
@@ -13,7 +13,7 @@ from shared.contracts.topics import RETRY_DELAYS, Topic
 
 
 class Record(NamedTuple):
-    """A record as Kafka has it."""
+    """A Kafka record."""
 
     topic: str
     partition: int
@@ -32,7 +32,7 @@ class ObservedEvent(NamedTuple):
     tenant: str
     minute: int
     name: str = ""
-    """A source, a pipe or a topic, as `Tally.name`."""
+    """A source, pipe or topic, as in `Tally.name`."""
 
     destination: str = ""
     text: str = ""
@@ -40,7 +40,7 @@ class ObservedEvent(NamedTuple):
 
 
 class _Item(msgspec.Struct):
-    """What is needed of an item of `collected`."""
+    """The part of an item of `collected` that is needed here."""
 
     id: str
     source: str
@@ -58,7 +58,7 @@ _Reader = Callable[[Record, Texts], Iterator[ObservedEvent]]
 
 
 def events_in(record: Record) -> Iterator[ObservedEvent]:
-    """The events of a record, as audit tallies them; none of one that cannot be read."""
+    """The events of a record, as audit tallies them; empty if it cannot be decoded."""
     texts = {name: value.decode(errors="replace") for name, value in record.headers if value is not None}
     read = _READERS.get(record.topic)
     return iter(()) if read is None else iter(_readable(read(record, texts)))
@@ -93,7 +93,7 @@ def _receipts(record: Record, _: Texts) -> Iterator[ObservedEvent]:
 
 
 def _of(topic: Topic, text: Callable[[Texts], str]) -> _Reader:
-    """The reader of a topic with one event a record."""
+    """The reader for a topic with one event per record."""
     stage = TOPIC_STAGES[topic]
 
     def read(record: Record, texts: Texts) -> Iterator[ObservedEvent]:
@@ -115,7 +115,7 @@ def _copy_text(copy: Copy, texts: Texts) -> str:
 
 
 def _quarantined(record: Record, texts: Texts) -> Iterator[ObservedEvent]:
-    """Its event, if its id and minute are known; a tenant may be what it lacks."""
+    """The event of a quarantined record, if its id and minute are known; the tenant may be missing."""
     topic = texts.get(h.ORIGIN, "").partition("/")[0]
     yield ObservedEvent(
         record,

@@ -1,8 +1,8 @@
-"""Which input a node is done with, so that what is missing of it can be called lost. Pure.
+"""Watermarks: how much of its input each node has processed, so that missing events count as lost. Pure.
 
-A node is done with its input up to where its group had read, once audit has read all that the node had
-written by then. So a candidate, the group's offsets of one moment, goes through steps; each step takes a
-goal, the ends of some topics when the step begins, and is done when their reader has reached it.
+A node has processed its input up to the committed offsets of its group once audit has read everything that
+the node had written by then. So a candidate (the group's offsets at one time) goes through steps. The goal of
+a step is the end of some topics when the step begins; it is done when their reader has reached that.
 """
 
 from collections import deque
@@ -20,48 +20,48 @@ Offsets = Mapping[Partition, int]
 AUDIT: Final = "audit"
 SLOW: Final = "transmit_slow"
 _MOST: Final = 64
-"""Candidates of a node that are under way at once, and marks that are kept."""
+"""Most candidates of a node at a time, and most watermarks that are kept."""
 
 
 class OffsetsSnapshot(NamedTuple):
-    """What Kafka said: the groups were asked first, the ends after them."""
+    """Committed offsets and ends of topics; the groups were queried before the ends."""
 
     at_ms: int
-    """Before any was asked, epoch milliseconds."""
+    """Time before the first query, epoch milliseconds."""
 
     committed: Mapping[str, Offsets]
     """By name of `topology.CHAIN_GROUPS`."""
 
     ends: Offsets
     covered: Offsets
-    """How far audit has read, as the ledger says."""
+    """How far audit has read, from the ledger."""
 
     def reached(self, reader: str, goal: Offsets) -> bool:
-        """Whether a group, or audit, has read all of a goal."""
+        """Whether a group, or audit, has read up to a goal."""
         read = self.covered if reader == AUDIT else self.committed.get(reader, {})
         return all(read.get(place, 0) >= end for place, end in goal.items())
 
     def ends_of(self, topics: Sequence[Topic]) -> Offsets:
-        """Where these topics end."""
+        """The ends of these topics."""
         return {place: end for place, end in self.ends.items() if place[0] in topics}
 
 
 class Watermark(NamedTuple):
-    """At `at_ms`, epoch milliseconds, a node was done with all input before `offsets`."""
+    """At `at_ms` (epoch milliseconds) a node had processed all input before `offsets`."""
 
     at_ms: int
     offsets: Offsets
 
 
 class Step(NamedTuple):
-    """`reader` has to reach the end of `topics`."""
+    """`reader` must reach the end of `topics`."""
 
     reader: str
     topics: tuple[Topic, ...]
 
 
 class Chain(NamedTuple):
-    """How a node's input is followed."""
+    """Where a node's candidates start, and the steps they go through."""
 
     start: Callable[[OffsetsSnapshot], Offsets]
     steps: tuple[Step, ...]
@@ -75,7 +75,7 @@ _SLOW_STEP: Final = Step(SLOW, INPUTS[SLOW])
 _ASIDE: Final = (*RETRY_DELAYS, Topic.DEAD_LETTER)
 
 WRITING: Final = "writing"
-"""transmit again: its receipts against what it wrote into the retry and dead-letter topics beside them."""
+"""A second chain of transmit: its receipts against what it wrote to the retry and dead-letter topics."""
 
 CHAINS: Final[Mapping[str, Chain]] = {
     "ingest": Chain(_read_by("ingest"), (Step(AUDIT, OUTPUTS["ingest"]),)),
@@ -84,7 +84,7 @@ CHAINS: Final[Mapping[str, Chain]] = {
         _read_by("transmit"), (_SLOW_STEP, Step(AUDIT, (Topic.RECEIPTS, *_ASIDE, Topic.QUARANTINE)))
     ),
     WRITING: Chain(
-        # A batch writes its receipts and what lies beside them one after the other: it has to be over.
+        # A batch writes its receipts and its other records one after the other, so it has to be complete.
         lambda look: look.ends_of((Topic.RECEIPTS,)),
         (Step("transmit", INPUTS["transmit"]), _SLOW_STEP, Step(AUDIT, (Topic.RECEIPTS, *_ASIDE))),
     ),
@@ -93,7 +93,7 @@ CHAINS: Final[Mapping[str, Chain]] = {
 
 
 class _Candidate:
-    """Offsets on their way through the steps."""
+    """Offsets that go through the steps of a chain."""
 
     def __init__(self, offsets: Offsets, steps: Sequence[Step]) -> None:
         self.offsets = offsets
@@ -101,7 +101,7 @@ class _Candidate:
         self._goal: Offsets | None = None
 
     def done(self, look: OffsetsSnapshot) -> bool:
-        """Take every step that can be taken."""
+        """Complete every step that can be completed now."""
         while self._steps:
             if self._goal is None:
                 self._goal = look.ends_of(self._steps[0].topics)
@@ -113,7 +113,7 @@ class _Candidate:
 
 
 class _Following:
-    """One node's candidates and marks."""
+    """One node's candidates and watermarks."""
 
     def __init__(self, chain: Chain) -> None:
         self._chain = chain
@@ -132,9 +132,9 @@ class _Following:
 
 
 def thinned(marks: list[Watermark], settled_ms: int) -> list[Watermark]:
-    """The marks that can still matter: of those up to `settled_ms` the last, and at most _MOST younger ones.
+    """The watermarks still needed: the last one up to `settled_ms`, and at most _MOST newer ones.
 
-    Too many are halved; a mark that is left out means that a minute settles at the next one, a little later.
+    If there are more, every second one is dropped; a minute then settles at the next one, a little later.
     """
     old = [mark for mark in marks if mark.at_ms <= settled_ms]
     young = marks[len(old) :]
@@ -144,18 +144,18 @@ def thinned(marks: list[Watermark], settled_ms: int) -> list[Watermark]:
 
 
 class Watermarks:
-    """Follows all nodes, look by look."""
+    """The watermarks of all nodes, updated in each pass."""
 
     def __init__(self, settle_ms: int) -> None:
         self._settle_ms = settle_ms
         self._unread: deque[OffsetsSnapshot] = deque()
         self.read_to_ms = 0
-        """All that was in the tallied topics at this moment has been tallied; 0 if that is unknown."""
+        """Everything in the tallied topics at this time (epoch ms) has been tallied; 0 if unknown."""
 
         self._nodes = {name: _Following(chain) for name, chain in CHAINS.items()}
 
     def take(self, look: OffsetsSnapshot) -> None:
-        """The next look."""
+        """Process the offsets of one pass."""
         if len(self._unread) < _MOST:
             self._unread.append(look)
         while self._unread and look.reached(AUDIT, self._unread[0].ends_of(TALLIED)):
@@ -165,5 +165,5 @@ class Watermarks:
 
     @property
     def marks(self) -> Mapping[str, Sequence[Watermark]]:
-        """By node, oldest first."""
+        """The watermarks by node, oldest first."""
         return {name: tuple(node.marks) for name, node in self._nodes.items()}

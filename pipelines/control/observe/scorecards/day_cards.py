@@ -15,14 +15,14 @@ from shared.contracts.scorecard import DayCard, DayMark, MinuteCard, MinuteMark,
 
 DAY_MINUTES: Final = 1_440
 BUDGET_MINUTES: Final = 1.44
-"""What three nines a day leave."""
+"""Minutes that three nines a day allow to be spent."""
 
 MOST_NINES: Final = 9.0
-"""Of a day without a spent minute."""
+"""The nines of a day without a spent minute."""
 
 
 def day_card(tenant: str, day: date, cards: Iterable[MinuteCard], lags: Lags) -> DayCard:
-    """The card of a day: of its minutes' cards and the sum of their states' lags (`state.merged_lags`)."""
+    """The card of a day, from its minutes' cards and the sum of their lags (`merged_lags`)."""
     held = sorted(cards, key=lambda card: card.minute)
     judged = [card for card in held if card.settled and _had_events(card)]
     spent = [SpentMinute(minute=card.minute, why=card.why) for card in judged if card.spent]
@@ -51,7 +51,7 @@ def _had_events(card: MinuteCard) -> bool:
 
 
 def nines(spent: int) -> float:
-    """-log10 of the share of a day's minutes that are spent; 9 for none."""
+    """-log10 of the share of a day's minutes that are spent; MOST_NINES if none is."""
     return -math.log10(spent / DAY_MINUTES) + 0.0 if spent else MOST_NINES
 
 

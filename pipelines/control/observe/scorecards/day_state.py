@@ -1,4 +1,4 @@
-"""Days: the cards of their minutes, and the lags of all that their minutes ever had. No I/O."""
+"""The state of days: their minutes' cards, and the lags of all their minutes. No I/O."""
 
 from collections.abc import Iterable, Mapping
 from datetime import date
@@ -15,50 +15,50 @@ DayKey = tuple[str, date]
 """Tenant and day."""
 
 Cards = Mapping[int, MinuteCard]
-"""By minute. Replaced, never changed: others may read it."""
+"""By minute. Replaced rather than changed, because other threads read it."""
 
 _BUSY: Final = 10
-"""The newest minutes of a day, which are likely to change again."""
+"""Newest minutes of a day, which are likely to change again."""
 
 
 class RetiredMinutes(msgspec.Struct):
-    """Of a day: the lags of minutes whose states were dropped, and which minutes these are."""
+    """The minutes of a day with dropped states, and the sum of their lags."""
 
     minutes: set[int] = msgspec.field(default_factory=set)
     lags: Lags = msgspec.field(default_factory=dict)
 
 
 class CardChange(NamedTuple):
-    """Of a card."""
+    """A card before and after a pass."""
 
     before: MinuteCard | None
     after: MinuteCard
 
 
 class Day:
-    """One tenant's."""
+    """One tenant's day."""
 
     def __init__(self) -> None:
         self.cards: Cards = {}
         self.retired = RetiredMinutes()
         self.loaded = False
-        """Whether what was stored of it is in here."""
+        """Whether the stored part has been merged."""
 
         self.stale = True
-        """Whether its card is older than its minutes'."""
+        """Whether the day's card is out of date."""
 
         self._quiet: dict[int, int] = {}
-        """Minutes that were summed up once and did not change since, and of which state (`through`)."""
+        """Minutes already in the cached sum, with the version (`through`) of their states."""
 
         self._quiet_lags: Lags = {}
 
     def merge(self, stored: Iterable[MinuteCard], retired: RetiredMinutes) -> None:
-        """Add what was stored, which is older than what is held."""
+        """Add the stored part; what is held is newer and wins."""
         self.cards = {card.minute: card for card in stored} | dict(self.cards)
         self.retired, self.loaded, self.stale = retired, True, True
 
     def lags(self, states: Iterable[MinuteState]) -> list[Lags]:
-        """Of all its minutes, of which these are held. What has not changed for a while is summed up once."""
+        """The lags of all minutes, given the states still held; unchanged minutes are summed only once."""
         held = {state.minute: state for state in states if state.minute not in self.retired.minutes}
         moved = [
             minute
@@ -74,7 +74,7 @@ class Day:
 
 
 class DayState:
-    """All days that are held. Belongs to one thread."""
+    """All days in memory. Belongs to one thread."""
 
     def __init__(self) -> None:
         self._days: dict[DayKey, Day] = {}
@@ -82,7 +82,7 @@ class DayState:
         self._cards: dict[DayKey, DayCard] = {}
 
     def take(self, cards: Iterable[MinuteCard]) -> list[CardChange]:
-        """Cards that may have changed; gives those that did."""
+        """Apply cards that may have changed; returns those that did."""
         new: dict[DayKey, dict[int, MinuteCard]] = {}
         changes = []
         for card in cards:
@@ -101,28 +101,28 @@ class DayState:
         return self._days.setdefault(key, Day())
 
     def expect(self, states: Iterable[MinuteState]) -> None:
-        """Have the days of states that were stored loaded, before any card of theirs is made."""
+        """Mark the days of restored states to be loaded before their cards are made."""
         for state in states:
             for tenant in (state.tenant, ALL_TENANTS):
                 self._held((tenant, day_of(state.minute)))
 
     def want(self, tenants: Iterable[str], day: date) -> None:
-        """Have these tenants' day loaded too, where the day of all of them is held."""
+        """Mark these tenants' days to be loaded where the day of ALL_TENANTS is held."""
         if (ALL_TENANTS, day) in self._days:
             for tenant in tenants:
                 self._held((tenant, day))
 
     def unloaded(self) -> list[tuple[DayKey, Day]]:
-        """What is to be merged with what is stored."""
+        """Days to be loaded from the store and merged."""
         return [(key, day) for key, day in self._days.items() if not day.loaded]
 
     def loaded(self, key: DayKey) -> bool:
-        """Whether all of a day is held."""
+        """Whether a day is loaded completely."""
         day = self._days.get(key)
         return day is not None and day.loaded
 
     def refresh(self, states: Mapping[tuple[str, int], MinuteState]) -> list[DayCard]:
-        """Make the cards of days that changed; gives them."""
+        """Recompute and return the cards of days that changed."""
         stale = [(key, day) for key, day in self._days.items() if day.stale and day.loaded]
         fresh = []
         for key, day in stale:
@@ -146,7 +146,7 @@ class DayState:
         return day.lags(state for state in held if state is not None)
 
     def retire(self, state: MinuteState) -> tuple[DayKey, RetiredMinutes]:
-        """Take over a state's lags, once; gives what is to be stored before the state is dropped."""
+        """Add a state's lags to the day, once; returns what to store before the state is dropped."""
         key = (state.tenant, day_of(state.minute))
         day = self._days[key]
         if state.minute not in day.retired.minutes:
@@ -160,7 +160,7 @@ class DayState:
         return cards
 
     def forget(self, before: date) -> None:
-        """Drop days before that one that have nothing to be made or stored; they are in the store."""
+        """Drop older days that need no recomputing or storing; the store has them."""
         busy = {(tenant, day_of(minute)) for tenant, minute in self._unsaved}
         old = [
             key for key, day in self._days.items() if key[1] < before and not day.stale and key not in busy
@@ -171,7 +171,7 @@ class DayState:
 
     @property
     def cards(self) -> Mapping[DayKey, Cards]:
-        """The minutes' cards of every day that is held."""
+        """The minutes' cards of every day in memory."""
         return {key: day.cards for key, day in self._days.items()}
 
     @property

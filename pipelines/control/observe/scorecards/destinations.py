@@ -11,7 +11,7 @@ from shared.contracts.ledger import Stage
 from shared.contracts.scorecard import DestinationHealth
 
 FAILING_SHARE: Final = 0.05
-"""Of tries that fail: from here on a destination is failing."""
+"""Share of failed tries from which a destination counts as failing."""
 
 _FAILED: Final = (Stage.RETRYING, Stage.DEAD)
 _TRIED: Final = (Stage.DELIVERED, *_FAILED)
@@ -21,15 +21,15 @@ Name = tuple[str, str]
 
 
 class Waiting(NamedTuple):
-    """Events of a pipe that wait for their next try."""
+    """Events of a pipe that wait to be retried."""
 
     events: int
     oldest_ms: int
-    """Beginning of the oldest one's minute, epoch milliseconds."""
+    """Start of the oldest one's minute, epoch milliseconds."""
 
 
 class _Tried(NamedTuple):
-    """What one minute says of a destination."""
+    """Tries of one destination in one minute."""
 
     pipe: str
     stage: Stage
@@ -42,12 +42,12 @@ def destination_health(
     known: Iterable[Name],
     window_seconds: float,
 ) -> list[DestinationHealth]:
-    """Destinations that are published, have recent receipts or have events waiting; by tenant and name.
+    """Health of destinations that are published, have recent receipts or waiting events; by tenant and name.
 
     Args:
-        recent: the last minutes of any tenants.
+        recent: the last minutes of all tenants.
         unsettled: all minutes in which events may wait, however old.
-        known: destinations by tenant and name, as published.
+        known: published destinations by tenant and name.
         window_seconds: the time that `recent` covers.
     """
     open_minutes = list(unsettled)
@@ -74,7 +74,7 @@ def _by_destination(parts: Iterable[JudgedMinute]) -> Mapping[Name, Sequence[_Tr
 
 
 def waiting_by_pipe(parts: Iterable[JudgedMinute]) -> Mapping[Name, Waiting]:
-    """Events that wait for their next try, by tenant and pipe; pipes without any are left out."""
+    """Events that wait to be retried, by tenant and pipe; pipes without any are left out."""
     total: dict[Name, Waiting] = {}
     for part in parts:
         for key, verdict in part.judgement.verdicts.items():

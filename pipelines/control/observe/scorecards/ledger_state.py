@@ -1,4 +1,4 @@
-"""All minutes that observe holds, and what of the ledger is in them."""
+"""The state built from the ledger: all minutes in memory, and how far each partition has been tallied."""
 
 from collections.abc import Iterable, Mapping
 from typing import Final
@@ -15,7 +15,7 @@ class TalliedUpTo(msgspec.Struct, frozen=True):
     """How far a partition has been tallied."""
 
     end: int
-    """Behind the last offset."""
+    """One past the last offset."""
 
     newest_ms: int
     """Time of its newest record, epoch milliseconds."""
@@ -23,40 +23,40 @@ class TalliedUpTo(msgspec.Struct, frozen=True):
 
 _NOTHING: Final = TalliedUpTo(end=0, newest_ms=0)
 _AHEAD_MS: Final = 3_600_000
-"""How far the clocks of collect and observe may lie apart."""
+"""Largest accepted difference between the clocks of collect and observe."""
 
 
 class LedgerPosition(msgspec.Struct, frozen=True):
-    """Where to go on in the ledger; to be stored (as MessagePack) after the states."""
+    """Where to continue in the ledger; stored (as MessagePack) after the states."""
 
     offset: int = 0
-    """Of the next record to read. Lower than what was read where parts of a range are still awaited."""
+    """The next record to read. Lower than what was read while parts of a range are missing."""
 
     covered: Mapping[Partition, TalliedUpTo] = {}
     floor: int = 0
-    """Tallies of minutes before it that are not held are left out: they were forgotten."""
+    """Tallies of earlier minutes that are not in memory are ignored: those minutes were dropped."""
 
 
 class _Parts:
-    """The records of a range that takes several, until all are there."""
+    """Collects the records of a range that is split over several."""
 
     def __init__(self, found: Range, offset: int) -> None:
         self.start, self.end = found.start, found.end
         self.offset = offset
-        """Of the first of them in the ledger."""
+        """Ledger offset of the first of them."""
 
         self._awaited = found.parts
         self._tallies: dict[int, list[Tally]] = {}
 
     def take(self, found: Range) -> list[Tally] | None:
-        """Everything, once the last part came."""
+        """The whole range once its last part has arrived."""
         self._tallies[found.part] = found.tallies
         if len(self._tallies) < self._awaited:
             return None
         return [tally for part in sorted(self._tallies) for tally in self._tallies[part]]
 
     def fits(self, found: Range) -> bool:
-        """Whether a record is of the same range, cut the same way."""
+        """Whether a record belongs to the same range with the same split."""
         return (self.start, self.end, self._awaited) == (found.start, found.end, found.parts)
 
 
@@ -72,8 +72,11 @@ class LedgerState:
         self._dirty: set[MinuteKey] = set()
 
     def apply(self, found: Range, offset: int, now_ms: int) -> None:
-        """Take in a ledger record. One that was there already changes nothing; the parts of a range count
-        when all of them are there, so that half a range, and then all of it cut otherwise, count once."""
+        """Apply a ledger record; one that was applied before changes nothing.
+
+        The parts of a range are applied together once all have arrived, so that half a range followed by all
+        of it with another split counts once.
+        """
         self._next = offset + 1
         place = (found.topic.value, found.partition)
         if found.start < self.covered.get(place, _NOTHING).end:
@@ -102,8 +105,10 @@ class LedgerState:
             self._dirty.add(key)
 
     def _state(self, key: MinuteKey, now_ms: int) -> MinuteState | None:
-        """The minute's, made where it is new; None of one that was forgotten, or that collect cannot have
-        stamped: a foreign record may claim any."""
+        """The state of a minute, created if new.
+
+        None for a minute that was dropped, or that collect cannot have stamped: foreign records may name any.
+        """
         latest = (now_ms + _AHEAD_MS) // MINUTE_MS
         if key not in self.minutes and self._floor <= key[1] <= latest:
             self.minutes[key] = MinuteState(*key)
@@ -121,12 +126,12 @@ class LedgerState:
         return {place: covered.end for place, covered in self.covered.items()}
 
     def dirty(self) -> list[MinuteState]:
-        """The states that changed since the last call."""
+        """States that changed since the last call."""
         keys, self._dirty = self._dirty, set()
         return [self.minutes[key] for key in sorted(keys) if key in self.minutes]
 
     def note(self, judgement: Judgement) -> None:
-        """Keep what a judgement proved, so that it does not waver when more comes in."""
+        """Remember proven losses and doubles, so that they stay while later tallies arrive."""
         key = (judgement.tenant, judgement.minute)
         state = self.minutes[key]
         proven = dict(judgement.proven)
@@ -135,15 +140,17 @@ class LedgerState:
             self._dirty.add(key)
 
     def forget(self, before_minute: int, final: Iterable[MinuteKey]) -> list[MinuteState]:
-        """Drop those of the given minutes that are older; gives them. What the ledger says of a forgotten
-        minute later, such as a dead letter put back after days, is left out."""
+        """Drop and return those of the given minutes that are older.
+
+        Later tallies of a dropped minute, such as of a dead letter replayed after days, are ignored.
+        """
         self._floor = max(self._floor, before_minute)
         keys = [key for key in final if key[1] < before_minute and key in self.minutes]
         self._dirty.difference_update(keys)
         return [self.minutes.pop(key) for key in keys]
 
     def restore(self, states: Iterable[MinuteState], position: LedgerPosition) -> None:
-        """Begin with what was stored; states may be ahead of the position."""
+        """Start from stored states and position; states may be ahead of the position."""
         self.minutes = {(state.tenant, state.minute): state for state in states}
         self.covered = dict(position.covered)
         self._next, self._floor = position.offset, position.floor

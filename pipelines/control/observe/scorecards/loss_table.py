@@ -23,7 +23,7 @@ _NODES: Final = tuple(Node)
 
 
 def hop_rows(state: MinuteState, judgement: Judgement, names: Names) -> list[HopRow]:
-    """The rows of one tenant's minute, in the order of the hops; pipes without a part in a hop have none."""
+    """The rows of one tenant's minute, by hop; a pipe without events at a hop has no row there."""
     return [*_Rows(state, judgement, names).all()]
 
 
@@ -62,7 +62,7 @@ def _merged(rows: Sequence[HopRow]) -> HopRow:
 
 
 def percent(part: int, whole: int) -> float:
-    """Of the whole, or of the part where that is more; 0 of nothing."""
+    """Percentage of `part` in the greater of `part` and `whole`; 0 if both are 0."""
     return 100 * part / max(part, whole) if part else 0.0
 
 
@@ -107,7 +107,7 @@ class _Rows:
         return self._judged(row, (Key(Reconciliation.ROUTE),))
 
     def _further(self, pipe: str) -> Iterator[HopRow]:
-        """Copies for a pipe beyond an event's first."""
+        """The row for a pipe's further copies."""
         claimed, given = self._count(Stage.CLAIMED, pipe), self._count(Stage.FURTHER, pipe)
         if claimed or given:
             row = HopRow(node=Node.ROUTE, pipe=pipe, taken=claimed, given=given)
@@ -147,7 +147,7 @@ class _Rows:
             yield self._judged(row, (key,))
 
     def _unclaimed(self, node: Node, account: Reconciliation, topics: Iterable[Topic]) -> Iterator[HopRow]:
-        """Quarantined records that no pipe misses: their ids or pipes could not be read."""
+        """Quarantined records that match no missing event: their ids or pipes could not be read."""
         found = sum(self._count(Stage.QUARANTINED, topic) for topic in topics)
         verdicts = self._judgement.verdicts.items()
         found -= sum(verdict.quarantined for key, verdict in verdicts if key.account is account)
@@ -176,7 +176,7 @@ class _Rows:
         )
 
     def _named(self, key: Key) -> list[NamedEvent]:
-        """As the verdict has them now; with the ids that were found."""
+        """The lost and doubled events of a verdict, with the ids found so far."""
         known = {event.hash: event for event in self._names.get(key, ())}
         ids = self._verdict(key).ids
         bare = [NamedEvent(hash=f"{value:016x}", times=ids[value]) for value in sorted(ids)]
@@ -199,5 +199,5 @@ _READ_BY_TRANSMIT: Final = Key(Reconciliation.UNSENDABLE).balance.quarantined
 
 
 def dead(state: MinuteState, pipe: str | None = None) -> int:
-    """Deliveries given up and not put back since."""
+    """Dead letters that were not replayed since."""
     return max(0, state.count(Stage.DEAD, pipe) - state.count(Stage.LETTER, pipe))

@@ -34,7 +34,7 @@ _LATER: Final = (Reconciliation.RETRYING, Reconciliation.RETRY)
 
 
 class JudgedMinute(NamedTuple):
-    """A tenant's minute and all that is known of it."""
+    """A tenant's minute with its judgement and the names of its events."""
 
     state: MinuteState
     judgement: Judgement
@@ -42,7 +42,7 @@ class JudgedMinute(NamedTuple):
 
 
 class _Whole(NamedTuple):
-    """What a card is made of."""
+    """The parts of a card, of one tenant or of all."""
 
     tenant: str
     minute: int
@@ -53,7 +53,7 @@ class _Whole(NamedTuple):
 
 
 def minute_card(state: MinuteState, judgement: Judgement, names: Names = NO_NAMES) -> MinuteCard:
-    """The card of one tenant's minute. Hashes without a name are shown as such."""
+    """The card of one tenant's minute. Events without a known id are shown by hash."""
     rows = hop_rows(state, judgement, names)
     counts = _counts(state, judgement)
     return _card(_Whole(state.tenant, state.minute, judgement.settled, counts, state.lags, rows))
@@ -76,7 +76,7 @@ def total_card(minute: int, parts: Iterable[JudgedMinute]) -> MinuteCard:
 
 
 def empty_card(tenant: str, minute: int) -> MinuteCard:
-    """Of a minute without events: nothing was owed, so nothing is spent."""
+    """The card of a minute without events: nothing was owed, so it is not spent."""
     return MinuteCard(tenant=tenant, minute=minute, settled=True)
 
 
@@ -128,7 +128,7 @@ def _customer_dead(state: MinuteState) -> int:
 
 
 def owed(state: MinuteState, judgement: Judgement) -> int:
-    """Deliveries owed: copies that route made, each once, and one for each event that did not get so far."""
+    """Deliveries owed: distinct copies that route made, and one per event that did not get that far."""
     copies = state.count(Stage.FIRST) + state.count(Stage.FURTHER)
     known = judgement.verdicts.items()
     missing = sum(each.lost + each.under_way for key, each in known if key.account in _BEFORE_TRANSMIT)
@@ -139,15 +139,15 @@ def owed(state: MinuteState, judgement: Judgement) -> int:
 
 
 def _route_dropped(state: MinuteState, judgement: Judgement, key: Key) -> int:
-    """Second copies of a pipe that transmit dropped, but for those that a retry or a replay made."""
+    """Second copies of a pipe that transmit dropped, except those made by retry or a replay."""
     letters = max(0, state.count(Stage.LETTER, key.pipe) - state.count(Stage.DEAD, key.pipe))
     later = [judgement.verdicts.get(Key(account, key.pipe), _EVEN) for account in _LATER]
     return max(0, judgement.verdicts[key].dropped - letters - sum(verdict.extra for verdict in later))
 
 
 def _first_doubled(state: MinuteState, judgement: Judgement) -> int:
-    """First copies beyond one an event. Where events were unmatched too, nobody can tell: a second record in
-    `unmatched` is no delivery, and after a crash there may be many."""
+    """Second first copies of events. Unknown (0) if events were unmatched too: a second record in `unmatched`
+    is not a delivery, and after a crash there may be many."""
     return 0 if state.count(Stage.UNMATCHED) else _doubled(judgement, (Reconciliation.ROUTE,))
 
 
@@ -173,7 +173,7 @@ def _lost(card: MinuteCard) -> str:
 
 def _slow(card: MinuteCard) -> str:
     counts = (
-        (card.waiting, "waiting for their next try"),
+        (card.waiting, "waiting to be retried"),
         (card.dead, "dead letters"),
         (card.under_way, "under way"),
         (card.lost, "lost"),

@@ -1,4 +1,4 @@
-"""Every minute that is held: its state, what is judged of it, its card. No I/O."""
+"""Every minute in memory: its state, judgement and card. No I/O."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
@@ -15,38 +15,38 @@ from shared.contracts.scorecard import MinuteCard
 _NOTHING: Final = Identified()
 
 Asked = tuple[Mapping[Key, Mapping[int, int]], frozenset[Key], int]
-"""What was asked for: the names of hashes, accounts to count, and of which state."""
+"""What the last read plan requested: hashes to name, accounts to count, and the state's version."""
 
 
 class MinuteTracker:
-    """Belongs to one thread."""
+    """Judges minutes and makes their cards. Belongs to one thread."""
 
     def __init__(self, settle_ms: int) -> None:
         self.ledger = LedgerState()
         self.judged: dict[MinuteKey, JudgedMinute] = {}
         self.findings: dict[MinuteKey, Identified] = {}
         self.touched: list[JudgedMinute] = []
-        """What the last call of `judge` judged."""
+        """Minutes judged by the last call of `judge`."""
 
         self._settle_ms = settle_ms
         self._open: set[MinuteKey] = set()
         self._unsaved: set[MinuteKey] = set()
         self._asked: dict[MinuteKey, Asked] = {}
         self._fresh: set[MinuteKey] = set()
-        """Judged since plans were made."""
+        """Judged since `plans` was called."""
 
         self._new: set[MinuteKey] = set()
-        """With findings that were not given out to be stored."""
+        """With findings that are not stored yet."""
 
         self._tenants: dict[int, set[str]] = {}
 
     def begin(self, findings: Mapping[MinuteKey, Identified]) -> None:
-        """Have everything judged that the book was restored with."""
+        """Mark every restored minute to be judged."""
         self.findings = dict(findings)
         self._open.update(self.ledger.minutes)
 
     def judge(self, passed: ReadProgress, now_ms: int) -> list[MinuteCard]:
-        """Judge what changed and what time alone can change; gives the cards of these minutes."""
+        """Judge minutes that changed or may change with time; returns their cards."""
         self._open.update(self._changed())
         keys, self._open = sorted(self._open), set()
         for key in keys:
@@ -75,26 +75,26 @@ class MinuteTracker:
         return minute_card(*self.judged[key])
 
     def _total(self, minute: int) -> MinuteCard:
-        tenants = sorted(self._tenants[minute] - {WARM_UP})  # a cold chain's lags are nobody's
+        tenants = sorted(self._tenants[minute] - {WARM_UP})  # the warm-up's lags count for no tenant
         return total_card(minute, (self.judged[tenant, minute] for tenant in tenants))
 
     @property
     def open_minutes(self) -> int:
-        """How many are not judged for good."""
+        """Number of minutes that are not settled."""
         return len(self._open)
 
     def between(self, first: int, last: int) -> Iterator[JudgedMinute]:
-        """What is held of these minutes, `last` included."""
+        """Judged minutes from `first` to `last`, both included."""
         for minute in range(first, last + 1):
             for tenant in sorted(self._tenants.get(minute, ())):
                 yield self.judged[tenant, minute]
 
     def still_open(self) -> Iterator[JudgedMinute]:
-        """What is not judged for good."""
+        """Minutes that are not settled."""
         return (self.judged[key] for key in self._open if key in self.judged)
 
     def plans(self) -> Iterator[tuple[MinuteKey, ReadPlan]]:
-        """What is to be read to name events, each once for what is known."""
+        """Read plans for events to be named; each plan is given once per state of its minute."""
         for key in sorted(self._fresh):
             state, judgement, _ = self.judged[key]
             wanted = read_plan(state, judgement)
@@ -108,12 +108,12 @@ class MinuteTracker:
         self._fresh.clear()
 
     def changed_findings(self) -> list[tuple[MinuteKey, Identified]]:
-        """What was found since the last call."""
+        """Findings since the last call, to be stored."""
         keys, self._new = self._new, set()
         return [(key, self.findings[key]) for key in sorted(keys) if key in self.findings]
 
     def found(self, key: MinuteKey, found: Identified) -> bool:
-        """Take in what reading brought; False if the minute is no longer held."""
+        """Apply what was read; False if the minute is no longer in memory."""
         if key not in self.ledger.minutes:
             return False
         self._new.add(key)
@@ -125,7 +125,7 @@ class MinuteTracker:
         return True
 
     def ask_again(self, key: MinuteKey) -> None:
-        """Reading failed."""
+        """Plan the reading of a minute again, after it failed."""
         self._asked.pop(key, None)
         self._open.add(key)
 
@@ -135,13 +135,13 @@ class MinuteTracker:
         return [self.ledger.minutes[key] for key in sorted(keys) if key in self.ledger.minutes]
 
     def forgettable(self, before_minute: int) -> list[MinuteKey]:
-        """Minutes before that one in which no tenant has anything open, and nothing to be saved."""
+        """Earlier minutes that are settled and stored for every tenant."""
         busy = {minute for _, minute in self._open | self._unsaved}
         old = (minute for minute in self._tenants if minute < before_minute and minute not in busy)
         return [(tenant, minute) for minute in sorted(old) for tenant in sorted(self._tenants[minute])]
 
     def forget(self, before_minute: int, keys: Iterable[MinuteKey]) -> None:
-        """Drop these."""
+        """Drop minutes from memory."""
         for state in self.ledger.forget(before_minute, keys):
             key = (state.tenant, state.minute)
             self.judged.pop(key, None)

@@ -12,7 +12,7 @@ _NONE: Final = StageLags()
 
 
 class _Edges(NamedTuple):
-    """The stages whose lag-out a node takes over, and those that it makes."""
+    """Stages at a node's input and output; the difference of their lag-out is the node's own lag."""
 
     taken: tuple[Stage, ...]
     given: tuple[Stage, ...]
@@ -22,7 +22,7 @@ _EDGES: Final[Mapping[Node, _Edges]] = {
     Node.COLLECT: _Edges((), (Stage.COLLECTED,)),
     Node.INGEST: _Edges((Stage.COLLECTED,), (Stage.EVENTS,)),
     Node.ROUTE: _Edges((Stage.EVENTS,), (Stage.FIRST, Stage.FURTHER)),
-    # What comes back from a retry topic is late on arrival: it is on both sides, or transmit would seem slow.
+    # Retried events arrive late: they are on both sides, otherwise transmit would seem slow.
     Node.TRANSMIT: _Edges(
         (Stage.FIRST, Stage.FURTHER, Stage.LETTER, Stage.RETRIED),
         (Stage.DELIVERED, Stage.RETRYING, Stage.DEAD),
@@ -32,23 +32,23 @@ _EDGES: Final[Mapping[Node, _Edges]] = {
 
 
 def node_lags(lags: Lags) -> list[NodeLags]:
-    """Of each node that had events, in their order."""
+    """The lag of each node that had events, in the order of the chain."""
     rows = [_node(node, *_histograms(node, edges, lags)) for node, edges in _EDGES.items()]
     return [row for row in rows if row.lag_in.p50 is not None or row.lag_out.p50 is not None]
 
 
 def inside(lags: Lags) -> Percentiles:
-    """From entering hifi to leaving it, of what was delivered."""
+    """Time from entering hifi to leaving it, of delivered events."""
     return percentiles(lags.get(Stage.DELIVERED, _NONE).inside)
 
 
 def end_to_end(lags: Lags) -> Percentiles:
-    """From the time that names the minute to leaving hifi, of what was delivered."""
+    """Time from the event's time (which names its minute) to leaving hifi, of delivered events."""
     return percentiles(lags.get(Stage.DELIVERED, _NONE).lag_out)
 
 
 def percentiles(counts: Histogram) -> Percentiles:
-    """Of a histogram."""
+    """Percentiles of a histogram."""
     return Percentiles(
         p50=percentile(counts, 0.5), p95=percentile(counts, 0.95), p99=percentile(counts, 0.99)
     )

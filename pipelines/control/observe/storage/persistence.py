@@ -1,4 +1,4 @@
-"""Between what is held and what is stored. A store that is away delays it, and loses nothing."""
+"""Loads and stores observe's state. An unavailable store delays writes and loses nothing."""
 
 from collections.abc import Iterable
 from datetime import timedelta
@@ -26,21 +26,21 @@ from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 _MOST_DROPPED = 500
-"""Minutes that are dropped at once."""
+"""Most minutes dropped per call."""
 
 
 class Persistence:
-    """Stores a scoreboard and its days. Belongs to one thread."""
+    """Stores minutes and days. Belongs to one thread."""
 
     def __init__(self, tables: Repository, tracker: MinuteTracker, days: DayState) -> None:
         self._tables, self._tracker, self._days = tables, tracker, days
         self._waiting: dict[tuple[str, str], Item] = {}
-        """Items that are not stored yet, by their keys."""
+        """Items to be written, by key."""
 
         self.tenants: set[str] = set()
 
     def restore(self, ledger_end: int) -> int:
-        """Begin with what was stored; gives the offset to go on at in the ledger.
+        """Load the stored state; returns the ledger offset to continue at.
 
         Raises:
             StoreError: if the store cannot be read.
@@ -48,7 +48,9 @@ class Persistence:
         position = self._tables.position() or LedgerPosition()
         if position.offset > ledger_end:
             extra = {"position": position.offset, "end": ledger_end}
-            _log.error("the ledger was made anew: what was stored of open minutes is left aside", extra=extra)
+            _log.error(
+                "the ledger topic was recreated: the stored state of open minutes is ignored", extra=extra
+            )
             return 0
         states, findings = list(self._tables.states()), self._tables.findings()
         self._tracker.ledger.restore(states, position)
@@ -57,15 +59,15 @@ class Persistence:
         self.tenants = set(self._tables.tenants())
         self._load()
         extra = {"minutes": len(states), "position": position.offset}
-        _log.info("going on with what was stored", extra=extra)
+        _log.info("continuing from stored state", extra=extra)
         return position.offset
 
     def load(self) -> None:
-        """Fill in what is stored of days that are new here."""
+        """Load the stored part of days that are new in memory."""
         try:
             self._load()
         except StoreError as error:
-            _log.warning("days not loaded yet", extra={"error": str(error)})
+            _log.warning("days not loaded: the store failed; retrying", extra={"error": str(error)})
 
     def _load(self) -> None:
         for day in {day for (tenant, day), _ in self._days.unloaded() if tenant == ALL_TENANTS}:
@@ -76,7 +78,7 @@ class Persistence:
             held.merge(list(cards), self._tables.retired(tenant, day))
 
     def save(self) -> bool:
-        """Store what changed, the position after all else; False if that is to be tried again."""
+        """Store changes, the position last; False if it failed and should be retried."""
         tracker, days = self._tracker, self._days
         new = {state.tenant for state in tracker.ledger.minutes.values()} - self.tenants
         self.tenants |= new
@@ -91,7 +93,10 @@ class Persistence:
             self._tables.write(self._waiting.values())
             self._tables.write([position_item(position)])
         except StoreError as error:
-            _log.warning("not stored yet", extra={"error": str(error), "items": len(self._waiting)})
+            _log.warning(
+                "state not stored: the store failed; retrying",
+                extra={"error": str(error), "items": len(self._waiting)},
+            )
             return False
         self._waiting.clear()
         return True
@@ -100,7 +105,7 @@ class Persistence:
         self._waiting.update({(item.pk, item.sk): item for item in items})
 
     def forget(self, before_minute: int) -> None:
-        """Drop the states of minutes before that one in which nothing is open; call it after `save` did."""
+        """Drop the states of older, settled minutes from memory and store; call after a successful `save`."""
         keys = [key for key in self._tracker.forgettable(before_minute) if self._retirable(key)][
             :_MOST_DROPPED
         ]
@@ -108,7 +113,7 @@ class Persistence:
             self._tables.write(self._retired(keys))
             self._tables.drop(keys)
         except StoreError as error:
-            _log.warning("nothing dropped yet", extra={"error": str(error)})
+            _log.warning("old minutes not dropped: the store failed; retrying", extra={"error": str(error)})
             return
         self._tracker.forget(before_minute, keys)
         self._days.forget(day_of(before_minute) - timedelta(days=1))

@@ -1,4 +1,4 @@
-"""What observe keeps, as items of the store: states, cards, days, and where it is in the ledger."""
+"""Observe's state as items of the store: minutes' states, cards, days and the position in the ledger."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
@@ -26,37 +26,37 @@ _EPOCH: Final = date(1970, 1, 1)
 
 
 class Repository:
-    """Reads and writes; each method raises StoreError where the store cannot be used."""
+    """Reads and writes items. Every method raises StoreError if the store fails."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def write(self, items: Iterable[Item]) -> None:
-        """Items of the functions below."""
+        """Write items made by the functions below."""
         self._store.put(items)
 
     def drop(self, keys: Iterable[MinuteKey]) -> None:
-        """Forget minutes' states; their cards stay."""
+        """Delete minutes' states; their cards stay."""
         self._store.delete_all((kind, _sk(key)) for key in keys for kind in (_STATE, _FOUND))
 
     def states(self) -> Iterator[MinuteState]:
-        """Every state that was not dropped."""
+        """All stored states."""
         return (MinuteState.decode(item.body) for item in self._store.query(_STATE))
 
     def findings(self) -> Mapping[MinuteKey, Identified]:
-        """What was found for these states' names."""
+        """The findings stored for these states."""
         return {
             _key(item.sk): msgspec.msgpack.decode(item.body, type=Identified)
             for item in self._store.query(_FOUND)
         }
 
     def position(self) -> LedgerPosition | None:
-        """Where to go on; None at the first start."""
+        """The stored position in the ledger; None at the first start."""
         body = self._store.get(*_POSITION)
         return None if body is None else msgspec.msgpack.decode(body, type=LedgerPosition)
 
     def tenants(self) -> list[str]:
-        """All that were ever seen."""
+        """All tenants ever seen."""
         return [item.sk.removeprefix("=") for item in self._store.query(_TENANT)]
 
     def cards(self, tenant: str, first: int, last: int) -> Iterator[MinuteCard]:
@@ -65,44 +65,44 @@ class Repository:
         return (msgspec.msgpack.decode(item.body, type=MinuteCard) for item in found)
 
     def day(self, tenant: str, day: date) -> DayCard | None:
-        """A day's card; None if nothing is known of it."""
+        """A day's card; None if there is none."""
         body = self._store.get(f"day/{tenant}", day.isoformat())
         return None if body is None else msgspec.msgpack.decode(body, type=DayCard)
 
     def marks(self, tenant: str, first: date, last: date) -> Iterator[DayMark]:
-        """Marks of the days that anything is known of, `last` included, in order."""
+        """Marks of days that have one, `last` included, in order."""
         found = self._store.query(f"mark/{tenant}", first.isoformat(), last.isoformat())
         return (msgspec.msgpack.decode(item.body, type=DayMark) for item in found)
 
     def retired(self, tenant: str, day: date) -> RetiredMinutes:
-        """Of a day, what is no longer in states."""
+        """The retired minutes of a day."""
         body = self._store.get(f"lags/{tenant}", day.isoformat())
         return RetiredMinutes() if body is None else msgspec.msgpack.decode(body, type=RetiredMinutes)
 
 
 def state_item(state: MinuteState) -> Item:
-    """A minute's state."""
+    """The item of a minute's state."""
     return Item(_STATE, _sk((state.tenant, state.minute)), state.encode())
 
 
 def findings_item(key: MinuteKey, found: Identified) -> Item:
-    """What was found for a minute's names."""
+    """The item of a minute's findings."""
     return Item(_FOUND, _sk(key), msgspec.msgpack.encode(found))
 
 
 def tenant_item(tenant: str) -> Item:
-    """That there is such a tenant."""
+    """The item that records a tenant."""
     return Item(_TENANT, f"={tenant}", b"")
 
 
 def card_item(card: MinuteCard) -> Item:
-    """A minute's card."""
+    """The item of a minute's card."""
     expires_s = card.minute * MINUTE_MS // 1_000 + KEPT_SECONDS
     return Item(f"card/{card.tenant}", f"{card.minute:010d}", msgspec.msgpack.encode(card), expires_s)
 
 
 def day_items(card: DayCard, mark: DayMark) -> tuple[Item, Item]:
-    """A day's card and its mark."""
+    """The items of a day's card and its mark."""
     expires_s = _expiry(date.fromisoformat(card.day))
     return (
         Item(f"day/{card.tenant}", card.day, msgspec.msgpack.encode(card), expires_s),
@@ -111,17 +111,17 @@ def day_items(card: DayCard, mark: DayMark) -> tuple[Item, Item]:
 
 
 def retired_item(tenant: str, day: date, retired: RetiredMinutes) -> Item:
-    """Of a day, what is no longer in states."""
+    """The item of a day's retired minutes."""
     return Item(f"lags/{tenant}", day.isoformat(), msgspec.msgpack.encode(retired), _expiry(day))
 
 
 def position_item(position: LedgerPosition) -> Item:
-    """Where to go on: to be written after the states."""
+    """The item of the position in the ledger; written after the states."""
     return Item(*_POSITION, msgspec.msgpack.encode(position))
 
 
 def _expiry(day: date) -> int:
-    """When what is kept of a day may be deleted, epoch seconds."""
+    """When the items of a day expire, epoch seconds."""
     return (day.toordinal() - _EPOCH.toordinal() + 1) * _DAY_SECONDS + KEPT_SECONDS
 
 

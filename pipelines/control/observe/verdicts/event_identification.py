@@ -1,5 +1,7 @@
-"""Which events are behind hashes, and exact differences where a sketch holds too many: from the records
-themselves. Pure; the records are read by somebody else."""
+"""Names lost and doubled events from the records, and counts exactly where a sketch cannot. Pure.
+
+`event_resolver` reads the records.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -14,13 +16,13 @@ from shared.contracts.iblt import id_hash
 from shared.contracts.scorecard import NamedEvent
 
 MOST_NAMED: Final = 100
-"""Lost events of an account that are named, and as many doubled ones."""
+"""Most lost events of an account that are named, and most doubled ones."""
 
 _EXPLAINING: Final[Mapping[Reconciliation, tuple[Reconciliation, ...]]] = {
     Reconciliation.TRANSMIT: (Reconciliation.DROPPED, Reconciliation.UNSENDABLE),
     Reconciliation.RETRY: (Reconciliation.UNHOLDABLE,),
 }
-"""What has to be known as well, for an account's figures to be exact."""
+"""Accounts that must be counted too, so that an account's figures are exact."""
 
 _DOUBLED_BEFORE: Final = (
     Reconciliation.INGEST,
@@ -29,49 +31,51 @@ _DOUBLED_BEFORE: Final = (
     Reconciliation.RETRYING,
     Reconciliation.RETRY,
 )
-"""Their doubles need what transmit dropped."""
+"""Accounts with doubles that depend on what transmit dropped."""
 
 
 class OffsetSpan(NamedTuple):
-    """Offsets to read: a `shared.kafka.offset_range_reader.OffsetRange` takes the same four."""
+    """Offsets to read, with the fields of `shared.kafka.offset_range_reader.OffsetRange`."""
 
     topic: str
     partition: int
     start: int
     end: int
-    """Behind the last."""
+    """One past the last offset."""
 
 
 class ReadPlan(Struct, kw_only=True, frozen=True):
-    """What to read for a minute's ids."""
+    """The offsets to read in order to name a minute's events."""
 
     tenant: str
     minute: int
     wanted: Mapping[Key, Mapping[int, int]]
-    """Hashes whose events are to be named."""
+    """Hashes of the events to name, by account."""
 
     recounted: frozenset[Key]
-    """Accounts to count whole."""
+    """Accounts to count completely."""
 
     spans: tuple[OffsetSpan, ...]
 
     @property
     def records(self) -> int:
-        """How many records at most."""
+        """Most records that the plan reads."""
         return sum(span.end - span.start for span in self.spans)
 
 
 class Identified(Struct, kw_only=True, frozen=True):
-    """What reading brought."""
+    """What was found in the records."""
 
     named: Mapping[Key, tuple[NamedEvent, ...]] = {}
     counted: Mapping[Key, Mapping[int, int]] = {}
-    """For `judge`: by account, how often each hash is missing (negative: too many)."""
+    """For `verdicts.judge`: how often each hash is missing (negative: too often), by account."""
 
 
 def read_plan(state: MinuteState, judgement: Judgement) -> ReadPlan | None:
-    """What to read; None if there is nothing to name. Once what was counted is known to `judge`, the next
-    plan asks for names."""
+    """The plan for a minute; None if there is nothing to name.
+
+    A plan that counts is followed by one that names, once `verdicts.judge` has used the counts.
+    """
     wanted = {key: _first(verdict.ids) for key, verdict in judgement.verdicts.items() if verdict.ids}
     recounted = _recounted(state, judgement.needs_reading)
     if not wanted and not recounted:
@@ -86,14 +90,14 @@ def read_plan(state: MinuteState, judgement: Judgement) -> ReadPlan | None:
 
 
 def _first(ids: Mapping[int, int]) -> Mapping[int, int]:
-    """The ids to name of all."""
+    """The hashes to name, at most MOST_NAMED of each sign."""
     lost = sorted(value for value, times in ids.items() if times > 0)
     doubled = sorted(value for value, times in ids.items() if times < 0)
     return {value: ids[value] for value in (*lost[:MOST_NAMED], *doubled[:MOST_NAMED])}
 
 
 def _recounted(state: MinuteState, unread: Sequence[Key]) -> frozenset[Key]:
-    """The accounts, and those without which their figures would not be exact."""
+    """The accounts to count, with those that they depend on."""
     needed = {
         other
         for key in unread
@@ -108,12 +112,12 @@ def _explaining(account: Reconciliation) -> tuple[Reconciliation, ...]:
 
 
 def _near(key: Key, other: Key) -> bool:
-    """Whether they are of the same pipe, as far as they are of one."""
+    """Whether two accounts are of the same pipe; one that is not kept by pipe matches any."""
     return not key.pipe or not other.pipe or key.pipe == other.pipe
 
 
 def _spans(state: MinuteState, keys: Iterable[Key]) -> tuple[OffsetSpan, ...]:
-    """Both sides of the accounts, each partition once."""
+    """Offsets of both sides of the accounts, each partition once."""
     accounts = frozenset(keys)
     found: dict[Partition, tuple[int, int]] = {}
     for (stage, name, _), line in state.lines.items():
@@ -126,7 +130,7 @@ def _spans(state: MinuteState, keys: Iterable[Key]) -> tuple[OffsetSpan, ...]:
 
 
 def find(asked: ReadPlan, seen: Iterable[ObservedEvent]) -> Identified:
-    """Names and counts from the records; those of other minutes, tenants or accounts are passed over."""
+    """Names and counts from the records; records of other minutes, tenants or accounts are skipped."""
     told: dict[Key, dict[int, _Source]] = {key: {} for key in asked.wanted}
     counted: dict[Key, dict[int, int]] = {key: {} for key in asked.recounted}
     for event in seen:
@@ -150,16 +154,16 @@ def find(asked: ReadPlan, seen: Iterable[ObservedEvent]) -> Identified:
 
 
 class _Source(NamedTuple):
-    """A record that tells an id, and on which side of the account it is."""
+    """A record with the id, and on which side of the account it counts."""
 
     event: ObservedEvent
     sign: int
 
 
 def _better(known: _Source | None, found: _Source, times: int) -> _Source:
-    """Which record to point at: the first that was taken of a lost event, the last copy of a doubled one.
+    """The record to show: the first on the input side for a lost event, the last copy of a doubled one.
 
-    Where no such record is left, one of the other side tells the id as well.
+    If none is left there, a record of the other side gives the id as well.
     """
     if known is None or (known.sign * times < 0 < found.sign * times):
         return found

@@ -1,4 +1,4 @@
-"""Reads what names need from the topics, on a thread of its own, one minute after the other."""
+"""Reads records to name lost and doubled events, on a background thread, one minute at a time."""
 
 import queue
 import threading
@@ -19,15 +19,15 @@ _ANSWER_SECONDS: Final = 10.0
 _TURN_SECONDS: Final = 0.5
 
 Resolution = tuple[MinuteKey, Identified | None]
-"""None where reading failed: to be asked again."""
+"""None if reading failed and should be requested again."""
 
 
 class _StoppedError(Exception):
-    """In the middle of a reading."""
+    """The resolver was stopped while reading."""
 
 
 class EventResolver:
-    """Takes plans, gives findings. Plans of more records than `most` are not read."""
+    """Executes read plans. Plans of more than `most` records are skipped."""
 
     def __init__(self, bootstrap: str, client_id: str, most: int) -> None:
         self._bootstrap, self._client_id, self._most = bootstrap, client_id, most
@@ -37,25 +37,27 @@ class EventResolver:
         self._thread = threading.Thread(target=self._run, name="finder", daemon=True)
 
     def start(self) -> "EventResolver":
-        """Begin; returns at once."""
+        """Start the thread; returns at once."""
         self._thread.start()
         return self
 
     def stop(self) -> None:
-        """End the thread, in the middle of a reading if need be."""
+        """End the thread, interrupting a read."""
         self._stopping.set()
         self._thread.join()
 
     def ask(self, key: MinuteKey, read_plan: ReadPlan) -> None:
-        """Have a plan read."""
+        """Queue a plan."""
         if read_plan.records > self._most:
             extra = {"tenant": key[0], "minute": key[1], "records": read_plan.records, "most": self._most}
-            _log.warning("events of a minute not named: too many records to read", extra=extra)
+            _log.warning(
+                "events of a minute not named: more records to read than HIFI_NAMING_RECORDS", extra=extra
+            )
             return
         self._plans.put((key, read_plan))
 
     def answers(self) -> Iterator[Resolution]:
-        """What was found since the last call."""
+        """Results since the last call."""
         while not self._answers.empty():
             yield self._answers.get_nowait()
 
@@ -71,7 +73,7 @@ class EventResolver:
                 return
             except (KafkaException, TimeoutError) as error:
                 extra = {"tenant": key[0], "minute": key[1], "error": str(error)}
-                _log.warning("events of a minute not named yet", extra=extra)
+                _log.warning("events of a minute not named: reading failed; retrying", extra=extra)
                 self._answers.put((key, None))
                 self._stopping.wait(_ANSWER_SECONDS)
 

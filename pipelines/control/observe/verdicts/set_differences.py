@@ -1,4 +1,4 @@
-"""What is missing from, and too much in, each account of a minute, by id where that can be told. Pure."""
+"""Missing and surplus events of each account of a minute, by id where the sketch can be decoded. Pure."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
@@ -11,10 +11,10 @@ from shared.contracts.iblt import CELLS, Iblt
 from shared.contracts.ledger import Stage
 
 Difference = Mapping[int, int]
-"""By hash, how often it is missing (negative: too many)."""
+"""How often each hash is missing (negative: too often)."""
 
 Counted = Mapping[Key, Difference]
-"""What was counted in the topics, by account."""
+"""Differences counted from the records, by account."""
 
 _NONE: Final[Difference] = {}
 
@@ -33,30 +33,30 @@ _RECOGNISED: Final = frozenset(
         Reconciliation.RETRY,
     )
 )
-"""Accounts whose doubles transmit sees as second copies, sooner or later."""
+"""Accounts with doubles that transmit later sees as second copies."""
 
 
 class Sides(NamedTuple):
-    """Of an account."""
+    """The difference of an account."""
 
     missing: int = 0
     extra: int = 0
     ids: Difference = _NONE
     known: bool = True
-    """Whether every id is; else the counts are net, and there are no ids."""
+    """Whether every id is known; otherwise the counts are net and there are no ids."""
 
     explained: int = 0
-    """Missing, but in quarantine; not part of `missing`."""
+    """Missing but in quarantine; not part of `missing`."""
 
     recognised: int = 0
-    """Extra, but dropped by transmit; part of `extra`."""
+    """Extra but dropped by transmit; part of `extra`."""
 
     dropped: int = 0
-    """Of TRANSMIT: second copies among what it took that it dropped."""
+    """For TRANSMIT: second copies in its input that it dropped."""
 
 
 class Differences:
-    """Of one minute."""
+    """The differences of one minute."""
 
     def __init__(self, state: MinuteState, counted: Counted) -> None:
         self._state = state
@@ -65,20 +65,20 @@ class Differences:
         self._quarantined: dict[Reconciliation, tuple[dict[int, int] | None, int]] = {}
 
     def net(self, key: Key) -> int:
-        """How many more are missing than too many."""
+        """Missing minus extra events."""
         if key.account is Reconciliation.TRANSMIT:
             return self._untaken(key).count
         return self._sketch(key).count
 
     def sides(self, key: Key) -> Sides:
-        """All that can be told."""
+        """Missing and extra events of an account, as far as they can be known."""
         if key.account is Reconciliation.TRANSMIT:
             return self._less_quarantined(key, self._transmit(key))
         sides = _sides(
             self._claims(key) if key.account is Reconciliation.CLAIMS else self._of(key), self.net(key)
         )
         if key.account is Reconciliation.CLAIMS and self._of(Key(Reconciliation.ROUTE)) is None:
-            # What route lost or doubled as a first copy shows here as well, and is not known apart yet.
+            # First copies that route lost or doubled show up here as well and cannot be told apart yet.
             return Sides(known=False)
         if key.account in _QUARANTINES:
             sides = self._less_quarantined(key, sides)
@@ -88,7 +88,7 @@ class Differences:
         return self._state.sketches.get(key) or Iblt()
 
     def _of(self, key: Key) -> Difference | None:
-        """An account's; None if its sketch holds too many, and what was counted does not explain it."""
+        """An account's difference; None if its sketch cannot be decoded and the counts do not explain it."""
         if key not in self._known:
             sketch, counted = self._sketch(key), self._counted.get(key)
             found = decoded(sketch)
@@ -98,7 +98,7 @@ class Differences:
         return self._known[key]
 
     def _claims(self, key: Key) -> Difference | None:
-        """Without the events whose first copies are missing or too many: these explain themselves."""
+        """Leave out events with missing or surplus first copies: ROUTE reports those."""
         found, route = self._of(key), self._of(Key(Reconciliation.ROUTE))
         if found is None or route is None:
             return None
@@ -108,14 +108,14 @@ class Differences:
         return self._sketch(key) - self._sketch(Key(Reconciliation.DROPPED, key.pipe))
 
     def _transmit(self, key: Key) -> Sides:
-        """Missing is what is missing though what was dropped counts as given; too many without that."""
+        """Missing events, counting dropped copies as output; extra events, not counting them."""
         taken, dropped = self._of(key), self._of(Key(Reconciliation.DROPPED, key.pipe))
         untaken = self._untaken(key)
         left = decoded(untaken)
         if left is None and taken is not None and dropped is not None:
             left = _subtracted(taken, dropped)
         if taken is None and untaken.empty:
-            taken = {}  # all that is missing was dropped, so nothing is too much
+            taken = {}  # every missing event was dropped, so nothing is extra
         missing = {} if left is None else {value: times for value, times in left.items() if times > 0}
         extra = {} if taken is None else {value: times for value, times in taken.items() if times < 0}
         lacking = max(0, untaken.count) if left is None else sum(missing.values())
@@ -131,7 +131,7 @@ class Differences:
         )
 
     def _less_quarantined(self, key: Key, sides: Sides) -> Sides:
-        """Quarantined records know no pipe: each explains one missing event, of whichever pipe."""
+        """Quarantined records have no pipe: each explains one missing event of any pipe."""
         left, count = self._quarantine(_QUARANTINES[key.account])
         if not count or not sides.missing:
             return sides
@@ -151,7 +151,7 @@ class Differences:
         return sides._replace(missing=missing, explained=explained, ids=ids)
 
     def _quarantine(self, account: Reconciliation) -> tuple[dict[int, int] | None, int]:
-        """What no pipe has claimed yet: ids, if they are known, and how many."""
+        """Quarantined events not yet matched with a pipe: ids, if known, and their number."""
         if account not in self._quarantined:
             found = self._of(Key(account))
             self._quarantined[account] = (
@@ -173,7 +173,7 @@ class Differences:
         return sides._replace(recognised=recognised)
 
     def _dropped(self, pipe: str | None) -> Difference | None:
-        """By hash, how often transmit dropped it; None if that is not known."""
+        """How often transmit dropped each hash; None if unknown."""
         total: dict[int, int] = {}
         for key in [key for key in self._state.sketches if key.account is Reconciliation.DROPPED]:
             found = self._of(key) if pipe in (None, key.pipe) else {}
@@ -185,7 +185,7 @@ class Differences:
 
 
 def decoded(sketch: Iblt) -> Difference | None:
-    """`Iblt.decode`, without the work where it is sure to fail."""
+    """`Iblt.decode`, skipped where it is sure to fail."""
     if abs(sketch.count) > CELLS or sketch.cells.any(axis=0).all():
         return None
     return sketch.decode()
@@ -204,7 +204,7 @@ def _subtracted(left: Difference, right: Difference) -> Difference:
 
 
 def _sketched(counted: Difference) -> Iblt:
-    """The sketch that these leave."""
+    """The sketch without these ids."""
     return _repeated(counted, 1) - _repeated(counted, -1)
 
 

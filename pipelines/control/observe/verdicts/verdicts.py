@@ -1,4 +1,4 @@
-"""What is proven of a minute: lost, doubled, waiting or only under way. Pure."""
+"""The verdict on each account of a minute: lost, doubled, waiting or under way. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
@@ -20,60 +20,60 @@ from shared.contracts.ledger import Stage
 from shared.contracts.topics import RETRY_DELAYS, Topic
 
 _ENTRIES: Final = (Stage.COLLECTED, Stage.EVENTS, Stage.UNMATCHED, Stage.FIRST, Stage.FURTHER)
-"""What a minute is made of: when no more of these come, it settles."""
+"""Stages that enter a minute: it settles when no more of these arrive."""
 
 _WITH_VERDICT: Final = tuple(
     account
     for account in Reconciliation
     if account not in (Reconciliation.DROPPED, Reconciliation.UNSENDABLE, Reconciliation.UNHOLDABLE)
 )
-"""The others only explain."""
+"""Accounts that get a verdict; the others only explain differences."""
 
 _MOST_KEPT: Final = 512
-"""Hashes of an account that are kept with the state: more than a sketch names."""
+"""Most hashes of an account that are stored with the state: more than a sketch can name."""
 
 
 class ReadProgress(Struct, kw_only=True, frozen=True):
-    """How far the nodes and audit have come."""
+    """How far the nodes have processed and audit has read."""
 
     marks: Mapping[str, Sequence[Watermark]]
     """`Watermarks.marks`."""
 
     read_to_ms: int
-    """Every record that was in a tallied topic at this moment has been tallied and applied; epoch
-    milliseconds, 0 if unknown. Too early does no harm, too late makes false doubles."""
+    """Every record that was in a tallied topic at this time has been tallied and applied; epoch milliseconds,
+    0 if unknown. A value too early does no harm; one too late reports false doubles."""
 
 
 class Verdict(Struct, kw_only=True, frozen=True):
-    """Of one account that is not even."""
+    """The verdict on one account that is not even."""
 
     lost: int = 0
     doubled: int = 0
-    """Without those that transmit recognised and dropped."""
+    """Doubled events, without those that transmit recognised and dropped."""
 
     under_way: int = 0
     waiting: int = 0
     quarantined: int = 0
-    """Missing, but found in quarantine."""
+    """Missing but found in quarantine."""
 
     extra: int = 0
-    """Too many, recognised or not."""
+    """All extra events, recognised or not."""
 
     dropped: int = 0
-    """Of TRANSMIT: how many of what it took were second copies, and dropped."""
+    """For TRANSMIT: second copies in its input that it dropped."""
 
     ids: Difference = {}
-    """Lost (positive) and doubled (negative) hashes, how often each, where they can be told."""
+    """How often each hash is lost (positive) or doubled (negative), as far as hashes are known."""
 
     unread: bool = False
-    """The sketch holds too many to name: counts are net, until `naming` has read both sides' records."""
+    """The sketch cannot be decoded: counts are net until `event_identification` has read the records."""
 
     open: bool = False
-    """Whether time alone may change it."""
+    """Whether the verdict may change with time alone."""
 
 
 class Judgement(Struct, kw_only=True, frozen=True):
-    """Of one tenant's minute."""
+    """All verdicts on one tenant's minute."""
 
     tenant: str
     minute: int
@@ -81,26 +81,26 @@ class Judgement(Struct, kw_only=True, frozen=True):
     """When it was settled for the first time; 0 for not yet."""
 
     final: bool
-    """Time alone changes nothing any more: only what comes in, or a reading, does."""
+    """Whether only new events or a reading can change it, and no longer time alone."""
 
     fresh: bool
-    """Something came in so lately, by what audit has read, that what is under way may still be in time."""
+    """Whether events arrived so recently, as far as audit has read, that those under way may be in time."""
 
     verdicts: Mapping[Key, Verdict]
 
     @property
     def settled(self) -> bool:
-        """Whether all that came in by then could have been delivered."""
+        """Whether everything that arrived could have been delivered by now."""
         return self.settled_ms > 0
 
     @property
     def needs_reading(self) -> Sequence[Key]:
-        """Accounts to read for exact figures."""
+        """Accounts whose records must be read for exact figures."""
         return [key for key, verdict in self.verdicts.items() if verdict.unread]
 
     @property
     def proven(self) -> Mapping[Key, Proven]:
-        """What must not waver."""
+        """Proven losses and doubles, which later tallies must not undo for a time."""
         return {
             key: Proven(
                 lost=verdict.lost,
@@ -121,13 +121,13 @@ def judge(
 ) -> Judgement:
     """The judgement of a minute now.
 
-    `counted` is what `naming` counted in the topics, by account; each is believed only if it explains the
-    account's sketch to the last cell.
+    `counted` has the differences that `event_identification` counted from the records, by account. One is
+    used only if it explains every cell of the account's sketch.
     """
     judge_one = _Judge(state, passed, now_ms, settle_ms, counted)
     keys = sorted(key for key in state.sketches if key.account in _WITH_VERDICT)
     verdicts = {key: judge_one.verdict(key) for key in keys}
-    # Where audit catches up, what left may be entered before what came.
+    # While audit catches up, output may be tallied before the input it came from.
     entered_ms = _entered(state.of(_ENTRIES)) or _entered(state.lines.values())
     quiet_ms = max(entered_ms, (state.minute + 1) * MINUTE_MS)
     settled_ms = state.settled_ms or (now_ms if passed.read_to_ms >= quiet_ms + settle_ms else 0)
@@ -143,7 +143,7 @@ def judge(
 
 
 class _Judge:
-    """Judges the accounts of one minute."""
+    """Gives the verdicts on the accounts of one minute."""
 
     def __init__(
         self, state: MinuteState, passed: ReadProgress, now_ms: int, settle_ms: int, counted: Counted
@@ -155,11 +155,11 @@ class _Judge:
     def verdict(self, key: Key) -> Verdict:
         done_ms = _done_ms(self._state, key, self._passed.marks)
         done = done_ms is not None and done_ms <= self._past_ms
-        # When what these records were made of is tallied as well, none of them is too many by mistake.
+        # Once the input of these records is tallied as well, none of them looks extra by mistake.
         even = self._passed.read_to_ms >= _entered(_written(self._state, key))
         proven = self._state.proven.get(key, Proven())
         if not (done or even or proven.lost or proven.extra):
-            # in flow: too many to name, and nothing to be said of them
+            # under way: too many to name, and no verdict yet
             return _judged(key, Sides(missing=max(0, self._differences.net(key))), Proven(), False)
         sides = self._differences.sides(key)
         known = Proven(
@@ -188,7 +188,7 @@ def _judged(key: Key, sides: Sides, proven: Proven, closed: bool) -> Verdict:
 
 
 def _confirmed(ids: Difference, proven: Difference, done: bool, even: bool) -> dict[int, int]:
-    """Of the ids, those that may be called lost or doubled now, or were before."""
+    """The ids that count as lost or doubled now, or did before."""
     return {
         value: times
         for value, times in ids.items()
@@ -197,14 +197,14 @@ def _confirmed(ids: Difference, proven: Difference, done: bool, even: bool) -> d
 
 
 def _written(state: MinuteState, key: Key) -> Iterator[StageSums]:
-    """The lines of an account's minus side."""
+    """The sums on an account's minus side."""
     yield from state.of(key.balance.minus, key.pipe or None)
     for topic in key.balance.quarantined:
         yield from state.of((Stage.QUARANTINED,), topic)
 
 
 def _done_ms(state: MinuteState, key: Key, marks: Mapping[str, Sequence[Watermark]]) -> int | None:
-    """From when on the node is known to be done with the account's input; None for not yet."""
+    """When the node had processed the account's input, epoch milliseconds; None if it has not."""
     lines = [*state.of(key.balance.input, key.input_name)]
     goal = _last_offsets(lines)
     if not goal:
@@ -223,7 +223,7 @@ def _done_ms(state: MinuteState, key: Key, marks: Mapping[str, Sequence[Watermar
 
 
 def _due_ms(lines: Sequence[StageSums]) -> int:
-    """When the last of what waits must have left: its due time, and half of the longest delay among them."""
+    """When the last waiting event must have left: its due time plus half of the longest retry delay."""
     topics = {topic for line in lines for topic, _ in line.spans}
     longest = max((RETRY_DELAYS[Topic(topic)] for topic in topics), default=None)
     half_ms = 0 if longest is None else int(longest.total_seconds() * 500)

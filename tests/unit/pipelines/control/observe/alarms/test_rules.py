@@ -92,7 +92,9 @@ def test_the_loss_rate_counts_dead_letters_that_are_hifis_own_fault() -> None:
     minutes = [card(MINUTE - ago, dead=2) for ago in range(1, 11)]
     own = [DeadLetters(tenant="shop", minute=each.minute, reasons={"- internal": 2}) for each in minutes]
     text = only(inputs(*minutes, dead=own), AlarmKind.LOSS_RATE)
-    assert text.startswith("2.00 % of 1,000 owed deliveries failed in the last 60 minutes: 0 events lost, 20 dead")
+    assert text.startswith(
+        "2.00 % of 1,000 owed deliveries failed in the last 60 minutes: 0 events lost, 20 dead"
+    )
 
 
 @pytest.mark.parametrize("reason", ["401 refused", "410 refused", "- transform_failed", "503 time_over"])
