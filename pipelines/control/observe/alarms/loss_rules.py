@@ -74,7 +74,8 @@ def rate(inputs: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
             text = (
                 f"{percent((lost + wrong) / total)} of {counted(total, 'owed delivery', 'owed deliveries')} "
                 f"failed in the last {settings.alarm_loss_minutes} minutes: {counted(lost, 'event')} lost, "
-                f"{wrong:,} dead letters caused by hifi; the threshold is {percent(settings.alarm_loss_share)}"
+                f"{wrong:,} dead letters caused by hifi; "
+                f"the threshold is {percent(settings.alarm_loss_share)}"
             )
             yield Finding(kind=AlarmKind.LOSS_RATE, tenant=tenant, subject="deliveries", text=text)
 
