@@ -19,7 +19,11 @@ from shared.contracts.egress_policy import EgressPolicy, literal, why_refused
 from shared.contracts.publish_plan import PlannedDocument, step_of
 
 
-def plan(written: Sequence[LocatedDocument], published: Catalogue, reach: EgressPolicy) -> list[PlannedDocument]:
+def plan(
+    written: Sequence[LocatedDocument], published: Catalogue, reach: EgressPolicy
+) -> list[PlannedDocument]:
+    written: Sequence[LocatedDocument], published: Catalogue, reach: EgressPolicy
+) -> list[PlannedDocument]:
     """What to publish to a side of that reach; documents of one call may refer to each other.
 
     Raises:
