@@ -22,8 +22,6 @@ from shared.contracts.publish_plan import PlannedDocument, step_of
 def plan(
     written: Sequence[LocatedDocument], published: Catalogue, reach: EgressPolicy
 ) -> list[PlannedDocument]:
-    written: Sequence[LocatedDocument], published: Catalogue, reach: EgressPolicy
-) -> list[PlannedDocument]:
     """What to publish to a side of that reach; documents of one call may refer to each other.
 
     Raises:
