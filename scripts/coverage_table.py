@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 
 def package_of(path: str) -> str:
-    """A module counts for its node (`pipelines/data/collect`), else for two levels (`shared/kafka`)."""
+    """The package of a module: its node (`pipelines/data/collect`), else two levels (`shared/kafka`)."""
     folders = PurePosixPath(path).parent.parts
     return "/".join(folders[: 3 if folders[:1] == ("pipelines",) else 2])
 
@@ -27,7 +27,7 @@ def table(lines: Mapping[str, tuple[int, int]]) -> Iterator[str]:
             covered[group] += ran
     yield f"{'package':<36}{'lines':>8}{'covered':>9}{'%':>7}"
     for group in (*sorted(total.keys() - {"total"}), "total"):
-        # Cut, not rounded: 100 means every line.
+        # Truncated, not rounded: 100 means every line.
         percent = covered[group] * 1000 // max(total[group], 1) / 10
         yield f"{group:<36}{total[group]:>8}{covered[group]:>9}{percent:>7.1f}"
 

@@ -1,4 +1,4 @@
-"""What the command line prints: results on stdout, everything else on stderr."""
+"""Output of the command line: results on stdout, everything else on stderr."""
 
 import sys
 from collections.abc import Callable
@@ -10,13 +10,13 @@ from rich.table import Table
 from shared.runtime.errors import OperatorError
 
 REFUSED = 1
-"""Exit status of a request that was understood and not carried out."""
+"""Exit status of a valid request that was not carried out."""
 
 _PIPE_WIDTH = 1_000
 
 
 def out() -> Console:
-    """The console of results; a line is cut to the terminal's width only where there is a terminal."""
+    """The console of results; lines are cut to a terminal's width, and whole elsewhere."""
     console = Console(highlight=False)
     return console if console.is_terminal else Console(highlight=False, width=_PIPE_WIDTH)
 
@@ -40,12 +40,12 @@ def run_command(command: Callable[[], object]) -> None:
 
 
 def printable(text: str) -> str:
-    """Text of a stranger that a terminal shows and does not obey."""
+    """Foreign text with control characters escaped, safe for a terminal."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def plain_table(*columns: str) -> Table:
-    """A table without a frame, as command lines print lists; where space is scarce the last column yields."""
+    """A table without a frame; if space is short, the last column shrinks."""
     table = Table(box=None, pad_edge=False, header_style="bold dim", padding=(0, 3, 0, 0))
     for column in columns:
         table.add_column(column, no_wrap=column is not columns[-1])

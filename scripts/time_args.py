@@ -1,4 +1,4 @@
-"""Moments as people write them on a command line. Pure."""
+"""Times and durations on the command line. Pure."""
 
 import re
 from datetime import UTC, datetime
@@ -12,24 +12,24 @@ def moment_ms(text: str, now_ms: int) -> int:
     """Epoch milliseconds of `90s`, `15m`, `2h`, `3d` ago, or of an ISO 8601 time; one without offset is UTC.
 
     Raises:
-        ValueError: if the text is neither; it says what would be.
+        ValueError: if the text is neither; the message shows the forms.
     """
     if ago := _AGO.fullmatch(text.strip()):
         return now_ms - int(ago[1]) * _SECONDS[ago[2]] * 1000
     try:
         found = datetime.fromisoformat(text.strip())
     except ValueError as error:
-        raise ValueError(f"{text!r} is no time: write 90s, 15m, 2h, 3d or 2026-01-31T12:00:00Z") from error
+        raise ValueError(f"{text!r} is not a time: write 90s, 15m, 2h, 3d or 2026-01-31T12:00:00Z") from error
     return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
 def utc_text(at_ms: int) -> str:
-    """A moment in UTC, to the second."""
+    """A time in UTC, to the second."""
     return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def duration_text(seconds: float) -> str:
-    """A length of time in its largest two units: `42s`, `5m03s`, `2h10m`, `3d04h`."""
+    """A duration in its two largest units: `42s`, `5m03s`, `2h10m`, `3d04h`."""
     whole = max(0, int(seconds))
     if whole < 60:
         return f"{whole}s"

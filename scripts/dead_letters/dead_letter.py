@@ -1,4 +1,4 @@
-"""A dead letter: read from its record, chosen by filters, made fit to be sent again. Pure."""
+"""Dead letters: decoded from records, filtered, and turned into records for a replay. Pure."""
 
 import base64
 import re
@@ -13,10 +13,10 @@ from shared.contracts.replays import LetterKey
 from shared.contracts.topics import Topic
 
 Headers = list[tuple[str, bytes | None]]
-"""Kafka headers in order; a name may occur twice, and then the last one counts."""
+"""Kafka headers in order; if a name occurs twice, the last one counts."""
 
-_GONE: Final = frozenset((*h.OF_A_TRY, h.ATTEMPT, h.PIPES, h.LETTER))
-"""What a letter's copy does not take along: to transmit it is new, and it is none of route's copies."""
+_DROPPED: Final = frozenset((*h.OF_A_TRY, h.ATTEMPT, h.PIPES, h.LETTER))
+"""Headers that a replayed record does not keep: to transmit it is a new delivery."""
 
 _REFERENCE: Final = re.compile(r"([0-9]{1,9})/([0-9]{1,18})")
 
@@ -29,14 +29,14 @@ class DeadLetter(Struct, frozen=True, kw_only=True):
     value: bytes | None
     headers: Headers
     texts: Mapping[str, str]
-    """The headers as text, without a value that is none."""
+    """The headers as text, without those that have no value."""
 
     destination: str
-    """Of its last try; empty where nobody knows."""
+    """Destination of its last try; empty if unknown."""
 
     @property
     def reference(self) -> str:
-        """How people name it: `partition/offset`."""
+        """Its name on the command line: `partition/offset`."""
         return f"{self.key.partition}/{self.key.offset}"
 
     @property
@@ -46,7 +46,7 @@ class DeadLetter(Struct, frozen=True, kw_only=True):
 
     @property
     def reason(self) -> str:
-        """Why it is dead: a word, a colon, a sentence."""
+        """Why it was not delivered: a word, a colon, a sentence."""
         return self.texts.get(h.REASON, "")
 
     @property
@@ -62,14 +62,14 @@ def letter_of(
     headers: Headers,
     leads_to: Mapping[str, str],
 ) -> DeadLetter:
-    """The letter of a record.
+    """The dead letter of a record.
 
     Args:
-        key: where it is.
+        key: its place in the topic.
         record_key: the record's key.
         value: the record's value.
         headers: the record's headers.
-        leads_to: the destination of each pipe today, for a record that does not name its own.
+        leads_to: current destination of each pipe, for records that do not name theirs.
     """
     texts = {name: value.decode(errors="replace") for name, value in headers if value is not None}
     destination = texts.get(h.DESTINATION, leads_to.get(texts.get(h.PIPE, ""), ""))
@@ -79,25 +79,25 @@ def letter_of(
 
 
 class Filter(Struct, frozen=True, kw_only=True):
-    """Which letters are meant; what is None does not matter."""
+    """Conditions on dead letters; those that are None do not apply."""
 
     pipe: str | None = None
     destination: str | None = None
     reason: str | None = None
-    """Some part of the reason, in any case."""
+    """Part of the reason, ignoring case."""
 
     since_ms: int | None = None
-    """They died at this moment or later, epoch milliseconds."""
+    """Written at this time or later, epoch milliseconds."""
 
     until_ms: int | None = None
-    """They died before this moment, epoch milliseconds."""
+    """Written before this time, epoch milliseconds."""
 
     event_id: str | None = None
     places: frozenset[tuple[int, int]] | None = None
     """Partitions and offsets."""
 
     def takes(self, letter: DeadLetter) -> bool:
-        """Whether a letter is meant."""
+        """Whether a letter meets all conditions."""
         at_ms = letter.key.written_ms
         return (
             self.pipe in (None, letter.pipe)
@@ -111,13 +111,13 @@ class Filter(Struct, frozen=True, kw_only=True):
 
 
 def reference(text: str) -> tuple[int, int] | None:
-    """Partition and offset in `partition/offset`; None where the text is none."""
+    """Partition and offset of `partition/offset`; None for any other text."""
     found = _REFERENCE.fullmatch(text)
     return (int(found[1]), int(found[2])) if found else None
 
 
 class ReplayRecord(NamedTuple):
-    """The record that sends a letter again."""
+    """The record that replays a letter."""
 
     topic: Topic
     key: bytes | None
@@ -126,8 +126,8 @@ class ReplayRecord(NamedTuple):
 
 
 def copy_of(letter: DeadLetter) -> ReplayRecord:
-    """Same key, bytes and ids; the first attempt, whose first try is still to come. It names the letter."""
-    kept = [header for header in letter.headers if header[0] not in _GONE]
+    """A record with the same key, bytes and ids as a first attempt; it names the letter it replays."""
+    kept = [header for header in letter.headers if header[0] not in _DROPPED]
     return ReplayRecord(Topic.OUTBOUND, letter.record_key, letter.value, [*kept, *_of_a_copy(letter)])
 
 
@@ -136,7 +136,7 @@ def _of_a_copy(letter: DeadLetter) -> Headers:
 
 
 def as_mapping(letter: DeadLetter, replayed: Mapping[LetterKey, int], *, body: bool) -> dict[str, Any]:
-    """A letter as plain values, for JSON; with `body`, its data as text, or in base64 where that is none."""
+    """A letter as plain values, for JSON; with `body`, its data as text or, if it is not UTF-8, base64."""
     texts = letter.texts
     ce = {name for name in texts if name.startswith(h.CE_PREFIX) or name == h.CONTENT_TYPE}
     shown: dict[str, Any] = {
@@ -172,5 +172,5 @@ def _whole(text: str | None) -> int | None:
 
 
 def still_open(letters: Iterable[DeadLetter], closed: Container[LetterKey]) -> Iterator[DeadLetter]:
-    """The letters without those that are closed: put back before."""
+    """The letters without those that were replayed before."""
     return (letter for letter in letters if letter.key not in closed)

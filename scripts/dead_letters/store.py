@@ -1,4 +1,4 @@
-"""Where dead letters are: read with what is known of them, and written back. The doing."""
+"""Reads dead letters from Kafka, and replays them."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -20,24 +20,24 @@ CLIENT: Final = "hifi-letters"
 
 
 class NotReplayedError(OperatorError):
-    """Letters whose copies the brokers did not acknowledge; the text says what to do."""
+    """The brokers did not acknowledge a replay; the text says what to do."""
 
 
 class DeadLetterStore:
-    """The letters that are there when it opens; later ones are not its business. A context manager."""
+    """The letters that exist when it opens; a context manager."""
 
     def __init__(self, bootstrap: str, catalogue: Catalogue) -> None:
-        """Read where the topic ends now, and what was put back so far.
+        """Read the end of the topic, and what was replayed so far.
 
         Raises:
             KafkaException: if the brokers do not answer.
-            TimeoutError: if they fall silent.
+            TimeoutError: if they stop answering.
         """
         self._leads_to = {name: pipe.destination for name, pipe in catalogue.pipes.items()}
         self._reader = OffsetRangeReader(bootstrap, CLIENT)
         self._spans = self._reader.whole([Topic.DEAD_LETTER])
         self.replayed: Mapping[LetterKey, int] = self._replayed()
-        """Letters that were put back, and when, epoch milliseconds."""
+        """Replayed letters, with the time of the replay in epoch milliseconds."""
 
     def __enter__(self) -> "DeadLetterStore":
         return self
@@ -46,11 +46,11 @@ class DeadLetterStore:
         self._reader.__exit__()
 
     def letters(self, wanted: Filter) -> Iterator[DeadLetter]:
-        """The letters that a filter takes, first to last.
+        """The letters that meet a filter, oldest first.
 
         Raises:
             KafkaException: if the brokers refuse.
-            TimeoutError: if they fall silent.
+            TimeoutError: if they stop answering.
         """
         for message in self._reader.read(self._narrowed(wanted)):
             letter = self._letter(message)
@@ -81,7 +81,7 @@ class DeadLetterStore:
 
 
 class Replayer:
-    """Puts letters back, in portions: first the copies, then, once the brokers have them, the note of it."""
+    """Replays letters in batches: records on `outbound`; once acknowledged, their names on `replayed`."""
 
     def __init__(self, bootstrap: str, clock: Clock) -> None:
         self._failures: list[KafkaError] = []
@@ -90,22 +90,22 @@ class Replayer:
         self._producer = Producer(config | only_errors)
         self._clock = clock
         self.sent = 0
-        """Letters whose copies are on `outbound` and noted."""
+        """Letters that are on `outbound` and noted in `replayed`."""
 
     def send(
         self, letters: Iterable[DeadLetter], rate: float, pause: Callable[[float], None] = time.sleep
     ) -> None:
-        """Put letters back, at most `rate` a second.
+        """Replay letters, at most `rate` per second.
 
         Raises:
-            NotReplayedError: if the brokers did not take all of a portion; those before it are done.
+            NotReplayedError: if the brokers did not acknowledge a batch; those before it are done.
         """
         began = time.monotonic()
-        for portion in _portions(letters, max(1, min(MOST, int(rate)))):
+        for batch in _batches(letters, max(1, min(MOST, int(rate)))):
             pause(max(0.0, began + self.sent / rate - time.monotonic()))
-            self._portion(portion)
+            self._batch(batch)
 
-    def _portion(self, letters: list[DeadLetter]) -> None:
+    def _batch(self, letters: list[DeadLetter]) -> None:
         for copy in map(copy_of, letters):
             headers: list[tuple[str, str | bytes | None]] = [*copy.headers]
             self._produce(copy.topic, copy.value, copy.key, headers)
@@ -128,25 +128,25 @@ class Replayer:
             except BufferError:
                 self._producer.poll(0.2)
             except KafkaException as error:
-                raise NotReplayedError(_said(error.args[0])) from error
+                raise NotReplayedError(_explained(error.args[0])) from error
             else:
                 return
 
     def _flushed(self) -> None:
         self._producer.flush()
         if self._failures:
-            raise NotReplayedError(_said(self._failures[0]))
+            raise NotReplayedError(_explained(self._failures[0]))
 
     def _failed(self, error: KafkaError | None, _message: Message) -> None:
         if error is not None:
             self._failures.append(error)
 
 
-def _portions(letters: Iterable[DeadLetter], most: int) -> Iterator[list[DeadLetter]]:
-    coming = iter(letters)
-    while portion := list(islice(coming, most)):
-        yield portion
+def _batches(letters: Iterable[DeadLetter], most: int) -> Iterator[list[DeadLetter]]:
+    remaining = iter(letters)
+    while batch := list(islice(remaining, most)):
+        yield batch
 
 
-def _said(error: KafkaError) -> str:
-    return f"not acknowledged by the brokers: {error.str()}; replay again, what is done is not done twice"
+def _explained(error: KafkaError) -> str:
+    return f"not acknowledged by the brokers: {error.str()}; run the replay again: it skips what is done"

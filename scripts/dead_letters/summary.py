@@ -1,4 +1,4 @@
-"""How many letters there are of each kind. Pure."""
+"""Counts dead letters by kind. Pure."""
 
 from collections import Counter
 from collections.abc import Container, Iterable
@@ -13,20 +13,20 @@ LetterKind = tuple[str, str, str]
 
 
 class Summary(Struct, frozen=True, kw_only=True):
-    """How many letters of each kind are to be put back, and how many were left out."""
+    """Letters to replay by kind, and the number of those left out."""
 
     kinds: Counter[LetterKind]
     skipped: int
-    """Put back before."""
+    """Replayed before."""
 
     @property
     def letters(self) -> int:
-        """All that are to be put back."""
+        """Number of letters to replay."""
         return self.kinds.total()
 
 
 def summarize(letters: Iterable[DeadLetter], closed: Container[LetterKey]) -> Summary:
-    """Count letters, but not those that are closed."""
+    """Count letters, apart from those that were replayed before."""
     kinds: Counter[LetterKind] = Counter()
     skipped = 0
     for letter in letters:

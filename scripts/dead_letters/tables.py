@@ -1,4 +1,4 @@
-"""Dead letters as tables. Control characters are shown, not obeyed: an id or a reason may hold any."""
+"""Dead letters as tables. Control characters, which ids and reasons may hold, are escaped."""
 
 from collections.abc import Iterable, Mapping
 
@@ -15,7 +15,7 @@ _ID_WIDTH = 40
 
 
 def listed(letters: Iterable[DeadLetter], replayed: Mapping[LetterKey, int]) -> Table:
-    """A letter a line."""
+    """One row per letter."""
     table = plain_table("LETTER", "DIED (UTC)", "PIPE", "DESTINATION", "EVENT ID", "REPLAYED", "REASON")
     for letter in letters:
         at_ms = replayed.get(letter.key)

@@ -1,1 +1,1 @@
-"""The demonstration: a side, a configuration, a load, a destination, and the proof that nothing was lost."""
+"""`hifi demo`: documents, a load and a destination, and the proof that nothing was lost."""

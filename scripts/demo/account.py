@@ -1,4 +1,4 @@
-"""Who was promised what: the demo's pipes, and how their deliveries compare with the acknowledged events."""
+"""The demo's pipes, and their deliveries compared with the acknowledged events."""
 
 from collections.abc import Callable, Collection, Iterable
 from typing import Final
@@ -17,15 +17,15 @@ KindOf = Callable[[str], str]
 
 
 class PipeView(Struct, frozen=True):
-    """A pipe of the demo as its reader sees it."""
+    """A pipe of the demo as shown to the user."""
 
     path: str
-    """The destination's, at the demo's receiver."""
+    """Path of its destination at the demo's receiver."""
 
     name: str
     what: str
     expects: Expects | None
-    """None where only the side can tell: a sample is chosen by a hash."""
+    """None if only the side knows, which chooses a sample by hash."""
 
 
 EVERYTHING: Final = PipeView("/everything", "demo-everything", "every event", lambda _: True)
@@ -37,7 +37,7 @@ PIPES: Final = (EVERYTHING, TROUBLE, SAMPLED)
 
 
 class PipeResult(Struct, frozen=True, kw_only=True):
-    """What became of the acknowledged events in one pipe."""
+    """The acknowledged events of one pipe, by outcome."""
 
     pipe: PipeView
     expected: int | None
@@ -56,7 +56,7 @@ def pipe_result(
 ) -> PipeResult:
     """Compare one pipe's deliveries with what it should have delivered.
 
-    Without `kind_of`, for a user's own events, only of the pipe that takes all something is expected.
+    Without `kind_of`, for a user's own events, only the pipe that takes all events has an expectation.
     """
     expected = _expected(pipe, acked, kind_of)
     return PipeResult(
@@ -81,24 +81,24 @@ class Pending:
     """Acknowledged events that have not arrived yet, each with the time of its acknowledgement."""
 
     def __init__(self, arrived: Collection[str]) -> None:
-        """`arrived` is watched: the live set of ids at the destination."""
+        """`arrived` is the live set of ids at the destination."""
         self._arrived = arrived
         self._since: dict[str, int] = {}
         self.acked: list[str] = []
 
     def add(self, ids: Iterable[str], _: int, acked_ms: int) -> None:
-        """Take note of acknowledged events; a sender's `OnAcked`."""
+        """Note acknowledged events; a sender's `OnAcked`."""
         for event_id in ids:
             self.acked.append(event_id)
             if event_id not in self._arrived:
                 self._since[event_id] = acked_ms
 
     def settle(self) -> int:
-        """Forget what has arrived; how many are still on their way."""
+        """Forget arrived events; returns how many are still under way."""
         for event_id in [each for each in self._since if each in self._arrived]:
             del self._since[event_id]
         return len(self._since)
 
     def overdue(self, before_ms: int) -> int:
-        """How many were acknowledged before a time, epoch milliseconds, and have not arrived."""
+        """Number of events acknowledged before a time (epoch ms) that have not arrived."""
         return sum(1 for since in self._since.values() if since < before_ms)

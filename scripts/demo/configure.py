@@ -19,12 +19,12 @@ KEY: Final = "demo-write-key"
 
 
 def sample_file() -> Path:
-    """The sample, wherever the package is."""
+    """The sample file in the installed package."""
     return Path(str(files("scripts"))) / "samples" / SAMPLE
 
 
 def apply_sample(bootstrap: str, receiver_url: str, say: Callable[[str], None]) -> None:
-    """Publish what changed.
+    """Publish the changed documents of the sample.
 
     Raises:
         ProblemsError: if the side holds documents that contradict the sample.

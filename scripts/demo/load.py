@@ -1,4 +1,4 @@
-"""The demo's load against a running side: probe until the configuration is live, send, wait, account."""
+"""The demo's load on a running side: probe until the documents are in force, send, wait, account."""
 
 import asyncio
 import time
@@ -35,7 +35,7 @@ class NotLiveError(OperatorError):
 
 
 class DemoLoad(Struct, frozen=True, kw_only=True):
-    """What is to be sent where."""
+    """The load, and where it is sent."""
 
     url: str
     bootstrap: str
@@ -52,7 +52,7 @@ async def wait_until_live(url: str, receiver: Receiver) -> None:
     Key, pipes and destinations are pushed to three nodes, each of which takes them within seconds.
 
     Raises:
-        NotLiveError: if that takes a minute.
+        NotLiveError: if that takes more than a minute.
     """
     deadline = time.monotonic() + _LIVE_SECONDS
     acked: set[str] = set()
@@ -62,14 +62,18 @@ async def wait_until_live(url: str, receiver: Receiver) -> None:
             raise NotLiveError(_not_live(acked, everything.arrivals))
         await _probe(url, acked)
         await asyncio.sleep(_PROBE_SECONDS)
-    receiver.uncounted = _PROBE  # those still on their way must not count as the load's
+    receiver.uncounted = _PROBE  # probes still under way must not count as the load's
     receiver.counts_by_path.clear()
 
 
 def _not_live(acked: set[str], arrived: int) -> str:
     if not acked:
-        return f"collect did not take the demo's events within {_LIVE_SECONDS:.0f} s"
-    return f"after {_LIVE_SECONDS:.0f} s not every pipe has delivered ({len(acked)} sent, {arrived} arrived)"
+        return (
+            f"collect accepted none of the demo's events within {_LIVE_SECONDS:.0f} s: `hifi doctor` says why"
+        )
+    return (
+        f"after {_LIVE_SECONDS:.0f} s some pipe has delivered nothing ({len(acked)} sent, {arrived} arrived)"
+    )
 
 
 async def _probe(url: str, acked: set[str]) -> None:
@@ -82,7 +86,7 @@ async def _probe(url: str, acked: set[str]) -> None:
 
 
 class Demo:
-    """One load, watched."""
+    """Runs one load and shows its progress."""
 
     def __init__(self, plan: DemoLoad, receiver: Receiver, show: Show, interval: float) -> None:
         self._plan = plan
@@ -103,7 +107,7 @@ class Demo:
         self._last = (0, self._begin)
 
     async def run(self, stopping: asyncio.Event) -> None:
-        """Send until the time is over or `stopping` is set, then wait for what is on its way."""
+        """Send until the time is over or `stopping` is set, then wait for the events under way."""
         sending = asyncio.create_task(self._sender.run())
         while not sending.done():
             if stopping.is_set():
@@ -127,14 +131,14 @@ class Demo:
         return self._pending.settle() == 0 and not any(result.missing for result in self.results())
 
     def results(self) -> list[PipeResult]:
-        """Each pipe's account so far."""
+        """The result of each pipe so far."""
         return [
             pipe_result(pipe, self._pending.acked, self._plan.kind_of, self._receiver.counts(pipe.path))
             for pipe in PIPES
         ]
 
     def totals(self, results: list[PipeResult]) -> DemoTotals:
-        """The whole account; what did not arrive is looked for in the retry and dead-letter topics.
+        """The totals; events that did not arrive are searched for in the retry and dead-letter topics.
 
         Raises:
             TimeoutError, KafkaException: if they cannot be read.

@@ -1,4 +1,4 @@
-"""The demo on a running side, with its screen."""
+"""Runs the demo on a running side."""
 
 import asyncio
 from pathlib import Path
@@ -25,7 +25,7 @@ _LOG_SECONDS = 5.0
 
 
 class DemoOptions(Struct, frozen=True, kw_only=True):
-    """What `hifi demo` was asked for."""
+    """Options of `hifi demo`."""
 
     events: Path | None
     rate: float
@@ -34,10 +34,10 @@ class DemoOptions(Struct, frozen=True, kw_only=True):
 
 
 async def run_demo(side: Side, progress: Progress, wanted: DemoOptions) -> bool:
-    """Configure, load, account; whether nothing was lost.
+    """Configure, send the load, account; returns whether nothing was lost.
 
     Raises:
-        OperatorError: if the side does not deliver, refuses the sample, or the file cannot be read.
+        OperatorError: if the side does not deliver or refuses the sample, or if the file cannot be read.
     """
     supply, telemetry = _supply(wanted.events)
     console, stopping = Console(highlight=False), asyncio.Event()

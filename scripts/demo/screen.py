@@ -1,4 +1,4 @@
-"""What the demo shows: a live table, and a summary."""
+"""The demo's screen: a live table, and a summary."""
 
 from msgspec import Struct
 from rich import box
@@ -16,22 +16,22 @@ _COLUMNS = ("events/s", "p50", "p95", "sent", "acknowledged", "delivered", "on t
 
 
 class DemoState(Struct, frozen=True, kw_only=True):
-    """The demo at one moment."""
+    """Figures of the demo at one time."""
 
     second: float
     seconds: float
     rate: float
-    """Delivered events per second since the last moment."""
+    """Delivered events per second since the last figures."""
 
     lag: LagSnapshot
-    """Since the last moment."""
+    """Since the last figures."""
 
     sent: int
     acked: int
     delivered: int
     on_the_way: int
     lost: int
-    """Acknowledged long ago and not delivered; whether they wait for a retry is known only at the end."""
+    """Acknowledged long ago and not delivered; the end shows whether they wait for a retry."""
 
     duplicated: int
 
@@ -52,7 +52,7 @@ def _cells(moment: DemoState) -> list[Text]:
 
 
 def lag_cell(value: int | None) -> Text:
-    """A lag: green within the promised second, red beyond it."""
+    """A lag, green up to the promised second, red beyond it."""
     if value is None:
         return Text("-", "dim")
     text = f"{value} ms" if value < 1_000 else f"{value / 1_000:.2f} s"
@@ -60,12 +60,12 @@ def lag_cell(value: int | None) -> Text:
 
 
 def count(value: int, style: str) -> Text:
-    """A number that should be 0."""
+    """A number that should be 0, coloured if it is not."""
     return Text(f"{value:,}", style if value else "green")
 
 
 def live_table(moment: DemoState) -> RenderableType:
-    """The table a terminal shows while events flow; 60 columns wide."""
+    """The table on a terminal while events flow; 60 columns wide."""
     cells = dict(zip(_COLUMNS, _cells(moment), strict=True))
     left = [("events/s", "events/s"), ("lag p50", "p50"), ("lag p95", "p95")]
     right = ("sent", "acknowledged", "delivered", "on the way", "lost", "duplicated")
@@ -85,7 +85,7 @@ def live_table(moment: DemoState) -> RenderableType:
 
 
 def line(moment: DemoState) -> Text:
-    """The same as one line, for a log."""
+    """The same figures as one line, for a log."""
     parts = [Text(f"{moment.second:5.0f} s", "dim")]
     for name, cell in zip(_COLUMNS, _cells(moment), strict=True):
         parts.append(
@@ -95,7 +95,7 @@ def line(moment: DemoState) -> Text:
 
 
 def pipes_table(results: list[PipeResult]) -> Table:
-    """Expected and delivered, for each pipe."""
+    """Expected and delivered events of each pipe."""
     table = Table(box=box.SIMPLE_HEAD, header_style="bold dim", pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("pipe", no_wrap=True)
     for name in ("expected", "delivered", "missing", "doubled", "p50", "p95"):
@@ -114,32 +114,32 @@ def pipes_table(results: list[PipeResult]) -> Table:
 
 
 class DemoTotals(Struct, frozen=True, kw_only=True):
-    """The demo at its end."""
+    """Totals at the end of the demo."""
 
     sent: int
     acked: int
     refused: int
     unacknowledged: int
     waiting: int
-    """Not delivered, but visible in a retry topic or in dead_letter."""
+    """Not delivered, but in a retry topic or in `dead_letter`."""
 
     lost: int
     seconds: float
 
     @property
     def good(self) -> bool:
-        """Whether hifi kept its promise, and was asked anything at all."""
+        """Whether events were acknowledged, and none was lost or refused."""
         return self.lost == 0 and self.acked > 0 and self.refused == 0
 
 
 def summary(totals: DemoTotals, results: list[PipeResult]) -> RenderableType:
-    """What the demo ends with."""
+    """The summary at the end."""
     verdict = "nothing was lost" if totals.lost == 0 else f"{totals.lost:,} deliveries were lost"
     facts = Text.assemble(
         (f"{totals.acked:,}", "bold"),
         f" of {totals.sent:,} events were acknowledged in {totals.seconds:.0f} s "
         f"({totals.acked / max(totals.seconds, 1e-9):,.0f} events/s)",
-        f"; {totals.refused:,} refused, {totals.unacknowledged:,} without an answer"
+        f"; {totals.refused:,} refused, {totals.unacknowledged:,} without a response"
         if totals.refused or totals.unacknowledged
         else "",
         f"\n{totals.waiting:,} wait, with a reason, in a retry topic or in dead_letter"
@@ -147,9 +147,9 @@ def summary(totals: DemoTotals, results: list[PipeResult]) -> RenderableType:
         else "",
     )
     note = Text(
-        "Each pipe that takes an event delivers it once. Lag is arrival minus the event's time. Missing is "
-        "an acknowledged event that its pipe should have delivered and has not. Nothing is expected where "
-        "only the side can tell: which heartbeats are in the 10 %, which of your own events a pattern takes.",
+        "Each pipe that takes an event delivers it once. Lag is arrival minus the event's time. Missing are "
+        "acknowledged events that the pipe has not delivered. Nothing is expected where only the side knows: "
+        "which heartbeats are in the 10 %, and which of your own events a pattern matches.",
         "dim",
     )
     return Panel(

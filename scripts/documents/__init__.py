@@ -1,1 +1,1 @@
-"""Documents between a user's YAML files and the `config` topic."""
+"""Documents: from a user's YAML files to the `config` topic, and back."""

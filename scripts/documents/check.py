@@ -1,4 +1,4 @@
-"""Everything that is wrong with one document, not only the first thing. Pure."""
+"""Finds all problems of one document. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
@@ -15,7 +15,7 @@ _TYPES: Final[Mapping[str, type[Document]]] = {
     "pipe": Pipe,
     "contact": Contact,
 }
-_MENDS: Final = {
+_FIXES: Final = {
     "name": "at most 63 lower-case letters, digits, '.', '_' and '-', a letter or digit first",
     "write_keys": "a list of keys of at least 8 characters, for example one of `openssl rand -hex 24`",
     "sample": "a percentage from 0 to 100",
@@ -29,7 +29,7 @@ _NAMES: Final = ("name", "tenant", "source", "destination")
 
 
 def field_problems(raw: object) -> Iterator[FieldProblem]:
-    """What keeps `parse` from taking a document; nothing if it would."""
+    """The reasons why `parse` would refuse a document; none if it would accept it."""
     if not isinstance(raw, dict):
         yield "$", f"a document is a mapping, not {_called(raw)}", "start it with `kind: source`, for example"
         return
@@ -45,23 +45,23 @@ def field_problems(raw: object) -> Iterator[FieldProblem]:
 
 def _kind_fault(kind: object) -> FieldProblem:
     if kind is None:
-        return "$", "the document does not say its kind", f"add `kind:` with one of {', '.join(KINDS)}"
-    return "$.kind", f"there is no kind {kind!r}", did_you_mean(str(kind), KINDS)
+        return "$", "the document has no kind", f"add `kind:` with one of {', '.join(KINDS)}"
+    return "$.kind", f"unknown kind {kind!r}", did_you_mean(str(kind), KINDS)
 
 
 def _field_faults(struct: type[Document], raw: Mapping[Any, Any]) -> Iterator[FieldProblem]:
     fields = {field.encode_name: field for field in msgspec.structs.fields(struct)}
     for name in raw:
         if name not in fields and name != "kind":
-            yield f"$.{name}", f"a {raw['kind']} has no field {name!r}", _unknown_mend(name, raw, fields)
+            yield f"$.{name}", f"a {raw['kind']} has no field {name!r}", _unknown_field_fix(name, raw, fields)
     for name, field in fields.items():
         if name in raw:
             yield from _value_fault(name, raw[name], field.type)
         elif field.required:
-            yield "$", f"{name!r} is missing", _mend(name)
+            yield "$", f"{name!r} is missing", _fix(name)
 
 
-def _unknown_mend(name: object, raw: Mapping[Any, Any], fields: Iterable[str]) -> str:
+def _unknown_field_fix(name: object, raw: Mapping[Any, Any], fields: Iterable[str]) -> str:
     if raw["kind"] == "destination" and name in option_fields(raw):
         return f"write {name!r} below `options:`"
     return did_you_mean(str(name), fields)
@@ -73,7 +73,7 @@ def _value_fault(name: str, value: object, wanted: Any) -> Iterator[FieldProblem
     except msgspec.ValidationError as error:
         message, _, below = str(error).partition(" - at `$")
         path = f"$.{name}{below.rstrip('`')}"
-        yield path, _plain(message, "what is given" if name == "secret" else repr(value)), _mend(name)
+        yield path, _plain(message, "what is given" if name == "secret" else repr(value)), _fix(name)
 
 
 def _last_faults(raw: object) -> Iterator[FieldProblem]:
@@ -84,14 +84,14 @@ def _last_faults(raw: object) -> Iterator[FieldProblem]:
 
 
 def _plain(message: str, shown: str) -> str:
-    """msgspec's sentence in a user's words; `shown` is the value, unless that may be a secret."""
+    """msgspec's message in plain words; `shown` is the value, unless that may be a secret."""
     if "matching regex" in message:
         return f"{shown} is not allowed here"
     return plain(message)
 
 
-def _mend(name: str) -> str:
-    return _MENDS.get("name" if name in _NAMES else name, "")
+def _fix(name: str) -> str:
+    return _FIXES.get("name" if name in _NAMES else name, "")
 
 
 def _called(raw: object) -> str:

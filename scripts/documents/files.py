@@ -1,4 +1,4 @@
-"""Documents from a user's files, each with the place it was written at."""
+"""Reads documents from a user's files, each with its place there."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -17,14 +17,14 @@ _SUFFIXES: Final = {".yaml", ".yml", ".json"}
 
 
 class LocatedDocument(Struct, frozen=True):
-    """A document and where it stands."""
+    """A document, and its place in a file."""
 
     document: Document
     file: str
     section: Section
 
     def problem(self, path: str, message: str) -> Problem:
-        """A problem of this document."""
+        """A problem of this document at a path in it."""
         return Problem(file=self.file, line=self.section.line(path), path=path, message=message)
 
 
@@ -32,7 +32,7 @@ def read_documents(paths: Iterable[Path]) -> list[LocatedDocument]:
     """All documents of files, folders (their YAML and JSON files) and `-`.
 
     Raises:
-        ProblemsError: with everything that is wrong in any of them.
+        ProblemsError: with all problems of all files.
     """
     written: list[LocatedDocument] = []
     problems: list[Problem] = []
@@ -51,7 +51,9 @@ def _expanded(paths: Iterable[Path], problems: list[Problem]) -> Iterator[Path]:
         found = sorted(file for file in path.rglob("*") if file.suffix in _SUFFIXES and file.is_file())
         if not found:
             problems.append(
-                Problem(file=str(path), line=1, path="$", message="no .yaml, .yml or .json file in it")
+                Problem(
+                    file=str(path), line=1, path="$", message="the folder has no .yaml, .yml or .json file"
+                )
             )
         yield from found
 

@@ -1,4 +1,4 @@
-"""What is wrong with a destination's options: its connector knows. Pure."""
+"""Finds the problems of a destination's options, which its connector defines. Pure."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -15,17 +15,17 @@ ROOT = "$.options"
 
 
 def option_fields(raw: Mapping[Any, Any]) -> frozenset[str]:
-    """Names of the options that a destination's connector has; none if there is no such connector."""
+    """Names of the options of a destination's connector; none if the connector does not exist."""
     kind = CONNECTORS.get(_connector(raw))
     return frozenset(_fields(kind.options)) if kind else frozenset()
 
 
 def option_problems(raw: Mapping[Any, Any]) -> Iterator[FieldProblem]:
-    """What keeps a connector from taking a destination's options; nothing if it would."""
+    """The reasons why a connector would refuse a destination's options; none if it would accept them."""
     name, options = _connector(raw), raw.get("options", {})
     kind = CONNECTORS.get(name)
     if kind is None:
-        yield "$.connector", f"there is no connector {name!r}", did_you_mean(name, CONNECTORS)
+        yield "$.connector", f"unknown connector {name!r}", did_you_mean(name, CONNECTORS)
     elif isinstance(options, dict):
         found = list(_field_faults(name, kind.options, options))
         yield from found or _last_faults(name, options)
@@ -36,7 +36,7 @@ def option_problems(raw: Mapping[Any, Any]) -> Iterator[FieldProblem]:
 
 
 def hosts(destination: Destination) -> Iterator[PathText]:
-    """What a destination will dial: path and host."""
+    """Hosts that a destination dials, each with its path in the document."""
     try:
         options = options_of(destination, CONNECTORS)
     except OptionsError:
@@ -46,7 +46,7 @@ def hosts(destination: Destination) -> Iterator[PathText]:
 
 
 def summary(destination: Destination) -> str:
-    """Where a destination's events go, in a few words; empty if this version does not know."""
+    """Where a destination's events go, in a few words; empty for an unknown connector."""
     try:
         return CONNECTORS[destination.connector].summary(options_of(destination, CONNECTORS))
     except (OptionsError, KeyError):
@@ -75,7 +75,7 @@ def _field_faults(connector: str, struct: Any, raw: Mapping[Any, Any]) -> Iterat
 
 
 def _value_faults(name: str, value: object, wanted: Any) -> Iterator[FieldProblem]:
-    """Without the value: it may be a secret that should not be there."""
+    """Problems of a value, without the value: it may be a misplaced secret."""
     try:
         known = msgspec.to_builtins(msgspec.convert(value, wanted))
     except msgspec.ValidationError as error:
@@ -94,7 +94,7 @@ def _last_faults(connector: str, raw: Mapping[Any, Any]) -> Iterator[FieldProble
 
 
 def _described(wanted: Any) -> str:
-    """What the field's author says of it."""
+    """The description of a field's type; empty if it has none."""
     notes = getattr(wanted, "__metadata__", ())
     return next((note.description for note in notes if getattr(note, "description", None)), "")
 

@@ -1,4 +1,4 @@
-"""What applying documents would change, decided against what is published. Pure."""
+"""Decides what applying documents changes, given the published ones. Pure."""
 
 from collections.abc import Iterator, Sequence
 from urllib.parse import urlsplit
@@ -22,10 +22,10 @@ from shared.contracts.publish_plan import PlannedDocument, step_of
 def plan(
     written: Sequence[LocatedDocument], published: Catalogue, reach: EgressPolicy
 ) -> list[PlannedDocument]:
-    """What to publish to a side of that reach; documents of one call may refer to each other.
+    """The changes to publish; documents of one call may refer to each other.
 
     Raises:
-        ProblemsError: if one of them contradicts another or what is published: then none may be published.
+        ProblemsError: if one contradicts another or a published one, or dials a refused address.
     """
     steps = [step_of(each.document, published) for each in written]
     after = Catalogue({**published.entries, **{step.key: step.entry for step in steps}})
@@ -52,7 +52,7 @@ def _repeated(written: Sequence[LocatedDocument]) -> Iterator[Problem]:
 
 
 def _moved(written: Sequence[LocatedDocument], published: Catalogue) -> Iterator[Problem]:
-    """Documents that would go over to another tenant, with the events that are under way to them."""
+    """Documents that would move to another tenant, with the events under way to them."""
     for each in written:
         former = published.entries.get(topic_key(kind_of(each.document), each.document.name))
         if former and former.document.tenant != each.document.tenant:
@@ -78,7 +78,7 @@ def _broken(written: Sequence[LocatedDocument], published: Catalogue, after: Cat
 
 
 def _out_of_reach(written: Sequence[LocatedDocument], reach: EgressPolicy) -> Iterator[Problem]:
-    """Documents that spell out an address that would be refused when it is dialled, or not understood."""
+    """Documents with an address that would be refused when it is dialled."""
     for each in written:
         for path, host in _dialled(each.document):
             message = _host_problem(host, reach)
@@ -87,7 +87,7 @@ def _out_of_reach(written: Sequence[LocatedDocument], reach: EgressPolicy) -> It
 
 
 def _dialled(document: Document) -> Iterator[tuple[str, str]]:
-    """What hifi will dial because of a document: path and host."""
+    """Hosts that hifi dials for a document, each with its path."""
     if isinstance(document, Destination):
         yield from hosts(document)
     if isinstance(document, Contact):

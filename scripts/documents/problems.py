@@ -1,4 +1,4 @@
-"""What is wrong with a user's file, and where."""
+"""Problems of a user's files, with their places."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -8,11 +8,11 @@ from msgspec import Struct
 from shared.runtime.errors import OperatorError
 
 FieldProblem = tuple[str, str, str]
-"""Path, message, fix: a problem that does not know its file."""
+"""Path, message and fix of a problem within a document."""
 
 
 class Problem(Struct, frozen=True, kw_only=True, order=True):
-    """One thing to fix. As text: `file:line: $.field: message; fix`."""
+    """One problem. As text: `file:line: $.field: message; fix`."""
 
     file: str
     line: int
@@ -28,7 +28,7 @@ class Problem(Struct, frozen=True, kw_only=True, order=True):
 
 
 class ProblemsError(OperatorError):
-    """Files that cannot be taken."""
+    """Files with problems."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = sorted(problems)
@@ -36,14 +36,14 @@ class ProblemsError(OperatorError):
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """`did you mean 'x'?`, or the list of what there is."""
+    """`did you mean 'x'?`, or the list of known names."""
     names = list(known)
     close = get_close_matches(name, names, n=1)
-    return f"did you mean {close[0]!r}?" if close else f"there is: {', '.join(names)}"
+    return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names)}"
 
 
 def plain(message: str) -> str:
-    """msgspec's sentence in a user's words."""
+    """msgspec's message in plain words."""
     return (
         message.replace("`", "")
         .replace("Object missing required field", "lacks the field")

@@ -1,4 +1,4 @@
-"""Published documents as a user reads them. Pure."""
+"""Published documents as YAML, JSON and one-line summaries. Pure."""
 
 import json
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from shared.contracts.documents import Contact, Destination, Document, Entry, Pi
 
 
 def as_mapping(document: Document) -> dict[str, Any]:
-    """A document as plain values, its kind and name first; fields at their defaults are left out."""
+    """A document as plain values, kind and name first, without fields at their defaults."""
     plain: dict[str, Any] = msgspec.to_builtins(document)
     first = {"kind": kind_of(document), "name": document.name}
     fields = msgspec.structs.fields(document)
@@ -29,7 +29,7 @@ def _at_default(document: Document, field: msgspec.structs.FieldInfo) -> bool:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Quotes every text that YAML 1.1 or 1.2 would read as something else."""
+    """Quotes text that YAML 1.1 or 1.2 would read as another type."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 PyYAML's interface
         first: [
@@ -59,7 +59,7 @@ def to_json(entries: Iterable[Entry]) -> str:
 
 
 def in_short(document: Document) -> str:
-    """What distinguishes a document, on one line."""
+    """The main fields of a document on one line."""
     match document:
         case Source():
             limit = f", {document.rate_limit:g} events/s" if document.rate_limit else ""

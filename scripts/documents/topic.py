@@ -1,4 +1,4 @@
-"""The `config` topic as a command uses it: read it to its end once, publish, wait for the delivery."""
+"""Reads and writes the `config` topic for a command."""
 
 import logging
 import time
@@ -29,14 +29,14 @@ __all__ = [
 _CLIENT = "hifi-cli"
 _READ_SECONDS = 15.0
 _WRITE_SECONDS = 65.0
-"""A little longer than the client itself tries, so that its reason is told."""
+"""A little longer than the client's own timeout, so that the error has its reason."""
 
 
 def read_catalogue(bootstrap: str) -> Catalogue:
     """All documents that are published now.
 
     Raises:
-        KafkaUnavailableError: if the topic could not be read.
+        KafkaUnavailableError: if the topic cannot be read.
     """
     logging.getLogger("shared.kafka").addHandler(logging.NullHandler())
     with kafka_errors_explained(bootstrap):
@@ -44,10 +44,10 @@ def read_catalogue(bootstrap: str) -> Catalogue:
 
 
 def publish_steps(bootstrap: str, steps: Sequence[PlannedDocument], say: Callable[[str], None]) -> None:
-    """Publish what a plan changes; a new source after the pipes it may feed are in force.
+    """Publish the changes of a plan; new sources after their pipes are in force.
 
     Raises:
-        PublishError: if the brokers did not take all of it.
+        PublishError: if the brokers do not acknowledge all of it.
     """
     first, opened = in_order(steps)
     publish(bootstrap, records(first))
@@ -58,10 +58,10 @@ def publish_steps(bootstrap: str, steps: Sequence[PlannedDocument], say: Callabl
 
 
 def publish(bootstrap: str, changed: Records) -> None:
-    """Write records, None as a tombstone, and wait until the brokers have them.
+    """Write records, None as a tombstone, and wait for their acknowledgement.
 
     Raises:
-        PublishError: if one of them was not acknowledged; others may have been.
+        PublishError: if one is not acknowledged; others may be.
     """
     if changed:
         config_topic.publish(bootstrap, _CLIENT, changed, _WRITE_SECONDS)

@@ -1,7 +1,7 @@
-"""YAML with YAML 1.2's meaning and the line of everything.
+"""Loads YAML 1.2, with the line of every value.
 
 PyYAML reads YAML 1.1, where `on`, `yes` and `no` are booleans, `12:30:00` is a number and `2026-01-31` is a
-date: in an event pattern each would silently match nothing. Here they are text, as in JSON.
+date: an event pattern with such a value would silently match nothing. Here they are text, as in JSON.
 """
 
 import re
@@ -52,7 +52,7 @@ CoreLoader.add_constructor("tag:yaml.org,2002:int", _construct_int)
 
 
 class YamlError(ValueError):
-    """Text that is no YAML, or says something twice. `line` counts from 1."""
+    """Text that is not YAML, or has a key twice; `line` counts from 1."""
 
     def __init__(self, line: int, path: str, message: str) -> None:
         super().__init__(message)
@@ -61,18 +61,18 @@ class YamlError(ValueError):
 
 
 class Section(Struct, frozen=True):
-    """One document of a YAML stream: plain values, and where each was written."""
+    """One document of a YAML stream: plain values, and their places."""
 
     value: Any
     node: Node
 
     def line(self, path: str) -> int:
-        """The line, from 1, of a path like `$.match.data[0]`, or of its nearest parent that is there."""
+        """The line, from 1, of a path like `$.match.data[0]`, or of its nearest existing parent."""
         return line_of(self.node, path)
 
 
 def sections(text: str) -> Iterator[Section]:
-    """The documents of a YAML stream; empty ones are left out.
+    """The documents of a YAML stream, without empty ones.
 
     Raises:
         YamlError: with the line.
@@ -91,7 +91,7 @@ def sections(text: str) -> Iterator[Section]:
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         if isinstance(error, YamlError):
             raise
-        raise YamlError(1, "$", f"no YAML: {error}") from error
+        raise YamlError(1, "$", f"not YAML: {error}") from error
     finally:
         loader.dispose()
 
@@ -130,7 +130,7 @@ def line_of(node: Node, path: str) -> int:
 
 
 def _child(node: Node, name: str, index: str) -> tuple[Node, Node] | None:
-    """The node to point at and the node to go on with."""
+    """The node of the entry's line, and the node of its value."""
     if isinstance(node, MappingNode) and name:
         return next(((key, value) for key, value in node.value if key.value == name), None)
     if isinstance(node, SequenceNode) and index.isdigit() and int(index) < len(node.value):

@@ -27,18 +27,18 @@ _WRAPPER: Final = {
     "type": Raw(b'"hifi.sent"'),
     "datacontenttype": Raw(b'"application/json"'),
 }
-"""What a plain object becomes the data of when it is stamped."""
+"""Attributes of the CloudEvent that wraps a plain object."""
 
 
 class FileError(OperatorError):
-    """A file that holds no events."""
+    """A file without readable events."""
 
 
 def raw_events(path: Path) -> Iterator[bytes]:
-    """The events of a file as the bytes they were written in; NDJSON is read as it goes.
+    """The events of a file as their original bytes; NDJSON is read line by line.
 
     Raises:
-        FileError: if the file cannot be read or is no JSON.
+        FileError: if the file cannot be read or is not JSON.
     """
     try:
         with path.open("rb") if path != STANDARD_INPUT else sys.stdin.buffer as stream:
@@ -81,10 +81,10 @@ def _is_object(line: bytes) -> bool:
 
 
 class FileEvents:
-    """Events as they are, once. A line that is no event is sent all the same: collect says what is wrong."""
+    """Unchanged events, each sent once. Invalid lines are sent too: collect says what is wrong."""
 
     def __init__(self, events: Iterable[bytes]) -> None:
-        """The first event tells whether these are CloudEvents or plain objects, which collect wraps."""
+        """The first event decides whether all are CloudEvents, or plain objects for collect to wrap."""
         iterator = iter(events)
         first = list(islice(iterator, 1))
         self._events = chain(first, iterator)
@@ -109,18 +109,18 @@ class FileEvents:
 class StampedEvents:
     """Events with a new, unique id and a new time each time they are sent.
 
-    Nothing else of a CloudEvent changes; a plain object becomes the data of one, byte for byte.
+    The rest of a CloudEvent stays unchanged; a plain object becomes the data of one, byte for byte.
     """
 
     content_type = BATCH
 
     def __init__(self, events: Sequence[bytes], run: str, *, rounds: int | None) -> None:
-        """Take events.
+        """Prepare templates of the events.
 
         Args:
             events: JSON objects.
-            run: what the new ids end with, before a number; characters that need no escaping in JSON.
-            rounds: how often all are sent; None for ever.
+            run: part of the new ids, before a number; characters that need no escaping in JSON.
+            rounds: how often all are sent; None is unlimited.
 
         Raises:
             FileError: if an event cannot be stamped.

@@ -1,4 +1,4 @@
-"""What a sender sends: bundles of events, one a request."""
+"""Sources of events for a sender, one batch per request."""
 
 from typing import Final, Protocol
 
@@ -13,7 +13,7 @@ class EventBatch(Struct, frozen=True, kw_only=True):
     """The events of one request."""
 
     ids: list[str]
-    """In the order of the body; empty where the reply tells them."""
+    """In the order of the body; empty if only the response has them."""
 
     body: bytes
     count: int
@@ -21,11 +21,11 @@ class EventBatch(Struct, frozen=True, kw_only=True):
 
 
 class EventSource(Protocol):
-    """Where bundles come from."""
+    """A source of batches."""
 
     @property
     def content_type(self) -> str:
-        """Of every body."""
+        """Content type of every body."""
 
     def take(self, count: int, time_ms: int) -> EventBatch | None:
-        """At most `count` events, stamped with a time (epoch ms) where they are stamped; None at the end."""
+        """At most `count` events, with this time (epoch ms) if they are stamped; None at the end."""

@@ -1,4 +1,4 @@
-"""How a destination misbehaves on purpose: rules such as `503=10%`, `429:2s=5%`, `delay:3s=5%`, `hang=1%`."""
+"""Faults that a destination injects, as rules: `503=10%`, `429:2s=5%`, `delay:3s=5%`, `hang=1%`."""
 
 import re
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from shared.runtime.errors import UsageError
 
 
 class Action(StrEnum):
-    """What happens to a request."""
+    """What is done with a request."""
 
     ACCEPT = "accept"
     STATUS = "status"
@@ -21,19 +21,19 @@ class Action(StrEnum):
 
 
 class Rule(Struct, frozen=True, kw_only=True):
-    """One way to misbehave."""
+    """One kind of fault."""
 
     action: Action
     percent: float
-    """Of the requests."""
+    """Share of the requests."""
 
     status: int = 202
     seconds: float | None = None
-    """DELAY: before the answer. STATUS: its Retry-After."""
+    """DELAY: time before the response. STATUS: value of Retry-After."""
 
 
 class RuleError(UsageError):
-    """A rule that cannot be understood; the text says what would be."""
+    """A rule that cannot be parsed; the text shows the syntax."""
 
 
 ACCEPT: Final = Rule(action=Action.ACCEPT, percent=100)
@@ -49,14 +49,14 @@ def parse_rule(text: str) -> Rule:
     """A rule from its text.
 
     Raises:
-        RuleError: if it is none.
+        RuleError: if the text is not a rule.
     """
     found = _RULE.fullmatch(text.strip())
     if found is None:
-        raise RuleError(f"{text!r} is no rule: {SYNTAX}")
+        raise RuleError(f"{text!r} is not a rule; write {SYNTAX}")
     percent = float(found["percent"])
     if percent > 100:
-        raise RuleError(f"{text!r}: a percentage lies between 0 and 100")
+        raise RuleError(f"{text!r}: the percentage must be between 0 and 100")
     seconds = float(found["number"]) * _UNITS[found["unit"]] if found["number"] else None
     return _rule(text, found["action"], seconds, percent)
 
@@ -64,9 +64,7 @@ def parse_rule(text: str) -> Rule:
 def _rule(text: str, action: str, seconds: float | None, percent: float) -> Rule:
     if action.isdigit():
         if not 300 <= int(action) <= 599:
-            raise RuleError(
-                f"{text!r}: a status lies between 300 and 599; what is well received needs no rule"
-            )
+            raise RuleError(f"{text!r}: the status must be between 300 and 599; success needs no rule")
         return Rule(action=Action.STATUS, percent=percent, status=int(action), seconds=seconds)
     if action == Action.DELAY:
         if seconds is None:
@@ -80,18 +78,18 @@ def _rule(text: str, action: str, seconds: float | None, percent: float) -> Rule
 
 
 class FaultInjection:
-    """Rules of which at most one applies to a request."""
+    """Rules, at most one of which applies to a request."""
 
     def __init__(self, rules: Iterable[Rule] = ()) -> None:
-        """Take rules.
+        """Check the sum of the rules.
 
         Raises:
-            RuleError: if their percentages exceed 100 together.
+            RuleError: if their percentages add up to more than 100.
         """
         self.rules = tuple(rules)
         total = sum(rule.percent for rule in self.rules)
         if total > 100:
-            raise RuleError(f"the percentages add up to {total:g}, more than 100")
+            raise RuleError(f"the percentages add up to {total:g}; they may be 100 together")
 
     def choose(self, draw: float) -> Rule:
         """The rule for a request, given a random number in [0, 1)."""
@@ -104,9 +102,9 @@ class FaultInjection:
 
 
 def parse_rules(texts: Iterable[str]) -> FaultInjection:
-    """Rules from their texts, each of which may hold several with commas between.
+    """Rules from their texts, each of which may hold several, separated by commas.
 
     Raises:
-        RuleError: if one is none, or they exceed 100 % together.
+        RuleError: if one is not a rule, or they add up to more than 100 %.
     """
     return FaultInjection(parse_rule(text) for group in texts for text in group.split(",") if text.strip())

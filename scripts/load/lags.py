@@ -1,4 +1,4 @@
-"""Lags counted by the millisecond: exact percentiles at the price of one dictionary."""
+"""Counts lags by millisecond, for exact percentiles in one dictionary."""
 
 import math
 from collections import Counter
@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class LagSnapshot(Struct, frozen=True, kw_only=True):
-    """Percentiles of lags in milliseconds (nearest rank); None where nothing was counted."""
+    """Percentiles of lags in milliseconds (nearest rank); None if nothing was counted."""
 
     count: int
     p50: int | None
@@ -28,7 +28,7 @@ class LagCounts:
         self._counts.update(lags_ms)
 
     def take(self) -> LagSnapshot:
-        """The snapshot, and begin anew."""
+        """The snapshot; counting starts again from nothing."""
         counts, self._counts = self._counts, Counter()
         return snapshot(counts)
 

@@ -1,4 +1,4 @@
-"""Somebody watching: one line kept up to date, rates, and signals that end the work in an orderly way."""
+"""Progress of a load on the terminal: a live line, rates, and a clean end on signals."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ _BAR_WIDTH = 24
 
 
 class ProgressLine:
-    """One line that is kept up to date on a terminal, and printed now and then elsewhere."""
+    """A line that is updated in place on a terminal, and printed every few seconds elsewhere."""
 
     def __init__(self, console: Console) -> None:
         self._live = (
@@ -39,7 +39,7 @@ class ProgressLine:
             self._live.stop()
 
     def show(self, line: str, done: float | None = None) -> None:
-        """Show a line in rich's markup; `done` is the share from 0 to 1, where known."""
+        """Show a line in rich's markup; `done` is the share from 0 to 1, if known."""
         if self._live:
             self._live.update(Text.from_markup(line) if done is None else _with_bar(line, done), refresh=True)
         else:
@@ -56,13 +56,13 @@ def _with_bar(line: str, done: float) -> Table:
 
 
 class RateMeter:
-    """Events per second since the last look."""
+    """Events per second since the last call."""
 
     def __init__(self) -> None:
         self._count, self._at = 0, time.monotonic()
 
     def rate(self, count: int) -> float:
-        """The rate, given how many there were in all."""
+        """The rate, from the total count so far."""
         now = time.monotonic()
         rate = (count - self._count) / max(now - self._at, 1e-6)
         self._count, self._at = count, now
@@ -71,7 +71,7 @@ class RateMeter:
 
 @contextlib.contextmanager
 def on_signals(stopping: asyncio.Event) -> Iterator[None]:
-    """Set the event at SIGINT and SIGTERM; afterwards they do again what they did before."""
+    """Set the event at SIGINT and SIGTERM until the block ends; then restore their handlers."""
     loop = asyncio.get_running_loop()
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     for number in before:
@@ -85,7 +85,7 @@ def on_signals(stopping: asyncio.Event) -> Iterator[None]:
 
 
 async def is_set_within(event: asyncio.Event, seconds: float) -> bool:
-    """Wait for an event, but not for ever; whether it is set."""
+    """Wait at most so long for an event; returns whether it is set."""
     with contextlib.suppress(TimeoutError):
         await asyncio.wait_for(event.wait(), seconds)
     return event.is_set()

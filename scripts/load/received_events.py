@@ -1,4 +1,4 @@
-"""The events in a request to a destination: only their ids and times are decoded. Pure."""
+"""Ids and times of the events in a request to a destination; nothing else is decoded. Pure."""
 
 from collections.abc import Mapping
 
@@ -9,14 +9,14 @@ from scripts.load.timestamps import parse_ms
 
 
 class EventHead(Struct, frozen=True, gc=False):
-    """What the accounting needs of an event; everything else is skipped, not decoded."""
+    """Id and time of an event."""
 
     id: str
     time: str | None = None
 
 
 class UnreadableError(ValueError):
-    """A body that holds no events."""
+    """A body without readable events."""
 
 
 _one = msgspec.json.Decoder(EventHead)
@@ -42,6 +42,6 @@ def heads(body: bytes, headers: Mapping[str, str]) -> list[EventHead]:
 
 
 def lags(events: list[EventHead], received_ms: int) -> list[int | None]:
-    """Arrival minus the event's time, in milliseconds; None where it has no readable time."""
+    """Arrival minus the event's time, in milliseconds; None if it has no readable time."""
     times = [None if event.time is None else parse_ms(event.time) for event in events]
     return [None if time is None else received_ms - time for time in times]

@@ -1,4 +1,4 @@
-"""A destination that records what arrives, counts it, and misbehaves when asked to."""
+"""A destination that records and counts arrivals, and injects faults on request."""
 
 import asyncio
 import random
@@ -28,7 +28,7 @@ OnBody = Callable[[str, bytes, Mapping[str, str]], None]
 
 
 class PathCounts:
-    """What arrived at one path, which stands for one destination document."""
+    """Counts of arrivals at one path."""
 
     def __init__(self) -> None:
         self.seen: set[str] = set()
@@ -56,7 +56,7 @@ class PathCounts:
 
 
 class RequestCounts(Struct):
-    """What became of the requests."""
+    """Requests by outcome."""
 
     accepted: int = 0
     misbehaved: int = 0
@@ -66,8 +66,8 @@ class RequestCounts(Struct):
 class Receiver:
     """An HTTP server on the loopback address; an asynchronous context manager.
 
-    A request that is answered with an error, hung up on or left without an answer counts as not arrived. One
-    whose answer is delayed counts at its arrival: whether the sender waits is the sender's affair.
+    A request that gets an error, a reset or no response does not count as arrived. One with a delayed
+    response counts at its arrival, whether or not the sender waits.
     """
 
     def __init__(  # noqa: PLR0913 each has a default and stands alone
@@ -81,21 +81,21 @@ class Receiver:
         on_body: OnBody | None = None,
         clock: Clock = wall_clock,
     ) -> None:
-        """Prepare; nothing listens before `start`.
+        """Prepare; `start` listens.
 
         Args:
-            port: to listen on; 0 picks a free one, then found in `port` and `url`.
+            port: 0 picks a free one, which `port` and `url` then have.
             host: the address to listen on.
-            out: file that takes a `records.Received` line for each arrival.
-            misbehaviour: may be replaced while the receiver runs.
-            seed: of the choice which requests are misbehaved on.
+            out: file to which a `records.Received` line is appended for each arrival.
+            misbehaviour: faults to inject; may be replaced while the receiver runs.
+            seed: of the random choice of requests that get a fault.
             on_body: see `OnBody`.
             clock: epoch milliseconds.
         """
         self.misbehaviour = misbehaviour or FaultInjection()
         self.counts_by_path: dict[str, PathCounts] = {}
         self.uncounted = ""
-        """Events whose id starts with this are accepted and forgotten: probes. Empty counts all."""
+        """Prefix of ids that are accepted but not counted, for probes; empty counts all."""
 
         self.requests = RequestCounts()
         self.port = port
@@ -110,11 +110,11 @@ class Receiver:
 
     @property
     def url(self) -> str:
-        """Base URL; a path may follow, each has its own counts."""
+        """Base URL; append a path; each has counts of its own."""
         return f"http://{self._host}:{self.port}"
 
     def counts(self, path: str = "/") -> PathCounts:
-        """What arrived at a path; empty where nothing did."""
+        """Counts of a path."""
         return self.counts_by_path.setdefault(path, PathCounts())
 
     @property
@@ -123,13 +123,13 @@ class Receiver:
         return sum(counts.arrivals for counts in self.counts_by_path.values())
 
     async def start(self) -> Self:
-        """Listen.
+        """Start to listen.
 
         Raises:
             OSError: if the port is taken or the file cannot be written.
         """
         if self._out_path:
-            # The event loop waits for these writes; they are a few hundred kilobytes a second at most.
+            # These writes block the event loop, for a few hundred kilobytes per second at most.
             self._out = self._out_path.open("a", encoding="utf-8", newline="\n")
             self._flusher = asyncio.create_task(self._flush_often(self._out))
         app = web.Application(client_max_size=_MAX_BODY_BYTES)
@@ -142,7 +142,7 @@ class Receiver:
         return self
 
     async def stop(self) -> None:
-        """Stop listening, close all connections, write everything down."""
+        """Stop listening, close all connections, flush the file."""
         if self._runner:
             await self._runner.cleanup()
         if self._flusher:
@@ -202,7 +202,7 @@ async def _answer_status(_: web.Request, rule: Rule) -> web.StreamResponse:
 
 
 async def _hang(_: web.Request, __: Rule) -> web.StreamResponse:
-    await asyncio.Event().wait()  # until the sender gives up, or the receiver stops
+    await asyncio.Event().wait()  # until the sender gives up or the receiver stops
     raise AssertionError
 
 
@@ -221,7 +221,7 @@ _REFUSALS: dict[Action, Callable[[web.Request, Rule], Awaitable[web.StreamRespon
 
 @contextmanager
 def running(receiver: Receiver) -> Iterator[Receiver]:
-    """The receiver at work in a thread of its own, for callers without an event loop."""
+    """Run the receiver in a thread of its own, for callers without an event loop."""
     loop = uvloop.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="receiver", daemon=True)
     thread.start()

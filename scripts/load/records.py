@@ -1,6 +1,6 @@
-r"""What the sender and the receiver write down, as lines of tab-separated text.
+r"""Records of acknowledged and of received events, as lines of tab-separated text.
 
-Acknowledged: `id \t acked_ms`. Received: `id \t received_ms \t lag_ms`, the lag empty where the event had no
+Acknowledged: `id \t acked_ms`. Received: `id \t received_ms \t lag_ms`, the lag empty if the event had no
 readable time. An id may hold any character: backslash, tab, newline and carriage return are escaped.
 """
 
@@ -17,7 +17,7 @@ _ESCAPED = re.compile(r"\\[\\tnr]")
 
 
 class Acked(Struct, frozen=True):
-    """An event whose request was answered 2xx."""
+    """An event in a request that got a 2xx."""
 
     event_id: str
     acked_ms: int
@@ -32,7 +32,7 @@ class Received(Struct, frozen=True):
 
 
 def acked_lines(ids: Iterable[str], acked_ms: int) -> str:
-    """Lines for events acknowledged by one answer."""
+    """Lines for events acknowledged by one response."""
     tail = f"\t{acked_ms}\n"
     return "".join([_escape(event_id) + tail for event_id in ids])
 
@@ -52,7 +52,7 @@ def read_acked(path: Path) -> Iterator[Acked]:
     """Records of a file that a sender wrote.
 
     Raises:
-        ValueError: at a whole line that is none.
+        ValueError: at a complete line that is not a record.
     """
     for event_id, acked_ms in _rows(path):
         yield Acked(event_id, int(acked_ms))
@@ -62,7 +62,7 @@ def read_received(path: Path) -> Iterator[Received]:
     """Records of a file that a receiver wrote.
 
     Raises:
-        ValueError: at a whole line that is none.
+        ValueError: at a complete line that is not a record.
     """
     for event_id, received_ms, lag in _rows(path):
         yield Received(event_id, int(received_ms), int(lag) if lag else None)
@@ -72,7 +72,7 @@ def _rows(path: Path) -> Iterator[list[str]]:
     with path.open(encoding="utf-8", newline="\n") as lines:
         for line in lines:
             if not line.endswith("\n"):
-                return  # cut off by a kill in the middle of a write
+                return  # truncated by a kill during a write
             event_id, *rest = line[:-1].split("\t")
             yield [_unescape(event_id), *rest]
 

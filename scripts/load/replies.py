@@ -1,4 +1,4 @@
-"""What an answer of collect means for the events of a request. Pure."""
+"""Interprets collect's response for the events of a request. Pure."""
 
 from collections.abc import Sequence
 from enum import Enum
@@ -11,31 +11,31 @@ from shared.contracts.http_statuses import RETRYABLE
 
 
 class Disposition(Enum):
-    """What to do after an answer."""
+    """What to do after a response."""
 
     SETTLED = "settled"
-    """Each event was taken or refused for good."""
+    """Each event was accepted or refused for good."""
 
     AGAIN = "again"
-    """None was taken; the same request may be later."""
+    """None was accepted; the same request may succeed later."""
 
     HOPELESS = "hopeless"
-    """No request of this sender will be taken."""
+    """No request of this sender will be accepted."""
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """An answer, understood."""
+    """An interpreted response."""
 
     disposition: Disposition
     accepted: Sequence[str] = ()
-    """Ids of the events that were taken."""
+    """Ids of the accepted events."""
 
     refused: Sequence[str] = ()
-    """A reason for each event that was not taken for good."""
+    """A reason for each event that was refused for good."""
 
     reason: str = ""
     wait_seconds: float | None = None
-    """What Retry-After asked for."""
+    """Value of Retry-After."""
 
 
 class _Item(Struct):
@@ -58,13 +58,13 @@ _decoder = msgspec.json.Decoder(_Body)
 
 
 def read_answer(status: int, body: bytes, retry_after: str | None, ids: Sequence[str]) -> Answer:
-    """Understand an answer.
+    """Interpret a response.
 
     Args:
         status: HTTP status.
-        body: of the answer.
-        retry_after: that header's value.
-        ids: of the request's events; empty where only the answer knows them.
+        body: of the response.
+        retry_after: value of the header.
+        ids: of the request's events; empty if only the response has them.
     """
     if status in (200, 202):
         return Answer(disposition=Disposition.SETTLED, accepted=ids or _decode(body).ids)
@@ -90,5 +90,5 @@ def _refusal(status: int, body: _Body, count: int) -> Answer:
 def _decode(body: bytes) -> _Body:
     try:
         return _decoder.decode(body)
-    except msgspec.MsgspecError:  # a proxy's page, for example
+    except msgspec.MsgspecError:  # for example, an error page of a proxy
         return _Body()

@@ -1,4 +1,4 @@
-"""A name for one run of a load, so that its events' ids are like no other run's."""
+"""Random names of runs, which keep the events' ids of different runs apart."""
 
 import secrets
 

@@ -1,4 +1,4 @@
-"""Sends events to collect at a rate, and knows exactly which of them were acknowledged."""
+"""Sends events to collect at a rate, and records exactly which were acknowledged."""
 
 import asyncio
 import random
@@ -28,31 +28,31 @@ OnAcked = Callable[[Sequence[str], int, int], None]
 
 
 def ignore_acked(_: Sequence[str], __: int, ___: int) -> None:
-    """For callers who only want the counts."""
+    """For callers that only need the counts."""
 
 
 class SendCounts(Struct):
-    """What became of the events so far."""
+    """Events so far, by outcome."""
 
     sent: int = 0
-    """Events in requests that were begun."""
+    """Events in requests that were started."""
 
     acked: int = 0
     refused: int = 0
     unacknowledged: int = 0
-    """Given up, or never answered: they may or may not arrive."""
+    """Given up or never answered; they may or may not arrive."""
 
     requests: int = 0
-    """Tries included."""
+    """Repeated requests included."""
 
     hopeless: str = ""
     """Why the sender stopped early."""
 
 
 class Sender:
-    """One load from beginning to end. A request is tried until it is settled or patience is over.
+    """Sends one load. A request is repeated until it is settled or `patience` seconds are over.
 
-    The time stamped on events is when they are *due*: if they then wait in the sender, because answers are
+    The time stamped on events is when they are *due*: if they then wait in the sender because responses are
     slow, that wait is part of their lag (no coordinated omission).
     """
 
@@ -76,7 +76,7 @@ class Sender:
             supply: the events.
             schedule: when they are due.
             connections: requests in flight at most.
-            patience: seconds for which one request is tried again.
+            patience: seconds for which a request is repeated.
             on_acked: see `OnAcked`.
             clock: epoch milliseconds.
         """
@@ -88,10 +88,10 @@ class Sender:
         """Reasons of repeated requests."""
 
         self.answer_times = LagCounts()
-        """From the first try to the acknowledgement, a request each."""
+        """Times from the first try to the acknowledgement, by request."""
 
         self.behind = LagCounts()
-        """How much later than due each request was begun. Large values: the load was not really offered."""
+        """How much later than due requests were started. Large values: the rate was not reached."""
 
         self._url = url.rstrip("/") + PATH
         self._headers = {"Authorization": f"Bearer {key}", "Content-Type": supply.content_type}
@@ -109,11 +109,11 @@ class Sender:
 
     @property
     def schedule_rate(self) -> float | None:
-        """Events per second it was asked for."""
+        """Requested events per second."""
         return self._schedule.rate
 
     def stop(self) -> None:
-        """Begin no further request; what is in flight is seen to its end."""
+        """Start no further request; those in flight are completed."""
         self._over = True
 
     async def run(self) -> SendCounts:
@@ -131,7 +131,7 @@ class Sender:
 
     async def _work(self, session: aiohttp.ClientSession) -> None:
         while True:
-            async with self._turns:  # only one worker waits for the clock
+            async with self._turns:  # only one worker at a time waits for the schedule
                 bundle = await self._next()
             if bundle is None:
                 return
@@ -216,7 +216,7 @@ class SendSummary(Struct, frozen=True, kw_only=True):
 
 
 def summary(sender: Sender) -> SendSummary:
-    """What a sender did so far."""
+    """Figures of a sender so far."""
     return SendSummary(
         counts=sender.counts,
         refusals=dict(sender.refusals),

@@ -1,7 +1,7 @@
-"""Video-player telemetry: sessions of viewers that play, beat, stall and fail. Seeded, and cheap to send.
+"""Video-player telemetry: sessions that play, send heartbeats, stall and fail. Seeded, and cheap to send.
 
-A pool of events is built once; sending one splices an id and a time into prepared bytes. Sizes are those of
-real players' beacons: 300 to 900 bytes, about 500 in the mean.
+A pool of events is built once; sending one inserts an id and a time into prepared bytes. Sizes are those of
+real beacons: 300 to 900 bytes, about 500 on average.
 """
 
 import random
@@ -63,7 +63,7 @@ class Session(Struct, frozen=True):
 
 
 class Telemetry:
-    """An endless series of events to send; ids are `<run>-<number>`, unique where the run's name is."""
+    """An endless series of events to send; ids are `<run>-<number>`, unique if the run's name is."""
 
     content_type = BATCH
 

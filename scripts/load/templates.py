@@ -7,7 +7,7 @@ from msgspec import Raw, Struct
 
 
 class Template(Struct, frozen=True, gc=False):
-    """An event in CloudEvents' structured JSON format, cut open after the id and after the time."""
+    """An event in CloudEvents' structured JSON format, split after the id and after the time."""
 
     after_id: bytes
     """From the quote that closes the id to the one that opens the time."""
@@ -27,7 +27,7 @@ def template(members: Mapping[str, object], data: bytes | None) -> Template:
 
 
 def with_gaps(event: Mapping[str, Raw]) -> Template:
-    """A template of an event of which every member is kept as the bytes it was written in."""
+    """A template of an event that keeps the original bytes of every member."""
     kept = [
         msgspec.json.encode(name) + b":" + bytes(raw)
         for name, raw in event.items()
@@ -39,7 +39,7 @@ def with_gaps(event: Mapping[str, Raw]) -> Template:
 
 
 def fill(templates: Sequence[Template], ids: Sequence[bytes], time: bytes) -> list[bytes]:
-    """Events with their gaps filled. Ids and time must need no escaping inside a JSON string."""
+    """Events with their gaps filled. Ids and time must need no escaping in a JSON string."""
     return [
         b"".join((_START, event_id, one.after_id, time, one.after_time))
         for one, event_id in zip(templates, ids, strict=True)

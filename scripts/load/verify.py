@@ -1,4 +1,4 @@
-"""Is anything lost? Acknowledged ids against those that arrived or wait, with a reason, in Kafka."""
+"""Finds lost events: acknowledged ids that neither arrived nor wait, with a reason, in Kafka."""
 
 import time
 from collections import Counter
@@ -19,18 +19,17 @@ from shared.kafka.progress_group import group_name
 from shared.runtime.clock import wall_clock
 
 _GROUPS: Final = {topic: READERS[topic] for topic in (*RETRY_DELAYS, Topic.RETRY_OUT, Topic.OUTBOUND_SLOW)}
-"""The node that takes a record on from a topic. What it has read does not wait there, though Kafka still
-holds it."""
+"""The node that reads each topic. Records that it has read do not wait there, though Kafka still has them."""
 
 VISIBLE_TOPICS: Final = (*_GROUPS, Topic.DEAD_LETTER)
-"""Where an event that has not arrived may be found."""
+"""Topics in which an event that has not arrived may wait."""
 
 _RECENT_MS: Final = 60_000
-"""What was read so lately may have arrived after the caller looked."""
+"""Records read so recently may have arrived after the caller's check."""
 
 
 class DeliveryCheck(Struct, frozen=True, kw_only=True):
-    """What became of the acknowledged events."""
+    """Acknowledged events by outcome."""
 
     acked: int
     received: int
@@ -47,7 +46,7 @@ class DeliveryCheck(Struct, frozen=True, kw_only=True):
 def check_delivery(
     acked: Iterable[str], arrivals: Iterable[str], visible: Iterable[str] = ()
 ) -> DeliveryCheck:
-    """Compare ids. `arrivals` has an id once for each time it arrived, through one pipe."""
+    """Compare ids; `arrivals` has an id once per arrival, through one pipe."""
     promised, counted = set(acked), Counter(arrivals)
     missing = promised - counted.keys()
     lost = missing - set(visible)
@@ -68,10 +67,10 @@ Visible = set[tuple[str, str]]
 
 
 def visible_ids(bootstrap: str, seconds: float = 30.0) -> Visible:
-    """All that is in the retry and dead-letter topics and not on its way again, each read to its end now.
+    """Events that wait in the retry and dead-letter topics, each read to its current end.
 
     Raises:
-        KafkaUnavailableError: if the brokers do not answer, or the ends were not reached within `seconds`.
+        KafkaUnavailableError: if the brokers do not answer, or the ends are not reached within `seconds`.
     """
     with kafka_errors_explained(bootstrap):
         return _visible_ids(bootstrap, seconds)
@@ -108,7 +107,7 @@ def _places(consumer: Consumer, topics: Iterable[str], seconds: float) -> list[P
 
 
 def _read_by(bootstrap: str, node: str, seconds: float) -> dict[Partition, int]:
-    """The offsets up to which a node has read its topics, by its group, but for what was written lately."""
+    """Offsets up to which a node has read its topics, by its group, without recent records."""
     topics = [str(topic) for topic, reader in _GROUPS.items() if reader == node]
     consumer = Consumer(reader_config(bootstrap, "verify") | {"group.id": group_name(node)})
     try:
@@ -124,7 +123,7 @@ def _read_by(bootstrap: str, node: str, seconds: float) -> dict[Partition, int]:
 
 
 def _replayed(bootstrap: str, seconds: float) -> set[LetterKey]:
-    """Dead letters that are on their way again, but for those that were put there lately."""
+    """Dead letters that were replayed, apart from recent replays."""
     since = wall_clock() - _RECENT_MS
     with OffsetRangeReader(bootstrap, "verify", seconds=seconds) as reader:
         records = reader.read(reader.whole([Topic.REPLAYED]))

@@ -1,4 +1,4 @@
-"""A sender with somebody watching."""
+"""Runs a sender and shows its progress."""
 
 import asyncio
 import contextlib
@@ -28,7 +28,7 @@ class AckedFileError(OperatorError):
 
 
 class SendOptions(Struct, frozen=True, kw_only=True):
-    """What `hifi send` was asked for."""
+    """Options of `hifi send`."""
 
     url: str
     key: str
@@ -38,11 +38,11 @@ class SendOptions(Struct, frozen=True, kw_only=True):
     patience: float
     acked: Path | None
     total: int | None
-    """Events in all, where that is known beforehand."""
+    """Number of events, if known beforehand."""
 
 
 async def watch_sender(load: SendOptions) -> bool:
-    """Send a load and print what became of it; whether every event was acknowledged.
+    """Send a load and print its figures; returns whether every event was acknowledged.
 
     Raises:
         AckedFileError: if the file of acknowledged ids cannot be opened.
@@ -77,7 +77,7 @@ def _opened(path: Path) -> TextIO:
 def _write(file: TextIO | None, ids: Sequence[str], acked_ms: int) -> None:
     if file:
         file.write(acked_lines(ids, acked_ms))
-        file.flush()  # whoever kills this process wants to know what was acknowledged
+        file.flush()  # even if this process is killed, the file is complete
 
 
 async def _run_watched(sender: Sender, total: int | None) -> None:
@@ -106,7 +106,7 @@ def _line(sender: Sender, rate: float) -> str:
     if counts.refused:
         parts.append(f"refused [red]{counts.refused:,}[/]")
     if sender.retries:
-        parts.append(f"tried again [yellow]{sender.retries.total():,}[/]")
+        parts.append(f"repeated [yellow]{sender.retries.total():,}[/]")
     return "  ".join(parts)
 
 
@@ -124,11 +124,11 @@ def _table(sender: Sender, seconds: float) -> Table:
         table.add_row("", Text(f"{count:,} x {reason}"))
     table.add_row("unacknowledged", _bad(counts.unacknowledged))
     for reason, count in sender.retries.most_common(5):
-        table.add_row("tried again", f"{count:,} requests after {reason}")
+        table.add_row("repeated", f"{count:,} requests after {reason}")
     table.add_row("answer time", lag_text(sender.answer_times.snapshot()))
     behind = sender.behind.snapshot()
     if sender.schedule_rate and behind.p95 is not None and behind.p95 > _BEHIND_MS:
-        table.add_row("behind", f"[yellow]{lag_text(behind)}[/]: this rate was not kept")
+        table.add_row("behind", f"[yellow]{lag_text(behind)}[/]: this rate was not reached")
     return table
 
 

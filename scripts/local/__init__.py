@@ -1,1 +1,1 @@
-"""The local side: brokers, collect and Spark as processes of this machine."""
+"""The local side: brokers and all nodes as processes of this machine."""

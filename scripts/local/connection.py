@@ -1,4 +1,4 @@
-"""The way from a command to a running side."""
+"""Addresses of the running side that a command talks to."""
 
 import os
 import socket
@@ -12,7 +12,7 @@ from shared.runtime.settings import SideSettings
 
 
 class NotRunningError(OperatorError):
-    """There is no side to talk to; the text says how to start one."""
+    """No side is running; the text says how to start one."""
 
 
 def side_bootstrap(data: Path) -> str:
@@ -20,7 +20,7 @@ def side_bootstrap(data: Path) -> str:
 
     Raises:
         NoSideError: if there is no side.
-        NotRunningError: if none of its brokers takes a connection.
+        NotRunningError: if none of its brokers accepts a connection.
     """
     bootstrap = os.environ.get("HIFI_BOOTSTRAP") or Side.load(data).bootstrap
     if not any(_answers(address) for address in bootstrap.removeprefix(IAM).split(",")):
@@ -31,17 +31,17 @@ def side_bootstrap(data: Path) -> str:
 
 
 def side_reach() -> EgressPolicy:
-    """What the side may dial: as the environment says where that names the brokers; else as local sides may.
+    """Addresses that the side may dial: from the environment if it names the brokers, else a local side's.
 
     Raises:
-        NotRunningError: if the environment contradicts itself.
+        NotRunningError: if the settings in the environment are invalid.
     """
     if not os.environ.get("HIFI_BOOTSTRAP"):
         return REACH
     try:
         return SideSettings().egress  # type: ignore[call-arg]  # from the environment
     except ValueError as error:
-        raise NotRunningError(f"HIFI_* in the environment cannot be used: {error}") from error
+        raise NotRunningError(f"settings HIFI_* in the environment are invalid: {error}") from error
 
 
 def collect_url(data: Path) -> str:

@@ -27,7 +27,7 @@ Say = Callable[[str], None]
 
 
 class JarsError(OperatorError):
-    """Jars that cannot be fetched; the text says why and what to do."""
+    """The jars cannot be fetched; the text says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -48,17 +48,17 @@ class Jars:
 
     @property
     def store(self) -> Path:
-        """DynamoDB Local, whose POM is another: a new version of one leaves the others where they are."""
+        """DynamoDB Local; it has a POM of its own, so that a new version does not fetch the others again."""
         return cache_of(_STORE_POM) / _STORE
 
     @property
     def complete(self) -> bool:
-        """Whether all folders are there; each appears only when it is whole."""
+        """Whether all folders exist; each appears only when it is complete."""
         return all(folder.is_dir() for folder in (*(self.root / each for each in _PROFILES), self.store))
 
 
 def cached_jars() -> Jars:
-    """Where the jars are or will be."""
+    """Folders of the jars, fetched or not."""
     return Jars(cache_of(_POM))
 
 
@@ -70,7 +70,7 @@ def cache_of(pom: Path) -> Path:
 
 
 def ensure_jars(say: Say) -> Jars:
-    """The jars, fetched where they are missing; `say` is told of each step that takes time.
+    """The jars, fetched if they are missing; `say` gets a line for each slow step.
 
     Raises:
         JarsError: if Maven is missing or fails.
@@ -125,12 +125,12 @@ def _fetch(pom: Path, profile: str, root: Path) -> None:
         if done.returncode:
             first = next((line for line in done.stdout.splitlines() if "ERROR" in line), "no output")
             raise JarsError(f"Maven could not fetch the {profile} jars: {first}; is Maven Central reachable?")
-        if not (root / profile).is_dir():  # another process may have been faster
+        if not (root / profile).is_dir():  # unless another process was faster
             folder.rename(root / profile)
 
 
 def main() -> None:
-    """Fetch what is missing and print the folder."""
+    """Fetch missing jars and print their folder."""
     print(ensure_jars(lambda text: print(text, file=sys.stderr, flush=True)).root)
 
 

@@ -1,4 +1,4 @@
-"""Who runs the side of a folder: a file lock that dies with its process, so it is never stale."""
+"""Lock of a side's folder: a file lock that ends with its process, so it is never stale."""
 
 import fcntl
 import os
@@ -10,7 +10,7 @@ from shared.runtime.errors import OperatorError
 
 
 class RunningError(OperatorError):
-    """Another `hifi up` runs this side."""
+    """Another `hifi up` already runs this side."""
 
 
 class LockUnreadableError(OperatorError):
@@ -44,7 +44,7 @@ def held(root: Path) -> Iterator[None]:
 
 
 def holder(root: Path) -> int | None:
-    """Process id of the `hifi up` that runs the side; None if there is none.
+    """Process id of the `hifi up` that runs the side; None if none does.
 
     Raises:
         LockUnreadableError: if the folder belongs to another user.

@@ -1,4 +1,4 @@
-"""The processes of a side, found by a mark in their environment, so that no other is ever touched."""
+"""Finds the processes of a side by a mark in their environment, so that no other process is touched."""
 
 import os
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from typing import Final
 import psutil
 
 OF_SIDE: Final = "HIFI_PROCESS_OF"
-"""The data folder; every process of a side inherits it from the supervisor, nobody else has it."""
+"""The data folder; every process of a side inherits it from the supervisor, and no other process has it."""
 
 PROGRAM: Final = "HIFI_PROGRAM"
 """The supervised program a process is or descends from."""
@@ -22,7 +22,7 @@ def side_processes(root: Path, program: str | None = None) -> list[psutil.Proces
         try:
             environment = process.environ()
         except psutil.Error:
-            continue  # gone, or another user's
+            continue  # ended, or another user's
         if environment.get(OF_SIDE) != str(root) or process.pid == os.getpid():
             continue
         if program in (None, environment.get(PROGRAM)):
@@ -31,7 +31,7 @@ def side_processes(root: Path, program: str | None = None) -> list[psutil.Proces
 
 
 def end(processes: Iterable[psutil.Process], seconds: float) -> None:
-    """SIGTERM, then SIGKILL to those still there after `seconds`; returns when all are gone."""
+    """SIGTERM, then SIGKILL to those that still run after `seconds`; returns when all have ended."""
     found = list(processes)
     for process in found:
         with suppress(psutil.NoSuchProcess):
@@ -41,7 +41,7 @@ def end(processes: Iterable[psutil.Process], seconds: float) -> None:
 
 
 def kill(processes: Iterable[psutil.Process]) -> None:
-    """SIGKILL; returns when all are gone."""
+    """SIGKILL; returns when all have ended."""
     found = list(processes)
     for process in found:
         with suppress(psutil.NoSuchProcess):

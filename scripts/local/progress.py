@@ -1,4 +1,4 @@
-"""What a long command says while it works: a spinner on a terminal, lines everywhere else."""
+"""Progress of a long command: a spinner on a terminal, lines elsewhere."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -10,14 +10,14 @@ Say = Callable[[str], None]
 
 
 class Progress:
-    """Steps of a command, one after the other, each with the time it took."""
+    """Shows the steps of a command, each with its duration."""
 
     def __init__(self, console: Console) -> None:
         self.console = console
 
     @contextmanager
     def step(self, text: str) -> Iterator[Say]:
-        """Show that `text` goes on; the value given replaces the text by something more precise."""
+        """Show a step while the block runs; the yielded function replaces the text on a terminal."""
         began = time.monotonic()
         if self.console.is_terminal:
             with self.console.status(text) as status:
@@ -29,5 +29,5 @@ class Progress:
         self.console.print(f"[green]✓[/] {text} [dim]{took:.1f} s[/]", highlight=False)
 
     def say(self, text: str) -> None:
-        """A line of its own."""
+        """Print a line."""
         self.console.print(text, highlight=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""What runs beside a side's brokers, started, and waited for until each says it is ready."""
+"""Starts the programs beside a side's brokers, and waits until each is ready."""
 
 import http.client
 import time
@@ -36,13 +36,13 @@ def start_profile(
     progress: Progress,
     warm_up_seconds: float = WARM_UP_SECONDS,
 ) -> None:
-    """Start what is asked for beside the brokers, warm it up, and return when all of it is ready.
+    """Start the programs of a profile beside the brokers, warm the chain up, and return when all are ready.
 
-    The meter starts beside the warm-up, which needs longer. The canary comes after it: the lags of a cold
-    chain are not what it is there to find. The warm-up lasts `warm_up_seconds` at most.
+    The meter starts during the warm-up, which takes longer. The canary starts after it, so that it does not
+    report the lags of a cold chain. The warm-up lasts `warm_up_seconds` at most.
 
     Raises:
-        UpError, WarmUpError, PublishError: if something is not in time.
+        UpError, WarmUpError, PublishError: if a program or the warm-up takes too long.
     """
     if profile is SideProfile.BROKERS:
         return
@@ -72,8 +72,8 @@ def _warm_up(side: Side, progress: Progress, most_seconds: float) -> None:
         p95 = warm_up(side, say, most_seconds)
     if p95 >= WARM_P95_MS:
         progress.say(
-            f"[yellow]slow[/]   p95 is still {p95} ms after {most_seconds:.0f} s of warm-up: it falls "
-            "with load, unless the machine is busy otherwise"
+            f"[yellow]slow[/]   p95 is still {p95} ms after {most_seconds:.0f} s of warm-up; it falls with "
+            "load, unless other programs keep the machine busy"
         )
 
 
@@ -96,7 +96,7 @@ def says_ready(port: int) -> bool:
 
 
 def spark_ready(side: Side, supervisor: Supervisor) -> bool:
-    """Whether the driver that runs now, not a former one, said that its queries process data."""
+    """Whether the driver that runs now, not an earlier one, reported that its queries process data."""
     try:
         said = side.spark_ready.read_text().strip()
     except FileNotFoundError:

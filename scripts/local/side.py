@@ -1,4 +1,4 @@
-"""A local side's folder and ports: the one place that says what is where."""
+"""Folders and ports of a local side."""
 
 import contextlib
 import json
@@ -15,14 +15,14 @@ from shared.runtime.errors import OperatorError
 HOST: Final = "127.0.0.1"
 BROKER_IDS: Final = (1, 2, 3)
 PORTS: Final = 15
-"""Ports a side takes, from its base on."""
+"""Number of ports of a side, from its base on."""
 
 REACH: Final = EgressPolicy(loopback=True)
-"""What a local side may dial: its destinations are mostly on the same machine."""
+"""Addresses a local side may dial: its destinations are mostly on the same machine."""
 
 
 class NoSideError(OperatorError):
-    """There is no side in that folder, or its description cannot be read."""
+    """No side was started in a folder, or its description cannot be read."""
 
 
 class NoPortsError(OperatorError):
@@ -32,8 +32,8 @@ class NoPortsError(OperatorError):
 DEFAULT_PORT: Final = 8080
 
 DEFAULT_PARTITIONS: Final = max(1, (os.cpu_count() or 2) // 2)
-"""Of each busy topic. Each costs requests, tasks and wake-ups, whatever the load: on two cores one partition
-carries more than two do."""
+"""Partitions of each busy topic. Each costs requests, tasks and wake-ups at any load: on two cores, one
+partition carries more than two do."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +153,7 @@ class Side:
 
     @property
     def run(self) -> Path:
-        """Folder of what only a running side has: pid files, the supervisor's socket, ready files."""
+        """Folder of a running side's pid files, ready files and the supervisor's socket."""
         return self.root / "run"
 
     @property
@@ -168,12 +168,12 @@ class Side:
 
     @property
     def secrets(self) -> Path:
-        """The file that a developer puts secrets into, unless HIFI_SECRETS names another."""
+        """File of secrets, unless HIFI_SECRETS names another."""
         return self.root / "secrets.yaml"
 
     @property
     def store_folder(self) -> Path:
-        """Folder of what observe stores; it outlives the side."""
+        """Folder of what observe stores; it is kept when the side stops."""
         return self.root / "store"
 
     def broker_folder(self, broker: int) -> Path:
@@ -199,7 +199,7 @@ class Side:
         """The side that was started in a folder.
 
         Raises:
-            NoSideError: if there is none.
+            NoSideError: if there is none, or its description cannot be read.
         """
         path = root.resolve() / "side.json"
         try:
@@ -208,10 +208,12 @@ class Side:
         except FileNotFoundError as error:
             raise NoSideError(f"no side in {root}: start one with `hifi up --data {root}`") from error
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise NoSideError(f"{path} cannot be read ({error}): remove it, then `hifi up`") from error
+            raise NoSideError(
+                f"{path} cannot be read: {error}; remove it, then start the side with `hifi up`"
+            ) from error
 
     def environment(self) -> dict[str, str]:
-        """What every process of the side finds in its environment."""
+        """Environment variables of every process of the side."""
         return {
             "HIFI_BOOTSTRAP": self.bootstrap,
             "HIFI_SIDE": "local",
@@ -222,7 +224,7 @@ class Side:
 
 
 def busy_ports(ports: Iterable[int]) -> list[int]:
-    """Those of the ports on which somebody listens on the loopback address."""
+    """Ports on which a process listens on the loopback address."""
     return [port for port in ports if _is_busy(port)]
 
 
@@ -237,7 +239,7 @@ def _is_busy(port: int) -> bool:
 
 
 def free_base(start: int = 20_000, stop: int = 30_000) -> int:
-    """The base of a free range of ports, outside the ephemeral range; different processes look elsewhere.
+    """The base of a free range of ports below the ephemeral ones; each process starts to look elsewhere.
 
     Raises:
         NoPortsError: if there is none.
@@ -247,4 +249,6 @@ def free_base(start: int = 20_000, stop: int = 30_000) -> int:
         base = start + (os.getpid() * 7 + turn) % blocks * PORTS
         if not busy_ports(range(base, base + PORTS)):
             return base
-    raise NoPortsError(f"no {PORTS} free ports in a row between {start} and {stop}")
+    raise NoPortsError(
+        f"no {PORTS} free ports in a row between {start} and {stop}; end programs that listen there"
+    )

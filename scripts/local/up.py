@@ -1,4 +1,4 @@
-"""Bring a side up, step by step, and take it down again whatever happens."""
+"""Starts a side step by step, and stops it whatever happens."""
 
 import shutil
 import signal
@@ -28,24 +28,24 @@ _POLL_SECONDS: Final = 0.2
 
 
 class UpError(OperatorError):
-    """A side that cannot be started; the text says why and what to do."""
+    """The side cannot be started; the text says why and what to do."""
 
 
 @contextmanager
 def brokers_up(
     side: Side, progress: Progress, profile: SideProfile = SideProfile.ALL
 ) -> Iterator[Supervisor]:
-    """The supervised brokers with all topics; leaving the context ends every process of the side.
+    """Run the supervised brokers with all topics; leaving the block ends every process of the side.
 
     `profile` says which programs may be started beside them.
 
     Raises:
-        OperatorError: if it cannot be started.
+        OperatorError: if they cannot be started.
     """
     _check_folder(side)
     with held(side.root):
         if end_leftovers(side.root):
-            progress.say("ended processes that an earlier `hifi up` had left behind")
+            progress.say("ended processes that an earlier `hifi up` left behind")
         _check_ports(side)
         supervisor = Supervisor(side)
         try:
@@ -58,20 +58,20 @@ def brokers_up(
 
 
 def wait_until_stopped(supervisor: Supervisor) -> None:
-    """Return never; KeyboardInterrupt is the good end.
+    """Wait for KeyboardInterrupt, which is the normal end; never returns.
 
     Raises:
-        UpError: if the supervisor ended.
+        UpError: if the supervisor ends.
     """
     while supervisor.alive:
         time.sleep(_POLL_SECONDS)
     raise UpError(
-        "the supervisor ended unexpectedly, and with it the side: `hifi up` goes on where it stopped"
+        "the supervisor ended unexpectedly, and the side with it; `hifi up` starts it again without loss"
     )
 
 
 def stop_signals_interrupt() -> None:
-    """SIGTERM and a closed terminal are like Ctrl-C: KeyboardInterrupt."""
+    """Raise KeyboardInterrupt at SIGTERM and a closed terminal too, as at Ctrl-C."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
 
@@ -80,7 +80,7 @@ def _start_brokers(side: Side, supervisor: Supervisor, progress: Progress, profi
     with progress.step("preparing jars and brokers") as say:
         jars = ensure_jars(say)
         ensure_archive(jars.broker, say)
-        shutil.rmtree(side.temporary, ignore_errors=True)  # what a killed process left
+        shutil.rmtree(side.temporary, ignore_errors=True)  # files of a killed process
         side.create()
         side.spark_ready.unlink(missing_ok=True)
         brokers.prepare(side, jars.broker)
@@ -95,7 +95,7 @@ def _start_brokers(side: Side, supervisor: Supervisor, progress: Progress, profi
 
 
 def _check_cluster(side: Side) -> None:
-    """Of two sides started on the same ports at once, one must not take the other's brokers for its own."""
+    """Refuse the brokers of another side that was started on the same ports at the same time."""
     with kafka_errors_explained(side.bootstrap):
         found = admin_client(side.bootstrap).list_topics(timeout=10).cluster_id
     if found != brokers.cluster_id(side):
@@ -110,7 +110,7 @@ def _check_folder(side: Side) -> None:
     if not brokers.formatted(side) and any(side.checkpoints.glob("*")):
         raise UpError(
             f"{side.root} has Spark's checkpoints but not the brokers they belong to: "
-            f"remove {side.root} to begin anew"
+            f"remove {side.root} to start from nothing"
         )
 
 
@@ -133,7 +133,7 @@ def _owner(port: int) -> str:
 
 def _ignore_stop_signals(progress: Progress) -> None:
     def already(_number: int, _frame: FrameType | None) -> None:
-        progress.say("already stopping; what was acknowledged is being written")
+        progress.say("already stopping; acknowledged events are being written")
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, already)

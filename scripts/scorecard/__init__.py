@@ -1,1 +1,1 @@
-"""What observe knows, asked from the command line."""
+"""Queries observe for the command line, and formats its answers."""

@@ -1,4 +1,4 @@
-"""Figures of scorecards as people read them. Pure."""
+"""Formats figures of scorecards. Pure."""
 
 from datetime import UTC, datetime
 from typing import Final
@@ -34,7 +34,7 @@ def percentiles(lags: Percentiles) -> str:
 
 
 def percent(value: float) -> str:
-    """A percentage that is never shown as nothing where it is something."""
+    """A percentage; small ones are shown as `<0.01 %`, not as zero."""
     text = f"{value:.2f} %"
     return "<0.01 %" if value > 0 and text == "0.00 %" else text
 
@@ -45,7 +45,7 @@ def nines(value: float | None) -> str:
 
 
 def promise(card: DayCard) -> str:
-    """What is left of the day's budget."""
+    """The rest of the day's budget."""
     if not card.minutes:
         return "no minute judged yet"
     return f"{card.left:.2f} of {BUDGET_MINUTES} minutes left"

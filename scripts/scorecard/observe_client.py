@@ -1,4 +1,4 @@
-"""Questions to observe's API: where it is, and what it answers, as the contract's structs."""
+"""Client of observe's API."""
 
 import os
 from pathlib import Path
@@ -13,20 +13,20 @@ from shared.runtime.errors import OperatorError
 
 T = TypeVar("T")
 _SECONDS: Final = 60.0
-"""To look for one event, observe reads topics."""
+"""Time limit of a request: to find one event, observe reads topics."""
 
 _OBSERVE_URL: Final = "HIFI_OBSERVE_URL"
 
 
 class ObserveError(OperatorError):
-    """observe cannot be asked, or refuses; the text says why and what to do."""
+    """observe does not answer, or refuses; the text says why and what to do."""
 
 
 def observe_url(root: Path) -> str:
-    """Where observe answers: what HIFI_OBSERVE_URL says, or the local side in a folder.
+    """Base URL of observe: HIFI_OBSERVE_URL, or that of the local side in a folder.
 
     Raises:
-        AskError: if neither is there.
+        ObserveError: if there is neither.
     """
     named = os.environ.get(_OBSERVE_URL)
     if named:
@@ -34,32 +34,32 @@ def observe_url(root: Path) -> str:
     try:
         return Side.load(root).observe_url
     except NoSideError as error:
-        raise ObserveError(f"{error}; or set {_OBSERVE_URL} to where observe answers") from error
+        raise ObserveError(f"{error}; or set {_OBSERVE_URL} to the URL of observe") from error
 
 
 def query_observe(url: str, path: str, kind: type[T], **query: str | int) -> T:
-    """The answer to GET `path`.
+    """Send GET `path`; returns the decoded response.
 
     Raises:
-        AskError: if there is none, or a refusal.
+        ObserveError: if there is no response, or a refusal.
     """
     try:
         reply = httpx.get(f"{url}{path}", params=query, timeout=_SECONDS)
     except httpx.HTTPError as error:
-        raise ObserveError(f"observe does not answer at {url}: {error}; `hifi doctor` says more") from error
+        raise ObserveError(f"observe does not answer at {url}: {error}; `hifi doctor` says why") from error
     if reply.status_code != httpx.codes.OK:
         raise ObserveError(_refusal(reply))
     return msgspec.json.decode(reply.content, type=kind)
 
 
 def in_path(text: str) -> str:
-    """Any text as one part of a path."""
+    """Any text as one segment of a path."""
     return quote(text, safe="")
 
 
 def _refusal(reply: httpx.Response) -> str:
     try:
-        told = msgspec.json.decode(reply.content)["error"]
+        reason = msgspec.json.decode(reply.content)["error"]
     except (msgspec.DecodeError, KeyError, TypeError):
         return f"observe answered {reply.status_code} to {reply.request.url}"
-    return str(told)
+    return str(reason)

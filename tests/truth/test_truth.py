@@ -191,7 +191,7 @@ def test_an_event_that_waits_an_hour_for_its_retry_is_waiting_then_late_and_neve
         assert (card.total, card.waiting, card.delivered, card.lost) == (1, 1, 0, 0), shown(card)
         chain.write_retried(event, now_ms)
         chain.commit()
-        eventually(lambda: meter.minute(tenant, event.minute).delivered, 120, "the card is mended", 1.0)
+        eventually(lambda: meter.minute(tenant, event.minute).delivered, 120, "the card is corrected", 1.0)
         card = judged(meter, tenant, event.minute)
         assert (card.total, card.waiting, card.delivered, card.good) == (1, 0, 1, 0), shown(card)
         assert (card.lost, card.doubled, card.late) == (0, 0, 0), shown(card)

@@ -23,12 +23,14 @@ def apply(
         list[Path], typer.Argument(help="YAML files, folders of them, or - for standard input.")
     ],
     data: Data = DATA_DEFAULT,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check and show, publish nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check and show the changes, publish nothing.")
+    ] = False,
 ) -> None:
-    """Publish sources, destinations, pipes and contacts: all of them, or none if one is wrong.
+    """Publish sources, destinations, pipes and contacts: all of them, or none if one is invalid.
 
-    A running side uses them within ten seconds; a new source that comes with its pipes is opened when they
-    are in force, so that none of its events is early. Documents that are the same as before stay as they are.
+    A running side uses them within ten seconds. A new source applied together with its pipes is opened once
+    they are in force, so that they miss none of its events. Unchanged documents stay as they are.
     """
     try:
         written = read_documents(files)

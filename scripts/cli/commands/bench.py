@@ -1,4 +1,4 @@
-"""`hifi bench`: how fast the chain is on this machine, and what it costs, beside the yardstick."""
+"""`hifi bench`."""
 
 import sys
 from datetime import UTC, datetime
@@ -33,27 +33,27 @@ def bench(  # noqa: PLR0913, PLR0917 - one parameter an option
         Path | None, typer.Option(help="JSON file of all figures. [default: bench.json, or profile.json]")
     ] = None,
     markdown_file: Annotated[
-        Path | None, typer.Option("--markdown", help="Write the tables there, as Markdown.")
+        Path | None, typer.Option("--markdown", help="File to which the tables are written, as Markdown.")
     ] = None,
     quick_plan: Annotated[
-        bool, typer.Option("--quick", help="Two minutes: shows that it works; the figures mean little.")
+        bool, typer.Option("--quick", help="Two minutes that show that it works; the figures mean little.")
     ] = False,
     repeats: Annotated[int, typer.Option(min=1, max=20, help="Runs of each rate.")] = BenchPlan().repeats,
-    yardstick: Annotated[bool, typer.Option(help="Measure the plain loops beside hifi.")] = True,
-    rating: Annotated[bool, typer.Option(help="Search the highest rate that is held.")] = True,
+    yardstick: Annotated[
+        bool, typer.Option(help="Also measure the baseline: the hops as plain loops.")
+    ] = True,
+    rating: Annotated[bool, typer.Option(help="Search for the highest rate that is held.")] = True,
     profile_of: Annotated[
         Path | None,
-        typer.Option(
-            "--profile", metavar="DATA", help="Only show where the time goes in the side running in DATA."
-        ),
+        typer.Option("--profile", metavar="DATA", help="Only profile the side running in DATA."),
     ] = None,
-    rate: Annotated[int, typer.Option(min=1, help="Of --profile: events per second.")] = 10_000,
-    batch: Annotated[int, typer.Option(min=1, help="Of --profile: events a request.")] = BATCH,
-    seconds: Annotated[float, typer.Option(min=1, help="Of --profile: how long.")] = 20.0,
+    rate: Annotated[int, typer.Option(min=1, help="For --profile: events per second.")] = 10_000,
+    batch: Annotated[int, typer.Option(min=1, help="For --profile: events per request.")] = BATCH,
+    seconds: Annotated[float, typer.Option(min=1, help="For --profile: seconds of load.")] = 20.0,
 ) -> None:
-    """Measure lag, losses, CPU and rating of the chain on this machine, on sides of its own.
+    """Measure lag, losses, CPU and rating of the chain on this machine, on new sides.
 
-    Exit status 1 if an event was lost, or p95 of a load was over a second.
+    Exit status 1 if an event was lost, or if p95 of a load was over a second.
     """
     console = Console() if sys.stdout.isatty() else Console(width=_FILE_WIDTH)
     stop_signals_interrupt()
@@ -83,7 +83,7 @@ def _measure(plan: BenchPlan, out: Path, markdown_file: Path | None, console: Co
     found = _report(jars)
 
     def done(target: ChainFigures) -> None:
-        """Write what is known: an end in the middle loses only the chain in hand."""
+        """Write the figures so far: an interruption loses only those of the current chain."""
         found.targets.append(target)
         write_json(out, found)
         if markdown_file:

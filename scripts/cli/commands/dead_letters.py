@@ -1,4 +1,4 @@
-"""`hifi dead-letters`: a group of three verbs."""
+"""`hifi dead-letters` and its subcommands."""
 
 import json
 from collections import deque
@@ -27,15 +27,15 @@ GROUP = typer.Typer(no_args_is_help=True)
 
 Pipe = Annotated[str | None, typer.Option(help="Only of this pipe.")]
 Destination = Annotated[str | None, typer.Option(help="Only of this destination.")]
-Reason = Annotated[str | None, typer.Option(help="Only with this text in the reason, in any case.")]
-Since = Annotated[str | None, typer.Option(help="Only those that died since then: 2h, 3d, an ISO time.")]
-Until = Annotated[str | None, typer.Option(help="Only those that died before then: 2h, 3d, an ISO time.")]
+Reason = Annotated[str | None, typer.Option(help="Only with this text in the reason, ignoring case.")]
+Since = Annotated[str | None, typer.Option(help="Only those written since then: 2h, 3d, or an ISO time.")]
+Until = Annotated[str | None, typer.Option(help="Only those written before then: 2h, 3d, or an ISO time.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @GROUP.callback()
 def dead_letters() -> None:
-    """Look at the events that could not be delivered, and send them again."""
+    """List the events that could not be delivered, and replay them."""
 
 
 @GROUP.command("list")
@@ -45,12 +45,12 @@ def list_letters(  # noqa: PLR0913, PLR0917 - one parameter an option
     reason: Reason = None,
     since: Since = None,
     until: Until = None,
-    every: Annotated[bool, typer.Option("--all", help="Also those that were replayed.")] = False,
-    limit: Annotated[int, typer.Option(min=1, help="Show at most so many, the newest.")] = 50,
+    every: Annotated[bool, typer.Option("--all", help="Include those that were replayed.")] = False,
+    limit: Annotated[int, typer.Option(min=1, help="Show at most so many: the newest.")] = 50,
     as_json: Json = False,
     data: Data = DATA_DEFAULT,
 ) -> None:
-    """List dead letters, oldest first; those that were replayed are left out."""
+    """List dead letters that were not replayed, oldest first."""
     wanted = _filter(pipe, destination, reason, since, until)
     with _opened(data) as (store, _):
         newest: deque[DeadLetter] = deque(maxlen=limit)
@@ -66,17 +66,17 @@ def list_letters(  # noqa: PLR0913, PLR0917 - one parameter an option
 
 
 def _cut_short(found: int, limit: int) -> str:
-    return f", the newest {limit:,} are shown: --limit" if found > limit else ""
+    return f", the newest {limit:,} are shown; --limit N shows more" if found > limit else ""
 
 
 @GROUP.command("show")
 def show_letter(
     letter: Annotated[str, typer.Argument(help="`partition/offset` as `list` prints it, or an event id.")],
-    body: Annotated[bool, typer.Option("--body", help="Show the event's data as well.")] = False,
+    body: Annotated[bool, typer.Option("--body", help="Include the event's data.")] = False,
     as_json: Json = False,
     data: Data = DATA_DEFAULT,
 ) -> None:
-    """Show all about a dead letter, or about each one of an event id."""
+    """Show all fields of a dead letter, or of each with an event id."""
     place = reference(letter)
     wanted = Filter(event_id=letter) if place is None else Filter(places=frozenset((place,)))
     with _opened(data) as (store, _):
@@ -87,32 +87,31 @@ def show_letter(
             for one in found:
                 out().print(whole(one, store.replayed, body=body))
         if not found:
-            raise OperatorError(
-                f"there is no dead letter {letter!r}", "`hifi dead-letters list --all` lists them"
-            )
+            raise OperatorError(f"no dead letter {letter!r}", "`hifi dead-letters list --all` lists them")
 
 
 @GROUP.command("replay")
 def replay_letters(  # noqa: PLR0913, PLR0917 - one parameter an option
     letters: Annotated[
-        list[str] | None, typer.Argument(help="`partition/offset` of each; without any, all that match.")
+        list[str] | None,
+        typer.Argument(help="`partition/offset` of each; default: all that match the options."),
     ] = None,
     pipe: Pipe = None,
     destination: Destination = None,
     reason: Reason = None,
     since: Since = None,
     until: Until = None,
-    again: Annotated[bool, typer.Option("--again", help="Also those that were replayed before.")] = False,
-    rate: Annotated[float, typer.Option(min=1, help="Letters a second, at most.")] = 1_000,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would be replayed.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Include those that were replayed before.")] = False,
+    rate: Annotated[float, typer.Option(min=1, help="Most letters per second.")] = 1_000,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count them, replay nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     as_json: Json = False,
     data: Data = DATA_DEFAULT,
 ) -> None:
-    """Send dead letters again, with their ids: as new deliveries, with a first try and 24 hours of their own.
+    """Replay dead letters: new deliveries with the same ids, a new first attempt and 24 hours of retries.
 
-    What was replayed before is left out. Which letters there are is settled when the command begins: one that
-    dies again is a new letter. The copies go on `outbound`, and from there as every event does.
+    Letters that were replayed before are left out, as are letters written after the command has started: an
+    event that fails again is a new letter. The copies are written to `outbound`.
     """
     wanted = _filter(pipe, destination, reason, since, until, letters)
     with _opened(data) as (store, catalogue):
@@ -135,7 +134,7 @@ def _sent(data: Path, letters: Iterator[DeadLetter], rate: float, count: int) ->
         raise OperatorError(f"{sender.sent:,} of {count:,} replayed: {error}") from error
     except KeyboardInterrupt as error:
         done = f"{sender.sent:,} of {count:,} replayed"
-        raise OperatorError(done, "replay again, what is done is not done twice") from error
+        raise OperatorError(done, "run the replay again: it skips what is done") from error
     return sender.sent
 
 
@@ -152,7 +151,7 @@ def _report(summary: Summary, sent: int, *, as_json: bool, dry_run: bool) -> Non
         counts = {"matching": summary.letters, "replayed_before": summary.skipped, "replayed": sent}
         typer.echo(_json(counts | {"dry_run": dry_run, "kinds": rows}))
         return
-    before = f", {summary.skipped:,} were replayed before: --again" if summary.skipped else ""
+    before = f", {summary.skipped:,} were replayed before; --again includes them" if summary.skipped else ""
     done = "[yellow]dry run[/]: nothing was replayed" if dry_run else f"{sent:,} [green]replayed[/]"
     out().print(f"{done}; {summary.letters:,} match{before}")
 
@@ -168,7 +167,7 @@ def _filter(  # noqa: PLR0913, PLR0917 - one parameter an option
     now_ms = wall_clock()
     places = [reference(text) for text in letters or ()]
     if None in places:
-        raise UsageError("a letter is named by `partition/offset`, as `list` prints it")
+        raise UsageError("letters are named by `partition/offset`, as `hifi dead-letters list` prints them")
     try:
         return Filter(
             pipe=pipe,

@@ -21,13 +21,13 @@ from shared.runtime.errors import OperatorError
 
 
 def demo(  # noqa: PLR0913, PLR0917 one a command-line option
-    seconds: Annotated[float, typer.Option(min=1, help="How long events are sent.")] = 60,
+    seconds: Annotated[float, typer.Option(min=1, help="Seconds for which events are sent.")] = 60,
     rate: Annotated[float, typer.Option(min=1, help="Events per second.")] = 1000,
     batch: Annotated[int, typer.Option(min=1, max=10_000, help="Events in a request.")] = 10,
     events: Annotated[
         Path | None,
         typer.Option(
-            help="Send these (NDJSON or JSON, plain or gzip), again and again with new ids and times."
+            help="File of events to send repeatedly with new ids and times: NDJSON or JSON, plain or gzip."
         ),
     ] = None,
     data: Data = DATA_DEFAULT,
@@ -36,10 +36,10 @@ def demo(  # noqa: PLR0913, PLR0917 one a command-line option
         typer.Option(envvar="HIFI_PORT", help="First of fifteen ports. [default: as before, or 8080]"),
     ] = None,
 ) -> None:
-    """Show it all: start a side, configure it, send events, deliver them, and prove that none was lost.
+    """Demonstrate hifi: start a side, configure it, send events, deliver them, and prove that none was lost.
 
-    Uses the side that runs in the folder if there is one, and leaves it running; otherwise starts one and
-    stops it at the end. Exit status 0 only if nothing was lost.
+    If a side runs in the folder, it is used and left running; otherwise one is started, and stopped at the
+    end. Exit status 0 only if nothing was lost.
     """
     wanted = DemoOptions(events=events, rate=rate, batch=batch, seconds=seconds)
     progress = Progress(Console())
@@ -47,7 +47,7 @@ def demo(  # noqa: PLR0913, PLR0917 one a command-line option
     try:
         good = _demo(data.resolve(), port, wanted, progress)
     except KeyboardInterrupt as error:
-        raise OperatorError("interrupted before the load began") from error
+        raise OperatorError("interrupted before the load started") from error
     if not good:
         raise typer.Exit(REFUSED)
 
@@ -62,7 +62,7 @@ def _demo(root: Path, port: int | None, wanted: DemoOptions, progress: Progress)
         start_profile(side, supervisor, SideProfile.ALL, progress)
         progress.say(_watch(side))
         good = uvloop.run(run_demo(side, progress, wanted))
-        stop_signals_interrupt()  # the event loop left its own handlers behind
+        stop_signals_interrupt()  # the event loop has replaced the signal handlers
     return good
 
 

@@ -20,8 +20,8 @@ _STYLES |= {"good": "green", "failing": "yellow", "down": "red"}
 
 
 def destinations(
-    name: Annotated[str | None, typer.Argument(help="Only this one.")] = None,
-    tenant: Annotated[str, typer.Option(help="One customer's; * is all of them.")] = ALL_TENANTS,
+    name: Annotated[str | None, typer.Argument(help="Only this destination.")] = None,
+    tenant: Annotated[str, typer.Option(help="Only this customer's; * is all customers.")] = ALL_TENANTS,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     data: Data = DATA_DEFAULT,
 ) -> None:
@@ -29,7 +29,7 @@ def destinations(
     known = query_observe(observe_url(data), "/v1/destinations", list[DestinationHealth], tenant=tenant)
     chosen = [each for each in known if name in (None, each.name)]
     if name is not None and not chosen:
-        raise OperatorError(f"there is no destination {name!r}", "`hifi destinations` lists them")
+        raise OperatorError(f"no destination {name!r} is published", "`hifi destinations` lists them")
     if as_json:
         typer.echo(msgspec.json.format(msgspec.json.encode(chosen), indent=2))
     else:
@@ -38,7 +38,7 @@ def destinations(
 
 def _show(chosen: list[DestinationHealth], now_ms: int) -> None:
     if not chosen:
-        out().print("there is no destination yet: `hifi apply FILE`")
+        out().print("no destination is published yet: `hifi apply FILE` publishes one")
         return
     table = plain_table(
         "DESTINATION",
@@ -64,7 +64,9 @@ def _show(chosen: list[DestinationHealth], now_ms: int) -> None:
             _error(each, now_ms),
         )
     out().print(table)
-    err().print(f"[dim]over the last {duration_text(chosen[0].window_seconds)}; what waits is of any age[/]")
+    err().print(
+        f"[dim]over the last {duration_text(chosen[0].window_seconds)}; waiting events are of any age[/]"
+    )
 
 
 def _styled(word: str) -> Text:
@@ -72,7 +74,7 @@ def _styled(word: str) -> Text:
 
 
 def _share(success: float) -> str:
-    """Never 100 % where something failed."""
+    """Never 100 % if anything failed."""
     percent = f"{cut(success * 100, 1)} %"
     return ">99.9 %" if success < 1 and percent == "100.0 %" else percent
 

@@ -1,4 +1,4 @@
-"""`hifi doctor`: what is missing, what is wrong, and the command that fixes it."""
+"""`hifi doctor`."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ from scripts.local.side import NoSideError, Side
 
 
 def doctor(data: Data = DATA_DEFAULT) -> None:
-    """Check the machine and the running side; exit code 1 when something is wrong."""
+    """Check the machine and the side, with a fix for each problem; exit status 1 if there is one."""
     checks = list(diagnosis(data.resolve()))
     Console().print(table(checks))
     if not all(check.ok for check in checks):
@@ -24,7 +24,7 @@ def doctor(data: Data = DATA_DEFAULT) -> None:
 
 
 def diagnosis(root: Path) -> Iterator[Check]:
-    """All checks that apply: the machine's, then those of a side that runs or of one that does not."""
+    """The checks of the machine, then those of a running or of a stopped side."""
     yield from prerequisites(root)
     try:
         side = Side.load(root) if (root / "side.json").exists() else Side(root=root)
@@ -38,7 +38,7 @@ def diagnosis(root: Path) -> Iterator[Check]:
     elif left := side_processes(root):
         yield Check(
             name="side",
-            found=f"{len(left)} processes without their `hifi up`",
+            found=f"{len(left)} processes left by an earlier `hifi up`",
             fix=f"hifi down --data {root}",
         )
     else:
@@ -47,7 +47,7 @@ def diagnosis(root: Path) -> Iterator[Check]:
 
 
 def table(checks: Iterable[Check]) -> Table:
-    """The checks as people read them."""
+    """The checks as a table."""
     shown = Table("", "check", "found", "fix", title="hifi doctor", title_justify="left")
     for check in checks:
         mark = "[green]ok[/]" if check.ok else "[red]failed[/]"

@@ -1,4 +1,4 @@
-"""`hifi down`: stop the side of a folder from another terminal."""
+"""`hifi down`."""
 
 import os
 import signal
@@ -28,7 +28,7 @@ def down(data: Data = DATA_DEFAULT) -> None:
             _stop(root, pid)
     ended = end_leftovers(root)
     if ended:
-        progress.say(f"ended {ended} processes that had lost their `hifi up`")
+        progress.say(f"ended {ended} processes left by an earlier `hifi up`")
     if pid is None and not ended:
         progress.say(f"no side is running in {root}")
 
@@ -39,5 +39,8 @@ def _stop(root: Path, pid: int) -> None:
     deadline = time.monotonic() + _STOP_SECONDS
     while holder(root) == pid:
         if time.monotonic() > deadline:
-            raise OperatorError(f"pid {pid} does not end", f"its logs in {root / 'logs'} say why")
+            raise OperatorError(
+                f"the side (pid {pid}) does not stop within {_STOP_SECONDS} s",
+                f"its logs in {root / 'logs'} say why",
+            )
         time.sleep(_POLL_SECONDS)

@@ -30,13 +30,13 @@ def get(
         Form | None, typer.Option("--output", "-o", help="Default: a table; YAML for one document.")
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="hifi's own documents too: the canary's and the warm-up's.")
+        bool, typer.Option("--all", help="Include hifi's own documents: the canary's and the warm-up's.")
     ] = False,
     data: Data = DATA_DEFAULT,
 ) -> None:
-    """Show what is published: a table of documents, or one of them.
+    """Show published documents: a table of them, or one as YAML.
 
-    Write keys show as their hashes: the keys themselves are kept nowhere.
+    Write keys appear as hashes: the keys themselves are not stored.
     """
     published = read_catalogue(side_bootstrap(data))
     prefix = b"" if kind is None else f"{kind}/{name or ''}".encode()
@@ -46,7 +46,7 @@ def get(
         if (key == prefix if name else key.startswith(prefix) and (everything or not _own(entry)))
     }
     if name and not chosen:
-        raise OperatorError(f"there is no {kind} {name!r}", f"`hifi get {kind}` lists them")
+        raise OperatorError(f"no {kind} {name!r} is published", f"`hifi get {kind}` lists them")
     _show(list(chosen.values()), output or (Form.YAML if name else Form.TABLE))
 
 
@@ -68,4 +68,6 @@ def _show(entries: list[Entry], form: Form) -> None:
             document.tenant,
             Text(in_short(document), no_wrap=True, overflow="ellipsis"),
         )
-    out().print(table) if entries else out().print("nothing is published yet: `hifi apply FILE`")
+    out().print(table) if entries else out().print(
+        "no documents are published yet: `hifi apply FILE` publishes some"
+    )

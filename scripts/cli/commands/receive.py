@@ -28,15 +28,15 @@ def receive(
             "--misbehave",
             "-m",
             metavar="RULE",
-            help="Repeatable: 503=10%, 429:2s=5% (with Retry-After), delay:3s=5%, hang=1%, reset=1%.",
+            help="Fault; repeatable: 503=10%, 429:2s=5% (with Retry-After), delay:3s=5%, hang=1%, reset=1%.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the choice which requests are misbehaved on.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random choice of requests with a fault.")] = 0,
 ) -> None:
-    """Be a destination: accept events, record ids and lags, and misbehave on request.
+    """Run a destination: accept events, record ids and lags, and inject faults on request.
 
-    Takes CloudEvents (batch, structured, binary), NDJSON and JSON arrays at any path. Ctrl-C or SIGTERM
-    writes everything down and ends it.
+    Accepts CloudEvents (batch, structured, binary), NDJSON and JSON arrays at any path. Ctrl-C or SIGTERM
+    completes the file and ends it.
     """
     try:
         receiver = Receiver(port, host=host, out=out, misbehaviour=parse_rules(misbehave or []), seed=seed)

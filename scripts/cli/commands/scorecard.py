@@ -20,11 +20,11 @@ _SHOWN_MINUTES: Final = 20
 
 def scorecard(
     day: Annotated[str | None, typer.Option(help="YYYY-MM-DD, UTC.", show_default="today")] = None,
-    tenant: Annotated[str, typer.Option(help="One customer's; * is all of them.")] = ALL_TENANTS,
+    tenant: Annotated[str, typer.Option(help="Only this customer's; * is all customers.")] = ALL_TENANTS,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     data: Data = DATA_DEFAULT,
 ) -> None:
-    """Print a day: how late events were, what was lost, which minutes broke the promise, and why."""
+    """Show a day: lags, losses, and the minutes that broke a promise with their reasons."""
     wanted = day or datetime.fromtimestamp(wall_clock() / 1_000, UTC).date().isoformat()
     card = query_observe(observe_url(data), f"/v1/days/{in_path(wanted)}", DayCard, tenant=tenant)
     if as_json:
@@ -79,4 +79,4 @@ def _show_spent(card: DayCard) -> None:
         why = "; ".join(spent.why)
         out().print(Text(f"{formatting.minute(spent.minute)}  {printable(why)}", style="yellow"))
     if len(card.spent) > _SHOWN_MINUTES:
-        out().print(f"and {len(card.spent) - _SHOWN_MINUTES} more minutes: --json has all of them")
+        out().print(f"and {len(card.spent) - _SHOWN_MINUTES} more minutes; --json lists all")

@@ -45,15 +45,15 @@ def send(  # noqa: PLR0913, PLR0917 one a command-line option
     seed: Annotated[int, typer.Option(help="Of generated telemetry.")] = 0,
     data: Data = DATA_DEFAULT,
 ) -> None:
-    """Send events to hifi at a steady rate, and say exactly which were acknowledged.
+    """Send events to hifi at a steady rate, and report exactly which were acknowledged.
 
-    A request that fails (503, 429, a broken connection) is sent again until it is settled, so an event may
-    arrive twice but none is forgotten. Exit status 1 if an event was refused or stayed unacknowledged.
+    A request that fails (503, 429, a broken connection) is repeated until it is settled, so an event may
+    arrive twice but none is forgotten. Exit status 1 if an event was refused or not acknowledged.
     """
     if not key:
-        raise UsageError("a write key is needed: --key, or HIFI_KEY in the environment")
+        raise UsageError("no write key: give --key, or set HIFI_KEY in the environment")
     if file is None and seconds is None:
-        raise UsageError("generated telemetry has no end: give --seconds (or a FILE)")
+        raise UsageError("generated telemetry has no end: give --seconds, or a FILE")
     schedule = Schedule(rate=rate, batch=batch, seconds=seconds)
     load = SendOptions(
         url=url or collect_url(data),
@@ -78,7 +78,7 @@ def _from_file(file: Path, schedule: Schedule, *, stamp: bool) -> EventSource:
 
 
 def _total(file: Path | None, schedule: Schedule) -> int | None:
-    """How many events there will be, for the progress bar; None where only the end tells."""
+    """Number of events, for the progress bar; None if it is not known in advance."""
     if schedule.seconds is not None:
         return None if schedule.rate is None else round(schedule.rate * schedule.seconds)
     if file is None or file == STANDARD_INPUT:

@@ -18,12 +18,12 @@ from shared.runtime.errors import OperatorError, UsageError
 
 def trace(
     event_id: Annotated[str, typer.Argument(metavar="EVENT_ID", help="The event's id.")],
-    tenant: Annotated[str, typer.Option(help="Of one customer; * is any.")] = ALL_TENANTS,
-    since: Annotated[str, typer.Option(help="How far back to look: 90s, 2h, 3d, or a time.")] = "1h",
+    tenant: Annotated[str, typer.Option(help="Only this customer's; * is all customers.")] = ALL_TENANTS,
+    since: Annotated[str, typer.Option(help="How far back to search: 90s, 2h, 3d, or an ISO time.")] = "1h",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     data: Data = DATA_DEFAULT,
 ) -> None:
-    """Show where one event was, when, and where it is now."""
+    """Show each place where an event was, with the time, and where it is now."""
     try:
         now_ms = wall_clock()
         seconds = max(1, (now_ms - moment_ms(since, now_ms)) // 1_000)
@@ -34,7 +34,7 @@ def trace(
     if not places:
         raise OperatorError(
             f"no record of {event_id!r} in the last {duration_text(seconds)}",
-            "a longer --since looks further back; ids are exact, and of one --tenant where that is given",
+            "search further back with --since; check the id, and --tenant if given",
         )
     if as_json:
         typer.echo(msgspec.json.format(msgspec.json.encode(places), indent=2))

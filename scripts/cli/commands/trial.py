@@ -1,4 +1,4 @@
-"""`hifi trial`: a group of verbs that put a running side to the test and print what they found."""
+"""`hifi trial`: experiments on a running side."""
 
 import signal
 from collections.abc import Iterator
@@ -30,23 +30,23 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 @GROUP.callback()
 def trial() -> None:
-    """Put the running local side to a test: a destination that is down, events that need a second attempt."""
+    """Run an experiment on the running local side: a destination goes down, or events need a retry."""
 
 
 @GROUP.command()
 def outage(  # noqa: PLR0913, PLR0917 - one parameter an option
-    seconds: Annotated[float, typer.Option(min=1, help="How long it is down.")] = 600.0,
+    seconds: Annotated[float, typer.Option(min=1, help="Seconds for which it is down.")] = 600.0,
     rate: Annotated[int, typer.Option(min=1, help="Events per second, to each destination.")] = 200,
-    others: Annotated[int, typer.Option(min=1, help="Destinations that are well.")] = 4,
-    before: Annotated[float, typer.Option(min=1, help="Seconds with all well, before.")] = 60.0,
-    after: Annotated[float, typer.Option(min=1, help="Seconds of load after it is back.")] = 120.0,
+    others: Annotated[int, typer.Option(min=1, help="Destinations that stay up.")] = 4,
+    before: Annotated[float, typer.Option(min=1, help="Seconds before, with all destinations up.")] = 60.0,
+    after: Annotated[float, typer.Option(min=1, help="Seconds of load after it is up again.")] = 120.0,
     as_json: Json = False,
     data: Data = DATA_DEFAULT,
 ) -> None:
-    """Take a destination down, bring it back, and account for every event; 10 minutes of it take 75.
+    """Stop a destination, start it again, and account for every event. The default takes 75 minutes.
 
-    What failed at its third attempt waits for an hour. Exit status 1 if anything was lost, or the others'
-    events were late while it was down.
+    (Events wait an hour after their third attempt.) Exit status 1 if anything was lost, or if the events of
+    the other destinations were late while it was down.
     """
     plan = outages.OutagePlan(rate=rate, steady=others, before=before, outage=seconds, after=after)
     with _ready(data) as (side, folder):
@@ -64,14 +64,14 @@ def outage(  # noqa: PLR0913, PLR0917 - one parameter an option
 def tier(  # noqa: PLR0913, PLR0917 - one parameter an option
     rate: Annotated[int, typer.Option(min=1, help="Events per second.")] = 200,
     pairs: Annotated[int, typer.Option(min=1, help="Pairs of runs.")] = 5,
-    seconds: Annotated[float, typer.Option(min=5, help="Of each run.")] = 40.0,
-    percent: Annotated[float, typer.Option(min=0, max=4, help="Events that are put off.")] = 1.0,
+    seconds: Annotated[float, typer.Option(min=5, help="Seconds of each run.")] = 40.0,
+    percent: Annotated[float, typer.Option(min=0, max=4, help="Percent of events that are delayed.")] = 1.0,
     as_json: Json = False,
     data: Data = DATA_DEFAULT,
 ) -> None:
     """Compare p95 with and without events that need a second attempt, in pairs of runs.
 
-    Exit status 1 if anything was lost, or p95 was a quarter higher in the median of the pairs.
+    Exit status 1 if anything was lost, or if p95 was more than 25 % higher in the median of the pairs.
     """
     plan = tiers.RetryCostPlan(rate=rate, pairs=pairs, seconds=seconds, percent=percent)
     with _ready(data) as (side, folder):
@@ -81,18 +81,21 @@ def tier(  # noqa: PLR0913, PLR0917 - one parameter an option
         check(tiers.bounds(found))
     else:
         out().print(_tier_table(found))
-        out().print(f"p95 with {percent:g} % put off: {ratios_text(pair.ratio for pair in found.pairs)}")
+        out().print(f"p95 with {percent:g} % delayed: {ratios_text(pair.ratio for pair in found.pairs)}")
         report(tiers.bounds(found))
 
 
 @contextmanager
 def _ready(data: Path) -> Iterator[tuple[Side, Path]]:
-    """The running side, which is warm, and a folder for a while."""
+    """The running, warm side, and a temporary folder."""
     if is_warming(read_catalogue(side_bootstrap(data))):
         raise OperatorError(
-            f"the side in {data} is warming up, so figures would mean little", "wait until `hifi up` is ready"
+            f"the side in {data} is still warming up, so figures would mean little",
+            "wait until `hifi up` is ready",
         )
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the load and the documents are taken away
+    signal.signal(
+        signal.SIGTERM, signal.default_int_handler
+    )  # so that the load ends and the documents are deleted
     with TemporaryDirectory(prefix="hifi-trial-") as folder:
         yield Side.load(data), Path(folder)
 

@@ -1,4 +1,4 @@
-"""`hifi up`: the whole local side in the foreground."""
+"""`hifi up`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -20,26 +20,29 @@ def up(
     port: Annotated[
         int | None,
         typer.Option(
-            envvar="HIFI_PORT", help="First of fifteen ports; collect's. [default: as before, or 8080]"
+            envvar="HIFI_PORT",
+            help="First of fifteen ports, which is collect's. [default: the last one used, or 8080]",
         ),
     ] = None,
     partitions: Annotated[
         int | None,
         typer.Option(
-            min=1, max=16, help="Partitions of the busy topics. [default: as before, or half the cores]"
+            min=1,
+            max=16,
+            help="Partitions of the busy topics. [default: the last number used, or half the cores]",
         ),
     ] = None,
-    parts: Annotated[SideProfile, typer.Option(help="What to start.")] = SideProfile.ALL,
+    parts: Annotated[SideProfile, typer.Option(help="Programs to start.")] = SideProfile.ALL,
     warm_up: Annotated[
         float,
         typer.Option(
             min=0,
-            help="Most seconds of synthetic load before it is ready: until then events are slow. 0 only sees "
-            "that one comes through.",
+            help="Most seconds of synthetic load before it is ready, as a cold side is slow. 0 only checks "
+            "that an event passes through.",
         ),
     ] = WARM_UP_SECONDS,
 ) -> None:
-    """Start the local side here and keep it running until Ctrl-C or `hifi down`."""
+    """Start the local side in the foreground, until Ctrl-C or `hifi down`."""
     progress = Progress(Console())
     stop_signals_interrupt()
     try:
@@ -53,7 +56,7 @@ def up(
 
 
 def described(root: Path, port: int | None, partitions: int | None) -> Side:
-    """The side in `root` as it was, with what is given now; partitions never become fewer."""
+    """The side in `root` as last described, with the options given; the number of partitions never falls."""
     before = Side.load(root) if (root / "side.json").exists() else None
     wanted = partitions or DEFAULT_PARTITIONS
     return Side(

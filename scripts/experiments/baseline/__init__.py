@@ -1,6 +1,5 @@
-"""The yardstick: the same three hops as plain confluent-kafka loops, one process a hop.
+"""The baseline of the bench (`--yardstick`): the three hops as plain confluent-kafka loops, a process each.
 
-What an engineer would write in a day instead of hifi's Spark nodes: the same records, headers, keys and
-acknowledgements. It does without what the nodes have beyond that: waiting retries, memory of deliveries,
-scale-out.
+They are what an engineer would write in a day instead of hifi's Spark nodes, with the same records, headers,
+keys and acknowledgements, but without delayed retries, deduplication and scale-out.
 """

@@ -19,26 +19,32 @@ from shared.runtime.settings import SideSettings
 HopName = Literal["ingest", "route", "transmit"]
 HOPS: tuple[HopName, ...] = ("ingest", "route", "transmit")
 
-_MOST = {"ingest": 50, "route": 2_000, "transmit": 2_000}  # records a turn; a collected one holds many events
+_MOST = {
+    "ingest": 50,
+    "route": 2_000,
+    "transmit": 2_000,
+}  # records read at once; one of `collected` holds many events
 
 
 class BaselineSettings(SideSettings):
-    """What a hop of the yardstick needs beside the brokers."""
+    """Settings of a baseline hop beside the brokers."""
 
     config_seconds: float = Field(30.0, description="How long to wait for the config topic, in seconds.")
 
 
 def handler(name: str, settings: BaselineSettings) -> Handler:
-    """What the hop does with its records.
+    """The function that a hop applies to its records.
 
     Raises:
-        TimeoutError: if the configuration was not read in time.
+        TimeoutError: if the configuration is not read in time.
     """
     if name == "ingest":
         return ingest
     table = config_table(settings.bootstrap, f"yardstick-{name}-config")
     if not table.wait(settings.config_seconds):
-        raise TimeoutError("the config topic could not be read")
+        raise TimeoutError(
+            f"the config topic was not read within {settings.config_seconds:g} s: do the brokers answer?"
+        )
     return Route(lambda: table.view) if name == "route" else Transmit(lambda: table.view)
 
 
@@ -52,7 +58,7 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
     settings = BaselineSettings()  # type: ignore[call-arg]  # from the environment
-    topic = INPUTS[name][0]  # it retries nothing, so the others stay empty
+    topic = INPUTS[name][0]  # the baseline retries nothing, so its other topics stay empty
     Hop(settings.bootstrap, name, topic, handler(name, settings), _MOST[name]).run(stopping.is_set)
 
 

@@ -1,4 +1,4 @@
-"""The loop every hop runs: read, handle, write, wait for the acknowledgement, only then mark as read."""
+"""The loop of every hop: read, handle, write, wait for acknowledgements, then commit the offsets."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
@@ -15,7 +15,7 @@ HeaderList = list[tuple[str, bytes]]
 
 
 def header_list(message: Message) -> HeaderList:
-    """A record's headers; hifi writes none without a value."""
+    """A record's headers; hifi writes no header without a value."""
     return cast(HeaderList, message.headers() or [])
 
 
@@ -48,7 +48,7 @@ _IDLE_SECONDS = 0.5
 
 
 def consumer_config(bootstrap: str, group: str) -> dict[str, Any]:
-    """librdkafka settings of a hop's consumer: it commits once a second what the loop has stored."""
+    """librdkafka settings of a hop's consumer, which commits stored offsets every second."""
     return client_config(bootstrap) | {
         "group.id": group,
         "client.id": group,
@@ -73,10 +73,10 @@ class Hop:
         self._most = most
 
     def run(self, stopping: Callable[[], bool]) -> None:
-        """Go on until `stopping`.
+        """Run until `stopping` returns true.
 
         Raises:
-            KafkaException: if a record was not acknowledged; nothing of that turn is marked as read.
+            KafkaException: if a record was not acknowledged; no offset of that turn is stored.
         """
         try:
             while not stopping():
@@ -95,7 +95,7 @@ class Hop:
         self._consumer.store_offsets(offsets=_after(messages))
 
     def _read(self) -> list[Message]:
-        """Sleep until there is a record, then take what else is already here."""
+        """Wait for a record, then also take those that are already fetched."""
         first = self._consumer.poll(_IDLE_SECONDS)
         if first is None:
             return []
@@ -125,6 +125,6 @@ def _readable(message: Message) -> bool:
 
 
 def _after(messages: Sequence[Message]) -> list[TopicPartition]:
-    """The offsets behind the last of the messages, one for each partition."""
+    """The next offset of each partition after these messages."""
     last = {(m.topic(), m.partition()): cast(int, m.offset()) for m in messages}  # ascending in a partition
     return [TopicPartition(cast(str, t), cast(int, p), offset + 1) for (t, p), offset in last.items()]

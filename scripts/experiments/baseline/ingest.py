@@ -15,7 +15,7 @@ _decoder = msgspec.json.Decoder(list[CollectedItem])
 
 
 def ingest(messages: Sequence[Message]) -> Iterator[Output]:
-    """The events of a turn; a value that is not what collect writes goes to `quarantine`."""
+    """The events of some records; a value that cannot be decoded goes to `quarantine`."""
     for message in messages:
         value, given = message.value() or b"", header_list(message)
         try:
@@ -29,7 +29,7 @@ def ingest(messages: Sequence[Message]) -> Iterator[Output]:
 
 
 def event_headers(item: CollectedItem, given: HeaderList) -> HeaderList:
-    """CloudEvents' binary mode, then hifi's own headers of the request and the event's minute."""
+    """Headers in CloudEvents' binary mode, then hifi's own of the request and the event's minute."""
     listed = [(headers.CE_PREFIX + "specversion", SPEC_VERSION.encode())]
     listed += [(headers.CE_PREFIX + name, getattr(item, name).encode()) for name in REQUIRED_ATTRIBUTES]
     listed += [(name, text.encode()) for name, text in item.headers.items()]

@@ -1,4 +1,4 @@
-"""Event patterns evaluated directly, in plain Python: closures over the event as a dictionary."""
+"""Event patterns evaluated in plain Python: closures over the event as a dictionary."""
 
 import operator
 import re
@@ -26,7 +26,7 @@ def matcher(pattern: Mapping[str, Any]) -> Test:
 
 
 def fields(pattern: Mapping[str, Any]) -> set[str]:
-    """The members of an event that the pattern looks at; `data` among them must be parsed."""
+    """The members of an event that the pattern tests; if `data` is one of them, it must be parsed."""
     inner = [fields(branch) for branch in pattern.get("$or", ())]
     return {name for name in pattern if name != "$or"}.union(*inner)
 

@@ -15,14 +15,14 @@ from shared.contracts.topics import Topic
 
 
 class Routes(msgspec.Struct, frozen=True):
-    """The pipes of one source, and the members of an event that their patterns look at."""
+    """The pipes of one source, and the members of an event that their patterns test."""
 
     pipes: list[tuple[Pipe, Test]]
     fields: frozenset[str]
 
 
 class Router:
-    """The pipes of one catalogue, ready to be asked. Build a new one when the catalogue is another."""
+    """The compiled pipes of one catalogue; build a new router for a new catalogue."""
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue

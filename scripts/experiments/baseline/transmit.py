@@ -28,7 +28,7 @@ _CONTENT_TYPE = {"Content-Type": "application/cloudevents-batch+json"}
 
 
 class Outgoing(msgspec.Struct, frozen=True):
-    """An `outbound` record with what a request and a receipt need of it."""
+    """An `outbound` record with the headers and body that a request and a receipt need."""
 
     message: Message
     headers: dict[str, bytes]
@@ -36,14 +36,14 @@ class Outgoing(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """The end of a request: its last status, None where there was none."""
+    """How a request ended: its last status, None if there was no response."""
 
     status: int | None
     tries: int
 
 
 class Transmit:
-    """The handler: batches to their destinations, at most `workers` requests at once."""
+    """Sends batches to their destinations, at most `workers` requests at once."""
 
     def __init__(self, catalogue: Callable[[], Catalogue], workers: int = 4) -> None:
         self._catalogue = catalogue
@@ -51,7 +51,7 @@ class Transmit:
         self._local = threading.local()
 
     def __call__(self, messages: Sequence[Message]) -> Iterator[Output]:
-        """Receipts and dead letters of a turn, after all its requests were answered."""
+        """Receipts and dead letters of some records, after all their requests were answered."""
         catalogue = self._catalogue()
         groups: dict[str, list[Outgoing]] = {}
         for message in messages:
@@ -92,7 +92,7 @@ class Transmit:
             answer = connection.getresponse()
             answer.read()
         except (OSError, http.client.HTTPException):
-            connection.close()  # the next try opens it anew
+            connection.close()  # the next try opens a new one
             return None
         return answer.status
 
@@ -106,7 +106,7 @@ class Transmit:
 
 
 def batches(events: Iterable[Outgoing], limit: Batch) -> Iterator[list[Outgoing]]:
-    """Events in order, cut where a request would exceed what the destination takes."""
+    """Events in order, split where a request would exceed the destination's limits."""
     batch: list[Outgoing] = []
     size = 0
     for event in events:

@@ -1,1 +1,1 @@
-"""The chain bench: how fast, how dear, and beside what."""
+"""The bench of the chain: lag, losses, CPU and rating, beside a baseline."""

@@ -1,4 +1,4 @@
-"""Which Java methods the time goes to: a Flight Recorder recording of the JVM, counted by top frame."""
+"""CPU profile of a JVM by Java method: a Flight Recorder recording, counted by top frame."""
 
 import re
 import shutil
@@ -19,15 +19,15 @@ _SAMPLE = re.compile(
     r'sampledThread = "(?P<thread>[^"]*)".*?stackTrace = \[\s*(?P<stack>.*?)\s*\]', re.DOTALL
 )
 _METHOD = re.compile(r"([\w.$]+\.[\w$<>]+)\(")
-_OURS = ("org.apache.spark", "org.apache.kafka", "com.fasterxml", "net.jpountz", "org.apache.hadoop")
+_LIBRARIES = ("org.apache.spark", "org.apache.kafka", "com.fasterxml", "net.jpountz", "org.apache.hadoop")
 
 
 class MethodShares:
-    """Percent of samples, greatest first; empty where there is no Flight Recorder."""
+    """Percent of samples, greatest first; empty without Flight Recorder."""
 
     def __init__(self) -> None:
         self.top: Seconds = {}
-        """By the method that ran."""
+        """By the running method."""
 
         self.callers: Seconds = {}
         """By kind of thread and the innermost class of Spark, Kafka, Jackson, LZ4 or Hadoop."""
@@ -35,7 +35,7 @@ class MethodShares:
 
 @contextmanager
 def recorded(java: int | None) -> Iterator[MethodShares]:
-    """Record while the context lasts; the result is filled in when it ends."""
+    """Record until the block ends, then fill in the result."""
     found = MethodShares()
     if java is None or not (shutil.which("jcmd") and shutil.which("jfr")):
         yield found
@@ -67,9 +67,9 @@ def samples(printed: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def innermost(stack: Iterable[str]) -> str:
-    """The class of the innermost method of a library we chose, or of the innermost of all."""
+    """The class of the innermost method in `_LIBRARIES`, otherwise of the innermost method."""
     methods = list(stack)
-    found = next((method for method in methods if method.startswith(_OURS)), methods[0])
+    found = next((method for method in methods if method.startswith(_LIBRARIES)), methods[0])
     return found.rpartition(".")[0]
 
 

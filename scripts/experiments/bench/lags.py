@@ -1,4 +1,4 @@
-"""Where an event's time goes: the moments at which it passed each hop, and the lags between them. Pure."""
+"""Times at which events passed each hop, and the lags between them. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
@@ -18,8 +18,8 @@ Headers = Mapping[str, bytes]
 
 
 class Point(StrEnum):
-    """Moments in an event's life, in their order. A topic's is its record's Kafka timestamp: the moment the
-    node gave the record to its producer, so a step includes the former record's linger and acknowledgement.
+    """Points on an event's way, in order. A topic's point is the Kafka timestamp of the record: the time when
+    the node gave it to its producer. So a step includes linger and acknowledgement of the record before.
     """
 
     TIME = "event time"
@@ -32,7 +32,7 @@ class Point(StrEnum):
 
 
 class Stamp(Struct, frozen=True):
-    """One event passed one point."""
+    """The time at which one event passed one point."""
 
     event_id: str
     point: Point
@@ -52,7 +52,7 @@ _receipt = msgspec.json.Decoder(Receipt)
 
 
 def sampled(event_id: str, every: int) -> bool:
-    """Whether this event is one of about 1 in `every`; the same answer at each topic."""
+    """Whether an event is in the sample of about 1 in `every`; the same for each topic."""
     return crc32(event_id.encode()) % every == 0
 
 
@@ -60,13 +60,13 @@ def epoch_ms(text: str) -> int:
     """Epoch milliseconds of an RFC 3339 time.
 
     Raises:
-        ValueError: if it is not one.
+        ValueError: if the text is not such a time.
     """
     return int(datetime.fromisoformat(text).timestamp() * 1000)
 
 
 def collected_stamps(value: bytes, record_headers: Headers, at_ms: int, every: int) -> Iterator[Stamp]:
-    """Event time, receive time and append of the events in a `collected` record."""
+    """Event time, receive time and append time of the events in a `collected` record."""
     received = int(record_headers[headers.RECEIVED])
     for item in _items.decode(value):
         if sampled(item.id, every):
@@ -76,14 +76,14 @@ def collected_stamps(value: bytes, record_headers: Headers, at_ms: int, every: i
 
 
 def event_stamps(point: Point, record_headers: Headers, at_ms: int, every: int) -> Iterator[Stamp]:
-    """Append of the event in an `events` or `outbound` record."""
+    """Append time of the event in an `events` or `outbound` record."""
     event_id = record_headers[headers.CE_ID].decode()
     if sampled(event_id, every):
         yield Stamp(event_id, point, at_ms)
 
 
 def receipt_stamps(value: bytes, at_ms: int, every: int) -> Iterator[Stamp]:
-    """Answer and append of the delivered events in a `receipts` record."""
+    """Response time and append time of the delivered events in a `receipts` record."""
     receipt = _receipt.decode(value)
     if receipt.result != "delivered":
         return
@@ -94,9 +94,9 @@ def receipt_stamps(value: bytes, at_ms: int, every: int) -> Iterator[Stamp]:
 
 
 def hop_lags(stamps: Iterable[Stamp]) -> list[HopLag]:
-    """Lags between neighbouring points, then from event time to the answer.
+    """Lags between neighbouring points, then from event time to the response.
 
-    An event that passed a point more than once (several pipes, a replay) counts its first passage.
+    An event that passed a point more than once (several pipes, a replay) counts the first time.
     """
     first: dict[Point, dict[str, int]] = {point: {} for point in Point}
     for stamp in stamps:

@@ -1,4 +1,4 @@
-"""What the figures were taken on. No names, no paths."""
+"""The machine that figures were measured on, without host names and paths."""
 
 import os
 import platform
@@ -47,14 +47,14 @@ def machine(java: str, broker_jars: Path) -> Machine:
 
 
 def cpu_model(cpu_info: str) -> str:
-    """The processor's name in the text of Linux's cpuinfo; empty where it has none."""
+    """The processor's name in the text of /proc/cpuinfo; empty if it has none."""
     found = re.search(r"^model name\s*:\s*(.+)$", cpu_info, re.MULTILINE)
     return found[1].strip() if found else ""
 
 
-def java_version(answer: str) -> str:
-    """The version in the answer of `java -version`."""
-    found = re.search(r'version "([^"]+)"', answer)
+def java_version(output: str) -> str:
+    """The version in the output of `java -version`."""
+    found = re.search(r'version "([^"]+)"', output)
     return found[1] if found else "unknown"
 
 

@@ -1,4 +1,4 @@
-"""What the bench does and for how long. Pure."""
+"""Loads and durations of a bench run. Pure."""
 
 from msgspec import Struct
 
@@ -11,10 +11,10 @@ BATCH = 100
 
 
 class BenchPlan(Struct, frozen=True, kw_only=True):
-    """Lengths in seconds."""
+    """Durations in seconds."""
 
     first_minute: Load = Load(rate=1_000, batch=1, seconds=60)
-    """Offered at once when the side says ready."""
+    """Sent as soon as the side is ready."""
 
     warm_up: Load = Load(rate=10_000, batch=BATCH, seconds=120)
     idle_seconds: float = 30.0
@@ -27,17 +27,17 @@ class BenchPlan(Struct, frozen=True, kw_only=True):
     probe_seconds: float = 15.0
     hold_seconds: float = 60.0
     search_seconds: float = 900.0
-    """After that no further trial is begun."""
+    """No trial starts later than this."""
 
     partitions: int = DEFAULT_PARTITIONS
     p95_ms: float | None = HELD_P95_MS
-    """What p95 of hifi may be at each load, milliseconds; None where the figures mean too little."""
+    """Bound on hifi's p95 at each load, milliseconds; None if the loads are too short to judge."""
 
     yardstick: bool = True
     rating: bool = True
 
     def longest(self) -> float:
-        """About how long the measuring itself takes at most, without the starting of the chains."""
+        """Estimated upper bound of the measuring time, without starting the chains; seconds."""
         loads = sum(load.seconds for load in self.loads) * self.repeats
         once = self.first_minute.seconds + self.warm_up.seconds + self.idle_seconds + loads
         trials = most_trials(self.bounds) * self.probe_seconds + self.bounds.holds * self.hold_seconds
@@ -46,7 +46,7 @@ class BenchPlan(Struct, frozen=True, kw_only=True):
 
 
 def quick() -> BenchPlan:
-    """A plan of seconds: it shows that everything works, its figures mean little."""
+    """A plan of seconds that shows that everything works; its figures mean little."""
     return BenchPlan(
         first_minute=Load(rate=200, batch=1, seconds=4),
         warm_up=Load(rate=1_000, batch=BATCH, seconds=4),

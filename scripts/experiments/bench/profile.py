@@ -1,4 +1,4 @@
-"""Where the time goes at one load: lag by hop, CPU by process and by thread of the JVM."""
+"""Profile of one load: lag by hop, CPU by process and by thread of the JVM."""
 
 import time
 
@@ -23,12 +23,12 @@ _KEPT = 60
 
 
 def profile(bench: Bench, load: Load) -> Profile:
-    """Offer a load and look.
+    """Send a load and measure.
 
     Raises:
-        ChainError: if a process of the chain ended by itself.
+        ChainError: if a process of the chain ends.
         KafkaException: if the brokers do not answer.
-        TimeoutError: if the topics could not be read back in time.
+        TimeoutError: if the topics are not read back in time.
     """
     bench.run(msgspec.structs.replace(load, seconds=_LEAD_SECONDS), lead_seconds=0)
     java = threads.jvm(bench.chain.roots)
@@ -69,7 +69,7 @@ def show(console: Console, found: Profile) -> None:
 
 
 def hop_rows(hops: list[HopLag]) -> Rows:
-    """One row for each step of the way."""
+    """A row for each step of an event's way."""
     heads = ("from", "to", "events", "p50", "p95", "p99", "highest")
     cells = [
         [hop.start, hop.end, f"{hop.lag.count:,}", *(f"{value:,.0f}" for value in _figures(hop))]

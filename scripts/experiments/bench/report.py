@@ -13,7 +13,7 @@ Rows = tuple[Sequence[str], list[list[str]]]
 
 
 def spread_text(found: Spread | None, digits: int = 0) -> str:
-    """`median (lowest to highest)`; a dash of nothing."""
+    """`median (lowest to highest)`; a dash without values."""
     if found is None:
         return "-"
     median, lowest, highest = (
@@ -35,7 +35,7 @@ def lag_rows(targets: Iterable[ChainFigures]) -> Rows:
 
 
 def all_phases(target: ChainFigures) -> list[LoadResults]:
-    """The phases, and the rating's last hold as one more."""
+    """The results of each load, and the rating's last hold as one more."""
     held = [run for run in target.rating.runs if run.load.rate == target.rating.rate] if target.rating else []
     return [*target.phases, *(LoadResults(load=held[-1].load, runs=held[-1:]) for _ in held[-1:])]
 
@@ -90,7 +90,7 @@ def cpu_rows(targets: Sequence[ChainFigures]) -> Rows:
 
 
 def ratio_rows(targets: Sequence[ChainFigures]) -> Rows:
-    """hifi over yardstick at the same load: lag and cost."""
+    """Ratios of hifi to the baseline at the same load: lag and cost."""
     heads = ("load", "p50", "p95", "p99", "CPU of the hops", "CPU of the chain")
     if len(targets) < 2:
         return heads, []
@@ -110,7 +110,7 @@ def _ratio(ours: LoadResults, theirs: LoadResults, figure: Callable[[Run], float
 
 
 def summary(targets: Iterable[ChainFigures]) -> list[str]:
-    """Sentences: readiness, first minute, idle, rating."""
+    """Sentences about readiness, first minute, idle cost and rating."""
     return [line for target in targets for line in _sentences(target)]
 
 
@@ -133,7 +133,7 @@ def _held(run: Run) -> str:
 
 
 def tables(report: Report) -> list[tuple[str, Rows]]:
-    """Everything, titled."""
+    """All tables, each with its title."""
     found = [
         ("End to end, median (lowest to highest) of the runs", lag_rows(report.targets)),
         ("CPU seconds per million events", cpu_rows(report.targets)),
@@ -153,7 +153,7 @@ def rich_table(title: str, rows: Rows) -> Table:
 
 
 def markdown(report: Report) -> str:
-    """A section for the documentation."""
+    """The report as a section of the documentation."""
     machine = report.machine
     lines = [
         f"Measured {report.started[:10]} on {machine.cores} cores ({machine.cpu}), "

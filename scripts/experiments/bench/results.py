@@ -1,4 +1,4 @@
-"""What the bench found, as it is written to its JSON file. Pure."""
+"""Figures of the bench, as written to its JSON file. Pure."""
 
 from collections.abc import Callable, Iterable
 
@@ -15,11 +15,11 @@ from scripts.experiments.harness.runs import Load, Run
 HELD_P95_MS = 1_000.0
 HELD_SHARE = 0.99
 SLIP_MS = 250.0
-"""A generator that sends later than this after its plan (p99) did not offer the load it was asked for."""
+"""Lateness of the load generator (p99) beyond which it did not send the planned load."""
 
 
 class LoadResults(Struct, frozen=True, kw_only=True):
-    """The same load, offered several times."""
+    """The runs of one load."""
 
     load: Load
     runs: list[Run]
@@ -37,22 +37,22 @@ class LoadResults(Struct, frozen=True, kw_only=True):
 
 
 class Rating(Struct, frozen=True, kw_only=True):
-    """The highest rate that was held, and how it was searched."""
+    """The highest rate that was held, and the trials of the search."""
 
     rate: int
-    """Events per second; 0 where none held."""
+    """Events per second; 0 if no rate was held."""
 
     trials: list[Trial]
     runs: list[Run]
     complaints: list[str]
-    """Why each trial did not hold; empty text where it did."""
+    """Why each trial did not hold; empty for one that did."""
 
     cut_short: bool = False
-    """The time allowed for the search was over before it ended."""
+    """Whether the search ran out of time."""
 
 
 class ChainFigures(Struct, kw_only=True):
-    """All figures of one chain: hifi or the yardstick. Parts that were not asked for are empty."""
+    """All figures of one chain, hifi or the baseline; parts that were not measured are empty."""
 
     name: str
     ready_seconds: float | None = None
@@ -65,22 +65,22 @@ class ChainFigures(Struct, kw_only=True):
 
 
 class Profile(Struct, kw_only=True):
-    """Where the time goes at one load."""
+    """Lag by hop and CPU of one load."""
 
     run: Run
     hops: list[HopLag]
     threads: Seconds = {}
-    """Percent of one core by thread of the Spark driver's JVM, threads of a kind together."""
+    """Percent of one core by thread of the Spark driver's JVM, similar threads together."""
 
     methods: Seconds = {}
-    """Percent of the JVM's execution samples by the method that ran."""
+    """Percent of the JVM's execution samples by running method."""
 
     callers: Seconds = {}
     """Percent of the same samples by kind of thread and innermost library class."""
 
 
 class Report(Struct, kw_only=True):
-    """The bench's file."""
+    """The bench's JSON file."""
 
     format: int = 1
     started: str
@@ -94,7 +94,7 @@ _HOPS = ("ingest", "route", "transmit", "spark driver", "spark jvm", "spark pyth
 
 
 def complaint(run: Run) -> str:
-    """Why a run was not held; empty where it was. The first reason in order of gravity."""
+    """The gravest reason why a run did not hold; empty if it did."""
     sent, lag = run.sent, run.lag
     reasons = (
         (run.lost > 0, f"{run.lost} acknowledged events lost"),
@@ -108,7 +108,7 @@ def complaint(run: Run) -> str:
 
 
 def hops_cpu(cpu: Seconds) -> float:
-    """CPU of the three hops alone, which is what hifi and the yardstick do differently."""
+    """CPU of the three hops alone: the part in which hifi and the baseline differ."""
     return sum(seconds for name, seconds in cpu.items() if name in _HOPS)
 
 
@@ -118,7 +118,7 @@ def total(values: Iterable[Run], figure: Callable[[Run], int]) -> int:
 
 
 def bounds(target: ChainFigures, p95_ms: float | None) -> list[Bound]:
-    """Nothing lost at any of the planned loads and, unless `p95_ms` is None, p95 of each at most that."""
+    """Bounds: nothing lost at any planned load and, unless `p95_ms` is None, p95 of each at most that."""
     lost = sum(total(phase.runs, lambda run: run.lost) for phase in target.phases)
     nothing_lost = Bound(what=f"lost by {target.name}", figure=lost, most=0, unit="events")
     if p95_ms is None:

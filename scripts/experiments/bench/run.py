@@ -1,4 +1,4 @@
-"""The whole bench: one chain after the other, each started from nothing and ended."""
+"""Runs the bench: one chain after the other, each freshly started and stopped."""
 
 import time
 from collections.abc import Callable
@@ -23,10 +23,10 @@ Done = Callable[[ChainFigures], None]
 
 
 def run_plan(plan: BenchPlan, folder: Path, jars: Jars, say: Say, done: Done) -> None:
-    """Measure hifi, then the yardstick; `done` gets each target when it is complete.
+    """Measure hifi, then the baseline; `done` gets the figures of each when they are complete.
 
     Raises:
-        ChainError: if a chain does not start or loses a process.
+        ChainError: if a chain does not start, or one of its processes ends.
     """
     base, port = free_base(), destination_port()
     ours = Side(root=folder / "hifi", port=base, partitions=plan.partitions)
@@ -40,7 +40,7 @@ def run_plan(plan: BenchPlan, folder: Path, jars: Jars, say: Say, done: Done) ->
 
 
 def _rated(plan: BenchPlan, rate: int) -> tuple[Load, ...]:
-    """The yardstick is asked for hifi's rating too, for the cost at it."""
+    """An additional load for the baseline: hifi's rating, to compare the cost at that rate."""
     return (Load(rate=rate, batch=BATCH, seconds=plan.probe_seconds),) if rate else ()
 
 
@@ -50,7 +50,7 @@ def measured(
     """All figures of one chain.
 
     Raises:
-        ChainError: if it does not start or loses a process.
+        ChainError: if it does not start, or one of its processes ends.
     """
     say("starting")
     with start as chain:
@@ -59,7 +59,9 @@ def measured(
         say(f"{chain.name}: first minute, {plan.first_minute.label}")
         target.first_minute = bench.run(plan.first_minute, lead_seconds=0)
         if not target.first_minute.delivered:
-            raise ChainError(f"{chain.name} delivers nothing")
+            raise ChainError(
+                f"{chain.name} delivered nothing in its first minute: see the logs in {chain.side.logs}"
+            )
         say(f"{chain.name}: warm-up, {plan.warm_up.label}")
         bench.run(plan.warm_up, lead_seconds=0)
         say(f"{chain.name}: idle")
@@ -71,7 +73,7 @@ def measured(
 
 
 def phases(bench: Bench, plan: BenchPlan, say: Say) -> list[LoadResults]:
-    """Every load as often as planned; repeats take turns, so that a slow minute hits all loads alike."""
+    """Every load as often as planned; repeats alternate, so that a slow minute affects all loads alike."""
     found = [LoadResults(load=load, runs=[]) for load in plan.loads]
     for turn in range(plan.repeats):
         for phase in found:

@@ -1,4 +1,4 @@
-"""A side that somebody else started, with the bench's configuration added for a while."""
+"""A side that is already running, with the bench's documents published for a while."""
 
 import time
 from collections.abc import Iterator
@@ -18,10 +18,10 @@ _LIVE_SECONDS = 12.0
 
 @contextmanager
 def attached(side: Side, destination: str) -> Iterator[RunningChain]:
-    """The side as a chain; the bench's documents are removed from it at the end.
+    """The side as a chain; the bench's documents are deleted at the end.
 
     Raises:
-        ChainError: if nothing runs there.
+        ChainError: if no side runs there.
         AdminError: if its brokers do not answer.
     """
     roots = [process.pid for process in side_processes(side.root, _SUPERVISOR)]

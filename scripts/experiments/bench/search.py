@@ -1,7 +1,7 @@
 """The rating search: which rate to try next. Pure.
 
-Doubling until a probe fails, bisection on multiples of a step between the highest rate that held and the
-lowest that did not, then a long hold at the found rate; where the hold fails, one step lower.
+The rate doubles until a probe fails. Bisection on multiples of a step follows, between the highest rate that
+held and the lowest that failed; then a long hold at the result. If a hold fails, the next is one step lower.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,7 +11,7 @@ from msgspec import Struct
 
 
 class Length(StrEnum):
-    """How long a trial lasts: a short probe finds the region, a long hold decides."""
+    """Length of a trial: short probes narrow the range, a long hold decides."""
 
     PROBE = "probe"
     HOLD = "hold"
@@ -26,14 +26,14 @@ class Trial(Struct, frozen=True):
 
 
 class NextTrial(Struct, frozen=True):
-    """What to try next."""
+    """The next trial of the search."""
 
     rate: int
     length: Length
 
 
 class SearchRange(Struct, frozen=True, kw_only=True):
-    """Where to search. `start` and `highest` are multiples of `step`; rates in events per second."""
+    """Range of the search in events per second; `start` and `highest` are multiples of `step`."""
 
     step: int = 2_500
     start: int = 10_000
@@ -41,7 +41,7 @@ class SearchRange(Struct, frozen=True, kw_only=True):
     holds: int = 4
 
     def __post_init__(self) -> None:
-        """Refuse bounds in which the search could not end where it says."""
+        """Refuse a range that the search cannot cover in steps."""
         if self.step < 1 or self.holds < 1 or not self.step <= self.start <= self.highest:
             raise ValueError("a search needs 1 <= step <= start <= highest and at least one hold")
         if self.start % self.step or self.highest % self.step:
@@ -49,10 +49,10 @@ class SearchRange(Struct, frozen=True, kw_only=True):
 
 
 def next_trial(trials: Sequence[Trial], bounds: SearchRange) -> NextTrial | None:
-    """What to try after `trials`; None when the search is over.
+    """The trial after `trials`; None when the search is over.
 
-    A failure at a rate outweighs what was held at or above it: the chain is asked for a rate it holds
-    reliably, so a lucky probe above a failed one counts for nothing.
+    A failure at a rate outweighs success at or above it: the rating is a rate that is held reliably, so a
+    lucky probe above a failed one does not count.
     """
     rating = held_rate(trials)
     ceiling = _ceiling(trials, bounds)
@@ -68,7 +68,7 @@ def next_trial(trials: Sequence[Trial], bounds: SearchRange) -> NextTrial | None
 
 
 def held_rate(trials: Iterable[Trial]) -> int:
-    """The rating: the highest rate a long trial held; 0 where none did."""
+    """The rating: the highest rate a long trial held; 0 if none was held."""
     return max((t.rate for t in trials if t.held and t.length is Length.HOLD), default=0)
 
 
@@ -78,7 +78,7 @@ def most_trials(bounds: SearchRange) -> int:
 
 
 def _ceiling(trials: Iterable[Trial], bounds: SearchRange) -> int:
-    """The lowest rate that failed; before any did, one step above the highest allowed."""
+    """The lowest rate that failed; one step above the highest allowed if none did."""
     return min((t.rate for t in trials if not t.held), default=bounds.highest + bounds.step)
 
 

@@ -1,4 +1,4 @@
-"""The chain that hifi is compared with, started from nothing and ended: the baseline."""
+"""The baseline chain that hifi is compared with, freshly started and stopped."""
 
 import sys
 import time
@@ -23,7 +23,7 @@ from shared.kafka.admin import admin_client, ensure_topics
 
 @contextmanager
 def baseline(side: Side, destination: str, jars: Jars) -> Iterator[RunningChain]:
-    """The same brokers and collect, and the yardstick's hops.
+    """The same brokers and collect, and the baseline's hops.
 
     Raises:
         ChainError: if it is not ready in time.

@@ -1,4 +1,4 @@
-"""CPU by thread of a JVM: which of its many threads the time goes to."""
+"""CPU time by thread of a JVM."""
 
 import re
 import shutil
@@ -37,7 +37,7 @@ def thread_seconds(pid: int) -> dict[int, float]:
 
 
 def thread_names(pid: int) -> dict[int, str]:
-    """Names by thread id: Java's own where there is a `jstack`, else the system's, cut short."""
+    """Names by thread id: Java's own if `jstack` is installed, else the system's truncated ones."""
     names = {thread.id: _system_name(pid, thread.id) for thread in psutil.Process(pid).threads()}
     jstack = shutil.which("jstack")
     if jstack:
@@ -60,7 +60,7 @@ def dumped_names(dump: str) -> dict[int, str]:
 def by_kind(
     before: Mapping[int, float], after: Mapping[int, float], names: Mapping[int, str], elapsed: float
 ) -> Seconds:
-    """Percent of one core by kind of thread, greatest first; numbers in names do not tell kinds apart."""
+    """Percent of one core by kind of thread, greatest first; numbers in names are ignored."""
     totals: Seconds = defaultdict(float)
     for thread, seconds in after.items():
         totals[kind(names.get(thread, "ended"))] += (seconds - before.get(thread, 0.0)) * 100 / elapsed
@@ -68,5 +68,5 @@ def by_kind(
 
 
 def kind(name: str) -> str:
-    """A thread's name without what tells it from its siblings."""
+    """A thread's name without the numbers that distinguish it from its siblings."""
     return _NUMBERS.sub("N", _TASKS.sub("", name))

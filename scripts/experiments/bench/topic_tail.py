@@ -1,4 +1,4 @@
-"""Lags by hop, from what the hops wrote during the last seconds."""
+"""Lags by hop, from the newest records of each topic."""
 
 from collections.abc import Iterator
 from typing import cast
@@ -26,7 +26,7 @@ def read_hop_lags(
     """Per-hop lags of about 1 in `every` events that were collected from `start_ms` on.
 
     Raises:
-        KafkaUnavailableError: if the brokers do not answer, or a topic could not be read in time.
+        KafkaUnavailableError: if the brokers do not answer, or a topic is not read in time.
     """
     return hop_lags(_stamps(bootstrap, start_ms, every, deadline_seconds))
 
@@ -37,7 +37,7 @@ def _stamps(bootstrap: str, start_ms: int, every: int, deadline_seconds: float) 
             try:
                 yield from _stamps_of(message, topic, every)
             except (KeyError, ValueError, msgspec.MsgspecError):
-                continue  # poison, which the chain itself puts into quarantine
+                continue  # unreadable; the chain itself puts it into quarantine
 
 
 def _stamps_of(message: Message, topic: Topic, every: int) -> Iterator[Stamp]:

@@ -1,4 +1,4 @@
-"""`python -m scripts.experiments.bench.transform_cost`: thread time of masks and transforms."""
+"""`python -m scripts.experiments.bench.transform_cost`: CPU time of masks and transforms."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""Figures against what they may be at most. Pure."""
+"""Figures and their upper bounds. Pure."""
 
 from collections.abc import Iterable
 
@@ -8,18 +8,18 @@ from shared.runtime.errors import OperatorError
 
 
 class Bound(Struct, frozen=True, kw_only=True):
-    """A figure of an experiment and its target, in one unit."""
+    """A figure of an experiment and its upper bound, in one unit."""
 
     what: str
     figure: float | None
-    """None where nothing was measured, which breaks the bound."""
+    """None if nothing was measured, which breaks the bound."""
 
     most: float
     unit: str
 
     @property
     def kept(self) -> bool:
-        """Whether the figure is at most its target."""
+        """Whether the figure is at most its bound."""
         return self.figure is not None and self.figure <= self.most
 
     def __str__(self) -> str:
@@ -28,14 +28,14 @@ class Bound(Struct, frozen=True, kw_only=True):
 
 
 class BrokenBoundError(OperatorError):
-    """An experiment found figures beyond their targets."""
+    """An experiment measured figures beyond their bounds."""
 
 
 def check(bounds: Iterable[Bound]) -> None:
-    """Return when all bounds are kept.
+    """Check that all bounds are kept.
 
     Raises:
-        BrokenBoundError: with each bound that is not.
+        BrokenBoundError: names each broken bound.
     """
     broken = [str(bound) for bound in bounds if not bound.kept]
     if broken:

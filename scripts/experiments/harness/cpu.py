@@ -1,4 +1,4 @@
-"""CPU seconds by process of a side, from the operating system's own accounts."""
+"""CPU seconds by process of a side, as the operating system counts them."""
 
 import resource
 from collections import defaultdict
@@ -31,7 +31,7 @@ _ROLES = (
 
 
 def role(command: Sequence[str]) -> str:
-    """What a process of a side does, from its command line."""
+    """Role of a process of a side, from its command line."""
     if "scripts.experiments.baseline" in command:
         return command[-1]
     for mark, found in _ROLES:
@@ -41,15 +41,15 @@ def role(command: Sequence[str]) -> str:
 
 
 def _broker(command: Sequence[str]) -> str:
-    """The broker's number: its folder's name, in which its configuration lies."""
+    """The broker's number: the name of the folder of its configuration."""
     return Path(command[-1]).parent.name
 
 
 def used(roots: Iterable[int]) -> Seconds:
-    """CPU seconds so far of the process trees below `roots`, children that ended included.
+    """CPU seconds so far of the process trees below `roots`, ended children included.
 
-    The seconds of a child that ended count as its parent's, so that a difference of two calls loses nothing
-    as long as the parent lives.
+    The seconds of an ended child count as its parent's: the difference of two calls misses nothing as long as
+    the parent lives.
     """
     totals: Seconds = defaultdict(float)
     for process in _trees(roots):
@@ -61,7 +61,7 @@ def used(roots: Iterable[int]) -> Seconds:
 
 
 def of_ended_children() -> float:
-    """CPU seconds so far of this process's children that ended, theirs included."""
+    """CPU seconds so far of this process's ended children and their ended children."""
     found = resource.getrusage(resource.RUSAGE_CHILDREN)
     return found.ru_utime + found.ru_stime
 
@@ -78,12 +78,12 @@ def _trees(roots: Iterable[int]) -> Iterator[psutil.Process]:
 
 
 def since(before: Mapping[str, float], after: Mapping[str, float]) -> Seconds:
-    """What was used between two calls of `used`; never negative: a role may have been restarted."""
+    """CPU seconds between two calls of `used`; never negative, as a process may have been restarted."""
     return {name: max(0.0, seconds - before.get(name, 0.0)) for name, seconds in sorted(after.items())}
 
 
 def per_million(seconds: Mapping[str, float], events: int) -> Seconds:
-    """CPU seconds for a million events; empty where there were none."""
+    """CPU seconds per million events; empty without events."""
     return {name: used * 1e6 / events for name, used in seconds.items()} if events else {}
 
 

@@ -1,4 +1,4 @@
-"""The configuration that the bench runs with: one source, one destination, one pipe with a pattern."""
+"""The documents of the bench: one source, one destination, one pipe with a pattern."""
 
 from typing import Final
 
@@ -11,11 +11,11 @@ from shared.contracts.topics import Topic
 
 WRITE_KEY: Final = "bench-write-key"
 NAME: Final = "bench"
-"""Of the source, the destination and the pipe, and their tenant."""
+"""Name of the source, the destination, the pipe and their tenant."""
 
 
 def documents(url: str) -> list[Document]:
-    """Everything from the source goes to the destination at `url`; the pattern matches, but must be asked."""
+    """All events of the source go to `url`; the pattern matches them all, but must be evaluated."""
     return [
         Source(name=NAME, tenant=NAME, write_keys=[WRITE_KEY]),
         Destination(name=NAME, tenant=NAME, options={"url": url}),
@@ -30,7 +30,7 @@ def documents(url: str) -> list[Document]:
 
 
 def publishable(admin: AdminClient) -> bool:
-    """Whether there is a `config` topic."""
+    """Whether the `config` topic exists."""
     try:
         return Topic.CONFIG in admin.list_topics(timeout=2.0).topics
     except KafkaException:
@@ -38,7 +38,7 @@ def publishable(admin: AdminClient) -> bool:
 
 
 def publish(bootstrap: str, url: str) -> None:
-    """Publish them.
+    """Publish the documents.
 
     Raises:
         PublishError: if the brokers do not acknowledge.
@@ -47,7 +47,7 @@ def publish(bootstrap: str, url: str) -> None:
 
 
 def retire(bootstrap: str) -> None:
-    """Remove them again.
+    """Delete the documents.
 
     Raises:
         PublishError: if the brokers do not acknowledge.

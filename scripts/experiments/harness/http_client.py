@@ -1,4 +1,4 @@
-"""Just enough HTTP/1.1 to offer a load cheaply: keep-alive connections, one request at a time on each."""
+"""A minimal HTTP/1.1 client, cheap in CPU: keep-alive connections, one request at a time on each."""
 
 import asyncio
 from collections import deque
@@ -6,14 +6,14 @@ from collections.abc import Callable
 from typing import cast
 
 OnAnswer = Callable[[int | None], None]
-"""Called with the status of a request; None where the connection ended before the answer."""
+"""Called with the status of a request; None if the connection ended before the response."""
 
 _HEAD_END = b"\r\n\r\n"
 _LENGTH = b"\r\ncontent-length:"
 
 
 class Connection(asyncio.Protocol):
-    """One connection. It returns itself to its pool when it is free, and leaves it when it is closed."""
+    """One connection. It returns to its pool when it is free, and leaves it when it closes."""
 
     def __init__(self, pool: "ConnectionPool") -> None:
         self._pool = pool
@@ -22,8 +22,8 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take the first request that waits."""
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's is none by inheritance
+        """Report to the pool, which may have a request waiting."""
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's class does not inherit from it
         self._pool.freed(self)
 
     def send(self, request: bytes, on_answer: OnAnswer) -> None:
@@ -33,12 +33,12 @@ class Connection(asyncio.Protocol):
         self._transport.write(request)
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         if self._transport:
             self._transport.close()
 
     def data_received(self, data: bytes) -> None:
-        """Collect an answer; when it is whole, report it and become free."""
+        """Buffer a response; when it is complete, report it and become free."""
         self._buffer += data
         answered = complete(self._buffer)
         if answered is None or self._on_answer is None:
@@ -49,7 +49,7 @@ class Connection(asyncio.Protocol):
         self._pool.freed(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Report the request that gets no answer any more."""
+        """Report the open request as unanswered."""
         del exc
         report, self._on_answer = self._on_answer, None
         if report:
@@ -58,7 +58,7 @@ class Connection(asyncio.Protocol):
 
 
 def complete(buffer: bytes) -> int | None:
-    """The status of an answer of which all bytes are there, otherwise None. A body must state its length."""
+    """The status of a complete response, otherwise None. A body must have a content-length."""
     head_end = buffer.find(_HEAD_END)
     if head_end < 0:
         return None
@@ -71,7 +71,7 @@ def complete(buffer: bytes) -> int | None:
 
 
 class ConnectionPool:
-    """At most `most` connections; requests beyond that wait in order. It opens them as they are needed."""
+    """Opens up to `most` connections on demand; further requests wait in order."""
 
     def __init__(self, host: str, port: int, most: int) -> None:
         self._host, self._port, self._most = host, port, most
@@ -81,7 +81,7 @@ class ConnectionPool:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def send(self, request: bytes, on_answer: OnAnswer) -> None:
-        """Send now, or as soon as a connection is free."""
+        """Send a request now, or as soon as a connection is free."""
         if self._free:
             self._free.pop().send(request, on_answer)
             return
@@ -102,19 +102,19 @@ class ConnectionPool:
                 self._waiting.popleft()[1](None)
 
     def freed(self, connection: Connection) -> None:
-        """A connection can take a request."""
+        """Give a free connection its next request, or keep it."""
         if self._waiting:
             connection.send(*self._waiting.popleft())
         else:
             self._free.append(connection)
 
     def lost(self, connection: Connection) -> None:
-        """A connection is gone."""
+        """Forget a closed connection."""
         self._open -= 1
         if connection in self._free:
             self._free.remove(connection)
 
     def close(self) -> None:
-        """Hang up everywhere."""
+        """Close all free connections."""
         for connection in list(self._free):
             connection.close()

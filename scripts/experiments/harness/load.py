@@ -1,4 +1,4 @@
-"""The load generator at work, as a process of its own."""
+"""Runs the load generator as a process."""
 
 import subprocess
 import sys
@@ -17,16 +17,16 @@ _GRACE_SECONDS: Final = 60.0
 
 
 class LoadProcess:
-    """A load on its way."""
+    """A running load generator."""
 
     def __init__(self, process: "subprocess.Popen[bytes]") -> None:
         self._process = process
 
     def result(self, seconds: float) -> Sent:
-        """What it sent, once it is done.
+        """Wait for the end of the load; returns what was sent.
 
         Raises:
-            ChainError: if it fails, or is not done within `seconds` and a minute.
+            ChainError: if the generator fails, or does not end within `seconds` and a minute.
         """
         try:
             output, _ = self._process.communicate(timeout=seconds + _GRACE_SECONDS)
@@ -37,7 +37,7 @@ class LoadProcess:
 
 @contextmanager
 def load_process(side: Side, key: str, load: Load, acked: Path) -> Iterator[LoadProcess]:
-    """Offer a load to a side's collect while the context lasts; `acked` gets the ids that it acknowledged."""
+    """Send a load to a side's collect while the block runs; acknowledged ids are written to `acked`."""
     options = (side.collect_url, key, load.rate, load.batch, load.seconds, acked)
     command = [sys.executable, "-m", "scripts.experiments.harness.load_generator", *map(str, options)]
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as process:
@@ -48,7 +48,7 @@ def load_process(side: Side, key: str, load: Load, acked: Path) -> Iterator[Load
 
 
 def offer_load(side: Side, key: str, load: Load, acked: Path) -> Sent:
-    """Offer a load to its end.
+    """Send a whole load.
 
     Raises:
         ChainError: if the load generator fails, or does not end in time.

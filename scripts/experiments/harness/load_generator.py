@@ -1,9 +1,9 @@
-"""An open-loop load: requests leave when the plan says so, however slow the answers are.
+"""An open-loop load generator: requests leave on schedule, however slow the responses are.
 
 `python -m scripts.experiments.harness.load_generator URL KEY RATE BATCH SECONDS FILE` writes acknowledged ids
-to FILE and prints a `results.Sent` as JSON. An event's time is the moment at which it was due, or, if the
-generator runs late, at which it was made: waiting for a free connection counts as lag of the chain; the
-generator's own lateness is reported apart.
+to FILE and prints `runs.Sent` as JSON. An event's time is when it was due or, if the generator is late, when
+it was made. So waiting for a free connection counts as lag of the chain, and the generator's own lateness is
+reported separately.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ _STRUCTURED = "application/cloudevents+json"
 
 
 class LoadGenerator:
-    """One load on its way."""
+    """Sends one load."""
 
     def __init__(self, url: str, key: str, load: Load, out: TextIO) -> None:
         parts = urlsplit(url)
@@ -49,7 +49,7 @@ class LoadGenerator:
         self._done = asyncio.Event()
 
     async def run(self) -> Sent:
-        """Offer everything, then wait for the answers, but not for ever."""
+        """Send everything, then wait for the responses up to a limit."""
         began = time.perf_counter()
         requests = round(self._load.rate * self._load.seconds / self._load.batch)
         for number in range(requests):
@@ -68,7 +68,7 @@ class LoadGenerator:
 
     def _send(self) -> None:
         bundle = self._events.take(self._load.batch, wall_clock())
-        body = bundle.body if self._load.batch > 1 else bundle.body[1:-1]  # the only event of its array
+        body = bundle.body if self._load.batch > 1 else bundle.body[1:-1]  # without the brackets of the array
         self._open += 1
         self._pool.send(b"%s%d\r\n\r\n%s" % (self._head, len(body), body), self._on_answer(bundle.ids))
 
@@ -97,12 +97,12 @@ class LoadGenerator:
 
 
 async def _until(due: float) -> None:
-    """Sleep until a moment of `perf_counter`; the sockets get their turn even when it is past."""
+    """Sleep until a time of `perf_counter`; yields to the event loop even if that has passed."""
     await asyncio.sleep(max(due - time.perf_counter(), 0))
 
 
 def request_head(host: str, key: str, content_type: str) -> bytes:
-    """A request up to the value of its content-length."""
+    """The head of a request up to the value of content-length."""
     lines = (
         "POST /v1/events HTTP/1.1",
         f"host: {host}",
@@ -114,7 +114,7 @@ def request_head(host: str, key: str, content_type: str) -> bytes:
 
 
 def main() -> None:
-    """Offer the load that the arguments describe."""
+    """Send the load that the arguments describe."""
     if len(sys.argv) != 7:
         raise SystemExit("usage: load_generator URL KEY RATE BATCH SECONDS FILE")
     url, key, rate, size, seconds, out = sys.argv[1:]

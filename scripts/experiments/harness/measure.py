@@ -1,4 +1,4 @@
-"""One load offered to a running chain, from the first request until everything has arrived."""
+"""Measures one load on a running chain, from the first request until everything has arrived."""
 
 import subprocess
 import sys
@@ -23,7 +23,7 @@ from scripts.local.side import HOST, free_base
 
 LEAD_SECONDS = 3.0
 QUIET_SECONDS = 30.0
-"""What has not arrived after so long without any arrival does not come any more."""
+"""After so long without any arrival, no more is expected."""
 
 DRAIN_SECONDS = 180.0
 _PAUSE_SECONDS = 0.1
@@ -35,17 +35,17 @@ DESTINATION_PORTS = (18_000, 20_000)
 
 
 def destination_port() -> int:
-    """A free port for a destination, apart from those that sides take."""
+    """A free port for a destination, outside the range that sides use."""
     return free_base(*DESTINATION_PORTS)
 
 
 def destination_url(port: int) -> str:
-    """Where the chain delivers to."""
+    """URL of the destination on a port."""
     return f"http://{HOST}:{port}/bench"
 
 
 class LineCounter:
-    """How many lines a growing file has; each part of it is read once."""
+    """Counts the lines of a growing file, reading each part once."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -53,7 +53,7 @@ class LineCounter:
         self._count = 0
 
     def count(self) -> int:
-        """Lines by now."""
+        """Number of lines so far."""
         with self._path.open("rb") as file:
             file.seek(self._read)
             for block in iter(lambda: file.read(_BLOCK), b""):
@@ -62,9 +62,9 @@ class LineCounter:
         return self._count
 
     def drain(self, count: int) -> None:
-        """Return when there are `count`, when nothing comes any more, or when the time is over.
+        """Wait for `count` lines, until no more arrive or the time is over.
 
-        A chain that is behind must get the time to catch up: late is not lost.
+        A chain that is behind needs time to catch up: late is not lost.
         """
         deadline = time.monotonic() + DRAIN_SECONDS
         known, changed = -1, time.monotonic()
@@ -78,17 +78,17 @@ class LineCounter:
 
 
 class Bench:
-    """Offers loads to one chain. Generator and destination are processes of their own."""
+    """Sends loads to one chain. Generator and destination are separate processes."""
 
     def __init__(self, chain: RunningChain, destination_port: int) -> None:
         self.chain = chain
         self._port = destination_port
 
     def run(self, load: Load, *, lead_seconds: float = LEAD_SECONDS) -> Run:
-        """Offer a load; the same rate is offered for `lead_seconds` first, which does not count.
+        """Send a load; the same rate is sent for `lead_seconds` before, which is not counted.
 
         Raises:
-            ChainError: if a process of the chain, the generator or the destination ended by itself.
+            ChainError: if a process of the chain, the generator or the destination ends.
         """
         with TemporaryDirectory(prefix="hifi-bench-") as name:
             acked, received = Path(name, "acked.tsv"), Path(name, "received.tsv")
@@ -106,7 +106,7 @@ class Bench:
     ) -> tuple[cpu.Seconds, Sent]:
         before, load_before, earlier = self._used(receiver), cpu.of_ended_children(), arrivals.count()
         sent = offer_load(self.chain.side, WRITE_KEY, load, acked)
-        spent_by_load = cpu.of_ended_children() - load_before  # in a phase no other child ends
+        spent_by_load = cpu.of_ended_children() - load_before  # no other child ends meanwhile
         arrivals.drain(earlier + sent.acked)
         return cpu.since(before, self._used(receiver)) | {"load": spent_by_load}, sent
 
@@ -140,7 +140,7 @@ class Bench:
 
 @contextmanager
 def destination(port: int, out: Path) -> Iterator[int]:
-    """A destination process; gives its id.
+    """A destination process; yields its process id.
 
     Raises:
         ChainError: if it cannot listen.

@@ -1,4 +1,4 @@
-"""What an experiment prints and writes."""
+"""Prints and writes the figures of an experiment."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,12 +20,12 @@ def say(text: str) -> None:
 
 
 def to_json(value: object) -> bytes:
-    """Figures as indented JSON with a newline at its end."""
+    """Figures as indented JSON with a final newline."""
     return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
 
 
 def write_json(path: Path, value: object) -> None:
-    """Replace a file by figures.
+    """Replace a file with figures as JSON.
 
     Raises:
         OutputError: if it cannot be written.
@@ -37,10 +37,10 @@ def write_json(path: Path, value: object) -> None:
 
 
 def report(bounds: Sequence[Bound]) -> None:
-    """Print each bound's figure, target and unit on stdout.
+    """Print the figure and bound of each on stdout.
 
     Raises:
-        BrokenBoundError: if one of them is not kept.
+        BrokenBoundError: if one is not kept.
     """
     for bound in bounds:
         out().print(f"{bound}: {'kept' if bound.kept else 'BROKEN'}", markup=False, soft_wrap=True)

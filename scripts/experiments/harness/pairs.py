@@ -1,4 +1,4 @@
-"""Two conditions measured in turns, so that a slow minute of the machine hits both."""
+"""Two conditions measured alternately, so that a slow minute of the machine affects both."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
@@ -12,9 +12,9 @@ def in_turns(pairs: int, first: Callable[[int], T], second: Callable[[int], T]) 
     """Results of both, pair by pair: first, second, second, first, and so on.
 
     Args:
-        pairs: how often each is measured.
-        first: measures the one condition; gets the pair's number, from 0.
-        second: measures the other.
+        pairs: number of measurements of each.
+        first: measures one condition; its argument is the pair's number, from 0.
+        second: measures the other condition.
     """
     for number in range(pairs):
         if number % 2 == 0:

@@ -26,20 +26,20 @@ class Spread(Struct, frozen=True, kw_only=True):
 
 
 def percentile(ordered: Sequence[float], percent: float) -> float:
-    """Nearest-rank percentile of an ascending sequence: a value that was measured, never one between two.
+    """Nearest-rank percentile of an ascending sequence: always a measured value.
 
     Raises:
         ValueError: if the sequence is empty or `percent` is not in (0, 100].
     """
     if not ordered:
-        raise ValueError("no percentile of nothing")
+        raise ValueError("a percentile needs at least one value")
     if not 0 < percent <= 100:
-        raise ValueError(f"a percentile lies in (0, 100], not at {percent}")
+        raise ValueError(f"a percentile must be in (0, 100], not {percent}")
     return ordered[math.ceil(len(ordered) * percent / 100) - 1]
 
 
 def quantiles(values: Iterable[float]) -> Quantiles | None:
-    """p50, p95, p99 and the maximum; None of nothing."""
+    """p50, p95, p99 and the maximum; None without values."""
     ordered = sorted(values)
     if not ordered:
         return None
@@ -53,7 +53,7 @@ def quantiles(values: Iterable[float]) -> Quantiles | None:
 
 
 def spread(values: Iterable[float]) -> Spread | None:
-    """Median, least and greatest; None of nothing."""
+    """Median, minimum and maximum; None without values."""
     listed = list(values)
     if not listed:
         return None

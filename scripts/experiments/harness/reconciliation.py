@@ -1,4 +1,4 @@
-"""What became of one load: the sender's and the destination's records, compared. Pure."""
+"""Compares the records of a load's sender and of its destination. Pure."""
 
 from collections.abc import Callable, Iterable
 
@@ -22,10 +22,10 @@ class LoadReconciliation(Struct, frozen=True, kw_only=True):
 def reconcile(
     acked: Iterable[Acked], received: Iterable[Received], visible: Callable[[], Iterable[str]]
 ) -> LoadReconciliation:
-    """Compare what was promised with what arrived; `visible` is asked only when something is missing.
+    """Compare acknowledged events with arrivals; `visible` is called only if something is missing.
 
-    An arrival that was not acknowledged (the lead-in's, or a request that timed out) does not count. The lag
-    of an event is that of its first arrival.
+    Arrivals without acknowledgement (of the lead-in, or of requests that timed out) do not count. The lag of
+    an event is that of its first arrival.
     """
     promised = {one.event_id for one in acked}
     first: dict[str, int | None] = {}

@@ -1,4 +1,4 @@
-"""A load, and what came of offering it once. Pure."""
+"""A load, and the figures of one run of it. Pure."""
 
 from msgspec import Struct
 
@@ -9,7 +9,7 @@ _OUTSIDE = ("load", "destination")
 
 
 class Load(Struct, frozen=True, kw_only=True):
-    """What is offered: `rate` events per second, in requests of `batch` events, for `seconds`."""
+    """`rate` events per second in requests of `batch` events, for `seconds`."""
 
     rate: int
     batch: int
@@ -17,28 +17,28 @@ class Load(Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """As a table's row names it."""
+        """Name of the load in a table."""
         shape = "single events" if self.batch == 1 else f"batches of {self.batch}"
         return f"{self.rate:,}/s, {shape}"
 
 
 class Sent(Struct, frozen=True, kw_only=True):
-    """What the load generator did."""
+    """Figures of the load generator."""
 
     events: int
     acked: int
     seconds: float
-    """From the first request's planned time to the last answer."""
+    """From the scheduled time of the first request to the last response."""
 
     slip_p99_ms: float
-    """How late requests left, against the plan."""
+    """How much later than scheduled requests left, p99."""
 
     refused: dict[str, int] = {}
-    """Events not acknowledged, by what they got instead: a status, or an error."""
+    """Events that were not acknowledged, by status or error."""
 
 
 class Run(Struct, frozen=True, kw_only=True):
-    """One load, offered once."""
+    """Figures of one run of a load."""
 
     load: Load
     sent: Sent
@@ -61,10 +61,10 @@ class Run(Struct, frozen=True, kw_only=True):
 
     @property
     def cpu_per_million(self) -> Seconds:
-        """CPU seconds for a million delivered events, by process."""
+        """CPU seconds per million delivered events, by process."""
         return per_million(self.cpu, self.delivered)
 
 
 def chain_cpu(cpu: Seconds) -> float:
-    """CPU of everything that is part of the chain: all but generator and destination."""
+    """CPU of the chain: all processes but generator and destination."""
     return sum(seconds for name, seconds in cpu.items() if name not in _OUTSIDE)

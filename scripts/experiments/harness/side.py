@@ -1,4 +1,4 @@
-"""A chain that is measured: hifi's side, started from nothing and ended."""
+"""A freshly started side as a chain to measure."""
 
 import sys
 import time
@@ -25,10 +25,10 @@ class RunningChain(Struct, frozen=True, kw_only=True):
     name: str
     side: Side
     roots: list[int]
-    """Process ids whose trees are the chain."""
+    """Process ids of the roots of the chain's process trees."""
 
     ready_seconds: float
-    """From its start until it said ready."""
+    """From its start until it was ready."""
 
     check: Callable[[], None]
     """Raises ChainError if one of its processes has ended."""
@@ -45,7 +45,7 @@ def hifi(side: Side, destination: str, profile: SideProfile = SideProfile.ALL) -
     where = ("--data", str(side.root), "--port", str(side.port))
     command = [sys.executable, "-m", "scripts.cli", "up", *where, "--parts", profile]
     with ExitStack() as stack:
-        stack.callback(end_leftovers, side.root)  # finds nothing unless `up` itself had to be killed
+        stack.callback(end_leftovers, side.root)  # finds processes only if `up` itself had to be killed
         up = stack.enter_context(child_process(_UP, command, side.logs, {}))
         admin = admin_client(side.bootstrap)
         wait_until(lambda: documents.publishable(admin), [up])

@@ -1,4 +1,4 @@
-"""Processes of a chain under test: started, watched, ended."""
+"""Starts, watches and stops processes of a chain under test."""
 
 import os
 import subprocess
@@ -16,7 +16,7 @@ _TAIL = 2_000
 
 
 class ChainError(OperatorError):
-    """A chain that did not start, or ended by itself; the text has the end of its log."""
+    """A chain did not start, or one of its processes ended; the text has the end of its log."""
 
 
 class ChildProcess:
@@ -28,29 +28,34 @@ class ChildProcess:
         self._log = log
 
     @property
+    def name(self) -> str:
+        """Name in errors and of its log."""
+        return self._name
+
+    @property
     def pid(self) -> int:
         """Its process id."""
         return self._process.pid
 
     def text(self) -> str:
-        """What it has printed."""
+        """Its output so far."""
         return self._log.read_text(errors="replace")
 
     def check(self) -> None:
-        """Nothing while it runs.
+        """Check that it still runs.
 
         Raises:
             ChainError: if it has ended.
         """
         if self._process.poll() is not None:
-            raise ChainError(f"{self._name} ended by itself:\n{self.text()[-_TAIL:]}")
+            raise ChainError(f"{self._name} ended unexpectedly; its log ends with:\n{self.text()[-_TAIL:]}")
 
 
 @contextmanager
 def child_process(
     name: str, command: Sequence[str], logs: Path, environment: Mapping[str, str]
 ) -> Iterator[ChildProcess]:
-    """A process that is ended with the context: by SIGTERM, or by SIGKILL where that takes too long."""
+    """Run a process until the block ends: SIGTERM, then SIGKILL if that takes too long."""
     logs.mkdir(parents=True, exist_ok=True)
     path = logs / f"bench-{name}.log"
     with path.open("wb") as log:
@@ -74,7 +79,7 @@ def child_process(
 
 
 def check_all(children: Iterable[ChildProcess]) -> None:
-    """Nothing while all run.
+    """Check that all still run.
 
     Raises:
         ChainError: if one has ended.
@@ -84,7 +89,7 @@ def check_all(children: Iterable[ChildProcess]) -> None:
 
 
 def wait_until(ready: Callable[[], bool], children: Sequence[ChildProcess]) -> None:
-    """Return when `ready`.
+    """Wait until `ready` returns true.
 
     Raises:
         ChainError: if a child ends, or it takes longer than `START_SECONDS`.
@@ -93,5 +98,7 @@ def wait_until(ready: Callable[[], bool], children: Sequence[ChildProcess]) -> N
     while not ready():
         check_all(children)
         if time.monotonic() > deadline:
-            raise ChainError(f"not ready within {START_SECONDS:.0f} s:\n{children[0].text()[-_TAIL:]}")
+            first = children[0]
+            waited = f"{first.name} was not ready within {START_SECONDS:.0f} s"
+            raise ChainError(f"{waited}; its log ends with:\n{first.text()[-_TAIL:]}")
         time.sleep(_PAUSE_SECONDS)

@@ -1,4 +1,4 @@
-"""The end of a topic, read back."""
+"""Reads the newest records of a topic."""
 
 import time
 from collections.abc import Iterator
@@ -15,10 +15,10 @@ _WAIT_SECONDS = 10.0
 
 
 def records_since(bootstrap: str, topic: Topic, start_ms: int, deadline_seconds: float) -> Iterator[Message]:
-    """Records of `topic` with a timestamp from `start_ms` on, to the end it has now.
+    """Records of `topic` with a timestamp from `start_ms` on, up to the end at the time of the call.
 
     Raises:
-        KafkaUnavailableError: if the brokers do not answer, or the end was not reached in `deadline_seconds`.
+        KafkaUnavailableError: if the brokers do not answer, or the end is not reached in `deadline_seconds`.
     """
     with kafka_errors_explained(bootstrap):
         yield from _records_since(bootstrap, topic, start_ms, deadline_seconds)
@@ -48,7 +48,7 @@ def _assign(consumer: Consumer, topic: Topic, start_ms: int) -> set[int]:
     found = consumer.list_topics(topic, timeout=_WAIT_SECONDS).topics[topic].partitions
     wanted = [TopicPartition(topic, partition, start_ms) for partition in found]
     starts = consumer.offsets_for_times(wanted, timeout=_WAIT_SECONDS)
-    consumer.assign(starts)  # a partition without such a record starts at its end
+    consumer.assign(starts)  # a partition without such records starts at its end
     return {start.partition for start in starts}
 
 
@@ -59,7 +59,7 @@ def receipts_since(bootstrap: str, start_ms: int, deadline_seconds: float) -> It
     """Receipts written from `start_ms` on.
 
     Raises:
-        KafkaUnavailableError: if the brokers do not answer, or the end was not reached in `deadline_seconds`.
+        KafkaUnavailableError: if the brokers do not answer, or the end is not reached in `deadline_seconds`.
     """
     for message in records_since(bootstrap, Topic.RECEIPTS, start_ms, deadline_seconds):
         yield _receipt.decode(message.value() or b"")

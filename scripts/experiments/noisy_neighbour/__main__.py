@@ -1,10 +1,8 @@
-"""`python -m scripts.experiments.noisy_neighbour`: what four bad destinations cost sixteen good ones.
+"""`python -m scripts.experiments.noisy_neighbour`: the cost of four bad destinations for sixteen good ones.
 
-It runs on a side of its own.
-
-One hangs, one answers after three seconds, one resets every connection, one says 503. Phases with and without
-them take turns on one warm side, so that a slow minute hits both: without, with, with, without, and so on.
-A first phase of each kind does not count.
+It runs on a side of its own. One bad destination hangs, one responds after three seconds, one resets every
+connection, one answers 503. Phases with and without them alternate on one warm side, so that a slow minute
+affects both: without, with, with, without, and so on. A first phase of each kind does not count.
 """
 
 import time
@@ -33,8 +31,8 @@ _COLD_SECONDS = 40.0
 
 
 APP = typer.Typer(add_completion=False, no_args_is_help=True)
-Rate = Annotated[int, typer.Option(min=1, help="Events a second, each to every destination.")]
-PerRequest = Annotated[int, typer.Option(min=1, help="Events a request to collect.")]
+Rate = Annotated[int, typer.Option(min=1, help="Events per second, each to every destination.")]
+PerRequest = Annotated[int, typer.Option(min=1, help="Events per request to collect.")]
 Out = Annotated[Path, typer.Option(help="JSON file of all figures.")]
 
 
@@ -42,18 +40,20 @@ Out = Annotated[Path, typer.Option(help="JSON file of all figures.")]
 def lags(
     rate: Rate = 20,
     batch: PerRequest = 5,
-    seconds: Annotated[float, typer.Option(min=10, help="Of each phase.")] = 60.0,
-    pairs: Annotated[int, typer.Option(min=1, help="Phases without the bad ones, and with them.")] = 4,
+    seconds: Annotated[float, typer.Option(min=10, help="Seconds of each phase.")] = 60.0,
+    pairs: Annotated[
+        int, typer.Option(min=1, help="Pairs of phases, without and with the bad destinations.")
+    ] = 4,
     out: Out = Path("isolation.json"),
 ) -> None:
-    """Measure p95 of 16 good destinations without four bad ones, and with them.
+    """Measure p95 of 16 good destinations without and with four bad ones.
 
-    Exit status 1 if p95 is a quarter higher beside them, or an event did not arrive at a good one.
+    Exit status 1 if p95 with them is more than 25 % higher, or an event did not arrive at a good one.
     """
     load = Load(rate=rate, batch=batch, seconds=seconds)
     phases: list[IsolationPhase] = []
     with _side() as (chain, destinations):
-        for bad in (False, True):  # what runs for the first time is slower, and the bad ones' paths are last
+        for bad in (False, True):  # first runs are slower; those with the bad ones come last
             _phase(chain, msgspec.structs.replace(load, seconds=_COLD_SECONDS), destinations, bad=bad)
         without, beside = (
             lambda _, bad=bad: _phase(chain, load, destinations, bad=bad) for bad in (False, True)
@@ -71,7 +71,7 @@ def lags(
 def leaks(
     rate: Rate = 20,
     batch: PerRequest = 5,
-    seconds: Annotated[float, typer.Option(min=60, help="How long the bad ones are there.")] = 600.0,
+    seconds: Annotated[float, typer.Option(min=60, help="Seconds with the bad destinations.")] = 600.0,
     out: Out = Path("leaks.json"),
 ) -> None:
     """Measure what Spark's Python processes hold with four bad destinations, at first and at last.
@@ -86,7 +86,7 @@ def leaks(
 
 @contextmanager
 def _side() -> Iterator[tuple[RunningChain, Destinations]]:
-    """A warm side of its own, with the good destinations."""
+    """A warm side with the good destinations."""
     with TemporaryDirectory(prefix="hifi-iso-") as folder, running() as destinations:
         side = Side(root=Path(folder, "side"), port=free_base())
         with hifi(side, f"{destinations.url}/bench") as chain:

@@ -1,4 +1,4 @@
-"""What bad destinations may cost the good ones. Pure."""
+"""Bounds on what bad destinations may cost the good ones. Pure."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -9,11 +9,11 @@ from scripts.experiments.noisy_neighbour.measure import IsolationPhase
 from scripts.experiments.noisy_neighbour.resource_usage import ResourceUsage
 
 MOST_RATIO: Final = 1.25
-"""Of p95, or of what processes hold; what a busy machine changes by itself is less in the median."""
+"""Highest ratio of p95 or of resource usage; noise of a busy machine is less in the median."""
 
 
 def lag_bounds(phases: Sequence[IsolationPhase]) -> list[Bound]:
-    """Of phases in pairs, without the bad destinations and with them."""
+    """Bounds on phases in pairs: without the bad destinations, then with them."""
     pairs = zip(phases[::2], phases[1::2], strict=True)
     ratio = spread(bad.lag.p95 / good.lag.p95 for good, bad in pairs)
     return [
@@ -28,7 +28,7 @@ def lag_bounds(phases: Sequence[IsolationPhase]) -> list[Bound]:
 
 
 def leak_bounds(phase: IsolationPhase) -> list[Bound]:
-    """The most that was held in the last quarter of a phase, against the first."""
+    """Bounds on the highest usage in the last quarter of a phase, relative to the first."""
     first, last = phase.held_first, phase.held_last
     return [
         *_arrived([phase]),

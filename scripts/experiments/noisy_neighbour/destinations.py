@@ -1,4 +1,4 @@
-"""Destinations for the isolation run: one that is well for each path `/good-N`, and four that are not."""
+"""Destinations of the isolation run: a good one for each path `/good-N`, and four bad ones."""
 
 import asyncio
 import threading
@@ -15,7 +15,7 @@ LATE_SECONDS: Final = 3.0
 
 
 async def _hang(_: web.Request) -> web.StreamResponse:
-    await asyncio.Event().wait()  # until the sender gives up, or the run ends
+    await asyncio.Event().wait()  # until the sender gives up or the run ends
     raise AssertionError
 
 
@@ -44,15 +44,15 @@ BAD: Final[dict[str, Callable[[web.Request], Awaitable[web.StreamResponse]]]] = 
     "resets": _reset,
     "unavailable": _unavailable,
 }
-"""Path and name of each bad one, and what it does."""
+"""Name (also the path) of each bad destination, and its handler."""
 
 
 class Destinations:
-    """One server for all."""
+    """One server for all destinations."""
 
     def __init__(self) -> None:
         self.requests = dict.fromkeys(BAD, 0)
-        """To each of the bad ones, so far."""
+        """Requests to each bad destination so far."""
 
         self.port = 0
 
@@ -62,7 +62,7 @@ class Destinations:
         return f"http://{HOST}:{self.port}"
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
-        """What the path's destination does."""
+        """Respond as the destination of the path does."""
         await request.read()
         name = request.path.removeprefix("/")
         if name in BAD:
@@ -72,7 +72,7 @@ class Destinations:
 
 @contextmanager
 def running() -> Iterator[Destinations]:
-    """The server, in a thread of its own."""
+    """The server, running in a thread of its own."""
     found, loop = Destinations(), uvloop.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="destinations", daemon=True)
     thread.start()

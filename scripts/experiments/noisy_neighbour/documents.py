@@ -1,4 +1,4 @@
-"""The configuration of the isolation run: one source, and a pipe to each destination."""
+"""The documents of the isolation run: one source, and a pipe to each destination."""
 
 from collections.abc import Iterable
 
@@ -21,7 +21,7 @@ def publish(bootstrap: str, url: str) -> None:
 
 
 def publish_bad(bootstrap: str, url: str) -> None:
-    """Publish the bad ones too.
+    """Publish the bad destinations too.
 
     Raises:
         PublishError: if the brokers do not acknowledge.
@@ -30,7 +30,7 @@ def publish_bad(bootstrap: str, url: str) -> None:
 
 
 def retire_bad(bootstrap: str) -> None:
-    """Take the bad ones out again: what of theirs waits becomes a dead letter when its time has come.
+    """Delete the bad destinations; their waiting events become dead letters at their next attempt.
 
     Raises:
         PublishError: if the brokers do not acknowledge.

@@ -1,4 +1,4 @@
-"""One phase of the isolation run: a load, and what the receipts say about it."""
+"""Measures one phase of the isolation run by its receipts."""
 
 import time
 from collections import Counter, defaultdict
@@ -29,39 +29,39 @@ _LEAD_SECONDS: Final = 15.0
 
 
 class IsolationPhase(Struct, frozen=True, kw_only=True):
-    """One load, with the bad destinations or without."""
+    """Figures of one load, with or without the bad destinations."""
 
     bad: bool = False
     lag: Quantiles
-    """Of the events to the good destinations: from collect's receipt of it to the answer, ms."""
+    """Lag of events to the good destinations, from receipt at collect to the response; ms."""
 
     acked: int
     """Events acknowledged by collect."""
 
     missing: int
-    """Of these, times the good destinations, not delivered by the end of the phase."""
+    """Owed deliveries to good destinations that are not made by the end of the phase."""
 
     doubled: int
-    """Delivered twice to a good destination, by the receipts."""
+    """Deliveries beyond the first to a good destination, by the receipts."""
 
     moved: int
-    """Delivered to a good destination by the slow lane."""
+    """Deliveries to a good destination in the slow lane."""
 
     cpu: Seconds = {}
-    """Of the side, by process."""
+    """CPU seconds of the side, by process."""
 
     bad_results: dict[str, dict[str, int]]
-    """Of each bad destination: events by lane, breaker and result."""
+    """Events of each bad destination by lane, breaker and result."""
 
     bad_requests: dict[str, int] = {}
     held_first: ResourceUsage | None = None
-    """The most in the first quarter of the phase."""
+    """Highest usage in the first quarter of the phase."""
 
     held_last: ResourceUsage | None = None
 
 
 def measure(chain: RunningChain, load: Load, port: int, *, bad: bool) -> IsolationPhase:
-    """Offer a load; the first seconds of it do not count.
+    """Send a load; its first seconds do not count.
 
     Raises:
         ChainError: if the load generator fails.

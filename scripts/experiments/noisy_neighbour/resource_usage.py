@@ -1,4 +1,4 @@
-"""What the Python processes of a side's Spark driver hold: threads, connections, open files, memory."""
+"""Threads, connections, open files and memory of the Python processes of a side's Spark driver."""
 
 import threading
 from collections.abc import Iterator
@@ -16,19 +16,19 @@ _EVERY_SECONDS: Final = 2.0
 
 
 class ResourceUsage(Struct, frozen=True, kw_only=True):
-    """Sums over the processes at one moment."""
+    """Sums over the processes at one time."""
 
     threads: int
     connections: int
-    """Established ones to the destinations."""
+    """Established connections to the destinations."""
 
     files: int
     megabytes: int
-    """Resident."""
+    """Resident memory, MiB."""
 
 
 def measure_usage(side: Side, port: int) -> ResourceUsage:
-    """Now."""
+    """Usage now; `port` is the destinations'."""
     found = [process for process in side_processes(side.root, SPARK) if _is_python(process)]
     return ResourceUsage(
         threads=sum(process.num_threads() for process in found),
@@ -51,13 +51,13 @@ def _connections(process: psutil.Process, port: int) -> int:
 
 @contextmanager
 def sampled_usage(side: Side, port: int) -> Iterator[list[ResourceUsage]]:
-    """A list that grows by one moment every two seconds until the block ends."""
+    """A list to which a sample is added every two seconds until the block ends."""
     found: list[ResourceUsage] = []
     stopping = threading.Event()
 
     def watch() -> None:
         while not stopping.wait(_EVERY_SECONDS):
-            with suppress(psutil.Error):  # a worker ended in between
+            with suppress(psutil.Error):  # a worker ended meanwhile
                 found.append(measure_usage(side, port))
 
     thread = threading.Thread(target=watch, name="measure_usage", daemon=True)

@@ -1,4 +1,4 @@
-"""What a trial needs of a running side: documents for a while, and what receipts say of its events."""
+"""Documents and receipts of a trial on a running side."""
 
 import time
 from collections import Counter
@@ -17,7 +17,7 @@ Say = Callable[[str], None]
 
 KEY: Final = "trial-write-key"
 NAME: Final = "trial"
-"""Of the source and of the tenant."""
+"""Name of the source and of the tenant."""
 
 _USUAL: Final = Batch()
 _READ_SECONDS: Final = 300.0
@@ -33,13 +33,13 @@ class Delivery(NamedTuple):
 
     @property
     def lag_ms(self) -> int:
-        """From its last byte in to the destination's answer."""
+        """From its last byte in to the destination's response."""
         return self.departed_ms - self.received_ms
 
 
 @contextmanager
 def configured(side: Side, urls: dict[str, str], batch: Batch = _USUAL) -> Iterator[None]:
-    """One source, with a pipe and a destination of each name, in force; removed again at the end.
+    """Publish a source with a pipe and a destination of each name; delete them at the end.
 
     Raises:
         PublishError: if the brokers do not acknowledge.
@@ -57,10 +57,10 @@ def configured(side: Side, urls: dict[str, str], batch: Batch = _USUAL) -> Itera
 
 
 def handed_on(bootstrap: str, since_ms: int) -> Counter[str]:
-    """How many events of each pipe went to the slow lane since a moment; a destination may see those twice.
+    """Count the events of each pipe that went to the slow lane since a time; they may arrive twice.
 
     Raises:
-        KafkaUnavailableError: if the brokers do not answer, or the topic could not be read in time.
+        KafkaUnavailableError: if the brokers do not answer, or the topic is not read in time.
     """
     messages = records_since(bootstrap, Topic.OUTBOUND_SLOW, since_ms, _READ_SECONDS)
     pipes = (dict(message.headers() or ()).get(PIPE) for message in messages)
@@ -68,10 +68,10 @@ def handed_on(bootstrap: str, since_ms: int) -> Counter[str]:
 
 
 def deliveries(bootstrap: str, since_ms: int) -> Iterator[Delivery]:
-    """Every event that a destination took since a moment, by the receipts.
+    """Every delivery since a time, by the receipts.
 
     Raises:
-        KafkaUnavailableError: if the brokers do not answer, or the receipts could not be read in time.
+        KafkaUnavailableError: if the brokers do not answer, or the receipts are not read in time.
     """
     for receipt in receipts_since(bootstrap, since_ms, _READ_SECONDS):
         if receipt.result == "delivered":

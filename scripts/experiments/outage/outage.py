@@ -1,4 +1,4 @@
-"""A destination that is down for a while, and comes back: what becomes of its events, and of the others'."""
+"""Trial: a destination is down for a while and comes back. Accounts for its events and the others'."""
 
 import time
 from array import array
@@ -40,20 +40,20 @@ _SHORTEST_WAIT_MS: Final = min(RETRY_DELAYS.values()) // timedelta(milliseconds=
 _SPARE_SECONDS: Final = 60.0
 _SLOWER: Final = 1.5
 _SLOWER_MS: Final = 250.0
-"""So much later than before may the others' events be: what a busy machine changes by itself."""
+"""Allowed increase of the others' p95, which a busy machine causes by itself: factor and milliseconds."""
 
 
 class OutagePlan(Struct, frozen=True, kw_only=True):
-    """Lengths in seconds."""
+    """Durations in seconds."""
 
     rate: int = 200
     """Events per second, to each destination."""
 
     steady: int = 4
-    """Destinations that are well all the time."""
+    """Destinations that stay up."""
 
     lead: float = 10.0
-    """Of load that counts for nothing but losses."""
+    """Load that counts for losses only."""
 
     before: float = 60.0
     outage: float = 600.0
@@ -61,12 +61,12 @@ class OutagePlan(Struct, frozen=True, kw_only=True):
 
     @property
     def load(self) -> Load:
-        """What is offered."""
+        """The load that is sent."""
         return Load(rate=self.rate, batch=1, seconds=self.lead + self.before + self.outage + self.after)
 
 
 class PhaseTimes(Struct, frozen=True, kw_only=True):
-    """When the phases began, epoch milliseconds."""
+    """Start times of the phases, epoch milliseconds."""
 
     begun: int
     down: int
@@ -74,43 +74,43 @@ class PhaseTimes(Struct, frozen=True, kw_only=True):
     end: int
 
     def phase(self, at_ms: int) -> str | None:
-        """Where a moment lies; None where it does not count."""
+        """The phase of a time; None outside all phases."""
         if not self.begun <= at_ms < self.end:
             return None
         return PHASES[(at_ms >= self.down) + (at_ms >= self.back)]
 
 
 class Drain(Struct, frozen=True, kw_only=True):
-    """How the backlog left."""
+    """How the backlog was delivered."""
 
     events: int
-    """That arrived after they had waited in a retry topic, at whichever attempt."""
+    """Events that arrived after waiting in a retry topic."""
 
     seconds: float
-    """From the moment the destination was back to the last of them."""
+    """From the return of the destination to the last of them."""
 
     most_a_second: int
     median_a_second: float
-    """Of the seconds in which any arrived."""
+    """Over the seconds in which any arrived."""
 
 
 class OutageResult(Struct, frozen=True, kw_only=True):
-    """What a trial found."""
+    """Figures of an outage trial."""
 
     plan: OutagePlan
     fates: Mapping[str, DeliveryCheck]
-    """What became of the acknowledged events, by destination."""
+    """Outcome of the acknowledged events, by destination."""
 
     lags: Mapping[str, Quantiles | None]
-    """Of the destinations that were well, by phase; milliseconds inside hifi."""
+    """Lags of the destinations that stayed up, by phase; milliseconds inside hifi."""
 
     drain: Drain
     handed_on: Mapping[str, int]
-    """Events that went to the slow lane, by destination: of these some may have arrived twice."""
+    """Events that went to the slow lane, by destination; some of them may have arrived twice."""
 
 
 def bounds(found: OutageResult) -> list[Bound]:
-    """Nothing lost, and the others hardly later than before while one destination is down."""
+    """Bounds: nothing lost, and the others hardly later while one destination is down."""
     before, down = found.lags["before"], found.lags["down"]
     return [
         Bound(
@@ -129,10 +129,10 @@ def bounds(found: OutageResult) -> list[Bound]:
 
 
 def back_within(outage: float) -> float:
-    """Seconds after the end of an outage in which all that waited has left retry.
+    """Upper bound of the time until all waiting events have left retry, in seconds after an outage.
 
-    The breaker may stay open for as long again as the outage was; an event put off last just before its end
-    waits for the delay of its attempt, and for half of it more where many are due at once.
+    The breaker may stay open for as long as the outage lasted. An event delayed just before the end waits for
+    the delay of its attempt, and for half of that again if many are due at once.
     """
     tried_until = 0.0
     for delay in (delay.total_seconds() for delay in RETRY_DELAYS.values()):
@@ -143,7 +143,7 @@ def back_within(outage: float) -> float:
 
 
 def run(side: Side, plan: OutagePlan, folder: Path, say: Say) -> OutageResult:
-    """Offer the load, take the destination away and bring it back, and wait until everything has arrived.
+    """Send the load, stop the destination, start it again, and wait until everything has arrived.
 
     Raises:
         ChainError: if the load generator fails.
@@ -173,7 +173,7 @@ def run(side: Side, plan: OutagePlan, folder: Path, say: Say) -> OutageResult:
 def _phases(side: Side, plan: OutagePlan, ill: Receiver, acked: Path, say: Say) -> PhaseTimes:
     with load_process(side, KEY, plan.load, acked) as load:
         with running(ill):
-            say(f"{plan.before:.0f} s with all destinations well")
+            say(f"{plan.before:.0f} s with all destinations up")
             time.sleep(plan.lead)
             begun = wall_clock()
             time.sleep(plan.before)
@@ -185,7 +185,7 @@ def _phases(side: Side, plan: OutagePlan, ill: Receiver, acked: Path, say: Say) 
             say(f"{plan.after:.0f} s with it back")
             sent = load.result(plan.load.seconds)
             end, longest = wall_clock(), back_within(plan.outage)
-            say(f"{sent.acked:,} events acknowledged; what waits is on its way within {longest:.0f} s")
+            say(f"{sent.acked:,} events acknowledged; waiting ones leave retry within {longest:.0f} s")
             seen = ill.counts(f"/{DOWN}").seen
             deadline = time.monotonic() + longest + _SPARE_SECONDS
             while len(seen) < sent.acked and time.monotonic() < deadline:
@@ -199,9 +199,9 @@ def _fate(promised: set[str], counts: PathCounts, visible: set[str]) -> Delivery
 
 
 def measured(arrived: Iterable[Delivery], marks: PhaseTimes) -> tuple[dict[str, Quantiles | None], Drain]:
-    """Lags of the destinations that were well, by the phase in which hifi received the event, and the drain.
+    """Lags of the destinations that stayed up, by the phase in which hifi received the event, and the drain.
 
-    Of a backlog that drains for an hour only the part that the load accompanies has a phase.
+    Only the part of the drain during which the load runs has a phase.
     """
     lags: dict[str, array[int]] = {phase: array("q") for phase in PHASES}
     seconds: Counter[int] = Counter()

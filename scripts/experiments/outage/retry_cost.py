@@ -1,4 +1,4 @@
-"""One event of a hundred needs the global tier: what that costs the others. Paired runs, taking turns."""
+"""Trial: the cost of events that need a second attempt for the others, by alternating pairs of runs."""
 
 import time
 from collections.abc import Callable
@@ -26,61 +26,61 @@ from shared.runtime.clock import wall_clock
 
 PIPE: Final = "trial-tier"
 _SINGLE: Final = Batch(max_events=1)
-"""A request an event, so that a share of the requests is that share of the events."""
+"""One event per request, so that a share of the requests is that share of the events."""
 
 MOST_RATIO: Final = 1.25
-"""Of p95 with and without, in the median of the pairs; single pairs vary by a third on a busy machine."""
+"""Highest ratio of p95, in the median of the pairs; single pairs vary by a third on a busy machine."""
 
 _PAUSE_SECONDS: Final = 0.2
 _SPARE_SECONDS: Final = 30.0
 
 
 class RetryCostPlan(Struct, frozen=True, kw_only=True):
-    """Lengths in seconds."""
+    """Durations in seconds."""
 
     rate: int = 200
     pairs: int = 5
     seconds: float = 40.0
-    """Of each run."""
+    """Duration of each run."""
 
     percent: float = 1.0
-    """Of the requests, one an event, that are told to come again later."""
+    """Percent of requests, one per event, that are answered with 429."""
 
     warm_up: float = 30.0
-    """Of load that does not count."""
+    """Load that does not count."""
 
     @property
     def rule(self) -> Rule:
-        """429 without Retry-After is never tried again at once."""
+        """429 without Retry-After, which is never retried at once."""
         return parse_rule(f"429={self.percent:g}%")
 
 
 class RetryRun(Struct, frozen=True, kw_only=True):
-    """One run."""
+    """Figures of one run."""
 
     later: float
-    """Share of the events that arrived at a later attempt than their first."""
+    """Share of the events that arrived at a later attempt."""
 
     lag: Quantiles
-    """Of all events, those that came later included; milliseconds inside hifi."""
+    """Lag of all events, delayed ones included; milliseconds inside hifi."""
 
     lost: int
 
 
 class RetryPair(Struct, frozen=True, kw_only=True):
-    """A run with all well, and one with some events delayed, one right after the other."""
+    """A run without delayed events and one with them, one right after the other."""
 
     well: RetryRun
     delayed: RetryRun
 
     @property
     def ratio(self) -> float:
-        """p95 of the second against the first."""
+        """Ratio of p95 with delayed events to that without."""
         return self.delayed.lag.p95 / self.well.lag.p95
 
 
 class RetryCostResult(Struct, frozen=True, kw_only=True):
-    """What a trial found."""
+    """Figures of a retry-cost trial."""
 
     plan: RetryCostPlan
     pairs: list[RetryPair]
@@ -89,7 +89,7 @@ class RetryCostResult(Struct, frozen=True, kw_only=True):
 
 
 def run(side: Side, plan: RetryCostPlan, folder: Path, say: Say) -> RetryCostResult:
-    """Measure pairs of runs, without and with events that are put off.
+    """Measure pairs of runs without and with delayed events.
 
     Raises:
         ChainError: if the load generator fails.
@@ -107,12 +107,12 @@ def run(side: Side, plan: RetryCostPlan, folder: Path, say: Say) -> RetryCostRes
 
 
 def bounds(found: RetryCostResult) -> list[Bound]:
-    """Nothing lost, and p95 hardly higher with events that come later."""
+    """Bounds: nothing lost, and p95 hardly higher with delayed events."""
     lost = sum(run.lost for pair in found.pairs for run in (pair.well, pair.delayed))
     return [
         Bound(what="lost", figure=lost, most=0, unit="events"),
         Bound(
-            what="p95 with events put off, in the median of the pairs",
+            what="p95 with delayed events, in the median of the pairs",
             figure=found.ratio,
             most=MOST_RATIO,
             unit="times that without",
@@ -123,7 +123,7 @@ def bounds(found: RetryCostResult) -> list[Bound]:
 def _measures(
     side: Side, receiver: Receiver, plan: RetryCostPlan, rules: list[Rule], folder: Path
 ) -> Callable[[int], RetryRun]:
-    """What measures one run with the receiver following the rules."""
+    """A function that measures one run while the receiver follows the rules."""
     name = "delayed" if rules else "well"
     return lambda number: _one(side, receiver, plan, rules, folder / f"{number}-{name}.tsv")
 
@@ -137,7 +137,7 @@ def _one(side: Side, receiver: Receiver, plan: RetryCostPlan, rules: list[Rule],
     found: list[Delivery] = []
 
     def unwritten() -> bool:
-        """Whether the last receipts are not there yet."""
+        """Whether receipts are still missing."""
         read = deliveries(side.bootstrap, began)
         found[:] = [one for one in read if one.pipe == PIPE and one.received_ms >= began]
         return len(found) < len(promised & seen)
@@ -146,12 +146,12 @@ def _one(side: Side, receiver: Receiver, plan: RetryCostPlan, rules: list[Rule],
     later = sum(one.attempt > 1 for one in found)
     lag = quantiles(one.lag_ms for one in found)
     if lag is None:
-        raise ChainError("nothing was delivered")
+        raise ChainError("nothing was delivered to the trial's destination: `hifi doctor` says why")
     return RetryRun(later=later / len(found), lag=lag, lost=len(check_delivery(promised, seen, visible).lost))
 
 
 def _offered(side: Side, receiver: Receiver, rate: int, seconds: float, acked: Path) -> set[str]:
-    """Offer a load and wait until it has arrived, also by the second attempt; gives what was acknowledged."""
+    """Send a load and wait until it has arrived, retries included; returns the acknowledged ids."""
     put_off = receiver.requests.misbehaved
     with load_process(side, KEY, Load(rate=rate, batch=1, seconds=seconds), acked) as load:
         load.result(seconds)
@@ -176,6 +176,6 @@ def _wait(unfinished: Callable[[], bool], seconds: float) -> None:
 
 def _line(pair: RetryPair) -> str:
     return (
-        f"p95 {pair.well.lag.p95:.0f} ms with all well, {pair.delayed.lag.p95:.0f} ms with"
-        f" {pair.delayed.later:.1%} later: x{pair.ratio:.2f}"
+        f"p95 {pair.well.lag.p95:.0f} ms without delayed events, {pair.delayed.lag.p95:.0f} ms with"
+        f" {pair.delayed.later:.1%} delayed: x{pair.ratio:.2f}"
     )

@@ -1,1 +1,1 @@
-"""What the meter costs the chain."""
+"""Measures the cost of the meter."""

@@ -1,8 +1,8 @@
-"""`python -m scripts.experiments.overhead`: what audit, observe and the rest of the meter cost the chain.
+"""`python -m scripts.experiments.overhead`: the cost of audit, observe and the rest of the meter.
 
-Two warm sides stand beside each other, one with the meter and one without; the same load goes to one and then
-to the other, in turns (with, without, without, with, ...), so that a slow minute hits both. The first load of
-each does not count. In the end, while nothing is sent, what each uses when idle.
+Two warm sides run beside each other, one with the meter and one without. The same load goes to one and the
+other in turns (with, without, without, with, ...), so that a slow minute affects both. The first load of each
+does not count. At the end the idle usage of each is measured.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,42 +31,42 @@ _COLD_SECONDS: Final = 40.0
 _IDLE_SECONDS: Final = 60.0
 _MOST_CPU: Final = 1.25
 _MOST_P95: Final = 1.10
-_TOLD_PERCENT: Final = 0.5
-"""Processes that use less, when idle, are told in the sum only."""
+_SHOWN_PERCENT: Final = 0.5
+"""Idle processes below this share of a core appear in the sum only."""
 
 _SIDES: Final = {"with": SideProfile.ALL, "without": SideProfile.CHAIN}
 APP = typer.Typer(add_completion=False)
 
 
 class OverheadPair(Struct, frozen=True, kw_only=True):
-    """The same load, once with the meter and once without."""
+    """Runs of the same load with and without the meter."""
 
     metered: Run
     plain: Run
 
     @property
     def cpu(self) -> float:
-        """CPU seconds per event with the meter, as a multiple of those without."""
+        """Ratio of CPU seconds per event with the meter to those without."""
         return _cost(self.metered) / _cost(self.plain)
 
     @property
     def p95(self) -> float | None:
-        """The same of p95; None where a run delivered nothing."""
+        """Ratio of p95 with the meter to that without; None if a run delivered nothing."""
         with_meter, without = self.metered.lag, self.plain.lag
         return with_meter.p95 / without.p95 if with_meter and without else None
 
 
 @APP.command()
 def cost(
-    rate: Annotated[int, typer.Option(min=1, help="Events a second.")] = 3_000,
-    batch: Annotated[int, typer.Option(min=1, help="Events a request to collect.")] = 100,
-    seconds: Annotated[float, typer.Option(min=5, help="Of each load.")] = 60.0,
-    pairs: Annotated[int, typer.Option(min=1, help="Loads with the meter, and without.")] = 6,
+    rate: Annotated[int, typer.Option(min=1, help="Events per second.")] = 3_000,
+    batch: Annotated[int, typer.Option(min=1, help="Events per request to collect.")] = 100,
+    seconds: Annotated[float, typer.Option(min=5, help="Seconds of each load.")] = 60.0,
+    pairs: Annotated[int, typer.Option(min=1, help="Pairs of loads, with and without the meter.")] = 6,
     out: Annotated[Path, typer.Option(help="JSON file of all figures.")] = Path("metering.json"),
 ) -> None:
-    """Measure the chain's CPU seconds per million events and its p95, with the meter and without.
+    """Measure the chain's CPU seconds per million events and p95, with and without the meter.
 
-    Exit status 1 if the meter costs more than a quarter of CPU time or a tenth of p95, or an event was lost.
+    Exit status 1 if the meter adds more than 25 % of CPU time or 10 % of p95, or if an event was lost.
     """
     load = Load(rate=rate, batch=batch, seconds=seconds)
     found: list[OverheadPair] = []
@@ -85,7 +85,7 @@ def cost(
 
 
 def bounds(pairs: Sequence[OverheadPair]) -> list[Bound]:
-    """What the meter may cost, in the median of the pairs."""
+    """Bounds on the meter's cost, in the median of the pairs."""
     cpu, p95 = spread(pair.cpu for pair in pairs), spread(pair.p95 for pair in pairs if pair.p95 is not None)
     lost = sum(run.lost for pair in pairs for run in (pair.metered, pair.plain))
     unit = "times that without"
@@ -102,7 +102,7 @@ def _benches() -> Iterator[dict[str, Bench]]:
         benches = {}
         for name, profile in _SIDES.items():
             port = destination_port()
-            # The second side starts when the first has taken its ports.
+            # The second side is described once the first has taken its ports.
             side = Side(root=Path(folder, name), port=free_base())
             chain = stack.enter_context(hifi(side, destination_url(port), profile))
             benches[name] = Bench(chain, port)
@@ -111,7 +111,7 @@ def _benches() -> Iterator[dict[str, Bench]]:
 
 def _line(pair: OverheadPair) -> str:
     return (
-        f"CPU {_cost(pair.plain):.0f} -> {_cost(pair.metered):.0f} s a million events (x{pair.cpu:.2f}), "
+        f"CPU {_cost(pair.plain):.0f} -> {_cost(pair.metered):.0f} s per million events (x{pair.cpu:.2f}), "
         f"p95 {_p95(pair.plain)} -> {_p95(pair.metered)}; "
         f"lost {pair.plain.lost} and {pair.metered.lost}, doubled {pair.plain.duplicated} and "
         f"{pair.metered.duplicated}"
@@ -126,8 +126,8 @@ def _summary(pairs: Sequence[OverheadPair]) -> str:
 
 def _idle_line(name: str, percents: Seconds) -> str:
     largest = sorted(percents.items(), key=lambda each: -each[1])
-    told = ", ".join(f"{role} {used:.1f}" for role, used in largest if used >= _TOLD_PERCENT)
-    return f"idle {name} the meter: {sum(percents.values()):.0f} % of a core ({told})"
+    shown = ", ".join(f"{role} {used:.1f}" for role, used in largest if used >= _SHOWN_PERCENT)
+    return f"idle {name} the meter: {sum(percents.values()):.0f} % of a core ({shown})"
 
 
 def _cost(run: Run) -> float:

@@ -1,4 +1,4 @@
-"""One line of `hifi doctor`, and the prerequisites: what has to be on the machine before a side can start."""
+"""Checks of `hifi doctor` on the machine: prerequisites of a side."""
 
 import re
 import shutil
@@ -24,7 +24,7 @@ _MEMORY_GIB: Final = 4.0
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """What was looked at, what was found, and, where that is wrong, the command or step that fixes it."""
+    """Name and result of a check and, if it failed, the command or step that fixes it."""
 
     name: str
     found: str
@@ -32,12 +32,12 @@ class Check:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing needs mending."""
+        """Whether the check passed."""
         return self.fix is None
 
 
 def prerequisites(root: Path) -> Iterator[Check]:
-    """Python, Java, Maven, jars, disk, memory."""
+    """Check Python, Java, Maven, jars, disk and memory."""
     yield python_check(sys.version_info[:3])
     yield java_check(_java_version())
     yield maven_check(shutil.which("mvn"), jars_there=cached_jars().complete)
@@ -47,13 +47,13 @@ def prerequisites(root: Path) -> Iterator[Check]:
 
 
 def python_check(version: tuple[int, ...]) -> Check:
-    """Python is recent enough."""
+    """Check that Python is recent enough."""
     fix = None if version >= _PYTHON else "install Python 3.11 or newer: apt-get install python3 python3-venv"
     return Check(name="python", found=".".join(map(str, version)), fix=fix)
 
 
 def java_check(version: int | None) -> Check:
-    """Java is there and recent enough. `version` is the major one; None: no java."""
+    """Check that Java is installed and recent enough; `version` is the major one, None without Java."""
     fix = f"install a JDK {_JAVA}: apt-get install openjdk-{_JAVA}-jdk-headless"
     if version is None:
         return Check(name="java", found="not found", fix=fix)
@@ -61,21 +61,21 @@ def java_check(version: int | None) -> Check:
 
 
 def maven_check(path: str | None, *, jars_there: bool) -> Check:
-    """Maven is there, or not needed any more."""
+    """Check that Maven is installed, unless the jars are already there."""
     if path is None and not jars_there:
         return Check(name="mvn", found="not found", fix="apt-get install maven")
-    return Check(name="mvn", found=path or "not found, and not needed: the jars are there")
+    return Check(name="mvn", found=path or "not found, but not needed: the jars are there")
 
 
 def jars_check(root: Path, *, complete: bool) -> Check:
-    """Brokers' and connector's jars were fetched."""
+    """Check that the jars were fetched."""
     return Check(
         name="jars", found=str(root) if complete else "not fetched", fix=None if complete else "make setup"
     )
 
 
 def disk_check(root: Path, free_gib: float) -> Check:
-    """There is room for the topics."""
+    """Check that there is disk space for the topics."""
     fix = f"free {_DISK_GIB:.0f} GiB, or keep the data elsewhere: hifi up --data DIR"
     return Check(
         name="disk", found=f"{free_gib:.1f} GiB free for {root}", fix=fix if free_gib < _DISK_GIB else None
@@ -83,7 +83,7 @@ def disk_check(root: Path, free_gib: float) -> Check:
 
 
 def memory_check(available_gib: float) -> Check:
-    """There is memory for three brokers, the driver's JVM and its Python workers."""
+    """Check that there is memory for three brokers, the driver's JVM and its Python workers."""
     fix = f"end other programs: a side needs {_MEMORY_GIB:.0f} GiB"
     return Check(
         name="memory",
@@ -93,14 +93,14 @@ def memory_check(available_gib: float) -> Check:
 
 
 def ports_check(side: Side) -> Check:
-    """A side that does not run finds its ports free."""
+    """Check that the ports of a stopped side are free."""
     busy = busy_ports(side.ports)
     found = f"{side.ports.start} to {side.ports.stop - 1} free" if not busy else f"in use: {busy}"
     return Check(name="ports", found=found, fix=f"hifi up --port {side.port + 1000}" if busy else None)
 
 
 def java_major(output: str) -> int | None:
-    """The major version in what `java -version` prints; of 1.8.0_x it is 8."""
+    """The major version in the output of `java -version`; 8 of 1.8.0_x."""
     match = re.search(r'version "(?:1\.)?(\d+)', output)
     return int(match.group(1)) if match else None
 
@@ -116,5 +116,5 @@ def _java_version() -> int | None:
 
 
 def _existing(path: Path) -> Path:
-    """The path, or the nearest of its parents that is there."""
+    """The path, or its nearest existing parent."""
     return next(p for p in (path, *path.parents) if p.exists())

@@ -1,4 +1,4 @@
-"""What a running side says of itself, hop by hop."""
+"""Checks of `hifi doctor` on a running side, hop by hop."""
 
 import urllib.request
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ _RUNNING: Final = "RUNNING"
 
 
 def health(side: Side) -> Iterator[Check]:
-    """Processes, brokers, topics, services, Spark, lag. What cannot be asked is a failed check."""
+    """Check processes, brokers, topics, services, Spark and lag; a part that does not answer fails."""
     supervisor = Supervisor(side)
     states = _states(supervisor)
     if states is None:
@@ -57,7 +57,7 @@ def health(side: Side) -> Iterator[Check]:
 
 
 def _services(side: Side) -> dict[str, int]:
-    """What answers /readyz, and where."""
+    """Services with /readyz, and their ports."""
     return {
         COLLECT: side.collect_port,
         RETRY: side.retry_port,
@@ -77,19 +77,19 @@ def _now(side: Side) -> Now | None:
 
 
 def process_check(side: Side, name: str, state: str) -> Check:
-    """A program runs; the supervisor starts one that ended again, so its log tells why it does not stay."""
+    """Check that a program runs. The supervisor restarts one that ends; its log says why it ended."""
     fix = None if state == _RUNNING else f"tail {side.logs / name}.log"
     return Check(name=name, found=state.lower(), fix=fix)
 
 
 def brokers_check(side: Side, count: int) -> Check:
-    """All brokers are registered."""
+    """Check that all brokers are registered."""
     fix = None if count == REPLICAS else f"tail {side.logs}/broker-*.log"
     return Check(name="brokers", found=f"{count} of {REPLICAS} registered", fix=fix)
 
 
 def replicas_check(side: Side, behind: Sequence[str]) -> Check:
-    """Every partition has its replicas in sync. `behind` are those that have not."""
+    """Check that all replicas are in sync; `behind` are the partitions with others."""
     if not behind:
         return Check(name="replicas", found="all in sync")
     named = ", ".join(behind[:3]) + (f" and {len(behind) - 3} more" if len(behind) > 3 else "")
@@ -101,9 +101,9 @@ def replicas_check(side: Side, behind: Sequence[str]) -> Check:
 
 
 def topics_check(side: Side, missing: Sequence[str]) -> Check:
-    """Every topic is there."""
+    """Check that every topic exists."""
     if not missing:
-        return Check(name="topics", found=f"all {len(Topic)} there")
+        return Check(name="topics", found=f"all {len(Topic)} exist")
     return Check(
         name="topics",
         found=f"missing: {', '.join(missing)}",
@@ -112,7 +112,7 @@ def topics_check(side: Side, missing: Sequence[str]) -> Check:
 
 
 def readyz_check(base_url: str, *, ready: bool) -> Check:
-    """A service's /readyz answers 200."""
+    """Check that a service's /readyz answers 200."""
     url = f"{base_url}/readyz"
     return Check(
         name="readyz",
@@ -122,13 +122,13 @@ def readyz_check(base_url: str, *, ready: bool) -> Check:
 
 
 def store_check(side: Side, *, answers: bool) -> Check:
-    """The store of scorecards listens."""
+    """Check that the store of scorecards listens."""
     found = f"{side.store_url} {'answers' if answers else 'does not answer'}"
     return Check(name=STORE, found=found, fix=None if answers else f"tail {side.logs / STORE}.log")
 
 
 def meter_check(side: Side, now: Now | None) -> Check:
-    """Scorecards are up to date: audit and observe have read what the topics hold."""
+    """Check that scorecards are up to date: audit and observe have read the topics to their ends."""
     if now is None:
         return Check(name="meter", found="does not answer", fix=f"tail {side.logs / OBSERVE}.log")
     if not now.behind:
@@ -138,19 +138,19 @@ def meter_check(side: Side, now: Now | None) -> Check:
 
 
 def spark_check(side: Side, *, ready: bool) -> Check:
-    """The driver said that its queries process data, and is the one that runs."""
+    """Check that the running driver reported that its queries process data."""
     found = "all queries process data" if ready else "not ready"
     return Check(name="queries", found=found, fix=None if ready else f"tail {side.logs / SPARK}.log")
 
 
 def lag_check(side: Side, lag: Lag) -> Check:
-    """A node is not far behind."""
+    """Check that a node is not far behind."""
     name = f"lag {lag.node}"
     if lag.records is None:
         return Check(name=name, found="not known yet")
-    if lag.node == RETRY:  # to wait is its work; how long is the business of its metrics
-        return Check(name=name, found=f"{lag.records:,} records wait for their time")
-    if lag.node == AUDIT:  # it reads in batches; whether it keeps up is the meter's check
+    if lag.node == RETRY:  # waiting is its purpose; its metrics show for how long
+        return Check(name=name, found=f"{lag.records:,} records wait until they are due")
+    if lag.node == AUDIT:  # it reads in batches; the meter's check shows whether it keeps up
         return Check(name=name, found=f"{lag.records:,} records behind")
     fix = f"wait, or send less; tail {side.logs / SPARK}.log" if lag.records > _LAG_RECORDS else None
     return Check(name=name, found=f"{lag.records:,} records behind", fix=fix)
@@ -178,4 +178,4 @@ def _lags(side: Side) -> Iterator[Check]:
     try:
         yield from (lag_check(side, lag) for lag in lags(admin_client(side.bootstrap)))
     except KafkaException:
-        return  # said above already
+        return  # reported by the check of the brokers

@@ -1,4 +1,4 @@
-"""Three Kafka brokers on the loopback address: their configuration, their command lines, their folders."""
+"""Configuration, command lines and folders of three Kafka brokers on the loopback address."""
 
 import base64
 import hashlib
@@ -32,7 +32,7 @@ _JVM_FLAGS: Final = (
 )
 
 _TUNING: Final = {
-    # Few threads: three brokers share two cores with everything else.
+    # Few threads: three brokers share two cores with all other processes.
     "num.network.threads": 2,
     "num.io.threads": 4,
     "num.replica.fetchers": 1,
@@ -43,18 +43,18 @@ _TUNING: Final = {
     # A killed broker is noticed in five seconds instead of nine.
     "broker.heartbeat.interval.ms": 1_000,
     "broker.session.timeout.ms": 5_000,
-    # What an idle broker wakes up for. None of these delays a record: a fetch returns when one arrives.
+    # Wake-ups of an idle broker. None of these delays a record: a fetch returns when one arrives.
     "metadata.max.idle.interval.ms": 5_000,
     "replica.fetch.wait.max.ms": 2_000,
     "log.cleaner.backoff.ms": 60_000,
-    # After SIGKILL a broker reads its active segments again: keep them short.
+    # After SIGKILL a broker re-reads its active segments: keep them short.
     "log.segment.bytes": 256 * 1024 * 1024,
     "group.initial.rebalance.delay.ms": 0,
 }
 
 
 class BrokerError(OperatorError):
-    """Brokers that cannot be prepared; the text says why and what to do."""
+    """The brokers cannot be prepared; the text says why and what to do."""
 
 
 def properties(side: Side, broker: int) -> dict[str, str]:
@@ -86,7 +86,7 @@ def properties(side: Side, broker: int) -> dict[str, str]:
 
 
 def _internal_topics() -> dict[str, object]:
-    """Kafka's own topics, replicated as ours are, with few partitions each."""
+    """Kafka's internal topics: replicated as hifi's are, with few partitions each."""
     return {
         "offsets.topic.num.partitions": 3,
         "offsets.topic.replication.factor": REPLICAS,
@@ -100,7 +100,7 @@ def _internal_topics() -> dict[str, object]:
 
 
 def java() -> str:
-    """The `java` to run: of JAVA_HOME, else the first on the path.
+    """The `java` of JAVA_HOME, else the first on the path.
 
     Raises:
         BrokerError: if there is none.
@@ -126,7 +126,7 @@ def command(side: Side, broker: int, jars: Path) -> list[str]:
 
 
 def archive_file(jars: Path) -> Path:
-    """Where the class-data archive of this JVM and these jars is or will be: see `cds_archive`."""
+    """Path of the class-data archive of this JVM and these jars; `cds_archive` makes it."""
     jvm = Path(java()).resolve()
     digest = hashlib.sha256(f"{jvm} {jvm.stat().st_mtime_ns} {_LOGGING}".encode()).hexdigest()[:12]
     return jars.parent / f"broker-{digest}.jsa"
@@ -149,13 +149,13 @@ def _config_file(side: Side, broker: int) -> Path:
 def prepare(
     side: Side, jars: Path, nodes: Sequence[int] = BROKER_IDS, extra: Mapping[str, str] | None = None
 ) -> None:
-    """Write the brokers' configuration and format the folders that are not yet; idempotent.
+    """Write the brokers' configuration and format new folders; idempotent.
 
     Args:
-        side: where they live.
-        jars: their class path.
-        nodes: which of the three.
-        extra: properties that replace ours.
+        side: its folder has the brokers' folders.
+        jars: folder of the class path.
+        nodes: numbers of the brokers to prepare.
+        extra: properties that override hifi's.
 
     Raises:
         BrokerError: if a folder cannot be formatted.
@@ -171,7 +171,7 @@ def prepare(
 
 
 def formatted(side: Side) -> bool:
-    """Whether the side has brokers already."""
+    """Whether the side's brokers were formatted."""
     return _cluster_file(side).exists()
 
 
@@ -180,7 +180,7 @@ def _cluster_file(side: Side) -> Path:
 
 
 def _mark(side: Side, broker: int) -> Path:
-    """Exists when formatting was finished: a format that was cut short is done again."""
+    """File that exists once formatting has finished; an interrupted format is repeated."""
     return side.broker_folder(broker) / _FORMATTED
 
 
@@ -208,7 +208,7 @@ def _format(side: Side, brokers: Sequence[int], jars: Path) -> None:
         if process.returncode:
             raise BrokerError(
                 f"{side.broker_folder(broker)} cannot be formatted: {_last_line(output)}\n"
-                f"It may be of another cluster: remove {side.root} to begin anew, without events."
+                f"It may belong to another cluster: remove {side.root}, with its events, to start anew."
             )
         _mark(side, broker).write_text(cluster + "\n")
 

@@ -1,4 +1,4 @@
-"""Three brokers as children of this process, to be killed and started one by one: for tests and benches.
+"""Three brokers as child processes that tests and the bench kill and start one by one.
 
 `python -m scripts.local.kafka.cluster --data DIR --port N` runs one until it is interrupted.
 """
@@ -22,7 +22,7 @@ _STOP_SECONDS = 30
 
 
 class Cluster:
-    """The brokers of a side, without the rest of it. A context manager: leaving it ends them."""
+    """The brokers of a side without its other programs; a context manager that ends them."""
 
     def __init__(self, side: Side, jars: Path) -> None:
         self.side = side
@@ -56,7 +56,7 @@ class Cluster:
         return self._running[broker].pid
 
     def start(self, broker: int) -> None:
-        """Start broker 1, 2 or 3; returns at once. Does nothing where it runs."""
+        """Start broker 1, 2 or 3 unless it runs; returns at once."""
         if broker in self._running:
             return
         with (self.side.logs / f"broker-{broker}.log").open("ab") as log:
@@ -66,17 +66,17 @@ class Cluster:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,  # Ctrl-C is for us: we stop them in order
+                start_new_session=True,  # Ctrl-C reaches this process only, which stops them in order
             )
 
     def kill(self, broker: int) -> None:
-        """SIGKILL a broker and wait until it is gone."""
+        """SIGKILL a broker, and wait until it has ended."""
         process = self._running.pop(broker)
         process.kill()
         process.wait()
 
     def wait_healthy(self, seconds: float = 180.0) -> None:
-        """Return when all brokers answer and every partition has its replicas in sync.
+        """Wait until all brokers answer and all replicas are in sync.
 
         Raises:
             AdminError: if that takes longer.
@@ -85,7 +85,7 @@ class Cluster:
         wait_in_sync(self.bootstrap, seconds)
 
     def stop(self) -> None:
-        """End all brokers: SIGTERM, and SIGKILL to those that take too long."""
+        """End all brokers: SIGTERM, then SIGKILL to those that take too long."""
         for process in self._running.values():
             process.terminate()
         for process in self._running.values():

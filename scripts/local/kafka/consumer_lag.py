@@ -1,4 +1,4 @@
-"""How far the records of a side got: topic ends and shadow groups, and what they say about the chain."""
+"""Topic ends and consumer lag of a side's nodes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _GROUPS: Final = (*CHAIN_GROUPS, "audit")
 
 @dataclass(frozen=True, kw_only=True)
 class Lag:
-    """Records a node has still to read. None: it has not said yet how far it is."""
+    """Records a node has not read yet; None if it has committed no offset yet."""
 
     node: str
     records: int | None
@@ -45,7 +45,7 @@ def topic_ends(admin: AdminClient) -> dict[Topic, int]:
 
 
 def partition_ends(admin: AdminClient) -> dict[tuple[str, int], int]:
-    """End offset of each (topic, partition) of ours.
+    """End offset of each (topic, partition) of hifi's topics.
 
     Raises:
         KafkaException: if the brokers do not answer.
@@ -58,7 +58,7 @@ def partition_ends(admin: AdminClient) -> dict[tuple[str, int], int]:
 
 
 def lags(admin: AdminClient) -> list[Lag]:
-    """How far each node behind collect is, by its group: a shadow one if it is a Spark query.
+    """Lag of each node after collect, by its consumer group; a Spark query commits to a progress group.
 
     Raises:
         KafkaException: if the brokers do not answer.
@@ -84,10 +84,10 @@ def _committed(admin: AdminClient, node: str) -> dict[tuple[str, int], int]:
     try:
         partitions = futures[group].result(_TIMEOUT_SECONDS).topic_partitions or []
     except KafkaException:
-        return {}  # the group is not there before its first commit
+        return {}  # the group does not exist before its first commit
     return {(p.topic, p.partition): p.offset for p in partitions if p.offset >= 0}
 
 
 def stuck_hop(before: Mapping[Topic, int], after: Mapping[Topic, int]) -> str | None:
-    """The first node that wrote nothing between two looks; None if all did."""
+    """The first node that wrote nothing between two calls of `topic_ends`; None if all wrote."""
     return next((node for node, topic in CHAIN if after[topic] <= before[topic]), None)

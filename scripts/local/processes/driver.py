@@ -1,6 +1,6 @@
-"""All Spark nodes in one process: what a laptop runs instead of one application each on a cluster.
+"""All Spark nodes in one process; on a cluster each is an application of its own.
 
-`python -m scripts.local.processes.driver NODE ...` runs these, in this order.
+`python -m scripts.local.processes.driver NODE ...` starts these nodes in this order.
 """
 
 import sys

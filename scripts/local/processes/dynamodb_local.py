@@ -1,4 +1,4 @@
-"""DynamoDB Local: where observe of a local side keeps its scorecards, as it does in DynamoDB on AWS."""
+"""DynamoDB Local, in which observe of a local side keeps its scorecards."""
 
 import os
 from pathlib import Path
@@ -19,7 +19,7 @@ _KEY: Final = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
 
 
 def command(side: Side, jars: Path) -> list[str]:
-    """The command line of the store; the JDK compiles its main class, thirty lines, at each start.
+    """The command line of the store; the JDK compiles its main class of thirty lines at each start.
 
     Raises:
         BrokerError: if there is no Java.
@@ -35,7 +35,7 @@ def command(side: Side, jars: Path) -> list[str]:
 
 
 def client_environment() -> dict[str, str]:
-    """What a client of AWS wants to know and the store ignores; what the user's environment says is kept."""
+    """Region and keys, which AWS clients require and the store ignores; the environment's are kept."""
     region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or "us-east-1"
     keys = {} if os.environ.get("AWS_ACCESS_KEY_ID") else _KEY
     return keys | {"AWS_DEFAULT_REGION": region}

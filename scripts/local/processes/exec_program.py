@@ -1,8 +1,8 @@
 """`python -m scripts.local.processes.exec_program FILE`: replaces this process by one supervised program.
 
-FILE is a JSON object with `command` and `environment`. First it makes sure that nothing of the program's
-former life is left: when only the Spark driver's Python is killed, its JVM may still be writing, and two of
-them on one checkpoint would harm each other; after a kill of the supervisor itself, its brokers live on.
+FILE is a JSON object with `command` and `environment`. First it ends what is left of the program's earlier
+run: if only the Spark driver's Python process is killed, its JVM may still write, and two JVMs on one
+checkpoint would corrupt it; if the supervisor itself is killed, its brokers still run.
 """
 
 import json
@@ -14,7 +14,7 @@ from scripts.local.process_marks import OF_SIDE, PROGRAM, kill, side_processes
 
 
 def main() -> None:
-    """Read the file, end predecessors, become the program."""
+    """Read the file, end earlier processes, become the program."""
     spec = json.loads(Path(sys.argv[1]).read_text())
     environment: dict[str, str] = {**os.environ, **spec["environment"]}
     kill(side_processes(Path(environment[OF_SIDE]), environment[PROGRAM]))

@@ -1,10 +1,10 @@
-"""How much of a local side runs."""
+"""Profiles of a local side: which programs run."""
 
 from enum import StrEnum
 
 
 class SideProfile(StrEnum):
-    """What `hifi up` starts."""
+    """Programs that `hifi up` starts."""
 
     ALL = "all"
     CHAIN = "chain"

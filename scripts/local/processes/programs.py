@@ -1,4 +1,4 @@
-"""What a local side runs: brokers, collect, the Spark driver, retry; and the meter over them."""
+"""Programs of a local side: brokers, the data plane's services and the meter."""
 
 import os
 import sys
@@ -24,19 +24,19 @@ CANARY: Final = "canary"
 TRACE: Final = "trace"
 
 SERVICES: Final = (SPARK, RETRY, COLLECT)
-"""The data plane beside the brokers, the slowest to start first. The driver runs audit as well."""
+"""The data plane beside the brokers, the slowest to start first. The driver also runs audit."""
 
 METER: Final = (STORE, OBSERVE, CONSOLE)
-"""What shows how well the data plane does, in the order of starting."""
+"""Programs of the meter, in the order of starting."""
 
 CHAIN: Final = ("transmit_slow", "transmit", "route", "ingest")
-"""Queries of the data plane; its end first: what comes down it finds somebody there."""
+"""Queries of the data plane in the order of starting: the last of the chain first."""
 
 AUDIT: Final = "audit"
 """The meter's query, started last."""
 
 _FIRST: Final = "first"
-"""Before collect: what the canary sent arrives, and waits for it in no retry topic."""
+"""Stopped before collect, so that the canary's events arrive and none waits in a retry topic."""
 
 _FRONT: Final = "front"
 _MIDDLE: Final = "middle"
@@ -45,7 +45,7 @@ _ENDS: Final = {_FIRST: (40, 10), _FRONT: (30, 30), _MIDDLE: (25, 10)}
 """Order and stop_seconds of a group of services."""
 
 SPARK_SLOTS: Final = 8
-"""Task slots of the driver: as many as partitions of all real-time queries, and some for micro-batches."""
+"""Task slots of the driver: one for each partition of the real-time queries, and some for micro-batches."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,16 +56,16 @@ class Program:
     command: list[str]
     environment: dict[str, str]
     group: str
-    """Programs of a group stop at the same moment."""
+    """Programs of a group stop at the same time."""
 
     order: int
     """Groups with a higher number stop earlier."""
 
     start_seconds: int
-    """Alive for so long, it counts as started; ended earlier, the next try waits longer."""
+    """After so many seconds it counts as started; if it ends earlier, the next start waits longer."""
 
     stop_seconds: int
-    """From SIGTERM to SIGKILL."""
+    """Seconds from SIGTERM to SIGKILL."""
 
 
 def programs(side: Side, jars: Jars, profile: SideProfile) -> list[Program]:
@@ -84,7 +84,7 @@ def programs(side: Side, jars: Jars, profile: SideProfile) -> list[Program]:
 
 
 def traced() -> bool:
-    """Whether the environment names a receiver of spans, and so trace runs."""
+    """Whether trace runs: the environment names a receiver of spans."""
     return bool(os.environ.get("HIFI_OTLP_ENDPOINT"))
 
 
@@ -98,7 +98,7 @@ def _broker(side: Side, broker: int, jars: Jars) -> Program:
         name=name,
         command=brokers.command(side, broker, jars.broker),
         environment=_environment(side, name),
-        # Together: a broker that leaves in good order asks the controllers, and two of them must be alive.
+        # All at once: a broker's controlled shutdown needs two live controllers.
         group="brokers",
         order=10,
         start_seconds=3,
@@ -117,7 +117,7 @@ def _spark(side: Side, jars: Jars, queries: Sequence[str]) -> Program:
             "HIFI_READY_FILE": str(side.spark_ready),
             "HIFI_METRICS_PORT": str(side.spark_port),
             "HIFI_MASTER": f"local[{max(SPARK_SLOTS, 3 * side.partitions + 2)}]",
-            # The workers need this environment's packages.
+            # The workers need the packages of this environment.
             "PYSPARK_PYTHON": sys.executable,
             "PYSPARK_DRIVER_PYTHON": sys.executable,
         },
@@ -133,7 +133,7 @@ def _store(side: Side, jars: Jars) -> Program:
         name=STORE,
         command=dynamodb_local.command(side, jars.store),
         environment=_environment(side, STORE),
-        # After observe, which stores what it has when it stops; it takes no longer than Spark.
+        # After observe, which writes to it when it stops.
         group="engine",
         order=20,
         start_seconds=2,
@@ -171,7 +171,7 @@ def _trace(side: Side) -> Program:
 
 
 def _service(side: Side, name: str, module: str, group: str, settings: dict[str, str]) -> Program:
-    """A program of Python alone."""
+    """A program that is a Python module."""
     order, stop_seconds = _ENDS[group]
     return Program(
         name=name,

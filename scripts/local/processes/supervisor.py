@@ -1,4 +1,4 @@
-"""supervisord over a side's programs: its configuration, its start, its orders."""
+"""Configures, starts and controls supervisord, which runs a side's programs."""
 
 import json
 import os
@@ -27,15 +27,15 @@ _START_SECONDS: Final = 20
 _STOP_SECONDS: Final = 120
 _POLL_SECONDS: Final = 0.1
 _MAX_SOCKET_PATH: Final = 95
-"""Linux takes 107 characters; supervisord appends its process id while it makes the socket."""
+"""Linux allows 107 characters; supervisord appends its process id while it creates the socket."""
 
 
 class SupervisorError(OperatorError):
-    """The supervisor cannot be started or does not do as told."""
+    """The supervisor cannot be started, or refuses a request."""
 
 
 def configuration(programs: Sequence[Program], python: str) -> str:
-    """supervisord.conf, with paths relative to the side's folder. Nothing starts by itself."""
+    """supervisord.conf, with paths relative to the side's folder; no program starts automatically."""
     head = """\
 [supervisord]
 nodaemon = true
@@ -67,10 +67,10 @@ def _group(program: Program) -> tuple[int, str]:
 
 
 def _section(program: Program, python: str) -> str:
-    """One program. It is tried again for ever, one second later each time.
+    """Section of one program. It is restarted without limit, a second later each time.
 
-    SIGTERM goes to the process itself, which ends its children in good order (the driver its JVM); SIGKILL
-    goes to the whole group.
+    SIGTERM goes to the process itself, which ends its children cleanly (the driver its JVM); SIGKILL goes to
+    the whole process group.
     """
     interpreter = shlex.quote(python).replace("%", "%%")
     return f"""
@@ -99,7 +99,7 @@ class Supervisor:
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self, programs: Sequence[Program]) -> None:
-        """Start supervisord, in its own session so that Ctrl-C reaches only us; no program yet.
+        """Start supervisord without programs, in a session of its own so that Ctrl-C does not reach it.
 
         Raises:
             SupervisorError: if it does not answer.
@@ -137,18 +137,18 @@ class Supervisor:
 
     @property
     def alive(self) -> bool:
-        """Whether the supervisord this object started still runs."""
+        """Whether the supervisord that this object started still runs."""
         return self._process is not None and self._process.poll() is None
 
     def answers(self) -> bool:
-        """Whether a supervisord, whoever started it, answers on the side's socket."""
+        """Whether a supervisord answers on the side's socket, started by this object or not."""
         try:
             return bool(self._call("getState")["statename"] == "RUNNING")
         except (OSError, xmlrpc.client.Error):
             return False
 
     def states(self) -> dict[str, str]:
-        """State of each program in supervisord's words: RUNNING, BACKOFF, STOPPED ...
+        """State of each program, as supervisord names it: RUNNING, BACKOFF, STOPPED ...
 
         Raises:
             SupervisorError: if it does not answer.
@@ -156,14 +156,16 @@ class Supervisor:
         try:
             return {info["name"]: info["statename"] for info in self._call("getAllProcessInfo")}
         except (OSError, xmlrpc.client.Error) as error:
-            raise SupervisorError(f"the supervisor in {self._side.root} does not answer: {error}") from error
+            raise SupervisorError(
+                f"the supervisor in {self._side.root} does not answer: {error}; `hifi down`, then `hifi up`"
+            ) from error
 
     def pid(self, program: str) -> int:
-        """Process id of a program; 0 where it does not run."""
+        """Process id of a program; 0 if it does not run."""
         return int(self._call("getProcessInfo", self._full(program))["pid"])
 
     def start_program(self, program: str) -> None:
-        """Start a program; returns at once. Does nothing where it runs."""
+        """Start a program unless it runs; returns at once."""
         try:
             self._call("startProcess", self._full(program), False)
         except xmlrpc.client.Fault as fault:
@@ -171,7 +173,7 @@ class Supervisor:
                 raise SupervisorError(f"{program}: {fault.faultString}") from fault
 
     def stop_program(self, program: str) -> None:
-        """Stop a program, SIGTERM first; returns when it is gone. It stays stopped until it is started."""
+        """Stop a program, SIGTERM first; returns when it has ended. It stays stopped until it is started."""
         try:
             self._call("stopProcess", self._full(program), True)
         except xmlrpc.client.Fault as fault:
@@ -179,7 +181,7 @@ class Supervisor:
                 raise SupervisorError(f"{program}: {fault.faultString}") from fault
 
     def shut_down(self) -> None:
-        """End all programs, the last started first, then supervisord, then whatever is left of the side."""
+        """End all programs in the reverse order of starting, then supervisord, then leftover processes."""
         with suppress(OSError, xmlrpc.client.Error):
             self._call("shutdown")
         if self._process is not None:
@@ -191,7 +193,7 @@ class Supervisor:
             (self._side.run / name).unlink(missing_ok=True)
 
     def _full(self, program: str) -> str:
-        """supervisord's name of a program: with its group."""
+        """The program's name with its group, as supervisord needs it."""
         found = self._call("getAllProcessInfo")
         return next((f"{i['group']}:{program}" for i in found if i["name"] == program), program)
 
@@ -202,7 +204,7 @@ class Supervisor:
 
 
 def end_leftovers(root: Path, seconds: float = 10.0) -> int:
-    """End every process of the side in `root`, its supervisor first; returns how many there were."""
+    """End every process of the side in `root`, its supervisor first; returns their number."""
     supervisors = side_processes(root, _NAME)
     end(supervisors, _STOP_SECONDS)
     others = side_processes(root)

@@ -1,4 +1,4 @@
-"""The warm-up's destination: counts events and their lag, inside the process that sends them."""
+"""The warm-up's destination, in the sending process: counts events and their lags."""
 
 import time
 from collections import deque
@@ -10,7 +10,7 @@ _WINDOW_SECONDS = 5.0
 
 
 class _Event(msgspec.Struct):
-    """What the sink reads of an event: its id is `<sent, epoch ms>-<number>`."""
+    """The id of an event: `<time sent, epoch ms>-<number>`."""
 
     id: str
 
@@ -19,7 +19,7 @@ _decoder = msgspec.json.Decoder(list[_Event])
 
 
 class WarmUpReceiver:
-    """An HTTP destination that knows how late events came in the last few seconds."""
+    """An HTTP destination that keeps the lags of the last five seconds."""
 
     def __init__(self) -> None:
         self.ids: set[str] = set()
@@ -40,7 +40,7 @@ class WarmUpReceiver:
         return web.Response(status=204)
 
     def window(self) -> list[int]:
-        """Lags, in ms, of what came within the last five seconds."""
+        """Lags of events that arrived within the last five seconds; ms."""
         since = time.monotonic() - _WINDOW_SECONDS
         while self._lags and self._lags[0][0] < since:
             self._lags.popleft()

@@ -1,4 +1,4 @@
-"""The warm-up's requests: single events and batches, about 1,500 events a second."""
+"""The warm-up's requests: single events and batches, about 1,500 events per second."""
 
 import asyncio
 import itertools
@@ -14,13 +14,13 @@ _BATCHES_PER_SECOND: Final = 9
 _BATCH_EVENTS: Final = 100
 _MAX_OPEN: Final = 256
 _MAX_OUTSTANDING: Final = 5_000
-"""Events on their way: a chain that is still cold must not be left with a backlog of ours."""
+"""Most events in the chain: a cold chain must not be left with a backlog of warm-up events."""
 
 _PADDING: Final = "x" * 300
 
 
 class SyntheticLoad:
-    """Sends events whose id begins with the moment they were made, as `WarmUpReceiver` expects."""
+    """Sends events whose id starts with the time they were made, as `WarmUpReceiver` expects."""
 
     def __init__(self, session: aiohttp.ClientSession, url: str) -> None:
         self._session = session
@@ -31,7 +31,7 @@ class SyntheticLoad:
         self._sent = {1: 0, _BATCH_EVENTS: 0}
 
     def catch_up(self, elapsed: float, arrived: int) -> None:
-        """Start the requests due `elapsed` seconds after the beginning; a slow chain gets fewer."""
+        """Start the requests due `elapsed` seconds after the start; a slow chain gets fewer."""
         room = _MAX_OPEN - len(self._open) if len(self._acknowledged) - arrived < _MAX_OUTSTANDING else 0
         for size, rate in ((1, _SINGLES_PER_SECOND), (_BATCH_EVENTS, _BATCHES_PER_SECOND)):
             due = int(elapsed * rate)
@@ -46,7 +46,7 @@ class SyntheticLoad:
         return bool(self._open or self._acknowledged - arrived)
 
     async def send(self, size: int) -> None:
-        """One request with so many events; one that fails is left out, it is no customer's."""
+        """Send a request with so many events; failures are ignored, as these are not a customer's events."""
         events = [_event(next(self._numbers)) for _ in range(size)]
         kind = "application/cloudevents+json" if size == 1 else "application/cloudevents-batch+json"
         body = msgspec.json.encode(events[0] if size == 1 else events)

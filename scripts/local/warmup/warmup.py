@@ -1,7 +1,7 @@
-"""A bounded synthetic load through the whole chain before a side calls itself ready.
+"""A bounded synthetic load through the whole chain before a side is ready.
 
-The JVM is fast only after it compiled what runs often; until then p95 is seconds. It is the end-to-end check
-as well: a side through which nothing passes is not ready, and the error names the hop where it stops.
+The JVM is fast only after it has compiled frequent code; until then p95 is seconds. The load is also the
+end-to-end check: a side through which nothing passes is not ready, and the error names the hop that stops.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ _NAME: Final = "hifi-warm-up"
 _KEY: Final = "hifi-warm-up-key"
 _LEAST_SECONDS: Final = 15.0
 WARM_UP_SECONDS: Final = 90.0
-"""At most, unless somebody wants less."""
+"""Default upper bound of the warm-up."""
 
 WARM_P95_MS: Final = 500
 _FIRST_SECONDS: Final = 60.0
@@ -37,16 +37,16 @@ _TURN_SECONDS: Final = 0.05
 
 
 class WarmUpError(OperatorError):
-    """Events do not come through the chain; the text says where they stop."""
+    """Events do not pass through the chain; the text says where they stop."""
 
 
 def warm_up(side: Side, say: Say, most_seconds: float) -> int:
-    """Publish internal documents, send until p95 is low, take the documents away again.
+    """Publish internal documents, send until p95 is low, delete the documents.
 
     Args:
-        side: all of whose nodes are ready.
-        say: told how far it is.
-        most_seconds: after which p95 may be what it is; 0 only sees that an event comes through.
+        side: a side with all nodes ready.
+        say: gets progress lines.
+        most_seconds: upper bound, whatever p95 is then; 0 only checks that an event passes through.
 
     Returns:
         p95 end to end over the last five seconds, ms.
@@ -59,7 +59,7 @@ def warm_up(side: Side, say: Say, most_seconds: float) -> int:
 
 
 def documents(url: str) -> tuple[Document, ...]:
-    """The source, destination and pipe of the warm-up, of a tenant that no customer has."""
+    """Source, destination and pipe of the warm-up, of an internal tenant."""
     shared = {"name": _NAME, "tenant": WARM_UP}
     return (
         parse({"kind": "source", **shared, "write_keys": [_KEY]}),
@@ -69,12 +69,12 @@ def documents(url: str) -> tuple[Document, ...]:
 
 
 def is_warming(catalogue: Catalogue) -> bool:
-    """Whether a side with these documents is in its warm-up."""
+    """Whether these documents are those of a side in its warm-up."""
     return _NAME in catalogue.sources
 
 
 def warm(elapsed: float, lags_ms: Sequence[int]) -> bool:
-    """Whether the chain is fast enough, judged by the last few seconds' lags."""
+    """Whether the chain is fast enough, by the lags of the last five seconds."""
     if elapsed < _LEAST_SECONDS or not lags_ms:
         return False
     return percentile_95(lags_ms) < WARM_P95_MS
@@ -117,13 +117,13 @@ async def _run(side: Side, sink: WarmUpReceiver, say: Say, most_seconds: float) 
 
 
 async def _first_arrival(load: SyntheticLoad, sink: WarmUpReceiver, say: Say, admin: AdminClient) -> bool:
-    """Send one event a second until one came: the documents take a moment to reach every node.
+    """Send one event per second until one arrives: documents need a few seconds to reach every node.
 
-    It waits its turn behind what an earlier run left; while that is delivered no time counts.
+    The event waits behind the backlog of an earlier run; the time limit starts again while that is delivered.
     """
     deadline, receipts = time.monotonic() + _FIRST_SECONDS, -1
     while not sink.ids and time.monotonic() < deadline:
-        say("warming up: waiting for the first event to come through")
+        say("warming up: waiting for the first event to arrive")
         await load.send(1)
         await asyncio.sleep(1)
         ends = await asyncio.to_thread(topic_ends, admin)
@@ -133,11 +133,10 @@ async def _first_arrival(load: SyntheticLoad, sink: WarmUpReceiver, say: Say, ad
 
 
 def _where_it_stops(side: Side, hop: str | None) -> str:
-    waited = f"no event came through within {_FIRST_SECONDS:.0f} s"
+    waited = f"no event arrived within {_FIRST_SECONDS:.0f} s"
     if hop is None:
-        return (
-            f"{waited}: every hop wrote, but {HOST}:{side.sink_port} got nothing; see {side.logs}/spark.log"
-        )
+        destination = f"{HOST}:{side.sink_port}"
+        return f"{waited}: every hop wrote, but {destination} received nothing; see {side.logs}/spark.log"
     log = side.logs / ("collect.log" if hop == "collect" else "spark.log")
     return f"{waited}: {hop} wrote nothing; see {log}"
 

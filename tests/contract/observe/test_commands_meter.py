@@ -58,7 +58,7 @@ def test_scorecard_and_trace_say_what_observe_answers(topics: str, start: Start,
 
 
 @pytest.mark.proof
-def test_what_cannot_be_answered_is_told_with_its_mend(topics: str, start: Start, tmp_path: Path) -> None:
+def test_what_cannot_be_answered_is_told_with_its_fix(topics: str, start: Start, tmp_path: Path) -> None:
     observe = start()
     wrong_day = hifi(observe.url, tmp_path, "scorecard", "--day", "yesterday")
     assert (wrong_day.returncode, "YYYY-MM-DD" in wrong_day.stderr) == (1, True)
@@ -108,4 +108,4 @@ def test_destinations_show_what_failed_and_what_waits_also_before_the_first_even
     table = hifi(observe.url, tmp_path, "destinations", "to-p").stdout
     assert "75.0 %" in table and "2h0" in table and "503 busy" in table, table
     unknown = hifi(observe.url, tmp_path, "destinations", "nobody")
-    assert (unknown.returncode, "there is no destination 'nobody'" in unknown.stderr) == (1, True)
+    assert (unknown.returncode, "no destination 'nobody'" in unknown.stderr) == (1, True)

@@ -53,8 +53,8 @@ def published(tmp_path: Path, text: str, before: Catalogue | None = None) -> Cat
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("kind: sorce\nname: a\n", "f:1: $.kind: there is no kind 'sorce'; did you mean 'source'?"),
-        ("name: a\n", "f:1: $: the document does not say its kind; add `kind:`"),
+        ("kind: sorce\nname: a\n", "f:1: $.kind: unknown kind 'sorce'; did you mean 'source'?"),
+        ("name: a\n", "f:1: $: the document has no kind; add `kind:`"),
         ("- a\n", "f:1: $: a document is a mapping, not a list"),
         (
             GOOD.replace("{url:", "\n  {urll:"),
@@ -80,7 +80,7 @@ def published(tmp_path: Path, text: str, before: Catalogue | None = None) -> Cat
         ),
         (
             GOOD.replace("options:", "connector: webhok\noptions:"),
-            "f:9: $.connector: there is no connector 'webhok'; did you mean 'webhook'?",
+            "f:9: $.connector: unknown connector 'webhok'; did you mean 'webhook'?",
         ),
         (GOOD + "sample: 0.001\n", "f:16: $.sample: the smallest sample is 0.01 percent"),
         (
@@ -115,7 +115,7 @@ def published(tmp_path: Path, text: str, before: Catalogue | None = None) -> Cat
         (GOOD + "---\n" + GOOD, "f:18: $.name: source 'shop' is given twice, first at f:2"),
     ],
 )
-def test_a_problem_is_said_with_its_line_and_mend(tmp_path: Path, text: str, said: str) -> None:
+def test_a_problem_is_said_with_its_line_and_fix(tmp_path: Path, text: str, said: str) -> None:
     assert any(line.startswith(said) for line in problems(tmp_path, text)), problems(tmp_path, text)
 
 

@@ -12,7 +12,7 @@ from shared.contracts.documents import Catalogue, Destination
 from shared.contracts.egress_policy import EgressPolicy
 
 HEAD = "kind: destination\nname: hook\ntenant: acme\noptions:\n  url: https://example.com/hook\n"
-MEND = "; {type: bearer, token: secret://..}, {type: basic, "
+FIX = "; {type: bearer, token: secret://..}, {type: basic, "
 PLAIN = "hunter2-hunter2"
 
 
@@ -34,19 +34,19 @@ def applied(tmp_path: Path, text: str) -> list[str]:
             "  format: lines\n",
             "f:6: $.options.format: Invalid enum value 'lines'; one of batch, array, ndjson",
         ),
-        ("  auth: {type: digest}\n", f"f:6: $.options.auth.type: Invalid value 'digest'{MEND}"),
+        ("  auth: {type: digest}\n", f"f:6: $.options.auth.type: Invalid value 'digest'{FIX}"),
         (
             f"  auth: {{type: bearer, token: {PLAIN}}}\n",
-            f"f:6: $.options.auth.token: is not allowed here{MEND}",
+            f"f:6: $.options.auth.token: is not allowed here{FIX}",
         ),
-        ("  auth:\n    type: bearer\n", f"f:6: $.options.auth: lacks the field token{MEND}"),
+        ("  auth:\n    type: bearer\n", f"f:6: $.options.auth: lacks the field token{FIX}"),
         (
             "  auth:\n    type: bearer\n    tokn: a\n    token: secret://acme/a\n",
             "f:8: $.options.auth.tokn: auth has no field 'tokn'",
         ),
         (
             "  auth: {type: basic, username: 'a:b', password: secret://acme/a}\n",
-            f"f:6: $.options.auth.username: is not allowed here{MEND}",
+            f"f:6: $.options.auth.username: is not allowed here{FIX}",
         ),
         (
             "  auth: {type: oauth2, token_url: 'http://10.0.0.1/', client_id: a, client_secret: secret://acme/a}\n",
@@ -80,10 +80,10 @@ def applied(tmp_path: Path, text: str) -> list[str]:
             "f:12: $.options.url: holds a password; name it in `auth`",
         ),
         ("connector: 7\n", "f:6: $.connector: "),
-        ("connector: base\n", "f:6: $.connector: there is no connector 'base'"),
+        ("connector: base\n", "f:6: $.connector: unknown connector 'base'"),
     ],
 )
-def test_a_problem_is_said_with_its_line_and_mend(tmp_path: Path, text: str, said: str) -> None:
+def test_a_problem_is_said_with_its_line_and_fix(tmp_path: Path, text: str, said: str) -> None:
     found = applied(tmp_path, text)
     assert any(line.startswith(said) for line in found), found
     assert PLAIN not in "".join(found)

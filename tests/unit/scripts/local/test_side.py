@@ -28,9 +28,9 @@ def test_a_folder_without_a_side_names_the_command_that_starts_one(tmp_path: Pat
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"port": 8080}', '{"port": "x", "partitions": 2}'])
-def test_a_half_written_description_names_the_mend(tmp_path: Path, content: str) -> None:
+def test_a_half_written_description_names_the_fix(tmp_path: Path, content: str) -> None:
     (tmp_path / "side.json").write_text(content)
-    with pytest.raises(NoSideError, match=r"remove it, then `hifi up`"):
+    with pytest.raises(NoSideError, match=r"remove it, then start the side with `hifi up`"):
         Side.load(tmp_path)
 
 

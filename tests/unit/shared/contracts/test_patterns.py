@@ -36,7 +36,7 @@ def test_or_multiplies_with_its_siblings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "path", "mend"),
+    ("pattern", "path", "fix"),
     [
         ({"type": "play"}, ".type", "write ['play']"),
         ({"type": []}, ".type", "at least one value"),
@@ -74,12 +74,12 @@ def test_or_multiplies_with_its_siblings() -> None:
         ({"data": {5: ["x"]}}, ".data.5", "quote 5"),
     ],
 )
-def test_an_error_names_the_place_and_the_mend(pattern: dict[str, Any], path: str, mend: str) -> None:
+def test_an_error_names_the_place_and_the_fix(pattern: dict[str, Any], path: str, fix: str) -> None:
     with pytest.raises(PatternError) as caught:
         compile_pattern(pattern)
 
     assert caught.value.path == path
-    assert mend in str(caught.value)
+    assert fix in str(caught.value)
 
 
 def test_a_pattern_that_would_explode_is_refused() -> None:

@@ -144,7 +144,7 @@ def test_a_file_of_its_owner_alone_is_read(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o644, 0o660, 0o610])
-def test_a_file_that_others_may_read_is_refused_with_the_mend(tmp_path: Path, mode: int) -> None:
+def test_a_file_that_others_may_read_is_refused_with_the_fix(tmp_path: Path, mode: int) -> None:
     path = written(tmp_path, f"a: {VALUE}")
     path.chmod(mode)
     with pytest.raises(SecretStoreError, match=f"has mode {mode:04o}.*chmod 600"):

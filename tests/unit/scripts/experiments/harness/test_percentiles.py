@@ -27,7 +27,7 @@ def test_quantiles_are_ordered(values: list[float]) -> None:
 def test_of_nothing_there_are_no_figures() -> None:
     assert quantiles([]) is None
     assert spread([]) is None
-    with pytest.raises(ValueError, match="nothing"):
+    with pytest.raises(ValueError, match="at least one value"):
         percentile([], 95)
 
 

@@ -65,7 +65,7 @@ def test_javas_version_is_read_in_all_its_spellings(output: str, major: int | No
     ],
     ids=lambda value: value.name if isinstance(value, Check) else "",
 )
-def test_a_failed_check_names_its_mend(check: Check, fix: str) -> None:
+def test_a_failed_check_names_its_fix(check: Check, fix: str) -> None:
     assert not check.ok
     assert fix in (check.fix or "")
 
