@@ -11,7 +11,7 @@ from tests.harness.command_line import Hifi
 from tests.harness.topics import Topics, outbound_headers, pipe_to
 
 REFUSED = "refused: the destination answered 404"
-OVER = "time_over: not delivered within 24 h; at last timeout: no answer within 5 s"
+OVER = "time_over: not delivered within 24 h; last answer: timeout: no answer within 5 s"
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
-"""A circuit breaker as a value: what the last requests to a destination say about the next one. Pure.
+"""The circuit breaker of a destination, as an immutable value. Pure.
 
-The states are Nygard's (Release It!, "Circuit Breaker"). Times are seconds of one clock that never goes back.
+The states are Nygard's (Release It!, "Circuit Breaker"). Times are seconds of one monotonic clock.
 """
 
 from collections.abc import Sequence
@@ -15,39 +15,39 @@ from shared.contracts.receipts import Breaker as State
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BreakerThresholds:
-    """When it opens, and for how long. Seconds unless the name says otherwise."""
+    """When a breaker opens, and for how long. In seconds unless the name says otherwise."""
 
     failures: int = 5
-    """In a row."""
+    """Failures in a row that open the breaker."""
 
     wasted: float = 5.0
-    """Spent on requests that failed, without one that did not: a time-out weighs more than a refusal."""
+    """Time spent on failures in a row that opens the breaker: timeouts weigh more than refusals."""
 
     pause: float = 5.0
-    """Open at first; twice as long after each failure of the one request that is let through then."""
+    """How long it stays open at first; doubles each time the test request fails."""
 
     pause_limit: float = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Breaker:
-    """Of one destination."""
+    """The breaker of one destination."""
 
     state: State = "closed"
     failures: int = 0
     wasted: float = 0.0
     until: float = 0.0
-    """Open: when it is half open."""
+    """If open: when it becomes half open."""
 
     pause: float = 0.0
-    """Open or half open: how long it was opened for."""
+    """If open or half open: how long it was opened for."""
 
 
 CLOSED: Final = Breaker()
 
 
 def looked_at(breaker: Breaker, now: float) -> Breaker:
-    """The breaker at a later moment: an open one is half open when its pause is over."""
+    """The breaker at a later time: an open one becomes half open when its pause is over."""
     if breaker.state == "open" and now >= breaker.until:
         return replace(breaker, state="half_open")
     return breaker
@@ -59,13 +59,13 @@ def after_failure(
     """The breaker after a request that failed.
 
     Args:
-        breaker: before it.
-        seconds: that the request took.
-        asked: seconds for which the destination asked to be left alone, 0 if it did not.
-        now: when it ended.
+        breaker: before the request.
+        seconds: how long the request took.
+        asked: seconds of the destination's Retry-After, 0 if it sent none.
+        now: when the request ended.
         rules: when to open.
     """
-    if breaker.state == "open":  # it was under way before
+    if breaker.state == "open":  # the request had begun before it opened
         return breaker
     if breaker.state == "half_open":
         return _opened(2 * breaker.pause, asked, now, rules)
@@ -81,14 +81,14 @@ def _opened(pause: float, asked: float, now: float, rules: BreakerThresholds) ->
 
 
 def is_young(breaker: Breaker, rules: BreakerThresholds) -> bool:
-    """Whether a breaker that is not closed has opened a while ago only: its pauses still grow."""
+    """Whether a breaker that is not closed opened recently, so that its pauses still grow."""
     return breaker.pause < rules.pause_limit
 
 
 def has_failed(answers: Sequence[Answer]) -> bool | None:
-    """Whether a request says that the destination cannot take events now; None if it says nothing about it.
+    """Whether a request shows that the destination cannot accept events now; None if it shows neither.
 
-    A refusal of these events is no failure: the destination is there. Nor is it one where some arrived.
+    Refusing these events is not a failure of the destination, nor is accepting only some of them.
     """
     if all(answer.hopeless or answer.later for answer in answers):
         return None

@@ -1,8 +1,8 @@
-"""What a worker process knows of each destination, and what a request has to pass. For one event loop.
+"""The gate of each destination: slots, rate limit, circuit breaker and lane. For one event loop.
 
-The knowledge is this process's own, and outlives micro-batches. Where several processes send to a
-destination, each finds out by itself that it is slow or broken; that it is quick again, the slow lane's
-receipts tell all of them.
+Its state belongs to this process and outlives micro-batches. If several processes send to a destination, each
+finds out by itself that it is slow or failing. That it has recovered they all learn from the slow lane's
+receipts.
 """
 
 import asyncio
@@ -25,20 +25,20 @@ _BURST_SECONDS: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class NoTurn:
-    """The time was over before the request could be made."""
+    """The deadline passed before the request could be sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """The destination belongs in the slow lane now."""
+    """The destination has moved to the slow lane."""
 
 
 @dataclass(frozen=True, slots=True)
 class BreakerOpen:
-    """The destination's breaker is open."""
+    """The destination's circuit breaker is open."""
 
     seconds: float
-    """Until it lets a request through."""
+    """Time until a request is let through."""
 
     young: bool
     """See `circuit_breaker.is_young`."""
@@ -48,25 +48,25 @@ class BreakerOpen:
 
 
 Refusal = NoTurn | Moved | BreakerOpen
-"""Why a request may not be made now."""
+"""Why a request may not be sent now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionPolicy:
-    """How a process treats all destinations alike."""
+    """Rules of a process for all destinations."""
 
     lane: Lane
-    """That the process works in."""
+    """The lane of this process."""
 
     share: float = 1.0
-    """Of a destination's limits: the others belong to other processes of the lane."""
+    """This process's share of a destination's limits; the lane's other processes have the rest."""
 
     breaking: breakers.BreakerThresholds = field(default_factory=breakers.BreakerThresholds)
     slowness: lanes.LaneThresholds = field(default_factory=lanes.LaneThresholds)
 
 
 class Gate:
-    """One destination's: its slots, its tokens, its breaker, its pace."""
+    """The slots, rate limit, circuit breaker and lane of one destination."""
 
     def __init__(
         self, destination: Destination, rules: AdmissionPolicy, clock: Clock, seconds: Callable[[], float]
@@ -84,28 +84,28 @@ class Gate:
 
     @property
     def breaker(self) -> breakers.Breaker:
-        """The destination's breaker as it is now."""
+        """The state of the circuit breaker now."""
         self._breaker = breakers.looked_at(self._breaker, self._seconds())
         return self._breaker
 
     @property
     def moved(self) -> bool:
-        """Whether the destination's events belong in another lane than this process's."""
+        """Whether this is the fast lane and the destination has moved to the slow one."""
         return self._rules.lane == "fast" and self.pace.lane == "slow"
 
     @property
     def recovered(self) -> bool:
-        """Whether the destination's events belong in the fast lane again, of which this process is not."""
+        """Whether this is the slow lane and the destination may return to the fast one."""
         return self._rules.lane == "slow" and self.pace.lane == "fast"
 
     @asynccontextmanager
     async def turn(self, events: int, until: float, rate_until: float) -> AsyncIterator[Refusal | None]:
-        """A request's turn, which lasts until the block ends; or why there is none.
+        """Wait for a request's turn, which lasts until the block ends; gives a refusal if there is none.
 
         Args:
-            events: in the request.
-            until: the loop's time at which it is too late to begin.
-            rate_until: the same, where only the destination's rate is in the way.
+            events: number of events in the request.
+            until: latest start, on the loop's clock.
+            rate_until: latest start if only the rate limit delays it, on the loop's clock.
         """
         if not await self._slot(until):
             yield NoTurn()
@@ -145,7 +145,7 @@ class Gate:
         return None
 
     async def _await_rate(self, events: int, until: float) -> NoTurn | None:
-        """Wait for the destination's rate, unless the wait is known to be too long."""
+        """Wait for the rate limit, unless the wait is known to be too long."""
         if self._bucket is None:
             return None
         now = self._seconds()
@@ -157,9 +157,9 @@ class Gate:
         return None
 
     async def _await_probe(self, until: float) -> Refusal | None:
-        """Where another request tests a half-open breaker, wait for what comes of it.
+        """If another request is testing a half-open breaker, wait for its result.
 
-        Where the destination is back, none of those that wait needs a detour.
+        If the destination has recovered, the waiting requests are sent without a detour over retry.
         """
         refusal: Refusal | None = self._refusal()
         while refusal is None and self.breaker.state == "half_open" and self._probe is not None:
@@ -172,19 +172,19 @@ class Gate:
         return refusal
 
     def _begin_probe(self) -> asyncio.Event | None:
-        """An event to set at the end if this request is the one that tests a half-open breaker."""
+        """If this request tests a half-open breaker, the event to set when it ends; otherwise None."""
         if self.breaker.state == "half_open":
             self._probe = asyncio.Event()
             return self._probe
         return None
 
     def ended(self, answers: Sequence[Answer], request: float, turn: float) -> None:
-        """Learn from a request.
+        """Update breaker and lane after a request.
 
         Args:
-            answers: that came of it.
+            answers: the answers to it.
             request: seconds that it took.
-            turn: seconds for which it waited for its turn; they count where nobody else waits with it.
+            turn: seconds that it waited for its turn; they count only in the slow lane.
         """
         now, now_ms = self._seconds(), self._clock()
         failed = breakers.has_failed(answers)
@@ -201,17 +201,17 @@ class Gate:
             self.pace = lanes.after_request(self.pace, spent, now_ms, self._rules.slowness)
 
     def overdue(self) -> None:
-        """Learn that a request, or one's turn, took longer than the lane can wait."""
+        """Note that a request, or the wait for its turn, took longer than the lane allows."""
         self.pace = lanes.slowed(self.pace, self._clock(), self._rules.slowness)
 
     def note_recovered(self, seen_ms: int) -> None:
-        """Learn that the slow lane found the destination quick again."""
+        """Note that the slow lane found the destination fast again, at `seen_ms`."""
         if self._rules.lane == "fast":
             self.pace = lanes.recovered(self.pace, seen_ms)
 
 
 class Admission:
-    """All gates of a process."""
+    """The gates of all destinations in a process."""
 
     def __init__(self, rules: AdmissionPolicy, clock: Clock, seconds: Callable[[], float]) -> None:
         self.rules = rules
@@ -220,7 +220,7 @@ class Admission:
         self._gates: dict[str, Gate] = {}
 
     def of(self, destination: Destination) -> Gate:
-        """The gate of a destination; a new one, which knows nothing, where its document has changed."""
+        """The gate of a destination; a new one if its document has changed."""
         found = self._gates.get(destination.name)
         if found is not None and (found.destination is destination or found.destination == destination):
             return found
@@ -230,7 +230,7 @@ class Admission:
         return self._gates[destination.name]
 
     def note_recovered(self, recovered: Sequence[tuple[str, int]]) -> None:
-        """Learn which destinations the slow lane found quick again, and when."""
+        """Note which destinations the slow lane found fast again, and when."""
         for name, seen_ms in recovered:
             if name in self._gates:
                 self._gates[name].note_recovered(seen_ms)

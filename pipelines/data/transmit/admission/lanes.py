@@ -1,4 +1,4 @@
-"""Which lane a destination belongs in, by how long its requests take. Pure. Epoch milliseconds, seconds."""
+"""Which lane a destination belongs in, by the duration of its requests. Pure."""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -6,44 +6,44 @@ from typing import Final
 from shared.contracts.receipts import Lane
 
 _WEIGHT: Final = 0.2
-"""Of the newest request in the moving average."""
+"""Weight of the newest request in the moving average."""
 
 _QUICK_IN_A_ROW: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaneThresholds:
-    """What is slow. Seconds."""
+    """When a destination changes lanes. Seconds."""
 
     slow: float = 0.4
-    """A destination that takes longer on average leaves the fast lane."""
+    """Average duration above which a destination leaves the fast lane."""
 
     quick: float = 0.2
-    """One whose last requests took less than this each, turn included, may come back."""
+    """Duration, waiting included, below which each of the last requests must be for a return."""
 
     stay: float = 10.0
-    """In the slow lane, at least; twice as long after each return that came too early."""
+    """Shortest stay in the slow lane; doubles after each return that was too early."""
 
     stay_limit: float = 600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaneState:
-    """Of one destination."""
+    """The lane of one destination, with what is needed to change it."""
 
     lane: Lane = "fast"
     average: float = 0.0
     quick: int = 0
-    """Requests in a row that were."""
+    """Quick requests in a row."""
 
     since_ms: int = 0
-    """Last change of lanes."""
+    """Last change of lanes, epoch milliseconds."""
 
     stay: float = 0.0
 
 
 def after_request(pace: LaneState, seconds: float, now_ms: int, rules: LaneThresholds) -> LaneState:
-    """The pace after a request that came to an end, whichever."""
+    """The state after a request ended, with whatever result."""
     average = pace.average + _WEIGHT * (seconds - pace.average)
     quick = pace.quick + 1 if seconds < rules.quick else 0
     if pace.lane == "fast" and average > rules.slow:
@@ -54,7 +54,7 @@ def after_request(pace: LaneState, seconds: float, now_ms: int, rules: LaneThres
 
 
 def slowed(pace: LaneState, now_ms: int, rules: LaneThresholds) -> LaneState:
-    """The pace of a destination that let a request wait too long."""
+    """The state after a request took too long."""
     if pace.lane == "slow":
         return replace(pace, quick=0)
     relapsed = pace.stay and now_ms - pace.since_ms < 2000 * pace.stay
@@ -63,9 +63,9 @@ def slowed(pace: LaneState, now_ms: int, rules: LaneThresholds) -> LaneState:
 
 
 def recovered(pace: LaneState, seen_ms: int) -> LaneState:
-    """The pace after the slow lane said, at `seen_ms`, that the destination is quick again.
+    """The state after the slow lane reported at `seen_ms` that the destination is fast again.
 
-    Ignored while the stay lasts: it will be said again with each request.
+    Ignored during the stay: the slow lane repeats it with each request.
     """
     if pace.lane == "fast" or seen_ms - pace.since_ms < 1000 * pace.stay:
         return pace

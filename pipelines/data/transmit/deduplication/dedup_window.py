@@ -1,4 +1,4 @@
-"""What was delivered a moment ago, within bounded memory."""
+"""Keys of recent deliveries, within bounded memory."""
 
 import os
 from typing import Final
@@ -13,7 +13,7 @@ class KeySet:
     """A set of 16-byte keys in about 25 bytes each; a `set` of `bytes` takes 110.
 
     Keys lie end to end in one of 65,536 byte strings, which a scan of a few hundred bytes searches. The
-    bucket is chosen by a salted hash, so that nobody can choose event ids that all fall into one.
+    bucket is chosen by a salted hash, so that event ids cannot be chosen to fall into one bucket.
     """
 
     def __init__(self) -> None:
@@ -29,7 +29,7 @@ class KeySet:
         return bucket is not None and _holds(bucket, key)
 
     def add(self, key: bytes) -> None:
-        """Put a key in; once is enough."""
+        """Add a key; adding it again changes nothing."""
         at = hash(self._salt + key) % _BUCKETS
         bucket = self._buckets[at]
         if bucket is None:
@@ -41,27 +41,27 @@ class KeySet:
         self._count += 1
 
     def clear(self) -> None:
-        """Forget all keys. The list of buckets stays the one that the garbage collector was told to spare."""
+        """Remove all keys. The list of buckets stays the same object, which `gc.freeze` has excluded."""
         self._buckets[:] = [None] * _BUCKETS
         self._count = 0
 
 
 def _holds(bucket: bytearray, key: bytes) -> bool:
     found = bucket.find(key)
-    while found > 0 and found % KEY_BYTES:  # a match across two neighbours is none
+    while found > 0 and found % KEY_BYTES:  # a match across two keys does not count
         found = bucket.find(key, found + 1)
     return found >= 0
 
 
 class DedupWindow:
-    """Delivery keys of the last while, in two generations; when the newer is full or old, the older goes.
+    """Recent delivery keys in two generations; when the newer one is full or old, the older one is dropped.
 
-    Its clock is the time of the deliveries themselves: while nothing is delivered nothing is forgotten, so a
-    side that stood still for an hour still knows what it did last. A key is remembered for at least
-    `window_ms` of that clock, unless more than `entries` were delivered in that time.
+    Time is that of the deliveries: while nothing is delivered nothing is dropped, so a side that stood still
+    for an hour still knows its last deliveries. A key is kept for at least `window_ms`, unless more than
+    `entries` were delivered in that time.
 
-    Both generations live as long as it does: Spark collects garbage after each task, and lists made after
-    `spare_collector` was called would cost it 5 ms each time.
+    The two sets are reused for ever: Spark collects garbage after each task, and lists made after
+    `spare_collector` was called would cost 5 ms each time.
     """
 
     def __init__(self, window_ms: int, entries: int) -> None:
@@ -79,7 +79,7 @@ class DedupWindow:
         return key in self._new or key in self._old
 
     def add(self, key: bytes, at_ms: int) -> None:
-        """Remember a delivery made at `at_ms`, epoch milliseconds; out of order is fine."""
+        """Add a delivery made at `at_ms`, epoch milliseconds, in any order."""
         self._now_ms = max(self._now_ms, at_ms)
         if not len(self._new):
             self._since_ms = self._now_ms

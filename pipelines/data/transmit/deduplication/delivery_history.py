@@ -1,4 +1,4 @@
-"""Which deliveries were made: what `receipts` says, and what this process did beyond that."""
+"""Recent deliveries: those in `receipts`, and those of this process whose receipts are not written yet."""
 
 import threading
 from collections.abc import Iterable
@@ -14,14 +14,14 @@ Known = Literal["no", "recorded", "unrecorded"]
 
 
 class DeliveryHistory:
-    """The memory of recent deliveries, safe to use from the tail's thread and a task's at once.
+    """Recent deliveries; safe to use from several threads.
 
-    Only what was *delivered* is in it: the receipt of a retry may have been written while the retry record
-    was not, and to drop the event then would lose it.
+    Only *delivered* events are recorded: the receipt of a retry may have been written when the retry record
+    was not, and dropping the event then would lose it.
 
     Why a replay doubles at most one micro-batch: a micro-batch ends when its receipts are acknowledged, and
-    the next one begins after that. Whoever crashes, whatever a finished micro-batch delivered is in the
-    topic, and a worker reads it all before its first send. What is missing is what was in flight.
+    the next one begins after that. So after any crash the topic has all deliveries of finished micro-batches,
+    and a worker reads them all before it first sends. Only those in flight are missing.
     """
 
     def __init__(self, memory: DedupWindow) -> None:
@@ -30,19 +30,19 @@ class DeliveryHistory:
         self._lock = threading.Lock()
 
     def take(self, receipts: Iterable[Message]) -> None:
-        """Learn from `receipts` records."""
+        """Record the deliveries in `receipts` records."""
         for receipt in receipts:
             packed = dict(receipt.headers() or ()).get(h.DELIVERED)
             if isinstance(packed, bytes) and len(packed) % KEY_BYTES == 0:
                 self._record(unpack_keys(packed), receipt.timestamp()[1])
 
     def add(self, keys: Iterable[bytes]) -> None:
-        """Remember what this process delivered just now; its receipts are still to be written."""
+        """Record deliveries that this process has just made and not yet written receipts for."""
         with self._lock:
             self._own.update(dict.fromkeys(keys))
 
     def known(self, key: bytes) -> Known:
-        """Whether a delivery was made, and whether its receipt was seen."""
+        """Whether a delivery was made, and whether its receipt was read."""
         with self._lock:
             if key in self._own:
                 return "unrecorded"

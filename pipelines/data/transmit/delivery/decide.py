@@ -1,4 +1,4 @@
-"""What becomes of an event after a try: one pure function of the answer and the situation."""
+"""Decides the outcome of a try: a pure function of the answer, the situation and the policy."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -15,11 +15,11 @@ _LONGEST: Final = _DELAYS[-1][1]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """How long to go on trying. Seconds unless the name says otherwise."""
+    """How long to retry. In seconds unless the name says otherwise."""
 
     local_tries: int
     pause: float
-    """Before the second local try; four times as long before each further one."""
+    """Pause before the second local try; four times as long before each further one."""
 
     pause_limit: float
     give_up: timedelta
@@ -27,13 +27,13 @@ class Policy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Situation:
-    """Where an event stands when an answer, or none, came in."""
+    """The state of an event when its try has ended."""
 
     events: int
-    """Events that shared the request."""
+    """Events in the request."""
 
     tries: int
-    """Local tries so far, this one included."""
+    """Local tries so far, including this one."""
 
     attempt: int
     """Global attempt, from 1."""
@@ -41,75 +41,75 @@ class Situation:
     first_try_ms: int
     now_ms: int
     seconds_left: float
-    """Until the micro-batch's deadline, or until others have waited long enough."""
+    """Time left for local retries: until the deadline or the lane's limit."""
 
     closed: bool = True
-    """Whether the destination's breaker is."""
+    """Whether the destination's circuit breaker is closed."""
 
     counted: bool = True
-    """Whether this attempt is one; not where a breaker that has just opened kept it from being made."""
+    """Whether this counts as an attempt; not if a breaker that has just opened prevented the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """It arrived."""
+    """The destination has accepted it."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetryNow:
-    """Try again in this micro-batch, after a pause."""
+    """Retry in this micro-batch, after a pause."""
 
     pause: float
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Too large together: try again in halves, now."""
+    """The request was too large: retry in halves, now."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetryLater:
-    """Leave it to the retry topics."""
+    """Retry later, through a retry topic."""
 
     topic: Topic
     not_before_ms: int
     attempts: int
-    """Made so far, over all rounds."""
+    """Attempts so far, over all rounds."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Dead:
-    """No further try will help."""
+    """Dead letter: no retry will help."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """It arrived before: nothing is to be done."""
+    """It was delivered before: nothing to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class SlowLane:
-    """Left to the query that has time for its destination."""
+    """Passed on to the slow lane."""
 
 
 End = Delivered | RetryLater | Dead | Duplicate | SlowLane
-"""What settles an event."""
+"""Outcomes that settle an event."""
 
 Outcome = Delivered | RetryLater | Dead | RetryNow | Split
-"""What a try can come to."""
+"""Possible outcomes of a try."""
 
 
 def decide(answer: Answer, at: Situation, policy: Policy, jitter: float) -> Outcome:
     """The outcome of one try for one event.
 
     Args:
-        answer: what the destination said, or what went wrong.
-        at: where the event stands.
-        policy: how long to go on.
+        answer: the destination's answer, or the error.
+        at: the state of the event.
+        policy: how long to retry.
         jitter: uniform in [0, 1); one draw for a request, so that its events stay together.
     """
     status = answer.status
@@ -127,7 +127,7 @@ def decide(answer: Answer, at: Situation, policy: Policy, jitter: float) -> Outc
 
 
 def _is_final(status: int | None) -> bool:
-    """Redirects are never followed; a client error is the same the next time."""
+    """Whether a retry would give the same: redirects, which are not followed, and most client errors."""
     return status is not None and 300 <= status < 500 and status not in RETRYABLE
 
 
@@ -138,9 +138,9 @@ def _again_now(status: int | None, asked: float | None, pause: float, at: Situat
 
 
 def _later(answer: Answer, asked: float | None, at: Situation, policy: Policy) -> RetryLater | Dead:
-    """30 s, 5 m, then hourly; the destination may ask for more, up to the longest of them.
+    """Retry after 30 s, 5 minutes, then hourly; Retry-After may lengthen the delay, up to the longest one.
 
-    What was not tried waits for the shortest: nothing is known yet that asks for more.
+    An event that was not tried gets the shortest delay.
     """
     usual = _DELAYS[min(at.attempt, len(_DELAYS)) - 1 if at.counted else 0][1]
     delay = max(usual, min(timedelta(seconds=asked or 0.0), _LONGEST))
@@ -148,6 +148,6 @@ def _later(answer: Answer, asked: float | None, at: Situation, policy: Policy) -
     not_before_ms = at.now_ms + delay // timedelta(milliseconds=1)
     if not_before_ms - at.first_try_ms > policy.give_up // timedelta(milliseconds=1):
         hours = policy.give_up.total_seconds() / 3600
-        return Dead(f"time_over: not delivered within {hours:g} h; at last {answer.describe()}")
+        return Dead(f"time_over: not delivered within {hours:g} h; last answer: {answer.describe()}")
     attempts = at.attempt if at.counted else at.attempt - 1
     return RetryLater(topic, not_before_ms, attempts, answer.describe())

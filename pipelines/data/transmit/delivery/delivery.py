@@ -1,4 +1,4 @@
-"""Sends the events of a task, tries them again, and settles them. Runs on the worker's event loop."""
+"""Sends the events of a task, retries, and settles them. Runs on the worker's event loop."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -31,14 +31,14 @@ from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 _GRACE_SECONDS: Final = 1.0
-"""Past a try's deadline, in which a connector must have answered; a hang in its own code ends here."""
+"""Time past the deadline after which a connector that has not returned is cancelled."""
 
 _SILENCE: Final = Answer(error="timeout: the connector gave no answer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivery:
-    """Delivers what one task was given, and reports each end through `settle`."""
+    """Delivers the events of one task and reports each outcome through `settle`."""
 
     pipes: PipeResolver
     connectors: ConnectorPool
@@ -52,25 +52,27 @@ class Delivery:
     jitter: Callable[[], float]
 
     async def deliver(self, pipe: str, attempt: int, events: Sequence[Event]) -> None:
-        """Bring events of one pipe to an end, by the deadline; does not raise but when cancelled."""
+        """Settle the events of one pipe by the deadline; raises only when cancelled."""
         started_ms = self.clock()
         found = await self.pipes.find(pipe)
         if isinstance(found, UnresolvedPipe):
             self._bury(pipe, attempt, events, found.reason, started_ms)
             return
-        # A name may have changed hands while its events were on their way.
+        # A pipe's name may have passed to another tenant while its events were under way.
         tenant = found.destination.tenant
         foreign = [event for event in events if event.tenant not in (None, tenant)]
         if foreign:
-            self._bury(pipe, attempt, foreign, f"foreign: pipe {pipe!r} is another tenant's now", started_ms)
+            self._bury(
+                pipe, attempt, foreign, f"foreign: pipe {pipe!r} now belongs to another tenant", started_ms
+            )
             events = [event for event in events if event.tenant in (None, tenant)]
         whole = RequestBatch(resolved=found, attempt=attempt, events=events, started_ms=started_ms)
         ready = await self._transformed(whole) if found.transform else events
         await asyncio.gather(*(self._until_ended(whole.of(run)) for run in split(ready, found.batch)))
 
     async def _transformed(self, batch: RequestBatch) -> Sequence[Event]:
-        """The events as they may leave; those that may not are settled here, each by itself."""
-        if self.admission.of(batch.destination).moved:  # the slow lane shapes them
+        """The transformed events; those that cannot be transformed are settled here."""
+        if self.admission.of(batch.destination).moved:  # the slow lane transforms them
             self._apply(batch, Moved())
             return []
         until = min(self.deadline.at, asyncio.get_running_loop().time() + self.wait_limits.answer)
@@ -80,12 +82,12 @@ class Delivery:
         for reason, waiting in transformed.waiting.items():
             self._apply(batch.of(waiting), Failed(reason))
         if transformed.late:
-            late = Failed("deadline: no turn for the pipe's masks or transform")
+            late = Failed("deadline: no time for the pipe's masks or transform")
             self._apply(batch.of(transformed.late), Moved() if until < self.deadline.at else late)
         return transformed.ready
 
     async def _until_ended(self, batch: RequestBatch) -> None:
-        """Try a batch, and what is left of it, until all of its events are settled."""
+        """Send a batch, and what is left of it, until all its events are settled."""
         if batch.resolved.problem:
             self._apply(batch, Failed(batch.resolved.problem))
             return
@@ -98,7 +100,7 @@ class Delivery:
                 await asyncio.sleep(left.pause)
 
     async def _try(self, batch: RequestBatch) -> tuple[RequestBatch, Try]:
-        """One request, if its turn comes; the batch with the try that was made, and what came of it."""
+        """Send one request, if its turn comes; gives the batch with this try counted, and the result."""
         loop, gate = asyncio.get_running_loop(), self.admission.of(batch.destination)
         if gate.moved:
             return batch, Moved()
@@ -109,14 +111,14 @@ class Delivery:
             if refusal is None and self._seconds_left() > 0:
                 sent = batch.sent(loop.time())
                 return sent, await self._request(sent, gate, loop.time() - asked)
-        refusal = refusal or NoTurn()  # the turn came, but with the deadline
+        refusal = refusal or NoTurn()  # the turn came, but not before the deadline
         if isinstance(refusal, NoTurn) and turn_until < deadline:
             gate.overdue()
             return batch, Moved()
         return batch, refused(batch, refusal)
 
     async def _request(self, batch: RequestBatch, gate: Gate, turn: float) -> Try:
-        """What comes of a request for which `turn` seconds were waited."""
+        """Send a request that waited `turn` seconds for its turn."""
         loop = asyncio.get_running_loop()
         began, seconds = loop.time(), min(batch.destination.timeout_seconds, self._seconds_left())
         wait_limits = min(self.wait_limits.answer, seconds + _GRACE_SECONDS)
@@ -134,7 +136,7 @@ class Delivery:
         except Exception as error:
             _log.exception("request failed unexpectedly", extra={"destination": batch.destination.name})
             return Failed(f"internal: {type(error).__name__}")
-        if len(answers) != len(batch.events):  # a defect of the connector, which must stop no partition
+        if len(answers) != len(batch.events):  # a defect of the connector, which must not stop the partition
             return Failed(f"internal: {len(answers)} answers for {len(batch.events)} events")
         return Answered(answers)
 
@@ -143,7 +145,7 @@ class Delivery:
         return await connector.send(batch.destination, batch.resolved.options, batch.events, seconds)
 
     def _apply(self, batch: RequestBatch, tried: Try) -> Outcomes:
-        """Decide, and settle what is at an end; gives the decision, for what is not."""
+        """Decide the outcomes, settle the events that have ended, and return the decision."""
         gate = self.admission.of(batch.destination)
         at = TryContext(
             now_ms=self.clock(),
@@ -171,7 +173,7 @@ class Delivery:
         return decided
 
     def _bury(self, pipe: str, attempt: int, events: Sequence[Event], reason: str, started_ms: int) -> None:
-        """Settle events that can never be sent."""
+        """Settle events as dead letters without sending them."""
         self.settle(
             SettledEvents(
                 events=events,

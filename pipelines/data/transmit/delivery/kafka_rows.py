@@ -1,4 +1,4 @@
-"""What a task writes: receipts, retries, dead letters and quarantined records, as rows of the Kafka sink."""
+"""Rows for the Kafka sink: receipts, retries, dead letters and quarantined records."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
@@ -16,10 +16,10 @@ from shared.contracts.topics import Topic
 from shared.contracts.tracing import traced
 
 RECEIPT_EVENTS: Final = 1_000
-"""Ids of 256 bytes, escaped six-fold, still fit a record."""
+"""Most events of a receipt: with ids of 256 bytes, each escaped to six, it still fits a record."""
 
 _DROPPED_HEADERS: Final = frozenset((*h.OF_A_TRY, h.PIPES, h.LETTER))
-"""What an earlier attempt said, and what is true of a record of `outbound` only."""
+"""Headers of an earlier attempt, and those that belong to records of `outbound` only."""
 
 _KNOWN: Final = (h.CE_PREFIX, "hifi_", h.CONTENT_TYPE)
 _encoder = msgspec.json.Encoder()
@@ -35,7 +35,7 @@ class Row(NamedTuple):
 
 
 class SettledEvents(msgspec.Struct, frozen=True, kw_only=True):
-    """Events of one request that came to the same end."""
+    """Events of one request with the same outcome."""
 
     events: Sequence[Event]
     outcome: End
@@ -48,16 +48,16 @@ class SettledEvents(msgspec.Struct, frozen=True, kw_only=True):
     """First try of this task, epoch milliseconds."""
 
     departed_ms: int
-    """When the last answer was in, epoch milliseconds."""
+    """When the last answer arrived, epoch milliseconds."""
 
     breaker: Breaker = "closed"
     lane: Lane = "fast"
     recovered: bool = False
-    """Whether to tell the fast lane that the destination is fast again."""
+    """Whether the receipt reports to the fast lane that the destination is fast again."""
 
 
 def to_batch(rows: Iterable[Row]) -> pa.RecordBatch:
-    """Rows in schema.OUTPUT."""
+    """Rows as an Arrow batch in `schema.OUTPUT`."""
     columns = list(zip(*rows, strict=True)) or [(), (), (), ()]
     return pa.RecordBatch.from_arrays(
         [pa.array(column, field.type) for column, field in zip(columns, OUTPUT_ARROW, strict=True)],
@@ -66,9 +66,9 @@ def to_batch(rows: Iterable[Row]) -> pa.RecordBatch:
 
 
 def rows(settled: SettledEvents) -> Iterator[Row]:
-    """Receipts, and for what was not delivered the record itself on its way to another topic.
+    """Receipts, and the records of undelivered events for the retry, dead-letter or slow-lane topic.
 
-    What goes to the slow lane has come to no end yet: that lane writes its receipt.
+    Events that go to the slow lane get their receipt there.
     """
     if isinstance(settled.outcome, SlowLane):
         for event in settled.events:
@@ -83,14 +83,14 @@ def rows(settled: SettledEvents) -> Iterator[Row]:
 
 
 def as_read(settled: SettledEvents) -> SettledEvents:
-    """The same end, of the events as they were read: what waits or is dead is masked when it leaves."""
+    """The same with the original events: retries and dead letters keep the data unmasked."""
     if all(event.untouched is None for event in settled.events):
         return settled
     return msgspec.structs.replace(settled, events=[event.as_read for event in settled.events])
 
 
 def quarantined(poison: Poison) -> Row:
-    """A record nobody can send, as far as a record can hold it."""
+    """The quarantine record of a record that cannot be sent, cut to what a record can hold."""
     kept = poison.headers if headers_size(poison.headers) <= MAX_HEADERS_BYTES else []
     value = poison.value and poison.value[:MAX_READABLE_BYTES]
     added: Headers = [(h.REASON, poison.reason.encode()), (h.ORIGIN, poison.origin.encode())]
@@ -98,7 +98,7 @@ def quarantined(poison: Poison) -> Row:
 
 
 def _by_tenant(events: Sequence[Event]) -> Iterable[tuple[str, Sequence[Event]]]:
-    """Nearly always all at once: a pipe's events are of one tenant until its name goes to another's."""
+    """Events by tenant; nearly always one, unless the pipe's name passed from one tenant to another."""
     tenants = {event.tenant for event in events}
     if len(tenants) == 1:
         return ((tenants.pop() or "", events),)
@@ -161,7 +161,7 @@ def _moved(event: Event, settled: SettledEvents, outcome: RetryLater | Dead) -> 
 
 
 def _handed_on(event: Event, settled: SettledEvents) -> Row:
-    """The record as it came; the time of its first try travels along, once there was one."""
+    """The original record for the slow lane, with the time of its first try if there was one."""
     first_ms = event.first_try_ms
     if first_ms is None and settled.tries:
         first_ms = settled.started_ms
@@ -170,7 +170,7 @@ def _handed_on(event: Event, settled: SettledEvents) -> Row:
 
 
 def _kept(headers: Headers) -> Headers:
-    """A record's headers without those that do not travel on, or a stranger's if they would not fit."""
+    """Headers to copy; if they are too large, only hifi's own and CloudEvents'."""
     kept = [header for header in headers if header[0] not in _DROPPED_HEADERS]
     if headers_size(kept) <= MAX_HEADERS_BYTES:
         return kept

@@ -1,4 +1,4 @@
-"""What one try of a request batch comes to for each of its events. Pure."""
+"""The outcomes of one try of a request batch, for each of its events. Pure."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The request was not made, or came to nothing: its events go to the retry topics."""
+    """The request was not sent or failed as a whole: its events go to the retry topics."""
 
     reason: str
     counted: bool = True
@@ -37,24 +37,24 @@ class Failed:
 
 
 Try = Answered | Failed | Moved
-"""What came of one try."""
+"""The result of one try."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TryContext:
-    """When a try came to its end."""
+    """The circumstances in which a try ended."""
 
     now_ms: int
     seconds_left: float
-    """For further local tries."""
+    """Time left for local retries."""
 
     closed: bool
-    """Whether the destination's breaker is."""
+    """Whether the destination's circuit breaker is closed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """Events with the same end, and the status that the destination gave."""
+    """Events with the same final outcome, and the destination's status."""
 
     events: Sequence[Event]
     outcome: End
@@ -63,25 +63,25 @@ class Ended:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcomes:
-    """What becomes of a batch: each of its events is in exactly one of these."""
+    """The outcomes of a batch: each event is in exactly one of these."""
 
     ended: Sequence[Ended] = ()
     again: Sequence[Event] = ()
-    """To be tried again together, after the pause."""
+    """To be retried together, after the pause."""
 
     pause: float = 0.0
     parts: Sequence[Sequence[Event]] = ()
-    """To be tried again apart, now."""
+    """To be retried separately, now."""
 
 
 def refused(batch: RequestBatch, refusal: Refusal) -> Failed | Moved:
-    """What a refused turn means for a batch."""
+    """The result of a try whose turn was refused."""
     name = batch.destination.name
     match refusal:
         case Moved():
             return refusal
         case BreakerOpen():
-            # Tried in this very task, it failed then; otherwise a short outage must not cost a long wait.
+            # If it was tried in this task, it failed. If not, a short outage must not cost a long wait.
             counted = batch.tries > 0 or not refusal.young
             return Failed(f"breaker_open: {name!r} is {refusal}", counted)
         case NoTurn():
@@ -92,10 +92,10 @@ def outcomes(batch: RequestBatch, tried: Try, at: TryContext, policy: Policy, ji
     """Decide for each event of a batch.
 
     Args:
-        batch: whose events are meant.
-        tried: what came of its try.
-        at: when that was.
-        policy: how long to go on.
+        batch: the batch that was tried.
+        tried: the result of the try.
+        at: the circumstances in which it ended.
+        policy: how long to retry.
         jitter: uniform in [0, 1); one draw for a batch, so that its events stay together.
     """
     match tried:
@@ -145,7 +145,7 @@ def _outcomes(
 def _groups(
     batch: RequestBatch, answers: Sequence[Answer], at: Situation, policy: Policy, jitter: float
 ) -> dict[tuple[Answer, Outcome], list[Event]]:
-    """Events by answer and outcome; decided once for all events that differ in nothing that matters."""
+    """Events by answer and outcome; decided once for all events with the same answer and first try."""
     groups: dict[tuple[Answer, Outcome], list[Event]] = defaultdict(list)
     memo: dict[tuple[Answer, int], Outcome] = {}
     for event, answer in zip(batch.events, answers, strict=True):

@@ -1,4 +1,4 @@
-"""Where a pipe leads and what it does to its events on the way, as the configuration says now."""
+"""Resolves a pipe to its destination, connector options, masks and transform, from the configuration."""
 
 import asyncio
 import time
@@ -19,26 +19,26 @@ _MOST_NAMES: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class ResolvedPipe:
-    """A destination, ready to be sent to through one pipe."""
+    """Everything that is needed to send the events of a pipe."""
 
     pipe: Pipe
     destination: Destination
     options: Any
-    """The destination's, as its connector wants them."""
+    """The destination's options, decoded by its connector."""
 
     transform: PipeTransform | None
-    """The pipe's masks and transform; None where it has neither."""
+    """The pipe's masks and transform; None if it has neither."""
 
     batch: Batch
-    """What one request may carry."""
+    """Limits of one request."""
 
     problem: str = ""
-    """Why nothing can be sent as it is, for a while: a newer version of hifi may know how."""
+    """Why nothing can be sent; events are retried later, because a newer version of hifi may know how."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnresolvedPipe:
-    """A pipe that leads nowhere, and why."""
+    """A pipe without a destination, and the reason."""
 
     reason: str
 
@@ -46,8 +46,8 @@ class UnresolvedPipe:
 class PipeResolver:
     """Looks pipes up, and waits a little for one that is missing.
 
-    Route may know a new pipe a moment before this process does. Once a pipe was waited for in vain, it is not
-    waited for again until the configuration changes: a deleted pipe's backlog must not slow the others.
+    Route may know a new pipe a moment before this process does. A pipe that did not appear is not waited for
+    again until the configuration changes: the backlog of a deleted pipe must not slow the others.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class PipeResolver:
         self._in_vain_in: Catalogue | None = None
 
     async def find(self, pipe: str) -> ResolvedPipe | UnresolvedPipe:
-        """Where the pipe leads."""
+        """Resolve a pipe by name."""
         until = time.monotonic() + self._wait_seconds
         while isinstance(found := self._look(pipe), UnresolvedPipe):
             if pipe in self._waited_for() or time.monotonic() >= until:
@@ -74,13 +74,13 @@ class PipeResolver:
         return found
 
     def _waited_for(self) -> set[str]:
-        """Pipes waited for in vain, in the configuration as it is now."""
+        """Pipes that did not appear in the current configuration."""
         if self._in_vain_in is not self._view() or len(self._in_vain) > _MOST_NAMES:
             self._in_vain, self._in_vain_in = set(), self._view()
         return self._in_vain
 
     def name(self, pipe: str) -> str:
-        """The name of the pipe's destination; empty where it has none."""
+        """The name of the pipe's destination; empty if it has none."""
         known = self._view().pipes.get(pipe)
         return known.destination if known else ""
 
@@ -97,7 +97,7 @@ class PipeResolver:
         return self._target(known, destination)
 
     def _target(self, pipe: Pipe, destination: Destination) -> ResolvedPipe:
-        """Made once for a pair of documents: the table keeps the objects until they change."""
+        """The resolved pipe, cached until one of the two documents changes."""
         known = self._resolved.get(pipe.name)
         if known is not None and known.pipe is pipe and known.destination is destination:
             return known
@@ -113,7 +113,7 @@ class PipeResolver:
         except OptionsError as error:
             return ResolvedPipe(pipe, destination, None, None, destination.batch, str(error))
         except (MaskError, ExpressionError) as error:
-            problem = f"bad_pipe: its masks or its transform: {error}"
+            problem = f"bad_pipe: masks or transform of pipe {pipe.name!r}: {error}"
             return ResolvedPipe(pipe, destination, None, None, destination.batch, problem)
         batch = self._connector_types[destination.connector].batch(options, destination.batch)
         return ResolvedPipe(pipe, destination, options, transform, batch)

@@ -1,4 +1,4 @@
-"""Rows of an Arrow batch to events, and what is wrong with those that cannot be sent."""
+"""Parses rows of an Arrow batch into events; gives the reason for rows that cannot be sent."""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final
@@ -18,14 +18,14 @@ from shared.contracts.timestamps import parse_time
 _REQUIRED: Final = (h.PIPE, h.CE_ID, h.CE_SOURCE, h.CE_TYPE)
 _STAMPS: Final = (h.MINUTE, h.RECEIVED, h.ATTEMPT)
 _MAX_DIGITS: Final = 15
-"""Of a whole number in a header: as milliseconds, thirty thousand years."""
+"""Most digits of a number in a header: as milliseconds, thirty thousand years."""
 
 _Whole = Annotated[int, Meta(ge=0, lt=10**_MAX_DIGITS)]
 _CE: Final = f'"{h.CE_PREFIX}'.encode()
 
 
 class _Stamped(Struct, gc=False):
-    """The headers that hifi's own nodes write; numbers are digits in a string."""
+    """hifi's own headers; numbers are strings of digits."""
 
     pipe: str = field(name=h.PIPE)
     minute: _Whole = field(name=h.MINUTE)
@@ -43,7 +43,7 @@ class _Stamped(Struct, gc=False):
 
 
 class _Attributes(Struct, gc=False, omit_defaults=True):
-    """The CloudEvents attributes that nearly every event has, and no other."""
+    """The CloudEvents attributes that nearly every event has."""
 
     specversion: str
     id: str
@@ -54,7 +54,7 @@ class _Attributes(Struct, gc=False, omit_defaults=True):
 
 
 class _Unreadable(Struct, frozen=True):
-    """A record that is no event: a word, a colon, a sentence."""
+    """A record is not a valid event. The text is a word, a colon and a sentence."""
 
     reason: str
 
@@ -68,7 +68,7 @@ _any_json = msgspec.json.Decoder(msgspec.Raw)
 
 
 def read(batch: pa.RecordBatch) -> Iterator[Event | Poison]:
-    """The rows of a batch in schema.FLAT, one of the two for each."""
+    """Parse the rows of a batch in `schema.FLAT`, each to an event or to what is wrong with it."""
     columns: list[list[Any]] = [batch.column(name).to_pylist() for name in FLAT]
     for key, value, text, topic, partition, offset in zip(*columns, strict=True):
         parsed = _parsed(key, value, text or b"{}")
@@ -79,7 +79,7 @@ def read(batch: pa.RecordBatch) -> Iterator[Event | Poison]:
 
 
 def _parsed(key: bytes | None, value: bytes | None, text: bytes) -> Event | _Unreadable:
-    """The event of a record, or what hifi's own nodes should have written and did not."""
+    """Parse one record."""
     if key is None or len(key) != KEY_BYTES:
         return _Unreadable(f"unreadable: the key is not {KEY_BYTES} bytes")
     try:
@@ -121,7 +121,7 @@ def _header_problem(headers: Mapping[str, str]) -> str:
 
 
 def _whole(text: str | None) -> int | None:
-    """The number that a header says, None if it says none."""
+    """The whole number in a header; None if it does not hold one."""
     if text is None or not text.isdigit() or not text.isascii() or len(text) > _MAX_DIGITS:
         return None
     return int(text)
@@ -130,7 +130,7 @@ def _whole(text: str | None) -> int | None:
 def _attributes(found: _Stamped, text: bytes) -> bytes:
     """The CloudEvents attributes as a JSON object: `ce_*` without the prefix, and `datacontenttype`.
 
-    A text in which the prefix occurs no oftener than in the usual attributes holds no others.
+    If the prefix occurs no more often than in the usual attributes, there are no others.
     """
     if found.time and found.specversion and text.count(_CE) == _USUAL:
         usual = (found.specversion, found.id, found.source, found.type, found.time)
@@ -147,11 +147,11 @@ def _size_problem(event: Event) -> str:
     too_large = len(event.value or b"") > MAX_READABLE_BYTES or (
         len(event.texts) > MAX_HEADERS_BYTES and headers_size(event.headers) > MAX_HEADERS_BYTES
     )
-    return "oversized: more than any node writes" if too_large else ""
+    return "oversized: larger than any record that hifi writes" if too_large else ""
 
 
 def _data_problem(event: Event) -> str:
-    """Why the data cannot be spliced into a request: it would spoil the body for its neighbours."""
+    """Why the data cannot be put into a request, where it would make the body invalid for other events."""
     if event.value is None or not event.is_json:
         return ""
     try:

@@ -13,13 +13,13 @@ Group = tuple[str, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestBatch:
-    """Events on their way in one request, none of them settled, and what is known of them."""
+    """The unsettled events of one request, with the state of their tries."""
 
     resolved: ResolvedPipe
     attempt: int
     events: Sequence[Event]
     started_ms: int
-    """When the task began with them, epoch milliseconds."""
+    """When the task started with them, epoch milliseconds."""
 
     tried: float | None = None
     """When they were first sent, on the loop's clock."""
@@ -28,19 +28,19 @@ class RequestBatch:
 
     @property
     def destination(self) -> Destination:
-        """Where they go."""
+        """Their destination."""
         return self.resolved.destination
 
     def sent(self, now: float) -> "RequestBatch":
-        """The batch with one more try, begun at `now` on the loop's clock."""
+        """The batch with one more try, started at `now` on the loop's clock."""
         return replace(self, tries=self.tries + 1, tried=self.tried or now)
 
     def of(self, events: Sequence[Event]) -> "RequestBatch":
-        """Those of its events that are tried again together."""
+        """The batch with only these of its events."""
         return replace(self, events=events)
 
     def part(self, events: Sequence[Event]) -> "RequestBatch":
-        """Some of its events as a batch of their own: to split one is not a failed try."""
+        """A part of the batch after a split, which does not count as a failed try."""
         return replace(self, events=events, tries=self.tries - 1)
 
 
@@ -68,7 +68,7 @@ def split(events: Sequence[Event], limits: Batch) -> Iterator[list[Event]]:
 
 
 def halves(events: Sequence[Event]) -> tuple[Sequence[Event], Sequence[Event]]:
-    """Two parts, neither empty, of two events or more."""
+    """Split two or more events into two non-empty parts."""
     middle = len(events) // 2
     return events[:middle], events[middle:]
 

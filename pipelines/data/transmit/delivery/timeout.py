@@ -11,10 +11,10 @@ from typing import Any, Final, TypeVar
 
 _SLICE_SECONDS: Final = 0.05
 _MOST_STRETCHED: Final = 4
-"""Times the seconds asked for: past that it does not matter any more whose delay it is."""
+"""Multiple of the timeout after which a wait ends, even if our own process caused the delay."""
 
 _LOCAL_TRIES: Final = 1.25
-"""From the first local try to the last, in units of the patience for an answer."""
+"""Time from the first local try to the last, as a multiple of the limit for an answer."""
 
 T = TypeVar("T")
 
@@ -24,33 +24,35 @@ class WaitLimits:
     """How long a lane waits for one destination. Seconds."""
 
     answer: float = float("inf")
-    """For the answer to a request, or for the destination's rate to allow it."""
+    """For the answer to a request, or for the destination's rate limit."""
 
     turn: float = float("inf")
     """For one of the destination's slots."""
 
     @property
     def local_tries(self) -> float:
-        """For all local tries: a lane that waits for no answer long waits for no string of them either."""
+        """For all local tries together."""
         return _LOCAL_TRIES * self.answer
 
 
 class Deadline:
-    """When all deliveries of a task must be at an end, on the loop's clock. For the loop's thread alone."""
+    """When all deliveries of a task must have ended, on the loop's clock. Used only on the loop's thread."""
 
     def __init__(self, at: float) -> None:
         self.at = at
 
     def extend(self, seconds: float) -> None:
-        """Put it off; another thread asks for this by `loop.call_soon_threadsafe`."""
+        """Move it into the future; other threads call this through `loop.call_soon_threadsafe`."""
         self.at += seconds
 
 
 async def within(work: Coroutine[Any, Any, T], seconds: float) -> tuple[T, float]:
-    """What `work` gives, and the seconds it took; it is cancelled when it takes longer, or the caller is.
+    """Await `work` for `seconds` at most; returns its result and how many seconds it took.
+
+    `work` is cancelled when it takes longer or the caller is cancelled.
 
     Raises:
-        TimeoutError: if it took longer.
+        TimeoutError: if it takes longer.
         Exception: what `work` raises.
     """
     loop = asyncio.get_running_loop()

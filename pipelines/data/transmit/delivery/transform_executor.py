@@ -1,7 +1,7 @@
-"""Masks and transforms put to work: on a thread beside the loop, in short turns, for a bounded time.
+"""Applies masks and transforms on a separate thread, in short turns and for a bounded time.
 
-A transform works for as long as its account lasts. On the loop it would hold up the answers of all
-destinations; here it only competes for the interpreter. The turns of several pipes alternate.
+A transform runs until its step budget is used up. On the event loop it would delay all destinations; on a
+thread it only competes for the interpreter. The turns of several pipes alternate.
 """
 
 import asyncio
@@ -26,24 +26,24 @@ _TURN_SECONDS: Final = 0.01
 
 @dataclass(slots=True)
 class Transformed:
-    """What became of events, by the reason where they may not leave."""
+    """The result of transforming events; failed ones by reason."""
 
     ready: list[Event] = field(default_factory=list)
     dead: dict[str, list[Event]] = field(default_factory=lambda: defaultdict(list))
     waiting: dict[str, list[Event]] = field(default_factory=lambda: defaultdict(list))
     late: Sequence[Event] = ()
-    """Those that had no turn."""
+    """Events for which there was no time."""
 
 
 class TransformExecutor:
-    """One thread that shapes the events of all pipes."""
+    """One thread that transforms the events of all pipes."""
 
     def __init__(self, secrets: Secrets) -> None:
         self._secrets = secrets
         self._thread = ThreadPoolExecutor(1, "shaping")
 
     async def transform(self, resolved: "ResolvedPipe", events: Sequence[Event], until: float) -> Transformed:
-        """Events of one pipe as they may leave; turns are given until a moment on the loop's clock."""
+        """Transform events of one pipe, until `until` on the loop's clock."""
         transform, transformed, loop = resolved.transform, Transformed(), asyncio.get_running_loop()
         if transform is None:
             return Transformed(ready=list(events))
@@ -68,7 +68,7 @@ class TransformExecutor:
         """The tenant's key for hashes.
 
         Raises:
-            UnknownSecretError: if there is none; an empty one is none.
+            UnknownSecretError: if it is missing or empty.
         """
         reference = mask_secret(tenant)
         if not (key := self._secrets.get(reference).encode()):
@@ -77,14 +77,14 @@ class TransformExecutor:
 
 
 def _turn(transform: PipeTransform, events: Sequence[Event], key: bytes, transformed: Transformed) -> int:
-    """Shape events until the turn is over; returns how many."""
+    """Transform events until the turn is over; returns how many."""
     over = time.monotonic() + _TURN_SECONDS
     for done, event in enumerate(events, 1):
         try:
             transformed.ready.append(transform.apply(event, key))
         except TransformError as error:
             transformed.dead[str(error)].append(event)
-        except Exception as error:  # a defect; its text may hold a value
+        except Exception as error:  # a defect; its text may contain an event's data
             _log.error("masks or transform failed unexpectedly", extra={"error": type(error).__name__})
             transformed.waiting[f"internal: {type(error).__name__}"].append(event)
         if time.monotonic() >= over:

@@ -128,5 +128,5 @@ def test_an_event_is_tried_after_30_s_5_m_then_hourly_and_given_up_a_day_after_i
     assert moved.topic == Topic.DEAD_LETTER
     said = dict(moved.headers)
     assert (said[h.ATTEMPT], said[h.FIRST_TRY], said[h.STATUS]) == (b"26", str(NOW).encode(), b"503")
-    assert (said[h.REASON] or b"").startswith(b"time_over: not delivered within 24 h; at last ")
+    assert (said[h.REASON] or b"").startswith(b"time_over: not delivered within 24 h; last answer: ")
     assert h.NOT_BEFORE not in said
