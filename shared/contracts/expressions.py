@@ -53,7 +53,7 @@ def _syntax(text: str, error: exceptions.ParseError) -> str:
     if isinstance(error, exceptions.IncompleteExpressionError) or error.lex_position >= len(text):
         return f"ends too early, {_place(text, len(text))}; close what is open"
     found = text[error.lex_position : error.lex_position + 20]
-    return f"is no JMESPath {_place(text, error.lex_position)}, near {found!r}"
+    return f"is not JMESPath {_place(text, error.lex_position)}, near {found!r}"
 
 
 def _place(text: str, at: int) -> str:

@@ -86,7 +86,7 @@ def tagged(value: object, path: str) -> str:
             return str(value)
         case float() if math.isfinite(value):
             return "0" if value == 0 else format(Decimal(repr(value)).normalize(), "f")
-    raise PatternError(path, f"{value!r} is no text, number, true, false or null; quote it to mean text")
+    raise PatternError(path, f"{value!r} is not text, a number, true, false or null; quote it to mean text")
 
 
 def _named(matcher: dict[str, Any], path: str) -> Matcher:
@@ -95,7 +95,7 @@ def _named(matcher: dict[str, Any], path: str) -> Matcher:
     ((name, operand),) = matcher.items()
     build = _OPERATORS.get(name)
     if build is None:
-        raise PatternError(path, f"{name!r} is no operator; there are {', '.join(sorted(_OPERATORS))}")
+        raise PatternError(path, f"{name!r} is not an operator; use one of {', '.join(sorted(_OPERATORS))}")
     return build(operand, f"{path}.{name}")
 
 
@@ -203,7 +203,7 @@ def _bounds(sign: object, number: object, path: str) -> tuple[float, float]:
             return math.nextafter(value, math.inf), math.inf
         case ">=":
             return value, math.inf
-    raise PatternError(path, f"{sign!r} is no comparison; there are <, <=, =, >=, >")
+    raise PatternError(path, f"{sign!r} is not a comparison; use one of <, <=, =, >=, >")
 
 
 def _double(number: float, path: str) -> float:

@@ -19,14 +19,16 @@ def key_of(secret: str) -> bytes:
     """The key in `whsec_<base64>`; the prefix may be missing.
 
     Raises:
-        ValueError: if it is none. The text does not say what it is.
+        ValueError: if it is not a signing key. The text does not quote it.
     """
     try:
         key = base64.b64decode(secret.strip().removeprefix(KEY_PREFIX), validate=True)
     except (binascii.Error, ValueError):
         key = b""
     if len(key) not in KEY_BYTES:
-        raise ValueError(f"is no signing key; make one: {KEY_PREFIX} and the base64 of 24 to 64 random bytes")
+        raise ValueError(
+            f"is not a signing key; make one: {KEY_PREFIX} and the base64 of 24 to 64 random bytes"
+        )
     return key
 
 

@@ -98,9 +98,9 @@ _encoder = msgspec.json.Encoder()
 _decoder = msgspec.json.Decoder(TracePoint)
 
 
-def encode_trace_point(sighting: TracePoint) -> bytes:
+def encode_trace_point(point: TracePoint) -> bytes:
     """The value of a `traces` record."""
-    return _encoder.encode(sighting)
+    return _encoder.encode(point)
 
 
 def decode_trace_point(value: bytes) -> TracePoint:

@@ -15,9 +15,9 @@ def webhook_problem(text: str) -> str:
         url = urlsplit(text)
         host = url.hostname if url.port != 0 else None
     except ValueError as error:
-        return f"is no URL: {error}"
+        return f"is not a URL: {error}"
     if not host or not text.isprintable() or " " in text:
-        return "is no URL; write it like https://example.com/hifi, spaces as %20"
+        return "is not a URL; write it like https://example.com/hifi, spaces as %20"
     if url.username is not None or url.password is not None:
         return "holds a user or a password; leave it out, and name a `secret`"
     address = literal(host)

@@ -71,9 +71,9 @@ class SecretsFile:
             found = yaml.safe_load(text)
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else "?"
-            raise SecretStoreError(f"{self._path}, line {line}: is no YAML") from None
+            raise SecretStoreError(f"{self._path}, line {line}: is not YAML") from None
         except (yaml.YAMLError, ValueError, RecursionError):
-            raise SecretStoreError(f"{self._path}: is no YAML") from None
+            raise SecretStoreError(f"{self._path}: is not YAML") from None
         if not isinstance(found or {}, dict):
             raise SecretStoreError(f"{self._path}: write a line `name: value` for each secret")
         wrong = [name for name, value in (found or {}).items() if not isinstance(value, str) or not value]

@@ -98,7 +98,7 @@ def test_a_key_is_changed_without_a_new_document(rig: Rig) -> None:
         (BEARER, "tok\u00e9n", "is empty, or holds"),
         (BEARER, " \n", "is empty, or holds"),
         ({"headers": {"X-Key": "secret://t/token"}}, "a\r\nb", "is empty, or holds"),
-        ({"signing": {"keys": ["secret://t/token"]}}, "not-a-key", "is no signing key; make one: whsec_"),
+        ({"signing": {"keys": ["secret://t/token"]}}, "not-a-key", "is not a signing key; make one: whsec_"),
     ],
 )
 def test_a_secret_that_cannot_be_used_is_named_and_its_events_wait(

@@ -1,4 +1,4 @@
-"""Rows of Arrow batches to `ledger` records. Nothing is done per event in Python, only per group of them."""
+"""Aggregates rows of Arrow batches into `ledger` records. Python works on groups of events, never on each."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,11 +21,11 @@ from shared.contracts.topics import Topic
 from shared.contracts.tracing import TracePoint, encode_trace_point
 
 VALUE_BYTES: Final = 1024 * 1024
-"""A ledger record's value; a range with more to say takes several."""
+"""Largest value of a ledger record; a range with more tallies takes several records."""
 
 _UNKNOWN: Final = -1
 _LATEST_MS: Final = 10**15
-"""Times of a foreign hand may be any number: differences of those up to this one overflow nowhere."""
+"""Times written by others may be any number; differences of those up to this one do not overflow."""
 
 _GROUPED: Final = ("stage", "tenant", "minute", "name", "destination")
 _FAILED: Final = (Stage.RETRYING, Stage.DEAD)
@@ -34,7 +34,7 @@ Numbers = NDArray[np.int64]
 
 
 def tally(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Rows of schema.ROWS to rows of schema.OUTPUT; see `ranges` on their order."""
+    """Rows of `schema.ROWS` to rows of `schema.OUTPUT`, in the order that `offset_ranges` needs."""
     for rows in ranges(batches):
         yield _written(parts(found(rows)), trace_points(rows))
 
@@ -46,7 +46,7 @@ def tallied(batches: Iterable[pa.RecordBatch], most_rows: int = MOST_ROWS) -> It
 
 
 def found(rows: pa.Table) -> Range:
-    """What a range holds. All of its rows are of one partition."""
+    """The tallies of a range, whose rows are all of one partition."""
     offsets, topic = rows["offset"].to_numpy(), rows["topic"][0].as_py()
     return Range(
         topic=Topic(topic),
@@ -83,7 +83,7 @@ _encoder = msgspec.msgpack.Encoder()
 def _written(records: Sequence[Range], seen: Iterable[TracePoint]) -> pa.RecordBatch:
     written: list[tuple[str, bytes | None, bytes]] = [
         *((Topic.LEDGER.value, record.key, encode_range(record)) for record in records),
-        *((Topic.TRACES.value, None, encode_trace_point(sighting)) for sighting in seen),
+        *((Topic.TRACES.value, None, encode_trace_point(trace_point)) for trace_point in seen),
     ]
     columns = zip(*written, strict=True)
     return pa.RecordBatch.from_arrays(
@@ -165,7 +165,7 @@ class _Events:
         return {"lag_out": self._lag(group, self._times)}
 
     def _claimed(self, _group: slice) -> dict[str, Any]:
-        """No event of its own: the copy that is promised here tells when it left."""
+        """A claim counts no event of its own: the promised copy has the time at which it left."""
         return {}
 
     def _collected(self, group: slice) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Where audit begins without a checkpoint: behind what the ledger covers, so that nothing counts twice."""
+"""Where audit starts without a checkpoint: after what the ledger covers, so that nothing is tallied twice."""
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -29,7 +29,7 @@ Partition = tuple[str, str]
 
 
 class _Head(msgspec.Struct):
-    """Of a `ledger.Range` what tells how far it goes."""
+    """The part of a `ledger.Range` that shows where it ends."""
 
     topic: str
     partition: int
@@ -42,7 +42,7 @@ _decoder = msgspec.msgpack.Decoder(_Head)
 
 
 def uncovered_offsets(spark: SparkSession, settings: SparkSettings, node: str, *topics: Topic) -> str:
-    """What `starting_offsets` says, or where the ledger ends if that is further.
+    """The offsets of `starting_offsets`, or the end of what the ledger covers if that is further.
 
     Raises:
         KafkaException: if the brokers do not answer.
@@ -57,7 +57,7 @@ def uncovered_offsets(spark: SparkSession, settings: SparkSettings, node: str, *
 
 
 def covered_offsets(bootstrap: str, wanted: Collection[Partition]) -> Mapping[Partition, int]:
-    """How far the ledger tells of each of these partitions; one that it never mentions is left out.
+    """How far the ledger covers each of these partitions; partitions that it does not mention are left out.
 
     Raises:
         KafkaException: if the brokers do not answer.
@@ -76,7 +76,7 @@ def covered_offsets(bootstrap: str, wanted: Collection[Partition]) -> Mapping[Pa
 
 
 def _covered(values: Iterable[bytes]) -> dict[Partition, int]:
-    """A range in several parts is there once its last part is: they are written in order."""
+    """A range in several parts is complete once its last part is there: they are written in order."""
     heads = [_decoder.decode(value) for value in values]
     whole = [head for head in heads if head.part == head.parts - 1]
     return {(head.topic, str(head.partition)): head.end for head in whole}
@@ -96,7 +96,7 @@ def _values(consumer: Consumer, begin: int, end: int) -> Iterator[bytes]:
     while True:
         messages = consumer.consume(num_messages=BLOCK, timeout=ANSWER_SECONDS)
         if not messages:
-            raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "the ledger cannot be read"))
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "the topic ledger cannot be read"))
         for message in messages:
             error = message.error()
             if error is None and (message.offset() or 0) < end:
@@ -108,7 +108,7 @@ def _values(consumer: Consumer, begin: int, end: int) -> Iterator[bytes]:
 
 
 def _further(known: Offsets, covered: Mapping[Partition, int]) -> Offsets:
-    """Of each partition the larger of the two offsets."""
+    """The larger of the two offsets, by partition."""
     merged = {topic: dict(partitions) for topic, partitions in known.items()}
     for (topic, partition), end in covered.items():
         partitions = merged.setdefault(topic, {})

@@ -1,4 +1,4 @@
-"""Wiring of audit: every tallied topic to `ledger`, in micro-batches."""
+"""audit's Spark query: every tallied topic to `ledger`, in micro-batches."""
 
 from typing import Final
 
@@ -22,7 +22,7 @@ def build(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
     """Start the query.
 
     One Kafka partition is one Spark partition, which `coalesce` keeps whole: its records reach one task, in
-    order, and begin where the batch does. So a batch that is done again writes the same ranges.
+    order, and begin where the batch does. So a repeated batch writes the same ranges.
     """
     own = _own(settings)
     records = read_topics(

@@ -1,7 +1,7 @@
-"""Rows of Arrow batches, put together by the range of a partition's offsets that they belong to.
+"""Groups the rows of Arrow batches into ranges of a partition's offsets.
 
-Where a range begins and ends depends on where its task began to read the partition and on its rows, never on
-how these were cut into batches: a range that is read again after a crash is the same.
+Where a range begins and ends depends only on where its task started reading the partition and on its rows,
+not on how these were split into batches. So a range that is read again after a crash is the same.
 """
 
 from collections.abc import Iterable, Iterator

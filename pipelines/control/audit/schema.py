@@ -11,7 +11,7 @@ ITEM: Final = (
     f"struct<{','.join(f'{name}:string' for name in REQUIRED_ATTRIBUTES)},minute:bigint,data_base64:string,"
     f"headers:struct<{h.TRACEPARENT}:string>>"
 )
-"""Of a `collected` item what tells whether it is an event, and which. Its data is passed over."""
+"""The fields of a `collected` item that identify an event; its data is skipped."""
 
 RECEIPT: Final = (
     "struct<tenant:string,destination:string,pipe:string,result:string,status:int,reason:string,"
@@ -19,10 +19,10 @@ RECEIPT: Final = (
     "ids:array<string>,minutes:array<bigint>,received_ms:array<bigint>,since_ms:array<bigint>,"
     "traces:map<string,string>>"
 )
-"""`shared.contracts.receipts.Receipt`, what audit needs of it."""
+"""The fields of `shared.contracts.receipts.Receipt` that audit needs."""
 
 PLACE: Final = ("topic", "partition", "offset", "timestamp_ms")
-"""Where a row's record is."""
+"""The location of a row's record."""
 
 TEXTS: Final = (
     "kind",
@@ -35,15 +35,15 @@ TEXTS: Final = (
     "traceparent",
     "traced_id",
 )
-"""What a row says in words; `kind` is a receipt's result, or which of an event's outbound copies it is.
-The last two are null but of an event that is traced; the former of one that ingest will choose, too."""
+"""Text columns. `kind` is a receipt's result, or which of an event's outbound copies it is. The last two are
+null unless the event is traced; `traceparent` is also null for one that ingest has still to sample."""
 
 NUMBERS: Final = ("minute", "id_hash", "time_ms", "received_ms", "departed_ms", "due_ms", "status")
-"""What it says in numbers; null for what it does not. `id_hash` is null where the record holds no event that
-can be read. `time_ms` is the event's own time, or of a receipt what transmit counted from."""
+"""Number columns, null where unknown. `id_hash` is null if the record holds no readable event. `time_ms` is
+the event's own time; for a receipt, the time that transmit measured lags from."""
 
 ROWS: Final = (*PLACE, *TEXTS, *NUMBERS)
-"""What `transforms.rows` gives and `tallying.tally` takes."""
+"""Columns from `transforms.rows` to `aggregation.tally`."""
 
 OUTPUT: Final = "topic string, key binary, value binary"
 """Rows of the Kafka sink, in Spark's words."""

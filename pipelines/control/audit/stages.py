@@ -1,4 +1,4 @@
-"""What the rows of a topic mean: the stage that each is tallied in."""
+"""Assigns to each row of a topic the stage that it is tallied in."""
 
 from typing import Final
 
@@ -15,7 +15,7 @@ from shared.contracts.topics import Topic
 def events(topic: str, rows: pa.Table) -> pa.Table:
     """The rows that hold an event, with its `stage`; all of them are of one topic.
 
-    A quarantined record counts in the minute in which it was written where its own is not known.
+    A quarantined record counts in the minute in which it was written if its own is unknown.
     """
     staged = rows.append_column("stage", _stage(topic, rows))
     if topic == Topic.QUARANTINE:

@@ -1,4 +1,4 @@
-"""Rows of traced events to records of `traces`: few, so each is looked at."""
+"""Turns rows of traced events into records of `traces`; they are few, so each is handled by itself."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,26 +13,26 @@ from shared.contracts.tracing import TracePoint, own_traceparent, traced
 
 
 def trace_points(rows: pa.Table) -> Iterator[TracePoint]:
-    """What a range's rows say of traced events. All of its rows are of one partition."""
+    """The trace points in the rows of a range, which are all of one partition."""
     if rows["traced_id"].null_count == rows.num_rows:
         return
     topic = Topic(rows["topic"][0].as_py())
-    told = pc.and_(rows["traced_id"].is_valid(), rows["id_hash"].is_valid())
-    for row in events(topic, rows.filter(told)).to_pylist():
+    traced_rows = pc.and_(rows["traced_id"].is_valid(), rows["id_hash"].is_valid())
+    for row in events(topic, rows.filter(traced_rows)).to_pylist():
         stage = STAGES[row["stage"]]
         traceparent = _traceparent(stage, row)
         if stage is not Stage.CLAIMED and traced(traceparent):
-            yield _sighting(topic, stage, row, traceparent)
+            yield _point(topic, stage, row, traceparent)
 
 
 def _traceparent(stage: Stage, row: dict[str, Any]) -> str:
-    """Of a chosen event that is only collected yet what ingest will stamp; empty if it is not traced."""
+    """The traceparent, empty if untraced; what ingest will write if the event is only collected yet."""
     if row["traceparent"] is None and stage is Stage.COLLECTED:
         return own_traceparent(row["tenant"], row["traced_id"])
     return row["traceparent"] or ""
 
 
-def _sighting(topic: Topic, stage: Stage, row: dict[str, Any], traceparent: str) -> TracePoint:
+def _point(topic: Topic, stage: Stage, row: dict[str, Any], traceparent: str) -> TracePoint:
     return TracePoint(
         traceparent=traceparent,
         tenant=row["tenant"] or "",

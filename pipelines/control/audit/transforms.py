@@ -1,8 +1,8 @@
-"""Records of the tallied topics to rows: one for each event that a record holds, or one that is empty.
+"""Turns records of the tallied topics into rows: one per event in a record, or an empty one.
 
-Nothing here raises: every expression gives null for what it cannot do. What a row means that follows from its
-topic is left to `stages`: Spark compiles all of `_flat` into one method, which Java's compiler passes over
-once it has 8,000 bytes, and then it is four times as slow.
+Nothing here raises: every expression gives null where it fails. `stages` assigns the stage, which follows
+from the topic, because Spark compiles all of `_flat` into one method. Java's compiler skips methods over
+8,000 bytes, and it would then be four times as slow.
 """
 
 from functools import reduce
@@ -34,16 +34,16 @@ _TEXTS: Final = {
 _NUMBERS: Final = {"minute": h.MINUTE, "received_ms": h.RECEIVED, "due_ms": h.NOT_BEFORE}
 _OF_RECEIPT: Final = ("destination", "status", "breaker", "lane", "departed_ms")
 _REQUIRED: Final = ("id", "tenant", "minute", "received_ms")
-"""What is known of every event."""
+"""Columns that every event has."""
 
 
 def rows(records: DataFrame) -> DataFrame:
-    """Kafka records, of any tallied topic, to the columns of schema.ROWS."""
+    """Kafka records of any tallied topic to the columns of `schema.ROWS`."""
     return _flat(_exploded(_read(records)))
 
 
 def _read(records: DataFrame) -> DataFrame:
-    """Per record: what its headers say, and the items of a `collected` one, or the receipt that it is."""
+    """Parses each record: its headers, and the items of a `collected` record or the receipt."""
     headers, names = fn.col("headers"), fn.col("names")
     named = (
         records.withColumn("headers", fn.coalesce("headers", fn.array().cast(HEADERS_TYPE)))
@@ -67,7 +67,7 @@ def _header(key: str) -> Column:
 
 
 def _exploded(read: DataFrame) -> DataFrame:
-    """A row for each event; `at` is its place in its record, null where it is alone there or is none.
+    """A row for each event; `at` is its index in the record, null if the record has one event or none.
 
     A first copy has a row for itself, and one for each further pipe that it names.
     """

@@ -1,4 +1,4 @@
-"""The canary's documents on the `config` topic, put there by itself and only where they are not the same."""
+"""Publishes the canary's documents on the `config` topic, unless they are there already."""
 
 import asyncio
 import threading
@@ -13,7 +13,7 @@ from shared.kafka.config_topic import publish, read_catalogue
 
 T = TypeVar("T")
 _SECONDS: Final = 15.0
-"""Of a read or a write."""
+"""Timeout of a read or a write."""
 
 
 class ConfigPublisher:
@@ -46,7 +46,7 @@ class ConfigPublisher:
 
 
 async def _aside(work: Callable[[], T]) -> T:
-    """What a function gives or raises, on a thread that a stop does not wait for: brokers may be away."""
+    """Run a function on a daemon thread, so that unavailable brokers do not delay a stop."""
     loop = asyncio.get_running_loop()
     found: asyncio.Future[T] = loop.create_future()
 

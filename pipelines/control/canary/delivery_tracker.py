@@ -1,4 +1,4 @@
-"""What was sent, what was acknowledged, what arrived, and what is missing. No I/O; time is given."""
+"""Tracks which events were sent, acknowledged, delivered, or are missing. No I/O; time is an argument."""
 
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -8,19 +8,19 @@ from typing import Final
 
 _LAG_MS: Final = 60_000
 _DONE_MS: Final = 10 * 60_000
-"""What arrived everywhere, or was never acknowledged, is remembered for so long, to tell a second arrival."""
+"""How long completed and unacknowledged events are kept, to recognise second arrivals."""
 
 _GONE_MS: Final = 25 * 3_600_000
-"""hifi tries for 24 hours; after that an event does not come any more."""
+"""hifi retries for 24 hours; after that an event will not arrive."""
 
 
 class Arrival(StrEnum):
-    """What an arrival is."""
+    """Kinds of arrivals."""
 
     FIRST = "first"
     AGAIN = "again"
     STRANGE = "strange"
-    """Of no event that this process sent, or of one forgotten: an earlier canary's."""
+    """An event that this process did not send or has dropped, such as an earlier canary's."""
 
 
 @dataclass(slots=True)
@@ -45,12 +45,12 @@ class DeliveryTracker:
         self._events.update((each, _Event(now_ms)) for each in ids)
 
     def acknowledge(self, ids: Iterable[str], now_ms: int) -> None:
-        """Collect took events: from now on they are owed to every pipe."""
+        """Collect accepted events: every pipe now owes them."""
         for each in ids:
             self._events[each].acknowledged_ms = now_ms
 
     def arrive(self, pipe: str, event_id: str, now_ms: int) -> Arrival:
-        """Take note of an event at a pipe's end."""
+        """Record the arrival of an event through a pipe."""
         event = self._events.get(event_id)
         if event is None:
             return Arrival.STRANGE
@@ -61,7 +61,7 @@ class DeliveryTracker:
         return Arrival.FIRST
 
     def owed(self, now_ms: int) -> bool:
-        """Whether an acknowledged event that is not missing yet has still to arrive somewhere."""
+        """Whether an acknowledged event that is not missing yet has not arrived through every pipe."""
         return any(now_ms - since <= self._missing_ms for since, _ in self._open())
 
     def missing(self, now_ms: int) -> dict[str, int]:
@@ -81,13 +81,13 @@ class DeliveryTracker:
         return len(event.arrived) == len(self._pipes)
 
     def p95(self, now_ms: int) -> int | None:
-        """From here to here, over all pipes, ms, of what arrived in the last minute. None if nothing did."""
+        """p95 from sending to arrival, ms, over all pipes in the last minute; None without arrivals."""
         while self._lags and self._lags[0][0] < now_ms - _LAG_MS:
             self._lags.popleft()
         return _nearest_rank([lag for _, lag in self._lags], 95) if self._lags else None
 
     def forget(self, now_ms: int) -> None:
-        """Let go of events of which nothing more can be said."""
+        """Drop events that are complete or too old."""
         gone = [each for each, event in self._events.items() if now_ms - event.sent_ms > self._kept_ms(event)]
         for each in gone:
             del self._events[each]

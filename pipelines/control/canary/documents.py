@@ -1,4 +1,4 @@
-"""The canary's own documents: one source, and a pipe of each kind, each to a destination of its own. Pure."""
+"""The canary's documents: one source, and a pipe of each kind, each with its own destination. Pure."""
 
 from typing import Any, Final
 
@@ -14,7 +14,7 @@ NOTE: Final = "for nobody's eyes"
 
 
 class CanaryEvent(Struct, kw_only=True):
-    """The data of a canary's event, and what arrives of it; what a pipe takes away is None."""
+    """The data of a canary event, as sent or as received; fields that a pipe removed are None."""
 
     id: str
     sent_ms: int
@@ -28,21 +28,21 @@ class CanaryPipe(Struct, frozen=True, kw_only=True):
 
     kind: str
     format: str
-    """The webhook connector's."""
+    """Format of the webhook connector."""
 
     options: dict[str, Any] = {}
-    """Of the pipe."""
+    """Options of the pipe document."""
 
     takes: dict[str, str | None] = {}
-    """Fields of a song that do not arrive as they were sent, and what they are then."""
+    """Fields that the pipe changes, with the expected values."""
 
     @property
     def name(self) -> str:
-        """Of the pipe and the destination."""
+        """Name of the pipe and of its destination."""
         return f"{CANARY}-{self.kind}"
 
     def right(self, event: CanaryEvent) -> bool:
-        """Whether a song that arrived is what this pipe should make of it."""
+        """Whether a received event is what this pipe should produce."""
         sent = {"id": event.id, "sent_ms": event.sent_ms, "kind": KIND, "card": CARD, "note": NOTE}
         return msgspec.structs.asdict(event) == sent | self.takes
 
@@ -66,11 +66,11 @@ PIPES: Final = (
     ),
     CanaryPipe(kind="sample", format="batch", options={"sample": 100.0}),
 )
-"""Every format of the webhook connector, and every kind of pipe that takes all it is given."""
+"""Every format of the webhook connector, and every kind of pipe that passes all events."""
 
 
 def documents(base_url: str, write_key: str) -> list[Document]:
-    """All of them; destinations are paths below `base_url`, a base URL, and named as their pipes."""
+    """All documents. Destinations are paths below `base_url` and have the names of their pipes."""
     found = [parse({"kind": "source", "name": CANARY, "tenant": CANARY, "write_keys": [write_key]})]
     for canary in PIPES:
         shared = {"name": canary.name, "tenant": CANARY}

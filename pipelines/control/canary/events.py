@@ -1,4 +1,4 @@
-"""A canary's requests, and what its destinations find in theirs. Pure."""
+"""Encodes the canary's requests to collect and decodes those that its destinations receive. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -14,7 +14,7 @@ Ids = Sequence[str]
 
 
 class _Envelope(msgspec.Struct):
-    """What a destination reads of a CloudEvent."""
+    """The part of a CloudEvent that a destination reads."""
 
     data: CanaryEvent
 
@@ -42,10 +42,10 @@ def _cloud_event(event_id: str, now_ms: int) -> dict[str, Any]:
 
 
 def arrived(format_: str, body: bytes) -> list[CanaryEvent]:
-    """The songs in a request of one of the webhook connector's formats.
+    """The events in a request in one of the webhook connector's formats.
 
     Raises:
-        msgspec.MsgspecError: if it is no such request.
+        msgspec.MsgspecError: if the body is not in that format.
     """
     return _READERS[format_](body)
 

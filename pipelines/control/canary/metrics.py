@@ -15,7 +15,7 @@ _SECONDS: Final = (0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 
 
 class CanaryMetrics:
-    """What is counted, in a registry of its own."""
+    """The canary's metrics, in their own registry."""
 
     def __init__(self, tracker: DeliveryTracker, pipes: Iterable[str], clock: Clock) -> None:
         self.registry = into = process_registry("canary")
@@ -37,7 +37,7 @@ class CanaryMetrics:
         self.ready = Gauge(CanaryMetric.READY, "1 when ready", registry=into)
 
     def count(self, pipe: str, arrival: Arrival, lag_ms: int, *, right: bool) -> None:
-        """An event at a pipe's end, `lag_ms` after it was sent."""
+        """Count an arrival through a pipe, `lag_ms` after the event was sent."""
         if arrival is Arrival.FIRST:
             self.arrived.labels(pipe).inc()
             self.lag_seconds.labels(pipe).observe(max(0, lag_ms) / 1000)

@@ -1,4 +1,4 @@
-"""The canary itself: its documents published, then a few events again and again."""
+"""Publishes the canary's documents, then sends a few events at a steady rate."""
 
 import asyncio
 import itertools
@@ -21,14 +21,14 @@ from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 _UNKNOWN_KEYS: Final = 5
-"""So many answers of 401 in a row are no delay of the key: somebody deleted or changed the documents."""
+"""401 responses in a row after which the documents are published again: they were deleted or changed."""
 
 _FORGET_EVERY: Final = 64
 """Requests."""
 
 
 class CanaryProducer:
-    """Sends on its caller's loop."""
+    """Sends events, on the caller's event loop."""
 
     def __init__(  # noqa: PLR0913  # the world, piece by piece
         self,
@@ -43,7 +43,7 @@ class CanaryProducer:
         meters: CanaryMetrics,
         clock: Clock,
     ) -> None:
-        """Ids begin with `run`; `session` carries the write key, `url` is where collect takes events."""
+        """Ids begin with `run`; `session` carries the write key; `url` is collect's endpoint for events."""
         self._ids = (f"{run}-{number}" for number in itertools.count())
         self._session = session
         self._url = url
@@ -56,13 +56,13 @@ class CanaryProducer:
         self._unknown = 0
 
         self.published = False
-        """Whether its documents were published, or had been."""
+        """Whether the documents are published."""
 
         self.taken = False
-        """Whether collect took the last request."""
+        """Whether collect accepted the last request."""
 
     async def run(self, stopping: asyncio.Event) -> None:
-        """Go on until stopping."""
+        """Run until `stopping` is set."""
         await self._publish(stopping)
         for number in itertools.count():
             if stopping.is_set():
@@ -82,7 +82,9 @@ class CanaryProducer:
             try:
                 await self._publisher.ensure(self._documents)
             except (TimeoutError, PublishError, KafkaException) as error:
-                _log.warning("documents not published, trying again", extra={"error": str(error)})
+                _log.warning(
+                    "canary documents not published: Kafka unavailable; retrying", extra={"error": str(error)}
+                )
                 await _pause(stopping, pause_after(failures))
             else:
                 self.published = True
@@ -96,7 +98,7 @@ class CanaryProducer:
             self._note(ids, await self._post(request(ids, now_ms)))
 
     async def _post(self, body: bytes) -> str:
-        """Collect's status, or why there is none."""
+        """Collect's status, or the error."""
         try:
             async with self._session.post(
                 self._url, data=body, headers={"Content-Type": CONTENT_TYPE}
@@ -112,7 +114,7 @@ class CanaryProducer:
             self._tracker.acknowledge(ids, self._clock())
             self._metrics.acknowledged.inc(len(ids))
         if before != self.taken:
-            text = "collect takes events" if self.taken else "collect took no event, trying again"
+            text = "collect accepts events" if self.taken else "collect did not accept events; retrying"
             _log.info(text, extra={"answer": answer})
 
 

@@ -1,4 +1,4 @@
-"""The canary's destinations, and its health: one small HTTP server."""
+"""HTTP server with the canary's destinations, health and metrics."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -25,7 +25,7 @@ _Handler = Callable[[web.Request], Awaitable[web.Response]]
 async def receiver(
     host: str, port: int, on_event: OnEvent, report: Report, registry: CollectorRegistry
 ) -> AsyncIterator[int]:
-    """Serve until the block ends; gives the port.
+    """Serve until the block ends; yields the port.
 
     Raises:
         OSError: if the port is taken.
@@ -48,7 +48,10 @@ def _destination(pipe: CanaryPipe, on_event: OnEvent) -> _Handler:
         try:
             events = arrived(pipe.format, await request.read())
         except msgspec.MsgspecError as error:
-            _log.warning("not what a canary's pipe sends", extra={"pipe": pipe.name, "error": str(error)})
+            _log.warning(
+                "request refused: not in the format of this canary pipe",
+                extra={"pipe": pipe.name, "error": str(error)},
+            )
             return web.Response(status=400)
         for event in events:
             on_event(pipe, event)

@@ -1,4 +1,4 @@
-"""When the next request is due, and how many events are in it. Pure."""
+"""When the next request is due, and how many events it has. Pure."""
 
 from typing import Final
 
@@ -7,7 +7,7 @@ _LONGEST_PAUSE_SECONDS: Final = 15.0
 
 
 class Schedule:
-    """A steady rate; after a failure a pause that doubles, and nothing to catch up with."""
+    """A steady rate, with exponential backoff after failures and no catching up."""
 
     def __init__(self, rate: float, seconds: float) -> None:
         """`rate` events a second in requests `seconds` apart."""
@@ -17,14 +17,14 @@ class Schedule:
         self._failures = 0
 
     def events(self) -> int:
-        """Events of the next request; 0 where the rate is below one a request and it is not its turn."""
+        """Number of events in the next request; may be 0 if the rate is below one per request."""
         self._carry += self._rate * self._seconds
         whole = int(self._carry)
         self._carry -= whole
         return whole
 
     def pause(self, *, taken: bool) -> float:
-        """Seconds until the next request, after one that collect took or did not."""
+        """Seconds until the next request, after one that collect did or did not accept (`taken`)."""
         self._failures = 0 if taken else self._failures + 1
         return self._seconds if taken else pause_after(self._failures)
 

@@ -1,4 +1,4 @@
-"""The canary's parts put together: its destinations first, then the events that are to reach them."""
+"""The canary process: starts its destinations, then sends the events that should reach them."""
 
 import asyncio
 import secrets
@@ -22,14 +22,14 @@ from shared.runtime.logging import get_logger
 NODE: Final = "canary"
 _POST_SECONDS: Final = 10.0
 _LAST_SECONDS: Final = 1.0
-"""For what the canary is at when it has to stop."""
+"""How long the work in progress may take when the canary stops."""
 
 _POLL_SECONDS: Final = 0.05
 _log = get_logger(__name__)
 
 
 class Canary:
-    """One process's parts."""
+    """One canary process."""
 
     def __init__(self, settings: CanarySettings, clock: Clock) -> None:
         self._settings = settings
@@ -41,7 +41,7 @@ class Canary:
         self._producer: CanaryProducer | None = None
 
     async def run(self, stopping: asyncio.Event) -> None:
-        """Serve, and send where transmit can reach this process, until stopping.
+        """Serve until stopping, and send events if transmit can reach this process.
 
         Raises:
             OSError: if the port is taken.
@@ -50,7 +50,9 @@ class Canary:
         async with receiver(host, port, self._arrived, self._report, self._metrics.registry) as port:
             base_url = self._documents_url(port)
             if base_url is None:
-                _log.warning("idle: HIFI_CANARY_SINKS says no public address of this process")
+                _log.warning(
+                    "idle: transmit cannot reach this process; set HIFI_CANARY_SINKS to its public address"
+                )
                 await stopping.wait()
             else:
                 await self._produce(base_url, stopping)
@@ -61,7 +63,7 @@ class Canary:
         return self._settings.canary_sinks
 
     async def _produce(self, base_url: str, stopping: asyncio.Event) -> None:
-        write_key = secrets.token_urlsafe(24)  # this process's own: it is kept nowhere
+        write_key = secrets.token_urlsafe(24)  # only in this process: it is not stored
         async with aiohttp.ClientSession(
             headers={"Authorization": f"Bearer {write_key}"},
             timeout=aiohttp.ClientTimeout(total=_POST_SECONDS),
@@ -86,7 +88,7 @@ class Canary:
             await self._drain()
 
     async def _drain(self) -> None:
-        """Wait for what is on its way here, so that it needs no second try."""
+        """Wait for events that are under way, so that they need no retry."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._settings.canary_stop_seconds
         while self._tracker.owed(self._clock()) and loop.time() < deadline:  # noqa: ASYNC110 no event to wait for
@@ -104,10 +106,10 @@ class Canary:
 
 
 async def _ended(producing: "asyncio.Future[None]") -> None:
-    """A moment for what is under way, then an end of it.
+    """Give the producer some time to finish, then cancel it.
 
     Raises:
-        Exception: whatever ended it before it was asked to.
+        Exception: the error that ended it early.
     """
     done, _ = await asyncio.wait((producing,), timeout=_LAST_SECONDS)
     if done:

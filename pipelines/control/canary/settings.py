@@ -1,4 +1,4 @@
-"""What the canary can be told from outside."""
+"""Settings of the canary process."""
 
 from typing import Final, Self
 
@@ -18,22 +18,24 @@ class CanarySettings(SideSettings):
     collect_url: str = Field("http://127.0.0.1:8080", description="Base URL of the side's collect.")
     canary_sinks: str | None = Field(
         None,
-        description="Base URL under which transmit reaches this process: public and https, but on a local "
-        "side. Without it a local side's canary names its own port, and another's is idle.",
+        description="Base URL at which transmit reaches this process: public and https, except on a local "
+        "side. Without it the canary of a local side uses its own port, and any other is idle.",
     )
     canary_rate: float = Field(2.0, gt=0, le=100, description="Events per second.")
     canary_seconds: float = Field(
         2.0,
         gt=0,
         le=30,
-        description="Seconds between two requests, each with the events that are due: each costs the chain a "
-        "micro-batch, whatever is in it.",
+        description="Seconds between two requests; each costs the chain a micro-batch, however few events it "
+        "has.",
     )
     canary_missing_seconds: float = Field(
-        30.0, gt=0, description="An acknowledged event that has not arrived for so long is called missing."
+        30.0,
+        gt=0,
+        description="How long after its acknowledgement an event that has not arrived counts as missing.",
     )
     canary_stop_seconds: float = Field(
-        3.0, ge=0, le=4, description="Seconds that events on their way get at a stop to arrive."
+        3.0, ge=0, le=4, description="Seconds to wait for events under way when the process stops."
     )
 
     @model_validator(mode="after")

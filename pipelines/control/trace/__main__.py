@@ -39,7 +39,7 @@ def serve(settings: TraceSettings, stopping: threading.Event) -> None:
     )
 
     def report() -> Mapping[str, bool]:
-        return {"group": tracer.joined, "exports": tracer.heard}
+        return {"group": tracer.joined, "exports": tracer.acknowledged}
 
     meters.ready.set_function(lambda: all(report().values()))
     with health_served(settings.host, settings.port, report, meters.registry):

@@ -7,11 +7,11 @@ from shared.runtime.process_metrics import process_registry
 
 
 class TraceMetrics:
-    """What is counted, in a registry of its own."""
+    """trace's metrics, in their own registry."""
 
     def __init__(self) -> None:
         self.registry = into = process_registry("trace")
         self.exported = Counter(TraceMetric.EXPORTED, "Spans the receiver acknowledged", registry=into)
         self.refused = Counter(TraceMetric.REFUSED, "Portions that go again", registry=into)
-        self.unreadable = Counter(TraceMetric.UNREADABLE, "Records nobody can read", registry=into)
+        self.unreadable = Counter(TraceMetric.UNREADABLE, "Records that cannot be decoded", registry=into)
         self.ready = Gauge(TraceMetric.READY, "1 when ready", registry=into)

@@ -1,4 +1,4 @@
-"""Spans to a receiver of OTLP over HTTP, in the OpenTelemetry SDK's words. The doing."""
+"""Exports spans by OTLP over HTTP, with the OpenTelemetry SDK."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -17,26 +17,26 @@ _SAMPLED: Final = TraceFlags(TraceFlags.SAMPLED)
 
 
 class OtlpExporter:
-    """A receiver of spans. Headers, such as a key, are OTEL_EXPORTER_OTLP_HEADERS, as the SDK has it."""
+    """Exports to one receiver. The SDK takes headers, such as a key, from OTEL_EXPORTER_OTLP_HEADERS."""
 
     def __init__(self, endpoint: str, side: str, timeout: float) -> None:
-        """Nothing is sent yet.
+        """Prepare the exporter; nothing is sent yet.
 
         Args:
-            endpoint: base URL; `/v1/traces` comes behind it.
-            side: told with each span.
-            timeout: seconds that a portion gets to be acknowledged, tries again included.
+            endpoint: base URL; `/v1/traces` is appended.
+            side: the side's name, an attribute of each span.
+            timeout: seconds for a batch to be acknowledged, retries included.
         """
         self._exporter = OTLPSpanExporter(endpoint.rstrip("/") + _PATH, timeout=timeout)
         self._side = side
         self._resources: dict[str, Resource] = {}
 
     def export(self, spans: Iterable[Span]) -> bool:
-        """Whether the receiver has acknowledged them all."""
+        """Send spans; whether the receiver has acknowledged them all."""
         return self._exporter.export([self._readable(span) for span in spans]) is SpanExportResult.SUCCESS
 
     def close(self) -> None:
-        """Give the connection back."""
+        """Close the connection."""
         self._exporter.shutdown()  # type: ignore[no-untyped-call]
 
     def _readable(self, span: Span) -> ReadableSpan:
@@ -53,7 +53,7 @@ class OtlpExporter:
         )
 
     def _resource(self, node: str) -> Resource:
-        """A node is a service of its own to whoever looks at the trace."""
+        """The resource of a node: each node is a service in the trace."""
         facts = {"service.name": node, "service.namespace": "hifi", "hifi.side": self._side}
         return self._resources.setdefault(node, Resource(facts))
 

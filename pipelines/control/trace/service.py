@@ -1,4 +1,4 @@
-"""The doing: sightings read, held, told to the receiver as spans, and only then marked as read."""
+"""Reads trace points, exports them as spans, and commits the offsets once they are acknowledged."""
 
 import threading
 from collections.abc import Iterable
@@ -19,14 +19,14 @@ from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 _LONGEST_SECONDS: Final = 0.5
-"""Between two looks at what is due and at the stop signal."""
+"""Seconds between two checks for due events and the stop signal."""
 
 _MOST_MESSAGES: Final = 1_000
 _PAUSE_SECONDS: Final = 1.0
 
 
 class TraceService:
-    """A member of the group, on its caller's thread."""
+    """A member of the consumer group, on the caller's thread."""
 
     def __init__(  # noqa: PLR0913  # the world, piece by piece
         self,
@@ -40,23 +40,23 @@ class TraceService:
     ) -> None:
         self._consumer = consumer
         self._exporter = exporter
-        self._gathering = gathering
+        self._buffer = gathering
         self._clock = clock
         self._metrics = meters
         self._stopping = stopping
         self._committed: dict[Partition, int] = {}
         self._paused = False
         self.joined = False
-        """Whether the group has given this member its part, which may be none."""
+        """Whether the group has assigned partitions to this member, perhaps none."""
 
-        self.heard = True
-        """Whether the receiver acknowledged the last portion."""
+        self.acknowledged = True
+        """Whether the receiver acknowledged the last batch."""
 
     def run(self) -> None:
-        """Go on until stopping, then leave the group; what is still held is read again.
+        """Run until stopping, then leave the group; what is not exported is read again by another member.
 
         Raises:
-            KafkaException: if the client cannot go on.
+            KafkaException: if the Kafka client fails fatally.
         """
         topics = [str(topic) for topic in INPUTS["trace"]]
         self._consumer.subscribe(topics, on_assign=self._assigned, on_revoke=self._revoked)
@@ -69,10 +69,10 @@ class TraceService:
             self._exporter.close()
 
     def turn(self) -> None:
-        """Read what came, tell what is due, mark as read what was told."""
+        """Read new records, export due traces and commit exported ones."""
         for message in self._consumer.consume(_MOST_MESSAGES, timeout=_LONGEST_SECONDS):
             self._take(message)
-        due = self._gathering.due(self._clock())
+        due = self._buffer.due(self._clock())
         if due:
             self._tell(due)
         self._commit()
@@ -81,47 +81,50 @@ class TraceService:
     def _take(self, message: Message) -> None:
         if not readable(message):
             return
-        sighting = self._sighting(message)
-        place = cast(str, message.topic()), cast(int, message.partition())
-        self._gathering.take(place, cast(int, message.offset()), sighting, self._clock())
+        point = self._point(message)
+        partition = cast(str, message.topic()), cast(int, message.partition())
+        self._buffer.take(partition, cast(int, message.offset()), point, self._clock())
 
-    def _sighting(self, message: Message) -> TracePoint | None:
+    def _point(self, message: Message) -> TracePoint | None:
         try:
             return decode_trace_point(message.value() or b"")
         except msgspec.MsgspecError as error:
             self._metrics.unreadable.inc()
-            _log.warning("not a sighting", extra={"offset": message.offset(), "error": str(error)})
+            _log.warning(
+                "record of traces skipped: it cannot be decoded",
+                extra={"offset": message.offset(), "error": str(error)},
+            )
             return None
 
     def _tell(self, due: list[Trace]) -> None:
-        told = [span for trace in due for span in spans(trace.sightings)]
-        self.heard = not told or self._exporter.export(told)
-        if self.heard:
-            self._gathering.done(due)
-            self._metrics.exported.inc(len(told))
+        exported = [span for trace in due for span in spans(trace.points)]
+        self.acknowledged = not exported or self._exporter.export(exported)
+        if self.acknowledged:
+            self._buffer.done(due)
+            self._metrics.exported.inc(len(exported))
         else:
             self._metrics.refused.inc()
-            _log.warning("spans not acknowledged, to be sent again", extra={"spans": len(told)})
+            _log.warning("spans not acknowledged by the receiver; retrying", extra={"spans": len(exported)})
             self._stopping.wait(_PAUSE_SECONDS)
 
     def _commit(self) -> None:
-        """Mark as read what was told; a failure costs no more than spans told twice, which are the same."""
-        positions = self._gathering.positions()
+        """Commit exported offsets. After a failure spans are exported twice, with the same ids."""
+        positions = self._buffer.positions()
         ends = [TopicPartition(*at, n) for at, n in positions.items() if self._committed.get(at) != n]
         if not ends:
             return
         try:
             self._consumer.commit(offsets=ends, asynchronous=False)
         except KafkaException as error:
-            _log.info("not marked as read yet", extra={"error": error.args[0].str()})
+            _log.info("offsets not committed; retrying", extra={"error": error.args[0].str()})
         else:
             self._committed = positions
 
     def _hold_back(self) -> None:
-        """Leave with the brokers what does not fit."""
-        if self._gathering.full == self._paused:
+        """Pause reading while the buffer is full."""
+        if self._buffer.full == self._paused:
             return
-        self._paused = self._gathering.full
+        self._paused = self._buffer.full
         change = self._consumer.pause if self._paused else self._consumer.resume
         change(self._consumer.assignment())
 
@@ -132,6 +135,6 @@ class TraceService:
 
     def _revoked(self, _consumer: Consumer, partitions: Iterable[TopicPartition]) -> None:
         self._commit()
-        places = [(each.topic, each.partition) for each in partitions]
-        self._gathering.forget(places)
-        self._committed = {at: n for at, n in self._committed.items() if at not in places}
+        revoked = [(each.topic, each.partition) for each in partitions]
+        self._buffer.forget(revoked)
+        self._committed = {at: n for at, n in self._committed.items() if at not in revoked}

@@ -1,4 +1,4 @@
-"""What trace can be told from outside."""
+"""Settings of the trace process."""
 
 from pydantic import Field
 
@@ -17,9 +17,9 @@ class TraceSettings(SideSettings):
     hold_seconds: float = Field(
         15.0,
         ge=0,
-        description="How long the first news of an event waits for the others, so that each span begins "
-        "where the one before it ended.",
+        description="How long the first trace point of an event waits for the others, so that each span "
+        "begins where the one before it ended.",
     )
     export_timeout: float = Field(
-        5.0, gt=0, description="Seconds that the receiver gets to acknowledge a portion of spans."
+        5.0, gt=0, description="Seconds for the receiver to acknowledge a batch of spans."
     )

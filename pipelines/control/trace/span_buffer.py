@@ -1,4 +1,4 @@
-"""Sightings held until the others of their event had time to come. Pure."""
+"""Holds trace points until the others of their event had time to arrive. Pure."""
 
 from collections.abc import Iterable
 from itertools import takewhile
@@ -9,28 +9,28 @@ from msgspec import Struct, field
 from shared.contracts.tracing import TracePoint
 
 MAX_POINTS: Final = 20_000
-"""Sightings held at once, each about a kilobyte."""
+"""Most trace points in memory, about a kilobyte each."""
 
 BATCH_TRACES: Final = 500
-"""Events that are told at once."""
+"""Most traces exported at a time."""
 
 Partition = tuple[str, int]
 """Topic and partition."""
 
 
 class Trace(Struct):
-    """What is known of one event."""
+    """The trace points of one event."""
 
     since_ms: int
-    """When its first sighting came, epoch milliseconds."""
+    """When its first trace point arrived, epoch milliseconds."""
 
-    sightings: list[TracePoint] = field(default_factory=list)
+    points: list[TracePoint] = field(default_factory=list)
     records: list[tuple[Partition, int]] = field(default_factory=list)
-    """Where they were read."""
+    """Partition and offset of each."""
 
 
 class SpanBuffer:
-    """Sightings by event, in the order in which the events were first heard of."""
+    """Trace points by event, in order of the events' first ones."""
 
     def __init__(self, hold_ms: int) -> None:
         self._hold_ms = hold_ms
@@ -38,50 +38,50 @@ class SpanBuffer:
         self._next: dict[Partition, int] = {}
         self._held = 0
 
-    def take(self, place: Partition, offset: int, sighting: TracePoint | None, now_ms: int) -> None:
-        """What a record says; None if it cannot be read, and is passed over."""
-        self._next[place] = offset + 1
-        if sighting is not None:
-            trace = self._traces.setdefault((sighting.tenant, sighting.id), Trace(now_ms))
-            trace.sightings.append(sighting)
-            trace.records.append((place, offset))
+    def take(self, partition: Partition, offset: int, point: TracePoint | None, now_ms: int) -> None:
+        """Add a record's trace point; None for a record that cannot be decoded and is skipped."""
+        self._next[partition] = offset + 1
+        if point is not None:
+            trace = self._traces.setdefault((point.tenant, point.id), Trace(now_ms))
+            trace.points.append(point)
+            trace.records.append((partition, offset))
             self._held += 1
 
     def due(self, now_ms: int) -> list[Trace]:
-        """The events that were held long enough, a portion at most."""
+        """Events held long enough, BATCH_TRACES at most."""
         waited = takewhile(lambda trace: trace.since_ms + self._hold_ms <= now_ms, self._traces.values())
         return [trace for trace, _ in zip(waited, range(BATCH_TRACES), strict=False)]
 
     def done(self, traces: Iterable[Trace]) -> None:
-        """These were told."""
+        """Remove traces that were exported."""
         for trace in traces:
-            first = trace.sightings[0]
+            first = trace.points[0]
             del self._traces[first.tenant, first.id]
-            self._held -= len(trace.sightings)
+            self._held -= len(trace.points)
 
     def positions(self) -> dict[Partition, int]:
-        """The offset of each partition before which all was told."""
+        """For each partition the offset before which everything was exported."""
         found = dict(self._next)
         for trace in self._traces.values():
-            for place, offset in trace.records:
-                found[place] = min(found[place], offset)
+            for partition, offset in trace.records:
+                found[partition] = min(found[partition], offset)
         return found
 
-    def forget(self, places: Iterable[Partition]) -> None:
-        """These partitions are another member's: it reads again what was not told."""
-        gone = set(places)
-        self._next = {place: offset for place, offset in self._next.items() if place not in gone}
+    def forget(self, partitions: Iterable[Partition]) -> None:
+        """Drop partitions that were assigned to another member, which reads what was not exported again."""
+        gone = set(partitions)
+        self._next = {partition: offset for partition, offset in self._next.items() if partition not in gone}
         lost = [trace for trace in self._traces.values() if any(at in gone for at, _ in trace.records)]
         for trace in lost:
-            first = trace.sightings[0]
+            first = trace.points[0]
             kept = [n for n, (at, _) in enumerate(trace.records) if at not in gone]
             self._held -= len(trace.records) - len(kept)
-            trace.sightings = [trace.sightings[n] for n in kept]
+            trace.points = [trace.points[n] for n in kept]
             trace.records = [trace.records[n] for n in kept]
             if not kept:
                 del self._traces[first.tenant, first.id]
 
     @property
     def full(self) -> bool:
-        """Whether no more is to be read."""
+        """Whether the buffer is full."""
         return self._held >= MAX_POINTS

@@ -1,4 +1,4 @@
-"""Sightings of one event to the spans of its trace. Pure."""
+"""Turns the trace points of one event into the spans of its trace. Pure."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -24,7 +24,7 @@ _NODES: Final = {
     Stage.RETRIED: "retry",
     **dict.fromkeys(_ANSWERS, _TRANSMIT),
 }
-"""The node whose work a sighting ends. Where else an event is seen, another sighting tells the same."""
+"""The node that a stage's trace point ends the span of. Other stages add nothing."""
 
 _BEFORE: Final = {
     Stage.EVENTS: (Stage.COLLECTED,),
@@ -32,16 +32,16 @@ _BEFORE: Final = {
     **dict.fromkeys(_ANSWERS, _TO_SEND),
     Stage.RETRIED: (Stage.RETRYING,),
 }
-"""What a node's work begins with."""
+"""The stage at which a node's span begins."""
 
 
 class Span(Struct, frozen=True, kw_only=True):
-    """What one node did with an event."""
+    """The span of one node."""
 
     trace_id: str
     span_id: str
     parent_id: str | None
-    """None: it is the trace's first."""
+    """None for the root span."""
 
     node: str
     name: str
@@ -53,88 +53,88 @@ class Span(Struct, frozen=True, kw_only=True):
     facts: dict[str, str | int]
 
 
-def spans(sightings: Sequence[TracePoint]) -> list[Span]:
-    """The spans of one event, as far as its sightings tell them."""
+def spans(points: Sequence[TracePoint]) -> list[Span]:
+    """The spans of one event, as far as its trace points show them."""
     found = []
-    for sighting in sightings:
-        context = traced(sighting.traceparent)
-        if context is not None and sighting.stage in _NODES:
-            found.append(_span(sighting, context, _begin(sighting, sightings)))
+    for point in points:
+        context = traced(point.traceparent)
+        if context is not None and point.stage in _NODES:
+            found.append(_span(point, context, _begin(point, points)))
     return found
 
 
-def _span(sighting: TracePoint, context: TraceContext, begin_ms: int) -> Span:
-    node = _NODES[sighting.stage]
+def _span(point: TracePoint, context: TraceContext, begin_ms: int) -> Span:
+    node = _NODES[point.stage]
     return Span(
         trace_id=context.trace_id,
-        span_id=_own_id(sighting),
-        parent_id=_parent_id(sighting, context),
+        span_id=_own_id(point),
+        parent_id=_parent_id(point, context),
         node=node,
-        name=f"{node} {sighting.name}".rstrip(),
+        name=f"{node} {point.name}".rstrip(),
         begin_ms=begin_ms,
-        end_ms=sighting.end_ms,
-        failed=sighting.stage in _FAILED,
-        facts=_facts(sighting),
+        end_ms=point.end_ms,
+        failed=point.stage in _FAILED,
+        facts=_facts(point),
     )
 
 
-def _own_id(sighting: TracePoint) -> str:
-    """collect, ingest and route handle an event once, or once a pipe; the others as often as it takes."""
-    match sighting.stage:
+def _own_id(point: TracePoint) -> str:
+    """collect, ingest and route handle an event once, or once per pipe; later nodes once per attempt."""
+    match point.stage:
         case Stage.COLLECTED:
-            return _id(sighting, COLLECT)
+            return _id(point, COLLECT)
         case Stage.EVENTS:
-            return _id(sighting, _INGEST)
+            return _id(point, _INGEST)
         case stage if stage in _COPIES:
-            return _id(sighting, _ROUTE, sighting.name)
+            return _id(point, _ROUTE, point.name)
         case _:
-            place = f"{sighting.topic}/{sighting.partition}/{sighting.offset}"
-            return _id(sighting, sighting.stage, sighting.name, place)
+            partition = f"{point.topic}/{point.partition}/{point.offset}"
+            return _id(point, point.stage, point.name, partition)
 
 
-def _parent_id(sighting: TracePoint, context: TraceContext) -> str | None:
+def _parent_id(point: TracePoint, context: TraceContext) -> str | None:
     """Of collect the client's span; of what a pipe is about, route's."""
-    match sighting.stage:
+    match point.stage:
         case Stage.COLLECTED:
-            return None if context.span_id == _id(sighting, COLLECT) else context.span_id
+            return None if context.span_id == _id(point, COLLECT) else context.span_id
         case Stage.EVENTS:
-            return _id(sighting, COLLECT)
+            return _id(point, COLLECT)
         case stage if stage in _COPIES:
-            return _id(sighting, _INGEST)
+            return _id(point, _INGEST)
         case _:
-            return _id(sighting, _ROUTE, sighting.name)
+            return _id(point, _ROUTE, point.name)
 
 
-def _id(sighting: TracePoint, *of: str) -> str:
-    return span_id(sighting.tenant, sighting.id, *of)
+def _id(point: TracePoint, *of: str) -> str:
+    return span_id(point.tenant, point.id, *of)
 
 
-def _begin(sighting: TracePoint, beside: Sequence[TracePoint]) -> int:
-    """When the node had it: the end of what came before, where that was seen as well."""
-    before = _BEFORE.get(sighting.stage, ())
+def _begin(point: TracePoint, beside: Sequence[TracePoint]) -> int:
+    """When the node received the event: the end of the span before, if that is known."""
+    before = _BEFORE.get(point.stage, ())
     ends = [
         each.end_ms
         for each in beside
-        if each.stage in before and each.end_ms <= sighting.end_ms and _same_way(each, sighting)
+        if each.stage in before and each.end_ms <= point.end_ms and _same_way(each, point)
     ]
-    return min(max(ends, default=sighting.begin_ms), sighting.end_ms)
+    return min(max(ends, default=point.begin_ms), point.end_ms)
 
 
 def _same_way(one: TracePoint, other: TracePoint) -> bool:
-    """Whether both are about one pipe; before route there is none."""
+    """Whether both belong to the same pipe; before route events have no pipe."""
     return one.stage in (Stage.COLLECTED, Stage.EVENTS) or one.name == other.name
 
 
-def _facts(sighting: TracePoint) -> dict[str, str | int]:
+def _facts(point: TracePoint) -> dict[str, str | int]:
     facts: dict[str, str | int] = {
-        "hifi.tenant": sighting.tenant,
-        "hifi.stage": sighting.stage,
-        "cloudevents.event_id": sighting.id,
+        "hifi.tenant": point.tenant,
+        "hifi.stage": point.stage,
+        "cloudevents.event_id": point.id,
         "messaging.system": "kafka",
-        "messaging.destination.name": sighting.topic,
-        "messaging.destination.partition.id": str(sighting.partition),
-        "messaging.kafka.offset": sighting.offset,
+        "messaging.destination.name": point.topic,
+        "messaging.destination.partition.id": str(point.partition),
+        "messaging.kafka.offset": point.offset,
     }
-    name = "hifi.source" if sighting.stage is Stage.COLLECTED else "hifi.pipe"
-    said = {name: sighting.name, "hifi.destination": sighting.destination, "hifi.result": sighting.result}
+    name = "hifi.source" if point.stage is Stage.COLLECTED else "hifi.pipe"
+    said = {name: point.name, "hifi.destination": point.destination, "hifi.result": point.result}
     return facts | {key: text for key, text in said.items() if text}

@@ -55,7 +55,7 @@ def test_a_contact_is_applied_shown_used_and_deleted(topics: str, tmp_path: Path
         ("webhook: 'http://example.com/hook'", "$.webhook: is not https"),
         ("webhook: 'https://10.0.0.1/hook'", "$.webhook: leads to a private address"),
         ("webhook: 'https://me:pass@example.com/'", "$.webhook: holds a user or a password"),
-        ("webhook: 'https://'", "$.webhook: is no URL"),
+        ("webhook: 'https://'", "$.webhook: is not a URL"),
         ("webhook: 'https://example.com/', secret: 'secret://other/key'", "$.secret: is not its tenant's"),
         (
             "webhook: 'https://example.com/', secret: whsec_abc",

@@ -144,10 +144,10 @@ def _faults(options: Options) -> Iterator[PathText]:
         url = urlsplit(options.url)
         usable = bool(url.hostname) and url.port != 0
     except ValueError as error:
-        yield "$.url", f"is no URL: {error}"
+        yield "$.url", f"is not a URL: {error}"
         return
     if not usable:
-        yield "$.url", "is no URL; write it like https://es.example.com"
+        yield "$.url", "is not a URL; write it like https://es.example.com"
     elif url.username or url.password:
         yield "$.url", "holds a user; write `username`, and `password` as secret://name"
     if (options.username is None) != (options.password is None):
@@ -155,7 +155,7 @@ def _faults(options: Options) -> Iterator[PathText]:
     if options.api_key and options.username:
         yield "$.api_key", "and `username` exclude each other; leave one out"
     if re.fullmatch(r"\.{1,2}", options.index):
-        yield "$.index", "is no name of an index"
+        yield "$.index", "is not an index name"
 
 
 def _hosts(options: Options) -> Iterator[PathText]:

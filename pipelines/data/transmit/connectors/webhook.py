@@ -179,10 +179,10 @@ def _url_faults(path: str, text: str) -> Iterator[PathText]:
         url = urlsplit(text)
         usable = bool(url.hostname) and url.port != 0
     except ValueError as error:
-        yield path, f"is no URL: {error}"
+        yield path, f"is not a URL: {error}"
         return
     if not usable or re.search(r"[\s\x00-\x1f]", text):
-        yield path, "is no URL; write it like https://example.com/events, spaces as %20"
+        yield path, "is not a URL; write it like https://example.com/events, spaces as %20"
     if url.password is not None:
         yield path, "holds a password; name it in `auth`: {type: basic, username: .., password: secret://..}"
 
@@ -190,11 +190,11 @@ def _url_faults(path: str, text: str) -> Iterator[PathText]:
 def _header_faults(name: str, value: str) -> Iterator[PathText]:
     path = f"$.headers.{name}"
     if not _HEADER_NAME.fullmatch(name):
-        yield path, "is no name of an HTTP header; use letters, digits and hyphens"
+        yield path, "is not a valid HTTP header name; use letters, digits and hyphens"
     elif name.lower() in _OWN_HEADERS:
         yield path, "is set by hifi itself; leave it out"
     if value.startswith(SCHEME) and secret_name(value) is None:
-        yield path, "is no name of a secret; write it like secret://shop/api-key"
+        yield path, "is not the name of a secret; write it like secret://shop/api-key"
     elif name.lower() in _AUTHORISING and not value.startswith(SCHEME):
         yield path, "is a secret; name it: secret://shop/authorization, or use `auth`"
     elif not _HEADER_VALUE.fullmatch(value):

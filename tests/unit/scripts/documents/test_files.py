@@ -87,10 +87,10 @@ def published(tmp_path: Path, text: str, before: Catalogue | None = None) -> Cat
             GOOD.replace("hook'}\n---", "hook'}\nbatch: {max_evens: 7}\n---"),
             "f:10: $.batch.max_evens: batch has no",
         ),
-        (GOOD.replace("//example.com", "//exa mple.com"), "f:9: $.options.url: is no URL"),
-        (GOOD.replace("//example.com", "//example.com:port"), "f:9: $.options.url: is no URL"),
-        (GOOD.replace("//example.com", "//"), "f:9: $.options.url: is no URL"),
-        (GOOD.replace("hook'}", "hook', headers: {a b: c}}"), "f:9: $.options.headers.a b: is no name"),
+        (GOOD.replace("//example.com", "//exa mple.com"), "f:9: $.options.url: is not a URL"),
+        (GOOD.replace("//example.com", "//example.com:port"), "f:9: $.options.url: is not a URL"),
+        (GOOD.replace("//example.com", "//"), "f:9: $.options.url: is not a URL"),
+        (GOOD.replace("hook'}", "hook', headers: {a b: c}}"), "f:9: $.options.headers.a b: is not a valid"),
         (GOOD.replace("hook'}", "hook', headers: {Host: c}}"), "f:9: $.options.headers.Host: is set by hifi"),
         (GOOD.replace("hook'}", 'hook\', headers: {a: "b\\nc"}}'), "f:9: $.options.headers.a: holds a line"),
         (
@@ -105,7 +105,7 @@ def published(tmp_path: Path, text: str, before: Catalogue | None = None) -> Cat
         (GOOD + "masks:\n- {path: $.data, action: drop, if: 1}\n", "f:17: $.masks[0].if: masks[0] has no"),
         (
             GOOD + "transform: 'data.{total: sum(items[].price}'\n",
-            "f:16: $.transform: is no JMESPath at character 31, near '}'",
+            "f:16: $.transform: is not JMESPath at character 31, near '}'",
         ),
         (
             GOOD + "transform: |\n  {\n    n: lenght(data)\n  }\n",

@@ -66,7 +66,7 @@ def applied(tmp_path: Path, text: str) -> list[str]:
             "  signing: {keys: [secret://acme/a, secret://acme.com/b]}\n",
             "f:6: $.options.signing.keys[1]: names secret://acme.com/b, which is not its tenant's; a",
         ),
-        ("  headers: {X-Key: 'secret://A b'}\n", "f:6: $.options.headers.X-Key: is no name of a secret"),
+        ("  headers: {X-Key: 'secret://A b'}\n", "f:6: $.options.headers.X-Key: is not the name of a secret"),
         (
             "  headers: {authorization: secret://acme/a}\n  auth: {type: bearer, token: secret://acme/b}\n",
             "f:6: $.options.headers.authorization: is what `auth` sets",

@@ -1,4 +1,4 @@
-"""Which events are traced, and the spans that sightings make."""
+"""Which events are traced, and the spans made of trace points."""
 
 import msgspec
 import pytest
@@ -26,7 +26,7 @@ OWN = own_traceparent("acme", "e1")
 TRACES = (Topic.TRACES, 0)
 
 
-def sighting(stage: Stage, end_ms: int = 100, name: str = "", **changes: object) -> TracePoint:
+def trace_point(stage: Stage, end_ms: int = 100, name: str = "", **changes: object) -> TracePoint:
     seen = TracePoint(
         traceparent=OWN,
         tenant="acme",
@@ -71,20 +71,20 @@ def test_only_a_sampled_traceparent_asks_for_a_trace(text: str, context: TraceCo
 
 
 def test_a_sighting_is_read_as_it_was_written() -> None:
-    seen = sighting(Stage.DEAD, 7, "shop", destination="till", result="404 refused")
+    seen = trace_point(Stage.DEAD, 7, "shop", destination="till", result="404 refused")
     assert decode_trace_point(encode_trace_point(seen)) == seen
 
 
 CHAIN = [
-    sighting(Stage.COLLECTED, 100, "web"),
-    sighting(Stage.EVENTS, 130),
-    sighting(Stage.FIRST, 150, "shop"),
-    sighting(Stage.FURTHER, 160, "bank"),
-    sighting(Stage.RETRYING, 200, "shop", result="503 failed"),
-    sighting(Stage.WAITING, 201, "shop"),
-    sighting(Stage.DELIVERED, 210, "bank", destination="vault"),
-    sighting(Stage.RETRIED, 900, "shop"),
-    sighting(Stage.DELIVERED, 950, "shop", destination="till"),
+    trace_point(Stage.COLLECTED, 100, "web"),
+    trace_point(Stage.EVENTS, 130),
+    trace_point(Stage.FIRST, 150, "shop"),
+    trace_point(Stage.FURTHER, 160, "bank"),
+    trace_point(Stage.RETRYING, 200, "shop", result="503 failed"),
+    trace_point(Stage.WAITING, 201, "shop"),
+    trace_point(Stage.DELIVERED, 210, "bank", destination="vault"),
+    trace_point(Stage.RETRIED, 900, "shop"),
+    trace_point(Stage.DELIVERED, 950, "shop", destination="till"),
 ]
 
 
@@ -131,40 +131,40 @@ def test_a_span_told_apart_from_the_others_or_twice_is_the_same_span(some: set[i
 
 
 def test_a_clients_trace_goes_on_below_the_clients_own_span() -> None:
-    (span,) = spans([sighting(Stage.COLLECTED, traceparent=CLIENTS)])
+    (span,) = spans([trace_point(Stage.COLLECTED, traceparent=CLIENTS)])
     assert (span.trace_id, span.parent_id) == (TRACE, SPAN)
     assert span.span_id == span_id("acme", "e1", "collect")
-    assert spans([sighting(Stage.COLLECTED, traceparent=f"00-{TRACE}-{SPAN}-00")]) == []
+    assert spans([trace_point(Stage.COLLECTED, traceparent=f"00-{TRACE}-{SPAN}-00")]) == []
 
 
 def test_an_event_is_told_once_it_was_held_and_marked_as_read_once_it_was_told() -> None:
-    gathering = SpanBuffer(1_000)
-    gathering.take(TRACES, 5, sighting(Stage.COLLECTED), 0)
-    gathering.take(TRACES, 6, sighting(Stage.COLLECTED, id="e2"), 500)
-    gathering.take(TRACES, 7, sighting(Stage.EVENTS), 900)
-    gathering.take(TRACES, 8, None, 900)
-    assert gathering.due(999) == []
-    first = gathering.due(1_000)
-    assert [[each.stage for each in trace.sightings] for trace in first] == [[Stage.COLLECTED, Stage.EVENTS]]
-    assert gathering.positions() == {TRACES: 5}, "the receiver has not heard yet"
-    gathering.done(first)
-    assert gathering.positions() == {TRACES: 6}
-    gathering.done(gathering.due(2_000))
-    assert gathering.positions() == {TRACES: 9}
+    buffer = SpanBuffer(1_000)
+    buffer.take(TRACES, 5, trace_point(Stage.COLLECTED), 0)
+    buffer.take(TRACES, 6, trace_point(Stage.COLLECTED, id="e2"), 500)
+    buffer.take(TRACES, 7, trace_point(Stage.EVENTS), 900)
+    buffer.take(TRACES, 8, None, 900)
+    assert buffer.due(999) == []
+    first = buffer.due(1_000)
+    assert [[each.stage for each in trace.points] for trace in first] == [[Stage.COLLECTED, Stage.EVENTS]]
+    assert buffer.positions() == {TRACES: 5}, "the receiver has not heard yet"
+    buffer.done(first)
+    assert buffer.positions() == {TRACES: 6}
+    buffer.done(buffer.due(2_000))
+    assert buffer.positions() == {TRACES: 9}
 
 
 def test_what_another_member_reads_is_forgotten() -> None:
-    gathering, other = SpanBuffer(0), (Topic.TRACES, 1)
-    gathering.take(TRACES, 0, sighting(Stage.COLLECTED), 0)
-    gathering.take(other, 0, sighting(Stage.EVENTS), 0)
-    gathering.take(other, 1, sighting(Stage.EVENTS, id="e2"), 0)
-    gathering.forget([other])
-    assert [trace.records for trace in gathering.due(0)] == [[(TRACES, 0)]]
-    assert gathering.positions() == {TRACES: 0}
+    buffer, other = SpanBuffer(0), (Topic.TRACES, 1)
+    buffer.take(TRACES, 0, trace_point(Stage.COLLECTED), 0)
+    buffer.take(other, 0, trace_point(Stage.EVENTS), 0)
+    buffer.take(other, 1, trace_point(Stage.EVENTS, id="e2"), 0)
+    buffer.forget([other])
+    assert [trace.records for trace in buffer.due(0)] == [[(TRACES, 0)]]
+    assert buffer.positions() == {TRACES: 0}
 
 
 def test_a_portion_is_bounded() -> None:
-    gathering = SpanBuffer(0)
+    buffer = SpanBuffer(0)
     for n in range(BATCH_TRACES + 1):
-        gathering.take(TRACES, n, sighting(Stage.COLLECTED, id=f"e{n}"), 0)
-    assert len(gathering.due(0)) == BATCH_TRACES
+        buffer.take(TRACES, n, trace_point(Stage.COLLECTED, id=f"e{n}"), 0)
+    assert len(buffer.due(0)) == BATCH_TRACES

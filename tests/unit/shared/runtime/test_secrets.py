@@ -154,15 +154,15 @@ def test_a_file_that_others_may_read_is_refused_with_the_fix(tmp_path: Path, mod
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (f"a: [{VALUE}", "line 1: is no YAML"),
-        (f"a: {VALUE}\n\tb: {VALUE}", "line 2: is no YAML"),
+        (f"a: [{VALUE}", "line 1: is not YAML"),
+        (f"a: {VALUE}\n\tb: {VALUE}", "line 2: is not YAML"),
         (f"{VALUE}", "write a line"),
         (f"- {VALUE}", "write a line"),
         ("a: 1234", "put the value of 'a' in quotes"),
         (f"a: {{b: {VALUE}}}", "put the value of 'a' in quotes"),
         ("a:", "put the value of 'a' in quotes"),
-        (f"a: !!python/object:{VALUE} {VALUE}", "is no YAML"),
-        (f"\x00{VALUE}", "is no YAML"),
+        (f"a: !!python/object:{VALUE} {VALUE}", "is not YAML"),
+        (f"\x00{VALUE}", "is not YAML"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_without_a_word_of_it(

@@ -101,10 +101,10 @@ def endpoint_faults(endpoint: str | None) -> Iterator[PathText]:
         url = urlsplit(endpoint)
         usable = bool(url.hostname) and url.port != 0 and not url.username
     except ValueError as error:
-        yield "$.endpoint", f"is no URL: {error}"
+        yield "$.endpoint", f"is not a URL: {error}"
         return
     if not usable:
-        yield "$.endpoint", "is no URL; write it like https://storage.example.com"
+        yield "$.endpoint", "is not a URL; write it like https://storage.example.com"
 
 
 def endpoint_hosts(endpoint: str | None) -> Iterator[PathText]:

@@ -119,7 +119,7 @@ async def _open(context: ConnectorContext) -> S3:
 def _faults(options: Options) -> Iterator[PathText]:
     yield from endpoint_faults(options.endpoint)
     if "//" in options.prefix or options.prefix.startswith("/") or ".." in options.prefix.split("/"):
-        yield "$.prefix", "is no clean path; write it like raw/events/"
+        yield "$.prefix", "is not a clean path; write it like raw/events/"
 
 
 def _hosts(options: Options) -> Iterator[PathText]:

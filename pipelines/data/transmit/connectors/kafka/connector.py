@@ -124,11 +124,11 @@ def _faults(options: Options) -> Iterator[PathText]:
     for at, text in enumerate(options.bootstrap_servers):
         match = _SERVER.fullmatch(text)
         if not match or not 0 < int(match["port"]) < 65_536:
-            yield f"$.bootstrap_servers[{at}]", "is no host:port; write it like kafka.example.com:9093"
+            yield f"$.bootstrap_servers[{at}]", "is not host:port; write it like kafka.example.com:9093"
     if not options.tls and not all(_is_loopback(host) for host, _ in servers(options)):
         yield "$.tls", "may be false for brokers on the same machine only; leave it out"
     if options.ca is not None and "-----BEGIN CERTIFICATE-----" not in options.ca:
-        yield "$.ca", "is no certificate in PEM; paste one with its BEGIN and END lines"
+        yield "$.ca", "is not a PEM certificate; paste one with its BEGIN and END lines"
 
 
 def _is_loopback(host: str) -> bool:

@@ -126,7 +126,9 @@ def test_event_is_given_up_when_the_next_try_would_be_a_day_after_the_first() ->
     last = outcome(Answer(status=500), tries=3, attempt=24, first_try_ms=NOW - 23 * HOUR_MS)
     assert isinstance(last, RetryLater)
     over = outcome(Answer(status=500), tries=3, attempt=25, first_try_ms=NOW - 23 * HOUR_MS - 1)
-    assert over == Dead("time_over: not delivered within 24 h; last answer: failed: the destination answered 500")
+    assert over == Dead(
+        "time_over: not delivered within 24 h; last answer: failed: the destination answered 500"
+    )
 
 
 @pytest.mark.parametrize(

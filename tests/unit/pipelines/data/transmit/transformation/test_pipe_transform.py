@@ -47,9 +47,9 @@ def data(transform: str, value: bytes) -> str:
         ("", "is empty"),
         ("data.", "ends too early, at character 6"),
         ("data.{a: b", "ends too early, at character 11"),
-        ("data ] x", "is no JMESPath at character 6, near '] x'"),
+        ("data ] x", "is not JMESPath at character 6, near '] x'"),
         ("data.{\n  a: #\n}", "at line 2, character 6"),
-        ("data.a b", "is no JMESPath at character 8"),
+        ("data.a b", "is not JMESPath at character 8"),
         (
             "lenght(data)",
             "calls lenght() at character 1, which JMESPath does not have; did you mean length()?",
