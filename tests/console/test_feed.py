@@ -112,7 +112,7 @@ def test_what_seldom_changes_is_asked_for_once_a_minute_and_older_cards_are_kept
             feeds.watch(ACME, states.append)
             await until(lambda: len(states) >= 4)
             assert observe.asked["/v1/calendar"] == observe.asked["/v1/tenants"] == 1
-            assert all(state.look is not None and len(state.look.cards) >= 2 for state in states)
+            assert all(state.snapshot is not None and len(state.snapshot.cards) >= 2 for state in states)
             feeds.leave(ACME, states.append)
 
     asyncio.run(main())
@@ -127,7 +127,7 @@ def test_a_failure_keeps_the_last_figures_and_ends_by_itself() -> None:
             await until(lambda: states)
             observe.broken = True
             await until(lambda: states[-1].failure)
-            assert states[-1].look is not None and "store: away; ask again" in states[-1].failure
+            assert states[-1].snapshot is not None and "store: away; ask again" in states[-1].failure
             assert states[-1].age_seconds > 0
             observe.broken = False
             await until(lambda: not states[-1].failure)

@@ -28,7 +28,7 @@ async def serve(settings: ConsoleSettings) -> bool:
 def main() -> int:
     """Exit status of the process."""
     configure_logging("console")
-    logging.getLogger("httpx").setLevel(logging.WARNING)  # it tells of every request
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # it logs every request
     exit_zero_on_stop()  # uvicorn finishes what is in flight, then raises the signal again
     started = uvloop.run(serve(ConsoleSettings()))  # type: ignore[call-arg]  # from the environment
     return 0 if started else 1

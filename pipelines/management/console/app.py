@@ -20,12 +20,12 @@ from shared.runtime.process_metrics import process_registry
 
 
 class ConsoleMetrics:
-    """What is counted, in a registry of its own."""
+    """The console's metrics, in their own registry."""
 
-    def __init__(self, feeds: Pollers) -> None:
+    def __init__(self, pollers: Pollers) -> None:
         self.registry = into = process_registry("console")
         pages = Gauge(ConsoleMetric.PAGES, "Pages that are open", registry=into)
-        pages.set_function(lambda: feeds.watchers)
+        pages.set_function(lambda: pollers.watchers)
         Gauge(ConsoleMetric.READY, "1 when ready", registry=into).set(1)
 
 
@@ -36,7 +36,7 @@ _HEAD: Final = (
 )
 _RECONNECT_SECONDS: Final = 10.0
 _HEADERS: Final = {
-    # Vue compiles its templates in the browser: hence eval. Nothing is asked of any other host.
+    # Vue compiles its templates in the browser, which needs eval. The page loads nothing from other hosts.
     "Content-Security-Policy": "default-src 'self'; script-src 'self' 'unsafe-inline' 'unsafe-eval'; "
     "style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; frame-ancestors 'none'; "
     "base-uri 'none'; form-action 'self'",
@@ -45,10 +45,10 @@ _HEADERS: Final = {
 }
 
 
-def create_app(settings: ConsoleSettings, feeds: Pollers, clock: Clock) -> FastAPI:
-    """The application; NiceGUI has one page register, so a process has one."""
+def create_app(settings: ConsoleSettings, pollers: Pollers, clock: Clock) -> FastAPI:
+    """The application. NiceGUI registers pages globally, so a process can have only one."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    meters = ConsoleMetrics(feeds)
+    meters = ConsoleMetrics(pollers)
     app.middleware("http")(_with_headers)
 
     @app.get("/healthz")
@@ -57,7 +57,7 @@ def create_app(settings: ConsoleSettings, feeds: Pollers, clock: Clock) -> FastA
 
     @app.get("/readyz")
     async def ready() -> dict[str, bool]:
-        # Not whether observe answers: the page is what says that it does not.
+        # Ready even if observe does not answer: the page itself reports that.
         return {"ready": True}
 
     @app.get("/metrics")
@@ -68,7 +68,7 @@ def create_app(settings: ConsoleSettings, feeds: Pollers, clock: Clock) -> FastA
     async def page(client: Client, tenant: str = ALL_TENANTS, hours: int = 1) -> None:
         ui.add_head_html(_HEAD)
         shown(
-            feeds, client, View(tenant or ALL_TENANTS, hours if hours in HOURS else 1), settings.side, clock
+            pollers, client, View(tenant or ALL_TENANTS, hours if hours in HOURS else 1), settings.side, clock
         )
 
     app.mount("/static", StaticFiles(directory=_FILES))

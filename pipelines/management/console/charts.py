@@ -1,4 +1,4 @@
-"""What ECharts is to draw, from cards. Pure. Colours are the style sheet's, so that they follow the theme."""
+"""Options for ECharts, made from cards. Pure. Colours come from the style sheet, so they follow the theme."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
@@ -9,7 +9,7 @@ from shared.contracts.scorecard import MinuteCard, Node, NodeLags, Percentiles
 Options = dict[str, Any]
 
 PROCESSING: Final = (Node.COLLECT, Node.INGEST, Node.ROUTE, Node.TRANSMIT)
-"""retry is left out: it waits on purpose, and would hide the others."""
+"""Nodes in the charts. retry waits on purpose and would hide the others, so it is left out."""
 
 _TEXT: Final = {"color": "var(--quiet)", "fontFamily": "inherit", "fontSize": 12}
 _LINE: Final = {"lineStyle": {"color": "var(--line)"}}
@@ -32,7 +32,7 @@ _PERCENTILES: Final = (
 
 
 def mean_durations(cards: Iterable[MinuteCard]) -> dict[Node, float]:
-    """What each node adds, milliseconds: the minutes' figures, weighted with their events."""
+    """The lag that each node adds, ms: the mean over the minutes, weighted by their events."""
     added: dict[Node, float] = {}
     weights: dict[Node, int] = {}
     for card in cards:
@@ -45,7 +45,7 @@ def mean_durations(cards: Iterable[MinuteCard]) -> dict[Node, float]:
 
 
 def pie(durations: dict[Node, float]) -> Options:
-    """The share of each node in the time that an event takes."""
+    """A pie chart of each node's share in the time from end to end."""
     return {
         "animation": False,
         "tooltip": _TOOLTIP | {"trigger": "item"},
@@ -68,7 +68,7 @@ def pie(durations: dict[Node, float]) -> Options:
 
 
 def stacked(cards: Sequence[MinuteCard], first: int, last: int) -> Options:
-    """What each node adds, by minute, on top of each other."""
+    """A stacked chart of the lag that each node adds, by minute."""
     by_minute = {card.minute: {lags.node: lags.process_ms for lags in card.nodes} for card in cards}
     return _over_time(first, last) | {
         "series": [
@@ -85,7 +85,7 @@ def stacked(cards: Sequence[MinuteCard], first: int, last: int) -> Options:
 
 
 def percentiles(cards: Sequence[MinuteCard], first: int, last: int) -> Options:
-    """End-to-end lag by minute."""
+    """A line chart of the percentiles of the end-to-end lag, by minute."""
     by_minute = {card.minute: card.end_to_end for card in cards}
     none = Percentiles()
     return _over_time(first, last) | {
@@ -153,7 +153,7 @@ def _series(name: str, values: list[float | None]) -> Options:
 
 
 def _point(values: list[float | None], at: int) -> float | Options | None:
-    """A minute between two without events is no line: it is drawn as a dot."""
+    """A minute between two without events makes no line, so it is drawn as a dot."""
     value = values[at]
     if value is None:
         return None

@@ -1,4 +1,4 @@
-"""The console's way to observe: its API's answers as the contract's structs."""
+"""HTTP client for observe's API, with responses decoded to the contract's structs."""
 
 from collections.abc import Mapping
 from types import TracebackType
@@ -15,11 +15,11 @@ _CONNECTIONS: Final = 8
 
 
 class UnreachableError(Exception):
-    """observe gave no answer, or one that is none; the text says why."""
+    """observe did not answer, or its response cannot be decoded; the text gives the cause."""
 
 
 class RefusedError(Exception):
-    """observe refused a request; the text is its own and names the field."""
+    """observe refused a request; its text names the field."""
 
 
 class ObserveClient:
@@ -43,20 +43,20 @@ class ObserveClient:
         await self._http.aclose()
 
     async def tenants(self) -> list[str]:
-        """Those that had events."""
+        """Tenants that had events."""
         return await self._get("/v1/tenants", list[str])
 
     async def now(self, tenant: str) -> Now:
-        """The state of affairs."""
+        """The current figures."""
         return await self._get("/v1/now", Now, {"tenant": tenant})
 
     async def minutes(self, tenant: str, first: int, last: int) -> list[MinuteCard]:
-        """The cards of these epoch minutes, both included, that had events."""
+        """Cards of the epoch minutes with events from `first` to `last`, both included."""
         query = {"tenant": tenant, "from": str(first), "to": str(last)}
         return await self._get("/v1/minutes", list[MinuteCard], query)
 
     async def minute(self, tenant: str, minute: int) -> MinuteCard:
-        """One minute's card with named ids."""
+        """One minute's card, with the ids of lost and doubled events."""
         return await self._get(f"/v1/minutes/{minute}", MinuteCard, {"tenant": tenant})
 
     async def day(self, tenant: str, day: str) -> DayCard:
@@ -64,7 +64,7 @@ class ObserveClient:
         return await self._get(f"/v1/days/{day}", DayCard, {"tenant": tenant})
 
     async def days(self, tenant: str, days: int) -> list[DayMark]:
-        """The last days, by nines."""
+        """The last days with their nines."""
         return await self._get("/v1/calendar", list[DayMark], {"tenant": tenant, "days": str(days)})
 
     async def marks(self, tenant: str, day: str) -> list[MinuteMark]:
@@ -76,19 +76,19 @@ class ObserveClient:
         return await self._get("/v1/destinations", list[DestinationHealth], {"tenant": tenant})
 
     async def alarms(self, tenant: str) -> list[Alarm]:
-        """Open and recent ones."""
+        """Open alarms and recent resolved ones."""
         return await self._get("/v1/alarms", list[Alarm], {"tenant": tenant})
 
     async def quiet(self, tenant: str) -> list[QuietWindow]:
-        """Windows in which alarms are told to nobody."""
+        """Current and future quiet windows."""
         return await self._get("/v1/quiet", list[QuietWindow], {"tenant": tenant})
 
     async def add_quiet(self, window: QuietWindow) -> None:
-        """Quiet alarms for a time."""
+        """Add a quiet window."""
         await self._ask("POST", "/v1/quiet", content=msgspec.json.encode(window))
 
     async def remove_quiet(self, window_id: str) -> None:
-        """End a quiet window."""
+        """Remove a quiet window."""
         await self._ask("DELETE", f"/v1/quiet/{window_id}")
 
     async def _get(self, path: str, kind: type[T], query: Mapping[str, str] | None = None) -> T:
@@ -96,7 +96,7 @@ class ObserveClient:
         try:
             return msgspec.json.decode(answer, type=kind)
         except msgspec.MsgspecError as error:
-            raise UnreachableError(f"{self.url}{path} answers something else: {error}") from error
+            raise UnreachableError(f"{self.url}{path}: unexpected response: {error}") from error
 
     async def _ask(
         self, method: str, path: str, query: Mapping[str, str] | None = None, content: bytes | None = None
@@ -105,13 +105,13 @@ class ObserveClient:
         try:
             answer = await self._http.request(method, path, params=query, content=content, headers=headers)
         except httpx.HTTPError as error:
-            raise UnreachableError(f"{self.url} gives no answer: {error or type(error).__name__}") from error
+            raise UnreachableError(f"{self.url} does not answer: {error or type(error).__name__}") from error
         if answer.is_success:
             return answer.content
-        told = _error_text(answer.content) or f"status {answer.status_code}"
+        problem = _error_text(answer.content) or f"status {answer.status_code}"
         if answer.is_client_error:
-            raise RefusedError(told)
-        raise UnreachableError(f"{self.url}{path}: {told}")
+            raise RefusedError(problem)
+        raise UnreachableError(f"{self.url}{path}: {problem}")
 
 
 class _Error(msgspec.Struct):

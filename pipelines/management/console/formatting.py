@@ -1,4 +1,4 @@
-"""Figures as people read them: each with its unit, times in UTC. Pure."""
+"""Formats figures with their units, and times in UTC. Pure."""
 
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
@@ -10,7 +10,7 @@ NONE: Final = "\u2013"
 
 MINUTES_A_DAY: Final = 1440
 BUDGET_MINUTES: Final = 1.44
-"""What three nines a day leave."""
+"""Minutes that three nines a day allow to be spent."""
 
 _LEAST_PERCENT: Final = 0.001
 _MINUS: Final = "\u2212"
@@ -50,7 +50,7 @@ def lag(milliseconds: float | None) -> Figure:
 
 
 def percent(value: float) -> Figure:
-    """A percentage; what is not zero never looks like zero, and what is not all never like all."""
+    """A percentage; a value above 0 is never shown as 0, and one below 100 never as 100."""
     if 0 < value < _LEAST_PERCENT:
         return Figure(f"<{_LEAST_PERCENT}", "%")
     if 100 - _LEAST_PERCENT < value < 100:
@@ -64,23 +64,23 @@ def share(value: float | None) -> Figure:
 
 
 def nines(value: float | None) -> Figure:
-    """Nines of a day, to one decimal, cut and not rounded: a promise is not met by rounding."""
+    """Nines of a day to one decimal, cut and never rounded up."""
     return Figure(NONE, "nines") if value is None else Figure(cut(value, 1), "nines")
 
 
 def minutes_left(value: float) -> Figure:
-    """Of the day's budget; negative when more was spent."""
+    """Minutes left of the day's budget; negative if more were spent."""
     return Figure(f"{value:.2f}".replace("-", _MINUS), "min")
 
 
 def duration(seconds: float) -> str:
     """`42 s`, `3 min 5 s`, `2 h 10 min`, `3 d 4 h`: the two largest units."""
-    rest, told = max(0, round(seconds)), []
+    rest, parts = max(0, round(seconds)), []
     for unit, size in _UNITS:
         amount, rest = divmod(rest, size)
         if amount:
-            told.append(f"{amount} {unit}")
-    return " ".join(told[:2]) or "0 s"
+            parts.append(f"{amount} {unit}")
+    return " ".join(parts[:2]) or "0 s"
 
 
 def clock_time(at_ms: int) -> str:

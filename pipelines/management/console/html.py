@@ -1,4 +1,4 @@
-"""HTML written from Python: text is escaped unless it is markup itself."""
+"""Builds HTML; text is escaped unless it is `Markup`."""
 
 import html
 from typing import Final
@@ -7,7 +7,7 @@ _VOID: Final = frozenset({"br", "rect"})
 
 
 class Markup(str):
-    """Text that is HTML already."""
+    """Text that is already HTML."""
 
     __slots__ = ()
 
@@ -17,7 +17,7 @@ Child = str | None
 
 
 def tag(name: str, *children: Child, **attributes: str | int | None) -> Markup:
-    """An element. In an attribute's name `_` stands for `-`, at its end for nothing; None is left out."""
+    """An element. In attribute names `_` becomes `-`, a trailing `_` is dropped; None values are left out."""
     written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{html.escape(str(value))}"'
         for key, value in attributes.items()
@@ -29,7 +29,7 @@ def tag(name: str, *children: Child, **attributes: str | int | None) -> Markup:
 
 
 def joined(*children: Child) -> Markup:
-    """One after the other."""
+    """The children concatenated."""
     return Markup("".join(_escaped(child) for child in children if child is not None))
 
 

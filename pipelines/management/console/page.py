@@ -1,4 +1,4 @@
-"""The page: one object a client, which shows what its feed tells."""
+"""The page: one object per browser, updated by a poller."""
 
 from typing import Final
 from urllib.parse import urlencode
@@ -26,18 +26,18 @@ HOURS: Final = {1: "Last hour", 6: "Last 6 hours", 24: "Last 24 hours"}
 _NO_EVENTS: Final = tag(
     "div",
     tag("h2", "No events yet"),
-    tag("p", "Send one, and it is here within seconds:"),
+    tag("p", "Send one; it appears here within seconds:"),
     tag("pre", "hifi send --seconds 60 --rate 5 --key KEY"),
-    tag("p", "A source's key comes with its document: see “Your first event” in the README."),
+    tag("p", "The key is in the source's document: see “Your first event” in the README."),
     class_="card span-12 empty",
     data_testid="no-events",
 )
 
 
 class Page:
-    """What one browser sees of a view."""
+    """The page in one browser."""
 
-    def __init__(self, feeds: Pollers, view: View, side: str, clock: Clock) -> None:
+    def __init__(self, pollers: Pollers, view: View, side: str, clock: Clock) -> None:
         self._view = view
         self._head(side)
         self._banner = Banner()
@@ -50,10 +50,12 @@ class Page:
             self._losses = Losses(self._pick_minute)
             self._destinations = Destinations()
             self._alarms = Alarms()
-            self._quiet = Silences(feeds.client, view, clock, self._hurry)
-        write(tag("p", "All times are UTC. Lags are milliseconds; a percentile is told to 2 %."), "foot")
-        self._details = Details(feeds.client, view, clock)
-        self._feed = feeds.watch(view, self.show)
+            self._quiet = Silences(pollers.client, view, clock, self._hurry)
+        write(
+            tag("p", "All times are UTC. Lags are in milliseconds; percentiles are accurate to 2 %."), "foot"
+        )
+        self._details = Details(pollers.client, view, clock)
+        self._feed = pollers.watch(view, self.show)
         self.show(self._feed.state)
 
     def show(self, state: PollState) -> None:
@@ -61,16 +63,16 @@ class Page:
         self._banner.show(state)
         self._status.content = status(state)
         self._main.classes(add="stale" if state.failure else None, remove=None if state.failure else "stale")
-        look = state.look
-        if look is None:
+        snapshot = state.snapshot
+        if snapshot is None:
             return
-        self._offer(look.tenants)
-        self._empty.content = Markup() if look.cards or look.day.collected else _NO_EVENTS
+        self._offer(snapshot.tenants)
+        self._empty.content = Markup() if snapshot.cards or snapshot.day.collected else _NO_EVENTS
         for panel in (
             self._tiles, self._durations, self._lags, self._calendar, self._losses, self._destinations,
             self._alarms, self._quiet,
         ):  # fmt: skip
-            panel.show(look)
+            panel.show(snapshot)
 
     def _head(self, side: str) -> None:
         with ui.element("header").classes("top"):
@@ -103,9 +105,9 @@ class Page:
         await self._details.minute(int(picked))
 
     async def _pick_minute_of_day(self, picked: str) -> None:
-        look = self._feed.state.look
-        if look is not None:
-            await self._details.minute(formatting.first_minute(look.day.day) + int(picked))
+        snapshot = self._feed.state.snapshot
+        if snapshot is not None:
+            await self._details.minute(formatting.first_minute(snapshot.day.day) + int(picked))
 
     async def _pick_day(self, picked: str) -> None:
         await self._details.day(picked)
@@ -116,7 +118,7 @@ def _tenant_name(tenant: str) -> str:
 
 
 def address(view: View) -> str:
-    """Of the page that shows a view."""
+    """The path and query of the page for a view."""
     asked = {}
     if view.tenant != ALL_TENANTS:
         asked["tenant"] = view.tenant
@@ -125,7 +127,7 @@ def address(view: View) -> str:
     return f"/?{urlencode(asked)}" if asked else "/"
 
 
-def shown(feeds: Pollers, client: Client, view: View, side: str, clock: Clock) -> None:
-    """Build the page for a client, and let go of its feed when it is gone."""
-    page = Page(feeds, view, side, clock)
-    client.on_delete(lambda: feeds.leave(view, page.show))
+def shown(pollers: Pollers, client: Client, view: View, side: str, clock: Clock) -> None:
+    """Build the page for a browser; its poller is released when the browser disconnects."""
+    page = Page(pollers, view, side, clock)
+    client.on_delete(lambda: pollers.leave(view, page.show))

@@ -1,4 +1,4 @@
-"""One loop of looks at observe for all pages that show the same; it stands still while nobody watches."""
+"""Polls observe once for all pages with the same view; stops while no page is open."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from shared.runtime.logging import get_logger
 
 DAYS: Final = 90
 _CHANGING_MINUTES: Final = 15
-"""Older ones seldom change: they are read with what is slow."""
+"""Older minutes seldom change, so they are polled at the slow rate."""
 
 _SLOW_MS: Final = 60_000
 _MINUTE_MS: Final = 60_000
@@ -24,7 +24,7 @@ _log = get_logger(__name__)
 
 @dataclass(frozen=True)
 class View:
-    """What a page shows: a tenant, and how much of the past."""
+    """What a page shows: a tenant, and the hours of the charts."""
 
     tenant: str
     hours: int
@@ -32,13 +32,13 @@ class View:
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """What observe said at one moment."""
+    """Everything that a page shows, as observe returned it at one time."""
 
     view: View
     at_ms: int
     now: Now
     cards: tuple[MinuteCard, ...]
-    """Of the view's hours, oldest first; minutes without events have none."""
+    """Cards of the view's hours, oldest first; minutes without events have none."""
 
     day: DayCard
     marks: tuple[MinuteMark, ...]
@@ -49,38 +49,38 @@ class Snapshot:
     tenants: tuple[str, ...]
 
     slow_ms: int
-    """When what seldom changes was read."""
+    """When the slow part was polled, epoch milliseconds."""
 
     @property
     def last_minute(self) -> int:
-        """The epoch minute it was taken in."""
+        """The epoch minute of the snapshot."""
         return self.at_ms // _MINUTE_MS
 
     @property
     def first_minute(self) -> int:
-        """Of the view's hours."""
+        """The first epoch minute of the view's hours."""
         return self.last_minute - self.view.hours * 60 + 1
 
 
 @dataclass(frozen=True)
 class PollState:
-    """The last look, and what went wrong since."""
+    """The last snapshot, and the error since, if any."""
 
-    look: Snapshot | None = None
+    snapshot: Snapshot | None = None
     failure: str = ""
     asked_ms: int = 0
 
     @property
     def age_seconds(self) -> float:
-        """How old the figures are."""
-        return (self.asked_ms - self.look.at_ms) / 1000 if self.look else 0.0
+        """Age of the snapshot."""
+        return (self.asked_ms - self.snapshot.at_ms) / 1000 if self.snapshot else 0.0
 
 
 async def fetch_snapshot(client: ObserveClient, view: View, before: Snapshot | None, now_ms: int) -> Snapshot:
-    """Ask observe for all of a view; what seldom changes is taken over from the look before.
+    """Poll observe for a view; what seldom changes is copied from the snapshot before.
 
     Raises:
-        UnreachableError: if an answer is missing.
+        UnreachableError: if observe does not answer a request.
         RefusedError: if observe does not know the tenant.
     """
     last = now_ms // _MINUTE_MS
@@ -122,7 +122,7 @@ Watcher = Callable[[PollState], None]
 
 
 class Poller:
-    """The looks at one view, for all who watch it."""
+    """Polls one view for all pages that show it."""
 
     def __init__(self, client: ObserveClient, view: View, seconds: float, clock: Clock) -> None:
         self._client, self._view, self._seconds, self._clock = client, view, seconds, clock
@@ -133,17 +133,17 @@ class Poller:
 
     @property
     def watchers(self) -> int:
-        """How many watch."""
+        """Number of pages."""
         return len(self._watchers)
 
     def watch(self, watcher: Watcher) -> None:
-        """Tell of every look from now on; the first watcher starts them."""
+        """Call `watcher` with every state; the first watcher starts the polling."""
         self._watchers.append(watcher)
         if self._looking is None:
-            self._looking = asyncio.create_task(self._look_on())
+            self._looking = asyncio.create_task(self._poll_loop())
 
     def leave(self, watcher: Watcher) -> None:
-        """Tell no more; the last to leave stops the looks."""
+        """Remove a watcher; the last one to leave stops the polling."""
         if watcher in self._watchers:
             self._watchers.remove(watcher)
         if not self._watchers and self._looking is not None:
@@ -151,42 +151,42 @@ class Poller:
             self._looking = None
 
     def hurry(self) -> None:
-        """Look now: something was changed."""
+        """Poll now, because the user changed something."""
         self._wanted.set()
 
-    async def _look_on(self) -> None:
+    async def _poll_loop(self) -> None:
         while True:
             self._wanted.clear()
-            self.state = await self._looked()
+            self.state = await self._polled()
             for watcher in tuple(self._watchers):
-                _tell(watcher, self.state)
+                _notify(watcher, self.state)
             try:
                 await asyncio.wait_for(self._wanted.wait(), self._seconds)
             except TimeoutError:
                 continue
 
-    async def _looked(self) -> PollState:
+    async def _polled(self) -> PollState:
         failure = ""
         try:
-            look = await fetch_snapshot(self._client, self._view, self.state.look, self._clock())
+            snapshot = await fetch_snapshot(self._client, self._view, self.state.snapshot, self._clock())
         except* (UnreachableError, RefusedError) as errors:
             failure = str(errors.exceptions[0])
         if not failure:
-            return PollState(look, "", look.at_ms)
+            return PollState(snapshot, "", snapshot.at_ms)
         if not self.state.failure:
             _log.warning("observe does not answer", extra={"error": failure})
         return replace(self.state, failure=failure, asked_ms=self._clock())
 
 
-def _tell(watcher: Watcher, state: PollState) -> None:
+def _notify(watcher: Watcher, state: PollState) -> None:
     try:
         watcher(state)
-    except Exception:  # one page's fault must not end the looks of the others
-        _log.exception("a page could not be brought up to date")
+    except Exception:  # an error in one page must not stop the others
+        _log.exception("page not updated: unexpected error")
 
 
 class Pollers:
-    """The feeds of this process, by what they show; those that nobody watches are dropped."""
+    """The pollers of this process by view; those without pages are dropped."""
 
     def __init__(self, client: ObserveClient, seconds: float, clock: Clock) -> None:
         self.client = client
@@ -195,20 +195,20 @@ class Pollers:
 
     @property
     def watchers(self) -> int:
-        """How many pages are open."""
-        return sum(feed.watchers for feed in self._feeds.values())
+        """Number of open pages."""
+        return sum(poller.watchers for poller in self._feeds.values())
 
     def watch(self, view: View, watcher: Watcher) -> Poller:
-        """The view's feed, watched."""
-        feed = self._feeds.setdefault(view, Poller(self.client, view, self._seconds, self._clock))
-        feed.watch(watcher)
-        return feed
+        """Watch a view; returns its poller."""
+        poller = self._feeds.setdefault(view, Poller(self.client, view, self._seconds, self._clock))
+        poller.watch(watcher)
+        return poller
 
     def leave(self, view: View, watcher: Watcher) -> None:
-        """Watch no more."""
-        feed = self._feeds.get(view)
-        if feed is None:
+        """Stop watching a view."""
+        poller = self._feeds.get(view)
+        if poller is None:
             return
-        feed.leave(watcher)
-        if not feed.watchers:
+        poller.leave(watcher)
+        if not poller.watchers:
             del self._feeds[view]

@@ -1,4 +1,4 @@
-"""What a minute or a day is called and coloured. Pure."""
+"""Names and colours of the states of minutes and days. Pure."""
 
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
@@ -10,7 +10,7 @@ from shared.contracts.scorecard import MinuteCard, MinuteMark
 
 
 class MinuteStatus(StrEnum):
-    """Of a minute; the member's value is what the page calls it."""
+    """The status of a minute; the value is its name on the page."""
 
     GOOD = "good"
     SPENT = "spent"
@@ -20,12 +20,12 @@ class MinuteStatus(StrEnum):
 
     @property
     def style(self) -> str:
-        """Its class in the style sheet."""
+        """The class in the style sheet."""
         return self.value.replace(" ", "-")
 
 
 def state_of(minute: MinuteCard | MinuteMark) -> MinuteStatus:
-    """What has been judged of a minute."""
+    """The status of a minute."""
     if minute.spent:
         return MinuteStatus.SPENT
     if not minute.settled:
@@ -34,7 +34,7 @@ def state_of(minute: MinuteCard | MinuteMark) -> MinuteStatus:
 
 
 class Run(NamedTuple):
-    """Minutes of a day, side by side in one hour, that are in the same state."""
+    """Consecutive minutes of one hour with the same status."""
 
     start: int
     """Minute of the day, 0 to 1,439."""
@@ -44,7 +44,7 @@ class Run(NamedTuple):
 
 
 def day_states(marks: Iterable[MinuteMark], first: int, last: int) -> list[MinuteStatus]:
-    """The states of a day's 1,440 minutes; `first` is its first epoch minute, `last` the newest begun."""
+    """The status of each of a day's minutes; `first` is its first epoch minute, `last` the newest begun."""
     known = {mark.minute: state_of(mark) for mark in marks}
     return [
         known.get(minute, MinuteStatus.EMPTY if minute <= last else MinuteStatus.AHEAD)
@@ -53,7 +53,7 @@ def day_states(marks: Iterable[MinuteMark], first: int, last: int) -> list[Minut
 
 
 def runs(states: list[MinuteStatus]) -> Iterator[Run]:
-    """Neighbours in the same state, taken together; none goes over the end of an hour."""
+    """Groups consecutive minutes with the same status, within each hour."""
     at = 0
     for (_, state), members in groupby(enumerate(states), key=lambda each: (each[0] // 60, each[1])):
         length = sum(1 for _ in members)
@@ -66,7 +66,7 @@ _TWO_NINES: Final = 2.0
 
 
 def nines_style(nines: float | None) -> str:
-    """The class in the style sheet of a day with so many nines."""
+    """The class in the style sheet for a day with these nines."""
     if nines is None:
         return "none"
     if nines >= THREE_NINES:

@@ -1,4 +1,4 @@
-"""Alarms, open ones first."""
+"""The panel of alarms, open ones first."""
 
 from pipelines.management.console import formatting
 from pipelines.management.console.html import Markup, joined, tag
@@ -10,17 +10,17 @@ from shared.contracts.scorecard import ALL_TENANTS
 RECENT = 10
 
 
-def alarm_list(look: Snapshot) -> Markup:
-    """Those that are open, and the last that were."""
+def alarm_list(snapshot: Snapshot) -> Markup:
+    """Open alarms, and the last resolved ones."""
     opened = sorted(
-        (each for each in look.alarms if each.resolved_ms is None), key=lambda each: -each.opened_ms
+        (each for each in snapshot.alarms if each.resolved_ms is None), key=lambda each: -each.opened_ms
     )
-    closed = [each for each in look.alarms if each.resolved_ms is not None]
+    closed = [each for each in snapshot.alarms if each.resolved_ms is not None]
     closed.sort(key=lambda each: -(each.resolved_ms or 0))
     return joined(
         tag("ul", *(_alarm(each) for each in opened), class_="alarms", data_testid="open-alarms")
         if opened
-        else empty("Nothing is wrong: no alarm is open."),
+        else empty("No alarm is open."),
         tag("h3", "Resolved") if closed else None,
         tag("ul", *(_alarm(each) for each in closed[:RECENT]), class_="alarms resolved") if closed else None,
     )
@@ -35,8 +35,8 @@ def _alarm(alarm: Alarm) -> Markup:
         if alarm.quiet
         else badge("open", "far")
     )
-    whose = "" if alarm.tenant == ALL_TENANTS else f" of {alarm.tenant}"
-    subject = f"{alarm.kind.value.replace('_', ' ')}: {alarm.subject}{whose}"
+    tenant = "" if alarm.tenant == ALL_TENANTS else f" of {alarm.tenant}"
+    subject = f"{alarm.kind.value.replace('_', ' ')}: {alarm.subject}{tenant}"
     return tag(
         "li",
         tag("p", state, tag("b", subject)),
@@ -48,25 +48,25 @@ def _alarm(alarm: Alarm) -> Markup:
 
 
 def _times(alarm: Alarm) -> str:
-    told = [f"since {formatting.moment(alarm.opened_ms)}"]
+    parts = [f"since {formatting.moment(alarm.opened_ms)}"]
     if alarm.resolved_ms is not None:
         lasted = formatting.duration((alarm.resolved_ms - alarm.opened_ms) / 1000)
-        told = [f"{formatting.moment(alarm.opened_ms)}, for {lasted}"]
+        parts = [f"{formatting.moment(alarm.opened_ms)}, for {lasted}"]
     if alarm.updates:
-        told.append(formatting.counted(alarm.updates, "update"))
-    told.append(f"for the {alarm.audience.value}")
+        parts.append(formatting.counted(alarm.updates, "update"))
+    parts.append(f"for the {alarm.audience.value}")
     if alarm.quiet:
-        told.append(f"told to nobody: {alarm.quiet}")
-    return " · ".join(told)
+        parts.append(f"not sent (quiet window): {alarm.quiet}")
+    return " · ".join(parts)
 
 
 class Alarms:
-    """The list."""
+    """The panel."""
 
     def __init__(self) -> None:
         with panel("alarms", "Alarms", span=7):
             self._list = write(Markup())
 
-    def show(self, look: Snapshot) -> None:
-        """Bring it up to date."""
-        self._list.content = alarm_list(look)
+    def show(self, snapshot: Snapshot) -> None:
+        """Update the panel."""
+        self._list.content = alarm_list(snapshot)

@@ -1,4 +1,4 @@
-"""What every panel is made of: a titled section, and HTML in it that tells what was clicked."""
+"""Building blocks of panels: titled sections, clickable HTML, tables and charts."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from pipelines.management.console import formatting
 from pipelines.management.console.html import Child, Markup, tag
 
 Picked = Callable[[str], object]
-"""Takes what a clicked element carries in `data-pick`."""
+"""Called with the `data-pick` of a clicked element."""
 
 _EMIT_PICK = "event => { const at = event.target.closest('[data-pick]'); if (at) emit(at.dataset.pick) }"
 _EMIT_PLACE = """event => {
@@ -24,36 +24,36 @@ _EMIT_PLACE = """event => {
 
 @contextmanager
 def panel(name: str, title: str, note: str = "", span: int = 12) -> Iterator[None]:
-    """A titled section, `span` twelfths wide where there is room."""
+    """A titled section, `span` twelfths of the page wide if there is room."""
     with ui.element("section").classes(f"card span-{span}").props(f'data-testid={name} aria-label="{title}"'):
         write(tag("div", tag("h2", title), tag("p", note) if note else None, class_="head"))
         yield
 
 
 def write(markup: Markup, style: str = "") -> ui.html:
-    """A piece of the page; its `content` may be set again."""
-    return ui.html(markup, sanitize=False).classes(style)  # all of it is written by markup.py, which escapes
+    """An HTML element of the page; its `content` can be replaced."""
+    return ui.html(markup, sanitize=False).classes(style)  # html.py has escaped it
 
 
 def pickable(on_pick: Picked, style: str = "") -> ui.html:
-    """A piece of the page of which parts can be picked."""
-    return _telling(on_pick, _EMIT_PICK, style)
+    """An HTML element with clickable parts."""
+    return _clickable(on_pick, _EMIT_PICK, style)
 
 
 def minute_map(on_minute: Picked, style: str = "") -> ui.html:
-    """A piece of the page with a map of a day, 24 rows of 60; tells the minute of the day."""
-    return _telling(on_minute, _EMIT_PLACE, style)
+    """A clickable map of a day, 24 rows of 60; `on_minute` gets the minute of the day."""
+    return _clickable(on_minute, _EMIT_PLACE, style)
 
 
-def _telling(on_pick: Picked, handler: str, style: str) -> ui.html:
-    def told(event: events.GenericEventArguments) -> object:
+def _clickable(on_pick: Picked, handler: str, style: str) -> ui.html:
+    def clicked(event: events.GenericEventArguments) -> object:
         return on_pick(str(event.args))
 
-    return write(Markup(), style).on("click", told, js_handler=handler)
+    return write(Markup(), style).on("click", clicked, js_handler=handler)
 
 
 def table(name: str, titles: Sequence[str], rows: list[Markup], style: str = "") -> Markup:
-    """A table that scrolls by itself where it is too wide; the first column says what the row is."""
+    """A table that scrolls if it is too wide; the first column is the row's title."""
     columns = (title if isinstance(title, Markup) else tag("th", title, scope="col") for title in titles)
     head = tag("tr", *columns)
     return tag(
@@ -73,7 +73,7 @@ def amount(title: str) -> Markup:
 
 
 def empty(text: str, *more: Child) -> Markup:
-    """What is shown where there is nothing."""
+    """A text shown instead of an empty table."""
     return tag("div", tag("p", text), *more, class_="empty")
 
 
@@ -83,24 +83,24 @@ def number(text: str, name: str, style: str = "") -> Markup:
 
 
 def counted(value: int, name: str, style: str = "") -> Markup:
-    """A cell with a count: nought is quiet, and anything else in the style given."""
+    """A cell with a count; 0 is shown faintly, any other value in the given style."""
     return number(formatting.count(value), name, style if value else "zero")
 
 
 def badge(text: str, style: str) -> Markup:
-    """A word with a colour."""
+    """A word with a coloured dot."""
     return tag("span", tag("i", class_=f"dot {style}", aria_hidden="true"), text, class_="badge")
 
 
 class Chart:
-    """ECharts, drawn as SVG: its colours can then be the style sheet's."""
+    """An ECharts chart, sent to the browser only when it changes. Its colours come from the style sheet."""
 
     def __init__(self, name: str, label: str) -> None:
         self._chart = ui.echart({}, renderer="svg").classes("plot")
         self._chart.props(f'data-testid={name} role=img aria-label="{label}"')
 
     def draw(self, options: dict[str, Any]) -> None:
-        """Show this."""
+        """Show a chart with these options."""
         if options == self._chart.options:
             return
         self._chart.options.clear()

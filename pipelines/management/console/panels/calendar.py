@@ -1,4 +1,4 @@
-"""Today's minutes, and the last days by nines."""
+"""The panels of today's minutes and of the last days."""
 
 from datetime import date, timedelta
 
@@ -13,7 +13,7 @@ _WEEK = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 
 def days_map(marks: tuple[DayMark, ...], today: str, days: int) -> Markup:
-    """The last days, a column a week, Monday on top; each can be picked."""
+    """The last days, one column a week, Monday on top; each can be clicked."""
     known = {mark.day: mark for mark in marks}
     last = date.fromisoformat(today)
     first = last - timedelta(days=days - 1)
@@ -30,14 +30,14 @@ def _day(day: date, first: date, known: dict[str, DayMark]) -> Markup:
     name = day.isoformat()
     mark = known.get(name)
     nines = mark.nines if mark else None
-    told = f"{name}: no events" if mark is None or nines is None else _title(mark)
+    title = f"{name}: no events" if mark is None or nines is None else _title(mark)
     return tag(
         "button",
         formatting.nines(nines).text if nines is not None else "",
         type="button",
         class_=f"day {status_styles.nines_style(nines)}",
-        title=told,
-        aria_label=told,
+        title=title,
+        aria_label=title,
         data_pick=name,
         data_key=f"day-{name}",
     )
@@ -50,15 +50,17 @@ def _title(mark: DayMark) -> str:
 
 
 class Calendar:
-    """Both maps."""
+    """The two panels."""
 
     def __init__(self, on_minute: Picked, on_day: Picked) -> None:
-        """`on_minute` is given the minute of the day."""
-        with panel("today", "Today, minute by minute", "A row an hour, UTC; pick a minute to see it", span=7):
+        """`on_minute` gets the minute of the day."""
+        with panel(
+            "today", "Today, minute by minute", "One row per hour, UTC; select a minute for details", span=7
+        ):
             self._map = minute_map(on_minute)
             self._key = write(Markup())
             self._spent = pickable(on_minute)
-        with panel("days", f"The last {DAYS} days, by nines", "Pick a day to see its card", span=5):
+        with panel("days", f"The last {DAYS} days, by nines", "Select a day for details", span=5):
             self._days = pickable(on_day)
             write(
                 joined(
@@ -73,10 +75,10 @@ class Calendar:
                 )
             )
 
-    def show(self, look: Snapshot) -> None:
-        """Bring both up to date."""
-        first = formatting.first_minute(look.day.day)
-        self._map.content = day_map(look.marks, first, look.last_minute)
-        self._key.content = day_key(look.marks, first, look.last_minute)
-        self._spent.content = spent_minutes(look.day.spent, first)
-        self._days.content = days_map(look.days, look.day.day, DAYS)
+    def show(self, snapshot: Snapshot) -> None:
+        """Update both panels."""
+        first = formatting.first_minute(snapshot.day.day)
+        self._map.content = day_map(snapshot.marks, first, snapshot.last_minute)
+        self._key.content = day_key(snapshot.marks, first, snapshot.last_minute)
+        self._spent.content = spent_minutes(snapshot.day.spent, first)
+        self._days.content = days_map(snapshot.days, snapshot.day.day, DAYS)

@@ -1,4 +1,4 @@
-"""A minute's card and a day's, in full. Pure."""
+"""The full cards of a minute and of a day. Pure."""
 
 from collections.abc import Iterable
 
@@ -16,18 +16,18 @@ _DAY_COUNTS = tuple(name for name in _MINUTE_COUNTS if name != "under_way")
 _LAGS = ("In, p95", "Out, p50", "Out, p95", "Out, p99", "Adds")
 _NAMES = {
     "collected": "events",
-    "late": "of them late",
-    "unmatched": "wanted by no pipe",
+    "late": "of these late",
+    "unmatched": "matched by no pipe",
     "total": "deliveries owed",
     "good": "in time (1 s)",
     "under_way": "under way",
-    "waiting": "waiting for a try",
+    "waiting": "waiting to be retried",
     "dead": "dead letters",
 }
 
 
 def minute_card(card: MinuteCard) -> Markup:
-    """A minute, with the ids of what was lost and doubled."""
+    """The card of a minute, with the ids of lost and doubled events."""
     state = status_styles.state_of(card)
     facts = _counts(card, _MINUTE_COUNTS)
     facts += [_fact("loss", str(formatting.percent(card.loss_percent)), "loss_percent")]
@@ -49,7 +49,7 @@ def minute_card(card: MinuteCard) -> Markup:
 
 
 def day_card(card: DayCard) -> Markup:
-    """A day, summed up."""
+    """The card of a day."""
     facts = [
         _fact("nines", formatting.nines(card.nines).text, "nines"),
         _fact("minutes judged", formatting.count(card.minutes), "minutes"),
@@ -68,7 +68,7 @@ def day_card(card: DayCard) -> Markup:
 
 
 def lag_table(nodes: Iterable[NodeLags], inside: Percentiles, end_to_end: Percentiles) -> Markup:
-    """Lag-in and lag-out of each node, and of the whole way."""
+    """Lag-in and lag-out of each node, and end to end."""
     titles = ["Node", *(amount(title) for title in _LAGS)]
     rows = [_lags(lags.node.value, lags.lag_in.p95, lags.lag_out, lags.process_ms) for lags in nodes]
     rows.append(_lags("inside hifi", None, inside, None))

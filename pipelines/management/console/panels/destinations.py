@@ -1,4 +1,4 @@
-"""Destinations with their health."""
+"""The panel of destinations and their health."""
 
 from pipelines.management.console import formatting
 from pipelines.management.console.html import Markup, tag
@@ -9,18 +9,18 @@ from shared.contracts.scorecard import ALL_TENANTS, DestinationHealth
 _HEALTH_STYLES = {"good": "kept", "failing": "missed", "down": "far", "idle": "none"}
 
 
-def destination_table(look: Snapshot) -> Markup:
-    """One row each."""
-    if not look.destinations:
+def destination_table(snapshot: Snapshot) -> Markup:
+    """A table with a row for each destination."""
+    if not snapshot.destinations:
         return empty(
-            "There is no destination yet.",
-            tag("p", "Say where events go with a pipe and a destination: ", tag("code", "hifi apply FILE")),
+            "No destinations yet.",
+            tag("p", "Publish a destination and a pipe: ", tag("code", "hifi apply FILE")),
         )
-    every = look.view.tenant == ALL_TENANTS
+    every = snapshot.view.tenant == ALL_TENANTS
     titles = ["Destination", *(["Tenant"] if every else []), "Health"]
     titles += [amount("Delivered"), amount("Failed tries"), amount("Waiting")]
     titles += ["Why", "Breaker", "Lane", "Pipes"]
-    return table("destinations", titles, [_row(each, every) for each in look.destinations])
+    return table("destinations", titles, [_row(each, every) for each in snapshot.destinations])
 
 
 def _row(each: DestinationHealth, every: bool) -> Markup:
@@ -47,12 +47,12 @@ def _reasons(reasons: dict[str, int]) -> str:
 
 
 class Destinations:
-    """The table."""
+    """The panel."""
 
     def __init__(self) -> None:
         with panel("destinations", "Destinations", "Over the last minutes"):
             self._table = write(Markup())
 
-    def show(self, look: Snapshot) -> None:
-        """Bring it up to date."""
-        self._table.content = destination_table(look)
+    def show(self, snapshot: Snapshot) -> None:
+        """Update the panel."""
+        self._table.content = destination_table(snapshot)

@@ -1,4 +1,4 @@
-"""A window over the page with one minute, or one day."""
+"""A dialog with the card of one minute or one day."""
 
 from collections.abc import Awaitable
 
@@ -18,7 +18,7 @@ _CLOSE = "flat no-caps dense data-testid=close"
 
 
 class Details:
-    """One window a page."""
+    """The dialog; one per page."""
 
     def __init__(self, client: ObserveClient, view: View, clock: Clock) -> None:
         self._client, self._view, self._clock = client, view, clock
@@ -33,12 +33,12 @@ class Details:
             self._body = write(Markup())
 
     async def minute(self, minute: int) -> None:
-        """Open it with an epoch minute."""
+        """Open the dialog for an epoch minute."""
         self._open(f"{formatting.clock_minute(minute)} UTC, {formatting.day_of(minute)}")
         await self._fill(self._minute(minute))
 
     async def day(self, day: str) -> None:
-        """Open it with a day, `YYYY-MM-DD`."""
+        """Open the dialog for a day, `YYYY-MM-DD`."""
         self._first = formatting.first_minute(day)
         self._open(day)
         await self._fill(self._day(day))
@@ -50,7 +50,7 @@ class Details:
         self._asked += 1
         self._title.content = tag("h2", title)
         self._map.content = self._spent.content = Markup()
-        self._body.content = tag("p", "Asking observe …", class_="empty")
+        self._body.content = tag("p", "Loading …", class_="empty")
         self._dialog.open()
 
     async def _fill(self, content: Awaitable[Markup]) -> None:
@@ -59,7 +59,7 @@ class Details:
             found = await content
         except (RefusedError, UnreachableError) as error:
             found = empty(str(error))
-        if asked == self._asked:  # nothing else was picked meanwhile
+        if asked == self._asked:  # nothing else was selected meanwhile
             self._body.content = found
 
     async def _minute(self, minute: int) -> Markup:

@@ -1,4 +1,4 @@
-"""A day's 1,440 minutes as a map, 24 rows of 60, with a key that counts them. Pure."""
+"""A heat map of a day's 1,440 minutes, 24 rows of 60, with a legend that counts them. Pure."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ _HOURS = 24
 
 
 def day_map(marks: Iterable[MinuteMark], first: int, last: int) -> Markup:
-    """The map and its key; `first` is the day's first epoch minute, `last` the newest that has begun."""
+    """The map and its legend; `first` is the day's first epoch minute, `last` the newest one begun."""
     found = day_states(marks, first, last)
     cells = tag(
         "svg",
@@ -28,13 +28,13 @@ def day_map(marks: Iterable[MinuteMark], first: int, last: int) -> Markup:
 
 
 def day_key(marks: Iterable[MinuteMark], first: int, last: int) -> Markup:
-    """How many minutes are in each state."""
+    """The legend: how many minutes are in each state."""
     found = Counter(day_states(marks, first, last))
     return tag("ul", *(_entry(state, found[state]) for state in MinuteStatus), class_="legend")
 
 
 def spent_minutes(spent: Sequence[SpentMinute], first: int) -> Markup:
-    """The minutes that broke a promise, and why; `first` is the day's first epoch minute."""
+    """The spent minutes with reasons; `first` is the day's first epoch minute."""
     if not spent:
         return tag("p", "No minute is spent.", class_="caption")
     return tag("ul", *(_spent(each, first) for each in spent), class_="spent-list")
@@ -42,8 +42,8 @@ def spent_minutes(spent: Sequence[SpentMinute], first: int) -> Markup:
 
 def _entry(state: MinuteStatus, minutes: int) -> Markup:
     dot = tag("i", class_=f"dot {state.style}", aria_hidden="true")
-    told = tag("span", formatting.count(minutes), data_state=state.style)
-    return tag("li", dot, tag("span", f"{state.value} ", told, " min"))
+    count = tag("span", formatting.count(minutes), data_state=state.style)
+    return tag("li", dot, tag("span", f"{state.value} ", count, " min"))
 
 
 def _spent(each: SpentMinute, first: int) -> Markup:

@@ -1,4 +1,4 @@
-"""The loss table: rows are hops. Pure."""
+"""The loss table: one row per hop. Pure."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ _ALARMING = frozenset({"lost", "doubled"})
 
 
 def hop_table(name: str, hops: Sequence[HopRow]) -> Markup:
-    """What each node took, and what became of it."""
+    """What each hop received, passed on, lost and doubled."""
     if not hops:
         return empty("No events were counted.")
     titles = ["Hop", *(amount(_title(column)) for column in _COLUMNS), amount("Loss")]
@@ -20,12 +20,12 @@ def hop_table(name: str, hops: Sequence[HopRow]) -> Markup:
 
 
 def hop_name(hop: HopRow) -> str:
-    """The node, and the pipe where it has one."""
+    """The node, with the pipe if the hop has one."""
     return f"{hop.node.value} · {hop.pipe}" if hop.pipe else hop.node.value
 
 
 def findings(hops: Sequence[HopRow]) -> Markup:
-    """The lost and doubled events of each hop, by name."""
+    """The lost and doubled events of each hop, with their ids."""
     return joined(*(_finding(hop) for hop in hops if hop.lost or hop.doubled or hop.named or hop.unnamed))
 
 
@@ -42,13 +42,15 @@ def _row(hop: HopRow) -> Markup:
 
 
 def _finding(hop: HopRow) -> Markup:
-    told = f"{hop_name(hop)}: {formatting.count(hop.lost)} lost, {formatting.count(hop.doubled)} doubled"
+    title = f"{hop_name(hop)}: {formatting.count(hop.lost)} lost, {formatting.count(hop.doubled)} doubled"
     return tag(
         "div",
-        tag("h3", told),
+        tag("h3", title),
         _named(hop) if hop.named else None,
-        tag("p", "More are lost or doubled than can be named.", class_="note") if hop.unnamed else None,
-        tag("p", "Records to look at: ", *_places(hop.look_at), class_="note") if hop.look_at else None,
+        tag("p", "More events are lost or doubled than can be named.", class_="note")
+        if hop.unnamed
+        else None,
+        tag("p", "See these records: ", *_places(hop.look_at), class_="note") if hop.look_at else None,
         class_="finding",
     )
 
@@ -61,7 +63,7 @@ def _named(hop: HopRow) -> Markup:
 def _event(event: NamedEvent) -> Markup:
     times = abs(event.times)
     what = ("lost" if event.times > 0 else "doubled") + (f" {times} times" if times > 1 else "")
-    place = f"{event.topic}/{event.partition}/{event.offset}" if event.topic else "no record found any more"
+    place = f"{event.topic}/{event.partition}/{event.offset}" if event.topic else "record no longer found"
     return tag(
         "tr",
         tag("th", tag("code", event.id or "unknown id"), scope="row"),

@@ -1,4 +1,4 @@
-"""How late events were, over time."""
+"""The panel of lag percentiles over time."""
 
 from pipelines.management.console import charts, formatting
 from pipelines.management.console.html import Markup, tag
@@ -6,9 +6,9 @@ from pipelines.management.console.panels.base import Chart, panel, write
 from pipelines.management.console.poller import Snapshot
 
 
-def newest(look: Snapshot) -> Markup:
-    """The newest minute's figures in words."""
-    card = next((card for card in reversed(look.cards) if card.end_to_end.p95 is not None), None)
+def newest(snapshot: Snapshot) -> Markup:
+    """The figures of the newest minute as text."""
+    card = next((card for card in reversed(snapshot.cards) if card.end_to_end.p95 is not None), None)
     if card is None:
         return tag("p", "No events in this time.", class_="caption")
     lags = card.end_to_end
@@ -23,14 +23,14 @@ def newest(look: Snapshot) -> Markup:
 
 
 class Lags:
-    """The chart of percentiles."""
+    """The panel."""
 
     def __init__(self) -> None:
-        with panel("lags", "Lag, end to end", "From the time that names an event's minute to leaving hifi"):
+        with panel("lags", "Lag, end to end", "From the event's time to leaving hifi"):
             self._plot = Chart("chart-lags", "Lag percentiles by minute, in milliseconds")
             self._newest = write(Markup())
 
-    def show(self, look: Snapshot) -> None:
-        """Bring it up to date."""
-        self._plot.draw(charts.percentiles(look.cards, look.first_minute, look.last_minute))
-        self._newest.content = newest(look)
+    def show(self, snapshot: Snapshot) -> None:
+        """Update the panel."""
+        self._plot.draw(charts.percentiles(snapshot.cards, snapshot.first_minute, snapshot.last_minute))
+        self._newest.content = newest(snapshot)

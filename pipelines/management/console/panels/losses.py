@@ -1,4 +1,4 @@
-"""What became of each minute's events; a minute can be picked."""
+"""The panels of losses by minute and by hop."""
 
 from collections.abc import Iterator
 
@@ -30,11 +30,11 @@ _FINDINGS = ("lost", "doubled")
 _COUNTS = ("collected", "total", "delivered", "under_way", "waiting", "dead")
 
 
-def minute_table(look: Snapshot) -> Markup:
-    """The newest minutes, newest first."""
-    cards = sorted(look.cards, key=lambda card: -card.minute)[:SHOWN]
+def minute_table(snapshot: Snapshot) -> Markup:
+    """A table of the newest minutes, newest first."""
+    cards = sorted(snapshot.cards, key=lambda card: -card.minute)[:SHOWN]
     if not cards:
-        return empty("No minute of this time had events.")
+        return empty("No events in this time.")
     return table(
         "minutes",
         [*_WORDS, *(amount(title) for title in _FIGURES)],
@@ -67,15 +67,15 @@ def _counts(card: MinuteCard, names: tuple[str, ...], style: str = "") -> Iterat
 
 
 class Losses:
-    """The minutes, and the day's hops."""
+    """The two panels."""
 
     def __init__(self, on_minute: Picked) -> None:
-        with panel("losses", "Loss by minute", "Pick a minute to see its hops and the ids of what was lost"):
+        with panel("losses", "Loss by minute", "Select a minute to see its hops and the ids of lost events"):
             self._minutes = pickable(on_minute, "tall")
-        with panel("hops", "Loss by hop, today", "What each node took, and what became of it"):
+        with panel("hops", "Loss by hop, today", "What each hop received, passed on and lost"):
             self._hops = write(Markup())
 
-    def show(self, look: Snapshot) -> None:
-        """Bring both up to date."""
-        self._minutes.content = minute_table(look)
-        self._hops.content = hop_table("hops-today", look.day.hops)
+    def show(self, snapshot: Snapshot) -> None:
+        """Update both panels."""
+        self._minutes.content = minute_table(snapshot)
+        self._hops.content = hop_table("hops-today", snapshot.day.hops)

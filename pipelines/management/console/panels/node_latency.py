@@ -1,4 +1,4 @@
-"""What each node adds to an event's way: in all, and by minute."""
+"""The panels of the lag that each node adds: as a whole, and by minute."""
 
 from nicegui import ui
 
@@ -10,9 +10,9 @@ from shared.contracts.scorecard import Node
 
 
 def shares(durations: dict[Node, float]) -> Markup:
-    """The pie in words."""
+    """The figures of the pie chart as a table."""
     if not durations:
-        return empty("No figures yet: they come with the first whole minute that had events.")
+        return empty("No figures yet: they appear after the first whole minute with events.")
     whole = sum(durations.values())
     return tag(
         "table",
@@ -32,7 +32,7 @@ def _share(node: Node, spent: float, whole: float) -> Markup:
 
 
 class NodeLatency:
-    """The pie and the stacked chart."""
+    """The two panels."""
 
     def __init__(self, hours: int) -> None:
         span = formatting.duration(hours * 3600)
@@ -47,9 +47,9 @@ class NodeLatency:
         ):
             self._stacked = Chart("chart-durations", "Process duration by node and minute, in milliseconds")
 
-    def show(self, look: Snapshot) -> None:
-        """Bring both up to date."""
-        durations = charts.mean_durations(look.cards)
+    def show(self, snapshot: Snapshot) -> None:
+        """Update both panels."""
+        durations = charts.mean_durations(snapshot.cards)
         self._key.content = shares(durations)
         self._pie.draw(charts.pie(durations))
-        self._stacked.draw(charts.stacked(look.cards, look.first_minute, look.last_minute))
+        self._stacked.draw(charts.stacked(snapshot.cards, snapshot.first_minute, snapshot.last_minute))

@@ -1,4 +1,4 @@
-"""Quiet windows: a time in which alarms are kept, and told to nobody."""
+"""The panel of quiet windows, in which alarms are recorded but not sent."""
 
 from collections.abc import Awaitable, Callable
 
@@ -18,15 +18,17 @@ _MOST_MINUTES = 7 * 24 * 60
 
 
 def window_list(windows: tuple[QuietWindow, ...]) -> Markup:
-    """Those that have not ended."""
+    """The current and future windows."""
     if not windows:
-        return empty("No quiet window: every alarm is told.")
+        return empty("No quiet window: every alarm is sent.")
     return tag("ul", *(_window(each) for each in windows), class_="alarms")
 
 
 def _window(window: QuietWindow) -> Markup:
-    kinds = ", ".join(kind.value.replace("_", " ") for kind in window.kinds) or "every kind but proven loss"
-    whose = "all tenants" if window.tenant == ALL_TENANTS else window.tenant
+    kinds = (
+        ", ".join(kind.value.replace("_", " ") for kind in window.kinds) or "every kind except proven loss"
+    )
+    tenants = "all tenants" if window.tenant == ALL_TENANTS else window.tenant
     remove = tag(
         "button",
         "Remove",
@@ -42,19 +44,19 @@ def _window(window: QuietWindow) -> Markup:
         tag(
             "p",
             f"{formatting.moment(window.from_ms)} to {formatting.moment(window.until_ms)} · "
-            f"{whose} · {kinds}",
+            f"{tenants} · {kinds}",
         ),
         data_quiet=window.id,
     )
 
 
 class Silences:
-    """The list, and a form that adds to it."""
+    """The panel: a list, and a form to add a window."""
 
     def __init__(self, client: ObserveClient, view: View, clock: Clock, changed: Callable[[], None]) -> None:
         self._client, self._view, self._clock, self._changed = client, view, clock, changed
-        whose = "all tenants" if view.tenant == ALL_TENANTS else view.tenant
-        with panel("quiet", "Quiet windows", f"Alarms of {whose} are kept, and told to nobody", span=5):
+        tenants = "all tenants" if view.tenant == ALL_TENANTS else view.tenant
+        with panel("quiet", "Quiet windows", f"Alarms of {tenants} are recorded but not sent", span=5):
             self._list = pickable(self._remove)
             with ui.element("form").classes("form").on("submit.prevent", self._add):
                 self._minutes = ui.number(
@@ -66,23 +68,21 @@ class Silences:
                 self._kinds = ui.select(
                     {kind.value: kind.value.replace("_", " ") for kind in AlarmKind},
                     multiple=True,
-                    label="Kinds (none: every kind but proven loss)",
+                    label="Kinds (none: every kind except proven loss)",
                 ).props("outlined dense options-dense data-testid=quiet-kinds")
                 self._kinds.classes("wide")
                 ui.button("Silences", color=None).classes("main").props(
                     "type=submit unelevated no-caps data-testid=quiet-add"
                 )
 
-    def show(self, look: Snapshot) -> None:
-        """Bring the list up to date."""
-        self._list.content = window_list(look.quiet)
+    def show(self, snapshot: Snapshot) -> None:
+        """Update the list."""
+        self._list.content = window_list(snapshot.quiet)
 
     async def _add(self) -> None:
         reason, minutes = (self._reason.value or "").strip(), self._minutes.value
         if not reason or not minutes or not 1 <= minutes <= _MOST_MINUTES:
-            ui.notify(
-                f"Give a reason, and from 1 to {formatting.count(_MOST_MINUTES)} minutes.", type="warning"
-            )
+            ui.notify(f"Give a reason, and 1 to {formatting.count(_MOST_MINUTES)} minutes.", type="warning")
             return
         now = self._clock()
         window = QuietWindow(

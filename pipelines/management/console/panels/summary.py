@@ -1,4 +1,4 @@
-"""The figures of this moment."""
+"""The panel of current figures."""
 
 from pipelines.management.console import formatting
 from pipelines.management.console.formatting import Figure
@@ -8,7 +8,7 @@ from pipelines.management.console.poller import Snapshot
 
 
 def tile(name: str, title: str, figure: Figure, note: str, style: str = "") -> Markup:
-    """One figure."""
+    """One figure with its title and note."""
     value = tag(
         "p",
         tag("span", figure.text, class_="value", data_value=name),
@@ -26,13 +26,13 @@ def tile(name: str, title: str, figure: Figure, note: str, style: str = "") -> M
     )
 
 
-def tiles(look: Snapshot) -> Markup:
-    """All of them."""
-    now, day = look.now, look.day
+def tiles(snapshot: Snapshot) -> Markup:
+    """All figures."""
+    now, day = snapshot.now, snapshot.day
     spent = len(day.spent)
     return joined(
         tile("rate", "Coming in", formatting.rate(now.rate), "over the last whole minute"),
-        tile("p95", "End to end, p95", formatting.lag(now.end_to_end.p95), _lags(look)),
+        tile("p95", "End to end, p95", formatting.lag(now.end_to_end.p95), _lags(snapshot)),
         tile(
             "loss",
             "Lost today",
@@ -44,7 +44,7 @@ def tiles(look: Snapshot) -> Markup:
             "nines",
             "Nines today",
             formatting.nines(now.nines),
-            f"{formatting.counted(spent, 'minute')} spent" if day.minutes else "no minute judged yet",
+            f"{formatting.counted(spent, 'minute')} spent" if day.minutes else "no minute settled yet",
         ),
         tile(
             "left",
@@ -56,19 +56,19 @@ def tiles(look: Snapshot) -> Markup:
     )
 
 
-def _lags(look: Snapshot) -> str:
-    lags = look.now.end_to_end
+def _lags(snapshot: Snapshot) -> str:
+    lags = snapshot.now.end_to_end
     if lags.p95 is None:
         return "no event in the last whole minute"
     return f"p50 {formatting.lag(lags.p50)} · p99 {formatting.lag(lags.p99)}"
 
 
 class Summary:
-    """The row of figures."""
+    """The panel."""
 
     def __init__(self) -> None:
         self._html = write(Markup(), "tiles")
 
-    def show(self, look: Snapshot) -> None:
-        """Bring it up to date."""
-        self._html.content = tiles(look)
+    def show(self, snapshot: Snapshot) -> None:
+        """Update the panel."""
+        self._html.content = tiles(snapshot)

@@ -24,8 +24,8 @@ def test_a_hop_names_its_lost_and_doubled_events_and_where_to_look() -> None:
     assert "route: 2 lost, 1 doubled" in told
     assert "&lt;script&gt;" in told and "<script>" not in told
     assert "lost 2 times" in told and "events/1/42" in told and "00ff" in told
-    assert "unknown id" in told and "no record found any more" in told and "0abc" in told
-    assert "More are lost or doubled than can be named." in told
+    assert "unknown id" in told and "record no longer found" in told and "0abc" in told
+    assert "More events are lost or doubled than can be named." in told
     assert "events/1/40-44" in told
 
 
@@ -67,7 +67,7 @@ def test_shares_of_nothing_say_when_there_will_be_figures() -> None:
 
 
 def test_a_console_that_never_reached_observe_says_why_and_what_to_do() -> None:
-    state = PollState(None, "http://observe:8089 gives no answer: refused", 5)
+    state = PollState(None, "http://observe:8089 does not answer: refused", 5)
     assert "no figures yet" in status(state)
-    assert "gives no answer: refused" in banner(state) and "hifi doctor" in banner(state)
+    assert "does not answer: refused" in banner(state) and "hifi doctor" in banner(state)
     assert banner(PollState()) == ""
