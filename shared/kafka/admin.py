@@ -1,4 +1,4 @@
-"""Topics made as `shared.contracts.topics` says, and what the brokers say about them."""
+"""Creates topics as declared in `shared.contracts.topics`, and queries brokers about them."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -17,11 +17,11 @@ _PAUSE_SECONDS = 0.2
 
 
 class AdminError(OperatorError):
-    """Brokers that cannot be reached or refuse; the text says which and why."""
+    """The brokers cannot be reached or refuse a request; the text names them and the cause."""
 
 
 def admin_client(bootstrap: str) -> AdminClient:
-    """An admin client that gives up on a dead broker soon and does not write to stderr."""
+    """An admin client with a short timeout for dead brokers, which does not write to stderr."""
     return AdminClient(
         client_config(bootstrap)
         | {
@@ -33,7 +33,7 @@ def admin_client(bootstrap: str) -> AdminClient:
 
 
 def wait_for_brokers(bootstrap: str, brokers: int = REPLICAS, seconds: float = 180.0) -> None:
-    """Return when that many brokers are registered and answer.
+    """Wait until `brokers` brokers are registered and answer.
 
     Raises:
         AdminError: if they do not within `seconds`.
@@ -53,10 +53,10 @@ def wait_for_brokers(bootstrap: str, brokers: int = REPLICAS, seconds: float = 1
 
 
 def ensure_topics(bootstrap: str, specs: Iterable[TopicSpec], seconds: float = 180.0) -> None:
-    """Create the topics that are missing, add the partitions that are missing; idempotent.
+    """Create missing topics and partitions; idempotent.
 
-    Returns when every partition has a leader and all its replicas in sync. Topics are never given fewer
-    partitions than they have, and the configuration of existing ones is left alone.
+    Returns when every partition has a leader and all its replicas are in sync. It never reduces partitions,
+    and does not change the configuration of existing topics.
 
     Raises:
         AdminError: if the brokers do not answer or refuse.
@@ -74,13 +74,13 @@ def ensure_topics(bootstrap: str, specs: Iterable[TopicSpec], seconds: float = 1
 
 
 def topic_partitions(admin: AdminClient) -> dict[str, int]:
-    """How many partitions each topic has."""
+    """The number of partitions of each topic."""
     topics = admin.list_topics(timeout=_TRY_SECONDS).topics
     return {name: len(topic.partitions) for name, topic in topics.items()}
 
 
 def out_of_sync(admin: AdminClient) -> list[str]:
-    """Partitions, as `topic/partition`, that have no leader or lack an in-sync replica.
+    """Partitions (`topic/partition`) without a leader or with a replica out of sync.
 
     Raises:
         KafkaException: if no broker answers.
@@ -103,7 +103,7 @@ def _grown(spec: TopicSpec) -> NewPartitions:
 
 
 def _settle(futures: Mapping[str, "Future[None]"]) -> None:
-    """Wait for the answers; that a topic is there already is as good as having made it."""
+    """Wait for the results; a topic that exists already counts as created."""
     for name, future in futures.items():
         try:
             future.result(timeout=30)
@@ -117,11 +117,11 @@ def _wait_for_partitions(admin: AdminClient, wanted: dict[str, int], seconds: fl
         found = topic_partitions(admin)
         return [name for name, count in wanted.items() if found.get(name, 0) < count]
 
-    _wait_until_none(missing, "topics not there", seconds)
+    _wait_until_none(missing, "topics missing", seconds)
 
 
 def wait_in_sync(bootstrap: str, seconds: float = 180.0) -> None:
-    """Return when every partition has a leader and all its replicas in sync.
+    """Wait until every partition has a leader and all its replicas are in sync.
 
     Raises:
         AdminError: if that takes longer than `seconds`.

@@ -1,4 +1,4 @@
-"""The life of a thread that follows topics in the background and belongs to no consumer group."""
+"""Base class of threads that read topics in the background, without a consumer group."""
 
 import threading
 from abc import ABC, abstractmethod
@@ -14,7 +14,7 @@ POLL_SECONDS: Final = 0.2
 
 
 def reader_config(bootstrap: str, client_id: str) -> dict[str, Any]:
-    """librdkafka settings of a reader that belongs to no group and commits nothing."""
+    """librdkafka settings of a reader without a consumer group, which commits nothing."""
     return client_config(bootstrap) | {
         "client.id": client_id,
         "group.id": f"{client_id}-unused",
@@ -28,21 +28,21 @@ def reader_config(bootstrap: str, client_id: str) -> dict[str, Any]:
 
 
 class BackgroundReader(ABC):
-    """A thread that takes up partitions and reads them until it is stopped.
+    """A thread that assigns itself partitions and reads them until it is stopped.
 
-    It waits for brokers that are away, and goes on with a new consumer when one fails: were the thread to end
-    with a failure, its process would go on for ever with what it knew.
+    It waits for unavailable brokers, and replaces a consumer that fails: if the thread ended, its process
+    would work with outdated data for ever.
     """
 
     def __init__(self, *, name: str, config: dict[str, Any]) -> None:
-        """`name` is the thread's; `config` are librdkafka settings, see `reader_config`."""
+        """`name` is the thread's name; `config` are librdkafka settings, see `reader_config`."""
         self._config = config
         self._loaded = threading.Event()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
 
     def start(self) -> Self:
-        """Begin to read; returns at once."""
+        """Start reading; returns at once."""
         self._thread.start()
         return self
 
@@ -53,7 +53,7 @@ class BackgroundReader(ABC):
 
     @property
     def loaded(self) -> bool:
-        """Whether the end was reached once."""
+        """Whether the end of the topic was reached once."""
         return self._loaded.is_set()
 
     def wait(self, seconds: float | None = None) -> bool:
@@ -62,11 +62,11 @@ class BackgroundReader(ABC):
 
     @abstractmethod
     def _assign(self, consumer: Consumer) -> bool:
-        """Take up partitions; False if the brokers do not say yet which there are."""
+        """Assign partitions; False if the brokers do not list them yet."""
 
     @abstractmethod
     def _turn(self, consumer: Consumer) -> bool:
-        """Read what is there, waiting for POLL_SECONDS at most; False to go on with a new consumer."""
+        """Read available records, waiting POLL_SECONDS at most; False if a new consumer is needed."""
 
     def _run(self) -> None:
         while not self._stopping.is_set():
@@ -75,7 +75,7 @@ class BackgroundReader(ABC):
                 self._follow(consumer)
             except Exception:
                 extra = {"client": self._config["client.id"]}
-                _log.exception("reading failed, going on with a new consumer", extra=extra)
+                _log.exception("reading failed; continuing with a new consumer", extra=extra)
                 self._stopping.wait(POLL_SECONDS)
             finally:
                 consumer.close()
@@ -88,13 +88,13 @@ class BackgroundReader(ABC):
 
 
 def poll_all(consumer: Consumer, most: int) -> list[Message]:
-    """The next messages, at most `most` and one: those that are there once the first one is."""
-    # consume() alone would hold back what it has until its timeout is over
+    """The messages available once the first one is, at most `most` and one."""
+    # consume() alone would wait for its whole timeout
     first = consumer.poll(POLL_SECONDS)
     return [] if first is None else [first, *consumer.consume(most, timeout=0)]
 
 
 def is_end(message: Message) -> bool:
-    """Whether it is no record, but says that its partition ends here."""
+    """Whether the message is not a record but marks the end of its partition."""
     error = message.error()
     return error is not None and error.code() == KafkaError._PARTITION_EOF

@@ -15,7 +15,7 @@ from shared.runtime.errors import OperatorError
 def config_table(
     bootstrap: str, client_id: str, seen: Callable[[Catalogue], None] = lambda _: None
 ) -> GlobalTable[Catalogue]:
-    """A started table of the `config` topic; `seen` is told of each new catalogue before it is in force."""
+    """A started table of the `config` topic; `seen` is called with each new catalogue before it is used."""
 
     def view(entries: Mapping[bytes, Entry]) -> Catalogue:
         catalogue = Catalogue(entries)
@@ -36,7 +36,7 @@ class PublishError(OperatorError):
 
 
 def read_catalogue(bootstrap: str, client_id: str, seconds: float) -> Catalogue:
-    """All documents that are published now.
+    """All documents published now.
 
     Raises:
         TimeoutError: if the topic could not be read within `seconds`.
@@ -51,10 +51,10 @@ def read_catalogue(bootstrap: str, client_id: str, seconds: float) -> Catalogue:
 
 
 def publish(bootstrap: str, client_id: str, records: Records, seconds: float) -> None:
-    """Write records and wait, `seconds` at most, until the brokers have them.
+    """Write records and wait, `seconds` at most, until the brokers acknowledge them.
 
     Raises:
-        PublishError: if one of them was not acknowledged; others may have been, and it as well.
+        PublishError: if one was not acknowledged; it and others may have been written all the same.
     """
     failures: list[KafkaError] = []
 
@@ -62,7 +62,7 @@ def publish(bootstrap: str, client_id: str, records: Records, seconds: float) ->
         if error is not None:
             failures.append(error)
 
-    # What fails is raised; that a coordinator is still loading, and is asked again, nobody need read.
+    # Failures are raised, so librdkafka's own log lines (such as a coordinator still loading) are left out.
     producer = logging_client(producer_config(bootstrap, client_id) | {"log_level": 3})
     for key, value in records.items():
         producer.produce(Topic.CONFIG, key=key, value=value, on_delivery=note)

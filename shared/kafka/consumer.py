@@ -1,4 +1,4 @@
-"""The consumer of a node that is no Spark query. One owner of the client's settings."""
+"""Settings of the Kafka consumers of nodes that are not Spark queries."""
 
 from typing import Any
 
@@ -14,9 +14,9 @@ _log = get_logger(__name__)
 def member_config(bootstrap: str, client_id: str, node: str) -> dict[str, Any]:
     """librdkafka settings of a member of a node's group.
 
-    Its owner commits, after the effect: librdkafka's own commits stand still while the group is shared out
-    anew. A member that was killed is noticed after six seconds instead of 45. What is read ahead is bounded
-    for all partitions together, not for each.
+    The owner commits offsets itself, after the effect: librdkafka's automatic commits stop in a rebalance. A
+    member that was killed is noticed after six seconds instead of 45. Prefetching is bounded for all
+    partitions together, not for each.
     """
     return {
         **client_config(bootstrap),
@@ -31,17 +31,17 @@ def member_config(bootstrap: str, client_id: str, node: str) -> dict[str, Any]:
         "socket.timeout.ms": 10_000,
         "queued.min.messages": 2_000,
         "queued.max.messages.kbytes": 8 * 1024,
-        # Of compressed bytes: alike records become twenty times as large when they are unpacked, all at once.
+        # Compressed bytes: similar records become twenty times as large when a batch is decompressed.
         "fetch.message.max.bytes": 128 * 1024,
         "fetch.wait.max.ms": 500,
     }
 
 
 def readable(message: Message) -> bool:
-    """Whether a message that was polled is a record; that brokers are away is not worth a line.
+    """Whether a polled message is a record. Errors are logged, except that brokers are unavailable.
 
     Raises:
-        KafkaException: if it says that reading cannot go on.
+        KafkaException: if the error is fatal.
     """
     error = message.error()
     if error is None:
@@ -49,5 +49,5 @@ def readable(message: Message) -> bool:
     if error.fatal():
         raise KafkaException(error)
     if error.code() not in (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN):
-        _log.warning("not read", extra={"error": error.str()})
+        _log.warning("Kafka consumer error", extra={"error": error.str()})
     return False

@@ -1,4 +1,4 @@
-"""Kafka's errors as the command line prints them."""
+"""Turns Kafka's errors into errors that the command line prints."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,12 +9,12 @@ from shared.runtime.errors import OperatorError
 
 
 class KafkaUnavailableError(OperatorError):
-    """The brokers did not answer, or refused."""
+    """The brokers did not answer, or refused a request."""
 
 
 @contextmanager
 def kafka_errors_explained(bootstrap: str) -> Iterator[None]:
-    """Name the brokers in what fails inside the context.
+    """Add the brokers' addresses to errors raised in the block.
 
     Raises:
         KafkaUnavailableError: in place of KafkaException and TimeoutError.

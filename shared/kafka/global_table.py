@@ -1,4 +1,4 @@
-"""A compacted topic held in memory by a background thread: how configuration reaches every node."""
+"""A compacted topic as a table in memory, kept up to date by a background thread."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -17,10 +17,10 @@ _MOST_MESSAGES: Final = 500
 
 
 class GlobalTable(BackgroundReader, Generic[T]):
-    """The latest value of each key of a topic, and a view of them rebuilt at each change.
+    """The latest value of each key, with a view that is rebuilt at each change.
 
-    It is loaded once it was read to the end it had at the start, and goes on with what it has while the
-    brokers cannot be reached. A value that cannot be decoded is logged and leaves the former one in place.
+    It is loaded once it has been read to the end that the topic had at the start. While the brokers are
+    unavailable it keeps what it has. A value that cannot be decoded is logged and the former one kept.
     """
 
     def __init__(
@@ -45,35 +45,37 @@ class GlobalTable(BackgroundReader, Generic[T]):
 
     @property
     def view(self) -> T:
-        """What the topic says now. The object is replaced, never changed."""
+        """The current view. The object is replaced, never changed."""
         return self._view
 
     def _turn(self, consumer: Consumer) -> bool:
-        """Read until the topic is deleted: what it said stays, and a new one of its name is awaited.
+        """Read until the topic is deleted; then keep the table and wait for a new topic of that name.
 
-        The old consumer may not take up a new topic of the same name.
+        The old consumer may not notice the new topic, so a new consumer is needed.
         """
         self._take(consumer.consume(num_messages=_MOST_MESSAGES, timeout=POLL_SECONDS))
         if time.monotonic() - self._looked > _LOOK_SECONDS:
             if self._deleted(consumer):
-                _log.warning("topic is gone, going on with what it said", extra={"topic": self._topic})
+                _log.warning(
+                    "topic is gone: it was deleted; keeping the last values", extra={"topic": self._topic}
+                )
                 return False
             self._looked = time.monotonic()
         return True
 
     def _deleted(self, consumer: Consumer) -> bool:
-        """Whether the brokers say that there is no such topic; the client goes on as if nothing was."""
+        """Whether the topic was deleted, which the consumer itself does not report."""
         try:
             return not consumer.list_topics(self._topic, timeout=_LOOK_SECONDS).topics[self._topic].partitions
         except KafkaException:
             return False
 
     def _assign(self, consumer: Consumer) -> bool:
-        """Take every partition from its beginning."""
+        """Assign every partition from its beginning."""
         try:
             found = consumer.list_topics(self._topic, timeout=_LOOK_SECONDS).topics[self._topic].partitions
         except KafkaException as error:
-            _log.warning("topic metadata not available, trying again", extra={"error": str(error)})
+            _log.warning("topic metadata not available; retrying", extra={"error": str(error)})
             return False
         if found:
             consumer.assign([TopicPartition(self._topic, p, 0) for p in found])
@@ -96,7 +98,7 @@ class GlobalTable(BackgroundReader, Generic[T]):
             return self._values.pop(key, None) is not None
         try:
             self._values[key] = self._decode(value)
-        except Exception as error:  # a bad record must not end the table
-            _log.error("undecodable record kept out", extra={"key": repr(key), "error": str(error)})
+        except Exception as error:  # a bad record must not stop the table
+            _log.error("record ignored: it cannot be decoded", extra={"key": repr(key), "error": str(error)})
             return False
         return True

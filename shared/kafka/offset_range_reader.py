@@ -1,4 +1,4 @@
-"""A part of a partition, read once: from one offset to another that is there already."""
+"""Reads ranges of offsets that exist already, once each."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
@@ -15,7 +15,7 @@ _MOST_MESSAGES: Final = 1_000
 
 
 class OffsetRange(NamedTuple):
-    """Offsets of a partition: `start` is the first, `end` is behind the last."""
+    """Offsets of a partition from `start` to before `end`."""
 
     topic: str
     partition: int
@@ -24,15 +24,15 @@ class OffsetRange(NamedTuple):
 
     @property
     def records(self) -> int:
-        """How many it holds."""
+        """Number of offsets."""
         return max(0, self.end - self.start)
 
 
 class OffsetRangeReader:
-    """Reads spans one after the other, and commits nothing. A context manager."""
+    """Reads ranges one after the other, and commits nothing. A context manager."""
 
     def __init__(self, bootstrap: str, client_id: str, *, seconds: float = 30.0) -> None:
-        """`seconds` is how long brokers may be silent."""
+        """`seconds` is how long to wait for the brokers."""
         config = reader_config(bootstrap, client_id) | {
             "log_level": 3,
             "queued.max.messages.kbytes": 16 * 1024,
@@ -47,7 +47,7 @@ class OffsetRangeReader:
         self._consumer.close()
 
     def whole(self, topics: Iterable[Topic]) -> list[OffsetRange]:
-        """All that topics hold now, a span a partition; a topic that is not there has none.
+        """The whole of some topics, one range per partition; topics that do not exist have none.
 
         Raises:
             KafkaException: if the brokers do not answer.
@@ -62,7 +62,7 @@ class OffsetRangeReader:
         ]
 
     def since(self, spans: Iterable[OffsetRange], at_ms: int) -> list[OffsetRange]:
-        """The spans from their first record on that is as young as `at_ms`, epoch milliseconds.
+        """The ranges from their first record at or after `at_ms`, epoch milliseconds.
 
         Raises:
             KafkaException: if the brokers do not answer.
@@ -77,11 +77,11 @@ class OffsetRangeReader:
         ]
 
     def read(self, spans: Iterable[OffsetRange]) -> Iterator[Message]:
-        """The records of spans, in order within each; those that expired meanwhile are left out.
+        """The records of ranges, in order within each; records deleted meanwhile are left out.
 
         Raises:
-            KafkaException: if the brokers refuse.
-            TimeoutError: if they say nothing for too long.
+            KafkaException: if the brokers refuse the request.
+            TimeoutError: if the brokers do not answer in time.
         """
         for span in spans:
             if span.records:
@@ -89,7 +89,7 @@ class OffsetRangeReader:
 
     def _one(self, span: OffsetRange) -> Iterator[Message]:
         self._consumer.assign([TopicPartition(span.topic, span.partition, span.start)])
-        silent = 0.0  # not by the clock: the caller may take its time between two records
+        silent = 0.0  # counted in polls, because the caller may take long between two records
         while silent < self._seconds:
             messages = self._consumer.consume(_MOST_MESSAGES, timeout=_STEP_SECONDS)
             silent = 0.0 if messages else silent + _STEP_SECONDS
@@ -105,4 +105,4 @@ class OffsetRangeReader:
                     yield message
                 if offset >= span.end - 1:
                     return
-        raise TimeoutError(f"the brokers gave nothing of {span.topic} for {self._seconds:.0f} s")
+        raise TimeoutError(f"the brokers sent no records of {span.topic} for {self._seconds:.0f} s")

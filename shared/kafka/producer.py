@@ -1,4 +1,4 @@
-"""Producers that answer for what they were given. One owner of the client's durability settings."""
+"""Kafka producers, with the settings that make writes durable."""
 
 import asyncio
 import threading
@@ -26,8 +26,8 @@ _ANSWER_SECONDS = 5.0
 def producer_config(bootstrap: str, client_id: str) -> dict[str, Any]:
     """librdkafka settings of every hifi producer.
 
-    librdkafka's own defaults are not idempotent and wait five minutes; a caller who waits for an
-    acknowledgement wants a definite answer within a minute.
+    librdkafka's defaults are not idempotent and wait five minutes; callers that wait for an acknowledgement
+    need a result within a minute.
     """
     return client_config(bootstrap) | {
         "client.id": client_id,
@@ -49,19 +49,19 @@ def producer_config(bootstrap: str, client_id: str) -> dict[str, Any]:
 
 
 def logging_client(config: dict[str, Any]) -> Producer:
-    """A librdkafka producer whose own log lines join this process's."""
+    """A librdkafka producer that logs through this process's logger."""
     return Producer(config, logger=_log)
 
 
 class NotWrittenError(Exception):
-    """A record whose write nobody confirmed. It may have been written all the same."""
+    """The write of a record was not acknowledged. It may have been written all the same."""
 
 
 class AwaitedProducer:
     """One client, one poll thread, any number of waiting requests on one loop.
 
-    `flush` per request would ignore linger and wait for everybody's records; here each request waits for its
-    own reports only, and all reports of one poll wake the loop once.
+    `flush` per request would ignore linger and wait for the records of all requests. Here each request waits
+    only for its own delivery reports, and all reports of one poll wake the loop once.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class AwaitedProducer:
         ack_seconds: float,
         make_client: Callable[[dict[str, Any]], Producer] = logging_client,
     ) -> None:
-        """Start the client; `ack_seconds` is how long a caller waits for its records' confirmation."""
+        """Start the client; `ack_seconds` is how long a caller waits for its records' acknowledgement."""
         self._config = config
         self._ack_seconds = ack_seconds
         self._loop = asyncio.get_running_loop()
@@ -86,15 +86,15 @@ class AwaitedProducer:
 
     @property
     def stalled(self) -> bool:
-        """Whether records wait and the brokers have confirmed nothing for `ack_seconds`.
+        """Whether records are queued and the brokers have acknowledged nothing for `ack_seconds`.
 
-        To take more then would only fill the queue: each would time out as well, and be written twice when
-        the brokers are back. It ends with the first confirmation, or when the queue ran out of time.
+        Accepting more would only fill the queue: those records would time out too, and be written twice when
+        the brokers are back. It ends with the first acknowledgement, or when the queued records time out.
         """
         return self._waiting > 0 and time.monotonic() - self._last_sign > self._ack_seconds
 
     async def send(self, topic: Topic, values: Iterable[bytes], headers: Headers) -> None:
-        """Write records and return when the brokers confirmed every one.
+        """Write records and return when the brokers have acknowledged all of them.
 
         Raises:
             NotWrittenError: the local queue is full, a write failed, or `ack_seconds` passed.
@@ -107,14 +107,14 @@ class AwaitedProducer:
                 for future in futures:
                     await future
         except TimeoutError as error:
-            raise NotWrittenError("the brokers did not confirm in time") from error
+            raise NotWrittenError("the brokers did not acknowledge in time") from error
         except (BufferError, KafkaException) as error:
             raise NotWrittenError(str(error)) from error
         finally:
             _abandon(futures)
 
     async def answers(self, topic: Topic) -> bool:
-        """Whether the brokers answer, and know the topic."""
+        """Whether the brokers answer and have the topic."""
         try:
             found = await asyncio.to_thread(self._client.list_topics, topic, _ANSWER_SECONDS)
         except KafkaException as error:
@@ -123,12 +123,15 @@ class AwaitedProducer:
         return bool(found.topics[topic].partitions)
 
     async def close(self) -> None:
-        """End the poll thread, then write what is queued. Nobody may be waiting any more."""
+        """Stop the poll thread, then write what is queued. No caller may be waiting."""
         self._stopping.set()
         await asyncio.to_thread(self._thread.join)
         left = await asyncio.to_thread(self._client.flush, _FLUSH_SECONDS)
         if left:
-            _log.warning("records left unwritten, none of them acknowledged", extra={"records": left})
+            _log.warning(
+                "records not written when the producer closed; none of them was acknowledged",
+                extra={"records": left},
+            )
 
     def _produce(self, topic: Topic, value: bytes, headers: Headers) -> asyncio.Future[None]:
         future = self._loop.create_future()
@@ -141,12 +144,12 @@ class AwaitedProducer:
                 self._renew()
             raise
         if self._waiting == 0:
-            self._last_sign = time.monotonic()  # silence counts from the first record that waits
+            self._last_sign = time.monotonic()  # measured from the first queued record
         self._waiting += 1
         return future
 
     def _report(self, future: asyncio.Future[None], error: KafkaError | None, _message: Message) -> None:
-        """Called by the client inside `poll`, so on the poll thread."""
+        """Delivery report; the client calls it inside `poll`, so on the poll thread."""
         self._reports.append((future, error))
 
     def _run(self) -> None:
@@ -162,7 +165,7 @@ class AwaitedProducer:
         if any(error is None for _, error in reports):
             self._last_sign = time.monotonic()
         for future, error in reports:
-            if future.done():  # its request gave up waiting
+            if future.done():  # its request no longer waits
                 continue
             if error is None:
                 future.set_result(None)
@@ -170,14 +173,14 @@ class AwaitedProducer:
                 future.set_exception(KafkaException(error))
 
     def _renew(self) -> None:
-        """A client that lost its idempotent sequence refuses everything from then on: take a new one."""
-        _log.error("fatal error of the Kafka client, taking a new one")
+        """Replace a client after a fatal error, such as a broken idempotent sequence."""
+        _log.error("fatal error of the Kafka producer; replacing it")
         spent, self._client = self._client, self._make_client(self._config)
         spent.purge(blocking=False)
         self._spent.append(spent)
 
     def _bury(self) -> None:
-        """Let spent clients report what was purged to those who wait for it; then they are done with."""
+        """Poll replaced clients until they have reported their purged records, then drop them."""
         for client in tuple(self._spent):
             client.poll(0)
             if not len(client):
@@ -185,7 +188,7 @@ class AwaitedProducer:
 
 
 def _abandon(futures: Iterable[asyncio.Future[None]]) -> None:
-    """Nobody will look at these any more."""
+    """Cancel futures, and mark the errors of finished ones as seen."""
     for future in futures:
         if not future.cancel() and not future.cancelled():
             future.exception()

@@ -1,6 +1,6 @@
-"""A Spark query's offsets, told to Kafka: they live in its checkpoint, hidden from lag tools and KEDA.
+"""Commits a Spark query's offsets to a consumer group, so that lag tools and KEDA see its progress.
 
-The group only shows; nothing starts from it.
+The query itself starts from its checkpoint, never from the group.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,12 +17,12 @@ _ANSWER_SECONDS: Final = 2.0
 
 
 def group_name(node: str) -> str:
-    """The group in which a node's progress can be seen."""
+    """The consumer group that shows a node's progress."""
     return f"hifi.{node}"
 
 
 def progress_offsets(progress: Mapping[str, Any] | None) -> list[TopicPartition]:
-    """The next offsets a query will read, from its last StreamingQueryProgress; none before its first."""
+    """The next offsets a query reads, from its last StreamingQueryProgress; empty before the first one."""
     sources: Iterable[Mapping[str, Any]] = (progress or {}).get("sources", ())
     return [
         TopicPartition(topic, int(partition), offset)
@@ -39,7 +39,7 @@ def _offsets(end: object) -> dict[str, dict[str, int]]:
 
 
 class ProgressGroup:
-    """Commits one node's progress to its shadow group."""
+    """Commits one node's progress to its group."""
 
     def __init__(self, bootstrap: str, node: str) -> None:
         self._group = group_name(node)
@@ -49,21 +49,27 @@ class ProgressGroup:
         self._consumer = Consumer(config, logger=_log)
 
     def show(self, offsets: list[TopicPartition]) -> None:
-        """Commit; a failure is logged and the next call mends it."""
-        self._consumer.poll(0)  # its own log lines come this way
+        """Commit the progress; after a failure, which is logged, the next call commits everything."""
+        self._consumer.poll(0)  # librdkafka's log lines are handled in poll
         if not offsets:
             return
         try:
             self._consumer.commit(offsets=offsets, asynchronous=False)
         except KafkaException as error:
-            _log.warning("progress not shown", extra={"group": self._group, "error": str(error)})
+            _log.warning(
+                "progress not committed; retrying with the next batch",
+                extra={"group": self._group, "error": str(error)},
+            )
 
     def ends(self, offsets: Iterable[TopicPartition]) -> list[TopicPartition]:
-        """Where those partitions end; none of them where the brokers do not say."""
+        """The ends of partitions; empty if the brokers do not answer."""
         try:
             return [TopicPartition(at.topic, at.partition, self._end(at)) for at in offsets]
         except KafkaException as error:
-            _log.warning("ends not known", extra={"group": self._group, "error": str(error)})
+            _log.warning(
+                "ends of partitions not read: the brokers did not answer",
+                extra={"group": self._group, "error": str(error)},
+            )
             return []
 
     def _end(self, at: TopicPartition) -> int:

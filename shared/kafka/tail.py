@@ -1,4 +1,4 @@
-"""The recent end of a topic, followed by a background thread that belongs to no consumer group."""
+"""Follows the recent end of a topic on a background thread, without a consumer group."""
 
 import threading
 import time
@@ -23,10 +23,10 @@ _NEWEST: OffsetSpec = OffsetSpec.max_timestamp()  # type: ignore[no-untyped-call
 
 
 class Tail(BackgroundReader):
-    """Gives `take` every record from `window_ms` before the newest one on, and goes on with new ones.
+    """Calls `take` with every record from `window_ms` before the newest one on, then with new ones.
 
-    The window counts back from the newest record, not from now: a topic that nobody wrote to for an hour
-    still has a tail. `take` is called on the thread, with records of one partition in order.
+    The window counts back from the newest record, not from now: a topic without writes for an hour still has
+    a tail. `take` is called on the thread, with records of one partition in order.
     """
 
     def __init__(  # noqa: PLR0913  # what to read, how much of it, and for whom
@@ -50,13 +50,14 @@ class Tail(BackgroundReader):
         self._admin = AdminClient(client_config(bootstrap) | {"client.id": client_id}, logger=_log)
 
     def catch_up(self, seconds: float) -> bool:
-        """Block until all that was acknowledged before this call was taken; False if that took longer."""
+        """Block until everything acknowledged before this call was taken; False if that takes longer."""
         until = time.monotonic() + seconds
         try:
             ends = self._offsets(_END, seconds)
         except (KafkaException, TimeoutError) as error:
             _log.warning(
-                "cannot tell where the topic ends", extra={"topic": self._topic, "error": str(error)}
+                "end of the topic not read: the brokers did not answer",
+                extra={"topic": self._topic, "error": str(error)},
             )
             return False
         goal = {partition: end.offset for partition, end in ends.items()}
@@ -64,18 +65,18 @@ class Tail(BackgroundReader):
             return self._moved.wait_for(lambda: self._reached(goal), max(0.0, until - time.monotonic()))
 
     def _turn(self, consumer: Consumer) -> bool:
-        self._admin.poll(0)  # its own log lines come this way
+        self._admin.poll(0)  # librdkafka's log lines are handled in poll
         messages = poll_all(consumer, _MOST_MESSAGES)
         if messages:
             self._handle(messages)
         return True
 
     def _assign(self, consumer: Consumer) -> bool:
-        """Take up every partition where its part of the window begins; False where the brokers do not say."""
+        """Assign every partition from the start of the window; False if the brokers do not answer."""
         try:
             newest = self._offsets(_NEWEST, _TRY_SECONDS)
             ends = self._offsets(_END, _TRY_SECONDS)
-            # a record may claim to come from the future, or the clock was set back: whichever is earlier
+            # a record may have a time in the future, or the clock was set back: use the earlier one
             last = min(self._clock(), max((found.timestamp for found in newest.values()), default=0))
             since = max(0, last - self._window_ms)
             asked = [TopicPartition(self._topic, partition, since) for partition in ends]
@@ -84,7 +85,7 @@ class Tail(BackgroundReader):
             if refused:
                 raise KafkaException(refused[0])
         except (KafkaException, TimeoutError) as error:
-            _log.warning("topic's tail not available, trying again", extra={"error": str(error)})
+            _log.warning("tail of the topic not available; retrying", extra={"error": str(error)})
             return False
         begins = {s.partition: s.offset if s.offset >= 0 else ends[s.partition].offset for s in starts}
         self._positions = dict(begins)
@@ -108,15 +109,17 @@ class Tail(BackgroundReader):
     def _partitions(self, seconds: float) -> list[int]:
         known = self._admin.list_topics(self._topic, timeout=seconds).topics[self._topic].partitions
         if not known:
-            raise TimeoutError(f"topic {self._topic} is not there yet")
+            raise TimeoutError(f"topic {self._topic} does not exist yet")
         return list(known)
 
     def _handle(self, messages: list[Message]) -> None:
         records = [message for message in messages if message.error() is None]
         try:
             self._take(records)
-        except Exception:  # a bad record must not end the thread
-            _log.exception("records of the tail not taken", extra={"topic": self._topic})
+        except Exception:  # a bad record must not stop the thread
+            _log.exception(
+                "records of the tail not processed: unexpected error", extra={"topic": self._topic}
+            )
         with self._moved:
             for message in messages:
                 self._advance(message)

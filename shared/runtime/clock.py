@@ -8,5 +8,5 @@ Clock = Callable[[], int]
 
 
 def wall_clock() -> int:
-    """Epoch milliseconds of the machine."""
+    """The machine's time, epoch milliseconds."""
     return time.time_ns() // 1_000_000

@@ -1,9 +1,8 @@
-"""The one place where connections to what customers name are made, and where what they lead to is checked.
+"""Opens connections to customers' addresses, and enforces the egress policy.
 
-A name says nothing: whoever owns it decides, at every look-up, which address it leads to. So the check is on
-the address that the socket connects to, by the function that makes the socket. A look-up is checked as well:
-a name with a public and a private address is good for the public one, and only where all of them are refused
-is there no hope.
+A host name proves nothing: its owner decides at every look-up which address it resolves to. So the function
+that makes the socket checks the address that it connects to. Look-ups are filtered as well: of a name with a
+public and a private address the public one is used, and the name is refused only if all of them are.
 """
 
 import functools
@@ -17,19 +16,19 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from shared.contracts.egress_policy import EgressPolicy, Kind, why_refused
 
 LINE_BYTES: Final = 8190
-"""Of a response's status line, and of each header."""
+"""Longest status line and longest header of a response."""
 
 HEADERS: Final = 128
-"""Of a response; with LINE_BYTES the most memory that its head can take, 1 MiB."""
+"""Most headers of a response. With LINE_BYTES this bounds the memory of its head to 1 MiB."""
 
 _DNS_SECONDS: Final = 30
 _KEEP_ALIVE_SECONDS: Final = 30.0
 
 
 class RefusedAddressError(OSError):
-    """What a customer named leads to an address that must not be dialled.
+    """A customer's host resolves to an address that must not be dialled.
 
-    Does not say which: a customer who may read what inner names lead to could map the network.
+    The text does not name the address: a customer could otherwise map the network by its names.
     """
 
     def __init__(self, kind: Kind) -> None:
@@ -39,14 +38,14 @@ class RefusedAddressError(OSError):
 def open_session(
     connections: int, egress: EgressPolicy, resolver: AbstractResolver | None = None
 ) -> aiohttp.ClientSession:
-    """A session that dials nothing beyond `egress`, unpacks nothing and keeps no cookie.
+    """A session that enforces `egress`, does not decompress responses and keeps no cookies.
 
-    Call it on the loop that will use it. No proxy of the environment is used: it would dial in our place.
+    Call it on the loop that will use it. Proxies of the environment are ignored: they would dial for us.
 
     Args:
-        connections: most of them at once, over all destinations.
+        connections: most connections at a time, over all destinations.
         egress: what may be dialled.
-        resolver: looks names up; the system's if None. Whoever gives one closes it.
+        resolver: resolves names; the system's if None. The caller closes one that it passes.
     """
     connector = aiohttp.TCPConnector(
         limit=connections,
@@ -69,7 +68,7 @@ def open_session(
 
 
 def guarded_socket(egress: EgressPolicy, info: aiohttp.AddrInfoType) -> socket.socket:
-    """A socket for an address, which is the very object that it will be connected to.
+    """A socket for the address that it will be connected to.
 
     Raises:
         RefusedAddressError: if the address must not be dialled.
@@ -82,7 +81,7 @@ def guarded_socket(egress: EgressPolicy, info: aiohttp.AddrInfoType) -> socket.s
 
 
 def _refusal(host: str, egress: EgressPolicy) -> Kind | None:
-    """A host that is no plain address is refused: to connect to it would look it up again."""
+    """Why a host is refused; host names always are, because connecting would resolve them again."""
     try:
         return egress.refuses(ip_address(host))
     except ValueError:
@@ -90,13 +89,13 @@ def _refusal(host: str, egress: EgressPolicy) -> Kind | None:
 
 
 async def check_addresses(host: str, port: int, egress: EgressPolicy) -> None:
-    """For a client that dials by itself: all addresses of a name must be good, it may take any of them.
+    """Check a name for a client that dials by itself: all its addresses must be allowed.
 
-    What it does not see is an answer that is another one when the client looks the name up itself.
+    It cannot detect that the name resolves to another address when the client looks it up.
 
     Raises:
-        RefusedAddressError: if one of them must not be dialled.
-        OSError: if the name has none.
+        RefusedAddressError: if an address must not be dialled.
+        OSError: if the name does not resolve.
     """
     for each in await aiohttp.ThreadedResolver().resolve(host, port, socket.AF_UNSPEC):
         refused = _refusal(each["host"], egress)
@@ -105,7 +104,7 @@ async def check_addresses(host: str, port: int, egress: EgressPolicy) -> None:
 
 
 class GuardedResolver(AbstractResolver):
-    """Leaves out the refused ones of the addresses that another resolver finds."""
+    """Filters the addresses that another resolver finds."""
 
     def __init__(self, inner: AbstractResolver, egress: EgressPolicy) -> None:
         self._inner = inner
@@ -114,11 +113,11 @@ class GuardedResolver(AbstractResolver):
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        """The addresses of a name that may be dialled.
+        """The allowed addresses of a name.
 
         Raises:
-            RefusedAddressError: if the name has addresses, and none may be.
-            OSError: if it has none.
+            RefusedAddressError: if all its addresses are refused.
+            OSError: if the name does not resolve.
         """
         found = await self._inner.resolve(host, port, family)
         if not found:
@@ -130,5 +129,5 @@ class GuardedResolver(AbstractResolver):
         return [each for each, kind in judged if kind is None]
 
     async def close(self) -> None:
-        """Close the other resolver."""
+        """Close the wrapped resolver."""
         await self._inner.close()

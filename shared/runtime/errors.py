@@ -4,10 +4,10 @@ from typing import ClassVar
 
 
 class OperatorError(Exception):
-    """A failure that the person at the command line can fix.
+    """A failure that the operator at the command line can fix.
 
     The command line prints it on one line of stderr and exits with `status`. Code that calls a library raises
-    a subclass of it in place of the library's error, because only there is it known which thing failed.
+    a subclass in place of the library's error, because only that code knows what failed.
     """
 
     status: ClassVar[int] = 1
@@ -17,8 +17,8 @@ class OperatorError(Exception):
         """Describe the failure.
 
         Args:
-            problem: what failed, by its name, and why.
-            fix: what to do about it, where `problem` does not say so already.
+            problem: what failed, by name, and the cause.
+            fix: what to do, unless `problem` says so already.
         """
         super().__init__(f"{problem}; {fix}" if fix else problem)
 

@@ -1,4 +1,4 @@
-"""`/healthz`, `/readyz` and `/metrics` of a process that serves nothing else, on a thread of its own."""
+"""Serves `/healthz`, `/readyz` and `/metrics` on a thread, for processes without another HTTP server."""
 
 import json
 import threading
@@ -14,7 +14,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 Report = Callable[[], Mapping[str, bool]]
-"""What readiness rests on; the process is ready when all of it holds."""
+"""The conditions of readiness by name; the process is ready when all hold."""
 
 _JSON: Final = "application/json"
 _REQUEST_SECONDS: Final = 5.0
@@ -23,14 +23,14 @@ _MAX_HEAD_BYTES: Final = 64 * 1024
 
 @contextmanager
 def health_served(host: str, port: int, report: Report, registry: CollectorRegistry) -> Iterator[int]:
-    """Serve until the block ends; gives the port.
+    """Serve until the block ends; yields the port.
 
     Raises:
         OSError: if the port is taken.
     """
 
     class Handler(_Handler):
-        timeout = _REQUEST_SECONDS  # of a connection on which nothing comes
+        timeout = _REQUEST_SECONDS  # timeout of an idle connection
 
         def answer(self) -> tuple[HTTPStatus, str, bytes]:
             return health_answer(self.path, report, registry)
@@ -46,21 +46,21 @@ def health_served(host: str, port: int, report: Report, registry: CollectorRegis
 
 
 class _BoundedHead:
-    """A connection's input of which each request's head may take a bounded part."""
+    """A connection's input with a limit on the size of each request's head."""
 
     def __init__(self, source: BufferedIOBase) -> None:
         self._source = source
         self._left = 0
 
     def begin(self) -> None:
-        """A new request: its head may take all of the bound again."""
+        """Reset the limit for a new request."""
         self._left = _MAX_HEAD_BYTES
 
     def readline(self, limit: int = -1) -> bytes:
-        """A line.
+        """Read a line.
 
         Raises:
-            LineTooLong: if the head takes more than its bound.
+            LineTooLong: if the head exceeds the limit.
         """
         line = self._source.readline(limit)
         self._left -= len(line)
@@ -77,12 +77,12 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def setup(self) -> None:
-        """Named by the library."""
+        """Called by http.server."""
         super().setup()
         self.rfile = self._head = _BoundedHead(self.rfile)  # type: ignore[assignment]
 
     def handle_one_request(self) -> None:
-        """Named by the library, which catches LineTooLong in headers and answers 431."""
+        """Called by http.server, which answers 431 after LineTooLong in headers."""
         self._head.begin()
         super().handle_one_request()
 
@@ -91,7 +91,7 @@ class _Handler(BaseHTTPRequestHandler):
         raise NotImplementedError
 
     def do_GET(self) -> None:
-        """Named by the library."""
+        """Called by http.server."""
         status, content_type, body = self.answer()
         self.send_response(status)
         self.send_header("Content-Type", content_type)
@@ -103,11 +103,11 @@ class _Handler(BaseHTTPRequestHandler):
     do_HEAD = do_GET  # noqa: N815 - named by the library as well
 
     def log_message(self, *_: object) -> None:
-        """Nothing: health is asked for every few seconds."""
+        """Nothing: health checks come every few seconds."""
 
 
 def health_answer(path: str, report: Report, registry: CollectorRegistry) -> tuple[HTTPStatus, str, bytes]:
-    """Status, content type and body of the reply to a GET, for a process that has a server already."""
+    """Status, content type and body of the reply to a GET, for processes with their own HTTP server."""
     if path == "/healthz":
         return HTTPStatus.OK, _JSON, b'{"alive":true}'
     if path == "/metrics":

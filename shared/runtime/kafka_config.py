@@ -1,4 +1,4 @@
-"""How a client reaches a side's brokers: `HIFI_BOOTSTRAP` says all of it, here it becomes settings."""
+"""Client settings for a side's brokers, derived from `HIFI_BOOTSTRAP`."""
 
 import re
 from functools import partial
@@ -20,7 +20,7 @@ def client_config(bootstrap: str) -> dict[str, Any]:
     """librdkafka settings that every client starts from.
 
     Raises:
-        ValueError: if a side with IAM has hosts that tell no region.
+        ValueError: if the addresses begin with iam:// and are not hosts of MSK.
     """
     if not bootstrap.startswith(IAM):
         return {"bootstrap.servers": bootstrap}
@@ -41,22 +41,22 @@ def spark_options(bootstrap: str) -> dict[str, str]:
 
 
 def region_of(addresses: str) -> str:
-    """The AWS region that MSK's host names tell.
+    """The AWS region in MSK's host names.
 
     Raises:
-        ValueError: if they tell none.
+        ValueError: if no host is one of MSK.
     """
     found = _HOST_OF_MSK.search(addresses)
     if found is None:
         raise ValueError(
-            f"HIFI_BOOTSTRAP: {addresses} names no host of MSK, such as "
+            f"HIFI_BOOTSTRAP: {addresses} has no MSK host, such as "
             "b-1.name.id.c2.kafka.eu-west-1.amazonaws.com:9098; without IAM, leave out iam://"
         )
     return found[1]
 
 
 def _token(region: str, _: str) -> tuple[str, float]:
-    """A signed request to connect, and when it ends in seconds since 1970, as librdkafka asks for it."""
+    """A signed IAM token for librdkafka, and its expiry in seconds since 1970."""
     # Only in a cloud: the import takes a third of a second.
     from aws_msk_iam_sasl_signer import MSKAuthTokenProvider  # noqa: PLC0415
 

@@ -11,16 +11,16 @@ from pythonjsonlogger.json import JsonFormatter
 
 _log = logging.getLogger(__name__)
 _COLOURED: Final = "color_message"
-"""uvicorn's: the message again, for terminals."""
+"""A field of uvicorn's records: the message again, coloured for terminals."""
 
 
 def get_logger(name: str) -> logging.Logger:
-    """The logger of a module; pass facts as `extra={...}`."""
+    """The logger of a module; pass fields as `extra={...}`."""
     return logging.getLogger(name)
 
 
 def configure_logging(process: str, level: int = logging.INFO) -> None:
-    """Send this process's logs to stderr, warnings and what nobody caught too. Call once, from `__main__`."""
+    """Log to stderr, including warnings and uncaught exceptions. Call once, from `__main__`."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
         JsonFormatter(
@@ -37,7 +37,7 @@ def configure_logging(process: str, level: int = logging.INFO) -> None:
 
 
 def _uncaught(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
-    _log.critical("ended by an error", exc_info=(kind, error, traceback))
+    _log.critical("process ended by an uncaught error", exc_info=(kind, error, traceback))
 
 
 def _uncaught_in_thread(found: threading.ExceptHookArgs) -> None:
@@ -45,4 +45,4 @@ def _uncaught_in_thread(found: threading.ExceptHookArgs) -> None:
         return
     thread = found.thread.name if found.thread else ""
     cause = (found.exc_type, found.exc_value, found.exc_traceback)
-    _log.critical("thread ended by an error", exc_info=cause, extra={"thread_name": thread})
+    _log.critical("thread ended by an uncaught error", exc_info=cause, extra={"thread_name": thread})

@@ -1,4 +1,4 @@
-"""The registry every process begins with: what it costs, since when it runs, and which build it is."""
+"""The metrics registry of a process, with its CPU time, memory, start time and version."""
 
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
@@ -11,7 +11,7 @@ _PACKAGE: Final = "hifi"
 
 
 def process_registry(process: str) -> CollectorRegistry:
-    """A registry that tells this process's CPU time, memory, start and build; `process` names it in logs."""
+    """A registry with this process's CPU time, memory, start time and version, labelled `process`."""
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
     build = Gauge(ProcessMetric.BUILD, "What runs", ["process", "version"], registry=registry)

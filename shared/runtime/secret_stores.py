@@ -1,4 +1,4 @@
-"""Where a side keeps its secrets: AWS Secrets Manager, or a file on a developer's machine."""
+"""Stores of a side's secrets: AWS Secrets Manager, or a file on a developer's machine."""
 
 import os
 import stat
@@ -15,7 +15,7 @@ from shared.runtime.settings import LOCAL
 _log = get_logger(__name__)
 
 _BATCH: Final = 20
-"""Most secrets that one BatchGetSecretValue may name."""
+"""Most secrets in one BatchGetSecretValue."""
 
 _MOST_BYTES: Final = 1024 * 1024
 _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
@@ -30,7 +30,7 @@ def store_for(side: str, path: Path | None) -> SecretStore:
 
 
 class NoStore:
-    """The store of a side that has no secrets."""
+    """The store of a side without secrets."""
 
     def fetch(self, names: Collection[str]) -> Mapping[str, str | None]:
         """None for each."""
@@ -38,7 +38,7 @@ class NoStore:
 
 
 class SecretsFile:
-    """A YAML file of `name: value` lines that only its owner may read. Read anew at each refresh."""
+    """A YAML file of `name: value` lines that only its owner may read. Read again at each refresh."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -47,7 +47,7 @@ class SecretsFile:
         """The file's values for these names.
 
         Raises:
-            SecretStoreError: if the file cannot be used; says why and what mends it.
+            SecretStoreError: if the file cannot be used; the text gives the cause and the fix.
         """
         known = self._parsed(self._read())
         return {name: known.get(name) for name in names}
@@ -59,14 +59,14 @@ class SecretsFile:
                 mode = stat.S_IMODE(found.st_mode)
                 if mode & _OTHERS:
                     raise SecretStoreError(
-                        f"{self._path} has mode {mode:04o}, others may read it: chmod 600 {self._path}"
+                        f"{self._path} has mode {mode:04o}, so others may read it: run chmod 600 {self._path}"
                     )
                 return file.read(_MOST_BYTES)
         except OSError as error:
             raise SecretStoreError(f"{self._path} cannot be read: {error.strerror}") from error
 
     def _parsed(self, text: bytes) -> Mapping[str, str]:
-        """`from None`: a parser's own error shows the line, and with it a value."""
+        """`from None` hides the parser's error, which quotes the line and with it a value."""
         try:
             found = yaml.safe_load(text)
         except yaml.MarkedYAMLError as error:
@@ -83,11 +83,11 @@ class SecretsFile:
 
 
 class SecretsManager:
-    """AWS Secrets Manager, where a secret's name begins with `hifi/<side>/`.
+    """AWS Secrets Manager, with secrets under `hifi/<side>/`.
 
-    Only what is asked for by name is read: no permission to list is needed (and a list may be five minutes
-    old), but `secretsmanager:BatchGetSecretValue`, and `GetSecretValue` on `hifi/<side>/*`. Region,
-    credentials and endpoint come from the environment, as boto3 takes them.
+    Secrets are read by name, which needs no permission to list (a list may be five minutes old), but
+    `secretsmanager:BatchGetSecretValue`, and `GetSecretValue` on `hifi/<side>/*`. boto3 takes region,
+    credentials and endpoint from the environment.
     """
 
     def __init__(self, side: str) -> None:
@@ -98,7 +98,7 @@ class SecretsManager:
         """The current values of these names.
 
         Raises:
-            SecretStoreError: if the service cannot be asked.
+            SecretStoreError: if the service does not answer or refuses.
         """
         import botocore.exceptions  # noqa: PLC0415 - a side that needs it pays for it: 30 MiB
 
@@ -121,7 +121,10 @@ class SecretsManager:
             if item["ErrorCode"] == _MISSING:
                 yield name, None
             else:
-                _log.warning("secret not read", extra={"secret": name, "error": item["ErrorCode"]})
+                _log.warning(
+                    "secret not read: Secrets Manager returned an error",
+                    extra={"secret": name, "error": item["ErrorCode"]},
+                )
 
     def _connected(self) -> Any:
         if self._client is None:
@@ -141,7 +144,7 @@ def _batches(names: list[str]) -> Iterator[list[str]]:
 
 
 def _text(item: Mapping[str, Any]) -> str | None:
-    """A secret's text; of a binary one the text that its bytes are, if they are one."""
+    """The text of a secret; the bytes of a binary one must be UTF-8."""
     if "SecretString" in item:
         return str(item["SecretString"])
     try:
@@ -151,7 +154,7 @@ def _text(item: Mapping[str, Any]) -> str | None:
 
 
 def _reason(error: Exception) -> str:
-    """A word of AWS or of its client; never what it answered."""
+    """AWS's error code, or the class of the client's error; never a message."""
     response = getattr(error, "response", None)
     code = response.get("Error", {}).get("Code") if isinstance(response, dict) else None
     return str(code or type(error).__name__)

@@ -1,6 +1,6 @@
-"""Secrets in memory: loaded by a thread of their own before they are needed, never looked up in use.
+"""Secrets in memory, loaded by a background thread before they are needed.
 
-No value is in any text this module makes: not in an error, a log line or a `repr`.
+No text made here contains a value: no error, log line or `repr`.
 """
 
 import threading
@@ -13,32 +13,32 @@ from shared.runtime.logging import get_logger
 _log = get_logger(__name__)
 
 REFRESH_SECONDS: Final = 60.0
-"""A changed secret is in force after this long at most."""
+"""How often secrets are reloaded, so how long a change takes at most."""
 
 _AGAIN_SECONDS: Final = 5.0
-"""Until the store is asked again after it gave no answer."""
+"""Pause after a failed reload."""
 
 
 class SecretStoreError(Exception):
-    """The store gave no answer. Its text holds no value."""
+    """The store failed. The text contains no value."""
 
 
 class SecretStore(Protocol):
-    """Where secrets are kept. Called from one thread at a time; may block."""
+    """A store of secrets. Called from one thread at a time; may block."""
 
     def fetch(self, names: Collection[str]) -> Mapping[str, str | None]:
-        """Values by name; None where there is none; a name that could not be read this time is left out.
+        """Values by name, None for missing secrets; secrets that could not be read now are left out.
 
         Raises:
-            SecretStoreError: if nothing can be said of any.
+            SecretStoreError: if the store as a whole failed.
         """
         ...
 
 
 class SecretTable:
-    """The wanted secrets' values, refreshed every minute, and at once when a new one is wanted.
+    """The values of wanted secrets, refreshed every minute, and at once when a new one is wanted.
 
-    While the store does not answer, what is known stays in force.
+    While the store fails, known values stay in force.
     """
 
     def __init__(self, store: SecretStore, refresh_seconds: float = REFRESH_SECONDS) -> None:
@@ -52,12 +52,12 @@ class SecretTable:
         self._thread = threading.Thread(target=self._run, name="secrets", daemon=True)
 
     def start(self) -> "SecretTable":
-        """Begin to keep up; returns at once."""
+        """Start refreshing; returns at once."""
         self._thread.start()
         return self
 
     def stop(self) -> None:
-        """End the thread, and forget."""
+        """End the thread and drop all values."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
@@ -65,13 +65,13 @@ class SecretTable:
         self._values = {}
 
     def want(self, names: Iterable[str]) -> None:
-        """Say which secrets are needed, by name; others are forgotten at the next refresh."""
+        """Set the names of needed secrets; others are dropped at the next refresh."""
         with self._changed:
             self._wanted = frozenset(names)
             self._changed.notify_all()
 
     def wait(self, seconds: float) -> bool:
-        """Block until the store was asked for all that is wanted; False if that took longer."""
+        """Block until all wanted secrets were requested from the store; False if that takes longer."""
         with self._changed:
             return self._changed.wait_for(lambda: self._wanted <= self._asked, seconds)
 
@@ -79,7 +79,7 @@ class SecretTable:
         """The value of `secret://name`, from memory.
 
         Raises:
-            UnknownSecretError: if it is not there.
+            UnknownSecretError: if it is missing or not loaded yet.
         """
         name = secret_name(reference)
         value = self._values.get(name) if name else None
@@ -93,26 +93,31 @@ class SecretTable:
             pause = self._refresh()
 
     def _next(self, pause: float) -> bool:
-        """Wait for the next refresh; False when there is none."""
+        """Wait for the next refresh; False after `stop`."""
         with self._changed:
             self._changed.wait_for(lambda: self._stopped or not self._wanted <= self._asked, pause)
             return not self._stopped
 
     def _refresh(self) -> float:
-        """Ask for all that is wanted; returns the seconds until the next time."""
+        """Refresh all wanted secrets; returns the seconds until the next refresh."""
         wanted = self._wanted
         try:
             found = self._store.fetch(wanted) if wanted else {}
         except SecretStoreError as error:
-            _log.warning("secrets not refreshed, going on with those known", extra={"error": str(error)})
+            _log.warning(
+                "secrets not refreshed: the store failed; keeping known values", extra={"error": str(error)}
+            )
             return self._asked_for(wanted, _AGAIN_SECONDS)
-        except Exception as error:  # its text is not known to be free of values
-            _log.error("secrets not refreshed", extra={"error": type(error).__name__})
+        except Exception as error:  # the text might contain a value
+            _log.error(
+                "secrets not refreshed: unexpected error; keeping known values",
+                extra={"error": type(error).__name__},
+            )
             return self._asked_for(wanted, _AGAIN_SECONDS)
         kept = {name: value for name, value in self._values.items() if name in wanted and name not in found}
         self._values = kept | {name: value for name, value in found.items() if value is not None}
         if missing := sorted(wanted - self._values.keys()):
-            _log.warning("secrets are missing", extra={"names": missing})
+            _log.warning("secrets missing: create them in the store", extra={"names": missing})
         return self._asked_for(wanted, self._refresh_seconds)
 
     def _asked_for(self, names: frozenset[str], pause: float) -> float:

@@ -12,7 +12,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from shared.contracts.egress_policy import EgressPolicy
 
 LOCAL: Final = "local"
-"""Name of a side on somebody's own machine."""
+"""Name of a side on a developer's machine."""
 
 
 class SideSettings(BaseSettings):
