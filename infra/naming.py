@@ -56,6 +56,11 @@ class Names:
         """Name of a DynamoDB table of foundation."""
         return f"{self.prefix}-{content}"
 
+    @property
+    def documents_table(self) -> str:
+        """Name of the DynamoDB table of the customers' documents, which both sides publish."""
+        return self.table("documents")
+
     def meter_table(self, side: Side) -> str:
         """Name of the DynamoDB table of a side's scorecards, which are kept when the side is destroyed."""
         return self.table(f"meter-{side}")

@@ -5,7 +5,12 @@ from constructs import Construct
 from infra.components.encryption.key_lookup import KeyLookup
 from infra.components.identity.addon_identities import AddonResources, addon_identities
 from infra.components.identity.pod_identities import ClusterContext, PodIdentities
-from infra.components.identity.workload_identities import Checkpoints, Scorecards, workload_identities
+from infra.components.identity.workload_identities import (
+    Checkpoints,
+    DocumentTable,
+    Scorecards,
+    workload_identities,
+)
 from infra.components.kafka.alarms import AlarmTopic, KafkaAlarms
 from infra.components.kafka.cluster import Kafka
 from infra.components.kafka.volume_scaling import KafkaStorage
@@ -226,6 +231,12 @@ class TwinStack(Stack):
                         table_key_arn=self._keys.data,
                         topic_arn=self.environment.arns.of("sns", self._twin.names.alarm_topic),
                         topic_key_arn=self._keys.logs,
+                    ),
+                    documents=DocumentTable(
+                        table_arn=self.environment.arns.of(
+                            "dynamodb", f"table/{self.environment.names.documents_table}"
+                        ),
+                        key_arn=self._keys.data,
                     ),
                     secrets_arn=self.environment.arns.of(
                         "secretsmanager", f"secret:hifi/{self._twin.side}/*"

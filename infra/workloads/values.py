@@ -16,16 +16,36 @@ from infra.naming import Side
 from shared.contracts.bootstrap import IAM
 
 OVERLAYS: Final = Path(__file__).with_name("overlays")
+SETTINGS: Final = Path(__file__).parents[1] / "environments"
+"""Where ENVIRONMENT.env holds settings of the processes that a person made; it need not be there."""
+
+_SETTING: Final = re.compile(r"([A-Z][A-Z0-9_]*)=(.*)")
 _BROKER: Final = re.compile(r"[A-Za-z0-9.-]+:\d{1,5}")
 _IMAGE: Final = re.compile(r"\S+/\S+(@sha256:[0-9a-f]{64}|:[\w][\w.-]{0,127})")
 
 
-def side_values(environment: Environment, side: Side, *, bootstrap: str) -> dict[str, str]:
+def side_values(
+    environment: Environment, side: Side, *, bootstrap: str, settings: Mapping[str, str] | None = None
+) -> dict[str, str]:
     """The environment variables of every process of a side.
 
+    Args:
+        environment: Where the side is.
+        side: Which of the two.
+        bootstrap: The side's brokers, host:port separated by commas.
+        settings: What a person set for the environment's processes.
+
     Raises:
-        InvalidSettingsError: `bootstrap` is not a list of host:port.
+        InvalidSettingsError: `bootstrap` is not a list of host:port; a setting is one that stacks decide.
     """
+    values = _stack_values(environment, side, bootstrap)
+    for name in settings or {}:
+        if name in values:
+            raise InvalidSettingsError(f"{name}: the stacks decide it; remove it from {environment.name}.env")
+    return values | dict(settings or {})
+
+
+def _stack_values(environment: Environment, side: Side, bootstrap: str) -> dict[str, str]:
     if not all(_BROKER.fullmatch(broker) for broker in bootstrap.split(",")):
         raise InvalidSettingsError(f"bootstrap: {bootstrap!r}; give host:port, separated by commas")
     return {
@@ -33,6 +53,7 @@ def side_values(environment: Environment, side: Side, *, bootstrap: str) -> dict
         "HIFI_ALARM_TOPIC": environment.arns.of("sns", environment.twin(side).names.alarm_topic),
         "HIFI_BOOTSTRAP": f"{IAM}{bootstrap}",
         "HIFI_CHECKPOINTS": f"s3a://{environment.names.bucket('checkpoints')}/{side}",
+        "HIFI_DOCUMENTS_TABLE": environment.names.documents_table,
         "HIFI_SIDE": side.value,
         "HIFI_STORE_TABLE": environment.names.meter_table(side),
         "KAFKA_BROKERS": bootstrap,  # the form that KEDA reads
@@ -59,6 +80,28 @@ def release_values(
     }
 
 
+def person_settings(environment: str) -> dict[str, str]:
+    """The settings in an environment's file, `NAME=value` lines; comments and empty lines are left out.
+
+    Raises:
+        InvalidSettingsError: A line is neither.
+    """
+    file = SETTINGS / f"{environment}.env"
+    if not file.exists():
+        return {}
+    settings = {}
+    for number, line in enumerate(file.read_text().splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        found = _SETTING.fullmatch(line)
+        if found is None:
+            raise InvalidSettingsError(
+                f"{file.name}:{number}: {line!r}; write NAME=value, the name in capitals"
+            )
+        settings[found[1]] = found[2]
+    return settings
+
+
 def env_file(values: Mapping[str, str]) -> str:
     """Text of an env file for kustomize."""
     return "".join(f"{key}={value}\n" for key, value in sorted(values.items()))
@@ -80,7 +123,8 @@ def main(arguments: Sequence[str]) -> int:
     given = parser.parse_args(arguments)
     try:
         environment = load_environment(load_run())
-        side = side_values(environment, given.side, bootstrap=given.bootstrap)
+        settings = person_settings(environment.name)
+        side = side_values(environment, given.side, bootstrap=given.bootstrap, settings=settings)
         release = release_values(
             environment, given.side, service_image=given.service_image, spark_image=given.spark_image
         )

@@ -23,10 +23,17 @@ if ! kube get secret spark-auth > /dev/null 2>&1; then
 fi
 # A Job's pod cannot be changed.
 kube delete job topics --ignore-not-found --wait
-kube apply -k "infra/workloads/overlays/$side"
+# What a former release had and this one has not goes. Not the ConfigMaps: pods of a former release may still name theirs.
+prunable=()
+for kind in apps/v1/{Deployment,StatefulSet} batch/v1/Job core/v1/{Service,ServiceAccount} policy/v1/PodDisruptionBudget \
+    networking.k8s.io/v1/NetworkPolicy keda.sh/v1alpha1/{ScaledObject,TriggerAuthentication} \
+    elbv2.k8s.aws/v1beta1/TargetGroupBinding; do
+    prunable+=(--prune-allowlist="$kind")
+done
+kube apply -k "infra/workloads/overlays/$side" --prune --selector app.kubernetes.io/part-of=hifi "${prunable[@]}"
 kube wait --for=condition=complete job/topics --timeout=10m
 # A dark side is parked at zero.
 kube annotate scaledobject --all autoscaling.keda.sh/paused-replicas-
-for workload in statefulset/spark-master deployment/{spark-worker,ingest-driver,route-driver,transmit-driver,collect,retry,observe}; do
+for workload in $(kube get statefulset,deployment --output name); do
     kube rollout status "$workload" --timeout=20m
 done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Bring a dark side's compute to zero, once it has sent everything it took: park.sh blue. PREFIX from the
-# environment. A release, or deploy_workloads.sh, wakes it up again.
+# environment; DRAIN_SECONDS, too, for less patience than a day. A release, or deploy_workloads.sh, wakes it up again.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 side=${1:?name a side: blue or green}
@@ -15,8 +15,14 @@ kube() { kubectl --context "$cluster" --namespace hifi "$@"; }
 # In the order of the chain: nothing new comes in, then who takes it further.
 kube annotate --overwrite scaledobject/collect autoscaling.keda.sh/paused-replicas=0
 kube wait --for=delete pod --selector app.kubernetes.io/name=collect --timeout=10m
-echo "wait until the lag of hifi.ingest, hifi.route, hifi.transmit and of the retry topics is 0, then press enter" >&2
-read -r
-kube scale deployment --replicas=0 ingest-driver route-driver transmit-driver retry observe
+metrics() { kube get --raw /api/v1/namespaces/hifi/services/observe:8080/proxy/metrics; }
+deadline=$((SECONDS + ${DRAIN_SECONDS:-90000}))  # an event may wait a day for its last try
+until left=$(metrics | .venv/bin/python -m scripts.release.drained); do
+    if [ $SECONDS -ge $deadline ]; then echo "$side is not parked, left: $left" >&2; exit 1; fi
+    echo "$side has left: $left" >&2
+    sleep 15
+done
+kube scale deployment --replicas=0 \
+    ingest-driver route-driver transmit-driver audit-driver retry canary console provision observe
 kube annotate --overwrite scaledobject/spark-worker autoscaling.keda.sh/paused-replicas=0
 kube scale statefulset --replicas=0 spark-master

@@ -119,6 +119,9 @@ class ObserveMetric(StrEnum):
     WAITING = "hifi_observe_waiting_events"
     """Gauge by `pipe`: events that wait for their next try."""
 
+    UNREAD = "hifi_observe_unread_records"
+    """Gauge by `node`: records on its input topics that it has not read; retry's need not be due."""
+
     READY = "hifi_observe_ready"
     """Gauge: 1 when /readyz answers 200."""
 

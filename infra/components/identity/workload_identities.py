@@ -29,6 +29,12 @@ _ACCESS = {
     # Runs only on a side that has a receiver of spans.
     "trace": KafkaAccess(reads=INPUTS["trace"], joins=["hifi.trace"]),
     "canary": KafkaAccess(reads=[Topic.CONFIG], writes=[Topic.CONFIG], watches=_NO_OFFSETS),
+    "provision": KafkaAccess(
+        reads=[Topic.CONFIG],
+        writes=[Topic.CONFIG],
+        watches=_NO_OFFSETS,
+        transacts=["hifi-*-provision"],
+    ),
     # Master, workers and drivers: an executor runs tasks of every node of the chain.
     "spark": KafkaAccess(
         reads=list(Topic),
@@ -36,8 +42,8 @@ _ACCESS = {
         joins=["hifi.*", "spark-kafka-*"],
         watches=_NO_OFFSETS,
     ),
-    # The job of a deployment that creates the topics and publishes the documents.
-    "topics": KafkaAccess(manages=list(Topic), writes=[Topic.CONFIG], reads=list(Topic), watches=_NO_OFFSETS),
+    # The job of a deployment that creates the topics.
+    "topics": KafkaAccess(manages=list(Topic), reads=list(Topic), watches=_NO_OFFSETS),
 }
 
 
@@ -104,13 +110,48 @@ class Scorecards:
         ]
 
 
+@dataclass(frozen=True, kw_only=True)
+class DocumentTable:
+    """The customers' documents, which the provisioner publishes on its side."""
+
+    table_arn: str
+    key_arn: str
+
+    def statements(self) -> list[Statement]:
+        """Read the documents, adopt those of an older side, hold the lease."""
+        return [
+            Statement(
+                sid="Documents",
+                actions=[
+                    "dynamodb:BatchGetItem",
+                    "dynamodb:DeleteItem",
+                    "dynamodb:GetItem",
+                    "dynamodb:PutItem",
+                    "dynamodb:Query",
+                    "dynamodb:UpdateItem",
+                ],
+                resources=[self.table_arn],
+            ),
+            Statement(
+                sid="DocumentsKey",
+                actions=["kms:Decrypt", "kms:GenerateDataKey"],
+                resources=[self.key_arn],
+            ),
+        ]
+
+
 def secret_statements(secrets_arn: str) -> list[Statement]:
     """Read the secrets that destinations name; transmit requests twenty at once."""
     return [batch_get_secrets("SecretsTogether"), get_secrets("Secrets", secrets_arn)]
 
 
 def workload_identities(
-    *, kafka: KafkaArns, checkpoints: Checkpoints, scorecards: Scorecards, secrets_arn: str
+    *,
+    kafka: KafkaArns,
+    checkpoints: Checkpoints,
+    scorecards: Scorecards,
+    documents: DocumentTable,
+    secrets_arn: str,
 ) -> list[PodIdentity]:
     """The identities of hifi's service accounts.
 
@@ -118,11 +159,13 @@ def workload_identities(
         kafka: The side's MSK cluster.
         checkpoints: The side's checkpoints.
         scorecards: The side's scorecards and alarms.
+        documents: The customers' documents.
         secrets_arn: Pattern of the ARNs of the secrets that the side's destinations name.
     """
     other_statements = {
         "spark": [*checkpoints.statements(), *secret_statements(secrets_arn)],
         "audit": checkpoints.statements(),
+        "provision": documents.statements(),
         "observe": [*scorecards.statements(), *secret_statements(secrets_arn)],
     }
     return [

@@ -22,11 +22,13 @@ class KafkaArns:
         cluster: ARN of the cluster.
         topics: Start of the ARNs of its topics.
         groups: Start of the ARNs of its consumer groups.
+        transactional_ids: Start of the ARNs of its producers' transactional ids.
     """
 
     cluster: str
     topics: str
     groups: str
+    transactional_ids: str
 
     def of_topics(self, names: Sequence[str]) -> list[str]:
         """ARNs of topics."""
@@ -35,6 +37,10 @@ class KafkaArns:
     def of_groups(self, names: Sequence[str]) -> list[str]:
         """ARNs of consumer groups."""
         return [f"{self.groups}/{name}" for name in names]
+
+    def of_transactional_ids(self, names: Sequence[str]) -> list[str]:
+        """ARNs of transactional ids."""
+        return [f"{self.transactional_ids}/{name}" for name in names]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +54,7 @@ class KafkaAccess:
         describes: Topics of which it reads the end offsets, but no record.
         joins: Groups in which it commits offsets.
         watches: Groups whose offsets it reads.
+        transacts: Transactional ids that it writes with.
     """
 
     reads: Sequence[str] = ()
@@ -56,6 +63,7 @@ class KafkaAccess:
     describes: Sequence[str] = ()
     joins: Sequence[str] = ()
     watches: Sequence[str] = ()
+    transacts: Sequence[str] = ()
 
     def statements(self, kafka: KafkaArns) -> list[Statement]:
         """The access as IAM statements.
@@ -72,6 +80,11 @@ class KafkaAccess:
             _statement("KafkaDescribe", ["DescribeTopic"], kafka.of_topics(self.describes)),
             _statement("KafkaJoin", ["AlterGroup", "DescribeGroup"], kafka.of_groups(self.joins)),
             _statement("KafkaWatch", ["DescribeGroup"], kafka.of_groups(self.watches)),
+            _statement(
+                "KafkaTransact",
+                ["AlterTransactionalId", "DescribeTransactionalId"],
+                kafka.of_transactional_ids(self.transacts),
+            ),
         )
         return [each for each in found if each.resources]
 

@@ -90,7 +90,10 @@ class Kafka(Construct):
             ),
         )
         self.arns = KafkaArns(
-            cluster=self._cluster.arn, topics=self._arns_of("topic"), groups=self._arns_of("group")
+            cluster=self._cluster.arn,
+            topics=self._arns_of("topic"),
+            groups=self._arns_of("group"),
+            transactional_ids=self._arns_of("transactional-id"),
         )
 
     def _arns_of(self, kind: str) -> str:

@@ -27,7 +27,7 @@ class TableSchema:
 
 
 SCHEMAS = (
-    # The sources, destinations and pipes of users; `document` is kind/name, as on the topic `config`.
+    # The sources, destinations and pipes of users; shared.contracts.document_items defines the items.
     TableSchema(content="documents", partition_key="tenant", sort_key="document"),
     # The deployments of a side and its weights, newest last.
     TableSchema(content="deployments", partition_key="side", sort_key="at"),

@@ -16,7 +16,7 @@ from pipelines.control.observe.health.snapshot import (
     recent_cards,
 )
 from pipelines.control.observe.health.staleness import Staleness
-from pipelines.control.observe.health.stall_detection import StallDetection
+from pipelines.control.observe.health.stall_detection import StallDetection, unread
 from pipelines.control.observe.ledger.reader import Entry
 from pipelines.control.observe.ledger.watermarks import Watermarks
 from pipelines.control.observe.metrics import ObserveMetrics
@@ -30,6 +30,7 @@ from pipelines.control.observe.verdicts.verdicts import ReadProgress
 from shared.contracts.documents import OWN_TENANTS
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import ALL_TENANTS
+from shared.contracts.topology import CHAIN_GROUPS
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
 
@@ -70,6 +71,7 @@ class ControlLoop:
         self._watermarks = Watermarks(int(settings.settle_seconds * 1_000))
         self._staleness, self._stall_detection, self._sources = Staleness(), StallDetection(), Sources()
         self._nodes: Sequence[NodeProgress] = ()
+        self._unread: Mapping[str, int] = {}
         self._corrected_ms: dict[int, int] = {}
         """When the loss of a minute was found or corrected, epoch milliseconds by minute."""
 
@@ -137,6 +139,7 @@ class ControlLoop:
         self._watermarks.take(look)
         self._staleness.take(look, ages)
         self._nodes = self._stall_detection.take(look, held)
+        self._unread = {node: sum(unread(look, node).values()) for node in CHAIN_GROUPS}
 
     def _save(self, now_ms: int) -> None:
         if not self._persistence.save():
@@ -167,6 +170,7 @@ class ControlLoop:
             open_minutes=self._tracker.open_minutes,
             ledger_offset=self._ledger_offset,
             waiting=self._waiting(),
+            unread=self._unread,
         )
 
     def _waiting(self) -> Mapping[str, int]:

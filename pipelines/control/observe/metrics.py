@@ -96,6 +96,10 @@ def _of_the_side(found: Snapshot) -> Iterator[GaugeMetricFamily]:
     for pipe, count in found.waiting.items():
         waiting.add_metric([pipe], count)
     yield waiting
+    unread = GaugeMetricFamily(ObserveMetric.UNREAD, "Before a node", labels=["node"])
+    for node, records in found.unread.items():
+        unread.add_metric([node], records)
+    yield unread
 
 
 def _of_the_minute(found: Snapshot, tenants: Iterable[str]) -> Iterator[GaugeMetricFamily]:

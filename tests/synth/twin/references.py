@@ -34,7 +34,7 @@ def kafka_resource(stack: Stack, arn: str) -> tuple[str, str] | None:
     if match is None:
         return None
     base = stack["locals"][match[1]]
-    kind = re.fullmatch(r'\$\{replace\((aws_msk_cluster\.[\w-]+)\.arn, ":cluster/", ":([a-z]+)/"\)\}', base)
+    kind = re.fullmatch(r'\$\{replace\((aws_msk_cluster\.[\w-]+)\.arn, ":cluster/", ":([a-z-]+)/"\)\}', base)
     assert kind, f"{base} is no part of the side's Kafka cluster"
     return kind[2], match[2]
 

@@ -11,7 +11,7 @@ from shared.contracts.topics import Topic
 from ..conftest import Synthesised
 from .references import Resource, Stack, follow, kafka_resource, one, resources, statements
 
-_WORKLOADS = {"collect", "retry", "audit", "observe", "trace", "canary", "spark", "topics"}
+_WORKLOADS = {"collect", "retry", "audit", "observe", "trace", "canary", "provision", "spark", "topics"}
 _STRANGERS = {"console"}
 """Pods that do not use AWS."""
 
@@ -106,7 +106,8 @@ def test_no_action_is_a_wildcard(side: Stack) -> None:
         ("canary", {Topic.CONFIG}),
         ("trace", set()),
         ("keda-operator", set()),
-        ("topics", {Topic.CONFIG}),
+        ("provision", {Topic.CONFIG}),
+        ("topics", set()),
     ],
 )
 def test_who_writes_which_topic(side: Stack, account: str, topics: set[str]) -> None:
@@ -124,7 +125,7 @@ def test_spark_writes_what_its_nodes_write_and_neither_config_nor_what_collect_t
     }
 
 
-@pytest.mark.parametrize("account", ["collect", "spark", "topics", "observe", "canary"])
+@pytest.mark.parametrize("account", ["collect", "spark", "topics", "observe", "canary", "provision"])
 def test_who_follows_the_configuration(side: Stack, account: str) -> None:
     assert Topic.CONFIG in _topics(side, account, "ReadData")
 
@@ -174,6 +175,22 @@ def test_observe_keeps_scorecards_in_its_own_sides_table_and_tells_its_own_topic
         assert topic.rpartition(":")[2] == one(stack, "aws_sns_topic")["name"]
         keys = {each["Sid"] for each in _allowed(stack, "audit")}
         assert "Scorecards" not in keys
+
+
+def test_the_provisioner_reads_foundations_documents_and_alone_writes_in_transactions(
+    synthesised: Synthesised,
+) -> None:
+    foundation = synthesised("production")["foundation"]
+    tables = {each["name"] for each in resources(foundation, "aws_dynamodb_table")}
+    for name in ("blue", "green"):
+        stack = synthesised("production")[name]
+        allowed = {each["Sid"]: each for each in _allowed(stack, "provision")}
+        (table,) = allowed["Documents"]["Resource"]
+        assert table.rpartition("/")[2] in tables
+        (transaction,) = allowed["KafkaTransact"]["Resource"]
+        assert kafka_resource(stack, transaction) == ("transactional-id", "hifi-*-provision")
+        others = set(_associations(stack)) - {"provision"}
+        assert not any("KafkaTransact" in {s["Sid"] for s in _allowed(stack, each)} for each in others)
 
 
 def test_no_other_pod_reaches_a_bucket(side: Stack) -> None:

@@ -41,6 +41,7 @@ def test_all_of_a_side_is_there(manifests: list[Manifest]) -> None:
         "Job/topics",
         "Deployment/collect",
         "Deployment/retry",
+        "Deployment/provision",
         *(f"Deployment/{name}" for name in METER),
         "StatefulSet/spark-master",
         "Deployment/spark-worker",
@@ -56,6 +57,7 @@ def test_every_module_that_is_started_exists(manifests: list[Manifest]) -> None:
     assert started == {
         "pipelines.data.collect",
         "pipelines.data.retry",
+        "pipelines.control.provision",
         *(f"pipelines.data.{node}" for node in CHAIN),
         *METER.values(),
     }
@@ -228,6 +230,14 @@ def test_the_meter_keeps_and_tells_where_the_stacks_say(manifests: list[Manifest
     service = named(manifests, "Service", "observe")
     address = f"http://observe.hifi.svc.cluster.local:{service['spec']['ports'][0]['port']}"
     assert environment(console)["HIFI_OBSERVE_URL"] == address
+
+
+def test_of_two_provisioners_one_goes_on_during_a_release(manifests: list[Manifest]) -> None:
+    both = named(manifests, "Deployment", "provision")
+    assert both["spec"]["replicas"] == 2
+    assert both["spec"]["strategy"]["rollingUpdate"] == {"maxUnavailable": 1, "maxSurge": 0}
+    (side,) = [each["data"] for each in of_kind(manifests, "ConfigMap") if "HIFI_SIDE" in each["data"]]
+    assert side["HIFI_DOCUMENTS_TABLE"] == load_environment(RunSettings()).names.documents_table
 
 
 def wanted(settings: Any) -> set[str]:

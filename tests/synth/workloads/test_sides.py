@@ -73,6 +73,35 @@ def test_a_release_writes_the_facts_of_its_environment_and_side(
     assert f"NETWORK={PRODUCTION.cidrs[Side.GREEN]}\n" in release
 
 
+def test_what_a_person_set_for_an_environment_reaches_its_processes_at_each_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(values, "OVERLAYS", tmp_path)
+    monkeypatch.setattr(values, "SETTINGS", tmp_path)
+    monkeypatch.setenv("HIFI_ENVIRONMENT", "production")
+    (tmp_path / "green").mkdir()
+    (tmp_path / "production.env").write_text("# spans\nHIFI_OTLP_ENDPOINT=https://spans.example/?a=b\n\n")
+    arguments = ["green", "--bootstrap=b-1.kafka:9098", "--service-image=r/s:1", "--spark-image=r/p:1"]
+    for _ in range(2):
+        assert values.main(arguments) == 0
+        written = (tmp_path / "green" / "side.env").read_text()
+        assert "HIFI_OTLP_ENDPOINT=https://spans.example/?a=b\n" in written
+
+
+@pytest.mark.parametrize(
+    ("text", "named"), [("HIFI_SIDE=blue\n", "HIFI_SIDE"), ("A=1\nhifi_side: blue\n", "production.env:2")]
+)
+def test_a_setting_that_is_not_a_persons_to_make_is_refused_by_name(
+    text: str, named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(values, "SETTINGS", tmp_path)
+    monkeypatch.setenv("HIFI_ENVIRONMENT", "production")
+    (tmp_path / "production.env").write_text(text)
+    arguments = ["green", "--bootstrap=b-1.kafka:9098", "--service-image=r/s:1", "--spark-image=r/p:1"]
+    assert values.main(arguments) == 1
+    assert named in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("bootstrap", ["", "broker", "broker:9098,", "broker:9098 other:9098"])
 def test_brokers_that_are_none_are_refused_by_name(bootstrap: str) -> None:
     with pytest.raises(InvalidSettingsError, match=r"bootstrap:.*host:port"):

@@ -42,6 +42,9 @@ class Snapshot(Struct, kw_only=True, frozen=True):
     waiting: Mapping[str, int] = {}
     """Events that wait for their next try, by pipe."""
 
+    unread: Mapping[str, int] = {}
+    """Records before each node of the chain, by its group's name; empty until the brokers were asked."""
+
     def card(self, tenant: str, minute: int) -> MinuteCard | None:
         """A minute's card, where it is held."""
         return self.cards.get((tenant, day_of(minute)), {}).get(minute)
