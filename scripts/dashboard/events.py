@@ -125,6 +125,13 @@ def _deliveries() -> Row:
                 stacked=True,
             ),
             Panel(
+                "Unread",
+                "Records before each node. A dark side may be parked when all are 0.",
+                Unit.RECORDS,
+                gauge(ObserveMetric.UNREAD, "{{node}}"),
+                stacked=True,
+            ),
+            Panel(
                 "Open alarms",
                 "By kind. The console shows their text.",
                 Unit.ALARMS,

@@ -1,4 +1,4 @@
-"""Whether a side has sent everything it took: `python -m scripts.release.drained`, observe's metrics on stdin.
+"""Whether a side has sent everything it took: `python -m scripts.release.drained` reads observe's metrics.
 
 Prints what is left, and exits with status 1 while anything is.
 """
