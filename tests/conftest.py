@@ -1,7 +1,7 @@
-"""Kinds and tiers of tests, and the fixtures that every kind may use. What they start they end.
+"""Kinds and tiers of tests, and fixtures for all kinds, which end every process that they start.
 
-The kind of a test is its folder. Its tier is `test`, or `proof` where it has that mark: what takes minutes,
-or proves at full size what the other tier proves at a small one.
+The kind of a test is its folder. Its tier is `proof` if it has that mark, for tests that take minutes or
+prove at full size what another proves at a small one; otherwise `test`.
 """
 
 import time
@@ -19,24 +19,24 @@ from scripts.local.side import Side, free_base
 from shared.contracts.topics import Topic, topic_specs
 from shared.kafka.admin import admin_client, ensure_topics
 
-# A busy machine is slow, not wrong: laws are not judged by the clock.
+# No deadline for an example: a busy machine is slow, not wrong.
 settings.register_profile("test", deadline=None, max_examples=30)
 settings.register_profile("proof", deadline=None, max_examples=200)
 TIERS = ("test", "proof", "all")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--tier`: everything that is named on the command line, unless it says otherwise."""
+    """Add `--tier`; by default all tests named on the command line run."""
     parser.addoption("--tier", choices=TIERS, default="all", help="which tier to run (default: all)")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Laws are tried on more examples where there is time."""
+    """Check properties on more examples in the proof tier."""
     settings.load_profile("test" if config.getoption("--tier") == "test" else "proof")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark each test by its folder, and leave out the other tier."""
+    """Mark each test by its folder, and deselect the other tier."""
     tier = config.getoption("--tier")
     kept: list[pytest.Item] = []
     left_out: list[pytest.Item] = []
@@ -62,28 +62,28 @@ def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 @pytest.fixture
 def topics(brokers: Cluster) -> str:
-    """All of hifi's topics, emptied (`config` keeps its documents). Gives the bootstrap servers."""
+    """Empty all of hifi's topics but `config`; returns the bootstrap servers."""
     ensure_topics(brokers.bootstrap, topic_specs(brokers.side.partitions))
     delete_records(brokers.bootstrap)
     return brokers.bootstrap
 
 
 def delete_records(bootstrap: str, seconds: float = 30.0) -> None:
-    """Empty every topic but `config`: Kafka truncates no compacted topic."""
+    """Empty every topic but `config`: Kafka does not truncate compacted topics."""
     admin = admin_client(bootstrap)
     deadline = time.monotonic() + seconds
     while not set(Topic) <= (found := admin.list_topics(timeout=10).topics).keys():
-        assert time.monotonic() < deadline, "a broker does not know all topics"  # made a moment ago
+        assert time.monotonic() < deadline, "a broker does not know all topics"  # just created
         time.sleep(0.2)
     upto = [TopicPartition(t, p, OFFSET_END) for t in Topic if t != Topic.CONFIG for p in found[t].partitions]
     while not _deleted(admin, upto):
         assert time.monotonic() < deadline, "topics cannot be emptied"
         time.sleep(0.2)
-        admin = admin_client(bootstrap)  # one that asked for the leaders before goes on with its answer
+        admin = admin_client(bootstrap)  # a client that asked for the leaders before keeps using its answer
 
 
 def _deleted(admin: AdminClient, upto: list[TopicPartition]) -> bool:
-    """False where a broker does not know yet that it leads a partition made a moment ago."""
+    """False if a broker does not know yet that it leads a new partition."""
     try:
         for future in admin.delete_records(upto).values():
             future.result()

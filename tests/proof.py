@@ -1,6 +1,6 @@
-"""`python -m tests.proof [PART ...]`: what `make test` leaves out, part by part, and a table at the end.
+"""`python -m tests.proof [PART ...]`: runs the tests that `make test` leaves out, part by part.
 
-A part that fails does not keep the others from running. Logs and reports stay in `proof/`.
+A part that fails does not stop the others. It ends with a table; logs and reports stay in `proof/`.
 """
 
 import subprocess
@@ -23,13 +23,13 @@ _PYTEST: Final = (sys.executable, "-m", "pytest")
 
 @dataclass(frozen=True)
 class Part:
-    """Something to prove, and the command that fails if it does not hold."""
+    """A part: what it proves, and the command that fails if it does not hold."""
 
     name: str
     proves: str
     command: Sequence[str]
     side: bool = False
-    """Whether the command needs a running side; it is told where by --data."""
+    """Whether the command needs a running side; its folder is passed as --data."""
 
 
 def _tests(name: str, proves: str, *more: str) -> Part:
@@ -71,17 +71,17 @@ PARTS: Final = (
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a part."""
+    """The result of a part."""
 
     part: Part
     status: int
     seconds: float
     figures: str
-    """The last line that the command printed."""
+    """The last line of the command's output."""
 
 
 def prove(part: Part) -> Result:
-    """Run one part, its output to a log of its own."""
+    """Run one part, with its output in a log of its own."""
     LOGS.mkdir(exist_ok=True)
     log, began = LOGS / f"{part.name}.log", time.monotonic()
     with log.open("wb") as output, _place(part) as place:
@@ -105,7 +105,7 @@ def _place(part: Part) -> Iterator[Sequence[str]]:
 
 
 def main(names: Sequence[str]) -> int:
-    """Prove the parts of these names, or all; gives the exit status."""
+    """Run the named parts, or all; returns the exit status."""
     known = {part.name: part for part in PARTS}
     unknown = [name for name in names if name not in known]
     if unknown:

@@ -1,4 +1,4 @@
-"""Hypothesis strategies several kinds of tests share."""
+"""Hypothesis strategies that several kinds of tests share."""
 
 import json
 
@@ -27,11 +27,11 @@ NASTY = [
     "\"$.a['b']\"",
     '"</script>"',
 ]
-"""Texts that a parse and a dump would change, or that look like something else."""
+"""Texts that parsing and dumping would change, or that look like another type."""
 
 
 def json_texts() -> st.SearchStrategy[str]:
-    """Valid JSON documents as *texts*: numbers, escapes, spaces and double keys as somebody wrote them."""
+    """Valid JSON documents as *texts*: numbers, escapes, spaces and duplicate keys as written."""
     strings = st.text(st.characters(codec="utf-8"), max_size=20)
     scalars = st.one_of(
         st.sampled_from(NASTY),

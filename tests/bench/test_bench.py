@@ -1,4 +1,4 @@
-"""`hifi bench --quick` from beginning to end: figures of both chains, nothing lost, nothing left behind."""
+"""`hifi bench --quick` from start to end: figures of both chains, no losses, no leftover processes."""
 
 import os
 import subprocess

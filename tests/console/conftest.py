@@ -20,11 +20,11 @@ Open = Callable[..., Page]
 
 @pytest.fixture(scope="module")  # Playwright keeps an event loop running in this thread until it is closed
 def chromium() -> Iterator[Browser]:
-    """This machine's Chromium, or the one that `make browser` brought."""
+    """The machine's Chromium, or the one that `make browser` installed."""
     names = ("chromium", "chromium-browser", "google-chrome")
     found = next((path for name in names if (path := shutil.which(name))), None)
     with sync_playwright() as playwright:
-        # Containers have no user namespaces for its sandbox; the pages are our own.
+        # Containers have no user namespaces for the sandbox; the pages are hifi's own.
         browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
         yield browser
         browser.close()
@@ -32,7 +32,7 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture
 def artefacts(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """Where screenshots are kept: a folder of the test's own below HIFI_ARTEFACTS, if that is set."""
+    """Folder of screenshots: below HIFI_ARTEFACTS if that is set, else temporary."""
     kept = os.environ.get("HIFI_ARTEFACTS")
     folder = Path(kept) / "console" if kept else tmp_path
     folder.mkdir(parents=True, exist_ok=True)
@@ -41,7 +41,7 @@ def artefacts(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def start_console(tmp_path: Path) -> Iterator[StartConsole]:
-    """Starts consoles of the test's own; each ends in good order, and with status 0."""
+    """Starts consoles for a test; each must end cleanly, with status 0."""
     started: list[ConsoleProcess] = []
 
     def begin(observe_port: int, **settings: str) -> ConsoleProcess:
@@ -56,7 +56,7 @@ def start_console(tmp_path: Path) -> Iterator[StartConsole]:
 
 @pytest.fixture
 def open_page(chromium: Browser) -> Iterator[Open]:
-    """Opens pages; fails where one asked another host for anything, or wrote an error to its console."""
+    """Opens pages; fails if one requests anything from another host, or logs an error."""
     pages: list[Page] = []
     asked: list[str] = []
     wrong: list[str] = []
@@ -68,7 +68,7 @@ def open_page(chromium: Browser) -> Iterator[Open]:
         page.on("request", lambda request: asked.append(request.url))
         page.on("websocket", lambda socket: asked.append(socket.url.replace("ws:", "http:", 1)))
         page.on("pageerror", lambda error: wrong.append(str(error)))
-        page.on("console", lambda told: wrong.append(told.text) if told.type == "error" else None)
+        page.on("console", lambda message: wrong.append(message.text) if message.type == "error" else None)
         pages.append(page)
         page.goto(url)
         return page

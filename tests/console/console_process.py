@@ -17,6 +17,6 @@ class ConsoleProcess(ServiceProcess):
         super().__init__("pipelines.management.console", log, where | hifi_settings(QUICK | settings))
 
     def open_pages(self) -> float:
-        """How many pages are open, by its metrics."""
+        """Number of open pages, by its metrics."""
         lines = self.request("GET", "/metrics").text.splitlines()
         return float(next(line.split()[1] for line in lines if line.startswith("hifi_console_open_pages ")))

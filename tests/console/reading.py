@@ -1,4 +1,4 @@
-"""Numbers as a page shows them."""
+"""Reads figures from a page."""
 
 import math
 import re
@@ -10,7 +10,7 @@ _NUMBER = re.compile(r"[\u2212<>-]?\d[\d,]*(\.\d+)?")
 
 
 def agrees(text: str, value: float) -> bool:
-    """Whether a page's text is this value, to the digits that it shows (nines are cut, all else rounded)."""
+    """Whether a page's text is this value, to the shown digits (nines are truncated, others rounded)."""
     found = _NUMBER.search(text)
     if found is None:
         return False
@@ -34,7 +34,7 @@ def cell(row: Locator, name: str) -> str:
 
 
 def series(page: Page, chart: str) -> dict[str, list[float | None]]:
-    """What a chart has drawn, by the name of the line."""
+    """The values that a chart has drawn, by the name of the line."""
     drawn: list[dict[str, Any]] = page.get_by_test_id(chart).evaluate(
         "at => getElement(Number(at.id.slice(1))).chart.getOption().series"
     )

@@ -1,4 +1,4 @@
-"""What the page says when the meter cannot be trusted, and what it costs when nobody looks."""
+"""The page says when the meter cannot be trusted, and costs little when no page is open."""
 
 import time
 from pathlib import Path
@@ -36,7 +36,7 @@ def test_a_meter_that_is_behind_says_so_until_it_has_caught_up(
     side.read()
     side.audit()
     side.each(Topic.EVENTS, ["c"], minute)
-    side.flush()  # and audit stands still
+    side.flush()  # and audit makes no progress
     observe = start(behind_seconds="0.5")
     page = open_page(start_console(observe.port).url)
     banner = page.get_by_test_id("banner-behind")
@@ -80,6 +80,6 @@ def test_a_console_that_nobody_looks_at_asks_nothing_and_costs_nothing(
     eventually(lambda: console.open_pages() == 0, 40)
     process = psutil.Process(console.process.pid)
     before, begun = sum(process.cpu_times()[:2]), time.monotonic()
-    time.sleep(_IDLE_SECONDS)  # what is measured is how much happens meanwhile
+    time.sleep(_IDLE_SECONDS)  # the CPU time of this interval is measured
     share = (sum(process.cpu_times()[:2]) - before) / (time.monotonic() - begun)
     assert share < 0.005, f"{share:.2%} of a core"

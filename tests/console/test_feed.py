@@ -1,4 +1,4 @@
-"""One loop of looks for all who watch the same; none for nobody."""
+"""One polling loop serves all viewers of the same view; without viewers there is none."""
 
 import asyncio
 from collections import Counter
@@ -19,14 +19,14 @@ LOOK_SECONDS = 0.05
 
 
 class Observe:
-    """Answers as observe does, and counts what it is asked."""
+    """Answers as observe does, and counts its requests."""
 
     def __init__(self) -> None:
         self.asked: Counter[str] = Counter()
         self.broken = False
 
     async def answer(self, request: web.Request) -> web.Response:
-        """Of any path."""
+        """Requests of all paths."""
         self.asked[request.path] += 1
         if self.broken:
             return web.Response(status=503, text='{"error":"store: away; ask again"}')
@@ -98,7 +98,7 @@ def test_nobody_watching_means_no_looks() -> None:
             feeds.leave(ACME, watcher)
             await asyncio.sleep(0)
             asked = observe.asked.copy()
-            await asyncio.sleep(10 * LOOK_SECONDS)  # in which ten looks would have been taken
+            await asyncio.sleep(10 * LOOK_SECONDS)  # time for ten polls
             assert feeds.watchers == 0 and observe.asked == asked
 
     asyncio.run(main())

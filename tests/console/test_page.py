@@ -1,4 +1,4 @@
-"""The page in a real Chromium: its numbers are the API's, and it can be read anywhere."""
+"""The page in a real Chromium: its figures are the API's, and it is readable on every screen."""
 
 from itertools import product
 from pathlib import Path
@@ -32,7 +32,7 @@ ROUTED_MS = 180
 
 
 class LateSide(Side):
-    """A side whose nodes each take a time of their own."""
+    """A side in which each node adds a different time."""
 
     def put(self, found: Range) -> None:
         super().put(replace(found, tallies=[self._late(each) for each in found.tallies]))
@@ -45,7 +45,7 @@ class LateSide(Side):
 
 
 def wrong_minute(topics: str) -> int:
-    """A minute in which route lost three events and transmit sent one twice; gives it, epoch minutes."""
+    """Write an epoch minute in which route lost three events and transmit sent one twice; returns it."""
     minute, side = wall_clock() // MINUTE_MS - 2, LateSide(topics)
     side.whole([f"e{number}" for number in range(1_200)], minute, "warehouse", "alerts")
     side.collected(LOST, minute)
@@ -91,7 +91,7 @@ def test_the_numbers_are_the_apis(
     assert cell(row, "state") == "spent"
 
     def tiles_agree() -> bool:
-        """Of a moment: the page may be a look behind."""
+        """Read both at the same time: the page may be one poll behind."""
         now, day = observe.get("/v1/now?tenant=acme"), observe.get(f"/v1/days/{day_of(minute)}?tenant=acme")
         lag = now["end_to_end"]["p95"]
         return (

@@ -1,4 +1,4 @@
-"""What a destination may do with a request, on a real socket: the left side of the answer table."""
+"""Behaviours of a destination on a real socket: the left side of the answer table."""
 
 import asyncio
 import datetime
@@ -20,14 +20,14 @@ from tests.harness.scripted_server import Manner, reply
 from tests.harness.waiting import free_port
 
 SHORT: Final = 1.5
-"""Timeout of a destination that will not answer, seconds. A busy machine has sent a request by then."""
+"""Timeout of a destination that does not answer, seconds; enough to send a request on a busy machine."""
 
 Act = Callable[[Rig], dict[str, Any]]
-"""Prepares the far side; gives fields of the destination."""
+"""Prepares the far side; returns fields of the destination."""
 
 
 def answers(*responses: bytes) -> Act:
-    """These in turn, the last one for ever."""
+    """These responses in turn, then the last one again and again."""
 
     def act(rig: Rig) -> dict[str, Any]:
         rig.server.answer("/", *responses)
@@ -73,7 +73,7 @@ async def hang(_: bytes, writer: asyncio.StreamWriter) -> None:
 
 
 def partly(rig: Rig) -> dict[str, Any]:
-    """Takes one event, fails for the next, refuses the last: each is a request of its own."""
+    """Takes one event, fails for the next, refuses the last; each is a request of its own."""
 
     async def how(body: bytes, writer: asyncio.StreamWriter) -> None:
         writer.write(reply({"e0": 200, "e1": 503, "e2": 404}[json.loads(body)["id"]]))
@@ -94,7 +94,7 @@ def resets_in_the_request(rig: Rig) -> dict[str, Any]:
 
 
 def reads_nothing(rig: Rig) -> dict[str, Any]:
-    """Takes the connection, and of a request not more than its system's buffer holds."""
+    """Accepts the connection, and reads nothing beyond the socket's buffer."""
     listener = socket.create_server(("127.0.0.1", 0))
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
 
@@ -129,7 +129,7 @@ def speaks_no_tls(rig: Rig) -> dict[str, Any]:
 
 
 def proves_nothing(rig: Rig) -> dict[str, Any]:
-    """Speaks TLS, with a certificate that nobody signed."""
+    """Speaks TLS with a self-signed certificate."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await rig.server.serve(reader, writer)

@@ -16,7 +16,7 @@ from tests.harness.waiting import eventually
 
 @pytest.fixture
 def rig() -> Iterator[Rig]:
-    """A worker of its own, and a destination that answers as the test says."""
+    """A worker, and a destination that answers as the test says."""
     fresh = Rig()
     yield fresh
     fresh.close()

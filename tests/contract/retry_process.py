@@ -29,7 +29,7 @@ def put(topics: Topics, topic: Topic, numbers: range, not_before_ms: int) -> Non
     headers = outbound_headers("p", 0, **stamps)
     for number in numbers:
         topics.put(topic, PAYLOAD, headers, key(number))
-        if number % _FLUSH == 0:  # the client's own queue is bounded
+        if number % _FLUSH == 0:  # the client's queue is bounded
             topics.flush()
     topics.flush()
 
@@ -50,14 +50,14 @@ class RetryProcess(ServiceProcess):
         return answer.status == 200
 
     def holds(self) -> set[str]:
-        """The partitions of its lanes, as it logged them last."""
+        """The partitions of its delay queues, as logged last."""
         lines = [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
         said = [set(line["held"]) for line in lines if "held" in line]
         return said[-1] if said else set()
 
 
 def left_over(bootstrap: str) -> int:
-    """Records of the waiting topics that the group has not marked as read."""
+    """Number of records of the delay queues beyond the group's offsets."""
     consumer = Consumer(reader_config(bootstrap, "test") | {"group.id": group_name("retry")})
     try:
         places = [TopicPartition(topic, 0) for topic in RETRY_DELAYS]
@@ -69,7 +69,7 @@ def left_over(bootstrap: str) -> int:
 
 
 def written(bootstrap: str, topic: Topic = Topic.RETRY_OUT) -> int:
-    """How many records a topic of one partition holds."""
+    """Number of records of a topic with one partition."""
     consumer = Consumer(reader_config(bootstrap, "test"))
     try:
         low, end = consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=10)
@@ -79,6 +79,6 @@ def written(bootstrap: str, topic: Topic = Topic.RETRY_OUT) -> int:
 
 
 def distinct(bootstrap: str, topic: Topic) -> int:
-    """How many different keys a topic holds; one at a time, as there may be a million records."""
+    """Number of different keys of a topic; read one by one, as there may be a million records."""
     with OffsetRangeReader(bootstrap, "test") as reader:
         return len({message.key() for message in reader.read(reader.whole([topic]))})

@@ -1,7 +1,7 @@
-"""The answer table: whatever a destination does, where its event ends and how often the destination saw it.
+"""The answer table: for everything that a destination may do, where the event ends and how often it was sent.
 
-Each case goes through a real socket. An event is in one of three places afterwards: with the destination, in
-a retry topic, in `dead_letter`; each with one receipt.
+Each case uses a real socket. Afterwards an event is in one of three places: at the destination, in a retry
+topic or in `dead_letter`; with one receipt each.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ from tests.harness.scripted_server import reply
 from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 TRIES: Final = 3
-"""Of the rig's policy, inside one micro-batch."""
+"""Tries of the rig's policy within one micro-batch."""
 
 LARGE: Final = b'"' + b"x" * 400_000 + b'"'
 
@@ -54,16 +54,16 @@ class Case:
     """DELIVERED or a topic."""
 
     seen: int
-    """How many requests with the event reached the destination."""
+    """Number of requests with the event that reached the destination."""
 
     tries: int
-    """What its receipt says."""
+    """Status in its receipt."""
 
     reason: str = ""
-    """How the reason begins."""
+    """Start of the reason."""
 
     wait: float | None = None
-    """Seconds from the last try until the next may be made."""
+    """Seconds from the last try to the next permitted one."""
 
     status: int | None = None
     id: str = "e1"

@@ -1,4 +1,4 @@
-"""The yardstick's hops on real brokers: what collect would write arrives at a destination, with receipts."""
+"""The baseline's hops on real brokers: records of collect arrive at a destination, with receipts."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The brokers of a local side: what they hold survives a kill, topics are made once."""
+"""The brokers of a local side: records survive a kill, topics are created once."""
 
 import pytest
 from confluent_kafka import Consumer, KafkaError, Producer

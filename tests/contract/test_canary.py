@@ -1,4 +1,4 @@
-"""The canary as a process, with real brokers and a real collect; the rest of the chain is the test's."""
+"""The canary as a process, with real brokers and a real collect; the test plays the rest of the chain."""
 
 import json
 import re
@@ -24,7 +24,7 @@ _STOP_SECONDS = 5
 
 
 class CanaryProcess(ServiceProcess):
-    """The canary on a port of its own, quick to send and to miss."""
+    """The canary on a port of its own, with a high rate and short intervals."""
 
     request_seconds = 5
 
@@ -49,7 +49,7 @@ class CanaryProcess(ServiceProcess):
         return found
 
     def figure(self, metric: CanaryMetric, pipe: str | None = None) -> float:
-        """A figure of /metrics."""
+        """A value of /metrics."""
         labels = {} if pipe is None else {"pipe": pipe}
         families = text_string_to_metric_families(self.request("GET", "/metrics").text)
         samples = [s for f in families for s in f.samples if s.name in (metric, f"{metric}_total")]
@@ -99,7 +99,7 @@ def _versions(bootstrap: str) -> dict[bytes, int]:
 
 
 def _body(pipe: CanaryPipe, data: dict[str, Any]) -> bytes:
-    """What hifi sends of one event through a pipe."""
+    """The request that hifi sends for one event of a pipe."""
     shaped = {
         "masks": {**{k: v for k, v in data.items() if k != "note"}, "card": REDACTED},
         "transform": {"id": data["id"], "sent_ms": data["sent_ms"]},
@@ -117,7 +117,7 @@ def test_every_pipes_events_are_sent_taken_and_awaited(
     eventually(canary.ready, 40, "the canary is ready")
     eventually(lambda: canary.figure(CanaryMetric.ACKNOWLEDGED) >= 10, 40, "events are taken")
     eventually(lambda: canary.figure(CanaryMetric.MISSING, "canary-plain") >= 1, 40, "nobody delivers them")
-    assert canary.seconds_to_stop() < _STOP_SECONDS, "one second is enough for what does not come"
+    assert canary.seconds_to_stop() < _STOP_SECONDS, "it waits one second for missing events"
     items = collected.items()
     collected.close()
     assert len({item.id for item in items}) == len(items)
@@ -153,7 +153,7 @@ def test_arrivals_repetitions_and_changed_events_are_counted_by_pipe(
     assert canary.figure(CanaryMetric.DOUBLED, plain.name) == 1
     leak = json.dumps({"data": data[0]}).encode()
     canary.request("POST", "/masks", leak)
-    assert canary.figure(CanaryMetric.WRONG, masks.name) == 1, "what a mask let through"
+    assert canary.figure(CanaryMetric.WRONG, masks.name) == 1, "a value that a mask should have removed"
     assert canary.request("POST", "/plain", b"{").status == 400
     assert 0 <= canary.figure(CanaryMetric.P95) < 60_000
 
@@ -168,7 +168,7 @@ def test_a_restarted_canary_changes_nothing_but_its_key(
     first.seconds_to_stop()
     before = _versions(topics)
     second = sing(collect.port, canary_sinks=f"http://127.0.0.1:{port}")
-    eventually(second.ready, 8, "the second canary is ready")  # nothing has to come into force first
+    eventually(second.ready, 8, "the second canary is ready")  # nothing has to take effect first
     after = _versions(topics)
     assert {key for key in after if after[key] != before[key]} == {b"source/canary"}
 

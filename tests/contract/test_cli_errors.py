@@ -1,4 +1,4 @@
-"""What goes wrong is printed on one line of stderr, with its exit status and without a traceback."""
+"""Errors are printed on one line of stderr, with an exit status and without a traceback."""
 
 import ctypes
 import subprocess
@@ -18,7 +18,7 @@ SEND = ("send", "--key", "k", "--seconds", "0.1")
 
 
 def obey_file_modes() -> None:
-    """Make root obey the modes of files after the next exec; other users do anyway."""
+    """Make file modes apply to root too after the next exec."""
     for capability in (CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH):
         ctypes.CDLL(None).prctl(PR_CAPBSET_DROP, capability)
 

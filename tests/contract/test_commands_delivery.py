@@ -36,7 +36,7 @@ def die(side: Topics, pipe: str, numbers: range, reason: str, destination: str |
 
 
 def ids(side: Topics) -> list[str]:
-    """Event ids on `outbound`, in order of nothing."""
+    """Event ids on `outbound`, in any order."""
     return sorted(dict(m.headers() or [])[h.CE_ID].decode() for m in side.all_of(Topic.OUTBOUND))  # type: ignore[union-attr]
 
 
@@ -51,7 +51,9 @@ def test_letters_are_listed_by_what_is_asked_for_and_shown_whole(side: Topics, h
     assert found() == ["e0", "e1", "e2", "e3", "e4"]
     assert found("--pipe", "shop") == found("--destination", "shop") == ["e0", "e1", "e2"]
     assert found("--destination", "vault", "--reason", "Time_Over") == ["e3", "e4"]
-    assert found("--destination", "bank") == [], "the letter's own word counts, not the pipe's of today"
+    assert found("--destination", "bank") == [], (
+        "the letter's own destination counts, not the pipe's current one"
+    )
     assert found("--since", "1h", "--limit", "2") == ["e3", "e4"]
     assert found("--until", "1h") == []
     assert hifi.run("dead-letters", "list", "--since", "soon").returncode == 2
@@ -63,8 +65,8 @@ def test_letters_are_listed_by_what_is_asked_for_and_shown_whole(side: Topics, h
     assert one["data"] == '{"n":3,"big":123456789012345678901.10}'
     shown = hifi.run("dead-letters", "show", one["letter"])
     assert OVER in shown.stdout
-    assert "\x1b[31m" not in shown.stdout, "a stranger's control characters are not obeyed"
-    assert '"big"' not in shown.stdout, "data only where it is asked for"
+    assert "\x1b[31m" not in shown.stdout, "control characters of events are escaped"
+    assert '"big"' not in shown.stdout, "data only on request"
     assert hifi.run("dead-letters", "show", "0/999999").returncode == 1
 
 
@@ -78,7 +80,7 @@ def test_a_replay_sends_each_letter_once_as_a_new_delivery(side: Topics, hifi: H
     kinds = [{"pipe": "shop", "destination": "shop", "reason": "refused", "letters": 5}]
     assert (dry["matching"], dry["replayed"], dry["kinds"]) == (5, 0, kinds)
     refused = hifi.run(*only, stdin="n\n")
-    assert (refused.returncode, ids(side)) == (1, []), "asked, and told no"
+    assert (refused.returncode, ids(side)) == (1, []), "the user declined"
     assert "no such pipe" in hifi.run("dead-letters", "replay", "--dry-run").stdout
 
     second = hifi.json("dead-letters", "list")[1]["letter"]
@@ -86,14 +88,14 @@ def test_a_replay_sends_each_letter_once_as_a_new_delivery(side: Topics, hifi: H
     done = hifi.json(*only, "--yes")
     assert (done["matching"], done["replayed_before"], done["replayed"]) == (4, 1, 4)
     assert ids(side) == ["e0", "e1", "e2", "e3", "e4"]
-    assert hifi.json(*only, "--yes")["replayed"] == 0, "not twice"
+    assert hifi.json(*only, "--yes")["replayed"] == 0, "a letter was replayed twice"
     assert ids(side) == ["e0", "e1", "e2", "e3", "e4"]
     letters = hifi.json("dead-letters", "list")
-    assert {one["pipe"] for one in letters} == {"gone"}, "what was replayed is not open any more"
+    assert {one["pipe"] for one in letters} == {"gone"}, "replayed letters are not listed"
     assert len(hifi.json("dead-letters", "list", "--all")) == 7
 
     die(side, "shop", range(1), REFUSED)
-    assert hifi.json(*only, "--yes")["replayed"] == 1, "one that died again is a new letter"
+    assert hifi.json(*only, "--yes")["replayed"] == 1, "an event that fails again is a new letter"
     assert hifi.json(*only, "--yes", "--again")["replayed"] == 6
 
     copies = {dict(m.headers() or [])[h.CE_ID]: m for m in side.all_of(Topic.OUTBOUND)}

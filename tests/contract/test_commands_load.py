@@ -38,7 +38,7 @@ def send(url: str, *arguments: object, stdin: bytes = b"") -> subprocess.Complet
 
 @contextmanager
 def collect_stub(answer: Callable[[int, list[str]], web.Response]) -> Iterator[str]:
-    """A server that answers request number n, with these ids in it, as told."""
+    """A server that answers request number n with given ids as the test says."""
     loop, count = asyncio.new_event_loop(), iter(range(10**9))
     runner: list[web.AppRunner] = []
 
@@ -152,7 +152,7 @@ def test_a_server_that_is_not_there_yet_is_waited_for(tmp_path: Path) -> None:
     )
     try:
         with pytest.raises(subprocess.TimeoutExpired):
-            sending.wait(3)  # it goes on although nobody answers
+            sending.wait(3)  # it continues although no process answers
         with running(Receiver(port)) as receiver:
             assert sending.wait(60) == 0
             assert receiver.counts("/v1/events").distinct == 50

@@ -1,4 +1,4 @@
-"""A topic held in memory, on real brokers."""
+"""The global table of a compacted topic, on real brokers."""
 
 import time
 import uuid
@@ -21,12 +21,12 @@ SECONDS = 60
 
 @pytest.fixture
 def topic() -> Topic:
-    """The name of a topic that is not there yet."""
+    """The name of a topic that does not exist yet."""
     return cast(Topic, f"table-{uuid.uuid4()}")
 
 
 def create(brokers: Cluster, topic: Topic) -> None:
-    admin = admin_client(brokers.bootstrap)  # kept until it has answered
+    admin = admin_client(brokers.bootstrap)  # keep a reference until it has answered
     (created,) = admin.create_topics([NewTopic(topic, 1, 3)]).values()
     created.result(SECONDS)
 

@@ -1,4 +1,4 @@
-"""Every way in which hifi listens bounds the heads of requests."""
+"""Every HTTP server of hifi limits the heads of requests."""
 
 import asyncio
 import socket
@@ -20,7 +20,7 @@ _FLOOD_BYTES = 64 * 1024 * 1024
 
 
 def _uvicorn() -> AbstractContextManager[int]:
-    """collect, observe and the console are set up by the same function."""
+    """collect, observe and the console use the same function."""
     app = FastAPI()
     app.get("/healthz")(lambda: {"alive": True})
     return served(app, _HOST, 0)

@@ -21,7 +21,7 @@ HOUR_MS = 3_600_000
 
 @pytest.fixture
 def topic(brokers: Cluster) -> Topic:
-    """A topic of the test's own: brokers remember the newest time of records that were deleted."""
+    """A topic for one test, as brokers remember the newest timestamp of deleted records."""
     name = f"tail-{uuid.uuid4()}"
     admin = admin_client(brokers.bootstrap)
     (created,) = admin.create_topics([NewTopic(name, 2, 3)]).values()

@@ -1,4 +1,4 @@
-"""The retrier on real brokers: in time, without loss, without much memory, and out of the way."""
+"""retry on real brokers: in time, without loss, with little memory and idle CPU."""
 
 import os
 import sys
@@ -23,7 +23,7 @@ MIB = 1024 * 1024
 
 @pytest.fixture
 def start(topics: str, tmp_path: Path) -> Iterator[Start]:
-    """Starts processes of the test's own and ends them in good order: no dead member stays in the group."""
+    """Starts processes for one test and stops them cleanly: no dead member stays in the group."""
     started: list[RetryProcess] = []
 
     def begin(**settings: str) -> RetryProcess:
@@ -68,11 +68,11 @@ def test_records_leave_when_they_are_due_and_the_unreadable_for_quarantine(topic
     began = time.monotonic()
     assert process.stop() == 0, process.log.read_text()
     assert time.monotonic() - began < 10
-    assert left_over(topics) == 0, "what was written is committed"
+    assert left_over(topics) == 0, "offsets of written records are committed"
 
 
 def test_a_second_member_takes_over_and_a_killed_one_loses_nothing(topics: str, start: Start) -> None:
-    """Records leave three topics at 500 a second each while one member joins and the other is killed."""
+    """Records leave three topics at 500 per second each, while one member joins and another is killed."""
     side, count, past = Topics(topics), 3_000, wall_clock() - 1
     for turn, topic in enumerate(RETRY_DELAYS):
         put(side, topic, range(turn * count, (turn + 1) * count), past)
@@ -86,14 +86,14 @@ def test_a_second_member_takes_over_and_a_killed_one_loses_nothing(topics: str, 
     eventually(lambda: left_over(topics) == 0, every=0.3)
     found = [message.key() for message in side.all_of(Topic.RETRY_OUT)]
     assert set(found) == {key(number) for number in range(3 * count)}
-    # Twice: what the killed one wrote in one turn, though the group was being shared out anew.
+    # Twice: records that the killed one wrote in one turn, during a rebalance.
     assert len(found) - 3 * count <= 3 * MIN_RECORDS, first.log.read_text()
     assert second.stop() == 0, second.log.read_text()
 
 
 @pytest.mark.proof
 def test_waiting_costs_no_cpu_and_no_memory_however_much_waits(topics: str, start: Start) -> None:
-    """Of WAITING records, 100,000 unless told, three of five are due, far more than are held in memory."""
+    """Three of five WAITING records (100,000 by default) are due: far more than fit in memory."""
     side, count = Topics(topics), int(os.environ.get("WAITING", "100000"))
     due, patience = count * 3 // 5, 60 + count / 5_000
     put(side, Topic.RETRY_IN_30S, range(due), wall_clock() - 1)
@@ -120,8 +120,8 @@ def test_waiting_costs_no_cpu_and_no_memory_however_much_waits(topics: str, star
 
 
 def idle_share(process: RetryProcess, length: float = 2.0) -> float:
-    """Of a core, that a process takes for a while."""
+    """Share of a core that a process uses over some seconds."""
     before, began = process.usage.cpu_times(), time.monotonic()
-    time.sleep(length)  # what is measured, not waited for
+    time.sleep(length)  # the measured interval
     seconds, after = time.monotonic() - began, process.usage.cpu_times()
     return max(0.0, (after.user + after.system - before.user - before.system) / seconds)

@@ -14,7 +14,7 @@ from tests.harness.waiting import free_port
 
 @pytest.fixture
 def manager(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A client of the service; the environment leads there."""
+    """A client of the service, by the environment."""
     with local_aws() as url:
         monkeypatch.setenv("AWS_ENDPOINT_URL", url)
         monkeypatch.setenv("AWS_REGION", REGION)

@@ -1,4 +1,4 @@
-"""No value of a secret is in anything that hifi writes, whatever goes wrong, whatever a server says back."""
+"""No value of a secret is in anything that hifi writes, whatever fails and whatever a server responds."""
 
 import asyncio
 import base64
@@ -71,7 +71,7 @@ def rig(secrets: SecretTable) -> Iterator[Rig]:
 
 
 def repeating(rig: Rig) -> int:
-    """The port of a server that says what it hears, in every place where a client may look."""
+    """The port of a server that echoes the request in every part of the response."""
 
     async def manner(body: bytes, writer: asyncio.StreamWriter) -> None:
         head = rig.server.heads[-1].decode()
@@ -109,7 +109,7 @@ def test_nothing_that_is_written_holds_a_secret(
         rows = rig.deliver(flat_batch(batch), deadline=4)
     silent.close()
     assert len(rows) == 2 * len(batch)  # nothing was delivered: a receipt, and a retry or a dead letter
-    assert b"".join(rig.server.heads).count(CANARY.encode()) >= 3  # it was sent to where it belongs
+    assert b"".join(rig.server.heads).count(CANARY.encode()) >= 3  # it was sent to its own destination
     logged = [f"{record.getMessage()} {record.__dict__}" for record in caplog.records]
     entries = [encode_entry(Entry(version=1, document=document)) for document in documents]
     catalogue = Catalogue({topic_key("destination", d.name): Entry(version=1, document=d) for d in documents})
@@ -135,6 +135,6 @@ def test_a_secret_in_a_document_is_refused_and_not_repeated(kind: str) -> None:
     raw = {"kind": "destination", "name": "d", "tenant": "t", "connector": connector}
     found = list(field_problems(raw | {"options": msgspec.json.decode(text)}))
     assert CANARY not in repr(found)
-    assert found or kind == "header"  # which may hold anything
+    assert found or kind == "header"  # which may have any content
     assert not list(field_problems(raw | {"options": options}))
     assert CANARY not in repr(parse(raw | {"options": options}))

@@ -1,4 +1,4 @@
-"""trace on real brokers, with a receiver of OTLP on a real socket: told once acknowledged, or told again."""
+"""trace on real brokers, with an OTLP receiver on a real socket: unacknowledged spans are sent again."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -61,7 +61,7 @@ def start(topics: str, tmp_path: Path) -> Iterator[Start]:
 
 
 def put(side: Topics, event_id: str) -> None:
-    """What audit says of an event that was delivered."""
+    """Write audit's trace points of a delivered event."""
     for offset, (stage, topic, name) in enumerate(STAGES):
         seen = TracePoint(
             traceparent=own_traceparent("acme", event_id),
@@ -122,7 +122,7 @@ def test_what_the_receiver_did_not_acknowledge_is_told_again_also_by_the_next_pr
     process = start(receiver.port)
     put(side, "e1")
     eventually(lambda: '"exports": false' in process.get("/readyz"))
-    assert process.stop() == 0, "nobody listens, and it stops nevertheless"
+    assert process.stop() == 0, "without a receiver it must still stop"
 
     receiver.status = 503
     with listening(receiver):
@@ -137,4 +137,4 @@ def test_what_the_receiver_did_not_acknowledge_is_told_again_also_by_the_next_pr
         start(receiver.port)
         put(side, "e2")
         eventually(lambda: bool(receiver.spans))
-        assert list(receiver.spans) == [trace_of("e2")], "what was acknowledged is not told again"
+        assert list(receiver.spans) == [trace_of("e2")], "acknowledged spans are not sent again"

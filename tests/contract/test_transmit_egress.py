@@ -1,6 +1,6 @@
-"""Transmit dials no inner address, whoever names it: a URL, a name server, a redirect, a proxy.
+"""transmit dials no internal address, whatever names it: a URL, a name server, a redirect, a proxy.
 
-The server listens on loopback: each spelling of that would arrive if nothing kept transmit from dialling it.
+The server listens on loopback: each spelling of that address would arrive if transmit dialled it.
 """
 
 import itertools
@@ -43,7 +43,7 @@ HOSTS = [*LOOPBACK.split(), *OTHER_DIGITS, *INNER.split()]
 
 
 class Names(AbstractResolver):
-    """A name server: each look-up of a name gets its next answer, the last one for ever."""
+    """A name server: each look-up of a name gets the next answer, then the last one again and again."""
 
     def __init__(self, answers: dict[str, list[list[str]]]) -> None:
         self._answers = answers
@@ -60,7 +60,7 @@ class Names(AbstractResolver):
 
 
 class TwoFaced(Names):
-    """Whose answers say the one address when they are looked at, and the other when they are used."""
+    """A name server with one address for the check, and another for the connection."""
 
     def _result(self, name: str, address: str, port: int) -> ResolveResult:
         first, then = address.split(">")
@@ -71,7 +71,7 @@ class TwoFaced(Names):
 
 
 class Changing(dict[str, Any]):
-    """A mapping that gives its `host` once, and then another."""
+    """A mapping that returns its `host` once, and then another."""
 
     def __init__(self, fields: ResolveResult, hosts: Iterator[str]) -> None:
         super().__init__(fields)
@@ -83,7 +83,7 @@ class Changing(dict[str, Any]):
 
 @pytest.fixture(scope="module")
 def public() -> Iterator[Rig]:
-    """A side that dials public addresses only, as in a cluster."""
+    """A side that dials only public addresses, as in a cluster."""
     rig = Rig(EgressPolicy())
     rig.server.answer("/", reply(200))
     yield rig
@@ -92,7 +92,7 @@ def public() -> Iterator[Rig]:
 
 @pytest.fixture
 def names(request: pytest.FixtureRequest) -> Iterator[Rig]:
-    """A local side with a name server: loopback stands for what may be dialled."""
+    """A local side with a name server: loopback is the permitted address."""
     rig = Rig(REACH, request.param)
     rig.server.answer("/", reply(200, "Connection: close\r\n"))
     yield rig
@@ -100,7 +100,7 @@ def names(request: pytest.FixtureRequest) -> Iterator[Rig]:
 
 
 def reason(rows: list[Row]) -> str:
-    """Why the one event went to the dead-letter topic."""
+    """The reason of the only event in the dead-letter topic."""
     (dead,) = records(rows)
     assert dead.topic == Topic.DEAD_LETTER
     (receipt,) = receipts(rows)

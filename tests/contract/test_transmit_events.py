@@ -1,4 +1,4 @@
-"""What becomes of events, whoever their destination is: none to a stranger, none twice, none vanishes."""
+"""Events of any destination: none goes to another tenant, none twice, none vanishes."""
 
 import json
 from collections.abc import Sequence
@@ -114,11 +114,11 @@ def test_record_nobody_can_send_is_quarantined_and_its_neighbours_travel(rig: Ri
 
 
 class Anything(msgspec.Struct):
-    """Options that take all."""
+    """Options that accept everything."""
 
 
 class Defective:
-    """A connector that breaks its promise."""
+    """A connector that violates its contract."""
 
     async def send(
         self, destination: Destination, options: Anything, events: Sequence[Event], seconds: float

@@ -1,4 +1,4 @@
-"""Answers that never end, come a byte at a time or unpack to much more cost their deadline, and no more."""
+"""Responses that never end, come byte by byte or decompress to much more cost no more than their deadline."""
 
 import asyncio
 import gzip
@@ -17,16 +17,16 @@ from tests.harness.scripted_server import reply
 from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
 
 TIMEOUT: Final = 0.3
-"""Of one try, seconds."""
+"""Timeout of one try, seconds."""
 
 DEADLINE: Final = 0.8
-"""Of a micro-batch: room for two or three tries."""
+"""Deadline of a micro-batch: time for two or three tries."""
 
 MOST_MEMORY: Final = 8 * 1024 * 1024
-"""Of transmit and the server together: sockets' buffers, the head's bound, the 64 KiB of a body."""
+"""Bytes of transmit and the server together: socket buffers, the head's limit, the 64 KiB of a body."""
 
 MEMORY_EACH: Final = 512 * 1024
-"""The same for each of many at once, on average."""
+"""The same per request, averaged over many at once."""
 
 OK: Final = b"HTTP/1.1 200 OK\r\n"
 CHUNKED: Final = OK + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -67,7 +67,7 @@ AN_ANSWER: Final[dict[str, Stream]] = {
 
 @pytest.fixture(scope="module", autouse=True)
 def _warm() -> None:
-    """What a process imports and builds at its first delivery is no answer's doing."""
+    """Deliver once before measuring: the first delivery imports and builds much."""
     first = Rig()
     first.server.answer("/", reply(200))
     first.pipe("p0", "/")
@@ -109,7 +109,7 @@ async def paced(pieces: Iterator[bytes], pause: float | None) -> AsyncIterator[b
 
 
 def ends_without_a_trace(rig: Rig, grace: float = 2.0) -> None:
-    """Within `grace` seconds of the deadline, and every connection given up."""
+    """Check that it ended within `grace` seconds of the deadline, with every connection closed."""
     assert rig.seconds < DEADLINE + grace
     rig.wait_disconnected()
 

@@ -1,4 +1,4 @@
-"""What one destination's trouble costs the others, and what it costs itself. On real sockets."""
+"""The cost of a bad destination for the others and for itself, on real sockets."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ def fast() -> Iterator[Rig]:
 
 
 PATIENCE = 2.0
-"""Longer than a busy machine keeps the good destinations, which are in this process, from answering."""
+"""More than the good destinations, in this process, need on a busy machine."""
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def slow() -> Iterator[Rig]:
 
 
 def late(rig: Rig, path: str, seconds: float, status: int = 200) -> None:
-    """Let a path answer after a while."""
+    """Let a path answer after some seconds."""
 
     async def manner(_: bytes, writer: asyncio.StreamWriter) -> None:
         await asyncio.sleep(seconds)
@@ -81,7 +81,9 @@ def test_the_fast_lane_waits_once_and_then_hands_on_at_once(fast: Rig, seconds: 
     assert (moved.topic, moved.key, moved.value) == (Topic.OUTBOUND_SLOW, row(1)["key"], row(1)["value"])
     assert dict(moved.headers)[h.ATTEMPT] == b"1"
     assert abs(int(dict(moved.headers)[h.FIRST_TRY] or b"") - wall_clock()) < 5_000
-    assert [(r.pipe, r.result) for r in receipts(rows)] == [("fine", "delivered")]  # the other has no end yet
+    assert [(r.pipe, r.result) for r in receipts(rows)] == [
+        ("fine", "delivered")
+    ]  # the other has no receipt yet
 
     rows = fast.deliver(flat_batch([row(n, pipe="late") for n in range(3, 9)] + [row(9, pipe="fine")]))
     assert fast.seconds < 0.3
@@ -160,7 +162,7 @@ def test_a_failing_destination_is_left_alone_and_its_events_wait_in_the_retry_to
         assert [r.topic for r in records(rows)] == [Topic.RETRY_IN_30S]
         attempts.append(dict(records(rows)[0].headers)[h.ATTEMPT])
     assert tries == [3, 2, 0, 0, 0]
-    assert attempts == [b"1", b"1", b"0", b"0", b"0"], "what was not tried loses no attempt"
+    assert attempts == [b"1", b"1", b"0", b"0", b"0"], "untried events lose no attempt"
     (receipt,) = receipts(rows)
     assert (receipt.result, receipt.breaker, receipt.lane) == ("retry", "open", "fast")
     assert receipt.reason.startswith("breaker_open: 'p1' ")
@@ -241,7 +243,7 @@ GOOD = tuple(f"good-{n}" for n in range(16))
 
 
 def twenty(rig: Rig) -> None:
-    """Sixteen destinations that answer after 0.1 s, and four that are as bad as their names."""
+    """Sixteen destinations that answer after 0.1 s, and four bad ones."""
 
     async def reset(_: bytes, writer: asyncio.StreamWriter) -> None:
         writer.transport.abort()
@@ -262,7 +264,7 @@ def test_micro_batches_with_four_bad_destinations_take_no_longer_than_those_with
     twenty(patient)
     seconds: dict[bool, list[float]] = {False: [], True: []}
     number = 0
-    for turn in range(80):  # taking turns, so that whatever else the machine does hits both alike
+    for turn in range(80):  # alternately, so that other load on the machine affects both alike
         bad = turn % 2 == 1
         pipes = (*GOOD, *BAD) if bad else GOOD
         rows = patient.deliver(flat_batch([row(number + n, pipe=p) for n, p in enumerate(pipes * 2)]))
@@ -270,11 +272,11 @@ def test_micro_batches_with_four_bad_destinations_take_no_longer_than_those_with
         assert sum(len(r.ids) for r in receipts(rows) if r.destination in GOOD) == 2 * len(GOOD)
         seconds[bad].append(patient.seconds)
     learning = seconds[True][0]
-    assert learning < 2 * PATIENCE, "one wait for all that are slow together, and not for their answers"
+    assert learning < 2 * PATIENCE, "one wait for all slow destinations together, not one for each"
     without, beside = (sorted(seconds[bad])[:-1] for bad in (False, True))  # each without its longest
     assert statistics.median(beside) <= 1.2 * statistics.median(without) + 0.02
     assert sum(x > PATIENCE for x in beside) <= sum(x > PATIENCE for x in without) + 1, (
-        "nobody waits for the bad ones"
+        "good destinations wait for the bad ones"
     )
 
 

@@ -1,4 +1,4 @@
-"""Masks and transforms on the wire: what a destination receives, and what is written of what it does not."""
+"""Masks and transforms on the wire: what a destination receives, and records of events that it does not."""
 
 import json
 from collections.abc import Iterator
@@ -132,13 +132,13 @@ def test_batches_are_cut_by_what_leaves(rig: Rig) -> None:
 
 
 COSTLY = "data[].[[@,@],[@,@],[@,@],[@,@],[@,@],[@,@],[@,@],[@,@]]"
-"""It uses up its account at each of these events."""
+"""A transform that exhausts its step budget at each of these events."""
 
 LARGE = json.dumps(list(range(50_000))).encode()
 
 
 def fast_and_slow(rig: Rig, deadline: float) -> tuple[list[Row], list[str]]:
-    """Records of sixty events with a costly transform, and the results of as many that cost nothing."""
+    """Records of sixty events with a costly transform, and results of sixty with a cheap one."""
     rig.pipe("costly", "/", transform=COSTLY)
     rig.pipe("light", "/light", transform="{n: data.n}")
     rig.server.answer("/light", reply(200))

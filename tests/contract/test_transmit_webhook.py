@@ -1,4 +1,4 @@
-"""Transmit against destinations that answer, refuse, hang, break off and never end, on a real socket."""
+"""transmit against destinations that answer, refuse, hang, disconnect and never end, on a real socket."""
 
 import asyncio
 import json
@@ -189,7 +189,7 @@ def test_endless_or_slow_response_is_dropped_and_its_status_counts(rig: Rig, pau
     (receipt,) = receipts(rig.deliver(flat_batch([row(1)])))
     assert receipt.result == "delivered"
     assert rig.seconds < 2
-    assert sent < 16 * 1024 * 1024  # what the sockets buffer, not what we read
+    assert sent < 16 * 1024 * 1024  # the sockets' buffers, not what transmit reads
 
 
 def test_compressed_response_is_not_unpacked(rig: Rig) -> None:
@@ -215,7 +215,7 @@ def test_hang_ends_at_the_deadline_and_others_are_receipted_long_before(rig: Rig
         rows += task.answers(block=True)
     task.close()
     later = [r for r in records(rows) if r.topic == Topic.RETRY_IN_30S]
-    assert len(later) == 20  # those that had their turn and those that had none
+    assert len(later) == 20  # those that were tried and those that were not
     assert len(rig.server.bodies) == 5
     tries = sorted(r.tries for r in receipts(rows) if r.pipe == "stuck")
     assert tries == [0] * 16 + [1] * 4

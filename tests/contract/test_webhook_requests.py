@@ -1,4 +1,4 @@
-"""What an HTTP destination gets to see: the right shape, a signature it can check, a token that is good."""
+"""Requests that an HTTP destination receives: format, verifiable signature, valid token."""
 
 import asyncio
 import base64
@@ -32,7 +32,7 @@ def requests(rig: Rig, path: str = "/") -> list[tuple[dict[str, str], bytes]]:
 
 
 def reason(rows: list[Row]) -> str:
-    """What is said of the one event that did not arrive."""
+    """The reason of the only event that did not arrive."""
     (record,) = records(rows)
     return (dict(record.headers)[h.REASON] or b"").decode()
 
@@ -144,13 +144,13 @@ def test_a_destination_that_echoes_a_secret_gets_it_into_no_record(rig: Rig, man
 
 
 class Issuer:
-    """A token endpoint at `/token` of the rig's server, and a destination at `/` that takes its newest."""
+    """A token endpoint at `/token` of the rig's server, and a destination at `/` that accepts its newest."""
 
     def __init__(self, rig: Rig, lifetime: float = 3600.0) -> None:
         self.lifetime = lifetime
         self.issued = 0
         self.good = ""
-        """The token that the destination takes."""
+        """The token that the destination accepts."""
         rig.secrets.values["secret://t/client"] = "client-secret"
         rig.server.manners |= {"/token": self._issue, "/": self._take}
         self._rig = rig
@@ -168,7 +168,7 @@ class Issuer:
 
     async def _issue(self, _: bytes, writer: asyncio.StreamWriter) -> None:
         self.issued += 1
-        await asyncio.sleep(0.05)  # so that others come to wait for the same
+        await asyncio.sleep(0.05)  # so that others wait for the same one
         self.good = f"token-{self.issued}"
         text = json.dumps({"access_token": self.good, "token_type": "Bearer", "expires_in": self.lifetime})
         writer.write(reply(200, body=text))
@@ -263,7 +263,7 @@ def test_a_token_endpoint_that_hangs_costs_a_try_its_time_and_others_nothing(rig
     assert {r.pipe: r.result for r in receipts(rows)} == {"p1": "retry", "p2": "delivered"}
     assert reason(rows) == "timeout: no token within 0.3 s"
     assert rig.seconds < 3 * 0.3 + 1
-    assert len(requests(rig, "/token")) == 1, "all tries wait for one answer"
+    assert len(requests(rig, "/token")) == 1, "all tries wait for one response"
 
 
 def test_a_token_endpoint_on_an_inner_address_is_not_dialled() -> None:

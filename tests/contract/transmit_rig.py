@@ -1,4 +1,4 @@
-"""transmit around a destination with bad manners, without Spark and Kafka."""
+"""transmit with a scripted destination, without Spark and Kafka."""
 
 import asyncio
 import dataclasses
@@ -40,7 +40,7 @@ from tests.harness.scripted_server import Loop, Serve, Server
 
 
 class Held:
-    """Secrets by reference, as the test puts them there."""
+    """A store of secrets that a test fills, by reference."""
 
     def __init__(self) -> None:
         self.values: dict[str, str] = {}
@@ -64,9 +64,9 @@ class Rig:
         lane: Lane | None = None,
         patience: float = 0.5,
     ) -> None:
-        """Without a lane it is the slow one, which waits for everybody, and no breaker ever opens.
+        """By default the lane is the slow one, which waits for every destination, and no breaker ever opens.
 
-        `patience` is the fast lane's, in seconds for an answer; for a slot it is twice that.
+        `patience` is the fast lane's wait for an answer, in seconds; for a slot it waits twice as long.
         """
         self._far, self._near = Loop(), Loop()
         breaking = BreakerThresholds(pause=0.3) if lane else BreakerThresholds(failures=10_000, wasted=10_000)
@@ -81,7 +81,7 @@ class Rig:
         self.session = self._near.run(self._open(egress, resolver))
         self.secrets = Held()
         self.ahead_ms = 0
-        """How far the connectors' clock is ahead."""
+        """Seconds by which the connectors' clock is ahead."""
         self.context = ConnectorContext(
             session=self.session,
             secrets=self.secrets,
@@ -96,7 +96,7 @@ class Rig:
         return open_session(100, egress, resolver)
 
     def listen(self, serve: Serve, **how: Any) -> int:
-        """One more server on the far side, which speaks for itself; `how` is for asyncio. Gives its port."""
+        """Start another server with a handler of its own; `how` is for asyncio. Returns its port."""
         where: dict[str, Any] = {} if "sock" in how else {"host": "127.0.0.1", "port": 0}
         server = self._far.run(asyncio.start_server(serve, **where, **how))
         self._listening.append(server)
@@ -107,7 +107,7 @@ class Rig:
             server.close()
 
     def replace_secrets(self, secrets: Secrets) -> None:
-        """Give connectors that are opened from now on other secrets."""
+        """Use other secrets for connectors that are opened from now on."""
         self.context = dataclasses.replace(self.context, secrets=secrets)
         self.use(self._kinds)
 
@@ -122,7 +122,7 @@ class Rig:
 
     @property
     def dialled(self) -> list[str]:
-        """Hosts that transmit's sockets were to connect to, so far."""
+        """Hosts to which transmit's sockets have connected so far."""
         return self._near.loop.dialled
 
     def tasks(self) -> int:
@@ -139,7 +139,7 @@ class Rig:
         self._far.close()
 
     def forget_names(self) -> None:
-        """Make transmit look every name up again."""
+        """Make transmit resolve every name again."""
         self._near.run(self._forget_names())
 
     async def _forget_names(self) -> None:
@@ -148,14 +148,14 @@ class Rig:
         connector.clear_dns_cache()
 
     def settled(self, holds: Callable[[], bool], seconds: float = 5.0) -> None:
-        """Return when something holds that the loops are about to bring about; fail if it never does."""
+        """Wait for a condition that the loops bring about; fail if it does not hold in time."""
         until = time.monotonic() + seconds
         while not holds():
             assert time.monotonic() < until, "did not come true in time"
             time.sleep(0.01)
 
     def wait_disconnected(self, seconds: float = 5.0) -> None:
-        """Return when transmit holds no connection to the server; fail if it still does in the end."""
+        """Wait until transmit has no connection to the server; fail if one stays open."""
         until = time.monotonic() + seconds
         while held := self.connections():
             assert time.monotonic() < until, f"{held} connections are still open"
@@ -186,11 +186,11 @@ class Rig:
         self._documents[topic_key("pipe", name)] = Entry(version=1, document=pipe)
 
     def without(self, kind: str, name: str) -> None:
-        """Take a document away again."""
+        """Delete a document."""
         del self._documents[topic_key(kind, name)]
 
     def forget_deliveries(self) -> None:
-        """Take what was delivered for new."""
+        """Forget earlier deliveries, so that the same ids count as new."""
         self.deliveries = DeliveryHistory(DedupWindow(60_000, 1000))
 
     def deliver(self, *batches: pa.RecordBatch, deadline: float = 5.0) -> list[Row]:

@@ -1,4 +1,4 @@
-"""What a command costs, by a clock that other work on the machine hardly moves."""
+"""CPU time of a command, which other processes on the machine hardly change."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""A whole side as real processes, and what the tests do to it."""
+"""A whole side as real processes, which tests start, use and kill."""
 
 import os
 import re
@@ -24,14 +24,14 @@ from tests.harness.waiting import eventually
 UP_SECONDS = 400
 DOWN_SECONDS = 120
 WARM_UP_SECONDS = "15"
-"""Tests are patient: what they send warms a side up as well."""
+"""A short warm-up: the tests' own events warm the side up too."""
 
 SETTLE_SECONDS = 20
-"""Of the meter's minutes: what is under way in a test comes within seconds."""
+"""The meter's settle time: a test's events arrive within seconds."""
 
 
 class LiveSide:
-    """One side in one folder; may be started and stopped several times."""
+    """A side in one folder, which may be started and stopped several times."""
 
     def __init__(self, root: Path, port: int, environment: Mapping[str, str]) -> None:
         self.side = Side(root=root, port=port)
@@ -42,7 +42,7 @@ class LiveSide:
 
     @classmethod
     def fresh(cls, folder: Path, **environment: str) -> "LiveSide":
-        """A side on free ports, in a folder that is made if need be."""
+        """A side on free ports; the folder is created if it is missing."""
         folder.mkdir(parents=True, exist_ok=True)
         return cls(folder.absolute() / "data", free_base(), environment)
 
@@ -55,7 +55,7 @@ class LiveSide:
         return self.side.collect_url
 
     def up(self) -> None:
-        """`hifi up`, until it says ready."""
+        """Run `hifi up`, and wait until it is ready."""
         where = ("--data", str(self.side.root), "--port", str(self.side.port), "--partitions", "2")
         with self._output.open("wb") as output:
             self._up = subprocess.Popen(
@@ -75,7 +75,7 @@ class LiveSide:
         return bool(re.search(r"^ready\b", text, re.MULTILINE))
 
     def terminate(self) -> int:
-        """SIGTERM to `hifi up`; its exit status."""
+        """Send SIGTERM to `hifi up`; returns its exit status."""
         assert self._up is not None
         self._up.send_signal(signal.SIGTERM)
         return self._up.wait(DOWN_SECONDS)
@@ -85,15 +85,15 @@ class LiveSide:
         return side_processes(self.side.root, program)
 
     def kill(self, *programs: str) -> None:
-        """SIGKILL every process of these programs, as near to at once as a loop can."""
+        """SIGKILL every process of these programs, nearly at once."""
         kill([process for program in programs for process in self.processes(program)])
 
     def kill_leader(self, program: str) -> None:
-        """SIGKILL only the process that the supervisor started."""
+        """SIGKILL only the process that the supervisor started, not its children."""
         kill([psutil.Process(self.supervisor.pid(program))])
 
     def hold_down(self, *programs: str) -> None:
-        """SIGKILL programs and keep the supervisor from starting them again."""
+        """SIGKILL programs and keep the supervisor from restarting them."""
         self.kill(*programs)
         for program in programs:
             self.supervisor.stop_program(program)
@@ -105,7 +105,7 @@ class LiveSide:
             self.supervisor.start_program(program)
 
     def apply(self, *documents: dict[str, Any]) -> None:
-        """`hifi apply` of documents."""
+        """Publish documents by `hifi apply`."""
         path = self.side.root.with_name(self.side.root.name + ".yaml")
         path.write_text(yaml.safe_dump_all(documents))
         done = subprocess.run(
@@ -118,7 +118,7 @@ class LiveSide:
         assert done.returncode == 0, done.stdout + done.stderr
 
     def post(self, key: str, body: bytes, content_type: str) -> bool:
-        """Whether collect took all of a request's events; it does not know a new key at once."""
+        """Whether collect accepted all events of a request; it takes a few seconds to know a new key."""
         headers = {"Authorization": f"Bearer {key}", "Content-Type": content_type}
         request = urllib.request.Request(f"{self.url}/v1/events", data=body, headers=headers)
         try:
@@ -129,12 +129,12 @@ class LiveSide:
             return False
 
     def log_tails(self, characters: int = 2_000) -> str:
-        """The ends of all logs, for a failed test."""
+        """The ends of all logs, for the message of a failed test."""
         logs = [self._output, *sorted(self.side.logs.glob("*.log"))]
         return "\n".join(f"== {log.name}\n{log.read_text(errors='replace')[-characters:]}" for log in logs)
 
     def end(self) -> None:
-        """Whatever happened: leave no process."""
+        """End every process of the side, in whatever state it is."""
         if self._up and self._up.poll() is None:
             with suppress(subprocess.TimeoutExpired):
                 self.terminate()
@@ -144,9 +144,9 @@ class LiveSide:
 
 @contextmanager
 def sending(url: str, *, key: str, rate: int, batch: int, acked: Path) -> Iterator[None]:
-    """`hifi send` of generated telemetry, in the background, until the block ends.
+    """Run `hifi send` with generated telemetry in the background until the block ends.
 
-    On leaving, it finishes what it began: `acked` is then exact.
+    At the end it completes its open requests, so `acked` is exact.
     """
     arguments = ("send", "--url", url, "--key", key, "--rate", str(rate), "--batch", str(batch))
     with acked.with_suffix(".log").open("wb") as output:
@@ -158,7 +158,7 @@ def sending(url: str, *, key: str, rate: int, batch: int, acked: Path) -> Iterat
         try:
             yield
             assert process.poll() is None, (
-                "the sender ended by itself: " + acked.with_suffix(".log").read_text()
+                "the sender ended unexpectedly: " + acked.with_suffix(".log").read_text()
             )
         finally:
             process.send_signal(signal.SIGINT)

@@ -1,4 +1,4 @@
-"""AWS on a local socket: moto's server, and the environment that leads boto3 there."""
+"""A simulated AWS on a local socket: moto's server, and the environment that points boto3 to it."""
 
 import logging
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ REGION = "eu-west-1"
 
 @contextmanager
 def local_aws(port: int = 0) -> Iterator[str]:
-    """The server's URL, until the end; on a free port unless told."""
+    """Run the server until the block ends; yields its URL. The default is a free port."""
     logging.getLogger("werkzeug").setLevel(logging.WARNING)
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=port, verbose=False)
     server.start()
@@ -24,7 +24,7 @@ def local_aws(port: int = 0) -> Iterator[str]:
         yield f"http://{host}:{port}"
     finally:
         server.stop()
-        BackendDict.reset()  # moto keeps what it was told in the process, not in the server
+        BackendDict.reset()  # moto keeps its state in the process, not in the server
         reset_model_data()
 
 

@@ -1,4 +1,4 @@
-"""audit and observe as processes of their own, beside brokers and a store, and what observe answers."""
+"""audit and observe as processes beside brokers and a store, and a client of observe."""
 
 import http.client
 import json
@@ -25,19 +25,19 @@ READY_SECONDS = 180
 
 
 class Meter:
-    """Asks observe at a port of this machine."""
+    """Client of observe at a port of this machine."""
 
     def __init__(self, port: int) -> None:
         self.port = port
 
     def ask(self, path: str, kind: type[T], **query: object) -> T:
-        """The answer as a struct of the contract."""
+        """The response as a struct of the contract."""
         status, body = self.reply("GET", f"{path}?{urlencode(query)}")
         assert status == 200, (path, query, body)
         return msgspec.json.decode(body, type=kind)
 
     def reply(self, method: str, path: str, body: bytes | None = None) -> tuple[int, bytes]:
-        """Status and bytes of an answer."""
+        """Status and body of a response."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             connection.request(method, path, body)
@@ -47,7 +47,7 @@ class Meter:
             connection.close()
 
     def ready(self) -> bool:
-        """Whether it says so."""
+        """Whether /readyz answers 200."""
         try:
             return self.reply("GET", "/readyz")[0] == 200
         except OSError:
@@ -77,7 +77,7 @@ class Meter:
 
 
 class Process:
-    """A module of ours as a process, with all that it starts."""
+    """A module as a process, with all its children."""
 
     def __init__(self, module: str, environment: dict[str, str], log: Path) -> None:
         self._module, self._environment, self._log = module, environment, log
@@ -102,13 +102,13 @@ class Process:
             return []
 
     def kill(self) -> None:
-        """SIGKILL of it and its children."""
+        """SIGKILL it and its children."""
         kill(self._tree())
         assert self._process is not None
         self._process.wait(30)
 
     def stop(self) -> None:
-        """SIGTERM, and what is left of its children ends as well."""
+        """SIGTERM it, then end its remaining children."""
         if self._process is not None:
             tree = self._tree()
             self._process.terminate()
@@ -124,7 +124,7 @@ class Process:
 
 
 class MeterProcesses:
-    """A meter that reads the topics of `bootstrap`."""
+    """audit and observe on the topics of `bootstrap`."""
 
     def __init__(self, bootstrap: str, folder: Path, store: str, settle_seconds: int) -> None:
         base = {"HIFI_BOOTSTRAP": bootstrap, "HIFI_ALLOW_LOOPBACK": "true"}
@@ -153,7 +153,7 @@ class MeterProcesses:
 
     @contextmanager
     def running(self) -> Iterator[Meter]:
-        """Both run; leaving ends them."""
+        """Run both until the block ends."""
         with ExitStack() as stack:
             for process in (self.audit, self.observe):
                 stack.callback(process.stop)
@@ -166,5 +166,5 @@ class MeterProcesses:
 
 
 def shown(answers: Any) -> str:
-    """For a failed test."""
+    """Responses as indented JSON, for the message of a failed test."""
     return json.dumps(msgspec.to_builtins(answers), indent=1)

@@ -1,4 +1,4 @@
-"""An observe process, and questions to it."""
+"""An observe process, and a client of it."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,7 @@ QUICK = {"look_seconds": "0.3", "store_seconds": "0", "settle_seconds": "1"}
 
 
 class ObserveProcess(ServiceProcess):
-    """observe on a port of its own, quick to judge."""
+    """observe on a port of its own, with short intervals."""
 
     def __init__(self, bootstrap: str, store: str, log: Path, **settings: str) -> None:
         where = {"HIFI_BOOTSTRAP": bootstrap, "HIFI_STORE_ENDPOINT": store}

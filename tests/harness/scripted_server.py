@@ -1,4 +1,4 @@
-"""A destination with bad manners, on a real socket and an event loop of its own."""
+"""A destination that follows a script, on a real socket and an event loop of its own."""
 
 import asyncio
 import socket
@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 Manner = Callable[[bytes, asyncio.StreamWriter], Awaitable[None]]
-"""What the server does with a request's body."""
+"""Handles a request, given its body."""
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
-"""What a server does with a connection."""
+"""Handles a connection."""
 
 
 def reply(status: int, headers: str = "", body: str = "ok") -> bytes:
@@ -20,7 +20,7 @@ def reply(status: int, headers: str = "", body: str = "ok") -> bytes:
 
 
 class Dialler(asyncio.SelectorEventLoop):
-    """A loop that remembers which addresses its sockets were to connect to."""
+    """A loop that records the addresses to which its sockets connect."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class Dialler(asyncio.SelectorEventLoop):
 
 
 class Loop:
-    """An event loop on a thread of its own, as a worker has one."""
+    """An event loop in a thread of its own, as a worker has."""
 
     def __init__(self) -> None:
         self.loop = Dialler()
@@ -49,7 +49,7 @@ class Loop:
 
 
 class Server:
-    """Answers each request by the manner of its path; keeps the bodies."""
+    """Answers each request by the handler of its path; keeps heads and bodies."""
 
     def __init__(self, loop: Loop) -> None:
         self._loop = loop
@@ -61,7 +61,7 @@ class Server:
         self.port = int(self._server.sockets[0].getsockname()[1])
 
     def answer(self, path: str, *responses: bytes) -> None:
-        """Give these responses in turn, the last one for ever."""
+        """Give these responses in turn, then the last one again and again."""
         left = list(responses)
 
         async def manner(_: bytes, writer: asyncio.StreamWriter) -> None:
@@ -70,7 +70,7 @@ class Server:
         self.manners[path] = manner
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Speak with one client to its end."""
+        """Serve one connection until it ends."""
         self.connections += 1
         try:
             while True:

@@ -42,7 +42,7 @@ def request(
     """Send a request to a port of this machine, on a connection of its own.
 
     Raises:
-        OSError: if nothing answers within so many seconds.
+        OSError: if there is no response within `seconds`.
     """
     connection = http.client.HTTPConnection(HOST, port, timeout=seconds)
     try:
@@ -54,7 +54,7 @@ def request(
 
 
 def hifi_settings(settings: Mapping[str, str]) -> dict[str, str]:
-    """Settings as a process finds them in its environment: `look_seconds` is `HIFI_LOOK_SECONDS`."""
+    """Settings as environment variables: `look_seconds` becomes `HIFI_LOOK_SECONDS`."""
     return {f"HIFI_{name.upper()}": value for name, value in settings.items()}
 
 

@@ -1,4 +1,4 @@
-"""A receiver of OTLP over HTTP on a real socket, which keeps what it was told by trace."""
+"""A receiver of OTLP over HTTP on a real socket, which keeps the spans by trace."""
 
 import threading
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ Span = tuple[str, str, str, str]
 
 
 class SpanReceiver:
-    """What a receiver was told, by trace."""
+    """The received spans, by trace."""
 
     def __init__(self, port: int) -> None:
         self.port = port
@@ -21,7 +21,7 @@ class SpanReceiver:
         self.spans: dict[str, set[Span]] = {}
 
     def take(self, body: bytes) -> int:
-        """The status of the reply."""
+        """Status of the responses."""
         if self.status != 200:
             self.refused += 1
             return self.status
@@ -47,7 +47,7 @@ def listening(receiver: SpanReceiver) -> Iterator[None]:
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
-            """Nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", receiver.port), Handler) as server:
         thread = threading.Thread(target=server.serve_forever)

@@ -1,4 +1,4 @@
-"""Brokers' topics as transmit's tests fill and read them."""
+"""Writes and reads hifi's topics in tests."""
 
 import time
 
@@ -15,7 +15,7 @@ Headers = list[tuple[str, str | bytes | None]]
 
 
 class Topics:
-    """A producer, and everything a topic holds."""
+    """A producer, and a reader of whole topics."""
 
     def __init__(self, bootstrap: str) -> None:
         self.bootstrap = bootstrap
@@ -31,7 +31,7 @@ class Topics:
         self._producer.poll(0)
 
     def event(self, pipe: str, number: int, **headers: str) -> None:
-        """An outbound record that is as route writes it, but for the headers given."""
+        """An outbound record as route writes it; the given headers replace or add."""
         key = delivery_key(pipe, "test", f"e{number}")
         self.put(Topic.OUTBOUND, b'{"n":%d}' % number, outbound_headers(pipe, number, **headers), key)
 
@@ -75,7 +75,7 @@ def outbound_headers(pipe: str, number: int, **changes: str) -> Headers:
 
 
 def pipe_to(name: str, url: str) -> tuple[Destination, Pipe]:
-    """A pipe and its destination, of one name."""
+    """A pipe and its destination, with the same name."""
     return (
         Destination(name=name, tenant="t", options={"url": url}),
         Pipe(name=name, tenant="t", source="s", destination=name),

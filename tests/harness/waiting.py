@@ -1,4 +1,4 @@
-"""Waiting for what comes about, and ports for what listens."""
+"""Waits for conditions, and finds free ports."""
 
 import socket
 import time

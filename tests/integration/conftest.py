@@ -20,7 +20,7 @@ def spans() -> Iterator[SpanReceiver]:
 
 @pytest.fixture(scope="session")
 def live(tmp_path_factory: pytest.TempPathFactory, spans: SpanReceiver) -> Iterator[LiveSide]:
-    """A side that `hifi up` started and that SIGTERM ends, with nothing left."""
+    """A side started by `hifi up`; SIGTERM at the end must leave no process."""
     endpoint = f"http://127.0.0.1:{spans.port}"
     side = LiveSide.fresh(tmp_path_factory.mktemp("side"), HIFI_OTLP_ENDPOINT=endpoint)
     try:

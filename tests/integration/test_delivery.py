@@ -1,4 +1,4 @@
-"""A destination that is down, and back; dead letters that are sent again: through the whole chain."""
+"""An outage of a destination, and a replay of dead letters, through the whole chain."""
 
 from pathlib import Path
 from typing import Any
@@ -27,13 +27,13 @@ def test_a_destination_that_was_down_gets_everything_and_the_others_notice_nothi
         assert (fate.lost, fate.waiting) == ((), 0), name
         assert fate.received == fate.acked >= OUTAGE.load.seconds * OUTAGE.rate * 0.99, name
         assert fate.duplicated <= found.handed_on[name], f"{name}: only a change of lanes may repeat"
-    assert found.drain.events >= OUTAGE.outage * OUTAGE.rate * 0.9, "what failed came later"
-    # A second by the clock may hold the ends of two of retry's beats.
+    assert found.drain.events >= OUTAGE.outage * OUTAGE.rate * 0.9, "failed events arrived later"
+    # Two of retry's rounds may end within one second of the clock.
     assert found.drain.most_a_second <= 2 * MIN_RECORDS + OUTAGE.rate, found.drain
     before, down = found.lags["before"], found.lags["down"]
     assert before is not None
     assert down is not None
-    # Medians: another side may start beside this one, and cost p95 seconds; `hifi trial outage` gives that.
+    # Medians: another side may start meanwhile and raise p95 by seconds; `hifi trial outage` measures p95.
     assert down.p50 <= 1.5 * before.p50 + 250, f"p50 {before.p50:.0f} ms before, {down.p50:.0f} ms while down"
 
 
@@ -43,7 +43,7 @@ def hifi(live: LiveSide, *arguments: str) -> Any:
 
 
 def with_failure(live: LiveSide, name: str) -> Any:
-    """The health of a destination once a failure is known of it."""
+    """The health of a destination, once it shows a failure."""
     (found,) = hifi(live, "destinations", name)
     return found if found["failed"] else None
 

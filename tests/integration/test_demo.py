@@ -1,4 +1,4 @@
-"""`hifi demo` on a running side: it proves what it promises, with generated events and with a user's own."""
+"""`hifi demo` on a running side: it proves delivery, with generated events and with a user's own."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Real processes killed under load: nothing that was acknowledged is lost."""
+"""Real processes are killed under load: no acknowledged event is lost."""
 
 import time
 import urllib.error
@@ -24,11 +24,11 @@ BATCH = 10
 BEFORE_SECONDS = 4
 AFTER_SECONDS = 6
 RECOVER_SECONDS = 300
-"""As long as a side may take to start: after all was killed it does that, beside another side's tests."""
+"""Time limit for a side to start again after all its processes were killed."""
 
 
 class End:
-    """The destination of all scenes: its file, and what it counts."""
+    """The destination of all scenarios: its file and its counts."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -40,7 +40,7 @@ class End:
 
 
 class Scene:
-    """A load from collect to one destination, with a record of both ends."""
+    """A load from collect to one destination, recorded at both ends."""
 
     def __init__(self, live: LiveSide, end: End, folder: Path) -> None:
         self.live = live
@@ -52,11 +52,11 @@ class Scene:
         return {row.event_id for row in read_acked(self.acked_file)} if self.acked_file.exists() else set()
 
     def received(self) -> list[Received]:
-        """What arrived since the scene began. The receiver's file lags a little."""
+        """Ids that arrived since the scenario started; the receiver's file lags a little."""
         return [row for row in read_received(self._end.file) if row.received_ms >= self._began_ms]
 
     def run(self, inject: Callable[[], None]) -> DeliveryCheck:
-        """Load, the fault, more load, until all that was acknowledged arrived or is visible."""
+        """Send a load, cause the fault, send more, until every acknowledged event arrived or is visible."""
         with sending(self.live.url, key=KEY, rate=RATE, batch=BATCH, acked=self.acked_file):
             self.flows(BEFORE_SECONDS)
             inject()
@@ -77,14 +77,14 @@ class Scene:
         return visible_in("faults", visible_ids(self.live.bootstrap))
 
     def flows(self, seconds: float) -> None:
-        """Wait until as many events as `seconds` of load hold arrived from now on."""
+        """Wait until as many further events arrived as are sent in `seconds`."""
         goal = self._end.tally.distinct + seconds * RATE
         eventually(lambda: self._end.tally.distinct >= goal, RECOVER_SECONDS, "events flow", every=0.1)
 
 
 @pytest.fixture(scope="module")
 def end(live: LiveSide, tmp_path_factory: pytest.TempPathFactory) -> Iterator[End]:
-    """A destination whose pipe is live."""
+    """A destination with a pipe in force."""
     found = End(tmp_path_factory.mktemp("faults") / "received.tsv")
     with running(found.receiver) as receiver:
         live.apply(
@@ -103,7 +103,7 @@ def end(live: LiveSide, tmp_path_factory: pytest.TempPathFactory) -> Iterator[En
                 "destination": "faults",
             },
         )
-        # Before the pipe is in route's table its events match nothing: send some until one arrives.
+        # Until route has the pipe, its events match nothing: send some until one arrives.
         eventually(
             lambda: post_one(live.url) == 202 and found.tally.arrivals, 60, "the pipe is live", every=0.5
         )
@@ -112,7 +112,7 @@ def end(live: LiveSide, tmp_path_factory: pytest.TempPathFactory) -> Iterator[En
 
 @pytest.fixture
 def scene(live: LiveSide, end: End, tmp_path: Path) -> Scene:
-    """A side that is as it was before any fault."""
+    """A healthy side, as before any fault."""
     wait_in_sync(live.bootstrap)
     return Scene(live, end, tmp_path)
 
@@ -136,7 +136,7 @@ def test_a_killed_spark_driver_loses_nothing_and_repeats_at_most_one_transmit_ba
     rows = scene.received()
     repeated = {name for name, count in Counter(row.event_id for row in rows).items() if count > 1}
     firsts = [row.received_ms for row in rows if row.event_id in repeated and row.received_ms <= killed_ms[0]]
-    # One micro-batch is far shorter than a second here: what arrived earlier had its receipts written.
+    # A micro-batch is far shorter than a second: receipts of earlier arrivals have been written.
     assert all(killed_ms[0] - first < 1_000 for first in firsts), sorted(firsts)
     assert found.duplicated <= RATE
 
@@ -163,7 +163,7 @@ def test_with_one_broker_of_three_requests_get_503_and_all_resumes_by_itself(sce
     found = scene.run(inject)
     assert found.lost == ()
     assert statuses, "requests were answered"
-    # A request may still be acknowledged while the second broker's last fetch is in; none after that.
+    # One request may still be acknowledged by the second broker's last fetch; none after that.
     assert set(statuses) == {503}
     assert {program: live.supervisor.pid(program) for program in bystanders} == bystanders
 

@@ -1,4 +1,4 @@
-"""What operators see: charts find their metrics, the canary comes through, machines can read the logs."""
+"""For operators: charts find their metrics, the canary's events arrive, logs are JSON."""
 
 import json
 import urllib.request
@@ -20,18 +20,18 @@ START_SECONDS = 60
 CANARY_PIPES = {f"canary-{kind}" for kind in ("plain", "pattern", "masks", "transform", "sample")}
 
 OURS = (CANARY, COLLECT, CONSOLE, OBSERVE, RETRY, SPARK, TRACE)
-"""Programs of the project; brokers and the store write as they like."""
+"""hifi's own programs; brokers and the store have log formats of their own."""
 
 
 def targets(live: LiveSide) -> dict[str, str]:
-    """Where Prometheus asks, by process."""
+    """URLs that Prometheus scrapes, by process."""
     jobs = local(live.side)["scrape_configs"]
     found = {job["job_name"]: job["static_configs"][0]["targets"][0] for job in jobs}
     return {name: target for name, target in found.items() if name in OURS}
 
 
 def exposed_at(target: str) -> list[Metric]:
-    """What a process exposes; nothing while it starts."""
+    """The metrics of a process; empty while it starts."""
     try:
         with urllib.request.urlopen(f"http://{target}/metrics", timeout=10) as reply:
             return list(text_string_to_metric_families(reply.read().decode()))
@@ -40,12 +40,12 @@ def exposed_at(target: str) -> list[Metric]:
 
 
 def families(target: str) -> set[str]:
-    """The names a process exposes, without the endings of counters."""
+    """Names of a process's metrics, without the suffixes of counters."""
     return {COUNTER_OR_HISTOGRAM.sub("", family.name) for family in exposed_at(target)}
 
 
 def by_pipe(live: LiveSide, metric: CanaryMetric) -> dict[str, float]:
-    """One counter of the canary's, for each of its pipes."""
+    """One counter of the canary, by pipe."""
     counters = [found for found in exposed_at(targets(live)[CANARY]) if found.name == metric]
     totals = (sample for found in counters for sample in found.samples if sample.name.endswith("_total"))
     return {sample.labels["pipe"]: sample.value for sample in totals}

@@ -1,4 +1,4 @@
-"""Configuration while the chain runs: live within ten seconds, without a gap, and not needed to go on."""
+"""Configuration changes on a running chain: in force within ten seconds, without a gap in delivery."""
 
 import time
 from pathlib import Path
@@ -53,7 +53,7 @@ def test_a_new_pipe_delivers_within_ten_seconds_and_the_old_one_has_no_gap(
             eventually(lambda: receiver.counts("/new").arrivals, LIVE_SECONDS, "the new pipe delivers", 0.05)
             assert time.monotonic() - applied <= LIVE_SECONDS
             eventually(lambda: receiver.counts("/new").distinct > RATE, 30, "the new pipe goes on")
-        # What was sent before the first pipe was live matched nothing.
+        # Events sent before the first pipe was in force matched nothing.
         ids, seen = since(steady, acked), receiver.counts("/old").seen
         eventually(lambda: ids <= seen, 30, "the old pipe has no gap")
         assert live.supervisor.pid("spark") == spark
@@ -65,7 +65,7 @@ def since(start: int, acked: Path) -> set[str]:
 
 
 def counter(event_id: str) -> int:
-    """Generated ids end in a counter."""
+    """The counter at the end of a generated id."""
     return int(event_id.rsplit("-", 1)[1])
 
 

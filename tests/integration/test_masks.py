@@ -1,4 +1,4 @@
-"""Masks and a transform through the whole side: what a customer set is what the destination receives."""
+"""Masks and a transform through the whole side: the destination receives what the customer configured."""
 
 import json
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ def documents(tenant: str, url: str) -> list[dict[str, Any]]:
 
 
 def post(live: LiveSide, tenant: str) -> bool:
-    """Whether collect took the event."""
+    """Whether collect accepted the event."""
     event = f'{{"specversion":"1.0","id":"e1","source":"t","type":"t","data":{DATA}}}'
     return live.post(f"key-of-{tenant}", event.encode(), "application/cloudevents+json")
 

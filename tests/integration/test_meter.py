@@ -1,4 +1,4 @@
-"""The meter of a whole side against counts that it has no part in: the receiver's record and the receipts."""
+"""The meter of a whole side against independent counts: the receiver's record and the receipts."""
 
 import json
 import math
@@ -53,7 +53,7 @@ def key_of(name: str) -> str:
 
 
 def opened(live: LiveSide, name: str, receiver: Receiver) -> None:
-    """Apply a tenant of one source, pipe and destination, and wait until its first event comes out."""
+    """Apply a tenant with one source, pipe and destination, and wait until its first event arrives."""
     live.apply(*documents(name, receiver.url))
     eventually(lambda: post(live.url, f"probe-{name}", key_of(name)) == 202, 30, "the source is open")
     eventually(lambda: f"probe-{name}" in receiver.counts(f"/{name}").seen, 30, "the pipe is live")
@@ -116,7 +116,7 @@ def test_totals_and_p95_agree_with_the_receivers_own_record(
         for told, lags in ((card.inside, within), (card.end_to_end, since_time)):
             exact = nearest_rank(lags[card.minute], 0.95)
             assert told.p95 == pytest.approx(exact, rel=ERROR + 1e-6, abs=1), shown(card)
-    # The receiver's clock stops when the request is there, the receipt's when its answer is back.
+    # The receiver measures until the request arrives, the receipt until its response is back.
     arrived = nearest_rank(
         [record.lag_ms for record in read_received(received) if record.lag_ms is not None], 0.95
     )
@@ -146,7 +146,7 @@ def send_at(live: LiveSide, name: str, event_id: str, time_ms: int) -> None:
 def test_late_and_skewed_events_count_in_the_minute_and_class_that_the_rule_says(
     live: LiveSide, meter: Meter
 ) -> None:
-    """From 5 minutes before to 30 s after the receiving: the event's minute. Else that of the receiving."""
+    """The event time's minute if within 5 minutes before and 30 s after receipt; else that of receipt."""
     name = "skewed"
     offsets = {
         "hours-ago": (-5 * HOUR_MS, True),
@@ -154,7 +154,7 @@ def test_late_and_skewed_events_count_in_the_minute_and_class_that_the_rule_says
         "days-ahead": (3 * DAY_MS, True),
         "minutes-ago": (-4 * MINUTE_MS, False),
         "seconds-ago": (-30_000, False),
-        "seconds-ahead": (28_000, False),  # 30 s less the way to collect
+        "seconds-ahead": (28_000, False),  # 30 s minus the time to reach collect
         "too-far-ahead": (45_000, True),
     }
     with running(Receiver()) as receiver:

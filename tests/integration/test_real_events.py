@@ -1,4 +1,4 @@
-"""Real webhook payloads through the whole chain: routed by what is in them, not a byte changed."""
+"""Real webhook payloads through the whole chain: routed by content, and unchanged in every byte."""
 
 import gzip
 import json
@@ -26,7 +26,7 @@ ARRIVE_SECONDS = 30
 
 
 class Delivered(msgspec.Struct):
-    """What the test reads of a delivered event."""
+    """The fields of a delivered event that the test reads."""
 
     id: str
     data: msgspec.Raw = msgspec.Raw(b"")
@@ -84,7 +84,7 @@ def captured(live: LiveSide) -> Iterator[Captured]:
 
 
 def _wait_until_live(live: LiveSide, caught: Captured) -> None:
-    """A new key is known a moment later, its pipes at route's next batch: send a probe until it comes out."""
+    """Send a probe until it arrives: key and pipes need a few seconds to be in force."""
 
     def probe() -> bool:
         try:
@@ -116,7 +116,7 @@ def post_lines(live: LiveSide, lines: list[bytes]) -> None:
 
 
 def real_lines() -> list[bytes]:
-    """The webhook payloads, or as many generated events of the same shape where the file is not there."""
+    """The webhook payloads, or as many generated events of the same shape if the file is missing."""
     if WEBHOOKS.exists():
         return gzip.decompress(WEBHOOKS.read_bytes()).splitlines()
     return [json.dumps(generated(number)).encode() for number in range(255)]
@@ -148,7 +148,7 @@ def test_webhook_payloads_arrive_byte_for_byte_at_the_pipes_that_match_them(
             n for n, d in content.items() if n.startswith("issues.") and "number" in d.get("issue", {})
         },
     }
-    assert all(expected.values()), "each pattern matches something, or the test shows nothing"
+    assert all(expected.values()), "a pattern matches nothing, so the test shows nothing"
     for path, ids in expected.items():
         eventually(partial(captured.has, path, ids), ARRIVE_SECONDS, f"all of {path} arrive")
         arrived = {name: data for name, data in captured.at(path).items() if name in sent}
@@ -168,7 +168,7 @@ def _event(line: bytes) -> Delivered:
 def test_any_json_text_arrives_as_it_was_written(
     live: LiveSide, captured: Captured, texts: list[str]
 ) -> None:
-    """Each example is a request of many events, as a chain takes longer than a function."""
+    """Each example is a request of many events, as the chain is slower than a function."""
     run = len(captured.at("/all"))
     sent = {f"text.{run}.{n}": text.encode() for n, text in enumerate(texts)}
     post_lines(

@@ -34,7 +34,7 @@ def post(url: str, event_id: str, key: str = KEY) -> int:
 
 
 def receipts(bootstrap: str, event_id: str) -> list[Receipt]:
-    """What transmit wrote down of an event's tries, first to last."""
+    """An event's receipts, first to last."""
     found = [
         msgspec.json.decode(m.value() or b"", type=Receipt) for m in Topics(bootstrap).all_of(Topic.RECEIPTS)
     ]
@@ -56,7 +56,7 @@ def test_an_event_arrives_at_the_second_attempt_when_its_destination_is_back(liv
         receiver.misbehaviour = FaultInjection([parse_rule("503=100%")])
         assert post(live.url, "held") == 202
         eventually(lambda: receipts(live.bootstrap, "held"), 30, "the first attempt fails")
-        assert visible_in(NAME, visible_ids(live.bootstrap)) == {"held"}, "while it waits it can be seen"
+        assert visible_in(NAME, visible_ids(live.bootstrap)) == {"held"}, "a waiting event is visible"
         receiver.misbehaviour = FaultInjection()
         eventually(lambda: "held" in seen, DELAY_SECONDS + 15, "the second attempt arrives")
         eventually(lambda: len(receipts(live.bootstrap, "held")) == 2, 10, "both attempts have receipts")

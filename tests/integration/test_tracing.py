@@ -1,4 +1,4 @@
-"""One event's trace through a whole side: from its client over each node to its destination, and to OTLP."""
+"""One event's trace through a whole side: client, each node, destination, and the OTLP receiver."""
 
 import json
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from tests.harness.waiting import eventually
 from tests.integration.test_live_config import documents
 
 TOLD_SECONDS = 60
-"""An audit's trigger, and the time for which trace holds what it knows of an event."""
+"""Audit's trigger interval, and the time for which trace buffers an event's spans."""
 
 
 def event(event_id: str, traceparent: str = "") -> dict[str, object]:

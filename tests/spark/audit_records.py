@@ -32,7 +32,7 @@ _RECORD = (
 
 @dataclass
 class Record:
-    """As a broker has it."""
+    """A record as a broker has it."""
 
     topic: Topic
     value: bytes | None = b"{}"
@@ -118,7 +118,7 @@ def frame(spark: SparkSession, records: Iterable[Record]) -> DataFrame:
 
 
 def audited(spark: SparkSession, *records: Record) -> list[Range]:
-    """What the ledger says of these records, in the order of topics; offsets count up from 0 in each."""
+    """The ledger's ranges of these records, in the order of topics; offsets start at 0 in each."""
     offsets: Counter[tuple[str, int]] = Counter()
     ordered = sorted(records, key=lambda record: (list(Topic).index(record.topic), record.partition))
     for record in ordered:

@@ -20,12 +20,12 @@ def spark_settings(tmp_path_factory: pytest.TempPathFactory) -> SparkSettings:
         master="local[16]",
         checkpoints=str(tmp_path_factory.mktemp("checkpoints")),
         jars=Path(ensure_jars(print).spark),
-        # Each plan runs once or twice here: what C2 would compile is never used.
+        # Each plan runs once or twice here, too rarely for code compiled by C2.
         java_options="-XX:+UseParallelGC -XX:TieredStopAtLevel=1",
     )
 
 
-@pytest.fixture(scope="package")  # what is measured after these tests has the machine to itself
+@pytest.fixture(scope="package")  # stops here, so that later measurements have the machine to themselves
 def spark(spark_settings: SparkSettings) -> Iterator[SparkSession]:
     session = spark_session(spark_settings, "tests")
     yield session

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, Row, SparkSession
 from shared.contracts.headers import attribute_header
 
 Headers = list[tuple[str, str | bytes | None]]
-"""As confluent-kafka takes them."""
+"""Headers as confluent-kafka takes them."""
 
 KAFKA_ROW = (
     "key binary, value binary, topic string, partition int, offset bigint, "
@@ -24,7 +24,7 @@ ATTRIBUTES = {"id": "e-1", "source": "/players/7", "type": "heartbeat", "time": 
 
 
 def headers(texts: Mapping[str, str]) -> Headers:
-    """Text headers as Kafka has them."""
+    """Headers as Kafka has them, from text."""
     return [(key, text.encode()) for key, text in texts.items()]
 
 

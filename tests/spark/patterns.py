@@ -89,10 +89,10 @@ def events() -> st.SearchStrategy[dict[str, Any]]:
 
 
 def cases(size: int) -> st.SearchStrategy[list[Case]]:
-    """Many pairs at once: one Spark job a Hypothesis example."""
+    """Many pairs at once: one Spark job per Hypothesis example."""
     return st.lists(st.tuples(patterns(), events()), min_size=size, max_size=size)
 
 
 def data_text(event: dict[str, Any]) -> bytes:
-    """The data as JSON, characters beyond ASCII as they are."""
+    """The data as JSON, without escaping characters beyond ASCII."""
     return json.dumps(event["data"], ensure_ascii=False).encode()

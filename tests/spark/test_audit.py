@@ -1,4 +1,4 @@
-"""Each tallied topic's records, as the ledger has them: whose, when, where, how late."""
+"""Records of each tallied topic in the ledger: tenant, minute, place and lag."""
 
 from datetime import timedelta
 from typing import Any

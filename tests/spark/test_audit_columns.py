@@ -1,4 +1,4 @@
-"""Column expressions of audit's, against the contract's own functions."""
+"""Audit's column expressions against the contract's functions."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Ranges of the ledger: however records are cut into batches, they say the same, and none says too much."""
+"""Ranges of the ledger: the same content however records are batched, and none too large."""
 
 from itertools import pairwise
 
@@ -56,7 +56,7 @@ def frame_rows(spark: SparkSession, records: list[Record], batch_rows: int) -> l
 
 @pytest.fixture(scope="module")
 def mixed(spark: SparkSession) -> pa.Table:
-    """Rows of three partitions with all that a tally tells."""
+    """Rows of three partitions with every field of a tally."""
     found: list[Record] = []
     for n in range(60):
         time = time_text(RECEIVED - n * 11_000)
@@ -76,7 +76,7 @@ Merged = dict[tuple[str, ...], tuple[object, ...]]
 
 
 def merge(ranges: list[Range]) -> Merged:
-    """All tallies with the same name as one."""
+    """Tallies with the same name, merged."""
     grouped: dict[tuple[str, ...], list[Tally]] = {}
     for each in (each for one in ranges for each in one.tallies):
         key = (each.stage, each.tenant, str(each.minute), each.name, each.destination)

@@ -21,7 +21,7 @@ from tests.spark.audit_records import collected, event
 from tests.spark.node_process import kill, start
 
 FEW_RECORDS = "400"
-"""Of a batch, so that there are several to kill it between."""
+"""Records of a batch: few, so that there are several batches to kill it between."""
 
 
 def start_audit(bootstrap: str, settings: SparkSettings, checkpoints: Path) -> "subprocess.Popen[bytes]":
@@ -44,7 +44,7 @@ def feed(side: Topics, first: int, count: int) -> None:
 
 
 def ledger(side: Topics) -> dict[bytes, Range]:
-    """The ranges by key: what was said again counts once. The same key never says two things."""
+    """The ranges by key: repeated ones count once, and a key never has two contents."""
     found: dict[bytes, Range] = {}
     for message in side.all_of(Topic.LEDGER):
         said = decode_range(message.value() or b"")
@@ -54,7 +54,7 @@ def ledger(side: Topics) -> dict[bytes, Range]:
 
 
 def covered(side: Topics) -> Counter[tuple[str, int, int]]:
-    """How often each offset is in a range."""
+    """Number of ranges that contain each offset."""
     ranges = ledger(side).values()
     return Counter(
         (r.topic.value, r.partition, at) for r in ranges if not r.part for at in range(r.start, r.end)

@@ -1,4 +1,4 @@
-"""What audit says of traced events: at each place that one is seen, and of no other event."""
+"""Audit writes a trace point for each place of a traced event, and none for other events."""
 
 import json
 from typing import Any
@@ -28,7 +28,7 @@ ROW = (
 
 
 def told(spark: SparkSession, topic: Topic, value: bytes | None, heads: Headers) -> list[TracePoint]:
-    """Sightings that one record gives."""
+    """Trace points of one record."""
     record = (None, value, str(topic), 0, 7, None, heads)
     frame = one_partition(spark, [record], ROW)
     frame = frame.selectExpr("* except (timestamp)", f"timestamp_millis({WRITTEN_MS}) as timestamp")
@@ -52,7 +52,7 @@ def seen(topic: Topic, stage: Stage, **more: Any) -> TracePoint:
 
 
 def stamped(**more: str) -> Headers:
-    """Headers of a traced event's record behind ingest."""
+    """Headers of a traced event's record after ingest."""
     return event_headers({**ATTRIBUTES, "id": CHOSEN, "traceparent": OWN}, **more)
 
 
@@ -76,7 +76,7 @@ def test_of_each_record_on_the_way(spark: SparkSession) -> None:
     copy = stamped(hifi_pipe="shop", hifi_pipes="shop,bank")
     assert told(spark, Topic.OUTBOUND, b"{}", copy) == [seen(Topic.OUTBOUND, Stage.FIRST, name="shop")]
     poison = [header for header in stamped(hifi_origin="outbound/0/1") if header[0] != h.RECEIVED]
-    assert told(spark, Topic.QUARANTINE, b"{}", poison) == [], "counted, but nobody knows when it came"
+    assert told(spark, Topic.QUARANTINE, b"{}", poison) == [], "counted, but its arrival time is unknown"
     again = stamped(hifi_pipe="shop", hifi_attempt="2")
     assert told(spark, Topic.RETRY_OUT, b"{}", again) == [seen(Topic.RETRY_OUT, Stage.RETRIED, name="shop")]
 

@@ -1,4 +1,4 @@
-"""ingest's DataFrame functions: bytes exactly as they were, and nothing that stops it."""
+"""ingest's DataFrame functions: bytes stay exactly the same, and no input stops it."""
 
 import base64
 import json
@@ -147,7 +147,7 @@ def test_what_is_too_large_to_be_written_again_is_cut(spark: SparkSession) -> No
 
 
 def _poison() -> st.SearchStrategy[bytes]:
-    """Anything, and the near misses of what collect writes."""
+    """Any bytes, and values similar to what collect writes."""
     valid = st.lists(st.just(item('{"a":1}')), min_size=1, max_size=3).map(encode_items)
     cut = st.tuples(valid, st.integers(0, 200)).map(lambda pair: pair[0][: pair[1]])
     swapped = st.tuples(valid, st.integers(0, 100), st.binary(min_size=1, max_size=2)).map(

@@ -1,4 +1,4 @@
-"""ingest and route as running queries on real brokers: poison does not stop them, pipes change under them."""
+"""ingest and route as running queries on real brokers: bad records do not stop them, changes take effect."""
 
 import random
 import time
@@ -34,7 +34,7 @@ _POISON: list[bytes | None] = [
     b"[{}]",
     b'"' * 1000,
     b"[" * 2000 + b"]" * 2000,
-    random.Random(1).randbytes(MAX_READABLE_BYTES),  # nothing compresses it: more than one fetch's worth
+    random.Random(1).randbytes(MAX_READABLE_BYTES),  # incompressible, and larger than one fetch
 ]
 
 
@@ -63,7 +63,7 @@ def text(message: Message, header: str) -> str:
 
 
 def until(condition: Callable[[], bool], seconds: float, queries: list[StreamingQuery]) -> float:
-    """Seconds it took; fails at once if a query died."""
+    """Seconds until it holds; fails at once if a query ends."""
     start = time.monotonic()
     while not condition():
         assert all(query.isActive for query in queries), [query.exception() for query in queries]

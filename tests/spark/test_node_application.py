@@ -1,4 +1,4 @@
-"""A node as a process of its own, as a cluster runs it."""
+"""A node as an application of its own, as on a cluster."""
 
 import json
 import os
@@ -36,7 +36,7 @@ _STOP_SECONDS = 60
 
 @dataclass(frozen=True, kw_only=True)
 class Application:
-    """A running node, what it writes, and the file by which it says that it is ready."""
+    """A running node, its log, and its ready file."""
 
     process: subprocess.Popen[bytes]
     ready: Path
@@ -47,7 +47,7 @@ class Application:
         return [json.loads(line) for line in self.log.read_text().split("\n")[:-1]]
 
     def get(self, path: str) -> tuple[int, str]:
-        """Status and body of its answer."""
+        """Status and body of a response."""
         port = next(line["port"] for line in self.lines() if "port" in line)
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as reply:
@@ -56,7 +56,7 @@ class Application:
             return error.code, error.read().decode()
 
     def metric(self, name: str, **labels: str) -> float:
-        """A sample's value; 0 where there is none."""
+        """A sample's value; 0 if there is none."""
         samples = [
             sample
             for family in text_string_to_metric_families(self.get("/metrics")[1])
@@ -82,7 +82,7 @@ def route(spark_settings: SparkSettings, topics: str, tmp_path: Path) -> Iterato
     }
     command = [sys.executable, "-m", "pipelines.data.route"]
     with log.open("wb") as output:
-        # As the local side runs its driver: near the temporary folder, whose sockets need a short way.
+        # As on a local side: near the temporary folder, as paths of sockets must be short.
         process = subprocess.Popen(
             command, env={**os.environ, **given}, cwd=tmp_path, stdout=output, stderr=output
         )
@@ -90,7 +90,7 @@ def route(spark_settings: SparkSettings, topics: str, tmp_path: Path) -> Iterato
         yield Application(process=process, ready=ready, log=log)
         process.send_signal(signal.SIGTERM)
         assert process.wait(_STOP_SECONDS) == 0
-        assert not ready.exists(), "who has ended is not ready"
+        assert not ready.exists(), "an ended node must not be ready"
     finally:
         process.kill()
         process.wait(_STOP_SECONDS)
@@ -135,7 +135,7 @@ def _writes_nothing_but_json(route: Application) -> None:
     for line in lines:
         assert line.keys() >= {"time", "level", "logger", "message", "process"}, line
         assert line["process"] == "route"
-    # Both the application's own, and what the JVM says past every logger.
+    # Both the application's lines and the JVM's own output.
     assert {line["logger"] for line in lines} >= {"shared.spark.application", "shared.spark.jvm_output"}
 
 

@@ -1,4 +1,4 @@
-"""Which of Spark's optimizer rules are left out, and that no plan misses them."""
+"""Some of Spark's optimizer rules are excluded, and no plan needs them."""
 
 import re
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ def node(request: pytest.FixtureRequest, spark: SparkSession) -> DataFrame:
 
 @pytest.fixture
 def rules(spark: SparkSession) -> Iterator[str]:
-    """What the session leaves out; put back after the test."""
+    """The excluded rules of the session; restored after the test."""
     found = spark.conf.get(_EXCLUDED)
     assert found is not None
     yield found
@@ -50,7 +50,7 @@ def test_every_rule_left_out_is_one_that_spark_has(rules: str, spark: SparkSessi
 
 
 def _optimized(frame: DataFrame, spark: SparkSession) -> str:
-    """The plan as Spark optimizes it now, without the numbers it gives to expressions."""
+    """The optimized plan, without the numbers of expressions."""
     plan = frame._jdf.queryExecution().analyzed()
     assert spark._jvm is not None
     mode = spark._jvm.org.apache.spark.sql.execution.CommandExecutionMode.ALL()

@@ -1,10 +1,10 @@
 """Compiled patterns, evaluated by Spark, against moto's matcher of EventBridge patterns and by example.
 
-Left out of the comparison, because moto departs there from what AWS documents:
+Excluded from the comparison, because moto differs from what AWS documents:
 - booleans in events: to Python True equals 1 and is a number (examples below cover them);
 - empty objects and arrays: moto lets them exist; AWS looks for leaves;
 - arrays of objects: moto does not descend into them;
-- big integers against `numeric` bounds near them: moto compares them exactly, AWS and we as doubles;
+- big integers against `numeric` bounds near them: moto compares them exactly, AWS and hifi as doubles;
 - names with a dot: moto joins paths by dots;
 - line feeds against `wildcard`: moto's `*` stops at them.
 """
@@ -60,11 +60,11 @@ def test_spark_matches_what_moto_matches(spark: SparkSession, batch: list[Case])
 def test_a_wildcard_over_a_long_text_takes_no_longer_than_reading_it(spark: SparkSession) -> None:
     pattern = {"data": {"text": [{"wildcard": "*a*a*a*a*b"}]}}
     text = b'{"text":"%b"}' % (b"a" * 500_000)
-    matched(spark, [(pattern, "t", b'{"text":"ab"}')])  # planning and loading classes are not what is timed
+    matched(spark, [(pattern, "t", b'{"text":"ab"}')])  # planning and class loading are not timed
     began = time.monotonic()
 
     assert matched(spark, [(pattern, "t", text), (pattern, "t", text[:-2] + b'b"}')]) == [False, True]
-    assert time.monotonic() - began < 20  # going back, time would be the length's power
+    assert time.monotonic() - began < 20  # with backtracking, time would grow as a power of the length
 
 
 _PLAYER = {

@@ -50,7 +50,7 @@ NEEDED = ("ce_id", "hifi_tenant", "hifi_minute", "hifi_received")
 
 
 def rows() -> Iterator[tuple[str, Record, list[Counted]]]:
-    """The truth table: what it is, the record, the events that it counts for."""
+    """The truth table: description, record, and the events that it counts for."""
     yield "items", collected("a", "b"), of(Stage.COLLECTED, "player", "a", "b")
     mixed = collected("a")
     mixed.value = (mixed.value or b"")[:-1] + b"," + b",".join(NOT_ITEMS) + b"]"
@@ -101,7 +101,7 @@ TABLE = list(rows())
 
 @pytest.fixture(scope="module")
 def tallied(spark: SparkSession) -> dict[int, list[Tally]]:
-    """What audit makes of every row, by its number: a partition each, all in one job."""
+    """Audit's tallies of every row, by its number: one partition each, all in one job."""
     records = [replace(record, partition=number) for number, (_, record, _) in enumerate(TABLE)]
     return {found.partition: found.tallies for found in audited(spark, *records)}
 

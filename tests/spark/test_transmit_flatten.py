@@ -1,4 +1,4 @@
-"""Outbound records as flat columns, and what is wrong with those that cannot be sent."""
+"""Outbound records as flat columns, and the problems of those that cannot be sent."""
 
 import hashlib
 import json

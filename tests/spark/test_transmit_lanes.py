@@ -60,5 +60,5 @@ def test_a_slow_destination_gets_its_events_by_the_slow_lane_and_comes_back_when
         finally:
             for query in queries:
                 query.stop()
-    assert late.counts("/").duplicated <= 1  # the request that was in the air at the move
+    assert late.counts("/").duplicated <= 1  # the request that was in flight at the move
     assert fine.counts("/").duplicated == 0

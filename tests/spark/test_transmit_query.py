@@ -91,7 +91,7 @@ def test_every_record_comes_to_its_end(
     side.publish(*pipe_to("ill", sink.url("/500")))
     for n in range(50):
         side.event("good", n)
-        side.event("good", n)  # as a replay upstream would
+        side.event("good", n)  # as a replay upstream does
         side.event("bad", n)
         side.event("ill", n)
         side.event("gone", n)

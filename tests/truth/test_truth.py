@@ -1,4 +1,4 @@
-"""The meter against known losses: exactly these ids, at this hop, in this minute, and nothing else."""
+"""The meter against known losses: it names exactly these ids, at this hop, in this minute."""
 
 import random
 import time
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.timeout(1_200)
 SEED = 20_261_122
 EVENTS = [5_000, pytest.param(100_000, marks=pytest.mark.proof)]
 CLEAN = [(20_000, 20), pytest.param(1_000_000, 180, marks=pytest.mark.proof)]
-"""Events, and seconds to settle: as shipped where it is the truth at full size."""
+"""Number of events, and settle time in seconds: hifi's default at full size."""
 
 PART = 20_000
 CASES = {
@@ -49,18 +49,18 @@ def store() -> Iterator[str]:
 
 
 def start_of_minute() -> int:
-    """Epoch milliseconds of a minute that has begun just now, or a moment ago."""
+    """Epoch milliseconds of the minute that has just started."""
     return int(time.time() * 1_000) // 60_000 * 60_000
 
 
 def fault(events: list[Made], node: Node, count: int, seed: int) -> Fault:
-    """`count` events lost and `count` others doubled, out of those that pipes take."""
+    """`count` lost and `count` other doubled events of those that pipes take."""
     chosen = random.Random(seed).sample([event.id for event in events if event.matched], 2 * count)
     return Fault(node, frozenset(chosen[:count]), frozenset(chosen[count:]))
 
 
 def judged(meter: Meter, tenant: str, minute: int) -> MinuteCard:
-    """The minute's card once it is settled and nothing of it is under way."""
+    """The minute's card, once it is settled with no event under way."""
 
     def settled() -> MinuteCard | None:
         card = meter.minute(tenant, minute)
@@ -72,7 +72,7 @@ def judged(meter: Meter, tenant: str, minute: int) -> MinuteCard:
 
 
 def found_out(meter: Meter, tenant: str, minute: int) -> MinuteCard:
-    """The same, once what is wrong was read in the topics: counts where there are many, places of ids."""
+    """The card once the errors were found in the topics: counts if there are many, else places of ids."""
 
     def named() -> MinuteCard | None:
         card = judged(meter, tenant, minute)
@@ -94,7 +94,7 @@ def faulty(card: MinuteCard) -> list[HopRow]:
 def test_exactly_the_lost_and_the_doubled_are_named_at_their_hop_though_audit_is_killed(
     topics: str, store: str, tmp_path: Path, count: int
 ) -> None:
-    """Six tenants in one minute; audit is killed when it has read a part of it, and once more after that."""
+    """Six tenants in one minute; audit is killed after a part of it, and once more later."""
     chain, at_ms = WrittenChain(topics), start_of_minute()
     meters = MeterProcesses(topics, tmp_path, store, settle_seconds=15)
     events = {tenant: made(tenant, count, at_ms) for tenant in CASES}
@@ -138,7 +138,7 @@ def lossy(meter: Meter) -> set[str]:
 def check(card: MinuteCard, node: Node, count: int, wrong: Fault) -> None:
     """Counts for any number of events; ids up to NAMED_UP_TO.
 
-    What ingest or route doubled, transmit recognised: only what it doubled itself was sent twice.
+    transmit recognises what ingest or route doubled: only its own doubles were sent twice.
     """
     sent_twice = count if node is Node.TRANSMIT else 0
     assert (card.lost, card.doubled, card.under_way) == (count, sent_twice, 0), shown(card)

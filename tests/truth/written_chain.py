@@ -1,7 +1,7 @@
-"""A chain written by hand: what each hop's topic holds of known events, with known losses and doubles.
+"""Writes the topics of a whole chain by hand, with known losses and doubles.
 
-The records are those that the nodes write, so that audit cannot tell the difference; only here it is known
-for certain which event is missing where.
+The records are like those of the nodes, so audit cannot distinguish them; but here it is certain which
+event is missing where.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,14 +25,14 @@ from shared.kafka.progress_group import group_name
 
 CHUNK: Final = 500
 UNMATCHED_EVERY: Final = 7
-"""One event in so many is taken by no pipe."""
+"""One in so many events matches no pipe."""
 
 FURTHER_EVERY: Final = 5
-"""One in so many by two."""
+"""One in so many events matches two pipes."""
 
 LATENCY_MS: Final = 40
 NOW: Final = 0
-"""As a record's time: when the client takes it."""
+"""Timestamp of a record that lets the client set it."""
 
 _encoder = msgspec.json.Encoder()
 Headers = list[tuple[str, str | bytes | None]]
@@ -69,14 +69,14 @@ class Made:
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong at one hop: ids that it does not write, ids that it writes twice."""
+    """Errors of one hop: ids that it does not write, ids that it writes twice."""
 
     node: Node | None = None
     lost: frozenset[str] = frozenset()
     doubled: frozenset[str] = frozenset()
 
     def copies(self, node: Node, event_id: str) -> int:
-        """How often a node writes an event."""
+        """Number of times that a node writes an event."""
         if node != self.node:
             return 1
         return 0 if event_id in self.lost else 2 if event_id in self.doubled else 1
@@ -105,7 +105,7 @@ class WrittenChain:
         )
 
     def write(self, events: Sequence[Made], fault: Fault) -> None:
-        """Every hop of these events; returns when the brokers have all of it."""
+        """Write every hop of these events; returns when the brokers have all records."""
         self._collected(events)
         taken = self._events(events, fault)
         copies = self._outbound(taken, fault)
@@ -113,7 +113,7 @@ class WrittenChain:
         assert self._producer.flush(120) == 0
 
     def write_waiting(self, event: Made, not_before_ms: int) -> None:
-        """Every hop of an event whose first try failed, at the time of the event."""
+        """Write every hop of an event with a failed first try, at the time of the event."""
         pipe, at_ms = event.pipes[0], event.at_ms
         stamps: Headers = [(h.TENANT, event.tenant), (h.SOURCE, event.tenant), (h.RECEIVED, str(at_ms))]
         self._put(Topic.COLLECTED, encode_items([_item(event)]), stamps, at_ms=at_ms)
@@ -126,7 +126,7 @@ class WrittenChain:
         assert self._producer.flush(60) == 0
 
     def write_retried(self, event: Made, now_ms: int) -> None:
-        """Its second try, which succeeds now."""
+        """Write its second try, which succeeds now."""
         pipe = event.pipes[0]
         headers: Headers = [*_headers(event), (h.PIPE, pipe), (h.ATTEMPT, "2")]
         self._put(Topic.RETRY_OUT, b"{}", headers)
@@ -134,7 +134,7 @@ class WrittenChain:
         assert self._producer.flush(60) == 0
 
     def commit(self) -> None:
-        """Say for each node that it has read all that there is."""
+        """Write for each node that it has read everything."""
         for node in CHAIN_GROUPS:
             consumer = Consumer(
                 reader_config(self._bootstrap, "test-commit") | {"group.id": group_name(node)}

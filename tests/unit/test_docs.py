@@ -1,4 +1,4 @@
-"""The docs mention only what exists: relative links, their headings, and repository paths in backticks."""
+"""The docs mention only existing things: relative links, headings, and paths in backticks."""
 
 import re
 from pathlib import Path
@@ -19,12 +19,12 @@ _PLACEHOLDER = re.compile(r"\b(NAME|NNNN)\b")
 
 
 def prose(page: Path) -> str:
-    """Without code blocks."""
+    """The text without code blocks."""
     return _FENCE.sub("", page.read_text())
 
 
 def headings(page: Path) -> set[str]:
-    """As GitHub makes them anchors."""
+    """Anchors of the headings, as GitHub makes them."""
     lines = re.findall(r"(?m)^#+ (.+)$", prose(page))
     return {re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in lines}
 

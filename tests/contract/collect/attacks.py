@@ -13,7 +13,9 @@ from tests.harness.service_process import HOST
 
 MIB: Final = 1024 * 1024
 FLOOD_BYTES: Final = 400 * MIB
-_BOMB: Final = gzip.compress(b" " * (8 * MIB - 1000))[:-8]  # without its end: the rest is awaited
+_BOMB: Final = gzip.compress(b" " * (8 * MIB - 1000))[
+    :-8
+]  # without its end, so that collect waits for the rest
 _UNKNOWN: Final = "no-such-key"
 
 
@@ -29,7 +31,7 @@ def head(path: str, key: str, *more: str) -> bytes:
 
 
 def flood(port: int, first: bytes, block: bytes) -> None:
-    """Send `first`, then blocks: the server ends the connection long before 400 MiB are out."""
+    """Send `first`, then blocks: the server ends the connection long before 400 MiB are sent."""
     reply, sent = b"", 0
     with socket.create_connection((HOST, port), timeout=20) as connection:
         with suppress(OSError):
@@ -40,7 +42,7 @@ def flood(port: int, first: bytes, block: bytes) -> None:
         with suppress(OSError):
             reply = connection.recv(4096)
     assert sent < FLOOD_BYTES
-    # a client that goes on to send may lose the reply to the reset that follows it
+    # a client that keeps sending may lose the response to the reset that follows
     assert reply[9:12] in (b"", b"401", b"405", b"431"), reply
 
 
@@ -79,7 +81,7 @@ def bombs(port: int) -> None:
 
 
 def slow_posts(port: int) -> None:
-    """2,000 posts of 8 MB that stop after the first 200 KB."""
+    """2,000 requests of 8 MB that stop after the first 200 KB."""
     begin = head("/v1/events", KEY, "content-length: 8000000") + b" " * 200_000
     _hold(port, begin, 2_000)
 

@@ -1,4 +1,4 @@
-"""What stands in `collected`."""
+"""Reads `collected`."""
 
 import time
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ class Collected:
         self._consumer.close()
 
     def records(self) -> list[Message]:
-        """All of them until now."""
+        """All records so far."""
         ends = {p: self._end(p) for p in self._starts}
         self._consumer.assign([TopicPartition(Topic.COLLECTED, p, at) for p, at in self._starts.items()])
         waiting = {p for p, end in ends.items() if end > self._starts[p]}
@@ -52,7 +52,7 @@ class Collected:
                 waiting.discard(partition)
 
     def _end(self, partition: int) -> int:
-        """The offset after the last record; a leader that has just changed is asked again."""
+        """The offset after the last record; retried while the leader changes."""
         deadline = time.monotonic() + 20
         while True:
             try:
@@ -60,4 +60,4 @@ class Collected:
                     self._consumer.get_watermark_offsets(TopicPartition(Topic.COLLECTED, partition), 5)[1]
                 )
             except KafkaException:
-                assert time.monotonic() < deadline, "no leader tells the end of its partition"
+                assert time.monotonic() < deadline, "no leader answers for the end of its partition"

@@ -34,7 +34,7 @@ def bootstrap(brokers: Cluster) -> str:
 
 @pytest.fixture(scope="session")
 def collect(bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[CollectProcess]:
-    """A process many tests share."""
+    """A process that many tests share."""
     log = tmp_path_factory.mktemp("collect") / "collect.log"
     process = CollectProcess(bootstrap, log, body_timeout="1", head_timeout="1")
     try:
@@ -47,7 +47,7 @@ def collect(bootstrap: str, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 @pytest.fixture
 def start(bootstrap: str, tmp_path: Path) -> Iterator[Start]:
-    """Starts processes of the test's own, ready, and ends them."""
+    """Starts processes for one test, waits until they are ready, and ends them."""
     started: list[CollectProcess] = []
 
     def begin(**settings: str) -> CollectProcess:
@@ -62,7 +62,7 @@ def start(bootstrap: str, tmp_path: Path) -> Iterator[Start]:
 
 @pytest.fixture
 def collected(bootstrap: str) -> Iterator[Collected]:
-    """What is written to `collected` during the test."""
+    """The records written to `collected` during the test."""
     reader = Collected(bootstrap)
     yield reader
     reader.close()

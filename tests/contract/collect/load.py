@@ -1,4 +1,4 @@
-"""A steady load of batches on a collect process, which remembers what was acknowledged."""
+"""A steady load of batches on a collect process, with a record of acknowledged events."""
 
 import http.client
 import threading
@@ -14,7 +14,7 @@ _BATCH = 20
 
 
 class Load:
-    """Several clients, each with a request under way at any time, until the context ends."""
+    """Several clients, each with one open request at any time, until the block ends."""
 
     def __init__(self, port: int, clients: int = 8) -> None:
         self.acknowledged: set[str] = set()

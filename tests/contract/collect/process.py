@@ -35,7 +35,7 @@ class CollectProcess(ServiceProcess):
         return self.request("POST", "/v1/events", body, given)
 
     def raw(self, data: bytes, seconds: float = 10) -> bytes:
-        """Send bytes as they are; gives what comes back until the connection ends or is silent."""
+        """Send raw bytes; returns what is received until the connection ends or is silent."""
         with socket.create_connection((HOST, self.port), timeout=seconds) as connection:
             connection.sendall(data)
             return read_until_silent(connection)
@@ -63,5 +63,5 @@ def event(**members: Any) -> dict[str, Any]:
 
 
 def encoded(*events: object) -> bytes:
-    """One event as an object, more of them as an array."""
+    """One event as an object, several as an array."""
     return json.dumps(events[0] if len(events) == 1 else events).encode()

@@ -1,4 +1,4 @@
-"""What a 2xx stands for: the events are in `collected`, byte for byte, with all that later hops need."""
+"""After a 2xx the events are in `collected`, byte for byte, with all that later hops need."""
 
 import gzip
 import json
@@ -178,7 +178,7 @@ def test_acknowledged_and_late_events_are_counted(collect: CollectProcess) -> No
 
 
 def test_it_waits_for_brokers_that_are_not_there_yet(tmp_path: Path) -> None:
-    """Alive but not ready, and no reply is a 2xx."""
+    """Alive but not ready, and no response is a 2xx."""
     process = CollectProcess("127.0.0.1:1", tmp_path / "log")
     try:
         eventually(lambda: _alive(process))

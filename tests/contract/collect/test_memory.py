@@ -1,4 +1,4 @@
-"""Attacks on collect's memory: it stays bounded, and a good client does not notice."""
+"""Attacks on collect's memory: it stays bounded, and a good client is served as before."""
 
 import subprocess
 import sys
@@ -16,9 +16,9 @@ from tests.contract.collect.process import CollectProcess, encoded, event
 
 GROWTH_BYTES = 150 * MIB
 P95_SECONDS = 0.2
-"""On a machine that does nothing else."""
+"""Bound on p95 on an otherwise idle machine, seconds."""
 BUSY_P95_SECONDS = 1.0
-"""Beside other tests, on cores that they share with the attack."""
+"""Bound on p95 beside other tests, which share the cores with the attack; seconds."""
 
 
 class Watched:
@@ -67,7 +67,7 @@ class Watched:
 
 
 def attacked(process: CollectProcess, attack: str) -> float:
-    """Bear the attack; gives the good client's p95 in seconds."""
+    """Run the attack; returns the good client's p95 in seconds."""
     watched = Watched(process)
     resting = watched.rest()
     command = (sys.executable, "-m", "tests.contract.collect.attacks", attack, str(process.port))

@@ -1,4 +1,4 @@
-"""What collect tells operators, and where."""
+"""collect's metrics and logs."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from tests.harness.waiting import free_port
 
 
 def test_metrics_have_a_port_of_their_own_where_one_is_given(start: Start) -> None:
-    """The internet reaches the port of events: what is told there is told to everybody."""
+    """The port of events is public, so metrics must not be served there."""
     own = free_port()
     process = start(metrics_port=str(own))
     assert process.post(encoded(event())).status == 202
@@ -39,7 +39,7 @@ def test_every_line_of_the_log_is_json_without_payloads_or_keys(start: Start, tm
     assert process.stop() == 0
     text = (tmp_path / "0.log").read_text()
     lines = [json.loads(line) for line in text.splitlines()]
-    assert lines, "it says at least where it listens"
+    assert lines, "it logs at least its address"
     for line in lines:
         assert line.keys() >= {"time", "level", "logger", "message", "process"}
         assert line["process"] == "collect"

@@ -1,4 +1,4 @@
-"""The OpenAPI description of collect, and what a process answers."""
+"""The OpenAPI description of collect matches the responses of a process."""
 
 import json
 from pathlib import Path

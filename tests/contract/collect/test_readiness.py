@@ -1,4 +1,4 @@
-"""When collect says that it may get traffic."""
+"""collect is ready only when it can serve traffic."""
 
 import json
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from tests.harness.waiting import eventually
 
 @pytest.fixture
 def unconfigured(tmp_path: Path) -> Iterator[str]:
-    """Brokers of the test's own with every topic but `config`."""
+    """Brokers for this test, with every topic but `config`."""
     side = Side(root=tmp_path / "side", port=free_base(), partitions=1)
     with Cluster(side, ensure_jars(print).broker) as cluster:
         ensure_topics(cluster.bootstrap, [spec for spec in topic_specs(1) if spec.name != Topic.CONFIG])
@@ -29,7 +29,7 @@ def unconfigured(tmp_path: Path) -> Iterator[str]:
 def test_brokers_that_answer_are_not_enough_without_the_configuration(
     unconfigured: str, tmp_path: Path
 ) -> None:
-    """Nobody is told that a key is wrong before the keys are known."""
+    """No key is refused before the keys are known."""
     process = CollectProcess(unconfigured, tmp_path / "log")
     try:
         eventually(lambda: _report(process).get("kafka") is True)

@@ -1,4 +1,4 @@
-"""Every line of what collect refuses, through a real socket. None of it is ever a 500, or stops it."""
+"""Everything that collect refuses, through a real socket; none of it is answered 500 or stops it."""
 
 import gzip
 import json

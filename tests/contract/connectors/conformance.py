@@ -6,8 +6,8 @@ a class derived from `Conformance`:
 
     class TestS3(Conformance): ...
 
-Each test runs transmit's own delivery around the connector, with three local tries, and looks at where the
-events end: in receipts and records, and in what the far side has.
+Each test runs transmit's own delivery around the connector, with three local tries, and checks where the
+events end: in receipts, in records and at the far side.
 """
 
 import threading
@@ -37,7 +37,7 @@ SLACK = 1.0
 
 
 class Conformance:
-    """The suite. Test names say what a connector would do wrong."""
+    """The suite; test names say what a connector must do."""
 
     @pytest.fixture
     def silent(self) -> Iterator[Silent]:
@@ -181,7 +181,7 @@ class Conformance:
 
 
 def opened(far: Far, egress: EgressPolicy) -> Rig:
-    """A worker with a pipe `p1` to the far side, in possession of its secrets."""
+    """A worker with a pipe `p1` to the far side, and its secrets."""
     rig = Rig(egress)
     rig.secrets.values = dict(far.secrets)
     lead(rig, far, "p1")
@@ -194,7 +194,7 @@ def lead(rig: Rig, far: Far, name: str, port: int | None = None, **fields: objec
 
 
 def can(far: Far, ability: str) -> None:
-    """Skip the test where this kind of destination never does that."""
+    """Skip the test if this kind of destination never does that."""
     if ability in far.cannot:
         pytest.skip(far.cannot[ability])
 
@@ -205,21 +205,21 @@ def events(start: int, stop: int) -> list[dict[str, object]]:
 
 
 def send(rig: Rig, deadline: float = DEADLINE) -> list[Row]:
-    """ALL through `p1`, as if they had never been sent."""
+    """Send ALL through `p1`, as if for the first time."""
     rig.forget_deliveries()
     return rig.deliver(flat_batch(events(0, EVENTS)), deadline=deadline)
 
 
 def ends(rows: Iterable[Row]) -> dict[str, str]:
-    """Where each event came to its end; each has exactly one, and a record beside it if it needs one."""
+    """The result of each event: exactly one receipt, and a record if the result needs one."""
     rows = list(rows)
     found = [(id_, receipt.result) for receipt in receipts(rows) for id_ in receipt.ids]
-    assert len({id_ for id_, _ in found}) == len(found), "an event has two ends"
+    assert len({id_ for id_, _ in found}) == len(found), "an event has two receipts"
     moved = Counter((dict(r.headers)["ce_id"] or b"").decode() for r in records(rows))
     assert moved == Counter(id_ for id_, result in found if result in ("retry", "dead"))
     return dict(found)
 
 
 def reasons(rows: Iterable[Row]) -> list[str]:
-    """What is said of the events that did not arrive, for each."""
+    """The reason of each event that did not arrive."""
     return [(dict(r.headers)[h.REASON] or b"").decode() for r in records(list(rows))]

@@ -1,4 +1,4 @@
-"""The far side of a connector: a destination of its kind, as well or badly behaved as a test wants it."""
+"""The far side of a connector: a destination of its kind that behaves as a test says."""
 
 import socket
 import threading
@@ -10,10 +10,10 @@ from tests.harness.waiting import free_port
 
 
 class Far(ABC):
-    """Takes everything until told otherwise. Listens on loopback; one object a test.
+    """Accepts everything by default. Listens on loopback; each test has its own.
 
-    What a kind of destination cannot do, its class says in `cannot`, with the reason; the tests that need it
-    are skipped with that reason. Everything else is required of every connector.
+    If a kind of destination cannot do something, its class names that in `cannot`, with the reason; tests
+    that need it are skipped with that reason. Everything else is required of every connector.
     """
 
     connector: ClassVar[str]
@@ -23,58 +23,58 @@ class Far(ABC):
     """Names of this class's methods, and why this kind of destination never does that."""
 
     per_event: ClassVar[bool] = False
-    """Answers for each event; otherwise one answer is for all events of a request."""
+    """Whether it answers for each event; otherwise one answer is for all events of a request."""
 
     alone: ClassVar[bool] = False
-    """Each event travels in a request of its own."""
+    """Whether each event is sent in a request of its own."""
 
     overwrites: ClassVar[bool] = False
-    """What is sent twice is there once."""
+    """Whether an event that is sent twice is stored once."""
 
     largest: ClassVar[int | None] = None
-    """Bytes of data from which on an event is refused as too large; None: takes whatever hifi carries."""
+    """Bytes of data from which an event is refused as too large; None accepts any event of hifi."""
 
     patience: ClassVar[float] = 1.0
-    """Seconds that a try needs, where nothing is wrong, on a busy machine."""
+    """Seconds that a successful try needs on a busy machine."""
 
     secrets: ClassVar[Mapping[str, str]] = {}
-    """What `options` refers to, by reference."""
+    """Secrets to which `options` refer, by reference."""
 
     @abstractmethod
     def options(self, port: int | None = None) -> dict[str, Any]:
-        """Options as a document has them, with all `secrets` in them; with a port, of a server there."""
+        """Options as in a document, with references to all `secrets`; `port` is that of another server."""
 
     @abstractmethod
     def received(self) -> list[str]:
-        """Ids of the events that are there, in any order; those that are there twice, twice."""
+        """Ids of the stored events in any order, an id once per copy."""
 
     @abstractmethod
     def refuse(self, ids: set[str]) -> None:
-        """From now on these events are not taken, and never will be."""
+        """From now on refuse these events for good."""
 
     @abstractmethod
     def fail_once(self, ids: set[str]) -> None:
-        """The next time these events come they are not taken, but may be sent again."""
+        """Fail these events once; they may be sent again."""
 
     @abstractmethod
     def throttle(self) -> None:
-        """From now on nothing is taken, because it is too much."""
+        """From now on refuse everything as too much."""
 
     @abstractmethod
     def lose_answer_once(self) -> None:
-        """The next request is taken, and its connection is cut before the answer."""
+        """Accept the next request, and cut its connection before the response."""
 
     @abstractmethod
     def requests(self) -> int:
-        """How many requests with events came so far."""
+        """Number of requests with events so far."""
 
     @abstractmethod
     def close(self) -> None:
-        """End what it started."""
+        """Close servers and connections."""
 
 
 class Silent:
-    """A server that takes connections and says nothing, for as long as it is there."""
+    """A server that accepts connections and never answers."""
 
     def __init__(self) -> None:
         self._socket = socket.create_server(("127.0.0.1", 0))
@@ -85,7 +85,7 @@ class Silent:
 
     @property
     def connections(self) -> int:
-        """How many came."""
+        """Number of accepted connections."""
         return len(self._taken)
 
     def _take(self) -> None:
@@ -97,7 +97,7 @@ class Silent:
             self._taken.append(connection)
 
     def close(self) -> None:
-        """End it, and all connections."""
+        """Close it, and all its connections."""
         self._socket.shutdown(socket.SHUT_RDWR)
         self._socket.close()
         self._thread.join()
@@ -106,5 +106,5 @@ class Silent:
 
 
 def nobody() -> int:
-    """A port on which nobody listens."""
+    """A port on which no process listens."""
     return free_port()

@@ -1,4 +1,4 @@
-"""An HTTP far side, whatever it speaks: looks at each request, and may leave it to a server behind it."""
+"""HTTP far sides: they examine each request, and may forward it to another server."""
 
 import asyncio
 from abc import abstractmethod
@@ -10,11 +10,11 @@ from tests.contract.connectors.far import Far
 from tests.harness.scripted_server import Loop, Manner, Server, reply
 
 KEPT = ("ETag", "Content-Type")
-"""Headers of an answer that are passed on."""
+"""Response headers that are passed on."""
 
 
 class Everywhere(dict[str, Manner]):
-    """One manner for all paths."""
+    """One handler for all paths."""
 
     def __init__(self, manner: Manner) -> None:
         super().__init__()
@@ -98,7 +98,7 @@ class HttpFar(ServerFar):
             writer.write(response)
 
     def status_of(self, id_: str) -> int:
-        """What becomes of an event."""
+        """The status of an event."""
         if self._throttled:
             return 429
         if id_ in self._refused:
@@ -109,7 +109,7 @@ class HttpFar(ServerFar):
         return 200
 
     async def forwarded(self, asked: Asked, url: str, body: bytes) -> bytes:
-        """What the server behind it answers."""
+        """Forward the request; returns the other server's response."""
         headers = {k: v for k, v in asked.headers.items() if k.lower() != "content-length"}
         async with (
             aiohttp.ClientSession(auto_decompress=False) as session,

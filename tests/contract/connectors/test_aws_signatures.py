@@ -1,4 +1,4 @@
-"""What kinesis and s3 sign is what they send: moto, told to look, computes the signatures anew."""
+"""kinesis and s3 sign the requests that they send: moto verifies the signatures."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -22,7 +22,7 @@ def aws() -> Iterator[str]:
 
 @pytest.fixture
 def key(aws: str) -> tuple[str, str]:
-    """An access key that may do all, in an AWS that looks at each signature from now on."""
+    """An access key with all permissions, in a simulated AWS that verifies signatures from now on."""
     iam = client("iam", aws)
     iam.create_user(UserName="hifi")
     everything = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}

@@ -1,4 +1,4 @@
-"""The elasticsearch connector keeps every connector's promises, and reads the answer for each document."""
+"""The elasticsearch connector keeps every connector's promises, and reads the status of each document."""
 
 import base64
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ PASSWORD = "correct horse: battery"
 
 
 class Index(HttpFar):
-    """An index as the bulk API describes it: NDJSON in pairs of lines, an item for each, ids overwrite."""
+    """An index with a bulk API: NDJSON in pairs of lines, a status for each, documents overwritten by id."""
 
     connector = "elasticsearch"
     per_event: ClassVar[bool] = True

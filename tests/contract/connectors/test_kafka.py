@@ -27,7 +27,7 @@ LARGEST = 300_000
 """Bytes of a batch, compressed."""
 
 NOTICED_SECONDS = 20
-"""Until a second look has seen what a cluster has become, on a busy machine."""
+"""Time until a changed cluster is noticed, on a busy machine; seconds."""
 
 NEVER = "brokers take or refuse a batch; the client asks again by itself, on a connection of its own"
 
@@ -63,7 +63,7 @@ class KafkaTopic(Far):
         return {"bootstrap_servers": servers, "topic": self.name, "tls": False}
 
     def messages(self) -> list[Message]:
-        """All that is there."""
+        """All its records."""
         consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": "looks"})
         parts = [TopicPartition(self.name, partition, 0) for partition in (0, 1)]
         left = sum(consumer.get_watermark_offsets(part, timeout=10)[1] for part in parts)
@@ -91,7 +91,7 @@ class KafkaTopic(Far):
         raise NotImplementedError
 
     def close(self) -> None:
-        with suppress(KafkaException):  # a request that was repeated finds it gone
+        with suppress(KafkaException):  # a repeated request finds it deleted
             self._admin.delete_topics([self.name])[self.name].result(20)
 
 
@@ -113,7 +113,7 @@ class TestKafka(Conformance):
 
 
 class Renaming:
-    """In front of a broker: the cluster it tells of is at another address, of the same length."""
+    """A proxy of a broker that replaces the brokers' address by another of the same length."""
 
     def __init__(self, port: int, address: bytes) -> None:
         self._loop = Loop()
@@ -202,9 +202,9 @@ def test_a_cluster_that_names_an_inner_broker_later_gets_no_more_events(
     assert set(ends(send(rig)).values()) == {"delivered"}
     (cluster,) = rig.connector("kafka")._clusters.values()
     monkeypatch.setattr(clusters, "LOOK_SECONDS", 0.0)
-    cluster._egress = EgressPolicy()  # what was allowed is not any more
+    cluster._egress = EgressPolicy()  # revoke what was allowed
     until = time.monotonic() + NOTICED_SECONDS
-    while not reasons(send(rig)):  # the first to be refused may stand beside some that had left before
+    while not reasons(send(rig)):  # some records may have been sent before the first refusal
         assert time.monotonic() < until, "it is not noticed"
     before = len(far.received())
     rows = send(rig)

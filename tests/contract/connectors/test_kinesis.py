@@ -1,4 +1,4 @@
-"""The kinesis connector keeps every connector's promises, against moto's Kinesis behind a server of ours."""
+"""The kinesis connector keeps every connector's promises, against moto's Kinesis behind a proxy."""
 
 import base64
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ CODES = {429: "ProvisionedThroughputExceededException", 503: "InternalFailure"}
 
 
 class Stream(HttpFar):
-    """A stream of two shards; each record may fail by itself."""
+    """A stream of two shards; each record has a status of its own."""
 
     connector = "kinesis"
     per_event: ClassVar[bool] = True
@@ -70,7 +70,7 @@ class Stream(HttpFar):
         return reply(200, body=msgspec.json.encode({"FailedRecordCount": failed, "Records": items}).decode())
 
     def records(self) -> list[dict[str, Any]]:
-        """All that is there."""
+        """All its records."""
         found = []
         for shard in self._client.list_shards(StreamName="events")["Shards"]:
             at = self._client.get_shard_iterator(
@@ -111,7 +111,7 @@ def test_a_record_is_the_event_under_its_partition_key(far: Stream, rig: Rig) ->
 
 
 def test_a_request_holds_no_more_than_put_records_takes(far: Stream, rig: Rig) -> None:
-    # One request after another: of two records that come at one moment moto keeps one.
+    # One request after another: moto keeps only one of two records that arrive at the same time.
     alone = Limits(requests=1)
     rig.lead("p1", "kinesis", far.options(), max_events=10_000, timeout_seconds=10, limits=alone)
     rows = rig.deliver(flat_batch([row(n) for n in range(1_100)]), deadline=20)

@@ -1,4 +1,4 @@
-"""The s3 connector keeps every connector's promises, against moto's S3 behind a server of ours."""
+"""The s3 connector keeps every connector's promises, against moto's S3 behind a proxy."""
 
 import base64
 import gzip
@@ -26,7 +26,7 @@ CODES = {400: "InvalidRequest", 403: "AccessDenied", 429: "SlowDown", 503: "Serv
 
 
 class Bucket(HttpFar):
-    """A bucket; an object is taken as a whole."""
+    """A bucket; an object succeeds or fails as a whole."""
 
     connector = "s3"
     overwrites: ClassVar[bool] = True
@@ -113,7 +113,7 @@ def test_a_replay_in_another_order_overwrites_with_the_same_bytes(far: Bucket, r
 
 
 def large(rig: Rig, far: Bucket) -> list[dict[str, object]]:
-    """Events whose object needs parts: base64 of noise shrinks by a quarter."""
+    """Events large enough for a multipart upload: base64 of noise compresses by a quarter only."""
     rig.lead("p1", "s3", far.options(), max_bytes=8 * 1024 * 1024, timeout_seconds=10)
     noise = [base64.b64encode(random.Random(n).randbytes(780_000)) for n in range(7)]
     return [row(n, value=b'"' + noise[n] + b'"') for n in range(7)]
@@ -135,7 +135,7 @@ def test_a_large_object_is_written_in_parts(far: Bucket, rig: Rig) -> None:
         (r"[?]uploads=", refusal(403, "AccessDenied"), "dead"),
         ("partNumber=2", refusal(403, "AccessDenied"), "dead"),
         ("partNumber=1", refusal(503, "SlowDown"), "retry"),
-        # S3 may begin a success and end it with an error.
+        # S3 may send status 200 and then an error in the body.
         (r"POST .*[?]uploadId=", refusal(200, "InternalError"), "retry"),
     ],
 )
@@ -148,7 +148,7 @@ def test_a_large_object_that_is_not_written_whole_is_not_there_and_leaves_no_par
     assert not far.names()
     until = time.monotonic() + 5
     while far.client.list_multipart_uploads(Bucket="events").get("Uploads"):
-        assert time.monotonic() < until, "parts were left"
+        assert time.monotonic() < until, "parts were left behind"
         time.sleep(0.02)
 
 

@@ -1,4 +1,4 @@
-"""The webhook connector keeps every connector's promises, in each shape and whoever it has to prove to be."""
+"""The webhook connector keeps every connector's promises, in each format and with each authentication."""
 
 import asyncio
 import base64
@@ -21,7 +21,7 @@ OLD_KEY = base64.b64encode(b"o" * 24).decode()
 
 
 class Endpoint(ServerFar):
-    """An HTTP server that takes CloudEvents batches, each as a whole."""
+    """An HTTP server that accepts CloudEvents batches as a whole."""
 
     connector = "webhook"
     largest: ClassVar[int | None] = 200_000
@@ -69,12 +69,12 @@ class Endpoint(ServerFar):
         return 200
 
     def headers(self) -> dict[str, str]:
-        """Of the request that is being answered."""
+        """Headers of the current request."""
         lines = self._server.heads[-1].decode().split("\r\n")[1:]
         return {name.lower(): text for name, _, text in (line.partition(": ") for line in lines)}
 
     def ids(self, body: bytes) -> list[str]:
-        """Of the events in a body."""
+        """Ids of the events in a body."""
         return [item["id"] for item in json.loads(body)]
 
     def trusts(self, headers: Mapping[str, str], body: bytes) -> bool:
@@ -93,7 +93,7 @@ class Endpoint(ServerFar):
 
 
 class Single(Endpoint):
-    """Takes one event a request, and proves who sends it by a bearer token."""
+    """Accepts one event per request, authenticated by a bearer token."""
 
     per_event = alone = True
     secrets: ClassVar[Mapping[str, str]] = {"secret://t/bearer": "bearer-value"}
@@ -110,7 +110,7 @@ class Single(Endpoint):
 
 
 class Lines(Endpoint):
-    """Takes NDJSON, and knows its sender by a password and a header of its own."""
+    """Accepts NDJSON, authenticated by a password and a custom header."""
 
     secrets: ClassVar[Mapping[str, str]] = {
         "secret://t/password": "p\u00e4ss:word",
@@ -131,7 +131,7 @@ class Lines(Endpoint):
 
 
 class Signed(Endpoint):
-    """Takes arrays of data by an OAuth2 token, and checks signatures with a key that is being replaced."""
+    """Accepts arrays of data with an OAuth2 token, and checks signatures during a change of keys."""
 
     secrets: ClassVar[Mapping[str, str]] = {
         "secret://t/client": "client-secret",

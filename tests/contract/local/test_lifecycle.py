@@ -1,4 +1,4 @@
-"""`hifi up`, `down` and `doctor` as real processes, with the brokers alone (the quick part of a side)."""
+"""`hifi up`, `down` and `doctor` as real processes, with the brokers only (the quick part of a side)."""
 
 import os
 import signal
@@ -37,7 +37,7 @@ def _hifi(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 class Up:
-    """One `hifi up --parts brokers` after the other, on one folder."""
+    """Runs `hifi up --parts brokers` on one folder, several times in turn."""
 
     def __init__(self, side: Side) -> None:
         self.side = side
@@ -64,7 +64,7 @@ def _until(done: Callable[[], bool], seconds: float, say: Callable[[], str] = st
 
 @pytest.fixture(scope="module")
 def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
-    """A folder whose side the tests of this file start and stop in turn."""
+    """The folder of the side that the tests of this module start and stop in turn."""
     running = Up(Side(root=tmp_path_factory.mktemp("life") / "data", port=free_base()))
     yield running
     if running.process and running.process.poll() is None:
@@ -140,11 +140,11 @@ def test_a_killed_broker_is_started_again(up: Up) -> None:
 @pytest.mark.proof
 def test_down_ends_what_a_killed_supervisor_left_behind(up: Up) -> None:
     process = _running(up)
-    process.kill()  # neither of them can tidy up
+    process.kill()  # neither of them can clean up
     process.wait()
     supervisors = side_processes(up.side.root, "supervisor")
     kill(supervisors)
-    assert side_processes(up.side.root), "the brokers outlive their supervisor"
+    assert side_processes(up.side.root), "the brokers survive their supervisor"
     stopped = _hifi("down", "--data", str(up.side.root))
     assert stopped.returncode == 0
     assert "lost their `hifi up`" in stopped.stdout
@@ -178,7 +178,7 @@ def test_checkpoints_without_their_brokers_are_refused(tmp_path: Path) -> None:
     (tmp_path / "checkpoints" / "ingest").mkdir(parents=True)
     refused = _hifi("up", "--data", str(tmp_path), "--port", str(free_base()))
     assert refused.returncode == 1
-    assert f"remove {tmp_path} to begin anew" in refused.stderr.replace("\n", "")
+    assert f"remove {tmp_path} to start from nothing" in refused.stderr.replace("\n", "")
 
 
 def test_a_marked_process_is_found_and_a_neighbour_is_not(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_a_marked_process_is_found_and_a_neighbour_is_not(tmp_path: Path) -> Non
 
 
 def _running(up: Up) -> "subprocess.Popen[str]":
-    """The process of a side that is up: started here when a test is run by itself."""
+    """The process of the running side; started here if a test runs by itself."""
     if up.process is None or up.process.poll() is not None:
         return up.start()
     return up.process

@@ -1,4 +1,4 @@
-"""A receiver of alarms on a real socket: keeps what it is sent, and answers as it is told to."""
+"""A receiver of alarms on a real socket, which keeps the requests and answers as a test says."""
 
 import json
 import threading
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Far:
-    """What came, and what is answered."""
+    """The requests so far, and the status of responses."""
 
     def __init__(self) -> None:
         self.status = 204
@@ -20,14 +20,14 @@ class Far:
         self.url = ""
 
     def told(self) -> list[tuple[str, str]]:
-        """Type and alarm's id of each request, in their order."""
+        """Type and alarm id of each request, in order."""
         bodies = [json.loads(body) for _, _, body in list(self.requests)]
         return [(body["type"].rpartition(".")[2], body["data"]["id"]) for body in bodies]
 
 
 @contextmanager
 def far() -> Iterator[Far]:
-    """A receiver, until the end."""
+    """Run a receiver until the block ends."""
     found = Far()
 
     class Handler(BaseHTTPRequestHandler):

@@ -21,7 +21,7 @@ def store_url() -> Iterator[str]:
 
 @pytest.fixture
 def start(topics: str, store_url: str, tmp_path: Path) -> Iterator[Start]:
-    """Starts processes of the test's own, ready unless told, and ends them in good order."""
+    """Starts processes for one test, waits until they are ready, and stops them cleanly."""
     started: list[ObserveProcess] = []
 
     def begin(wait: bool = True, **settings: str) -> ObserveProcess:
@@ -36,5 +36,5 @@ def start(topics: str, store_url: str, tmp_path: Path) -> Iterator[Start]:
 
 @pytest.fixture
 def asked(start: Start) -> ObserveProcess:
-    """One that has seen nothing, to be asked."""
+    """A process without any data, for queries."""
     return start()

@@ -1,4 +1,4 @@
-"""A side without its nodes: what they would have written, tallied as audit would."""
+"""A side without nodes: writes the records that they would write, and tallies them as audit does."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -44,19 +44,19 @@ class Side:
         return [(name, text.encode()) for name, text in (texts | more).items()]
 
     def collected(self, ids: Sequence[str], minute: int) -> None:
-        """One record of what a request brought."""
+        """One record for the events of a request."""
         usual = {"source": "s", "type": "t", "time": "2026-01-01T00:00:00Z"}
         items = [collected_item({"id": each, **usual}, minute=minute) for each in ids]
         headers = [header for header in self._stamps("", minute) if header[0] != h.CE_ID]
         self._topics.put(Topic.COLLECTED, encode_items(items), headers, None)
 
     def each(self, topic: Topic, ids: Iterable[str], minute: int, **headers: str) -> None:
-        """A record an event."""
+        """One record per event."""
         for event_id in ids:
             self._topics.put(topic, b"{}", self._stamps(event_id, minute, **headers), None)
 
     def outbound(self, ids: Iterable[str], minute: int, *pipes: str) -> None:
-        """A copy of each event for each pipe."""
+        """One record per event and pipe."""
         names = {h.PIPES: h.PIPES_SEPARATOR.join(pipes)} if len(pipes) > 1 else {}
         for event_id in ids:
             for pipe in pipes:
@@ -66,7 +66,7 @@ class Side:
     def receipt(
         self, ids: Sequence[str], minute: int, pipe: str, result: Result = "delivered", inside_ms: int = 300
     ) -> None:
-        """Of one request."""
+        """The receipt of one request."""
         at_ms = minute * MINUTE_MS
         receipt = Receipt(
             destination=f"to-{pipe}",
@@ -86,7 +86,7 @@ class Side:
         self._topics.put(Topic.RECEIPTS, msgspec.json.encode(receipt), [], None)
 
     def whole(self, ids: Sequence[str], minute: int, *pipes: str) -> None:
-        """Events that are delivered by every pipe."""
+        """Write every hop of events that every pipe delivers."""
         self.collected(ids, minute)
         self.each(Topic.EVENTS, ids, minute)
         self.outbound(ids, minute, *pipes)
@@ -94,7 +94,7 @@ class Side:
             self.receipt(ids, minute, pipe)
 
     def read(self) -> None:
-        """Every node has read all there is."""
+        """Mark that every node has read everything."""
         self._topics.flush()
         with OffsetRangeReader(self.bootstrap, "test-side") as reader:
             for node in CHAIN_GROUPS:
@@ -102,7 +102,7 @@ class Side:
                 ProgressGroup(self.bootstrap, node).show(ends)
 
     def audit(self) -> list[Range]:
-        """Tally what is new; gives the ledger's new records."""
+        """Tally new records; returns the new records of the ledger."""
         self._topics.flush()
         with OffsetRangeReader(self.bootstrap, "test-audit") as reader:
             spans = [
@@ -116,15 +116,15 @@ class Side:
         return ranges
 
     def put(self, found: Range) -> None:
-        """A record of the ledger."""
+        """Write a record of the ledger."""
         self._topics.put(Topic.LEDGER, encode_range(found), [], found.key)
 
     def rubbish(self, value: bytes) -> None:
-        """A record of the ledger that is none."""
+        """Write a record of the ledger that cannot be decoded."""
         self._topics.put(Topic.LEDGER, value, [], None)
 
     def flush(self) -> None:
-        """Until all is acknowledged."""
+        """Wait until all records are acknowledged."""
         self._topics.flush()
 
     def _range(self, reader: OffsetRangeReader, span: OffsetRange) -> Range:
@@ -141,7 +141,7 @@ class Side:
 
 
 def tallies(events: Iterable[ObservedEvent]) -> list[Tally]:
-    """As audit makes them, one event at a time; each is LAG_MS late, and in time."""
+    """Tallies as audit makes them, one event each; each is LAG_MS late, which is in time."""
     groups: dict[tuple[Stage, str, int, str, str], list[ObservedEvent]] = defaultdict(list)
     for seen in events:
         destination = seen.destination if seen.stage in _RECEIPTS else ""

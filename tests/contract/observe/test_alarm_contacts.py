@@ -1,4 +1,4 @@
-"""A customer who says where they are told of failures is told there, without a restart."""
+"""A customer's contact receives the alarms without a restart."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,7 +41,7 @@ def test_a_contact_is_applied_shown_used_and_deleted(topics: str, tmp_path: Path
                 alarms.update(stalled())  # over, until it is found again
                 return bool(shop.requests)
 
-            eventually(told, 30, "the customer was told nothing")
+            eventually(told, 30, "the contact received nothing")
             assert shop.requests[0][0] == "/alarms"
         finally:
             alarms.close()

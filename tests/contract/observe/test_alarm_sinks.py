@@ -169,7 +169,7 @@ def test_a_customers_webhook_inside_the_network_is_not_dialled(
 
 
 def test_another_tenants_secret_signs_nothing(receiver: Far, start: Start) -> None:
-    """What is on the topic was not necessarily checked by this version."""
+    """Documents on the topic may have been checked by another version."""
     contact = Contact(name="a", tenant="other", webhook=receiver.url, secret="secret://shop/alarms")
     shop = Contact(name="b", tenant="shop", webhook=receiver.url + "/shop")
     inputs = Inputs(
@@ -188,7 +188,7 @@ def test_no_redirect_is_followed(receiver: Far, start: Start) -> None:
         receiver.status, receiver.headers = 307, {"Location": elsewhere.url}
         with start(alarm_webhook=receiver.url) as alarms:
             alarms.update(stalled("route"))
-            eventually(lambda: len(receiver.requests) > 1, 20, "it was not tried again")
+            eventually(lambda: len(receiver.requests) > 1, 20, "it was not retried")
         assert elsewhere.requests == []
 
 
@@ -272,7 +272,7 @@ def test_a_store_that_is_away_keeps_no_alarm_from_being_told(
 
 
 class HangingStore(Store):
-    """Takes nothing until it is released."""
+    """Blocks writes until it is released."""
 
     def __init__(self, table: str, endpoint: str) -> None:
         super().__init__(table, endpoint)
@@ -305,7 +305,7 @@ def test_a_store_that_hangs_delays_no_look_and_has_the_last_state_afterwards(
 def test_what_could_not_be_stored_is_stored_when_the_store_is_back(
     store: Store, secrets: SecretTable, aws: str
 ) -> None:
-    late = Store("late", aws)  # there is no such table yet
+    late = Store("late", aws)  # the table does not exist yet
     first = Alarms(settings(), late, Catalogue, secrets, wall_clock)
     first.update(stalled("route"))
     late.ensure()

@@ -26,7 +26,7 @@ def test_scorecard_and_trace_say_what_observe_answers(topics: str, start: Start,
     minute, side = recent(), Side(topics)
     side.whole(ids(0, 20), minute, "p")
     odd = "a/b c?#%é"
-    side.collected([odd], minute)  # in the chain's order: a trace is sorted by the records' times
+    side.collected([odd], minute)  # in the order of the chain: a trace is sorted by the records' timestamps
     side.each(Topic.EVENTS, [odd], minute, **{h.CE_TIME: "2026-01-01T00:00:00Z"})
     side.outbound([odd], minute, "p")
     side.receipt([odd], minute, "p")

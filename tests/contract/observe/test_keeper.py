@@ -1,4 +1,4 @@
-"""What is held goes into the store and comes back, whatever the process and the store do in between."""
+"""State is stored and restored, whatever happens to process and store in between."""
 
 from collections.abc import Iterator
 from datetime import date
@@ -34,7 +34,7 @@ STAGES = {
 
 
 class BrittleStore(Store):
-    """A store that can be told to be away after some writes."""
+    """A store that fails after some writes."""
 
     def __init__(self, url: str, table: str) -> None:
         super().__init__(table, url)
@@ -48,7 +48,7 @@ class BrittleStore(Store):
 
 
 class Meter:
-    """The process without its threads."""
+    """The process, without its threads."""
 
     def __init__(self, url: str, table: str = "meter") -> None:
         self.store = BrittleStore(url, table)
@@ -59,7 +59,7 @@ class Meter:
         self.position = self.keeper.restore(NEVER)
 
     def enter(self, ledger: list[Range]) -> None:
-        """What lies behind the position."""
+        """Records after the position."""
         for offset, found in enumerate(ledger):
             if offset >= self.position:
                 self.board.ledger.apply(found, offset, FIRST * MINUTE_MS)
@@ -67,7 +67,7 @@ class Meter:
         self.keeper.load()
 
     def known(self) -> tuple[list[MinuteCard], DayCard | None, DayCard | None]:
-        """Of the store: the minutes' cards, and the day's of one tenant and of all."""
+        """The stored cards: minutes, and the day of one tenant and of all."""
         cards = list(self.tables.cards("acme", FIRST, FIRST + 1_439))
         return cards, self.tables.day("acme", DAY), self.tables.day(ALL_TENANTS, DAY)
 
@@ -79,7 +79,7 @@ def url() -> Iterator[str]:
 
 
 def ledger(minutes: int, tenants: tuple[str, ...] = ("acme", "zoo")) -> list[Range]:
-    """Five balanced events a minute and tenant; each minute is slower than the one before."""
+    """Five balanced events per minute and tenant; each minute is slower than the one before."""
     hashes = np.arange(5, dtype=np.uint64)
     return [
         Range(
@@ -126,14 +126,14 @@ def test_minutes_that_are_dropped_stay_in_their_day(url: str) -> None:
     again = Meter(url)
     again.enter(whole)
     assert again.keeper.save()
-    assert again.known() == before, "by another process, of states and of what is left of dropped ones"
+    assert again.known() == before, "by another process, from states and the sums of dropped ones"
     again.keeper.forget(FIRST + 6)
     assert again.keeper.save()
     assert again.known() == before
 
 
 def test_a_day_of_many_minutes_is_the_sum_of_all_as_they_come_and_go(url: str) -> None:
-    """Whatever was summed up before; also where an old minute changes."""
+    """The sum is the same whatever was summed before, also if an old minute changes."""
     meter, whole = Meter(url), ledger(60)
     late = ledger(1)[3]
     late.start, late.end = 100, 101
@@ -145,7 +145,7 @@ def test_a_day_of_many_minutes_is_the_sum_of_all_as_they_come_and_go(url: str) -
         meter.keeper.forget(FIRST + end // 16)
         assert meter.keeper.save()
         fresh = Meter(url, f"fresh-{end}")
-        fresh.enter(whole[: min(end, 240)])  # what comes late for a minute that is dropped is left out
+        fresh.enter(whole[: min(end, 240)])  # late events of a dropped minute are ignored
         assert fresh.keeper.save()
         assert fresh.known() == meter.known()
 
@@ -166,7 +166,7 @@ def test_a_dropped_minute_is_not_begun_anew_by_what_comes_late(url: str) -> None
 
 @pytest.mark.parametrize("killed", [False, True])
 def test_a_store_that_fails_in_the_middle_loses_nothing(url: str, killed: bool) -> None:
-    """After so many writes the store is away; the process goes on, or is killed and begins anew."""
+    """After so many writes the store fails; the process continues, or is killed and starts again."""
     whole = ledger(12)
     reference = Meter(url, "reference")
     reference.enter(whole)

@@ -132,7 +132,7 @@ def test_nothing_is_lost_while_a_node_has_still_to_read_it(topics: str, start: S
     side.audit()
     observe = start()
     eventually(lambda: observe.card(minute)["collected"] == 10)
-    time.sleep(3)  # what must not happen: longer than the settle time
+    time.sleep(3)  # longer than the settle time, so a wrong verdict would show
     card = observe.card(minute)
     assert (card["lost"], card["under_way"]) == (0, 10)
     side.read()
@@ -141,11 +141,11 @@ def test_nothing_is_lost_while_a_node_has_still_to_read_it(topics: str, start: S
 
 @pytest.mark.proof
 def test_a_restart_in_the_middle_changes_no_card(topics: str, start: Start) -> None:
-    """One goes on after a stop and after a kill; another begins with an empty store and reads it all."""
+    """One continues after a stop and after a kill; another starts with an empty store and reads all."""
     minute, side = recent() - 1, Side(topics)
 
     def more(turn: int) -> None:
-        """Ten events, of which one is lost and one is delivered twice."""
+        """Ten events, one of them lost and one delivered twice."""
         new = ids(turn * 10, turn * 10 + 10)
         side.collected(new, minute)
         side.each(Topic.EVENTS, new[1:], minute)
@@ -175,7 +175,7 @@ def test_a_restart_in_the_middle_changes_no_card(topics: str, start: Start) -> N
 
 
 def judged(observe: ObserveProcess, minute: int) -> Any:
-    """The cards of two minutes, once four events are called lost and all are named."""
+    """The cards of two minutes, once four events are lost and all are named."""
     cards = observe.get(f"/v1/minutes?tenant=acme&from={minute}&to={minute + 1}")
     named = [event for card in cards for hop in card["hops"] for event in hop.get("named", [])]
     done = len(cards) == 2 and all(card["settled"] for card in cards) and cards[0]["lost"] >= 4
@@ -203,7 +203,7 @@ def test_an_unreadable_ledger_record_is_passed_over(topics: str, start: Start) -
     side.whole(ids(0, 3), minute, "p")
     ranges = side.audit()
     for found in ranges:
-        side.put(found)  # as audit does when it was restarted
+        side.put(found)  # as audit does after a restart
     side.flush()
     observe = start()
     eventually(lambda: observe.card(minute)["collected"])
@@ -265,7 +265,7 @@ def test_brokers_that_go_and_come_back_are_waited_for(topics: str, brokers: Clus
     try:
         eventually(lambda: observe.get("/v1/now")["behind"], 60)
         assert not observe.ready()
-        assert observe.card(minute)["total"] == 5, "it answers all the same"
+        assert observe.card(minute)["total"] == 5, "it must still answer"
         assert observe.ask("/v1/events/e1")[0] == 503
         away = start(wait=False)
         eventually(lambda: "not started yet" in away.log.read_text())
@@ -339,7 +339,7 @@ def test_a_store_that_is_away_is_waited_for_and_then_written(topics: str, tmp_pa
         side.audit()
         eventually(lambda: observe.card(minute)["collected"] == 9)
         eventually(lambda: "not stored yet" in observe.log.read_text())
-        assert observe.card(minute)["total"] == 9, "it goes on all the same"
+        assert observe.card(minute)["total"] == 9, "it must continue"
         assert card["collected"] == 5
     finally:
         assert observe.stop() == 0

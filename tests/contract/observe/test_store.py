@@ -1,4 +1,4 @@
-"""The table, of moto and of DynamoDB Local: what is written is read, in order, however much it is."""
+"""The table, of moto and of DynamoDB Local: everything written is read back in order, in any amount."""
 
 import time
 
@@ -14,7 +14,7 @@ def table_of(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def store(url: str, request: pytest.FixtureRequest) -> Store:
-    """A table of the test's own."""
+    """A table for one test."""
     made = Store(table_of(request), url)
     made.ensure()
     return made
@@ -30,7 +30,7 @@ def test_bodies_come_back_in_order_of_their_keys(store: Store) -> None:
 
 def test_a_later_write_takes_the_place_of_the_former_one(store: Store) -> None:
     store.put([Item("a", "1", b"one"), Item("a", "1", b"two")])
-    assert store.get("a", "1") == b"two", "also in one call, which the service would refuse"
+    assert store.get("a", "1") == b"two", "also in one call, which the service would refuse to take whole"
     store.put([Item("a", "1", b"three", int(time.time()) + 600)])
     assert store.get("a", "1") == b"three"
     store.delete("a", "1")

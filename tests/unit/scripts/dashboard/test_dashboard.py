@@ -1,4 +1,4 @@
-"""What operators import into Grafana and Prometheus: made by code, and asking only for what there is."""
+"""The files for Grafana and Prometheus: generated, and with existing metrics only."""
 
 import json
 import re
@@ -57,7 +57,7 @@ def test_the_metrics_of_an_expression_are_found() -> None:
 
 @pytest.mark.parametrize("name", sorted(files()))
 def test_what_is_committed_is_what_the_code_writes(name: str) -> None:
-    assert (FOLDER / name).read_text() == files()[name], "`make dashboard` writes it anew"
+    assert (FOLDER / name).read_text() == files()[name], "the file is outdated: run `make dashboard`"
 
 
 def test_no_other_file_lies_beside_them() -> None:
@@ -73,7 +73,7 @@ def test_every_chart_asks_for_metrics_that_have_a_typed_name() -> None:
 
 
 def exposed(registries: Iterable[CollectorRegistry]) -> Iterator[str]:
-    """The names of samples, also of those without any yet."""
+    """Names of samples, also of metrics without samples yet."""
     endings = {"counter": ("_total",), "histogram": ("_bucket", "_sum", "_count"), "gauge": ("",)}
     for registry in registries:
         for family in registry.collect():
@@ -81,7 +81,7 @@ def exposed(registries: Iterable[CollectorRegistry]) -> Iterator[str]:
 
 
 def test_every_chart_asks_for_samples_as_the_processes_expose_them() -> None:
-    """A counter by its rate, a histogram by its buckets: by its bare name there is nothing to find."""
+    """Counters are read as rates and histograms by buckets: their bare names have no samples."""
     canary = CanaryMeters(DeliveryTracker((), 0), (), lambda: 0)
     processes = (CollectMetrics(), RetryMetrics(), QueryMetrics("test"), canary)
     registries = [process.registry for process in processes]
@@ -96,7 +96,7 @@ def test_every_gauge_and_counter_of_the_meter_is_on_a_chart() -> None:
     shown = {COUNTER_OR_HISTOGRAM.sub("", name) for text in expressions() for name in asked(text)}
     assert set(map(str, metrics.ObserveMetric)) - shown == {metrics.ObserveMetric.LEDGER_OFFSET}
     assert set(map(str, metrics.SparkMetric)) <= shown
-    # Its own p95 is for its page; the chart has it by pipe, from the histogram.
+    # Its p95 is for its own page; the chart shows p95 by pipe, from the histogram.
     assert set(map(str, metrics.CanaryMetric)) - shown == {metrics.CanaryMetric.P95}
 
 

@@ -1,4 +1,4 @@
-"""Dead letters: which are meant, and what is sent again."""
+"""Dead letters: filters, and records of a replay."""
 
 import base64
 
@@ -50,7 +50,9 @@ def test_what_was_replayed_is_read_as_it_was_written(letters: list[LetterKey], a
 def test_a_letter_belongs_to_the_destination_it_names_or_else_to_its_pipes() -> None:
     assert letter([(h.PIPE, b"shop")]).destination == "till"
     assert letter([(h.PIPE, b"shop"), (h.DESTINATION, b"old")]).destination == "old"
-    assert letter([(h.PIPE, b"shop"), (h.DESTINATION, b"")]).destination == "", "it led nowhere when it died"
+    assert letter([(h.PIPE, b"shop"), (h.DESTINATION, b"")]).destination == "", (
+        "its pipe had no destination when it was written"
+    )
     assert letter([(h.PIPE, b"gone")]).destination == ""
 
 

@@ -1,4 +1,4 @@
-"""What is wrong with a user's file is said with its line, its field and the fix."""
+"""Problems of a user's file are reported with line, field and fix."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What is wrong with a destination's options is said with its line, its field and the fix, and no secret."""
+"""Problems of a destination's options are reported with line, field and fix, without secrets."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ PLAIN = "hunter2-hunter2"
 
 
 def applied(tmp_path: Path, text: str) -> list[str]:
-    """What is wrong with a document of that text below `options:`; nothing if it is taken."""
+    """The problems of a document with this text below `options:`; none if it is accepted."""
     path = tmp_path / "f.yaml"
     path.write_text(HEAD + text)
     try:

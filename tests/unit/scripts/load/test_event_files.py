@@ -1,4 +1,4 @@
-"""A user's events leave the file as they are in it."""
+"""A user's events are sent as they are in the file."""
 
 import gzip
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Rules of misbehaviour: what they mean, and what is refused."""
+"""Rules of fault injection: meaning, and refusals."""
 
 from collections import Counter
 

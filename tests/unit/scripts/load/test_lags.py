@@ -1,4 +1,4 @@
-"""Percentiles of counted lags against sorting them all."""
+"""Percentiles of counted lags equal those of a sorted list."""
 
 import math
 

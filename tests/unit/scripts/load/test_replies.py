@@ -1,4 +1,4 @@
-"""What an answer means: acknowledged, refused for good, again, or hopeless."""
+"""Meaning of a response: acknowledged, refused for good, retry, or hopeless."""
 
 import msgspec
 import pytest

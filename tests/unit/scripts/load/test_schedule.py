@@ -1,4 +1,4 @@
-"""Requests are due by the clock, whatever the answers do."""
+"""Requests are due by the clock, whatever the responses are."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Generated telemetry looks like the real thing and can be told apart."""
+"""Generated telemetry is realistic, and its events are distinct."""
 
 from statistics import mean
 

@@ -1,4 +1,4 @@
-"""Lost and duplicated: the sums that every fault test relies on."""
+"""Counts of lost and duplicated events, on which every fault test relies."""
 
 from scripts.load.verify import check_delivery, visible_in
 

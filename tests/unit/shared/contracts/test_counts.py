@@ -1,4 +1,4 @@
-"""What is counted, and what of it breaks a promise."""
+"""Counts, and which of them break a promise."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""A promise's figure never shows more than was kept."""
+"""A figure of a promise never shows more than was kept."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Only public unicast addresses may be dialled, in whatever clothes the others come."""
+"""Only public unicast addresses may be dialled, however others are written."""
 
 from collections.abc import Callable
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network

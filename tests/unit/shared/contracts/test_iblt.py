@@ -1,4 +1,4 @@
-"""What is left of two sketches names the ids, however they came together."""
+"""The difference of two sketches names the ids, however the sketches were built."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Compiling event patterns: what they come to, and what is said of those that cannot be."""
+"""Compiled event patterns, and errors of invalid ones."""
 
 from typing import Any
 

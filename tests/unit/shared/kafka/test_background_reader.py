@@ -1,4 +1,4 @@
-"""A background reader lives until it is stopped, whatever its consumers do. No broker answers here."""
+"""A background reader runs until it is stopped, whatever its consumers do. No broker answers here."""
 
 import threading
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ SECONDS: Final = 30
 
 
 class Reader(BackgroundReader):
-    """Notes what it is asked for; its first turns end as told."""
+    """Records its calls; its first turns end as the test says."""
 
     def __init__(self, *, refusals: int = 0, failures: int = 0, ends: int = 0) -> None:
         super().__init__(name="test", config=reader_config("127.0.0.1:1", "test"))

@@ -1,4 +1,4 @@
-"""The producer whose callers await their reports, against a client of the test's own making."""
+"""The producer whose callers await their reports, against a simulated client."""
 
 import asyncio
 import time
@@ -13,7 +13,7 @@ from shared.kafka.producer import AwaitedProducer, NotWrittenError
 
 
 class Client:
-    """Reports one record at each poll, unless told to be silent."""
+    """Reports one record at each poll, unless it is silent."""
 
     def __init__(self, error: KafkaError | None = None, silent: bool = False) -> None:
         self.error = error

@@ -1,4 +1,4 @@
-"""Secrets: asked for once they are named, kept while the store is silent, never shown."""
+"""Secrets: fetched when they are named, kept while the store does not answer, never shown."""
 
 import logging
 import threading
@@ -18,7 +18,7 @@ HOUR = 3_600.0
 
 
 class Store:
-    """A store that says what it is told to; `answer` blocks until somebody asks."""
+    """A store that answers as the test says; `answer` blocks until it is asked."""
 
     def __init__(self, **values: str | None) -> None:
         self.values: dict[str, str | None] = dict(values)

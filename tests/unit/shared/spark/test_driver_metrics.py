@@ -1,4 +1,4 @@
-"""What the processes below a Spark driver cost, told apart by their place in the tree."""
+"""CPU and memory of the processes below a Spark driver, by their place in the tree."""
 
 import os
 import subprocess

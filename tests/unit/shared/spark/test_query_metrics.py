@@ -1,4 +1,4 @@
-"""What a Spark application tells of its queries, from what Spark tells of them."""
+"""Metrics of a Spark application's queries, from Spark's progress reports."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The way to the folder of the workers' sockets, which may not be long."""
+"""The path of the folder of the workers' sockets, which must be short."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Where a query goes on whose checkpoint the topics have overtaken."""
+"""Starting offsets of a query with offsets that the topics no longer have."""
 
 import pytest
 from hypothesis import given

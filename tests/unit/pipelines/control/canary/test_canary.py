@@ -1,4 +1,4 @@
-"""What the canary knows of its events, when it sends, and what its destinations read."""
+"""The canary's record of its events, its schedule, and the checks of its destinations."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Facts for alarms' tests: a quiet side, and what can be wrong with it."""
+"""Inputs for tests of alarms: a healthy side, and its possible problems."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def settings(**given: Any) -> AlarmSettings:
 
 
 def card(minute: int, **given: Any) -> MinuteCard:
-    """A good minute of 100 deliveries, but for what is given."""
+    """A good minute of 100 deliveries; arguments replace fields."""
     good = given.setdefault("good", 100)
     total = given.setdefault("total", 100)
     fields = {"tenant": "shop", "settled": True, "delivered": total, "sli": good / total if total else None}
@@ -43,7 +43,7 @@ def cards(*minutes: MinuteCard, tenant: str = "shop") -> dict[str, list[MinuteCa
 
 
 def lossy(minute: int, lost: int = 1, node: Node = Node.ROUTE, **given: Any) -> MinuteCard:
-    """A minute in which a hop lost the first of 100 events, which are named."""
+    """A minute in which a hop lost the first of 100 events, with their names."""
     named = [NamedEvent(hash=f"{at:016x}", times=1, id=f"id-{at}") for at in range(lost)]
     row = HopRow(node=node, taken=100, given=100 - lost, lost=lost, named=named, look_at=["events/0/10-19"])
     return card(minute, lost=lost, good=100 - lost, hops=[row], **given)
@@ -65,7 +65,7 @@ def destination(name: str = "hook", **given: Any) -> DestinationHealth:
 
 
 def found(inputs: Inputs, before: History | None = None, **given: Any) -> list[Finding]:
-    """What one look at these facts finds."""
+    """The findings of one evaluation of these inputs."""
     how = settings(**given)
     history = updated(before or History(), inputs, how.alarm_backlog_minutes)
     return list(evaluate(inputs, history, PUBLISHED, how).findings)

@@ -1,4 +1,4 @@
-"""From a world to its cards, the short way."""
+"""Derives cards from a simulated chain directly."""
 
 from collections.abc import Iterable, Mapping
 
@@ -17,7 +17,7 @@ def applied(
     start: int = 0,
     now_ms: int = MINUTE_START + 60_000,
 ) -> LedgerState:
-    """A book with these ranges in the ledger from `start` on."""
+    """Ledger state with these ranges, from `start` on."""
     book = LedgerState() if book is None else book
     for offset, found in enumerate(ranges, start):
         book.apply(decode_range(encode_range(found)), offset, now_ms)
@@ -31,7 +31,7 @@ def settled(
     now_ms: int = LATER,
     read: bool = True,
 ) -> JudgedMinute:
-    """The world's minute, judged; read and judged again where it asks for that."""
+    """The verdict on the world's minute, after further reads if it asks for them."""
     state, passed = book.minutes[TENANT, MINUTE], passed or world.passed()
     found = Identified()
     judgement = judge(state, passed, now_ms, SETTLE)

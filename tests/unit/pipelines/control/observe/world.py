@@ -1,4 +1,4 @@
-"""A chain of nodes in memory: what lies in its topics, with losses and doubles made on purpose."""
+"""A simulated chain in memory: records of its topics, with deliberate losses and doubles."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ MINUTE: Final = 29_000_000
 MINUTE_START: Final = MINUTE * 60_000
 SETTLE: Final = 180_000
 LATER: Final = MINUTE_START + 3_600_000
-"""When all is long over."""
+"""A time long after everything."""
 
 TENANT: Final = "acme"
 PARTITIONS: Final = 2
@@ -159,11 +159,11 @@ class World:
         return times
 
     def quarantine(self, topic: Topic, event: Event) -> None:
-        """A record that a node could not read."""
+        """Add a record that a node could not read."""
         self._write(Topic.QUARANTINE, event._replace(stage=Stage.QUARANTINED, name=topic))
 
     def letter(self, pipe: str, event_id: str, becomes: Stage = Stage.DELIVERED) -> None:
-        """A dead letter is put back."""
+        """Replay a dead letter."""
         of = _Of(TENANT, MINUTE, False)
         copy = of.event(Stage.LETTER, pipe, event_id)
         self._write(Topic.OUTBOUND, copy)
@@ -181,7 +181,7 @@ class World:
     def ranges(
         self, cuts: Callable[[tuple[str, int], int], Iterable[int]] = lambda _p, _n: ()
     ) -> list[Range]:
-        """What audit writes, each partition cut where `cuts` says, in order within a partition."""
+        """Audit's ranges, each partition split as `cuts` says, in order within a partition."""
         found = []
         for place, records in self.topics.items():
             bounds = sorted(
@@ -207,7 +207,7 @@ class World:
         )
 
     def seen(self) -> Iterator[ObservedEvent]:
-        """What a reader of all topics sees."""
+        """The records that a reader of all topics sees."""
         for (topic, partition), records in self.topics.items():
             for offset, events in enumerate(records):
                 record = Record(topic, partition, offset, 0, [], None)
@@ -215,7 +215,7 @@ class World:
                     yield ObservedEvent(record, e.stage, e.id, e.tenant, e.minute, e.name, e.destination)
 
     def passed(self, at_ms: int = LATER - SETTLE, nodes: Iterable[str] | None = None) -> ReadProgress:
-        """All nodes are done with all there is since `at_ms`, and audit has read everything."""
+        """All nodes are done with everything since `at_ms`, and audit has read all of it."""
         every = ("ingest", "route", "transmit", WRITING, "retry")
         mark = Watermark(at_ms, dict(self.ends))
         return ReadProgress(marks=dict.fromkeys(every if nodes is None else nodes, (mark,)), read_to_ms=at_ms)

@@ -1,4 +1,4 @@
-"""The token bucket, on a clock of the test's own."""
+"""The rate limiter, on a clock of the test."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""When a waiting record leaves, as what, and that its story goes on where transmit left it."""
+"""When a waiting record leaves, with which headers, and that its attempts continue."""
 
 from datetime import timedelta
 
@@ -74,7 +74,7 @@ times = st.integers(0, 10**15 - 1)
 def test_nothing_waits_longer_than_its_topics_delay_and_nothing_is_put_off(
     topic: Topic, not_before: int, written: int
 ) -> None:
-    """Whatever a header, or a clock that was set back, says."""
+    """Whatever a header says, and even if the clock was set back."""
     due = delayed_record(record(topic, written, not_before=str(not_before).encode()), NOW).due_ms
     assert due <= min(not_before, NOW + delay_ms(topic), written + delay_ms(topic))
     if not_before <= min(NOW, written) + delay_ms(topic):

@@ -1,4 +1,4 @@
-"""Pipes to rows: distinct places once, ramps by the clock."""
+"""Pipes as rows: each path once, ramps by the clock."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -41,7 +41,7 @@ _DEFAULTS = {
 
 
 def row(number: int, **changes: object) -> dict[str, object]:
-    """A row in schema.FLAT; `changes` replace its fields, or what its headers say."""
+    """A row of schema.FLAT; `changes` replace its fields or headers."""
     stamps = {**_DEFAULTS, "id": f"e{number}"} | {n: v for n, v in changes.items() if n in _STAMPS}
     headers = {"ce_specversion": "1.0", "ce_source": "test", "ce_type": "t"}
     headers |= {_STAMPS[name]: str(value) for name, value in stamps.items() if value is not None}

@@ -1,4 +1,4 @@
-"""What ECharts is to draw."""
+"""Options of the ECharts charts."""
 
 from pipelines.management.console import charts
 from shared.contracts.scorecard import Node

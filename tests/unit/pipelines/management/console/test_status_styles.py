@@ -1,4 +1,4 @@
-"""What minutes and days are called."""
+"""Names of the states of minutes and days."""
 
 from hypothesis import given
 from hypothesis import strategies as st

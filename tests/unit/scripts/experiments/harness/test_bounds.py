@@ -1,4 +1,4 @@
-"""An experiment fails when one of its figures is beyond its target, and names figure, target and unit."""
+"""An experiment fails if a figure is beyond its bound, and names figure, bound and unit."""
 
 from pathlib import Path
 

@@ -25,7 +25,7 @@ def test_a_drain_waits_while_events_still_arrive(tmp_path: Path, monkeypatch: py
 
     def write() -> None:
         for _ in range(4):
-            time.sleep(0.8)  # longer in all than a quiet time, each gap shorter
+            time.sleep(0.8)  # longer than the quiet time in total, but each gap shorter
             with path.open("a") as file:
                 file.write("a\n")
 

@@ -1,4 +1,4 @@
-"""What a trial makes of the receipts."""
+"""Lags and drain of a trial, from receipts."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`hifi doctor`: every failed line carries the command that fixes it."""
+"""`hifi doctor`: every failed check has the command that fixes it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the brokers are told."""
+"""Configuration of the brokers."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What the supervisor is given: which program starts with what, and stops after which."""
+"""The supervised programs: commands, environments, and the order of stopping."""
 
 from pathlib import Path
 

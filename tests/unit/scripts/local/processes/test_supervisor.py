@@ -1,4 +1,4 @@
-"""The configuration supervisord gets."""
+"""The configuration of supervisord."""
 
 import configparser
 import sys

@@ -1,4 +1,4 @@
-"""When a side counts as warm, and where a chain is cut."""
+"""When a side is warm, and at which hop a chain stops."""
 
 import pytest
 from hypothesis import given

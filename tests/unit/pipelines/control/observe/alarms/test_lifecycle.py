@@ -1,4 +1,4 @@
-"""Laws of an alarm's life, over any sequence of looks."""
+"""Properties of an alarm's lifecycle, over any sequence of evaluations."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ def finding(kind: AlarmKind = AlarmKind.STALLED, text: str = "is bad", subject: 
 
 @dataclass
 class Life:
-    """Looks, one after the other."""
+    """Evaluations, one after the other."""
 
     now: int = 1_000_000
     windows: list[QuietWindow] = field(default_factory=list)
@@ -39,7 +39,7 @@ class Life:
     told: list[tuple[int, Transition]] = field(default_factory=list)
 
     def look(self, *findings: Finding, unknown: Iterable[AlarmKind] = ()) -> list[TransitionKind]:
-        """One look, and what is told at it; the state goes through its stored form."""
+        """One evaluation and its notifications; the state passes through its stored form."""
         self.now += LOOK_MS
         evaluation = Evaluation(findings=findings, unknown=frozenset(unknown))
         after, transitions = step(self.tracked, evaluation, self.windows, PACE, self.now)
@@ -97,7 +97,7 @@ def test_a_condition_that_comes_and_goes_within_the_hold_time_is_one_alarm() -> 
 
 
 def test_each_relapse_holds_the_alarm_open_for_longer() -> None:
-    """Two minutes off, one look on: told ever less often, not thirty times an hour."""
+    """Off for two minutes, on for one evaluation: notified less and less often, not thirty times an hour."""
     life = Life()
     for _ in range(60):
         life.look(finding())

@@ -1,4 +1,4 @@
-"""Each condition holds when it should, and not when nothing is wrong."""
+"""Each rule fires when it should, and not on a healthy side."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def inputs(*minutes: MinuteCard, **given: object) -> Inputs:
 
 
 def only(at: Inputs, kind: AlarmKind, **given: Any) -> str:
-    """The text of the one finding of a kind; there must be no other kind."""
+    """The text of the only finding, which must be of this kind."""
     results = found(at, **given)
     assert [each.kind for each in results] == [kind]
     return results[0].text
@@ -162,7 +162,7 @@ def test_an_idle_node_and_a_slow_one_are_not_stalled(progress: NodeProgress) -> 
 
 
 def waits(*counts: int) -> list[AlarmKind]:
-    """What is found after a look a minute, at so many waiting events each."""
+    """Findings after an evaluation per minute, with so many waiting events each."""
     how, history, results = settings(), History(), []
     for at, waiting in enumerate(counts):
         now = inputs(at_ms=NOW + at * 60_000, waiting={"orders": waiting})

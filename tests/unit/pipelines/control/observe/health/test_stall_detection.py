@@ -1,4 +1,4 @@
-"""A node that reads nothing though it could is told since when."""
+"""A node that could read but does not is stalled, since a known time."""
 
 from pipelines.control.observe.health.stall_detection import StallDetection
 from pipelines.control.observe.ledger.watermarks import OffsetsSnapshot
@@ -17,7 +17,7 @@ def test_moved_is_when_offsets_changed_or_there_was_nothing_to_read() -> None:
 
     def told(at_ms: int, read: int, end: int) -> tuple[int, int]:
         nodes = {node.node: node for node in movement.take(look(at_ms, read, end), [WAITING])}
-        assert nodes["retry"].readable == 0, "what waits is not due yet"
+        assert nodes["retry"].readable == 0, "waiting records are not due yet"
         assert nodes["retry"].moved_ms == at_ms
         return nodes["route"].readable, nodes["route"].moved_ms
 

@@ -1,4 +1,4 @@
-"""What a record holds is told as audit tallies it."""
+"""A parsed record has the content that audit tallies."""
 
 from collections.abc import Mapping
 

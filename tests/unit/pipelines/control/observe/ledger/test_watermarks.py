@@ -1,4 +1,4 @@
-"""When a node is done with its input: not before audit has read what it wrote."""
+"""A node is done with its input only after audit has read its output."""
 
 from collections.abc import Mapping
 
@@ -30,7 +30,7 @@ def look(
 
 
 def passed(passing: Watermarks, node: str) -> list[tuple[int, int]]:
-    """Moment and the only offset of each mark that is not empty."""
+    """Time and the only offset of each mark that is not empty."""
     return [(mark.at_ms, max(mark.offsets.values())) for mark in passing.marks[node] if mark.offsets]
 
 
@@ -40,7 +40,7 @@ def test_a_node_is_done_once_audit_has_read_what_it_wrote_until_then() -> None:
     passing.take(look(1, {"ingest": {COLLECTED: 5}}, ends, {EVENTS: 6}))
     assert passed(passing, "ingest") == []
     passing.take(look(2, {"ingest": {COLLECTED: 9}}, ends | {EVENTS: 12}, {EVENTS: 7}))
-    assert passed(passing, "ingest") == [(2, 5)], "of what it read later, audit has not seen the outcome"
+    assert passed(passing, "ingest") == [(2, 5)], "audit has not seen the outcome of what it read later"
     passing.take(look(3, {"ingest": {COLLECTED: 9}}, ends | {EVENTS: 14}, {EVENTS: 12}))
     assert passed(passing, "ingest") == [(2, 5), (3, 9)]
 
@@ -97,7 +97,7 @@ def test_behind_is_the_age_of_the_oldest_record_that_is_not_read() -> None:
     behind.take(look(20_000, {}, {EVENTS: 9}, {EVENTS: 5}), {})
     assert behind.seconds(21_000, 60_000) == 1.0
     behind.take(look(30_000, {}, {EVENTS: 12}, {EVENTS: 5}), {})
-    assert behind.seconds(31_000, 60_000) == 11.0, "audit stands still"
+    assert behind.seconds(31_000, 60_000) == 11.0, "audit makes no progress"
     behind.take(look(40_000, {}, {EVENTS: 12}, {EVENTS: 9}), {})
     assert behind.seconds(41_000, 60_000) == 11.0, "the records of the second interval"
     behind.take(look(50_000, {}, {EVENTS: 12}, {EVENTS: 12}), {})

@@ -1,4 +1,4 @@
-"""The ledger counts once, in whatever order and pieces it comes, and across restarts."""
+"""The ledger counts each range once, in any order and split, and across restarts."""
 
 import random
 from collections.abc import Iterable
@@ -75,7 +75,7 @@ def test_ranges_that_come_again_change_nothing(seed: int) -> None:
 @given(seeds, st.integers(0, 100), st.integers(0, 100))
 @settings(max_examples=40, deadline=None)
 def test_a_restart_in_the_middle_gives_the_same_card(seed: int, stored: int, ahead: int) -> None:
-    """States are stored, and some of them again before the position is: the ledger is read from there."""
+    """States are stored, some of them again before the position is; the ledger is then read from there."""
     ledger = cut_and_mixed(seed)
     at = stored * len(ledger) // 100
     book = applied(ledger[:at])

@@ -1,4 +1,4 @@
-"""Lost and doubled events are counted and named at the hop where it happened, and nowhere else."""
+"""Lost and doubled events are counted and named at the hop that caused it, and nowhere else."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is missing is lost only when nothing can bring it any more, and doubled only when it surely is."""
+"""Missing events are lost only once they can no longer arrive; doubles are certain."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What collect makes of one raw event, above all that it leaves its data alone."""
+"""The event that collect makes of a raw one: above all, unchanged data."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""When a destination is tried, and when it is left alone."""
+"""When a destination is tried, and when it is not."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Options of kafka, s3, kinesis and elasticsearch: what is refused, and what they come to. Pure."""
+"""Options of kafka, s3, kinesis and elasticsearch: refusals, and results. Pure."""
 
 from typing import Any
 

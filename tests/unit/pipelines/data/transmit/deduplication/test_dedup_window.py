@@ -1,4 +1,4 @@
-"""What is remembered of deliveries, and for how long."""
+"""Which deliveries are remembered, and for how long."""
 
 import random
 import tracemalloc

@@ -1,4 +1,4 @@
-"""What becomes of an event after a try."""
+"""The outcome of an event after a try."""
 
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime

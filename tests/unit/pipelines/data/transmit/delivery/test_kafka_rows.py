@@ -1,4 +1,4 @@
-"""What a receipt says of each event in it."""
+"""A receipt's fields of each event."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""What a try comes to for each event of a batch."""
+"""The outcome of a try for each event of a batch."""
 
 from collections.abc import Sequence
 from datetime import timedelta

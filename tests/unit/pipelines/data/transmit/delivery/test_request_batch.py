@@ -1,4 +1,4 @@
-"""Events grouped and cut to what a request may carry."""
+"""Events grouped and split by the limits of a request."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""What a record says that could not be delivered."""
+"""Records of events that were not delivered."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Waiting fairly."""
+"""Destinations share the waiting time fairly."""
 
 import asyncio
 import selectors
@@ -25,7 +25,7 @@ class _Skipping(selectors.SelectSelector):
 
 
 class _IdleMachine(asyncio.SelectorEventLoop):
-    """A loop that is never late, however busy the machine is: its clock is what it waited."""
+    """A loop that is never late, however busy the machine is: its clock is the sum of its waits."""
 
     def __init__(self) -> None:
         self._skipping = _Skipping()

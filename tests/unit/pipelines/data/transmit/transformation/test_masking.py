@@ -1,4 +1,4 @@
-"""A masked value leaves in no form; everything beside the way to it leaves as it came."""
+"""A masked value never leaves in any form; everything else leaves unchanged."""
 
 import hashlib
 import hmac
@@ -24,7 +24,7 @@ def account() -> StepBudget:
 
 
 def applied(text: str, *masks: tuple[str, Any]) -> str | None:
-    """Masks on `$` of the text itself."""
+    """Masks on the path `$`, the whole text."""
     found: list[Masked] = [(mask_steps(f"$.data{path}")[1:], action) for path, action in masks]
     masked = masked_json(text.encode(), found, KEY, account())
     return None if masked is None else masked.decode()

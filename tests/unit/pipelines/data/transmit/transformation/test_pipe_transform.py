@@ -1,4 +1,4 @@
-"""A transform is checked before it is published, means what JMESPath says, and never takes long."""
+"""A transform is checked before it is published, follows JMESPath, and always ends soon."""
 
 import copy
 import json

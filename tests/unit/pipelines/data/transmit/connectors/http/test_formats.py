@@ -1,4 +1,4 @@
-"""A request's body says what the events say, in each of the four shapes."""
+"""A request's body has the events' content, in each of the four formats."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""A receiver that follows Standard Webhooks takes what hifi signed, also while a key is being changed."""
+"""A receiver that follows Standard Webhooks accepts hifi's signatures, also during a change of keys."""
 
 import base64
 import hashlib
@@ -23,7 +23,7 @@ KEYS = st.binary(min_size=24, max_size=64)
 
 
 def verified(key: bytes, headers: dict[str, str], body: bytes) -> bool:
-    """What a receiver does."""
+    """Verify as a receiver does."""
     text = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
     mine = base64.b64encode(hmac.new(key, text, hashlib.sha256).digest()).decode()
     return any(part == f"v1,{mine}" for part in headers["webhook-signature"].split(" "))

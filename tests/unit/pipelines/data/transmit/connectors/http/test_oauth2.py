@@ -1,4 +1,4 @@
-"""What is asked of a token endpoint, and what is taken from it."""
+"""Requests to a token endpoint, and accepted responses."""
 
 import base64
 from urllib.parse import parse_qs
