@@ -3,7 +3,7 @@
 from enum import StrEnum
 from ipaddress import IPv4Network
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 import yaml
 from pydantic import Field, HttpUrl, StringConstraints, ValidationError, model_validator
@@ -20,6 +20,13 @@ Account = Annotated[str, StringConstraints(pattern=r"^\d{12}$")]
 
 class InvalidSettingsError(ValueError):
     """Invalid settings; the message names the file, the field and the fix."""
+
+
+class Exposure(StrEnum):
+    """Who reaches a side's load balancer."""
+
+    INTERNET = "internet"
+    INTERNAL = "internal"
 
 
 class EnvironmentName(StrEnum):
@@ -41,7 +48,6 @@ class RunSettings(BaseSettings):
     aws_endpoint: HttpUrl = Field(
         default=HttpUrl("http://127.0.0.1:4566"), description="Endpoint of all AWS services in `local`."
     )
-    weights: Path = Field(default=_FOLDER / "weights.json", description="File with the weights of the sides.")
     state_folder: Path | None = Field(
         default=None,
         description="Folder of Terraform's state. By default .hifi/aws in `local`, else the state bucket. "
@@ -56,24 +62,6 @@ class Budget(Model):
     subscribers: list[str] = Field(
         min_length=1, description="E-mail addresses notified at 80 % spent and 100 % forecast."
     )
-
-
-class Weights(Model):
-    """The sides' shares of the traffic: the only thing that a switch changes."""
-
-    blue: int = Field(ge=0, le=255, description="Route 53 weight of blue.")
-    green: int = Field(ge=0, le=255, description="Route 53 weight of green.")
-
-    @model_validator(mode="after")
-    def _one_side_serves(self) -> Self:
-        if self.blue + self.green == 0:
-            # Route 53 treats two zeros as two equal shares.
-            raise ValueError("blue and green are both 0; give the light side 100")
-        return self
-
-    def of(self, side: Side) -> int:
-        """Weight of a side."""
-        return {Side.BLUE: self.blue, Side.GREEN: self.green}[side]
 
 
 class TwinSettings(Model):
@@ -98,6 +86,19 @@ class Environment(Model):
         pattern=r"^[\w.-]+/[\w.-]+$", description="GitHub owner/name whose workflows may deploy."
     )
     cidrs: dict[Side, IPv4Network] = Field(description="Address range of each side's VPC, a /16.")
+    exposure: Exposure = Field(
+        description="`internet`: the load balancer has public addresses; `internal`: private ones, and a "
+        "PrivateLink service for customers in AWS."
+    )
+    privatelink_principals: list[str] = Field(
+        default=[],
+        description="ARNs of customers' AWS accounts that may connect to the PrivateLink service, such as "
+        "arn:aws:iam::123456789012:root; each connection is also accepted by hand.",
+    )
+    existing_service_roles: list[Literal["autoscaling.amazonaws.com"]] = Field(
+        default=[],
+        description="Services whose service-linked role exists already; `make preflight` names them.",
+    )
     network: NetworkSettings
     kafka: KafkaSettings
     cluster: ClusterSettings
@@ -122,6 +123,27 @@ class Environment(Model):
             raise ValueError(f"cidrs: {blue} and {green} overlap; use a separate range for each side")
         return self
 
+    @model_validator(mode="after")
+    def _somebody_has_rights_in_kubernetes(self) -> Self:
+        # Creating a cluster grants nothing, and a person cannot assume the deploy role.
+        if not self.is_local and not self.cluster.administrators:
+            raise ValueError(
+                "cluster.administrators: is empty; add the IAM role of whoever deploys first, as otherwise "
+                "the first Helm release fails as Unauthorized"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _clients_match_the_exposure(self) -> Self:
+        if self.exposure is Exposure.INTERNAL and not all(
+            each.is_private for each in self.network.client_ranges
+        ):
+            raise ValueError(
+                "network.client_ranges: has public ranges, but exposure is internal; use ranges of connected "
+                "networks, or exposure internet"
+            )
+        return self
+
     @property
     def names(self) -> Names:
         """Names of the resources that the environment shares."""
@@ -141,6 +163,10 @@ class Environment(Model):
     def events_host(self) -> str:
         """Host name that customers post events to."""
         return f"events.{self.domain}"
+
+    def side_host(self, side: Side) -> str:
+        """Host name of one side's load balancer, whichever side is light."""
+        return f"{side}.{self.events_host}"
 
     @property
     def is_local(self) -> bool:
@@ -207,20 +233,6 @@ def _run_fields(run: RunSettings) -> dict[str, Any]:
     if run.state_folder is not None:
         fields["state_folder"] = run.state_folder.absolute()
     return fields
-
-
-def load_weights(path: Path) -> Weights:
-    """Read and validate the weights of the sides.
-
-    Raises:
-        InvalidSettingsError: The file is missing or invalid.
-    """
-    try:
-        return Weights.model_validate_json(path.read_bytes())
-    except FileNotFoundError as error:
-        raise InvalidSettingsError(f'{path}: not found; write {{"blue": 100, "green": 0}}') from error
-    except ValidationError as error:
-        raise InvalidSettingsError(_error_text(path, Weights, error)) from error
 
 
 def _error_text(path: Path, model: type[Model], error: ValidationError) -> str:

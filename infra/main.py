@@ -4,37 +4,29 @@ import sys
 
 from cdktf import App
 
-from infra.config import (
-    Environment,
-    InvalidSettingsError,
-    Weights,
-    load_environment,
-    load_run,
-    load_weights,
-)
+from infra.config import Environment, InvalidSettingsError, load_environment, load_run
 from infra.naming import Side
 from infra.stacks.edge import EdgeStack
 from infra.stacks.foundation import FoundationStack
 from infra.stacks.twin import TwinStack
 
 
-def declare(app: App, environment: Environment, weights: Weights) -> None:
+def declare(app: App, environment: Environment) -> None:
     """Declare every stack of an environment."""
     FoundationStack(app, "foundation", environment=environment)
     TwinStack(app, "blue", environment=environment, side=Side.BLUE)
     TwinStack(app, "green", environment=environment, side=Side.GREEN)
-    EdgeStack(app, "edge", environment=environment, weights=weights)
+    EdgeStack(app, "edge", environment=environment)
 
 
 def main() -> None:
     """Synthesise the environment of this run; invalid settings end it before anything is written."""
     try:
-        run = load_run()
-        environment, weights = load_environment(run), load_weights(run.weights)
+        environment = load_environment(load_run())
     except InvalidSettingsError as error:
         sys.exit(str(error))
     app = App()
-    declare(app, environment, weights)
+    declare(app, environment)
     app.synth()
 
 

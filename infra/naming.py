@@ -52,6 +52,21 @@ class Names:
         """Name of the permissions boundary of every role of the environment's sides."""
         return f"{self.prefix}-boundary"
 
+    @property
+    def weights_parameter(self) -> str:
+        """Name of the SSM parameter with the sides' weights that hold now: `{"blue": 100, "green": 0}`."""
+        return f"/{self.prefix}/weights"
+
+    @property
+    def closed_parameter(self) -> str:
+        """Name of the SSM parameter with the sides that get no traffic in any case: `["green"]`."""
+        return f"/{self.prefix}/closed-sides"
+
+    @property
+    def github_connection(self) -> str:
+        """Name of the connection through which the sides' runners take jobs from GitHub."""
+        return f"{self.prefix}-github"
+
     def table(self, content: str) -> str:
         """Name of a DynamoDB table of foundation."""
         return f"{self.prefix}-{content}"
@@ -82,6 +97,11 @@ class TwinNames:
     def load_balancer(self) -> str:
         """Name of collect's load balancer and of its target group (AWS allows 32 characters)."""
         return f"{self.prefix}-collect"
+
+    @property
+    def runner(self) -> str:
+        """Name of the runner in the side's VPC: the CodeBuild project that takes GitHub's jobs."""
+        return f"{self.prefix}-runner"
 
     @property
     def alarm_topic(self) -> str:

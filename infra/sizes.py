@@ -4,7 +4,7 @@ import re
 from ipaddress import IPv4Network
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, field_validator, model_validator
 
 from infra.model import Model
 
@@ -46,6 +46,7 @@ def _is_retention(days: int) -> int:
     return days
 
 
+IamRole = Annotated[str, StringConstraints(pattern=r"^arn:aws:iam::\d{12}:role/.+$")]
 LogDays = Annotated[int, AfterValidator(_is_retention)]
 
 
@@ -55,8 +56,9 @@ class NetworkSettings(Model):
     nat_gateways: Literal[1, 3] = Field(description="3: one in each zone; 1: cheaper, lost with its zone.")
     flow_log_days: LogDays = Field(description="Retention of the flow logs, days.")
     client_ranges: list[IPv4Network] = Field(
-        default=[IPv4Network("10.0.0.0/8")],
-        description="Address ranges from which clients reach the internal load balancer.",
+        min_length=1,
+        description="Address ranges from which clients reach the load balancer: your customers' ranges or "
+        "0.0.0.0/0 with exposure internet, ranges of connected networks with exposure internal.",
     )
     interface_endpoints: list[str] = Field(
         description="AWS services with an interface endpoint, such as `ecr.api`; others use NAT gateways."
@@ -129,7 +131,11 @@ class ClusterSettings(Model):
     public_access: list[IPv4Network] = Field(
         default=[], description="Public address ranges that reach the API; empty: no public endpoint."
     )
-    administrators: list[str] = Field(default=[], description="ARNs of IAM roles with all permissions.")
+    administrators: list[IamRole] = Field(
+        default=[],
+        description="ARNs of IAM roles with all permissions in Kubernetes beside the deploy role, such as "
+        "that of the person who deploys first.",
+    )
     log_days: LogDays = Field(description="Retention of the control plane's logs, days.")
     services: NodeGroup = Field(description="On demand: collect, retry, observe, add-ons.")
     drivers: NodeGroup = Field(description="On demand: Spark master and drivers.")

@@ -16,6 +16,8 @@ _SERVICES = (
     "autoscaling",
     "budgets",
     "cloudwatch",
+    "codebuild",
+    "codestarconnections",
     "dynamodb",
     "ec2",
     "ecr",

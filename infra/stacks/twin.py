@@ -2,6 +2,7 @@
 
 from constructs import Construct
 
+from infra.components.deployment.runner import Runner, Surroundings
 from infra.components.encryption.key_lookup import KeyLookup
 from infra.components.identity.addon_identities import AddonResources, addon_identities
 from infra.components.identity.pod_identities import ClusterContext, PodIdentities
@@ -23,10 +24,11 @@ from infra.components.kubernetes.node_groups import NodeGroups
 from infra.components.kubernetes.node_pools import pools
 from infra.components.network.flow_logs import FlowLogs
 from infra.components.network.ingress import Ingress
+from infra.components.network.privatelink import PrivateLink
 from infra.components.network.security_groups import SecurityGroups
 from infra.components.network.vpc import Network
 from infra.components.network.vpc_endpoints import VpcEndpoints
-from infra.config import Environment
+from infra.config import Environment, Exposure
 from infra.naming import Side
 from infra.stacks.base import Stack
 
@@ -55,12 +57,19 @@ class TwinStack(Stack):
             prefix=self._prefix,
             vpc_id=self._network.vpc_id,
             client_ranges=environment.network.client_ranges,
+            nat_addresses=self._network.nat_addresses if self._is_public else [],
         )
         self._declare_network_services()
         self._ingress = self._declare_ingress()
         self._kafka = self._declare_kafka()
         self._cluster = self._declare_cluster()
+        self._groups.open_api_to_runner(self._cluster.security_group_id)
+        self._declare_runner()
         self._declare_pods()
+
+    @property
+    def _is_public(self) -> bool:
+        return self.environment.exposure is Exposure.INTERNET
 
     def _declare_network(self) -> Network:
         return Network(
@@ -96,15 +105,48 @@ class TwinStack(Stack):
         )
 
     def _declare_ingress(self) -> Ingress:
-        return Ingress(
+        network, names = self._network, self._twin.names
+        ingress = Ingress(
             self,
             "ingress",
-            balancer_name=self._twin.names.load_balancer,
+            balancer_name=names.load_balancer,
             domain=self.environment.events_host,
             vpc_id=self._network.vpc_id,
-            subnet_ids=self._network.subnet_ids,
+            subnet_ids=network.public_subnet_ids if self._is_public else network.subnet_ids,
             security_group=self._groups.balancer,
+            exposure=self.environment.exposure,
             deletion_protection=self.environment.protected,
+        )
+        if not self._is_public:
+            PrivateLink(
+                self,
+                "privatelink",
+                service_name=names.load_balancer,
+                balancer_arn=ingress.balancer_arn,
+                principals=self.environment.privatelink_principals,
+                host=self.environment.side_host(self._twin.side),
+                domain=self.environment.domain,
+            )
+        return ingress
+
+    def _declare_runner(self) -> None:
+        """The runner of GitHub's jobs that need the private Kubernetes API."""
+        Runner(
+            self,
+            "runner",
+            runner_name=self._twin.names.runner,
+            repository=self.environment.repository,
+            connection_name=self.environment.names.github_connection,
+            surroundings=Surroundings(
+                vpc_id=self._network.vpc_id,
+                subnet_ids=self._network.subnet_ids,
+                subnet_arns=self._network.subnet_arns,
+                security_group_id=self._groups.runner.id,
+            ),
+            arns=self.environment.arns,
+            boundary_arn=self._boundary,
+            log_key_arn=self._keys.logs,
+            log_days=self.environment.cluster.log_days,
         )
 
     def _declare_kafka(self) -> Kafka:

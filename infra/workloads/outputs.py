@@ -6,16 +6,22 @@ from infra.config import Environment, InvalidSettingsError, load_environment, lo
 
 
 def outputs(environment: Environment) -> dict[str, str]:
-    """Region, roles, image registry, prefix of names and the host name of the events."""
+    """What workflows need of an environment: roles, names, the events host, where the traffic is kept."""
     names, region = environment.names, environment.region
     registry, _, _ = names.repository("service").rpartition("/")
-    return {
+    local = {} if environment.endpoint is None else {"endpoint": environment.endpoint}
+    return local | {
         "region": region,
         "plan_role": environment.arns.iam(f"role/{names.plan_role}"),
         "deploy_role": environment.arns.iam(f"role/{names.deploy_role}"),
         "registry": f"{environment.account}.dkr.ecr.{region}.amazonaws.com/{registry}",
         "prefix": names.prefix,
+        "domain": environment.domain,
         "events": environment.events_host,
+        "exposure": environment.exposure.value,
+        "runner_prefix": f"codebuild-{names.prefix}",
+        "weights_parameter": names.weights_parameter,
+        "closed_parameter": names.closed_parameter,
     }
 
 

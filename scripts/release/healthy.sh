@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Whether each side that a weights file gives traffic has healthy targets: healthy.sh infra/weights.json
+# Whether each side that a weights file gives traffic has healthy targets: healthy.sh weights.json
 set -euo pipefail
 file=${1:?name the file of the weights}
 least=2

@@ -1,13 +1,9 @@
 #!/usr/bin/env bash
-# What a deployment would change, as Markdown: plan.sh plan.md. The traffic's weights are those that hold.
+# What a deployment would change, as Markdown: plan.sh plan.md
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 page=$PWD/${1:?name the file to write}
 longest=18000  # of each stack; GitHub takes comments of 65,536 characters
-weights=$(mktemp)
-trap 'rm -f "$weights"' EXIT
-scripts/release/live_weights.sh > "$weights"
-export HIFI_WEIGHTS=$weights
 .venv/bin/python -m infra.main
 : > "$page"
 # Against the recorded state: to look at the clusters' add-ons anew would take a way to their private API.

@@ -1,7 +1,7 @@
 """Which side is light, and what a change of the traffic makes of the weights.
 
 `python -m scripts.release.weights switch --to green --now '{"blue": 100, "green": 0}'` prints the new weights
-as infra/weights.json holds them; `dark` prints the side that a release goes to.
+for `scripts.release.traffic`; `dark` prints the side that a release goes to.
 """
 
 import argparse
@@ -39,6 +39,10 @@ class Weights(NamedTuple):
         if sum(weights) != _ALL or min(weights) < 0:
             raise WrongWeightsError(f"weights: {text!r}; the shares must be 0 or more and sum up to {_ALL}")
         return weights
+
+    def of(self, side: str) -> int:
+        """A side's share, percent."""
+        return {"blue": self.blue, "green": self.green}[side]
 
     def text(self) -> str:
         """The weights as JSON."""

@@ -1,6 +1,5 @@
 """A local AWS and the stacks synthesised for it, once a run."""
 
-import json
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -10,7 +9,7 @@ import pytest
 
 from tests.deploy.aws.server import LocalAws, serving
 
-Synthesise = Callable[[int, int], Path]
+Synthesise = Callable[[], Path]
 
 
 @pytest.fixture(scope="session")
@@ -22,26 +21,22 @@ def aws() -> Iterator[LocalAws]:
 
 @pytest.fixture(scope="session")
 def synthesise(aws: LocalAws, tmp_path_factory: pytest.TempPathFactory) -> Synthesise:
-    """A function of the weights of blue and green: it gives the folder of the stacks, all with one state."""
+    """A function that gives the folder of the stacks, all with one state."""
     _need("node", "apt-get install nodejs npm")
     state = tmp_path_factory.mktemp("state")
 
     @cache
-    def synthesise(blue: int, green: int) -> Path:
+    def synthesise() -> Path:
         # Imported late, since the import starts node.
         from cdktf import App  # noqa: PLC0415
 
-        from infra.config import RunSettings, load_environment, load_weights  # noqa: PLC0415
+        from infra.config import RunSettings, load_environment  # noqa: PLC0415
         from infra.main import declare  # noqa: PLC0415
 
-        folder = tmp_path_factory.mktemp(f"stacks-{blue}-{green}")
-        weights = folder / "weights.json"
-        weights.write_text(json.dumps({"blue": blue, "green": green}))
-        run = RunSettings.model_validate(
-            {"aws_endpoint": aws.endpoint, "weights": weights, "state_folder": state}
-        )
+        folder = tmp_path_factory.mktemp("stacks")
+        run = RunSettings.model_validate({"aws_endpoint": aws.endpoint, "state_folder": state})
         app = App(outdir=str(folder))
-        declare(app, load_environment(run), load_weights(run.weights))
+        declare(app, load_environment(run))
         app.synth()
         return folder
 

@@ -35,6 +35,7 @@ def deploy(folder: Path, aws: LocalAws) -> None:
     with ThreadPoolExecutor() as pool:
         foundation = pool.submit(stack(folder, "foundation").apply)
         _await_what_twins_look_up(folder, aws, foundation)
+        aws.connections.confirm()
         for each in [pool.submit(stack(folder, name).apply) for name in TWINS]:
             each.result()
         foundation.result()
@@ -69,6 +70,6 @@ def _await_what_twins_look_up(folder: Path, aws: LocalAws, foundation: Future[No
             foundation.result()
         there = {each["AliasName"] for each in kms.list_aliases()["Aliases"]}
         issued = acm.list_certificates(CertificateStatuses=["ISSUED"])["CertificateSummaryList"]
-        if aliases <= there and issued:
+        if aliases <= there and issued and len(aws.connections.known):
             return
     raise TimeoutError(f"foundation did not make {aliases} and a certificate within {FOUNDATION_S} s")

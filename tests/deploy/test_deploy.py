@@ -10,6 +10,10 @@ from typing import Any
 
 import pytest
 
+from infra.config import RunSettings, load_environment
+from infra.workloads.outputs import outputs
+from scripts.release.traffic import Place, Traffic
+from scripts.release.weights import Weights
 from tests.deploy.aws.server import LocalAws
 from tests.deploy.conftest import Synthesise
 from tests.deploy.deployment import STACKS, TWINS, declared, deploy, destroy, plans, stack
@@ -24,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 def stacks(terraform_command: str, aws: LocalAws, synthesise: Synthesise) -> Iterator[Path]:
     """Every stack, deployed with blue light and green dark; the folder of their Terraform JSON."""
     assert aws.inventory() == Counter(), "the account is not empty"
-    folder = synthesise(100, 0)
+    folder = synthesise()
     deploy(folder, aws)
     yield folder
 
@@ -79,32 +83,33 @@ def test_a_second_plan_is_empty_though_kafka_and_nodes_have_scaled(stacks: Path,
     assert plans(stacks) == {name: [] for name in STACKS}
 
 
-def test_a_switch_changes_the_weights_of_the_records_and_nothing_else(
-    stacks: Path, synthesise: Synthesise
-) -> None:
-    canary = synthesise(95, 5)
-    for name in set(STACKS) - {"edge"}:
-        assert declared(canary, name) == declared(stacks, name)
-    edge = stack(canary, "edge")
-    edge.init()
-    changes = edge.plan()
-    assert len(changes) == len(TWINS)
-    assert {(each.kind, each.actions, each.attributes) for each in changes} == {
-        ("aws_route53_record", ("update",), frozenset({"weighted_routing_policy"}))
-    }
+def test_a_switch_moves_the_traffic_and_leaves_nothing_to_plan(stacks: Path, aws: LocalAws) -> None:
+    assert _weights(aws) == {"blue": 100, "green": 0}
+    traffic = _traffic(aws)
+    traffic.set_weights(Weights(blue=95, green=5))
+    assert _weights(aws) == {"blue": 95, "green": 5}
+    assert stack(stacks, "edge").plan() == []
+    # Whoever deploys edge meanwhile must not move it back.
+    stack(stacks, "edge").apply()
+    assert _weights(aws) == {"blue": 95, "green": 5}
+    assert stack(stacks, "foundation").plan() == []
 
 
-def test_cdktf_deploy_goes_on_from_what_terraform_made_and_switches(
-    stacks: Path, aws: LocalAws, synthesise: Synthesise
-) -> None:
+def test_closing_a_dark_side_leaves_nothing_to_plan(stacks: Path, aws: LocalAws) -> None:
+    traffic = _traffic(aws)
+    traffic.set_weights(Weights(blue=100, green=0))
+    traffic.close("green")
+    assert stack(stacks, "edge").plan() == []
+    traffic.open("green")
+    assert stack(stacks, "edge").plan() == []
+
+
+def test_cdktf_deploy_goes_on_from_what_terraform_made(stacks: Path, aws: LocalAws) -> None:
     command = ROOT / "node_modules" / ".bin" / "cdktf"
     if not command.exists() or shutil.which("node") is None:
         pytest.skip("no cdktf-cli: `make deploy-tools` installs it (needs Node.js 20 or newer with npm)")
-    canary = synthesise(95, 5)
-    for side in TWINS:
-        assert "No changes." in _cdktf_deploy(command, canary, side)
-    assert "2 changed" in _cdktf_deploy(command, canary, "edge")
-    assert _weights(aws) == {"blue": 95, "green": 5}
+    for name in (*TWINS, "edge"):
+        assert "No changes." in _cdktf_deploy(command, stacks, name)
 
 
 def test_destroy_leaves_nothing(stacks: Path, aws: LocalAws) -> None:
@@ -177,6 +182,12 @@ def _start_a_node(aws: LocalAws, side: str) -> None:
             nodegroupName=name,
             scalingConfig={"desiredSize": sizes["desiredSize"] + 1},
         )
+
+
+def _traffic(aws: LocalAws) -> Traffic:
+    environment = load_environment(RunSettings.model_validate({"aws_endpoint": aws.endpoint}))
+    place = Place.of(outputs(environment))
+    return Traffic(place, aws.client("ssm"), aws.client("route53"))
 
 
 def _weights(aws: LocalAws) -> dict[str, int]:

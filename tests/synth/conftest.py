@@ -3,16 +3,35 @@
 import json
 from collections.abc import Callable
 from functools import cache
+from ipaddress import IPv4Network
 from pathlib import Path
 from shutil import which
 
 import pytest
 
+from infra.config import Environment, EnvironmentName, Exposure, RunSettings, load_environment
 from tests.synth.terraform import Stack
 
 ENVIRONMENTS = ("local", "staging", "production")
+INTERNAL = "internal"
+"""Production as it would be without an address on the internet."""
+
 Folder = Callable[[str], Path]
 Synthesised = Callable[[str], dict[str, Stack]]
+
+
+def settings(name: str) -> Environment:
+    """Settings of an environment, or of `INTERNAL`."""
+    if name != INTERNAL:
+        return load_environment(RunSettings(environment=EnvironmentName(name)))
+    production = load_environment(RunSettings(environment=EnvironmentName.PRODUCTION))
+    ranges = production.network.model_copy(update={"client_ranges": [IPv4Network("10.0.0.0/8")]})
+    changes = {
+        "exposure": Exposure.INTERNAL,
+        "network": ranges,
+        "privatelink_principals": ["arn:aws:iam::333333333333:root"],
+    }
+    return Environment.model_validate(production.model_copy(update=changes).model_dump())
 
 
 @pytest.fixture(scope="session")
@@ -26,12 +45,10 @@ def synthesised_folder(tmp_path_factory: pytest.TempPathFactory) -> Folder:
         # Imported late, since the import starts Node.js.
         from cdktf import App  # noqa: PLC0415
 
-        from infra.config import EnvironmentName, RunSettings, load_environment, load_weights  # noqa: PLC0415
         from infra.main import declare  # noqa: PLC0415
 
-        run = RunSettings(environment=EnvironmentName(name))
         app = App(outdir=str(tmp_path_factory.mktemp(name)))
-        declare(app, load_environment(run), load_weights(run.weights))
+        declare(app, settings(name))
         app.synth()
         return Path(app.outdir) / "stacks"
 

@@ -11,7 +11,6 @@ from infra.config import (
     RunSettings,
     load_environment,
     load_run,
-    load_weights,
 )
 from infra.naming import Side
 
@@ -54,7 +53,11 @@ def refusal(tmp_path: Path) -> Refusal:
         ("kafka.version", "latest", "match"),
         ("cluster.version", "latest", "match"),
         ("cluster.public_access", ["0.0.0.0/0"], "name your own ranges"),
+        ("cluster.administrators", [], "whoever deploys first"),
+        ("cluster.administrators", ["me"], "match"),
         ("cluster.workers.minimum", 99, "above maximum"),
+        ("exposure", "everywhere", "internet"),
+        ("network.client_ranges", [], "at least 1"),
         ("cluster.workers.instance_types", [], "at least 1"),
         ("budget.monthly_usd", 0, "greater than 0"),
         ("budget.subscribers", [], "at least 1"),
@@ -77,6 +80,17 @@ def test_ranges_of_the_sides_must_be_apart(refusal: Refusal) -> None:
 
 def test_a_side_without_a_range_is_refused(refusal: Refusal) -> None:
     assert "one for green" in refusal("cidrs", {"blue": "10.20.0.0/16"})
+
+
+def test_public_clients_of_an_internal_side_are_refused(refusal: Refusal) -> None:
+    assert "network.client_ranges: has public ranges" in refusal("exposure", "internal")
+
+
+def test_local_needs_no_administrator(tmp_path: Path) -> None:
+    settings = yaml.safe_load((FILES / "local.yaml").read_text())
+    settings["cluster"]["administrators"] = []
+    (tmp_path / "local.yaml").write_text(yaml.safe_dump(settings))
+    assert load_environment(RunSettings(), folder=tmp_path).cluster.administrators == []
 
 
 def test_a_missing_field_is_named(tmp_path: Path) -> None:
@@ -119,31 +133,6 @@ def test_names_keep_to_the_limits_of_aws() -> None:
         environment = load_environment(RunSettings(environment=name))
         assert all(len(environment.twin(side).names.load_balancer) <= 32 for side in Side)
         assert len(environment.names.bucket("access-logs")) <= 63
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ('{"blue": 0, "green": 0}', "give the light side 100"),
-        ('{"blue": 100}', "green: Field required"),
-        ('{"blue": 300, "green": 0}', "blue: Input should be less than or equal to 255"),
-        ('{"blue": -1, "green": 1}', "blue: Input should be greater than or equal to 0"),
-        ('{"blue": 100, "green": 0, "red": 1}', "red: Extra inputs"),
-        ("blue 100", "Invalid JSON"),
-    ],
-)
-def test_wrong_weights_are_refused(tmp_path: Path, text: str, said: str) -> None:
-    path = tmp_path / "weights.json"
-    path.write_text(text)
-    with pytest.raises(InvalidSettingsError) as refused:
-        load_weights(path)
-    assert str(refused.value).startswith("weights.json: ")
-    assert said in str(refused.value)
-
-
-def test_missing_weights_are_named(tmp_path: Path) -> None:
-    with pytest.raises(InvalidSettingsError, match=r'write \{"blue": 100, "green": 0\}'):
-        load_weights(tmp_path / "weights.json")
 
 
 def test_copies_of_the_files_are_read_from_anywhere(tmp_path: Path) -> None:

@@ -1,31 +1,14 @@
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from infra.config import EnvironmentName, RunSettings, Weights, load_environment
-from tests.synth.conftest import ENVIRONMENTS, Synthesised
+from tests.synth.conftest import ENVIRONMENTS, INTERNAL, Synthesised
 from tests.synth.terraform import Stack, resources
 
 
 @pytest.fixture(params=ENVIRONMENTS)
 def stack(request: pytest.FixtureRequest, synthesised: Synthesised) -> Stack:
     return synthesised(request.param)["edge"]
-
-
-def with_weights(folder: Path, weights: Weights) -> Stack:
-    from cdktf import App  # noqa: PLC0415 -- starts node
-
-    from infra.stacks.edge import EdgeStack  # noqa: PLC0415
-
-    environment = load_environment(RunSettings(environment=EnvironmentName.PRODUCTION))
-    app = App(outdir=str(folder))
-    EdgeStack(app, "edge", environment=environment, weights=weights)
-    app.synth()
-    text = (folder / "stacks" / "edge" / "cdk.tf.json").read_text()
-    found: Stack = json.loads(text)
-    return found
 
 
 def by_side(stack: Stack) -> dict[str, dict[str, Any]]:
@@ -39,9 +22,44 @@ def test_one_weighted_record_for_each_side_under_one_name(stack: Stack) -> None:
     assert records["blue"]["name"].startswith("events.")
 
 
-def test_blue_is_light_as_the_variable_file_says(stack: Stack) -> None:
-    weights = {side: record["weighted_routing_policy"]["weight"] for side, record in by_side(stack).items()}
-    assert weights == json.loads((Path(__file__).parents[2] / "infra" / "weights.json").read_text())
+def test_each_side_has_the_weight_that_the_parameter_holds(stack: Stack, synthesised: Synthesised) -> None:
+    names = {each["name"]: key for key, each in stack["data"]["aws_ssm_parameter"].items()}
+    (weights,) = (name for name in names if name.endswith("/weights"))
+    held = f"jsondecode(data.aws_ssm_parameter.{names[weights]}.insecure_value)"
+    for side, record in by_side(stack).items():
+        assert record["weighted_routing_policy"]["weight"] == f"${{{held}.{side}}}"
+
+
+def test_a_closed_side_is_unhealthy_whatever_its_alarm_says(stack: Stack) -> None:
+    checks = stack["resource"]["aws_route53_health_check"]
+    for side, record in by_side(stack).items():
+        check = checks[record["health_check_id"].split(".")[1]]
+        # Route 53 takes a disabled check as healthy, and inverted as unhealthy.
+        assert check["disabled"] == check["invert_healthcheck"]
+        assert check["disabled"].startswith("${contains(jsondecode(data.aws_ssm_parameter.")
+        assert check["disabled"].endswith(f', "{side}")}}')
+
+
+def test_edge_reads_the_parameters_that_foundation_makes(synthesised: Synthesised) -> None:
+    for name in ENVIRONMENTS:
+        stacks = synthesised(name)
+        made = {each["name"] for each in resources(stacks["foundation"], "aws_ssm_parameter")}
+        assert {each["name"] for each in stacks["edge"]["data"]["aws_ssm_parameter"].values()} == made
+
+
+def test_the_weights_of_an_internal_edge_lead_through_the_sides_own_names(synthesised: Synthesised) -> None:
+    stacks = synthesised(INTERNAL)
+    records = resources(stacks["edge"], "aws_route53_record")
+    weighted = {each["set_identifier"]: each for each in records if "set_identifier" in each}
+    hosts = {each["name"]: each for each in records if "set_identifier" not in each}
+    for side, record in weighted.items():
+        assert record["type"] == "CNAME"
+        (host,) = record["records"]
+        assert hosts[host]["alias"]
+        # Customers' PrivateLink endpoints answer this name in customers' networks.
+        (service,) = resources(stacks[side], "aws_vpc_endpoint_service")
+        assert service["private_dns_name"] == host
+        assert record["ttl"] <= 60
 
 
 def test_each_side_is_overruled_by_its_own_health(stack: Stack) -> None:
@@ -70,17 +88,3 @@ def test_the_sides_load_balancers_have_the_names_edge_looks_for(synthesised: Syn
             sought = {each["name"] for each in stacks["edge"]["data"][kind].values()}
             made = {each["name"] for side in ("blue", "green") for each in resources(stacks[side], kind)}
             assert sought <= made
-
-
-@pytest.mark.parametrize(("blue", "green"), [(0, 100), (95, 5), (50, 50)])
-@pytest.mark.usefixtures("synthesised")
-def test_a_switch_changes_the_weights_and_nothing_else(tmp_path: Path, blue: int, green: int) -> None:
-    before = with_weights(tmp_path / "before", Weights(blue=100, green=0))
-    after = with_weights(tmp_path / "after", Weights(blue=blue, green=green))
-    assert before != after
-    for side, weight in {"blue": blue, "green": green}.items():
-        policy = by_side(after)[side]["weighted_routing_policy"]
-        assert policy == {"weight": weight}
-        by_side(before)[side]["weighted_routing_policy"] = policy
-    before["output"]["weights"] = after["output"]["weights"]
-    assert before == after

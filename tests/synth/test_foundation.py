@@ -1,9 +1,10 @@
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.synth.conftest import ENVIRONMENTS, Synthesised
+from tests.synth.conftest import ENVIRONMENTS, Synthesised, settings
 from tests.synth.terraform import Stack, address, one, resources, statements
 
 
@@ -29,16 +30,55 @@ def test_every_key_rotates_and_has_an_alias(stack: Stack) -> None:
     assert len(keys) == len({alias["target_key_id"] for alias in aliases}) == len(aliases)
 
 
-def test_keys_admit_only_the_account_and_two_services(stack: Stack) -> None:
-    account = "arn:aws:iam::"
+AUTOSCALING_ROLE = "aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"
+
+
+def test_keys_admit_only_the_account_and_services_of_it(stack: Stack) -> None:
     for key in resources(stack, "aws_kms_key"):
         for statement in statements(key):
             principal = statement["Principal"]
             if "Service" in principal:
                 assert statement["Condition"], statement["Sid"]
             else:
-                assert principal["AWS"].startswith(account)
-                assert principal["AWS"].endswith(":root")
+                assert principal["AWS"].startswith("arn:aws:iam::")
+                assert principal["AWS"].endswith((":root", f":role/{AUTOSCALING_ROLE}"))
+
+
+def test_auto_scaling_may_use_the_key_of_the_nodes_volumes(stack: Stack) -> None:
+    """Its role has no rights of its own on keys: only a statement that names the role gives it some."""
+    (role,) = resources(stack, "aws_iam_service_linked_role")
+    assert role["aws_service_name"] == "autoscaling.amazonaws.com"
+    alias = next(each for each in resources(stack, "aws_kms_alias") if each["name"].endswith("-cluster"))
+    key = stack["resource"]["aws_kms_key"][alias["target_key_id"].split(".")[1]]
+    assert f"{address(stack, 'aws_iam_service_linked_role', role)}" in key["depends_on"]
+    named = [each for each in statements(key) if str(each["Principal"].get("AWS")).endswith(AUTOSCALING_ROLE)]
+    use, grant = named
+    assert {"kms:Decrypt", "kms:GenerateDataKey*"} <= set(use["Action"])
+    assert "Condition" not in use
+    assert grant["Action"] == ["kms:CreateGrant"]
+    assert grant["Condition"] == {"Bool": {"kms:GrantIsForAWSResource": "true"}}
+
+
+def test_a_service_role_that_exists_is_not_made_again(tmp_path: Path, synthesised: Synthesised) -> None:
+    synthesised("production")  # skips without Node.js, which the import below starts
+    from cdktf import App  # noqa: PLC0415
+
+    from infra.stacks.foundation import FoundationStack  # noqa: PLC0415
+
+    existing = {"existing_service_roles": ["autoscaling.amazonaws.com"]}
+    app = App(outdir=str(tmp_path))
+    FoundationStack(app, "foundation", environment=settings("production").model_copy(update=existing))
+    app.synth()
+    made = json.loads((tmp_path / "stacks" / "foundation" / "cdk.tf.json").read_text())
+    assert "aws_iam_service_linked_role" not in made["resource"]
+    assert AUTOSCALING_ROLE in json.dumps(made["resource"]["aws_kms_key"])
+
+
+def test_terraform_never_sets_the_weights_that_hold(stack: Stack) -> None:
+    parameters = resources(stack, "aws_ssm_parameter")
+    first = {each["name"].rpartition("/")[2]: json.loads(each["value"]) for each in parameters}
+    assert first == {"weights": {"blue": 100, "green": 0}, "closed-sides": []}
+    assert all(each["lifecycle"]["ignore_changes"] == ["value", "insecure_value"] for each in parameters)
 
 
 def test_every_bucket_is_private(stack: Stack) -> None:
@@ -144,7 +184,7 @@ def test_a_plan_only_reads(production: Stack) -> None:
         for statement in granted(production, "hifi-production-plan")
         for action in statement["Action"]
     }
-    assert all(verb.startswith(("Describe", "Get", "List", "View", "Decrypt")) for verb in verbs)
+    assert all(verb.startswith(("BatchGet", "Decrypt", "Describe", "Get", "List", "View")) for verb in verbs)
 
 
 def test_a_plan_reads_no_object_but_states(production: Stack) -> None:

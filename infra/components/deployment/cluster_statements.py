@@ -9,7 +9,12 @@ _LENT_KEYS = ("kafka", "cluster", "logs")
 
 def cluster_statements(environment: Environment) -> list[Statement]:
     """The statements of an environment."""
-    return [*_kafka(environment), *_kubernetes(environment), _keys(environment)]
+    return [
+        *_kafka(environment),
+        *_kubernetes(environment),
+        *_runners(environment),
+        _keys(environment),
+    ]
 
 
 def _kafka(environment: Environment) -> list[Statement]:
@@ -26,6 +31,12 @@ def _kafka(environment: Environment) -> list[Statement]:
             sid="ChangeKafka",
             actions=actions.CHANGE_KAFKA,
             resources=[arns.of("kafka", f"{kind}/{ours}") for kind in ("cluster", "configuration")],
+        ),
+        Statement(
+            sid="DeliverLogs",
+            actions=actions.DELIVER_LOGS,
+            resources=[ANY],
+            reason="IAM knows no resource for log deliveries; MSK makes one for the brokers' log group",
         ),
         Statement(
             sid="GrowVolumes",
@@ -51,6 +62,21 @@ def _kubernetes(environment: Environment) -> list[Statement]:
             sid="TagNodeGroups",
             actions=["autoscaling:CreateOrUpdateTags", "autoscaling:DeleteTags"],
             resources=[arns.of("autoscaling", "autoScalingGroup:*:autoScalingGroupName/eks-*")],
+        ),
+    ]
+
+
+def _runners(environment: Environment) -> list[Statement]:
+    return [
+        Statement(
+            sid="ChangeRunners",
+            actions=actions.CHANGE_RUNNERS,
+            resources=[environment.arns.of("codebuild", f"project/{environment.names.prefix}-*")],
+        ),
+        Statement(
+            sid="UseConnection",
+            actions=actions.USE_CONNECTION,
+            resources=[environment.arns.of("codestar-connections", "connection/*")],
         ),
     ]
 

@@ -2,6 +2,7 @@
 
 DESCRIBE = (
     "acm:DescribeCertificate",
+    "acm:GetCertificate",
     "acm:ListCertificates",
     "acm:ListTagsForCertificate",
     "application-autoscaling:Describe*",
@@ -11,6 +12,10 @@ DESCRIBE = (
     "budgets:ViewBudget",
     "cloudwatch:DescribeAlarms",
     "cloudwatch:ListTagsForResource",
+    "codebuild:BatchGetProjects",
+    "codestar-connections:GetConnection",
+    "codestar-connections:ListConnections",
+    "codestar-connections:ListTagsForResource",
     "dynamodb:Describe*",
     "dynamodb:ListTagsOfResource",
     "ec2:Describe*",
@@ -33,6 +38,9 @@ DESCRIBE = (
     "kms:ListAliases",
     "kms:ListResourceTags",
     "logs:DescribeLogGroups",
+    "logs:DescribeResourcePolicies",
+    "logs:GetLogDelivery",
+    "logs:ListLogDeliveries",
     "logs:ListTagsForResource",
     "route53:Get*",
     "route53:List*",
@@ -45,6 +53,7 @@ DESCRIBE = (
     "sns:GetTopicAttributes",
     "sns:ListSubscriptionsByTopic",
     "sns:ListTagsForResource",
+    "ssm:GetParameter",
 )
 
 PUSH_IMAGES = (
@@ -78,6 +87,7 @@ MAKE_NETWORK = (
     "ec2:CreateSubnet",
     "ec2:CreateVpc",
     "ec2:CreateVpcEndpoint",
+    "ec2:CreateVpcEndpointServiceConfiguration",
     "ec2:DeleteNetworkInterface",
     "ec2:DisassociateAddress",
     "ec2:RevokeSecurityGroupEgress",
@@ -96,6 +106,7 @@ CHANGE_NETWORK = (
     "ec2:DeleteSubnet",
     "ec2:DeleteTags",
     "ec2:DeleteVpc",
+    "ec2:DeleteVpcEndpointServiceConfigurations",
     "ec2:DeleteVpcEndpoints",
     "ec2:DetachInternetGateway",
     "ec2:DisassociateRouteTable",
@@ -104,9 +115,12 @@ CHANGE_NETWORK = (
     "ec2:ModifySubnetAttribute",
     "ec2:ModifyVpcAttribute",
     "ec2:ModifyVpcEndpoint",
+    "ec2:ModifyVpcEndpointServiceConfiguration",
+    "ec2:ModifyVpcEndpointServicePermissions",
     "ec2:ReleaseAddress",
     "ec2:ReplaceRoute",
     "ec2:ReplaceRouteTableAssociation",
+    "ec2:StartVpcEndpointServicePrivateDnsVerification",
     "ec2:UpdateSecurityGroupRuleDescriptionsEgress",
     "ec2:UpdateSecurityGroupRuleDescriptionsIngress",
 )
@@ -223,7 +237,6 @@ CHANGE_TOPICS = (
 
 CHANGE_LOG_GROUPS = (
     "logs:AssociateKmsKey",
-    "logs:CreateLogDelivery",
     "logs:CreateLogGroup",
     "logs:DeleteLogGroup",
     "logs:DeleteRetentionPolicy",
@@ -231,3 +244,22 @@ CHANGE_LOG_GROUPS = (
     "logs:TagResource",
     "logs:UntagResource",
 )
+
+# MSK sets the delivery of the brokers' logs up with the caller's permissions.
+DELIVER_LOGS = (
+    "logs:CreateLogDelivery",
+    "logs:DeleteLogDelivery",
+    "logs:PutResourcePolicy",
+    "logs:UpdateLogDelivery",
+)
+
+CHANGE_RUNNERS = (
+    "codebuild:CreateProject",
+    "codebuild:CreateWebhook",
+    "codebuild:DeleteProject",
+    "codebuild:DeleteWebhook",
+    "codebuild:UpdateProject",
+    "codebuild:UpdateWebhook",
+)
+
+USE_CONNECTION = ("codestar-connections:PassConnection", "codestar-connections:UseConnection")

@@ -6,6 +6,7 @@ from infra.config import Environment
 from infra.naming import Side
 
 _PASSED_TO = (
+    "codebuild.amazonaws.com",
     "ec2.amazonaws.com",
     "eks.amazonaws.com",
     "pods.eks.amazonaws.com",

@@ -12,7 +12,7 @@ def traffic_statements(environment: Environment, *, zone_arn: str) -> list[State
         environment: Settings of the environment.
         zone_arn: ARN of the hosted zone whose records may be changed.
     """
-    return [*_balancers(environment), *_records(zone_arn), *_monitoring(environment)]
+    return [*_balancers(environment), *_records(environment, zone_arn), *_monitoring(environment)]
 
 
 def _balancers(environment: Environment) -> list[Statement]:
@@ -27,9 +27,17 @@ def _balancers(environment: Environment) -> list[Statement]:
     ]
 
 
-def _records(zone_arn: str) -> list[Statement]:
+def _records(environment: Environment, zone_arn: str) -> list[Statement]:
     return [
         Statement(sid="ChangeRecords", actions=["route53:ChangeResourceRecordSets"], resources=[zone_arn]),
+        Statement(
+            sid="MoveTraffic",
+            actions=["ssm:PutParameter"],
+            resources=[
+                environment.arns.of("ssm", f"parameter{name}")
+                for name in (environment.names.weights_parameter, environment.names.closed_parameter)
+            ],
+        ),
         Statement(
             sid="MakeHealthChecks",
             actions=["route53:CreateHealthCheck"],

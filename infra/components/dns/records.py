@@ -1,9 +1,13 @@
 """Weighted DNS records that divide the traffic between the sides, and the health checks of the sides."""
 
+from typing import Any
+
+from cdktf import Fn, Token
 from cdktf_cdktf_provider_aws.cloudwatch_metric_alarm import CloudwatchMetricAlarm
 from cdktf_cdktf_provider_aws.data_aws_lb import DataAwsLb
 from cdktf_cdktf_provider_aws.data_aws_lb_target_group import DataAwsLbTargetGroup
 from cdktf_cdktf_provider_aws.data_aws_route53_zone import DataAwsRoute53Zone
+from cdktf_cdktf_provider_aws.data_aws_ssm_parameter import DataAwsSsmParameter
 from cdktf_cdktf_provider_aws.route53_health_check import Route53HealthCheck
 from cdktf_cdktf_provider_aws.route53_record import (
     Route53Record,
@@ -12,9 +16,10 @@ from cdktf_cdktf_provider_aws.route53_record import (
 )
 from constructs import Construct
 
-from infra.config import Environment, TwinSettings, Weights
+from infra.config import Environment, Exposure, TwinSettings
 from infra.naming import Side
 
+_NAME_TTL_S = 30
 _PERIOD_S = 60
 _PERIODS = 2
 
@@ -22,42 +27,61 @@ _PERIODS = 2
 class WeightedRecords(Construct):
     """One record for each side, all under the host name that customers post events to."""
 
-    def __init__(self, scope: Construct, name: str, *, environment: Environment, weights: Weights) -> None:
-        """Declare the records.
+    def __init__(self, scope: Construct, name: str, *, environment: Environment) -> None:
+        """Declare the records, with the weights that hold now.
 
         Args:
             scope: The stack.
             name: Construct id in the stack.
             environment: Settings of the environment.
-            weights: Weight of each side.
         """
         super().__init__(scope, name)
         self._environment = environment
-        zone = DataAwsRoute53Zone(self, "zone", name=environment.domain)
+        self._zone_id = str(DataAwsRoute53Zone(self, "zone", name=environment.domain).zone_id)
+        self._weights = self._runtime_state("weights", environment.names.weights_parameter)
+        self._closed = self._runtime_state("closed", environment.names.closed_parameter)
         for side in Side:
-            self._record(environment.twin(side), str(zone.zone_id), weights.of(side))
+            self._record(environment.twin(side))
 
-    def _record(self, twin: TwinSettings, zone_id: str, weight: int) -> None:
+    def _runtime_state(self, part: str, parameter: str) -> Any:
+        """The value that the deployer has set; a data source is read at each plan."""
+        return Fn.jsondecode(DataAwsSsmParameter(self, part, name=parameter).insecure_value)
+
+    def _record(self, twin: TwinSettings) -> None:
         balancer = DataAwsLb(self, f"{twin.side}-balancer", name=twin.names.load_balancer)
         check = self._health_check(twin, balancer)
+        weight = Token.as_number(Fn.lookup(self._weights, twin.side.value))
+        alias = Route53RecordAlias(
+            name=balancer.dns_name, zone_id=balancer.zone_id, evaluate_target_health=True
+        )
+        by_address = self._environment.exposure is Exposure.INTERNET
         Route53Record(
             self,
             f"{twin.side}-record",
-            zone_id=zone_id,
+            zone_id=self._zone_id,
             name=self._environment.events_host,
-            type="A",
+            type="A" if by_address else "CNAME",
             set_identifier=twin.side.value,
             weighted_routing_policy=Route53RecordWeightedRoutingPolicy(weight=weight),
             health_check_id=check.id,
-            alias=Route53RecordAlias(
-                name=balancer.dns_name, zone_id=balancer.zone_id, evaluate_target_health=True
-            ),
+            alias=alias if by_address else None,
+            records=None if by_address else [self._name(twin.side, alias)],
+            ttl=None if by_address else _NAME_TTL_S,
         )
+
+    def _name(self, side: Side, alias: Route53RecordAlias) -> str:
+        """The side's own name. In a customer's VPC the customer's PrivateLink endpoint answers it."""
+        host = self._environment.side_host(side)
+        Route53Record(self, f"{side}-host", zone_id=self._zone_id, name=host, type="A", alias=alias)
+        return host
 
     def _health_check(self, twin: TwinSettings, balancer: DataAwsLb) -> Route53HealthCheck:
         # An alarm, since Route 53 probes from the internet and cannot reach an internal load balancer.
         alarm = self._alarm(twin, balancer)
-        return Route53HealthCheck(
+        # A closed side gets no traffic even if no other is healthy. Route 53 takes a disabled check as
+        # healthy, and if it is also inverted as unhealthy. The deployer closes a dark side while changing it.
+        closed = Fn.contains(self._closed, twin.side.value)
+        check = Route53HealthCheck(
             self,
             f"{twin.side}-health",
             type="CLOUDWATCH_METRIC",
@@ -67,6 +91,9 @@ class WeightedRecords(Construct):
             insufficient_data_health_status="LastKnownStatus",
             tags={"Name": twin.names.load_balancer},
         )
+        for field in ("disabled", "invert_healthcheck"):
+            check.add_override(field, closed)  # an expression, which the binding's boolean does not take
+        return check
 
     def _alarm(self, twin: TwinSettings, balancer: DataAwsLb) -> CloudwatchMetricAlarm:
         group = DataAwsLbTargetGroup(self, f"{twin.side}-targets", name=twin.names.load_balancer)

@@ -1,5 +1,6 @@
 """Policies of the KMS keys: who may use which."""
 
+from infra.aws.arns import AUTOSCALING
 from infra.aws.policy import ANY, Statement
 from infra.config import Environment
 
@@ -52,20 +53,15 @@ def _log_writers(environment: Environment) -> list[Statement]:
 
 
 def _node_volumes(environment: Environment) -> list[Statement]:
-    # EC2 Auto Scaling creates the nodes' encrypted volumes. A key's policy may name only existing principals,
-    # and that service's role may not exist yet: so it names the account, with the role as a condition.
-    principals = {"AWS": environment.arns.iam("root")}
-    role = environment.arns.iam(
-        "role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"
-    )
-    only = {"ArnEquals": {"aws:PrincipalArn": role}}
+    # EC2 Auto Scaling creates the nodes' encrypted volumes. Its service-linked role has no permission on
+    # customers' keys, so the key's policy must name the role itself: naming the account delegates to nobody.
+    principals = {"AWS": environment.arns.service_linked_role(AUTOSCALING)}
     return [
         Statement(
             sid="VolumesOfNodes",
             actions=_USE,
             resources=[ANY],
             principals=principals,
-            conditions=only,
             reason=_THIS_KEY,
         ),
         Statement(
@@ -73,7 +69,7 @@ def _node_volumes(environment: Environment) -> list[Statement]:
             actions=["kms:CreateGrant"],
             resources=[ANY],
             principals=principals,
-            conditions=only | {"Bool": {"kms:GrantIsForAWSResource": "true"}},
+            conditions={"Bool": {"kms:GrantIsForAWSResource": "true"}},
             reason=_THIS_KEY,
         ),
     ]

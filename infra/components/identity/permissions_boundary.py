@@ -13,6 +13,7 @@ _SERVICES = (
     "acm",
     "autoscaling",
     "cloudwatch",
+    "codestar-connections",
     "dynamodb",
     "ec2",
     "ecr",

@@ -1,4 +1,4 @@
-"""The side's ingress: an internal load balancer that terminates TLS and distributes requests over collect."""
+"""The side's ingress: a load balancer that terminates TLS and distributes requests over collect."""
 
 from collections.abc import Sequence
 
@@ -10,6 +10,7 @@ from cdktf_cdktf_provider_aws.security_group import SecurityGroup
 from constructs import Construct
 
 from infra.components.network.security_groups import COLLECT_PORT, HTTPS_PORT
+from infra.config import Exposure
 
 _TLS_POLICY = "ELBSecurityPolicy-TLS13-1-2-2021-06"
 _DRAIN_SECONDS = 30
@@ -28,6 +29,7 @@ class Ingress(Construct):
         vpc_id: str,
         subnet_ids: Sequence[str],
         security_group: SecurityGroup,
+        exposure: Exposure,
         deletion_protection: bool,
     ) -> None:
         """Declare the load balancer.
@@ -38,34 +40,43 @@ class Ingress(Construct):
             balancer_name: Name of the load balancer and of its target group.
             domain: Host name that clients call; foundation declares its certificate.
             vpc_id: VPC of the load balancer.
-            subnet_ids: Private subnets, one a zone.
+            subnet_ids: Subnets, one a zone: public ones for an exposure to the internet.
             security_group: Security group of the load balancer.
+            exposure: Whether it has public addresses.
             deletion_protection: Whether AWS refuses to delete it.
         """
         super().__init__(scope, name)
-        balancer = Lb(
+        self._balancer = Lb(
             self,
             "balancer",
             name=balancer_name,
             load_balancer_type="network",
-            internal=True,
+            internal=exposure is Exposure.INTERNAL,
             subnets=list(subnet_ids),
             security_groups=[security_group.id],
             # With few pods, collect may run in one zone only.
             enable_cross_zone_load_balancing=True,
+            # Otherwise the group's rules would stop what comes through PrivateLink, whose addresses are of
+            # the customer's VPC; the service itself admits only connections that were accepted.
+            enforce_security_group_inbound_rules_on_private_link_traffic="off",
             enable_deletion_protection=deletion_protection,
         )
         self._targets = _targets(self, balancer_name, vpc_id)
         LbListener(
             self,
             "listener",
-            load_balancer_arn=balancer.arn,
+            load_balancer_arn=self._balancer.arn,
             port=HTTPS_PORT,
             protocol="TLS",
             ssl_policy=_TLS_POLICY,
             certificate_arn=_certificate_arn(self, domain),
             default_action=[LbListenerDefaultAction(type="forward", target_group_arn=self._targets.arn)],
         )
+
+    @property
+    def balancer_arn(self) -> str:
+        """ARN of the load balancer."""
+        return str(self._balancer.arn)
 
     @property
     def target_group_arn(self) -> str:

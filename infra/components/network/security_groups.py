@@ -25,8 +25,15 @@ class SecurityGroups(Construct):
     from nodes to the internet.
     """
 
-    def __init__(
-        self, scope: Construct, name: str, *, prefix: str, vpc_id: str, client_ranges: Sequence[IPv4Network]
+    def __init__(  # noqa: PLR0913 -- each a property of the groups
+        self,
+        scope: Construct,
+        name: str,
+        *,
+        prefix: str,
+        vpc_id: str,
+        client_ranges: Sequence[IPv4Network],
+        nat_addresses: Sequence[str] = (),
     ) -> None:
         """Declare the groups and their rules.
 
@@ -36,6 +43,7 @@ class SecurityGroups(Construct):
             prefix: Start of the names in AWS.
             vpc_id: VPC of the groups.
             client_ranges: Address ranges from which clients reach the load balancer.
+            nat_addresses: Public addresses of the VPC, if the load balancer is reached by them.
         """
         super().__init__(scope, name)
         self._prefix, self._vpc_id = prefix, vpc_id
@@ -43,6 +51,7 @@ class SecurityGroups(Construct):
         self.brokers = self._group("brokers", "Kafka brokers")
         self.endpoints = self._group("endpoints", "Interface endpoints of AWS services")
         self.balancer = self._group("balancer", "Load balancer of collect")
+        self.runner = self._group("runner", "Runner of GitHub's jobs")
         self._allow("kafka", source=self.nodes, target=self.brokers, port=_BROKER_PORT)
         for port in _BROKER_METRICS_PORTS:
             self._allow(f"metrics-{port}", source=self.nodes, target=self.brokers, port=port)
@@ -55,7 +64,25 @@ class SecurityGroups(Construct):
             referenced_security_group_id=self.nodes.id,
             **_tcp(COLLECT_PORT, "collect-out"),
         )
-        for position, block in enumerate(client_ranges):
+        self._admit_clients(client_ranges)
+        self._connect_runner(nat_addresses)
+
+    def open_api_to_runner(self, cluster_group_id: str) -> None:
+        """Let the runner, and nothing else outside the cluster, reach the Kubernetes API.
+
+        Args:
+            cluster_group_id: The group that EKS creates, which the API's network interfaces have.
+        """
+        VpcSecurityGroupIngressRule(
+            self,
+            "api-from-runner",
+            security_group_id=cluster_group_id,
+            referenced_security_group_id=self.runner.id,
+            **_tcp(HTTPS_PORT, "api-from-runner"),
+        )
+
+    def _admit_clients(self, ranges: Sequence[IPv4Network]) -> None:
+        for position, block in enumerate(ranges):
             VpcSecurityGroupIngressRule(
                 self,
                 f"clients-{position}",
@@ -63,6 +90,27 @@ class SecurityGroups(Construct):
                 cidr_ipv4=str(block),
                 **_tcp(HTTPS_PORT, "clients"),
             )
+
+    def _connect_runner(self, nat_addresses: Sequence[str]) -> None:
+        """The runner verifies the side through its load balancer, and reaches AWS and GitHub."""
+        self._allow("aws-from-runner", source=self.runner, target=self.endpoints, port=HTTPS_PORT)
+        self._allow("collect-from-runner", source=self.runner, target=self.balancer, port=HTTPS_PORT)
+        for position, address in enumerate(nat_addresses):
+            # A load balancer with public addresses sees the runner behind the NAT gateway.
+            VpcSecurityGroupIngressRule(
+                self,
+                f"runner-{position}",
+                security_group_id=self.balancer.id,
+                cidr_ipv4=f"{address}/32",
+                **_tcp(HTTPS_PORT, "runner"),
+            )
+        VpcSecurityGroupEgressRule(
+            self,
+            "runner-out",
+            security_group_id=self.runner.id,
+            cidr_ipv4="0.0.0.0/0",
+            **_tcp(HTTPS_PORT, "runner-out"),
+        )
 
     def _group(self, purpose: str, description: str) -> SecurityGroup:
         name = f"{self._prefix}-{purpose}"

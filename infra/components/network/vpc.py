@@ -57,7 +57,9 @@ class Network(Construct):
         zones = plan_zones(cidr, region=region)
         gateway = InternetGateway(self, "internet", vpc_id=self._vpc.id, tags={"Name": prefix})
         public = self._public_subnets(zones, gateway)
+        self._public_subnets_made = [subnet for _, subnet in public]
         nats = [self._nat(zone, subnet, gateway) for zone, subnet in public[: settings.nat_gateways]]
+        self.nat_addresses = [str(nat.public_ip) for nat in nats]
         self._private_tables: list[RouteTable] = []
         self._private_subnets = [
             self._private_subnet(zone, nats[position % len(nats)]) for position, zone in enumerate(zones)
@@ -72,6 +74,16 @@ class Network(Construct):
     def subnet_ids(self) -> list[str]:
         """Ids of the private subnets, one a zone."""
         return [subnet.id for subnet in self._private_subnets]
+
+    @property
+    def subnet_arns(self) -> list[str]:
+        """ARNs of the private subnets."""
+        return [subnet.arn for subnet in self._private_subnets]
+
+    @property
+    def public_subnet_ids(self) -> list[str]:
+        """Ids of the public subnets, one a zone."""
+        return [subnet.id for subnet in self._public_subnets_made]
 
     @property
     def route_table_ids(self) -> list[str]:

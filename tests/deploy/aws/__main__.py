@@ -3,6 +3,7 @@
 import argparse
 import sys
 
+from tests.deploy.aws.connections import AVAILABLE
 from tests.deploy.aws.server import LOCAL, LocalAws, bind
 
 
@@ -11,7 +12,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, default=4566, help="port on the loopback address")
     port = parser.parse_args().port
-    aws = LocalAws(LOCAL)
+    aws = LocalAws(LOCAL, first_connection_status=AVAILABLE)
     server = bind(aws, port)
     sys.stderr.write(f"local AWS at {aws.endpoint}: moto, and what the stacks need of MSK and EKS\n")
     try:

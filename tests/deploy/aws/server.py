@@ -17,6 +17,8 @@ from werkzeug.serving import BaseWSGIServer, make_server
 from werkzeug.wrappers import Response
 
 from tests.deploy.aws import eks, kafka
+from tests.deploy.aws.codebuild import Projects
+from tests.deploy.aws.connections import PENDING, Connections
 from tests.deploy.aws.documents import Place
 from tests.deploy.aws.gaps import fill_gaps
 from tests.deploy.aws.inventory import inventory
@@ -34,15 +36,18 @@ class QuietHandler(MotoRequestHandler):
 
 
 class LocalAws:
-    """A WSGI application: MSK and EKS from here, all else from moto."""
+    """A WSGI application: MSK, EKS, CodeBuild and connections from here, all else from moto."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, *, first_connection_status: str = PENDING) -> None:
         self.place = place
+        self.connections = Connections(place, first_connection_status)
         self.endpoint = ""
         fill_gaps()
         self._moto = DomainDispatcherApplication(create_backend_app)
         self._own = {
             "kafka": kafka.service(place),
+            "codebuild": Projects(place, self.connections).service(),
+            "codestar-connections": self.connections.service(),
             "eks": eks.service(place, cache(lambda: self.client("autoscaling"))),
         }
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.synth.conftest import Synthesised
+from tests.synth.conftest import INTERNAL, Synthesised
 
 
 @pytest.fixture(params=["local", "staging", "production"])
@@ -16,6 +16,12 @@ def environment(request: pytest.FixtureRequest) -> str:
 def side(environment: str, synthesised: Synthesised) -> dict[str, Any]:
     """Blue of each environment; test_twins.py proves that green is the same."""
     return synthesised(environment)["blue"]
+
+
+@pytest.fixture
+def internal(synthesised: Synthesised) -> dict[str, Any]:
+    """Blue of production, without an address on the internet."""
+    return synthesised(INTERNAL)["blue"]
 
 
 @pytest.fixture

@@ -58,7 +58,9 @@ def test_rights_come_from_access_entries_alone(side: Stack, environment: str) ->
     assert access["authentication_mode"] == "API"
     assert access["bootstrap_cluster_creator_admin_permissions"] is False
     principals = [each["principal_arn"] for each in resources(side, "aws_eks_access_entry")]
-    assert [each.rpartition("/")[2] for each in principals] == [f"hifi-{environment}-deploy"]
+    names = [each.rpartition("/")[2] for each in principals]
+    assert names == [f"hifi-{environment}-deploy", "administrators"]
+    assert len(resources(side, "aws_eks_access_policy_association")) == len(names)
 
 
 def test_kubernetes_addresses_are_apart_from_the_networks(side: Stack) -> None:

@@ -1,12 +1,37 @@
 from .references import Stack, follow, one, resources
 
 
-def test_the_front_door_is_internal_and_in_three_zones(side: Stack) -> None:
+def test_customers_on_the_internet_reach_the_front_door(side: Stack) -> None:
     balancer = one(side, "aws_lb")
-    assert balancer["internal"] is True
+    assert balancer["internal"] is False
     subnets = [follow(side, each) for each in balancer["subnets"]]
     assert len({each["availability_zone"] for each in subnets}) == 3
+    # Without a route to an internet gateway no packet would come in.
+    assert all("-public-" in each["tags"]["Name"] for each in subnets)
+
+
+def test_an_internal_front_door_has_no_public_address(internal: Stack) -> None:
+    balancer = one(internal, "aws_lb")
+    assert balancer["internal"] is True
+    subnets = [follow(internal, each) for each in balancer["subnets"]]
+    assert len({each["availability_zone"] for each in subnets}) == 3
     assert all("-private-" in each["tags"]["Name"] for each in subnets)
+
+
+def test_customers_of_an_internal_side_connect_by_privatelink(internal: Stack) -> None:
+    service = one(internal, "aws_vpc_endpoint_service")
+    (balancer,) = service["network_load_balancer_arns"]
+    assert follow(internal, balancer) is one(internal, "aws_lb")
+    assert service["acceptance_required"] is True
+    assert service["allowed_principals"] == ["arn:aws:iam::333333333333:root"]
+    assert service["private_dns_name"] == "blue.events.hifi.example.com"
+    # Otherwise the load balancer's group would refuse addresses of customers' networks.
+    inbound = "enforce_security_group_inbound_rules_on_private_link_traffic"
+    assert one(internal, "aws_lb")[inbound] == "off"
+
+
+def test_a_side_on_the_internet_needs_no_privatelink(side: Stack) -> None:
+    assert not resources(side, "aws_vpc_endpoint_service")
 
 
 def test_only_tls_with_the_certificate_of_the_events_host(side: Stack) -> None:

@@ -93,9 +93,15 @@ def test_only_the_front_door_admits_a_range(side: Stack) -> None:
     assert {follow(side, each["security_group_id"])["name"] for each in open_to_ranges} == {
         follow(side, one(side, "aws_lb")["security_groups"][0])["name"]
     }
-    assert all(IPv4Network(each["cidr_ipv4"]).is_private for each in open_to_ranges)
     assert all(each["from_port"] == each["to_port"] == 443 for each in open_to_ranges)
     assert not any("cidr_ipv6" in each for each in rules)
+
+
+def test_an_internal_front_door_admits_private_ranges_only(internal: Stack) -> None:
+    rules = resources(internal, "aws_vpc_security_group_ingress_rule")
+    ranges = [each["cidr_ipv4"] for each in rules if "cidr_ipv4" in each]
+    assert ranges
+    assert all(IPv4Network(each).is_private for each in ranges)
 
 
 def test_the_default_group_lets_nothing_through(side: Stack) -> None:

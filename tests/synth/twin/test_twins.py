@@ -43,7 +43,7 @@ def test_a_twin_refers_to_no_other_stack(side: Stack) -> None:
 
 def test_what_foundation_holds_is_found_by_name(side: Stack) -> None:
     """Only these data sources: each must exist before a side can be planned."""
-    assert set(side["data"]) == {"aws_acm_certificate", "aws_kms_alias"}
+    assert set(side["data"]) == {"aws_acm_certificate", "aws_codestarconnections_connection", "aws_kms_alias"}
 
 
 def test_every_log_is_encrypted_and_ends(side: Stack, environment: str) -> None:

@@ -169,10 +169,10 @@ def test_a_merge_goes_to_the_dark_side_is_verified_and_only_then_gets_traffic() 
 
 
 def test_traffic_moves_in_one_place_after_a_look_at_who_gets_it() -> None:
-    movers = [workflow for workflow, _, job in jobs() if "deploy_stack.sh edge" in runs(job)]
+    movers = [workflow for workflow, _, job in jobs() if "scripts.release.traffic set" in runs(job)]
     assert movers == ["weights"]
     text = runs(load("weights")["jobs"]["weights"])
-    assert text.index("healthy.sh") < text.index("deploy_stack.sh edge")
+    assert text.index("healthy.sh") < text.index("scripts.release.traffic set")
     for name in ("switch", "burst", "rollback"):
         assert set(load(name)["on"]) == {"workflow_dispatch"}
         (job,) = load(name)["jobs"].values()

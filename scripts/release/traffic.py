@@ -1,0 +1,206 @@
+"""The traffic as it is now: weights and closed sides, which no file holds.
+
+`python -m scripts.release.traffic show` prints the weights; `set '{"blue": 95, "green": 5}'` moves the
+traffic within seconds; `close green` keeps traffic from a side while it is changed, `open green` ends that.
+The state is in SSM parameters, from which the edge stack takes it: a plan after a change is empty.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import boto3
+
+from scripts.release.weights import SIDES, Weights, WrongWeightsError
+
+_ROOT = Path(__file__).parents[2]
+
+
+class NoRecordsError(RuntimeError):
+    """The edge stack is not deployed, so there are no records to change."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where an environment keeps its traffic.
+
+    Attributes:
+        region: AWS region.
+        domain: Name of the hosted zone.
+        host: Name of the weighted records.
+        weights_parameter: SSM parameter of the weights.
+        closed_parameter: SSM parameter of the closed sides.
+        endpoint: Endpoint of a local AWS; None: AWS.
+    """
+
+    region: str
+    domain: str
+    host: str
+    weights_parameter: str
+    closed_parameter: str
+    endpoint: str | None = None
+
+    @classmethod
+    def of(cls, outputs: Mapping[str, str]) -> "Place":
+        """The place that `infra.workloads.outputs` describes."""
+        return cls(
+            region=outputs["region"],
+            domain=outputs["domain"],
+            host=outputs["events"],
+            weights_parameter=outputs["weights_parameter"],
+            closed_parameter=outputs["closed_parameter"],
+            endpoint=outputs.get("endpoint"),
+        )
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """The traffic of an environment; `ssm` and `route53` are boto3 clients."""
+
+    place: Place
+    ssm: Any
+    route53: Any
+
+    @classmethod
+    def at(cls, place: Place) -> "Traffic":
+        """The traffic of an environment, with the credentials of this shell."""
+        options = {"endpoint_url": place.endpoint, "region_name": place.region}
+        return cls(place, boto3.client("ssm", **options), boto3.client("route53", **options))
+
+    def weights(self) -> Weights:
+        """The weights that hold now.
+
+        Raises:
+            WrongWeightsError: The parameter holds none.
+        """
+        return Weights.parse(self._value(self.place.weights_parameter))
+
+    def set_weights(self, wanted: Weights) -> None:
+        """Give each side its weight, at once for both.
+
+        The parameter goes first, so that a deployment of edge at this moment ends in the same state. If the
+        records cannot be changed, the parameter gets its old value back.
+
+        Args:
+            wanted: New weights.
+
+        Raises:
+            NoRecordsError: The edge stack is not deployed.
+            botocore.exceptions.ClientError: AWS refused.
+        """
+        zone, records = self._records()
+        before = self.weights()
+        self._store(self.place.weights_parameter, wanted.text())
+        try:
+            self._change(zone, [{**each, "Weight": wanted.of(each["SetIdentifier"])} for each in records])
+        except Exception:
+            self._store(self.place.weights_parameter, before.text())
+            raise
+
+    def closed(self) -> list[str]:
+        """The sides that get no traffic in any case."""
+        found: list[str] = json.loads(self._value(self.place.closed_parameter))
+        return found
+
+    def close(self, side: str) -> None:
+        """Keep traffic from a side, even if no other side is healthy.
+
+        Raises:
+            WrongWeightsError: The side has traffic.
+            NoRecordsError: The edge stack is not deployed.
+        """
+        if self.weights().of(side):
+            raise WrongWeightsError(f"{side} has traffic ({self.weights().text()}): switch first")
+        self._set_closed(side, [*self.closed(), side])
+
+    def open(self, side: str) -> None:
+        """Let a side get traffic again.
+
+        Raises:
+            NoRecordsError: The edge stack is not deployed.
+        """
+        self._set_closed(side, [each for each in self.closed() if each != side])
+
+    def _set_closed(self, side: str, closed: Sequence[str]) -> None:
+        _, records = self._records()
+        check = next(each["HealthCheckId"] for each in records if each["SetIdentifier"] == side)
+        shut = side in closed
+        self.route53.update_health_check(HealthCheckId=check, Disabled=shut, Inverted=shut)
+        self._store(self.place.closed_parameter, json.dumps(sorted(set(closed))))
+
+    def _records(self) -> tuple[str, list[dict[str, Any]]]:
+        """Id of the zone, and the weighted records in it."""
+        host = f"{self.place.host}."
+        zones = self.route53.list_hosted_zones_by_name(DNSName=self.place.domain, MaxItems="1")
+        for zone in zones["HostedZones"]:
+            pages = self.route53.get_paginator("list_resource_record_sets").paginate(HostedZoneId=zone["Id"])
+            found = [
+                each
+                for page in pages
+                for each in page["ResourceRecordSets"]
+                if each["Name"] == host and "Weight" in each
+            ]
+            if found:
+                return zone["Id"], found
+        raise NoRecordsError(f"{host} has no weighted records; deploy the edge stack first")
+
+    def _change(self, zone: str, records: Sequence[dict[str, Any]]) -> None:
+        changes = [{"Action": "UPSERT", "ResourceRecordSet": each} for each in records]
+        self.route53.change_resource_record_sets(HostedZoneId=zone, ChangeBatch={"Changes": changes})
+
+    def _value(self, parameter: str) -> str:
+        return str(self.ssm.get_parameter(Name=parameter)["Parameter"]["Value"])
+
+    def _store(self, parameter: str, value: str) -> None:
+        self.ssm.put_parameter(Name=parameter, Value=value, Overwrite=True)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Show or change the traffic of the environment that HIFI_ENVIRONMENT names; the exit code."""
+    parser = argparse.ArgumentParser(prog="scripts.release.traffic", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("show", help="print the weights that hold now")
+    commands.add_parser("set", help="set the weights").add_argument("weights", help="JSON of the weights")
+    for name in ("close", "open"):
+        commands.add_parser(name).add_argument("side", choices=SIDES)
+    given = parser.parse_args(arguments)
+    try:
+        print(_done(Traffic.at(Place.of(_outputs())), given))
+    except (NoRecordsError, WrongWeightsError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    return 0
+
+
+def _outputs() -> dict[str, str]:
+    """What infra says of the environment; it has printed an error itself if it ends the program."""
+    done = subprocess.run(
+        [sys.executable, "-m", "infra.workloads.outputs"],
+        cwd=_ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        sys.exit(done.returncode)
+    return dict(line.split("=", 1) for line in done.stdout.splitlines())
+
+
+def _done(traffic: Traffic, given: argparse.Namespace) -> str:
+    match given.command:
+        case "set":
+            traffic.set_weights(Weights.parse(given.weights))
+        case "close":
+            traffic.close(given.side)
+        case "open":
+            traffic.open(given.side)
+    return traffic.weights().text()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,114 @@
+"""Moving traffic: records and parameter change together or not at all."""
+
+from collections.abc import Iterator
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+from botocore.exceptions import ClientError
+from moto import mock_aws
+
+from scripts.release.traffic import NoRecordsError, Place, Traffic
+from scripts.release.weights import Weights, WrongWeightsError
+
+PLACE = Place(
+    region="eu-west-1",
+    domain="hifi.test",
+    host="events.hifi.test",
+    weights_parameter="/hifi-test/weights",
+    closed_parameter="/hifi-test/closed-sides",
+)
+
+
+@pytest.fixture
+def empty(monkeypatch: pytest.MonkeyPatch) -> Iterator[Traffic]:
+    """An environment whose foundation is deployed, and nothing else."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "test")
+    with mock_aws():
+        traffic = Traffic.at(PLACE)
+        traffic.ssm.put_parameter(Name=PLACE.weights_parameter, Type="String", Value='{"blue":100,"green":0}')
+        traffic.ssm.put_parameter(Name=PLACE.closed_parameter, Type="String", Value="[]")
+        traffic.route53.create_hosted_zone(Name=PLACE.domain, CallerReference="zone")
+        yield traffic
+
+
+@pytest.fixture
+def traffic(empty: Traffic) -> Traffic:
+    """An environment with edge, whose light side is blue."""
+    (zone,) = empty.route53.list_hosted_zones()["HostedZones"]
+    for side, weight in (("blue", 100), ("green", 0)):
+        check = empty.route53.create_health_check(
+            CallerReference=side,
+            HealthCheckConfig={"Type": "HTTPS", "FullyQualifiedDomainName": f"{side}.hifi.test"},
+        )
+        record = {
+            "Name": PLACE.host,
+            "Type": "CNAME",
+            "SetIdentifier": side,
+            "Weight": weight,
+            "TTL": 30,
+            "HealthCheckId": check["HealthCheck"]["Id"],
+            "ResourceRecords": [{"Value": f"{side}.hifi.test"}],
+        }
+        change = {"Changes": [{"Action": "CREATE", "ResourceRecordSet": record}]}
+        empty.route53.change_resource_record_sets(HostedZoneId=zone["Id"], ChangeBatch=change)
+    return empty
+
+
+def records(traffic: Traffic) -> dict[str, dict[str, Any]]:
+    (zone,) = traffic.route53.list_hosted_zones()["HostedZones"]
+    found = traffic.route53.list_resource_record_sets(HostedZoneId=zone["Id"])["ResourceRecordSets"]
+    return {each["SetIdentifier"]: each for each in found if "SetIdentifier" in each}
+
+
+def checks(traffic: Traffic) -> dict[str, tuple[bool, bool]]:
+    """Whether the health check of each side is disabled and inverted."""
+    found = {}
+    for side, record in records(traffic).items():
+        check = traffic.route53.get_health_check(HealthCheckId=record["HealthCheckId"])
+        config = check["HealthCheck"]["HealthCheckConfig"]
+        found[side] = (config.get("Disabled", False), config.get("Inverted", False))
+    return found
+
+
+def test_a_switch_moves_records_and_parameter_and_nothing_else(traffic: Traffic) -> None:
+    before = records(traffic)
+    traffic.set_weights(Weights(blue=5, green=95))
+    after = records(traffic)
+    assert {side: each.pop("Weight") for side, each in after.items()} == {"blue": 5, "green": 95}
+    assert {side: each.pop("Weight") for side, each in before.items()} == {"blue": 100, "green": 0}
+    assert after == before
+    assert traffic.weights() == Weights(blue=5, green=95)
+
+
+def test_a_switch_that_route_53_refuses_leaves_the_weights_as_they_are(traffic: Traffic) -> None:
+    refused = ClientError({"Error": {"Code": "Throttling"}}, "ChangeResourceRecordSets")
+    with (
+        patch.object(traffic.route53, "change_resource_record_sets", side_effect=refused),
+        pytest.raises(ClientError),
+    ):
+        traffic.set_weights(Weights(blue=0, green=100))
+    assert traffic.weights() == Weights(blue=100, green=0)
+
+
+def test_without_edge_there_is_nothing_to_switch(empty: Traffic) -> None:
+    with pytest.raises(NoRecordsError, match="deploy the edge stack first"):
+        empty.set_weights(Weights(blue=0, green=100))
+    assert empty.weights() == Weights(blue=100, green=0)
+
+
+def test_a_dark_side_is_closed_while_it_is_changed(traffic: Traffic) -> None:
+    traffic.close("green")
+    traffic.close("green")
+    assert checks(traffic) == {"blue": (False, False), "green": (True, True)}
+    assert traffic.closed() == ["green"]
+    traffic.open("green")
+    assert checks(traffic) == {"blue": (False, False), "green": (False, False)}
+    assert traffic.closed() == []
+
+
+def test_a_side_with_traffic_cannot_be_closed(traffic: Traffic) -> None:
+    with pytest.raises(WrongWeightsError, match="blue has traffic"):
+        traffic.close("blue")
+    assert checks(traffic)["blue"] == (False, False)
