@@ -12,6 +12,7 @@ ZONES = 3
 SMALLEST_PREFIX = 20
 """Longest prefix of a VPC's range, bits: a longer one has too few addresses for the pods of three zones."""
 
+_SPOT_TYPES = 8
 _GRAVITON = re.compile(r"^[a-z]+\d+g")
 _RETENTIONS = {
     1,
@@ -47,6 +48,7 @@ def _is_retention(days: int) -> int:
 
 
 IamRole = Annotated[str, StringConstraints(pattern=r"^arn:aws:iam::\d{12}:role/.+$")]
+AddonVersion = Annotated[str, StringConstraints(pattern=r"^v\d+\.\d+\.\d+-eksbuild\.\d+$")]
 LogDays = Annotated[int, AfterValidator(_is_retention)]
 
 
@@ -87,17 +89,27 @@ class KafkaSettings(Model):
 
 
 class NodeGroup(Model):
-    """A managed node group."""
+    """A pool of nodes: a managed node group in each zone."""
 
     instance_types: list[str] = Field(min_length=1, description="Instance types, the preferred one first.")
-    minimum: int = Field(ge=0, description="Smallest number of nodes.")
-    maximum: int = Field(ge=1, description="Largest number of nodes.")
+    minimum: int = Field(ge=0, description="Smallest number of nodes over all zones.")
+    maximum: int = Field(ge=1, description="Largest number of nodes over all zones.")
     disk_gib: int = Field(default=50, ge=20, description="Size of a node's volume, GiB.")
 
     @model_validator(mode="after")
     def _minimum_is_least(self) -> Self:
         if self.minimum > self.maximum:
             raise ValueError(f"minimum: {self.minimum} is above maximum {self.maximum}; lower it")
+        return self
+
+    @model_validator(mode="after")
+    def _same_in_each_zone(self) -> Self:
+        for field in ("minimum", "maximum"):
+            if getattr(self, field) % ZONES:
+                raise ValueError(
+                    f"{field}: {getattr(self, field)} is not a multiple of {ZONES}, but each zone has a node "
+                    "group of its own; use 0, 3, 6, ..."
+                )
         return self
 
     @model_validator(mode="after")
@@ -124,6 +136,20 @@ class ChartVersions(Model):
     load_balancer_controller: str
 
 
+class AddonVersions(Model):
+    """Versions of EKS's managed add-ons, for the cluster's Kubernetes version."""
+
+    vpc_cni: AddonVersion
+    kube_proxy: AddonVersion
+    coredns: AddonVersion
+    aws_ebs_csi_driver: AddonVersion
+    eks_pod_identity_agent: AddonVersion
+
+    def by_name(self) -> dict[str, str]:
+        """The versions by the add-ons' names in EKS."""
+        return {field.replace("_", "-"): version for field, version in self.model_dump().items()}
+
+
 class ClusterSettings(Model):
     """The EKS cluster."""
 
@@ -140,7 +166,36 @@ class ClusterSettings(Model):
     services: NodeGroup = Field(description="On demand: collect, retry, observe, add-ons.")
     drivers: NodeGroup = Field(description="On demand: Spark master and drivers.")
     workers: NodeGroup = Field(description="Spot: Spark workers.")
+    spare_workers: NodeGroup = Field(description="On demand: Spark workers while there is no spot capacity.")
+    node_release: str = Field(
+        pattern=r"^\d+\.\d+\.\d+-\d{8}$",
+        description="Release of the nodes' Amazon Linux image, such as 1.35.7-20260903.",
+    )
+    addons: AddonVersions
     charts: ChartVersions
+
+    @model_validator(mode="after")
+    def _parts_are_of_the_version(self) -> Self:
+        if not self.node_release.startswith(f"{self.version}."):
+            raise ValueError(
+                f"node_release: {self.node_release} is not of Kubernetes {self.version}; `make outdated` "
+                "prints the newest one"
+            )
+        if not self.addons.kube_proxy.startswith(f"v{self.version}."):
+            raise ValueError(
+                f"addons.kube_proxy: {self.addons.kube_proxy} is not of Kubernetes {self.version}; "
+                "`make outdated` prints the newest one"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _spot_can_choose(self) -> Self:
+        if len(self.workers.instance_types) < _SPOT_TYPES:
+            raise ValueError(
+                f"workers.instance_types: {len(self.workers.instance_types)} types; name {_SPOT_TYPES} or "
+                "more, as spot capacity of a few is often exhausted"
+            )
+        return self
 
     @field_validator("public_access")
     @classmethod

@@ -20,7 +20,7 @@ from infra.components.kubernetes.cluster import Cluster
 from infra.components.kubernetes.helm_charts import charts
 from infra.components.kubernetes.helm_releases import HelmReleases
 from infra.components.kubernetes.managed_addons import AfterNodes, BeforeNodes
-from infra.components.kubernetes.node_groups import NodeGroups
+from infra.components.kubernetes.node_groups import NodeGroups, ZoneSubnet
 from infra.components.kubernetes.node_pools import pools
 from infra.components.network.flow_logs import FlowLogs
 from infra.components.network.ingress import Ingress
@@ -211,9 +211,10 @@ class TwinStack(Stack):
         context = ClusterContext(
             prefix=self._prefix, cluster_name=self._cluster.name, boundary_arn=self._boundary
         )
-        before = BeforeNodes(self, "before-nodes", cluster=context)
+        versions = self.environment.cluster.addons.by_name()
+        before = BeforeNodes(self, "before-nodes", cluster=context, versions=versions)
         nodes = self._declare_nodes(context, before)
-        after = AfterNodes(self, "after-nodes", cluster=context, nodes=nodes.groups)
+        after = AfterNodes(self, "after-nodes", cluster=context, versions=versions, nodes=nodes.groups)
         identities = self._declare_identities(context)
         if self.environment.is_local:  # local AWS endpoints have no Kubernetes API to install charts in
             return
@@ -237,10 +238,14 @@ class TwinStack(Stack):
             "nodes",
             cluster=context,
             pools=pools(self.environment.cluster),
-            subnet_ids=self._network.subnet_ids,
+            subnets=[
+                ZoneSubnet(subnet_id=subnet, zone=zone)
+                for subnet, zone in zip(self._network.subnet_ids, self._network.zones, strict=True)
+            ],
             security_group_ids=[self._cluster.security_group_id, self._groups.nodes.id],
             key_arn=self._keys.cluster,
             version=self.environment.cluster.version,
+            release=self.environment.cluster.node_release,
             tags=self.environment.tags(stack=str(self._twin.side)),
             after=before.addons,
         )

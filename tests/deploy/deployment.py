@@ -5,11 +5,15 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
+from moto.iam.models import iam_backends
+
+from tests.deploy.acting import DEPLOY, PLAN, act_as, acting_as, know_roles
 from tests.deploy.aws.server import LocalAws
 from tests.deploy.terraform import Change, Terraform
 
 TWINS = ("blue", "green")
-STACKS = ("foundation", *TWINS, "edge")
+OF_DEPLOY_ROLE = (*TWINS, "edge")
+STACKS = ("foundation", *OF_DEPLOY_ROLE)
 FOUNDATION_S = 300
 
 
@@ -30,12 +34,14 @@ def deploy(folder: Path, aws: LocalAws) -> None:
     The AWS provider waits a fixed minute for the lifecycles of foundation's buckets, which no twin looks at:
     the twins start as soon as what they look up is there.
     """
+    act_as(folder, DEPLOY, OF_DEPLOY_ROLE)
     for name in STACKS:
         stack(folder, name).init()
     with ThreadPoolExecutor() as pool:
         foundation = pool.submit(stack(folder, "foundation").apply)
         _await_what_twins_look_up(folder, aws, foundation)
         aws.connections.confirm()
+        know_roles(aws)
         for each in [pool.submit(stack(folder, name).apply) for name in TWINS]:
             each.result()
         foundation.result()
@@ -43,8 +49,8 @@ def deploy(folder: Path, aws: LocalAws) -> None:
 
 
 def plans(folder: Path) -> dict[str, list[Change]]:
-    """What an apply of each stack would change."""
-    with ThreadPoolExecutor() as pool:
+    """What an apply of each stack would change, found out by the plan role where that plans."""
+    with acting_as(folder, PLAN, OF_DEPLOY_ROLE), ThreadPoolExecutor() as pool:
         made = {name: pool.submit(stack(folder, name).plan) for name in STACKS}
         return {name: each.result() for name, each in made.items()}
 
@@ -70,6 +76,13 @@ def _await_what_twins_look_up(folder: Path, aws: LocalAws, foundation: Future[No
             foundation.result()
         there = {each["AliasName"] for each in kms.list_aliases()["Aliases"]}
         issued = acm.list_certificates(CertificateStatuses=["ISSUED"])["CertificateSummaryList"]
-        if aliases <= there and issued and len(aws.connections.known):
+        if aliases <= there and issued and len(aws.connections.known) and _roles_are_whole(aws, resources):
             return
     raise TimeoutError(f"foundation did not make {aliases} and a certificate within {FOUNDATION_S} s")
+
+
+def _roles_are_whole(aws: LocalAws, resources: dict[str, dict[str, object]]) -> bool:
+    iam = iam_backends[aws.place.account]["aws"]
+    roles = [role for role in iam.roles.values() if role.name in {"hifi-local-deploy", "hifi-local-plan"}]
+    attached = sum(len(role.managed_policies) for role in roles)
+    return attached == len(resources["aws_iam_role_policy_attachment"])

@@ -10,17 +10,24 @@ from typing import Any
 
 import pytest
 
-from infra.config import RunSettings, load_environment
+from infra.config import Environment, RunSettings, load_environment
+from infra.preflight.__main__ import report
+from infra.preflight.account import Account
 from infra.workloads.outputs import outputs
 from scripts.release.traffic import Place, Traffic
 from scripts.release.weights import Weights
+from tests.deploy.acting import DEPLOY, PLAN
+from tests.deploy.aws.eks.api import UnauthorizedError, UnreachableError
+from tests.deploy.aws.permissions import FREE, action_of, allowed_patterns, may
 from tests.deploy.aws.server import LocalAws
 from tests.deploy.conftest import Synthesise
 from tests.deploy.deployment import STACKS, TWINS, declared, deploy, destroy, plans, stack
+from tests.deploy.reasons import UNCALLED_BY_DEPLOY, UNCALLED_BY_PLAN
 from tests.deploy.terraform import environment
 
 pytestmark = pytest.mark.proof
 
+ROLE = "arn:aws:iam::000000000000:role/{}"
 ROOT = Path(__file__).parents[2]
 
 
@@ -29,8 +36,15 @@ def stacks(terraform_command: str, aws: LocalAws, synthesise: Synthesise) -> Ite
     """Every stack, deployed with blue light and green dark; the folder of their Terraform JSON."""
     assert aws.inventory() == Counter(), "the account is not empty"
     folder = synthesise()
+    _prepare_account(aws)
     deploy(folder, aws)
     yield folder
+
+
+@pytest.fixture(scope="module", autouse=True)
+def granted(stacks: Path, aws: LocalAws) -> dict[str, set[str]]:
+    """The actions that the policies of the workflows' roles allow, by access key."""
+    return {key: allowed_patterns(aws.place, role) for key, role in aws.roles.items()}
 
 
 @pytest.mark.parametrize("side", TWINS)
@@ -112,12 +126,69 @@ def test_cdktf_deploy_goes_on_from_what_terraform_made(stacks: Path, aws: LocalA
         assert "No changes." in _cdktf_deploy(command, stacks, name)
 
 
+@pytest.mark.parametrize("side", TWINS)
+def test_the_deploy_role_installs_charts_from_the_sides_runner(
+    stacks: Path, aws: LocalAws, side: str
+) -> None:
+    cluster = f"hifi-local-{side}"
+    (project,) = aws.client("codebuild").batch_get_projects(names=[f"{cluster}-runner"])["projects"]
+    runner = project["vpcConfig"]["securityGroupIds"]
+    aws.kubernetes.call_from_vpc(cluster, groups=runner, principal=ROLE.format("hifi-local-deploy"))
+    aws.kubernetes.call_from_vpc(cluster, groups=runner, principal=ROLE.format("administrators"))
+
+
+@pytest.mark.parametrize("side", TWINS)
+def test_nobody_else_gets_into_the_kubernetes_api(stacks: Path, aws: LocalAws, side: str) -> None:
+    cluster, other = f"hifi-local-{side}", next(each for each in TWINS if each != side)
+    projects = aws.client("codebuild").batch_get_projects(
+        names=[f"{cluster}-runner", f"hifi-local-{other}-runner"]
+    )["projects"]
+    ours, theirs = (each["vpcConfig"]["securityGroupIds"] for each in projects)
+    deployer = ROLE.format("hifi-local-deploy")
+    with pytest.raises(UnauthorizedError, match="no access entry"):
+        aws.kubernetes.call_from_vpc(cluster, groups=ours, principal=ROLE.format("hifi-local-plan"))
+    with pytest.raises(UnreachableError):
+        aws.kubernetes.call_from_vpc(cluster, groups=theirs, principal=deployer)
+    with pytest.raises(UnreachableError):
+        aws.kubernetes.call_from_internet(cluster, address="203.0.113.7", principal=deployer)
+
+
+def test_the_load_balancers_are_on_the_internet(stacks: Path, aws: LocalAws) -> None:
+    balancers = aws.client("elbv2").describe_load_balancers()["LoadBalancers"]
+    assert {each["Scheme"] for each in balancers} == {"internet-facing"}
+
+
 def test_destroy_leaves_nothing(stacks: Path, aws: LocalAws) -> None:
     assert aws.inventory(), "the inventory sees nothing of what is deployed"
     destroy(stacks)
     assert aws.inventory() == Counter()
     states = [json.loads(each.read_text()) for each in _state_files(stacks)]
     assert [each["resources"] for each in states] == [[]] * len(STACKS)
+
+
+def test_the_deploy_role_may_do_what_terraform_calls_and_no_more(
+    granted: dict[str, set[str]], aws: LocalAws
+) -> None:
+    called = _called(aws, DEPLOY)
+    assert {"kafka:CreateClusterV2", "eks:DeleteCluster", "route53:ChangeResourceRecordSets"} <= called
+    assert {each for each in called if not may(granted[DEPLOY], each)} == set()
+    assert _unused(granted[DEPLOY], called) == set(UNCALLED_BY_DEPLOY)
+
+
+def test_the_plan_role_may_do_what_a_plan_calls_and_no_more(
+    granted: dict[str, set[str]], aws: LocalAws
+) -> None:
+    called = _called(aws, PLAN)
+    assert {each for each in called if not may(granted[PLAN], each)} == set()
+    assert _unused(granted[PLAN], called) == set(UNCALLED_BY_PLAN)
+
+
+def _called(aws: LocalAws, key: str) -> set[str]:
+    return {action_of(each) for each in aws.calls if each.key == key}
+
+
+def _unused(patterns: set[str], called: set[str]) -> set[str]:
+    return {each for each in patterns if not any(may({each}, action) for action in called - FREE)}
 
 
 def _cdktf_deploy(command: Path, folder: Path, name: str) -> str:
@@ -184,9 +255,20 @@ def _start_a_node(aws: LocalAws, side: str) -> None:
         )
 
 
+def _prepare_account(aws: LocalAws) -> None:
+    """What the preflight asks for and AWS grants: without it no node starts."""
+    environment, account = _environment(aws), Account(aws.client)
+    assert report(account, environment, file=True)
+    aws.quotas.grant()
+    assert report(account, environment, file=False) == []
+
+
+def _environment(aws: LocalAws) -> Environment:
+    return load_environment(RunSettings.model_validate({"aws_endpoint": aws.endpoint}))
+
+
 def _traffic(aws: LocalAws) -> Traffic:
-    environment = load_environment(RunSettings.model_validate({"aws_endpoint": aws.endpoint}))
-    place = Place.of(outputs(environment))
+    place = Place.of(outputs(_environment(aws)))
     return Traffic(place, aws.client("ssm"), aws.client("route53"))
 
 

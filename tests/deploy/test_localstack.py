@@ -60,7 +60,7 @@ def foundation(
     terraform_command: str, localstack: str, synthesise: Synthesise, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Terraform]:
     """The part of foundation that LocalStack can make, deployed there."""
-    text = (synthesise(100, 0) / "stacks" / "foundation" / "cdk.tf.json").read_text()
+    text = (synthesise() / "stacks" / "foundation" / "cdk.tf.json").read_text()
     folder = tmp_path_factory.mktemp("foundation")
     stack = reduced(json.loads(text))
     (provider,) = stack["provider"]["aws"]

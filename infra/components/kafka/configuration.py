@@ -14,6 +14,8 @@ PROPERTIES: dict[str, str | int] = {
     "offsets.topic.replication.factor": REPLICAS,
     "transaction.state.log.replication.factor": REPLICAS,
     "transaction.state.log.min.isr": MIN_IN_SYNC_REPLICAS,
+    # Consumers that name their zone (client.rack) read from a replica in it, without traffic between zones.
+    "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector",
     "message.max.bytes": MAX_RECORD_BYTES,
     "replica.fetch.max.bytes": MAX_RECORD_BYTES,
     # The producers compress with lz4; compressing again in the broker would only cost CPU.

@@ -10,7 +10,7 @@ from infra.components.identity.addon_identities import (
     KEDA_NAMESPACE,
     SYSTEM_NAMESPACE,
 )
-from infra.components.kubernetes.node_pools import POOL
+from infra.components.kubernetes.node_pools import POOL, SPOT_WORKERS
 from infra.sizes import ClusterSettings
 
 Values = dict[str, Any]
@@ -112,8 +112,11 @@ def _autoscaler(*, kubernetes: str, cluster_name: str, region: str) -> Values:
         "awsRegion": region,
         "autoDiscovery": {"clusterName": cluster_name},
         "rbac": {"serviceAccount": {"name": AUTOSCALER}},
+        "expanderPriorities": expander_priorities(),
         "extraArgs": {
-            "expander": "least-waste",
+            "expander": "priority,least-waste",
+            # Without spot capacity for this long, the spare on-demand group is extended.
+            "max-node-provision-time": "3m",
             "balance-similar-node-groups": True,
             # Spark's shuffle files are local, and are written again by the executor that repeats the task.
             "skip-nodes-with-local-storage": False,
@@ -133,6 +136,15 @@ def _autoscaler(*, kubernetes: str, cluster_name: str, region: str) -> Values:
             "capabilities": {"drop": ["ALL"]},
         },
     }
+
+
+def expander_priorities() -> dict[int, list[str]]:
+    """Patterns of Auto Scaling groups, of which the autoscaler extends the one of the highest number.
+
+    EKS names them `eks-<name of the node group>-<id>`. Spot comes first; if it has no capacity the autoscaler
+    waits `max-node-provision-time`, and then extends the spare group.
+    """
+    return {50: [f"^eks-{SPOT_WORKERS}-.*"], 10: [".*"]}
 
 
 def _balancer(*, cluster_name: str, region: str, vpc_id: str) -> Values:

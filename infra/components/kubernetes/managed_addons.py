@@ -1,10 +1,7 @@
-"""EKS managed add-ons: the parts of Kubernetes that EKS installs and patches.
-
-No add-on names a version: EKS takes the default of the cluster's version.
-"""
+"""EKS managed add-ons: the parts of Kubernetes that EKS installs and patches, in pinned versions."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cdktf import ITerraformDependable
@@ -22,13 +19,16 @@ _VOLUME_DRIVER = PodIdentity(namespace=SYSTEM_NAMESPACE, service_account="ebs-cs
 class BeforeNodes(Construct):
     """Add-ons without which no node becomes ready."""
 
-    def __init__(self, scope: Construct, name: str, *, cluster: ClusterContext) -> None:
+    def __init__(
+        self, scope: Construct, name: str, *, cluster: ClusterContext, versions: Mapping[str, str]
+    ) -> None:
         """Declare the add-ons.
 
         Args:
             scope: The stack.
             name: Construct id in the stack.
             cluster: The EKS cluster.
+            versions: Version of each add-on, by its name.
         """
         super().__init__(scope, name)
         role = pod_role(
@@ -39,24 +39,35 @@ class BeforeNodes(Construct):
             identity=_NETWORK_PLUGIN,
             managed=["AmazonEKS_CNI_Policy"],
         )
-        agent = _addon(self, "eks-pod-identity-agent", cluster)
+        agent = _addon(self, "eks-pod-identity-agent", cluster, versions)
         network = _addon(
             self,
             "vpc-cni",
             cluster,
+            versions,
             # Without it Kubernetes accepts network policies, but does not enforce them.
             configuration={"enableNetworkPolicy": "true"},
             identity=_association(role, _NETWORK_PLUGIN),
             after=[agent, *role.grants],
         )
-        self.addons: list[ITerraformDependable] = [agent, network, _addon(self, "kube-proxy", cluster)]
+        self.addons: list[ITerraformDependable] = [
+            agent,
+            network,
+            _addon(self, "kube-proxy", cluster, versions),
+        ]
 
 
 class AfterNodes(Construct):
     """Add-ons that themselves run on nodes: the cluster's DNS and the driver of pods' volumes."""
 
     def __init__(
-        self, scope: Construct, name: str, *, cluster: ClusterContext, nodes: Sequence[ITerraformDependable]
+        self,
+        scope: Construct,
+        name: str,
+        *,
+        cluster: ClusterContext,
+        versions: Mapping[str, str],
+        nodes: Sequence[ITerraformDependable],
     ) -> None:
         """Declare the add-ons.
 
@@ -64,6 +75,7 @@ class AfterNodes(Construct):
             scope: The stack.
             name: Construct id in the stack.
             cluster: The EKS cluster.
+            versions: Version of each add-on, by its name.
             nodes: Node groups that the add-ons wait for.
         """
         super().__init__(scope, name)
@@ -79,11 +91,12 @@ class AfterNodes(Construct):
             self,
             "aws-ebs-csi-driver",
             cluster,
+            versions,
             identity=_association(role, _VOLUME_DRIVER),
             after=[*nodes, *role.grants],
         )
         self.addons: list[ITerraformDependable] = [
-            _addon(self, "coredns", cluster, after=nodes),
+            _addon(self, "coredns", cluster, versions, after=nodes),
             volumes,
         ]
 
@@ -96,6 +109,7 @@ def _addon(  # noqa: PLR0913 -- each a part of the add-on
     scope: Construct,
     addon: str,
     cluster: ClusterContext,
+    versions: Mapping[str, str],
     *,
     configuration: dict[str, Any] | None = None,
     identity: EksAddonPodIdentityAssociation | None = None,
@@ -106,6 +120,7 @@ def _addon(  # noqa: PLR0913 -- each a part of the add-on
         addon,
         cluster_name=cluster.cluster_name,
         addon_name=addon,
+        addon_version=versions[addon],
         configuration_values=None if configuration is None else json.dumps(configuration),
         pod_identity_association=None if identity is None else [identity],
         # These settings replace what was changed by hand in the cluster.

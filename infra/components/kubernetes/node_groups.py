@@ -1,12 +1,14 @@
 """A side's nodes: EKS managed node groups, sized by the Cluster Autoscaler."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from cdktf import ITerraformDependable, TerraformResourceLifecycle
 from cdktf_cdktf_provider_aws.autoscaling_group_tag import AutoscalingGroupTagA, AutoscalingGroupTagTag
 from cdktf_cdktf_provider_aws.eks_node_group import (
     EksNodeGroup,
     EksNodeGroupLaunchTemplate,
+    EksNodeGroupNodeRepairConfig,
     EksNodeGroupScalingConfig,
     EksNodeGroupTaint,
     EksNodeGroupUpdateConfig,
@@ -23,12 +25,36 @@ from constructs import Construct
 from infra.components.identity.pod_identities import ClusterContext
 from infra.components.identity.role import Role, Trust
 from infra.components.kubernetes.node_pools import POOL, Pool, autoscaler_tags
+from infra.sizes import ZONES
+
+
+@dataclass(frozen=True, kw_only=True)
+class ZoneSubnet:
+    """The private subnet of a zone.
+
+    Attributes:
+        subnet_id: Id of the subnet.
+        zone: Name of the zone, such as `eu-west-1a`.
+    """
+
+    subnet_id: str
+    zone: str
+
+    @property
+    def letter(self) -> str:
+        """Letter of the zone."""
+        return self.zone[-1]
+
 
 _NODE_POLICIES = ("AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly")
 
 
 class NodeGroups(Construct):
-    """One node group for each pool, and one role for all nodes; pods have roles of their own."""
+    """A node group for each pool in each zone, and one role for all nodes; pods have roles of their own.
+
+    In a group over several zones nobody chooses the zone of the next node: a pod with a volume in one zone,
+    or one that must spread, could wait for ever.
+    """
 
     def __init__(  # noqa: PLR0913 -- each a property of the nodes
         self,
@@ -37,10 +63,11 @@ class NodeGroups(Construct):
         *,
         cluster: ClusterContext,
         pools: Sequence[Pool],
-        subnet_ids: Sequence[str],
+        subnets: Sequence[ZoneSubnet],
         security_group_ids: Sequence[str],
         key_arn: str,
         version: str,
+        release: str,
         tags: Mapping[str, str],
         after: Sequence[ITerraformDependable] = (),
     ) -> None:
@@ -51,17 +78,18 @@ class NodeGroups(Construct):
             name: Construct id in the stack.
             cluster: The EKS cluster.
             pools: The node groups to declare.
-            subnet_ids: Private subnets, one a zone.
+            subnets: Private subnets, one a zone.
             security_group_ids: Security groups of every node, the cluster's own among them.
             key_arn: KMS key of the volumes.
             version: Kubernetes version, the same as the control plane's.
+            release: Release of the nodes' image.
             tags: Tags of instances and volumes; the provider's default tags do not reach these.
             after: Resources that nodes need to become ready.
         """
         super().__init__(scope, name)
         self._cluster = cluster
-        self._subnet_ids, self._security_group_ids = list(subnet_ids), list(security_group_ids)
-        self._key_arn, self._version, self._tags = key_arn, version, dict(tags)
+        self._subnets, self._security_group_ids = list(subnets), list(security_group_ids)
+        self._key_arn, self._version, self._release, self._tags = key_arn, version, release, dict(tags)
         self._role = Role(
             self,
             "role",
@@ -70,27 +98,41 @@ class NodeGroups(Construct):
             trust=Trust(service="ec2.amazonaws.com"),
             managed=_NODE_POLICIES,
         )
-        self.groups: list[ITerraformDependable] = [self._pool(pool, after) for pool in pools]
+        self.groups: list[ITerraformDependable] = [
+            group for pool in pools for group in self._pool(pool, after)
+        ]
 
-    def _pool(self, pool: Pool, after: Sequence[ITerraformDependable]) -> EksNodeGroup:
+    def _pool(self, pool: Pool, after: Sequence[ITerraformDependable]) -> list[EksNodeGroup]:
         template = self._template(pool)
+        return [self._group(pool, subnet, template, after) for subnet in self._subnets]
+
+    def _group(
+        self,
+        pool: Pool,
+        subnet: ZoneSubnet,
+        template: LaunchTemplate,
+        after: Sequence[ITerraformDependable],
+    ) -> EksNodeGroup:
+        name = f"{pool.name}-{subnet.letter}"
+        least, most = pool.group.minimum // ZONES, pool.group.maximum // ZONES
         group = EksNodeGroup(
             self,
-            pool.name,
+            name,
             cluster_name=self._cluster.cluster_name,
             # A prefix, so that a replacement is created and ready before the old group is destroyed.
-            node_group_name_prefix=f"{pool.name}-",
+            node_group_name_prefix=f"{name}-",
             node_role_arn=self._role.arn,
-            subnet_ids=self._subnet_ids,
+            subnet_ids=[subnet.subnet_id],
             version=self._version,
+            release_version=self._release,
             ami_type=pool.image,
             capacity_type=pool.capacity,
             instance_types=pool.group.instance_types,
             labels=pool.labels,
             taint=_taints(pool),
-            scaling_config=EksNodeGroupScalingConfig(
-                min_size=pool.group.minimum, max_size=pool.group.maximum, desired_size=pool.group.minimum
-            ),
+            scaling_config=EksNodeGroupScalingConfig(min_size=least, max_size=most, desired_size=least),
+            # EKS replaces a node whose kubelet, network or disk has failed.
+            node_repair_config=EksNodeGroupNodeRepairConfig(enabled=True),
             update_config=EksNodeGroupUpdateConfig(max_unavailable_percentage=33),
             launch_template=EksNodeGroupLaunchTemplate(
                 id=template.id, version=f"${{{template.fqn}.latest_version}}"
@@ -101,7 +143,7 @@ class NodeGroups(Construct):
             ),
             depends_on=[*self._role.grants, *after],
         )
-        self._tag(pool, group)
+        self._tag(pool, subnet, group)
         return group
 
     def _template(self, pool: Pool) -> LaunchTemplate:
@@ -130,17 +172,20 @@ class NodeGroups(Construct):
             ],
         )
 
-    def _tag(self, pool: Pool, group: EksNodeGroup) -> None:
+    def _tag(self, pool: Pool, subnet: ZoneSubnet, group: EksNodeGroup) -> None:
         """Tag the Auto Scaling group, since EKS does not pass a node group's tags on to it."""
         scaling_group = group.resources.get(0).autoscaling_groups.get(0).name
-        for position, (key, value) in enumerate(autoscaler_tags(pool, self._cluster.prefix).items()):
+        tags = autoscaler_tags(pool, self._cluster.prefix, subnet.zone)
+        for position, (key, value) in enumerate(tags.items()):
             AutoscalingGroupTagA(
                 self,
-                f"{pool.name}-tag-{position}",
+                f"{pool.name}-{subnet.letter}-tag-{position}",
                 autoscaling_group_name=scaling_group,
                 tag=AutoscalingGroupTagTag(key=key, value=value, propagate_at_launch=False),
             )
 
 
 def _taints(pool: Pool) -> list[EksNodeGroupTaint] | None:
-    return [EksNodeGroupTaint(key=POOL, value=pool.name, effect="NO_SCHEDULE")] if pool.reserved else None
+    return (
+        [EksNodeGroupTaint(key=POOL, value=pool.workloads, effect="NO_SCHEDULE")] if pool.reserved else None
+    )

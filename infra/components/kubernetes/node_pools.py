@@ -9,23 +9,32 @@ from infra.sizes import ClusterSettings, NodeGroup
 POOL = "hifi/pool"
 """Label, and key of the taint, by which workloads choose a node group."""
 
+SPOT_WORKERS = "workers"
 _TAGS = "k8s.io/cluster-autoscaler"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pool:
-    """A node group and the workloads that it is for."""
+    """Nodes of one kind, and the workloads that they are for.
+
+    Attributes:
+        name: Start of the names of its node groups.
+        workloads: Value of the label, and of the taint, by which workloads choose it.
+        capacity: How AWS sells its instances.
+        reserved: Whether it has a taint, so that only workloads that tolerate it run there.
+        group: Sizes over all zones.
+    """
 
     name: str
+    workloads: str
     capacity: Literal["ON_DEMAND", "SPOT"]
     reserved: bool
-    """Whether it has a taint, so that only workloads that tolerate it run there."""
     group: NodeGroup
 
     @property
     def labels(self) -> dict[str, str]:
         """Kubernetes labels of its nodes."""
-        return {POOL: self.name}
+        return {POOL: self.workloads}
 
     @property
     def image(self) -> str:
@@ -33,8 +42,8 @@ class Pool:
         return "AL2023_ARM_64_STANDARD" if self.group.is_graviton else "AL2023_x86_64_STANDARD"
 
 
-def autoscaler_tags(pool: Pool, cluster_name: str) -> Mapping[str, str]:
-    """Tags of a pool's Auto Scaling group.
+def autoscaler_tags(pool: Pool, cluster_name: str, zone: str) -> Mapping[str, str]:
+    """Tags of the Auto Scaling group of a pool in a zone.
 
     The autoscaler manages only groups that have both of the first two. The others describe a node while the
     group has none; without them it never scales a pool up from zero.
@@ -42,13 +51,15 @@ def autoscaler_tags(pool: Pool, cluster_name: str) -> Mapping[str, str]:
     Args:
         pool: The pool.
         cluster_name: Name of the EKS cluster.
+        zone: Name of the availability zone, which volumes and spreads choose nodes by.
     """
     node = f"{_TAGS}/node-template"
     hints = {f"{node}/label/{label}": value for label, value in pool.labels.items()}
     hints |= {f"{node}/label/eks.amazonaws.com/capacityType": pool.capacity}
+    hints |= {f"{node}/label/topology.kubernetes.io/zone": zone}
     hints |= {f"{node}/resources/ephemeral-storage": f"{pool.group.disk_gib}Gi"}
     if pool.reserved:
-        hints |= {f"{node}/taint/{POOL}": f"{pool.name}:NoSchedule"}
+        hints |= {f"{node}/taint/{POOL}": f"{pool.workloads}:NoSchedule"}
     return {f"{_TAGS}/enabled": "true", f"{_TAGS}/{cluster_name}": "owned"} | hints
 
 
@@ -56,13 +67,28 @@ def pools(settings: ClusterSettings) -> tuple[Pool, ...]:
     """The node groups of a side.
 
     Services answer clients and drivers hold the state of their queries, so both run on demand. Losing a Spark
-    worker on a spot instance only repeats a task.
+    worker on a spot instance only repeats a task. Spare workers start if there is no spot capacity.
 
     Args:
         settings: Sizes of the groups.
     """
     return (
-        Pool(name="services", capacity="ON_DEMAND", reserved=False, group=settings.services),
-        Pool(name="drivers", capacity="ON_DEMAND", reserved=True, group=settings.drivers),
-        Pool(name="workers", capacity="SPOT", reserved=True, group=settings.workers),
+        Pool(
+            name="services",
+            workloads="services",
+            capacity="ON_DEMAND",
+            reserved=False,
+            group=settings.services,
+        ),
+        Pool(
+            name="drivers", workloads="drivers", capacity="ON_DEMAND", reserved=True, group=settings.drivers
+        ),
+        Pool(name=SPOT_WORKERS, workloads="workers", capacity="SPOT", reserved=True, group=settings.workers),
+        Pool(
+            name="spare-workers",
+            workloads="workers",
+            capacity="ON_DEMAND",
+            reserved=True,
+            group=settings.spare_workers,
+        ),
     )

@@ -60,6 +60,7 @@ class Network(Construct):
         self._public_subnets_made = [subnet for _, subnet in public]
         nats = [self._nat(zone, subnet, gateway) for zone, subnet in public[: settings.nat_gateways]]
         self.nat_addresses = [str(nat.public_ip) for nat in nats]
+        self.zones = [zone.zone for zone in zones]
         self._private_tables: list[RouteTable] = []
         self._private_subnets = [
             self._private_subnet(zone, nats[position % len(nats)]) for position, zone in enumerate(zones)

@@ -13,6 +13,7 @@ from moto.elbv2.models import ELBv2Backend
 from moto.s3.models import FakeBucket
 
 from tests.deploy.aws.forgotten import REMEMBERED
+from tests.deploy.aws.strictness import STRICT
 
 
 def describe_subscribers_for_notification(response: Any) -> str:
@@ -102,7 +103,7 @@ def fill_gaps() -> None:
     # A certificate is otherwise issued a minute after it was asked for.
     settings.ACM_VALIDATION_WAIT = 0
     os.environ["MOTO_IAM_LOAD_MANAGED_POLICIES"] = "true"
-    for (owner, name), mended in {**_MENDED, **REMEMBERED}.items():
+    for (owner, name), mended in {**_MENDED, **REMEMBERED, **STRICT}.items():
         setattr(owner, name, mended)
 
 

@@ -8,6 +8,7 @@ from threading import Thread
 from typing import Any
 
 import boto3
+from moto.ec2.models import ec2_backends
 from moto.moto_server.werkzeug_app import (
     DomainDispatcherApplication,
     MotoRequestHandler,
@@ -17,14 +18,20 @@ from werkzeug.serving import BaseWSGIServer, make_server
 from werkzeug.wrappers import Response
 
 from tests.deploy.aws import eks, kafka
+from tests.deploy.aws.calls import Call, read_call
 from tests.deploy.aws.codebuild import Projects
 from tests.deploy.aws.connections import PENDING, Connections
 from tests.deploy.aws.documents import Place
+from tests.deploy.aws.eks.api import KubernetesApi
+from tests.deploy.aws.eks.parts import Parts
 from tests.deploy.aws.gaps import fill_gaps
 from tests.deploy.aws.inventory import inventory
+from tests.deploy.aws.permissions import action_of, allowed_patterns, ec2_error, may, refusal
+from tests.deploy.aws.quotas import Quotas
 
 # LocalStack's account, so that a stack finds the same names in either.
 LOCAL = Place(account="000000000000", region="eu-west-1")
+_ADDRESSES = "L-0263D0A3"
 CREDENTIALS = {"aws_access_key_id": "test", "aws_secret_access_key": "test"}
 
 
@@ -40,26 +47,49 @@ class LocalAws:
 
     def __init__(self, place: Place, *, first_connection_status: str = PENDING) -> None:
         self.place = place
+        self.quotas = Quotas()
         self.connections = Connections(place, first_connection_status)
         self.endpoint = ""
+        self.calls: set[Call] = set()
+        # Names of roles by the access keys that act as them. Any other key is an administrator's.
+        self.roles: dict[str, str] = {}
         fill_gaps()
+        parts = Parts()
+        self.kubernetes = KubernetesApi(place, parts)
         self._moto = DomainDispatcherApplication(create_backend_app)
         self._own = {
             "kafka": kafka.service(place),
             "codebuild": Projects(place, self.connections).service(),
             "codestar-connections": self.connections.service(),
-            "eks": eks.service(place, cache(lambda: self.client("autoscaling"))),
+            "servicequotas": self.quotas.service(),
+            "eks": eks.service(place, parts, self.quotas, cache(lambda: self.client("autoscaling"))),
         }
 
     def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
         # moto's own header: the account is otherwise fixed when moto is imported.
         environ["HTTP_X_MOTO_ACCOUNT_ID"] = self.place.account
-        app = self._own.get(_signed_for(environ.get("HTTP_AUTHORIZATION", "")), self._moto)
+        call = read_call(environ)
+        if call is not None:
+            self.calls.add(call)
+            refused = self._refusal(call)
+            if refused is not None:
+                return refused(environ, start_response)
+        app = self._own.get(call.service if call else "", self._moto)
         try:
             return app(environ, start_response)
         except NotImplementedError as gap:
             # Terraform would try for minutes what broke the connection.
             return Response(str(gap), 501)(environ, start_response)
+
+    def _refusal(self, call: Call) -> Response | None:
+        role = self.roles.get(call.key)
+        if role and not may(allowed_patterns(self.place, role), action_of(call)):
+            return refusal(call, role)
+        if call.operation == "AllocateAddress":
+            addresses = len(ec2_backends[self.place.account][self.place.region].addresses)
+            if addresses >= self.quotas.value(_ADDRESSES):
+                return ec2_error("AddressLimitExceeded", "The maximum number of addresses has been reached.")
+        return None
 
     def inventory(self) -> Counter[str]:
         """How many things of each kind there are, in every service."""
@@ -91,9 +121,3 @@ def serving(place: Place = LOCAL, *, port: int = 0) -> Iterator[LocalAws]:
         server.shutdown()
         thread.join()
         server.server_close()
-
-
-def _signed_for(authorization: str) -> str:
-    """`Credential=key/date/region/service/aws4_request`: the service, or nothing."""
-    scope = authorization.partition("Credential=")[2].partition(",")[0].split("/")
-    return scope[3] if len(scope) == 5 else ""

@@ -70,12 +70,11 @@ def test_an_addon_asks_for_what_it_needs(remote: Stack, name: str) -> None:
 @pytest.mark.parametrize("name", sorted(_NAMES))
 def test_an_addon_runs_where_nodes_always_are(remote: Stack, name: str) -> None:
     pool = _values(remote, name)["nodeSelector"]["hifi/pool"]
-    (group,) = [
-        each for each in resources(remote, "aws_eks_node_group") if each["labels"]["hifi/pool"] == pool
-    ]
-    assert group["scaling_config"]["min_size"] >= 2
-    assert group["capacity_type"] == "ON_DEMAND"
-    assert "taint" not in group
+    groups = [each for each in resources(remote, "aws_eks_node_group") if each["labels"]["hifi/pool"] == pool]
+    assert len(groups) == 3
+    assert sum(group["scaling_config"]["min_size"] for group in groups) >= 2
+    assert {group["capacity_type"] for group in groups} == {"ON_DEMAND"}
+    assert not any("taint" in group for group in groups)
 
 
 def test_the_addons_service_accounts_are_those_with_roles(remote: Stack) -> None:
@@ -125,3 +124,20 @@ def test_no_token_of_kubernetes_is_kept(remote: Stack) -> None:
     assert not {"token", "password", "client_key"} & set(connection)
     assert connection["exec"]["args"][:2] == ["eks", "get-token"]
     assert connection["host"].endswith(".endpoint}")
+
+
+def test_spot_is_extended_first_and_then_the_spare_group(remote: Stack) -> None:
+    values = _values(remote, "cluster-autoscaler")
+    assert values["extraArgs"]["expander"].split(",")[0] == "priority"
+    patterns = {int(number): found for number, found in values["expanderPriorities"].items()}
+    # EKS names the Auto Scaling group after the node group.
+    names = [each["node_group_name_prefix"] for each in resources(remote, "aws_eks_node_group")]
+    ranked = {name: _priority(patterns, f"eks-{name}1-2") for name in names}
+    first = {name for name, priority in ranked.items() if priority == max(ranked.values())}
+    assert first == {"workers-a-", "workers-b-", "workers-c-"}
+    # A group without a number would never be extended.
+    assert None not in ranked.values()
+
+
+def _priority(patterns: dict[int, list[str]], name: str) -> int:
+    return max(number for number, found in patterns.items() if any(re.search(each, name) for each in found))

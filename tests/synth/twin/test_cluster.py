@@ -96,3 +96,9 @@ def test_addons_that_call_aws_have_roles_of_their_own(side: Stack) -> None:
     assert set(roles) == {"vpc-cni", "aws-ebs-csi-driver"}
     for role in roles.values():
         assert "aws:RequestTag/kubernetes-service-account" in role["assume_role_policy"]
+
+
+def test_addons_have_pinned_versions(side: Stack) -> None:
+    addons = resources(side, "aws_eks_addon")
+    assert len(addons) == 5
+    assert all("-eksbuild." in each["addon_version"] for each in addons)

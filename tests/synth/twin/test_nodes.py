@@ -13,7 +13,16 @@ _EFFECTS = {"NO_SCHEDULE": "NoSchedule"}
 
 
 def _groups(stack: Stack) -> dict[str, Resource]:
-    return {each["labels"]["hifi/pool"]: each for each in resources(stack, "aws_eks_node_group")}
+    """Node groups by name, such as `services-a`."""
+    return {
+        each["node_group_name_prefix"].removesuffix("-"): each
+        for each in resources(stack, "aws_eks_node_group")
+    }
+
+
+def _zone(stack: Stack, group: Resource) -> str:
+    (subnet,) = group["subnet_ids"]
+    return str(follow(stack, subnet)["availability_zone"])
 
 
 def _tags(stack: Stack, group: Resource) -> dict[str, str]:
@@ -30,29 +39,57 @@ def _tags(stack: Stack, group: Resource) -> dict[str, str]:
 
 
 def test_only_spark_workers_are_on_spot(side: Stack) -> None:
-    assert {name: each["capacity_type"] for name, each in _groups(side).items()} == {
+    capacities = {name.rpartition("-")[0]: each["capacity_type"] for name, each in _groups(side).items()}
+    assert capacities == {
         "services": "ON_DEMAND",
         "drivers": "ON_DEMAND",
         "workers": "SPOT",
+        "spare-workers": "ON_DEMAND",
     }
 
 
-def test_spot_can_choose_among_several_instance_types(side: Stack) -> None:
-    assert len(_groups(side)["workers"]["instance_types"]) >= 4
+def test_spot_can_choose_among_eight_instance_types(side: Stack) -> None:
+    assert len(set(_groups(side)["workers-a"]["instance_types"])) >= 8
 
 
-def test_nodes_are_in_all_three_zones(side: Stack) -> None:
+def test_spark_starts_on_demand_if_there_is_no_spot_capacity(side: Stack) -> None:
+    groups = _groups(side)
+    for zone in "abc":
+        spot, spare = groups[f"workers-{zone}"], groups[f"spare-workers-{zone}"]
+        assert spare["labels"] == spot["labels"]
+        assert spare["taint"] == spot["taint"]
+        assert spare["scaling_config"]["max_size"] >= spot["scaling_config"]["max_size"]
+
+
+def test_each_zone_has_nodes_of_every_kind(side: Stack) -> None:
+    """So a pod with a volume in one zone, and one that must spread, finds a node."""
+    zones: dict[str, list[str]] = {}
+    for name, group in _groups(side).items():
+        zones.setdefault(name.rpartition("-")[0], []).append(_zone(side, group))
+        (subnet,) = group["subnet_ids"]
+        assert "-private-" in follow(side, subnet)["tags"]["Name"]
+    assert {len(set(found)) for found in zones.values()} == {3}
+
+
+def test_services_that_must_spread_find_a_node_in_each_zone(side: Stack) -> None:
+    services = [group for name, group in _groups(side).items() if name.startswith("services-")]
+    assert [group["scaling_config"]["min_size"] for group in services] == [1, 1, 1]
+
+
+def test_failed_nodes_are_replaced(side: Stack) -> None:
+    assert all(group["node_repair_config"]["enabled"] is True for group in _groups(side).values())
+
+
+def test_nodes_have_a_pinned_image(side: Stack) -> None:
     for group in _groups(side).values():
-        subnets = [follow(side, each) for each in group["subnet_ids"]]
-        assert len({each["availability_zone"] for each in subnets}) == 3
-        assert all("-private-" in each["tags"]["Name"] for each in subnets)
+        assert group["release_version"].startswith(f"{group['version']}.")
 
 
 def test_only_who_tolerates_it_runs_beside_spark(side: Stack) -> None:
     groups = _groups(side)
-    assert "taint" not in groups["services"]
+    assert "taint" not in groups["services-a"]
     for name in ("drivers", "workers"):
-        (taint,) = groups[name]["taint"]
+        (taint,) = groups[f"{name}-a"]["taint"]
         assert taint == {"key": "hifi/pool", "value": name, "effect": "NO_SCHEDULE"}
 
 
@@ -72,6 +109,7 @@ def test_the_autoscaler_knows_what_a_node_would_be_like(side: Stack) -> None:
         }
         assert group["labels"].items() <= hinted.items()
         assert hinted["eks.amazonaws.com/capacityType"] == group["capacity_type"]
+        assert hinted["topology.kubernetes.io/zone"] == _zone(side, group)
         taints = {
             key.removeprefix(f"{_HINT}/taint/"): value for key, value in tags.items() if "/taint/" in key
         }
@@ -83,9 +121,8 @@ def test_the_autoscaler_knows_what_a_node_would_be_like(side: Stack) -> None:
 
 
 def test_a_dark_side_runs_no_spark(side: Stack) -> None:
-    groups = _groups(side)
-    assert groups["drivers"]["scaling_config"]["min_size"] == 0
-    assert groups["workers"]["scaling_config"]["min_size"] == 0
+    spark = [group for name, group in _groups(side).items() if not name.startswith("services-")]
+    assert {group["scaling_config"]["min_size"] for group in spark} == {0}
 
 
 def test_terraform_leaves_the_size_to_the_autoscaler(side: Stack) -> None:
@@ -134,8 +171,8 @@ def test_nodes_are_in_the_clusters_own_group_and_in_ours(side: Stack) -> None:
 
 
 def _pool(*instance_types: str) -> Pool:
-    group = NodeGroup(instance_types=list(instance_types), minimum=0, maximum=1)
-    return Pool(name="workers", capacity="SPOT", reserved=True, group=group)
+    group = NodeGroup(instance_types=list(instance_types), minimum=0, maximum=3)
+    return Pool(name="workers", workloads="workers", capacity="SPOT", reserved=True, group=group)
 
 
 @pytest.mark.parametrize(
@@ -152,3 +189,10 @@ def test_the_image_is_for_the_processor(instance_types: tuple[str, ...], image: 
 def test_two_processors_in_a_group_are_refused() -> None:
     with pytest.raises(ValidationError, match=r"instance_types: m7g\.large, m7i\.large mix"):
         _pool("m7g.large", "m7i.large")
+
+
+@pytest.mark.parametrize("field", ["minimum", "maximum"])
+def test_a_size_that_does_not_divide_among_the_zones_is_refused(field: str) -> None:
+    sizes = {"instance_types": ["m7g.large"], "minimum": 3, "maximum": 6}
+    with pytest.raises(ValidationError, match="multiple of 3"):
+        NodeGroup.model_validate(sizes | {field: 4})

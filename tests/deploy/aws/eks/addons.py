@@ -5,14 +5,21 @@ from uuid import uuid4
 from tests.deploy.aws.documents import Place, stamp
 from tests.deploy.aws.eks.parts import Parts
 from tests.deploy.aws.eks.pod_identities import PodIdentities
-from tests.deploy.aws.rest import Document
+from tests.deploy.aws.rest import Document, RefusedError
 
 NAMESPACE = "kube-system"
-VERSION = "v1.0.0-eksbuild.1"
+# Of Kubernetes 1.35.
+VERSIONS = {
+    "aws-ebs-csi-driver": "v1.56.0-eksbuild.1",
+    "coredns": "v1.13.2-eksbuild.1",
+    "eks-pod-identity-agent": "v1.3.10-eksbuild.2",
+    "kube-proxy": "v1.35.3-eksbuild.13",
+    "vpc-cni": "v1.21.1-eksbuild.3",
+}
 
 
 class Addons:
-    """Add-ons of clusters, ACTIVE as soon as they are asked for, in one made-up version."""
+    """Add-ons of clusters, ACTIVE as soon as they are asked for, each in one version."""
 
     def __init__(self, place: Place, parts: Parts, identities: PodIdentities) -> None:
         self._place = place
@@ -20,10 +27,13 @@ class Addons:
         self._identities = identities
 
     def create_addon(self, request: Document) -> Document:
+        """Refuses a version that EKS does not offer."""
         cluster, name = request["name"], request["addonName"]
         self._parts.clusters.get((cluster,))
+        if request.get("addonVersion", VERSIONS[name]) != VERSIONS[name]:
+            raise RefusedError("InvalidParameterException", f"Addon version {name} is not supported")
         addon = {
-            "addonVersion": VERSION,
+            "addonVersion": VERSIONS[name],
             "tags": {},
             **request,
             "clusterName": cluster,
@@ -52,5 +62,5 @@ class Addons:
 
     def describe_addon_versions(self, request: Document) -> Document:
         serves = {"clusterVersion": request["kubernetesVersion"], "defaultVersion": True}
-        version = {"addonVersion": VERSION, "compatibilities": [serves]}
+        version = {"addonVersion": VERSIONS[request["addonName"]], "compatibilities": [serves]}
         return {"addons": [{"addonName": request["addonName"], "addonVersions": [version]}]}

@@ -1,6 +1,9 @@
 """EKS's clusters."""
 
+from typing import Any
 from uuid import uuid4
+
+from moto.ec2.models import ec2_backends
 
 from tests.deploy.aws.documents import Documents, Place, stamp
 from tests.deploy.aws.eks.parts import Parts
@@ -65,6 +68,9 @@ class Clusters:
         cluster = self._parts.clusters.get((name,))
         for documents in self._parts:
             documents.remove_of(name)
+        self._backend().delete_security_group(
+            group_id=cluster["resourcesVpcConfig"]["clusterSecurityGroupId"]
+        )
         return {"cluster": cluster}
 
     def _network(self, request: Document) -> Document:
@@ -72,7 +78,13 @@ class Clusters:
         if len(self._place.zones(names)) < 2:
             raise RefusedError("InvalidParameterException", "Subnets must be in at least two different zones")
         network = self._place.subnets(names)[0].vpc_id
-        return {"vpcId": network, "clusterSecurityGroupId": f"sg-{uuid4().hex[:17]}"}
+        group = self._backend().create_security_group(
+            f"eks-cluster-sg-{request['name']}-{uuid4().hex[:8]}", "Nodes and control plane", network
+        )
+        return {"vpcId": network, "clusterSecurityGroupId": group.id}
+
+    def _backend(self) -> Any:
+        return ec2_backends[self._place.account][self._place.region]
 
     def _updated(self) -> Document:
         name = str(uuid4())

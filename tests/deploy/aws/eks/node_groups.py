@@ -5,6 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 from tests.deploy.aws.documents import Place, stamp
+from tests.deploy.aws.eks.launches import Launches
 from tests.deploy.aws.eks.parts import Parts
 from tests.deploy.aws.rest import Document, RefusedError
 
@@ -12,11 +13,14 @@ TEMPLATE_NAMES = {"id": "LaunchTemplateId", "name": "LaunchTemplateName", "versi
 
 
 class NodeGroups:
-    """Node groups, ACTIVE at once. No node starts: the Auto Scaling groups stay empty."""
+    """Node groups, ACTIVE at once if their nodes could start. None does: Auto Scaling groups stay empty."""
 
-    def __init__(self, place: Place, parts: Parts, autoscaling: Callable[[], Any]) -> None:
+    def __init__(
+        self, place: Place, parts: Parts, launches: Launches, autoscaling: Callable[[], Any]
+    ) -> None:
         self._place = place
         self._parts = parts
+        self._launches = launches
         self._autoscaling = autoscaling
 
     def create_nodegroup(self, request: Document) -> Document:
@@ -30,10 +34,10 @@ class NodeGroups:
             "tags": {},
             "updateConfig": {"maxUnavailable": 1},
             "version": cluster["version"],
+            "releaseVersion": f"{cluster['version']}.0-20260101",
             **request,
             "clusterName": cluster["name"],
             "nodegroupArn": self._place.arn("eks", f"nodegroup/{cluster['name']}/{name}/{uuid4()}"),
-            "releaseVersion": f"{cluster['version']}.0-20260101",
             "status": "ACTIVE",
             "health": {"issues": []},
             "resources": {"autoScalingGroups": [{"name": scaling_group}]},
@@ -42,6 +46,10 @@ class NodeGroups:
         }
         self._parts.node_groups.add((cluster["name"], name), node_group)
         self._make_scaling_group(scaling_group, request)
+        fault = self._launches.fault(node_group)
+        if fault is not None:
+            issue = {"code": "AsgInstanceLaunchFailures", "message": fault, "resourceIds": [scaling_group]}
+            node_group |= {"status": "CREATE_FAILED", "health": {"issues": [issue]}}
         return {"nodegroup": node_group}
 
     def describe_nodegroup(self, request: Document) -> Document:

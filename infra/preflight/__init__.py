@@ -1,0 +1,1 @@
+"""What an AWS account must have before an environment is deployed to it."""

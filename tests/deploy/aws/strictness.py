@@ -1,0 +1,48 @@
+"""What AWS refuses and moto takes."""
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from moto.core.exceptions import JsonRESTError
+from moto.iam.models import iam_backends
+from moto.kms.models import KmsBackend
+
+_CREATE_KEY: Final[Any] = KmsBackend.create_key
+_PUT_POLICY: Final[Any] = KmsBackend.put_key_policy
+
+
+class MalformedPolicyError(JsonRESTError):
+    """A key's policy names a principal that does not exist."""
+
+    def __init__(self) -> None:
+        super().__init__("MalformedPolicyDocumentException", "Policy contains invalid principals.")
+
+
+def create_key(backend: Any, policy: str | None, *given: Any, **named: Any) -> Any:
+    """moto's own, which takes any principal."""
+    _check_principals(backend.account_id, policy)
+    return _CREATE_KEY(backend, policy, *given, **named)
+
+
+def put_key_policy(backend: Any, key_id: str, policy: str) -> Any:
+    """moto's own, which takes any principal."""
+    _check_principals(backend.account_id, policy)
+    return _PUT_POLICY(backend, key_id, policy)
+
+
+def _check_principals(account: str, policy: str | None) -> None:
+    roles = {each.arn for each in iam_backends[account]["aws"].roles.values()}
+    statements = json.loads(policy)["Statement"] if policy else []
+    for statement in statements:
+        principal = statement.get("Principal")
+        named = principal.get("AWS", []) if isinstance(principal, dict) else []
+        for arn in [named] if isinstance(named, str) else named:
+            if ":role/" in arn and arn not in roles:
+                raise MalformedPolicyError
+
+
+STRICT: Final[Mapping[tuple[type, str], Any]] = MappingProxyType(
+    {(KmsBackend, "create_key"): create_key, (KmsBackend, "put_key_policy"): put_key_policy}
+)

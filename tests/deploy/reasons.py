@@ -1,0 +1,2 @@
+UNCALLED_BY_DEPLOY: dict[str, str] = {}
+UNCALLED_BY_PLAN: dict[str, str] = {}

@@ -1,0 +1,175 @@
+"""What the local AWS refuses as AWS does, beyond the shape of requests: keys, quotas, permissions, reach."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError
+
+from tests.deploy.aws.documents import Place
+from tests.deploy.aws.server import LocalAws, serving
+
+ELSEWHERE = Place(account="444444444444", region="eu-west-1")
+ROOT = "arn:aws:iam::444444444444:root"
+AUTOSCALING = (
+    "arn:aws:iam::444444444444:role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling"
+)
+
+
+@pytest.fixture(scope="module")
+def aws() -> Iterator[LocalAws]:
+    """A local AWS in an account of its own, with the role of Auto Scaling and a cluster."""
+    with serving(ELSEWHERE) as local:
+        local.client("iam").create_service_linked_role(AWSServiceName="autoscaling.amazonaws.com")
+        local.client("eks").create_cluster(
+            name="main",
+            version="1.35",
+            roleArn="arn:aws:iam::444444444444:role/cluster",
+            resourcesVpcConfig={"subnetIds": _subnets(local), "endpointPrivateAccess": True},
+            accessConfig={"authenticationMode": "API"},
+        )
+        yield local
+
+
+def test_nodes_do_not_start_if_only_a_condition_names_auto_scaling(aws: LocalAws) -> None:
+    """A statement for the account lends its rights to IAM policies, and that role has none for keys."""
+    condition = {"ArnEquals": {"aws:PrincipalArn": AUTOSCALING}}
+    key = _key(aws, _allow(ROOT, "kms:*"), _allow(ROOT, "kms:*", condition))
+    group = _node_group(aws, "by-condition", key=key, nodes=1)
+    assert group["status"] == "CREATE_FAILED"
+    (issue,) = group["health"]["issues"]
+    assert issue["code"] == "AsgInstanceLaunchFailures"
+    assert "InvalidKMSKey" in issue["message"]
+
+
+def test_nodes_start_if_the_keys_policy_names_the_role_of_auto_scaling(aws: LocalAws) -> None:
+    key = _key(aws, _allow(ROOT, "kms:*"), _allow(AUTOSCALING, "kms:*"))
+    assert _node_group(aws, "by-role", key=key, nodes=1)["status"] == "ACTIVE"
+
+
+def test_a_key_cannot_name_a_role_that_does_not_exist(aws: LocalAws) -> None:
+    with pytest.raises(ClientError, match="invalid principals"):
+        _key(aws, _allow("arn:aws:iam::444444444444:role/nobody", "kms:*"))
+
+
+def test_nodes_beyond_the_quota_do_not_start(aws: LocalAws) -> None:
+    key = _key(aws, _allow(AUTOSCALING, "kms:*"))
+    group = _node_group(aws, "large", key=key, nodes=40)
+    (issue,) = group["health"]["issues"]
+    assert "VcpuLimitExceeded" in issue["message"]
+    aws.client("eks").delete_nodegroup(clusterName="main", nodegroupName="large")
+
+
+def test_addresses_end_with_the_quota_until_it_is_raised(aws: LocalAws) -> None:
+    ec2, quotas = aws.client("ec2"), aws.client("service-quotas")
+    for _ in range(5):
+        ec2.allocate_address(Domain="vpc")
+    with pytest.raises(ClientError, match="AddressLimitExceeded"):
+        ec2.allocate_address(Domain="vpc")
+    quotas.request_service_quota_increase(ServiceCode="ec2", QuotaCode="L-0263D0A3", DesiredValue=6)
+    with pytest.raises(ClientError, match="AddressLimitExceeded"):
+        ec2.allocate_address(Domain="vpc")
+    aws.quotas.grant()
+    assert ec2.allocate_address(Domain="vpc")["PublicIp"]
+
+
+def test_a_role_may_do_no_more_than_its_policies_allow(aws: LocalAws) -> None:
+    iam = aws.client("iam")
+    iam.create_role(RoleName="reader", AssumeRolePolicyDocument="{}")
+    iam.put_role_policy(
+        RoleName="reader",
+        PolicyName="reads",
+        PolicyDocument=_policy(_grant("eks:Describe*", "ec2:Describe*")),
+    )
+    aws.roles["reader"] = "reader"
+    eks, ec2, sns = (_client_of(aws, "reader", service) for service in ("eks", "ec2", "sns"))
+    assert eks.describe_cluster(name="main")["cluster"]["name"] == "main"
+    assert ec2.describe_vpcs()["Vpcs"]
+    with pytest.raises(ClientError, match="not authorized to perform: eks:DeleteCluster"):
+        eks.delete_cluster(name="main")
+    with pytest.raises(ClientError, match="not authorized to perform: ec2:CreateVpc"):
+        ec2.create_vpc(CidrBlock="10.0.0.0/16")
+    with pytest.raises(ClientError, match="not authorized to perform: sns:CreateTopic"):
+        sns.create_topic(Name="one")
+
+
+def test_eks_offers_addons_in_some_versions_only(aws: LocalAws) -> None:
+    with pytest.raises(ClientError, match="not supported"):
+        aws.client("eks").create_addon(
+            clusterName="main", addonName="coredns", addonVersion="v0.0.1-eksbuild.1"
+        )
+
+
+def test_a_webhook_needs_a_connection_that_somebody_has_confirmed(aws: LocalAws) -> None:
+    codebuild = aws.client("codebuild")
+    connections = aws.client("codestar-connections")
+    connection = connections.create_connection(ConnectionName="github", ProviderType="GitHub")
+    subnets = aws.client("ec2").describe_subnets()["Subnets"]
+    codebuild.create_project(
+        name="runner",
+        source={
+            "type": "GITHUB",
+            "location": "https://github.com/example/hifi.git",
+            "auth": {"type": "CODECONNECTIONS", "resource": connection["ConnectionArn"]},
+        },
+        artifacts={"type": "NO_ARTIFACTS"},
+        environment={"type": "LINUX_CONTAINER", "image": "i", "computeType": "BUILD_GENERAL1_SMALL"},
+        serviceRole="arn:aws:iam::444444444444:role/runner",
+        vpcConfig={"vpcId": subnets[0]["VpcId"], "subnets": [subnets[0]["SubnetId"]]},
+    )
+    with pytest.raises(ClientError, match="pending"):
+        codebuild.create_webhook(projectName="runner")
+    aws.connections.confirm()
+    assert codebuild.create_webhook(projectName="runner")["webhook"]["url"]
+
+
+def _subnets(aws: LocalAws) -> list[str]:
+    return [each["SubnetId"] for each in aws.client("ec2").describe_subnets()["Subnets"]]
+
+
+def _client_of(aws: LocalAws, key: str, service: str) -> Any:
+    return boto3.client(
+        service,
+        endpoint_url=aws.endpoint,
+        region_name=ELSEWHERE.region,
+        aws_access_key_id=key,
+        aws_secret_access_key="any",
+    )
+
+
+def _allow(principal: str, action: str, condition: dict[str, Any] | None = None) -> dict[str, Any]:
+    statement = {"Effect": "Allow", "Principal": {"AWS": principal}, "Action": action, "Resource": "*"}
+    return statement if condition is None else {**statement, "Condition": condition}
+
+
+def _grant(*actions: str) -> dict[str, Any]:
+    return {"Effect": "Allow", "Action": list(actions), "Resource": "*"}
+
+
+def _policy(*statements: dict[str, Any]) -> str:
+    return json.dumps({"Version": "2012-10-17", "Statement": statements})
+
+
+def _key(aws: LocalAws, *statements: dict[str, Any]) -> str:
+    made = aws.client("kms").create_key(Policy=_policy(*statements))
+    return str(made["KeyMetadata"]["Arn"])
+
+
+def _node_group(aws: LocalAws, name: str, *, key: str, nodes: int) -> dict[str, Any]:
+    volume = {"DeviceName": "/dev/xvda", "Ebs": {"Encrypted": True, "KmsKeyId": key}}
+    template = aws.client("ec2").create_launch_template(
+        LaunchTemplateName=name, LaunchTemplateData={"BlockDeviceMappings": [volume]}
+    )["LaunchTemplate"]["LaunchTemplateId"]
+    made = aws.client("eks").create_nodegroup(
+        clusterName="main",
+        nodegroupName=name,
+        scalingConfig={"minSize": 0, "maxSize": 50, "desiredSize": nodes},
+        subnets=_subnets(aws),
+        nodeRole="arn:aws:iam::444444444444:role/node",
+        instanceTypes=["m7g.large"],
+        launchTemplate={"id": template, "version": "1"},
+    )
+    group: dict[str, Any] = made["nodegroup"]
+    return group
