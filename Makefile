@@ -1,6 +1,6 @@
 # `make` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down doctor test test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth proof synth plan preflight localstack deploy-local policy-tools deploy-tools browser quick stream-brokers stream-side lint format types imports coverage bench dashboard lock clean
+.PHONY: help setup demo up down doctor test test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth proof synth plan preflight outdated localstack deploy-local policy-tools deploy-tools browser quick stream-brokers stream-side lint format types imports coverage bench dashboard lock clean
 
 SHELL := /bin/bash
 BIN := .venv/bin
@@ -111,6 +111,9 @@ localstack: setup ## Serve an AWS here, until Ctrl-C: WAY=docker, host or moto
 
 preflight: setup ## Check what an AWS account lacks for ENVIRONMENT=staging; FILE=1 requests the quotas
 	@HIFI_ENVIRONMENT=$(or $(ENVIRONMENT),$(HIFI_ENVIRONMENT),local) $(BIN)/python -m infra.preflight $(if $(FILE),--file)
+
+outdated: setup ## List pinned add-ons, images and charts that are behind, for ENVIRONMENT=staging
+	@HIFI_ENVIRONMENT=$(or $(ENVIRONMENT),$(HIFI_ENVIRONMENT),local) $(BIN)/python -m infra.outdated
 
 deploy-local: setup ## Deploy every stack to an AWS here: that of `make localstack`, or one of its own
 	@$(BIN)/python -m scripts.aws.deploy_local

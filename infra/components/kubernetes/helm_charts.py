@@ -10,6 +10,7 @@ from infra.components.identity.addon_identities import (
     KEDA_NAMESPACE,
     SYSTEM_NAMESPACE,
 )
+from infra.components.kubernetes.chart_sources import CHART_SOURCES
 from infra.components.kubernetes.node_pools import POOL, SPOT_WORKERS
 from infra.sizes import ClusterSettings
 
@@ -45,28 +46,28 @@ def charts(*, settings: ClusterSettings, cluster_name: str, region: str, vpc_id:
     return (
         Chart(
             name="metrics-server",
-            repository="https://kubernetes-sigs.github.io/metrics-server",
+            repository=CHART_SOURCES["metrics_server"].repository,
             version=versions.metrics_server,
             namespace=SYSTEM_NAMESPACE,
             values=_metrics_server(),
         ),
         Chart(
             name=AUTOSCALER,
-            repository="https://kubernetes.github.io/autoscaler",
+            repository=CHART_SOURCES["cluster_autoscaler"].repository,
             version=versions.cluster_autoscaler,
             namespace=SYSTEM_NAMESPACE,
             values=_autoscaler(kubernetes=settings.version, cluster_name=cluster_name, region=region),
         ),
         Chart(
             name=BALANCER,
-            repository="https://aws.github.io/eks-charts",
+            repository=CHART_SOURCES["load_balancer_controller"].repository,
             version=versions.load_balancer_controller,
             namespace=SYSTEM_NAMESPACE,
             values=_balancer(cluster_name=cluster_name, region=region, vpc_id=vpc_id),
         ),
         Chart(
             name="keda",
-            repository="https://kedacore.github.io/charts",
+            repository=CHART_SOURCES["keda"].repository,
             version=versions.keda,
             namespace=KEDA_NAMESPACE,
             values=_keda(cluster_name),

@@ -1,0 +1,1 @@
+"""Which pinned versions of a side are behind what AWS and the charts' repositories offer."""
