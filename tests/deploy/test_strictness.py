@@ -8,6 +8,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
+from tests.deploy.aws.calls import Call, read_call
 from tests.deploy.aws.documents import Place
 from tests.deploy.aws.server import LocalAws, serving
 
@@ -123,6 +124,25 @@ def test_a_webhook_needs_a_connection_that_somebody_has_confirmed(aws: LocalAws)
         codebuild.create_webhook(projectName="runner")
     aws.connections.confirm()
     assert codebuild.create_webhook(projectName="runner")["webhook"]["url"]
+
+
+@pytest.mark.parametrize(
+    ("service", "request_line", "operation"),
+    [
+        ("route53", "GET /2013-04-01/hostedzone/Z1/rrset?name=a", "ListResourceRecordSets"),
+        ("route53", "POST /2013-04-01/hostedzone/Z1/rrset/", "ChangeResourceRecordSets"),
+        ("route53", "GET /2013-04-01/change/C1", "GetChange"),
+        ("s3", "GET /bucket?acl=", "GetBucketAcl"),
+        ("s3", "PUT /bucket", "CreateBucket"),
+        ("eks", "POST /clusters/main/node-groups", "CreateNodegroup"),
+        ("kafka", "GET /api/v2/clusters/arn%3Aaws%3Akafka", "DescribeClusterV2"),
+    ],
+)
+def test_a_request_means_an_operation(service: str, request_line: str, operation: str) -> None:
+    method, _, uri = request_line.partition(" ")
+    scope = f"AWS4-HMAC-SHA256 Credential=key/20260101/eu-west-1/{service}/aws4_request, SignedHeaders=host"
+    call = read_call({"REQUEST_METHOD": method, "REQUEST_URI": uri, "HTTP_AUTHORIZATION": scope})
+    assert call == Call("key", service, operation)
 
 
 def _subnets(aws: LocalAws) -> list[str]:

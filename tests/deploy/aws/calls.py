@@ -13,6 +13,10 @@ from botocore.session import Session
 _MODELS = {"elasticloadbalancing": "elbv2", "monitoring": "cloudwatch"}
 
 
+class UnknownCallError(Exception):
+    """No operation of the service has this method and path."""
+
+
 @dataclass(frozen=True, order=True)
 class Call:
     """One request.
@@ -70,7 +74,7 @@ def _by_path(service: str, method: str, path: str, query: str) -> str:
         if its_method == method and wanted <= given and pattern.fullmatch(path)
     ]
     if not found:
-        raise LookupError(f"{service}: {method} {path}?{query} is no operation")
+        raise UnknownCallError(f"{service}: {method} {path}?{query} is no operation")
     return max(found)[1]  # the most parts of the query: `/{Bucket}?acl`, not `/{Bucket}`
 
 
@@ -83,6 +87,8 @@ def _routes(service: str) -> list[tuple[str, str, re.Pattern[str], frozenset[str
 
 def _route(name: str, http: Any) -> tuple[str, str, re.Pattern[str], frozenset[str]]:
     path, _, query = http["requestUri"].partition("?")
-    pattern = re.sub(r"\\\{\w+(\\\+)?\\\}", lambda found: ".+" if found[1] else "[^/]+", re.escape(path))
+    pattern = re.sub(
+        r"\\\{\w+(\\\+)?\\\}", lambda found: ".+" if found[1] else "[^/]+", re.escape(path.rstrip("/"))
+    )
     required = frozenset(part.partition("=")[0] for part in query.split("&") if part)
     return name, http["method"], re.compile(f"{pattern}/?"), required

@@ -18,7 +18,7 @@ from werkzeug.serving import BaseWSGIServer, make_server
 from werkzeug.wrappers import Response
 
 from tests.deploy.aws import eks, kafka
-from tests.deploy.aws.calls import Call, read_call
+from tests.deploy.aws.calls import Call, UnknownCallError, read_call
 from tests.deploy.aws.codebuild import Projects
 from tests.deploy.aws.connections import PENDING, Connections
 from tests.deploy.aws.documents import Place
@@ -68,18 +68,19 @@ class LocalAws:
     def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
         # moto's own header: the account is otherwise fixed when moto is imported.
         environ["HTTP_X_MOTO_ACCOUNT_ID"] = self.place.account
-        call = read_call(environ)
-        if call is not None:
-            self.calls.add(call)
-            refused = self._refusal(call)
-            if refused is not None:
-                return refused(environ, start_response)
-        app = self._own.get(call.service if call else "", self._moto)
         try:
-            return app(environ, start_response)
-        except NotImplementedError as gap:
+            return self._answer(environ)(environ, start_response)
+        except (NotImplementedError, UnknownCallError) as gap:
             # Terraform would try for minutes what broke the connection.
             return Response(str(gap), 501)(environ, start_response)
+
+    def _answer(self, environ: Any) -> Any:
+        """The application that answers a request."""
+        call = read_call(environ)
+        if call is None:
+            return self._moto
+        self.calls.add(call)
+        return self._refusal(call) or self._own.get(call.service, self._moto)
 
     def _refusal(self, call: Call) -> Response | None:
         role = self.roles.get(call.key)
