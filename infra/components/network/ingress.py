@@ -46,19 +46,20 @@ class Ingress(Construct):
             deletion_protection: Whether AWS refuses to delete it.
         """
         super().__init__(scope, name)
+        internal = exposure is Exposure.INTERNAL
         self._balancer = Lb(
             self,
             "balancer",
             name=balancer_name,
             load_balancer_type="network",
-            internal=exposure is Exposure.INTERNAL,
+            internal=internal,
             subnets=list(subnet_ids),
             security_groups=[security_group.id],
             # With few pods, collect may run in one zone only.
             enable_cross_zone_load_balancing=True,
             # Otherwise the group's rules would stop what comes through PrivateLink, whose addresses are of
             # the customer's VPC; the service itself admits only connections that were accepted.
-            enforce_security_group_inbound_rules_on_private_link_traffic="off",
+            enforce_security_group_inbound_rules_on_private_link_traffic="off" if internal else None,
             enable_deletion_protection=deletion_protection,
         )
         self._targets = _targets(self, balancer_name, vpc_id)

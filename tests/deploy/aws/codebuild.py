@@ -68,7 +68,6 @@ class Projects:
             "url": f"https://codebuild.{self._place.region}.amazonaws.com/webhooks",
             "payloadUrl": "https://codebuild.example/webhooks",
             "filterGroups": request.get("filterGroups", []),
-            "buildType": request.get("buildType", "BUILD"),
         }
         project["webhook"] = webhook
         return {"webhook": webhook}
