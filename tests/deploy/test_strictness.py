@@ -10,6 +10,7 @@ from botocore.exceptions import ClientError
 
 from tests.deploy.aws.calls import Call, read_call
 from tests.deploy.aws.documents import Place
+from tests.deploy.aws.eks.api import ForbiddenError, UnauthorizedError, UnreachableError
 from tests.deploy.aws.server import LocalAws, serving
 
 ELSEWHERE = Place(account="444444444444", region="eu-west-1")
@@ -124,6 +125,56 @@ def test_a_webhook_needs_a_connection_that_somebody_has_confirmed(aws: LocalAws)
         codebuild.create_webhook(projectName="runner")
     aws.connections.confirm()
     assert codebuild.create_webhook(projectName="runner")["webhook"]["url"]
+
+
+def test_a_health_check_of_an_alarm_remembers_that_it_was_disabled_and_inverted(aws: LocalAws) -> None:
+    route53 = aws.client("route53")
+    made = route53.create_health_check(
+        CallerReference="one",
+        HealthCheckConfig={
+            "Type": "CLOUDWATCH_METRIC",
+            "AlarmIdentifier": {"Region": "eu-west-1", "Name": "any"},
+            "InsufficientDataHealthStatus": "LastKnownStatus",
+        },
+    )["HealthCheck"]["Id"]
+    route53.update_health_check(HealthCheckId=made, Disabled=True, Inverted=True)
+    config = route53.get_health_check(HealthCheckId=made)["HealthCheck"]["HealthCheckConfig"]
+    assert (config["Disabled"], config["Inverted"]) == (True, True)
+    assert config["AlarmIdentifier"]["Name"] == "any"
+
+
+def test_only_an_admitted_group_with_an_access_entry_and_a_policy_gets_into_the_api(aws: LocalAws) -> None:
+    eks, ec2 = aws.client("eks"), aws.client("ec2")
+    network = eks.describe_cluster(name="main")["cluster"]["resourcesVpcConfig"]
+    runner = ec2.create_security_group(GroupName="r", Description="r", VpcId=network["vpcId"])["GroupId"]
+    deployer = "arn:aws:iam::444444444444:role/deployer"
+    with pytest.raises(UnreachableError):
+        aws.kubernetes.call_from_vpc("main", groups=[runner], principal=deployer)
+    ec2.authorize_security_group_ingress(
+        GroupId=network["clusterSecurityGroupId"],
+        IpPermissions=[
+            {
+                "IpProtocol": "tcp",
+                "FromPort": 443,
+                "ToPort": 443,
+                "UserIdGroupPairs": [{"GroupId": runner}],
+            }
+        ],
+    )
+    with pytest.raises(UnauthorizedError):
+        aws.kubernetes.call_from_vpc("main", groups=[runner], principal=deployer)
+    eks.create_access_entry(clusterName="main", principalArn=deployer)
+    with pytest.raises(ForbiddenError):
+        aws.kubernetes.call_from_vpc("main", groups=[runner], principal=deployer)
+    eks.associate_access_policy(
+        clusterName="main",
+        principalArn=deployer,
+        policyArn="arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy",
+        accessScope={"type": "cluster"},
+    )
+    aws.kubernetes.call_from_vpc("main", groups=[runner], principal=deployer)
+    with pytest.raises(UnreachableError):
+        aws.kubernetes.call_from_internet("main", address="203.0.113.7", principal=deployer)
 
 
 @pytest.mark.parametrize(

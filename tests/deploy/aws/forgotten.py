@@ -8,7 +8,7 @@ from moto.ec2.models import EC2Backend
 from moto.ec2.models.launch_templates import LaunchTemplate
 from moto.ec2.models.security_groups import SecurityGroupRule
 from moto.kms.models import KmsBackend
-from moto.route53.models import HealthCheck
+from moto.route53.models import HealthCheck, Route53Backend
 from moto.route53.responses import Route53
 
 _OF_AN_ALARM: Final = "CLOUDWATCH_METRIC"
@@ -18,6 +18,7 @@ _DELETE_VPC: Final[Any] = EC2Backend.delete_vpc
 _MAKE_RULE: Final[Any] = SecurityGroupRule.__init__
 _MAKE_TEMPLATE: Final[Any] = LaunchTemplate.__init__
 _CREATE_CHECK: Final[Any] = Route53.create_health_check
+_UPDATE_CHECK: Final[Any] = Route53Backend.update_health_check
 _CONFIG_OF_CHECK: Final[Any] = HealthCheck.health_check_config
 
 
@@ -70,6 +71,15 @@ def create_health_check(response: Any) -> Any:
     return reply
 
 
+def update_health_check(backend: Any, check_id: str, changes: dict[str, Any]) -> Any:
+    """moto's own, after which a check of an alarm has to give the changed values."""
+    check = _UPDATE_CHECK(backend, check_id, changes)
+    if check.type_ == _OF_AN_ALARM:
+        named = {"Disabled": changes.get("disabled"), "Inverted": changes.get("inverted")}
+        check.given = {**check.given, **{name: value for name, value in named.items() if value is not None}}
+    return check
+
+
 def config_of_check(check: Any) -> Mapping[str, Any]:
     """Of a check that looks at an alarm what was given, since nothing is probed; else moto's own."""
     if check.type_ == _OF_AN_ALARM:
@@ -88,6 +98,7 @@ REMEMBERED: Final[Mapping[tuple[type, str], Any]] = MappingProxyType(
         (SecurityGroupRule, "description"): property(description_of_rule),
         (LaunchTemplate, "__init__"): make_template,
         (Route53, "create_health_check"): create_health_check,
+        (Route53Backend, "update_health_check"): update_health_check,
         (HealthCheck, "health_check_config"): property(config_of_check),
     }
 )

@@ -79,10 +79,9 @@ class KubernetesApi:
         backend = ec2_backends[self._place.account][self._place.region]
         group: Any = backend.get_security_group_from_id(target)
         sources = {
-            each["GroupId"]
+            rule.source_group["GroupId"]
             for rule in group.ingress_rules
-            if rule.ip_protocol == "-1" or int(rule.from_port) <= _PORT <= int(rule.to_port)
-            for each in rule.source_groups
+            if rule.source_group and int(rule.from_port) <= _PORT <= int(rule.to_port)
         }
         return target in groups or bool(sources & set(groups))
 
