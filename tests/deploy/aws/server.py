@@ -69,10 +69,11 @@ class LocalAws:
         # moto's own header: the account is otherwise fixed when moto is imported.
         environ["HTTP_X_MOTO_ACCOUNT_ID"] = self.place.account
         try:
-            return self._answer(environ)(environ, start_response)
+            reply: Iterable[bytes] = self._answer(environ)(environ, start_response)
         except (NotImplementedError, UnknownCallError) as gap:
             # Terraform would try for minutes what broke the connection.
             return Response(str(gap), 501)(environ, start_response)
+        return reply
 
     def _answer(self, environ: Any) -> Any:
         """The application that answers a request."""
