@@ -19,6 +19,10 @@ OVERLAYS: Final = Path(__file__).with_name("overlays")
 SETTINGS: Final = Path(__file__).parents[1] / "environments"
 """Where ENVIRONMENT.env holds settings of the processes that a person made; it need not be there."""
 
+CANARY_ADDRESS: Final = "172.20.0.100"
+"""Of the canary's Service: in the lower band of the service range, which Kubernetes assigns only when asked
+(https://kubernetes.io/docs/concepts/services-networking/cluster-ip-allocation/)."""
+
 _SETTING: Final = re.compile(r"([A-Z][A-Z0-9_]*)=(.*)")
 _BROKER: Final = re.compile(r"[A-Za-z0-9.-]+:\d{1,5}")
 _IMAGE: Final = re.compile(r"\S+/\S+(@sha256:[0-9a-f]{64}|:[\w][\w.-]{0,127})")
@@ -50,6 +54,8 @@ def _stack_values(environment: Environment, side: Side, bootstrap: str) -> dict[
         raise InvalidSettingsError(f"bootstrap: {bootstrap!r}; give host:port, separated by commas")
     return {
         "AWS_REGION": environment.region,
+        "HIFI_ALLOW_ADDRESS": CANARY_ADDRESS,
+        "HIFI_CANARY_SINKS": f"http://{CANARY_ADDRESS}:8080",
         "HIFI_ALARM_TOPIC": environment.arns.of("sns", environment.twin(side).names.alarm_topic),
         "HIFI_BOOTSTRAP": f"{IAM}{bootstrap}",
         "HIFI_CHECKPOINTS": f"s3a://{environment.names.bucket('checkpoints')}/{side}",

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Ask a side's own load balancer, not the name that the traffic follows: verify.sh green. PREFIX from the environment.
+# Whether a side may have traffic: verify.sh green. It is asked at its own load balancer, not the name that the traffic
+# follows, and its canary's events must arrive. PREFIX from the environment; VERIFY_SECONDS is how long that may take.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 side=${1:?name a side: blue or green}
@@ -15,5 +16,16 @@ answers() { # path, wanted status, further options of curl
 }
 
 answers /readyz 200
-# Without a key nobody is let in: the request came through to collect and its sources are loaded.
+# Without a key nobody is let in: the request came through to collect.
 answers /v1/events 401 -X POST -H 'content-type: application/json' -d '{}'
+
+# The canary sends events through every kind of pipe of this side, and compares what arrives.
+cluster=$PREFIX-$side
+canary() { kubectl --context "$cluster" get --raw /api/v1/namespaces/hifi/services/canary:8080/proxy/metrics; }
+deadline=$((SECONDS + ${VERIFY_SECONDS:-600}))
+until unproven=$(canary | .venv/bin/python -m scripts.release.verified); do
+    if [ $SECONDS -ge $deadline ]; then echo "$side is not verified: $unproven" >&2; exit 1; fi
+    echo "$side: $unproven" >&2
+    sleep 10
+done
+echo "$side: events arrive through every pipe of the canary" >&2

@@ -91,12 +91,18 @@ def special(address: Address) -> Kind | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EgressPolicy:
-    """What a side may dial: public addresses, and its own machine where it is a local one."""
+    """What a side may dial: public addresses, and the exceptions here."""
 
     loopback: bool = False
+    """The machine's own addresses, of a local side."""
+
+    address: IPv4Address | None = None
+    """One private address: where the side's canary receives."""
 
     def refuses(self, address: Address) -> Kind | None:
         """Why an address must not be dialled; None if it may."""
+        if address == self.address:
+            return None
         kind = special(address)
         return None if kind == Kind.LOOPBACK and self.loopback else kind
 

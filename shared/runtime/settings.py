@@ -3,13 +3,14 @@
 Values come from environment variables named `HIFI_` and the field's name in capitals.
 """
 
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Final, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from shared.contracts.egress_policy import EgressPolicy
+from shared.contracts.egress_policy import EgressPolicy, Kind, special
 
 LOCAL: Final = "local"
 """Name of a side on a developer's machine."""
@@ -29,16 +30,28 @@ class SideSettings(BaseSettings):
         description="Destinations may be on the machine's own loopback addresses. For a local side only.",
     )
 
+    allow_address: IPv4Address | None = Field(
+        None,
+        description="One private IPv4 address that destinations may have: where a twin's canary receives.",
+    )
+
     @property
     def egress(self) -> EgressPolicy:
         """What the side may dial."""
-        return EgressPolicy(loopback=self.allow_loopback)
+        return EgressPolicy(loopback=self.allow_loopback, address=self.allow_address)
 
     @model_validator(mode="after")
     def _loopback_only_locally(self) -> Self:
         if self.allow_loopback and self.side != LOCAL:
             raise ValueError(f"allow_loopback is for a {LOCAL} side, and this is {self.side!r}")
         return self
+
+    @field_validator("allow_address")
+    @classmethod
+    def _private(cls, address: IPv4Address | None) -> IPv4Address | None:
+        if address is not None and special(address) != Kind.PRIVATE:
+            raise ValueError(f"allow_address: give one private address, not {address}")
+        return address
 
 
 class SparkSettings(SideSettings):

@@ -20,7 +20,7 @@ from infra.components.identity.role import Role, Trust
 from infra.sizes import ClusterSettings
 
 _CONTROL_PLANE_LOGS = ("api", "audit", "authenticator", "controllerManager", "scheduler")
-_SERVICE_RANGE = "172.20.0.0/16"
+SERVICE_RANGE = "172.20.0.0/16"
 """Addresses of Kubernetes services: outside 10.0.0.0/8, which the sides and connected networks use."""
 
 
@@ -64,7 +64,7 @@ class Cluster(Construct):
             version=settings.version,
             role_arn=role.arn,
             vpc_config=api_access(settings.public_access, subnet_ids=subnet_ids),
-            kubernetes_network_config=EksClusterKubernetesNetworkConfig(service_ipv4_cidr=_SERVICE_RANGE),
+            kubernetes_network_config=EksClusterKubernetesNetworkConfig(service_ipv4_cidr=SERVICE_RANGE),
             access_config=_access_entries_only(),
             encryption_config=EksClusterEncryptionConfig(
                 resources=["secrets"], provider=EksClusterEncryptionConfigProvider(key_arn=key_arn)

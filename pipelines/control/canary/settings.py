@@ -1,9 +1,11 @@
 """Settings of the canary process."""
 
 from typing import Final, Self
+from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
+from shared.contracts.egress_policy import literal, special
 from shared.runtime.settings import SideSettings
 
 _SECURE: Final = "https://"
@@ -40,7 +42,13 @@ class CanarySettings(SideSettings):
 
     @model_validator(mode="after")
     def _reachable(self) -> Self:
-        schemes = (_SECURE, _OPEN) if self.allow_loopback else (_SECURE,)
-        if self.canary_sinks is not None and not self.canary_sinks.startswith(schemes):
-            raise ValueError(f"HIFI_CANARY_SINKS: give an {_SECURE} URL, not {self.canary_sinks!r}")
+        if self.canary_sinks is None or self.canary_sinks.startswith(_SECURE):
+            return self
+        address = literal(urlsplit(self.canary_sinks).hostname or "")
+        inside = address is not None and special(address) is not None and not self.egress.refuses(address)
+        if not (self.canary_sinks.startswith(_OPEN) and inside):
+            raise ValueError(
+                f"HIFI_CANARY_SINKS: give an {_SECURE} URL, or an {_OPEN} one with the address that "
+                f"HIFI_ALLOW_ADDRESS names, not {self.canary_sinks!r}"
+            )
         return self

@@ -86,7 +86,8 @@ def test_the_meter_is_asked_by_its_console_and_collect_by_the_canary(manifests: 
     services = {
         name: named(manifests, "Deployment", name) for name in ("collect", "observe", "console", "canary")
     }
-    for caller, called in (("console", "observe"), ("canary", "collect")):
+    services["spark-worker"] = named(manifests, "Deployment", "spark-worker")
+    for caller, called in (("console", "observe"), ("canary", "collect"), ("spark-worker", "canary")):
         assert reaches(manifests, services[caller], services[called], 8080)
     for caller, called in (("canary", "observe"), ("collect", "observe"), ("observe", "console")):
         assert not reaches(manifests, services[caller], services[called], 8080)

@@ -1,12 +1,15 @@
 """Each pod's user, node, resources, probes and shutdown."""
 
 import importlib.util
+from ipaddress import ip_address, ip_network
 from typing import Any
 
 import pytest
 
+from infra.components.kubernetes.cluster import SERVICE_RANGE
 from infra.config import EnvironmentName, RunSettings, load_environment
 from infra.naming import Side
+from pipelines.control.canary.settings import CanarySettings
 from pipelines.data.collect.settings import CollectSettings
 from shared.contracts.topics import Topic, TopicSpec
 from shared.runtime.settings import SideSettings, SparkSettings
@@ -238,6 +241,22 @@ def test_of_two_provisioners_one_goes_on_during_a_release(manifests: list[Manife
     assert both["spec"]["strategy"]["rollingUpdate"] == {"maxUnavailable": 1, "maxSurge": 0}
     (side,) = [each["data"] for each in of_kind(manifests, "ConfigMap") if "HIFI_SIDE" in each["data"]]
     assert side["HIFI_DOCUMENTS_TABLE"] == load_environment(RunSettings()).names.documents_table
+
+
+def test_the_canary_receives_at_the_one_private_address_that_transmit_may_dial(
+    manifests: list[Manifest],
+) -> None:
+    (side,) = [each["data"] for each in of_kind(manifests, "ConfigMap") if "HIFI_SIDE" in each["data"]]
+    service = named(manifests, "Service", "canary")["spec"]
+    address = ip_address(service["clusterIP"])
+    assert side["HIFI_ALLOW_ADDRESS"] == str(address)
+    assert side["HIFI_CANARY_SINKS"] == f"http://{address}:{service['ports'][0]['port']}"
+    # Kubernetes assigns nobody the first 256 addresses by itself
+    assert int(address) - int(ip_network(SERVICE_RANGE).network_address) < 256
+    CanarySettings.model_validate(
+        {"bootstrap": side["HIFI_BOOTSTRAP"], "side": side["HIFI_SIDE"]}
+        | {"allow_address": side["HIFI_ALLOW_ADDRESS"], "canary_sinks": side["HIFI_CANARY_SINKS"]}
+    )
 
 
 def wanted(settings: Any) -> set[str]:

@@ -163,3 +163,24 @@ def test_loopback_is_closed_unless_a_local_side_opens_it(monkeypatch: pytest.Mon
     monkeypatch.setenv("HIFI_SIDE", "green")
     with pytest.raises(ValueError, match="allow_loopback is for a local side, and this is 'green'"):
         SideSettings()  # type: ignore[call-arg]
+
+
+@given(st.one_of(V4, V6))
+def test_a_twin_may_dial_its_canarys_address_and_nothing_else_more(
+    address: IPv4Address | IPv6Address,
+) -> None:
+    canary = IPv4Address("172.20.0.100")
+    policy = EgressPolicy(address=canary)
+    assert policy.refuses(canary) is None
+    assert policy.refuses(address) == (None if address == canary else special(address))
+    assert policy.refuses(IPv6Address(f"::ffff:{canary}")) is not None
+
+
+@pytest.mark.parametrize("address", ["169.254.169.254", "127.0.0.1", "8.8.8.8", "100.64.0.1", "0.0.0.0"])
+def test_no_address_but_a_private_one_can_be_the_canarys(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HIFI_BOOTSTRAP", "b:9092")
+    monkeypatch.setenv("HIFI_ALLOW_ADDRESS", address)
+    with pytest.raises(ValueError, match=f"allow_address: give one private address, not {address}"):
+        SideSettings()  # type: ignore[call-arg]  # from the environment

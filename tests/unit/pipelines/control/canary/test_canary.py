@@ -153,3 +153,9 @@ def test_a_twins_canary_takes_only_an_https_address() -> None:
     with pytest.raises(ValueError, match="HIFI_CANARY_SINKS: give an https://"):
         CanarySettings.model_validate(blue | {"canary_sinks": "http://canary.example.com"})
     CanarySettings.model_validate(blue | {"canary_sinks": "https://canary.example.com"})
+    inside = blue | {"canary_sinks": "http://172.20.0.100:8080"}
+    with pytest.raises(ValueError, match="the address that HIFI_ALLOW_ADDRESS names"):
+        CanarySettings.model_validate(inside)
+    with pytest.raises(ValueError, match="the address that HIFI_ALLOW_ADDRESS names"):
+        CanarySettings.model_validate(inside | {"allow_address": "172.20.0.101"})
+    CanarySettings.model_validate(inside | {"allow_address": "172.20.0.100"})
