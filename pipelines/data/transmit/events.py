@@ -1,4 +1,4 @@
-"""Events as transmit handles them: one light object a record."""
+"""Events as transmit handles them: one light object per record."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -27,7 +27,7 @@ class Event(msgspec.Struct, gc=False):
     minute: int
     received_ms: int
     since_ms: int
-    """What its lags count from, epoch milliseconds."""
+    """The time from which its lags are measured, epoch milliseconds."""
 
     attempt: int
     first_try_ms: int | None
@@ -41,11 +41,11 @@ class Event(msgspec.Struct, gc=False):
 
     traceparent: str | None = None
     untouched: "Event | None" = None
-    """The event as it was read, where its pipe's masks or transform changed it."""
+    """The original event, if its pipe's masks or transform changed it."""
 
     @property
     def as_read(self) -> "Event":
-        """What is written on, where it does not leave."""
+        """The original event, which is written to retry and dead-letter topics."""
         return self.untouched or self
 
     @property
@@ -55,17 +55,17 @@ class Event(msgspec.Struct, gc=False):
 
     @property
     def size(self) -> int:
-        """About how many bytes it holds."""
+        """Approximate size in bytes."""
         return len(self.texts) + len(self.attributes) + len(self.value or b"")
 
     @property
     def is_json(self) -> bool:
-        """Whether the data is JSON; the commonest answers come without a parse of the content type."""
+        """Whether the data is JSON; the common cases need no parsing of the content type."""
         return self.content_type is None or self.content_type == _JSON or is_json(self.content_type)
 
 
 class Poison(msgspec.Struct, frozen=True):
-    """A record that cannot be sent to anybody."""
+    """A record that cannot be parsed into an event, so it goes to quarantine."""
 
     key: bytes | None
     value: bytes | None
@@ -106,13 +106,13 @@ _decoder: Final = msgspec.json.Decoder(dict[str, str])
 
 
 def attributes_of(event: Event) -> dict[str, str]:
-    """The attributes by name, as they leave hifi."""
+    """The attributes by name, after masking."""
     return _decoder.decode(event.attributes)
 
 
 def partition_key(event: Event, attributes: dict[str, str]) -> str:
-    """What decides an event's shard or partition: the attribute `partitionkey`, else its id.
+    """The key that selects a shard or partition: the attribute `partitionkey`, else the event's id.
 
-    So a repeat goes where the first copy went.
+    So a repeat goes to the same shard or partition as the first copy.
     """
     return attributes.get(PARTITION_KEY) or event.id

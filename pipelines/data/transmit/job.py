@@ -1,6 +1,6 @@
-"""The wiring: outbound and retry_out in, receipts, retries and dead letters out, in micro-batches.
+"""transmit's Spark queries: outbound and retry_out to receipts, retries and dead letters, in micro-batches.
 
-Two queries: the fast lane's waits for nobody long, and hands on to the slow lane's what would hold it up.
+The fast lane's query does not wait long for any destination; it passes slow ones to the slow lane's query.
 """
 
 import functools
@@ -35,7 +35,7 @@ def build(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
         fetch_wait_ms=MICROBATCH_FETCH_WAIT_MS,
         most_records=own.transmit_batch_events,
     )
-    # Few tasks: each costs a fixed time, a Python process, and a reader of the receipts.
+    # Few tasks: each costs a fixed time, a Python process and a reader of the receipts.
     rows = flatten(records).coalesce(own.transmit_tasks)
     own_workers(spark, NODE)
     written = rows.mapInArrow(functools.partial(transmit, own, "fast"), OUTPUT)
@@ -45,9 +45,9 @@ def build(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
 
 
 def build_slow(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
-    """Start the slow lane's query: the same work for destinations that the other one does not wait for.
+    """Start the slow lane's query, for destinations that the fast lane does not wait for.
 
-    Its process starts with the first event and ends a minute after the last: most sides need none.
+    Its Python process starts with the first event and ends a minute after the last: most sides need none.
     """
     own = _own(settings)
     records = read_topics(

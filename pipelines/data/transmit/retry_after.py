@@ -5,11 +5,11 @@ from email.utils import parsedate_to_datetime
 from typing import Final
 
 _SHOWN_DIGITS: Final = 9
-"""More digits than this are more than thirty years, and a burden to parse."""
+"""Digits that are parsed: more would be over thirty years."""
 
 
 def retry_after_seconds(value: str | None, now_ms: int) -> float | None:
-    """Seconds that a Retry-After header asks for (RFC 9110, 10.2.3); None if it says nothing."""
+    """The seconds in a Retry-After header (RFC 9110, 10.2.3); None if it is missing or not valid."""
     text = (value or "").strip()
     if text.isascii() and text.isdigit():
         return float(text[:_SHOWN_DIGITS]) if len(text) <= _SHOWN_DIGITS else 1e9

@@ -1,4 +1,4 @@
-"""Settings of the transmit node. The object travels to the Python workers with the function they run."""
+"""Settings of the transmit node. Spark sends the object to the Python workers with the function they run."""
 
 from pathlib import Path
 
@@ -8,25 +8,25 @@ from shared.runtime.settings import SparkSettings
 
 
 class TransmitSettings(SparkSettings):
-    """How events leave: how many at once, how long for, and what is remembered of it."""
+    """Settings of sending: parallelism, timeouts, retries and the memory of deliveries."""
 
     transmit_tasks: int = Field(
         1,
         ge=1,
-        description="Tasks of a micro-batch, each with a Python worker: the cores that sending may use.",
+        description="Tasks of a micro-batch, each with a Python worker: the cores used for sending.",
     )
     transmit_batch_events: int = Field(
-        20_000, ge=1, description="Most events of one micro-batch: what a crash may send a second time."
+        20_000, ge=1, description="Most events of one micro-batch: so many may be sent twice after a crash."
     )
     unsettled_bytes: int = Field(
         64 * 1024 * 1024,
         ge=1,
-        description="Bytes of events that a task has under way at most; then it takes no more for a while.",
+        description="Most bytes of events that a task has under way; above it the task pauses reading.",
     )
     deadline_seconds: float = Field(
         10.0,
         gt=0,
-        description="Nothing in a micro-batch waits longer; what has no answer then is retried later.",
+        description="Deadline of a micro-batch, seconds; events without an answer by then are retried later.",
     )
     patience_seconds: float = Field(
         0.8,
@@ -37,47 +37,47 @@ class TransmitSettings(SparkSettings):
     turn_seconds: float = Field(
         2.0,
         gt=0,
-        description="How long the fast lane waits for one of a destination's slots; then the same.",
+        description="How long the fast lane waits for one of a destination's slots before it does the same.",
     )
-    slow_trigger: str = Field("1 second", description="How often the slow lane looks for events.")
+    slow_trigger: str = Field("1 second", description="How often the slow lane reads events.")
     slow_batch_events: int = Field(
         5_000, ge=1, description="Most events of one micro-batch of the slow lane."
     )
-    connections: int = Field(512, ge=1, description="Connections that one Python worker keeps, over all.")
-    local_tries: int = Field(
-        3, ge=1, description="Requests made for an event inside one micro-batch, at most."
+    connections: int = Field(
+        512, ge=1, description="Most connections of one Python worker, over all destinations."
     )
+    local_tries: int = Field(3, ge=1, description="Most requests for an event within one micro-batch.")
     local_pause_seconds: float = Field(
         0.05, ge=0, description="Pause before the second try; four times as long before each further one."
     )
     local_pause_limit_seconds: float = Field(
         1.0,
         ge=0,
-        description="A longer pause than this, asked for by Retry-After, is left to the retry topics.",
+        description="A longer pause, requested by Retry-After, is left to the retry topics.",
     )
     give_up_hours: float = Field(
-        24.0, gt=0, description="Time after the first try at which an event goes to the dead-letter topic."
+        24.0, gt=0, description="Time after the first try at which an event becomes a dead letter."
     )
     secrets: Path | None = Field(
         None,
         description="YAML file of `name: value` lines that holds the secrets, mode 0600; for development. "
-        "Without it they come from AWS Secrets Manager, on a local side from nowhere.",
+        "Without it they come from AWS Secrets Manager; a local side then has none.",
     )
     secrets_wait_seconds: float = Field(
         5.0,
         ge=0,
-        description="How long a new worker waits for the secrets; without them it begins all the same, and "
-        "what needs one is retried later.",
+        description="How long a new worker waits for the secrets; then it starts without, and events that "
+        "need one are retried later.",
     )
     pipe_wait_seconds: float = Field(
         1.0,
         ge=0,
-        description="How long a pipe may be missing from the configuration, on its way.",
+        description="How long to wait for a pipe that is missing from the configuration.",
     )
     memory_seconds: float = Field(
         180.0,
         gt=0,
-        description="How far back deliveries are remembered, so that a replay upstream sends nothing twice.",
+        description="How long deliveries are remembered, so that a replay upstream sends nothing twice.",
     )
     memory_entries: int = Field(
         2_000_000,
@@ -87,6 +87,6 @@ class TransmitSettings(SparkSettings):
     memory_wait_seconds: float = Field(
         2.0,
         ge=0,
-        description="How long a task waits for the receipts written so far before it sends; past that a "
-        "duplicate is likelier than a stall is worth.",
+        description="How long a task waits to read the receipts written so far before it sends; after that "
+        "possible duplicates are preferred to a stall.",
     )

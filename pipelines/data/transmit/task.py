@@ -22,7 +22,7 @@ _WAIT_SECONDS: Final = 1.0
 
 
 class Task:
-    """Hands events to the loop and gives out what became of them. `close` cancels the rest."""
+    """Passes events to the loop and returns their outcomes as rows. `close` cancels the rest."""
 
     def __init__(
         self,
@@ -46,20 +46,20 @@ class Task:
 
     @property
     def unsettled_bytes(self) -> int:
-        """About how many bytes the events hold that have not come to their end."""
+        """Approximate bytes of the unsettled events."""
         return self._unsettled_bytes
 
     def extend(self, seconds: float) -> None:
-        """Put the deadline off: for so long nobody took the rows that were given out."""
+        """Extend the deadline by the time that Spark took to consume rows."""
         self._loop.call_soon_threadsafe(self._delivery.deadline.extend, seconds)
 
     @property
     def waiting(self) -> bool:
-        """Whether some event has not come to its end."""
+        """Whether any event is unsettled."""
         return self._waiting > 0
 
     def take(self, batch: pa.RecordBatch) -> Iterator[Row]:
-        """Start what a batch asks for; gives the rows that need no request."""
+        """Start delivering a batch; yields the rows of records that need no request."""
         fresh: list[Event] = []
         known: dict[str, list[Event]] = {"recorded": [], "unrecorded": []}
         for item in read(batch):
@@ -74,14 +74,14 @@ class Task:
                 fresh.append(item)
         self._start(fresh)
         yield from self._dropped(known["recorded"], Duplicate())
-        # delivered by an earlier try of this task, whose receipts were never written: write them now
+        # an earlier try of this task delivered them but did not write the receipts: write them now
         yield from self._dropped(known["unrecorded"], Delivered())
 
     def answers(self, *, block: bool) -> Iterator[Row]:
-        """Rows of what came to an end; with `block`, of at least something unless a second passes.
+        """Rows of settled events; with `block` it waits up to a second for the first.
 
         Raises:
-            Exception: what a delivery raised, which is a defect: it settles its events itself.
+            Exception: an exception in a delivery, which is a defect.
         """
         try:
             settled = self._answers.get(block=block, timeout=_WAIT_SECONDS if block else None)
@@ -92,7 +92,7 @@ class Task:
             self._raise_defects()
 
     def close(self) -> None:
-        """Cancel what is still under way, remembering what arrived nevertheless."""
+        """Cancel deliveries under way, and record those that arrived all the same."""
         for future in self._running:
             future.cancel()
         while not self._answers.empty():
@@ -109,7 +109,7 @@ class Task:
             self._running.append(asyncio.run_coroutine_threadsafe(work, self._loop))
 
     def _end(self, settled: SettledEvents) -> Iterator[Row]:
-        """An outcome, shared by the copies of its events; of a delivered event they are duplicates."""
+        """Rows of an outcome and of further copies of its events: duplicates if it was delivered."""
         settled = as_read(settled)
         self._waiting -= len(settled.events)
         self._unsettled_bytes -= sum(event.size for event in settled.events)

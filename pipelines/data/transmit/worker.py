@@ -1,4 +1,4 @@
-"""The function that Spark's Python workers run, and what such a process keeps between micro-batches.
+"""The function that Spark's Python workers run, and the state of such a process between micro-batches.
 
 Spark reuses its workers: the event loop, the connections to destinations, the configuration and the memory
 of deliveries live as long as the process. A new one loads both topics before it sends anything.
@@ -48,41 +48,41 @@ from shared.runtime.secrets import SecretTable
 
 _log = get_logger(__name__)
 _LOOKUPS: Final = 32
-"""Threads that look names up; a thread that waits costs little."""
+"""Threads that resolve host names; a waiting thread costs little."""
 
 
 def transmit(
     settings: TransmitSettings, lane: Lane, batches: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Batches in schema.FLAT to batches in schema.OUTPUT: the function for `mapInArrow`."""
+    """Batches in `schema.FLAT` to batches in `schema.OUTPUT`: the function for `mapInArrow`."""
     coming = iter(batches)
-    for first in coming:  # a task without rows needs no worker
+    for first in coming:  # a task without rows does not need the worker
         yield from _process(settings, lane).run(itertools.chain((first,), coming))
         _settle()
 
 
 @functools.lru_cache(maxsize=1)
 def _process(settings: TransmitSettings, lane: Lane) -> "Worker":
-    """This process's worker, made at its first row."""
+    """This process's worker, created for its first row."""
     configure_logging("transmit" if lane == "fast" else "transmit_slow")
     return Worker(settings, lane)
 
 
 @functools.cache
 def _settle() -> None:
-    """Once, after the first task, which imports the last of what is imported: Spark collects after each."""
+    """Exclude imported objects from garbage collection, once, after the first task: Spark collects often."""
     spare_collector()
 
 
 class Worker:
-    """What one Python process keeps: a loop on its own thread, connections, configuration, memory."""
+    """The state of one Python process: event loop, connections, configuration, recent deliveries."""
 
     def __init__(self, settings: TransmitSettings, lane: Lane) -> None:
         self._settings = settings
         self._begun = False
         client = f"hifi-{settings.side}-transmit"
         self._loop = asyncio.new_event_loop()
-        # A name that takes long to look up must not keep others from being looked up.
+        # A name that resolves slowly must not delay the others.
         self._loop.set_default_executor(ThreadPoolExecutor(_LOOKUPS, thread_name_prefix="look-up"))
         self._admission = Admission(admission_policy(settings, lane), wall_clock, self._loop.time)
         self._wait_limits = wait_limits(settings, lane)
@@ -106,13 +106,13 @@ class Worker:
         self._pipes = PipeResolver(lambda: self._table.view, settings.pipe_wait_seconds, CONNECTORS)
 
     def _take(self, receipts: list[Message]) -> None:
-        """Learn from `receipts` records what arrived, and who is fast again."""
+        """Learn from `receipts` records which events were delivered and which destinations are fast again."""
         self._deliveries.take(receipts)
         if found := recovered(receipts):
             self._loop.call_soon_threadsafe(self._admission.note_recovered, found)
 
     async def _context(self) -> ConnectorContext:
-        """What connectors work with; a session belongs to the loop that it is opened on."""
+        """The context for connectors; a session belongs to the loop on which it is opened."""
         session = open_session(self._settings.connections, self._settings.egress)
         return ConnectorContext(
             session=session, secrets=self._secrets, egress=self._settings.egress, clock=wall_clock
@@ -123,19 +123,19 @@ class Worker:
         await self._session.close()
 
     def _learn(self, catalogue: Catalogue) -> None:
-        """Before a document is in force its secrets are on their way, and its connector is loaded.
+        """Request the secrets of new documents and import their connectors before they come into force.
 
-        On the table's thread: the first s3 or kinesis destination takes up to a second to load.
+        Runs on the table's thread: importing for the first s3 or kinesis destination takes up to a second.
         """
         self._secrets.want(named_secrets(entry.document for entry in catalogue.entries.values()))
         for name in {destination.connector for destination in catalogue.destinations.values()}:
             try:
                 CONNECTORS.get(name)
-            except Exception:  # whoever sends by it will say so, and nobody else suffers
+            except Exception:  # sending to such a destination reports it, and others are not affected
                 _log.exception("connector cannot be loaded", extra={"connector": name})
 
     def run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Deliver the rows of one task; what comes to an end is given out as it does."""
+        """Deliver the rows of one task; yields rows as events are settled."""
         self._ready()
         task = self._task()
         try:
@@ -149,14 +149,14 @@ class Worker:
             task.close()
 
     def _given(self, rows: list[Row], task: Task) -> Iterator[pa.RecordBatch]:
-        """Rows to write; the time until they were taken does not count against the deadline."""
+        """Yield rows; the time that Spark takes to consume them does not count against the deadline."""
         if rows:
             began = self._loop.time()
             yield to_batch(rows)
             task.extend(self._loop.time() - began)
 
     def close(self) -> None:
-        """End threads and connections."""
+        """Close threads and connections."""
         asyncio.run_coroutine_threadsafe(self._disconnect(), self._loop).result()
         self._transformer.close()
         self._tail.stop()
@@ -167,18 +167,18 @@ class Worker:
         self._loop.close()
 
     def _ready(self) -> None:
-        """Block until the process knows what was delivered and where to deliver.
+        """Block until recent receipts and the configuration are read.
 
-        At first for as long as it takes: without the one it would send twice, without the other nowhere.
-        Later only where a task is tried again, whose first try another process may have made; what a replay
-        upstream brings is older than what the tail has long read by itself.
+        At first without a timeout: without receipts it would send events twice, without configuration not at
+        all. Later only if Spark retries a task, because another process may have run its first try. A replay
+        upstream concerns older deliveries, which the tail has read long since.
         """
         while not (self._table.wait(5.0) and self._tail.wait(5.0)):
-            _log.warning("configuration or receipts not read to the end yet")
+            _log.warning("waiting for Kafka: configuration or receipts not read to the end yet")
         if not self._begun:
             self._begun = True
             if not self._secrets.wait(self._settings.secrets_wait_seconds):
-                _log.warning("secrets not loaded yet: what needs one is retried later")
+                _log.warning("secrets not loaded yet: events that need one are retried later")
         if _tried_before() and not self._tail.catch_up(self._settings.memory_wait_seconds):
             _log.warning("latest receipts not read in time: a replay may send some events twice")
 
@@ -212,13 +212,13 @@ def _tried_before() -> bool:
 
 
 def recovered(receipts: Iterable[Message]) -> list[tuple[str, int]]:
-    """Destinations that the slow lane found quick, and when, epoch milliseconds."""
+    """Destinations that the slow lane found fast again, and when (epoch milliseconds)."""
     found = ((dict(each.headers() or ()).get(h.RECOVERED), each.timestamp()[1]) for each in receipts)
     return [(name.decode(), at_ms) for name, at_ms in found if isinstance(name, bytes)]
 
 
 def admission_policy(settings: TransmitSettings, lane: Lane) -> AdmissionPolicy:
-    """How a process of a lane treats destinations; the fast lane's tasks share the limits of each."""
+    """The admission policy of a lane; the fast lane's tasks share each destination's limits."""
     return AdmissionPolicy(lane=lane, share=1 / settings.transmit_tasks if lane == "fast" else 1.0)
 
 

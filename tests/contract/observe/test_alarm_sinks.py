@@ -161,7 +161,7 @@ def test_a_customers_webhook_inside_the_network_is_not_dialled(
     contact = Contact(name="a", tenant="shop", webhook=receiver.url)
     with start(contact, allow_loopback=False) as alarms:
         alarms.update(refused())
-        eventually(lambda: "alarm not taken" in caplog.text, 20, "nothing was tried")
+        eventually(lambda: "alarm notification not accepted" in caplog.text, 20, "nothing was tried")
     assert receiver.requests == []
     assert "refused_address: the webhook leads to a loopback address" in str(
         [getattr(record, "error", "") for record in caplog.records]

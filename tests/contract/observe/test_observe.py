@@ -338,7 +338,7 @@ def test_a_store_that_is_away_is_waited_for_and_then_written(topics: str, tmp_pa
         side.read()
         side.audit()
         eventually(lambda: observe.card(minute)["collected"] == 9)
-        eventually(lambda: "not stored yet" in observe.log.read_text())
+        eventually(lambda: "state not stored" in observe.log.read_text())
         assert observe.card(minute)["total"] == 9, "it must continue"
         assert card["collected"] == 5
     finally:

@@ -1,4 +1,4 @@
-"""What every connector promises: send a batch, answer for each of its events."""
+"""The interface of connectors: send a batch, and return an answer for each of its events."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from shared.contracts.secrets import Secrets
 from shared.runtime.clock import Clock
 
 if TYPE_CHECKING:
-    import aiohttp  # who only reads options need not wait for it
+    import aiohttp  # reading options does not need this import
 
 O = TypeVar("O")  # noqa: E741 a connector's Options
 O_contra = TypeVar("O_contra", contravariant=True)
@@ -19,28 +19,28 @@ O_contra = TypeVar("O_contra", contravariant=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a destination said about an event, or what went wrong."""
+    """A destination's answer for an event, or the error."""
 
     status: int | None = None
-    """HTTP status, or a connector's nearest equivalent; None where no answer came."""
+    """HTTP status, or the connector's nearest equivalent; None if there was no answer."""
 
     error: str = ""
-    """Where no answer came: a word, a colon, a sentence."""
+    """If there was no answer: a word, a colon and a sentence."""
 
     retry_after: str | None = None
     """The Retry-After header as received."""
 
     hopeless: bool = False
-    """The same try could never succeed: a malformed address, a refused one."""
+    """A retry could never succeed, as with a malformed or refused address."""
 
     detail: str = ""
-    """The destination's own word for what is wrong, beside the status; no sentence: it may hold data."""
+    """The destination's error code besides the status; never a sentence, which may contain data."""
 
     later: bool = False
-    """Nothing was sent, and to try again at once would change nothing: a secret is missing."""
+    """Nothing was sent and an immediate retry would not help, as with a missing secret."""
 
     def describe(self) -> str:
-        """A word and a sentence, for people who look at a retry or a dead letter."""
+        """A word and a sentence, for the reason of a retry or dead letter."""
         if self.status is None:
             return self.error
         detail = f" ({self.detail})" if self.detail else ""
@@ -56,7 +56,7 @@ def _word(status: int) -> str:
 
 
 class Connector(Protocol[O_contra]):
-    """One kind of destination, open: all destinations of that kind share the object."""
+    """Sends to one type of destination; all destinations of that type share the object."""
 
     async def send(
         self, destination: Destination, options: O_contra, events: Sequence[Event], seconds: float
@@ -64,37 +64,37 @@ class Connector(Protocol[O_contra]):
         """Try to deliver, once.
 
         Args:
-            destination: where to.
-            options: the destination's, decoded.
+            destination: the destination.
+            options: its decoded options.
             events: at least one, within the destination's batch limits.
-            seconds: the try is over, connect, send and read included, when these have passed.
+            seconds: timeout of connect, send and read together.
 
         Returns:
-            One answer for each event, in order. What goes wrong is an answer, not an exception.
+            One answer for each event, in order. Failures are answers, not exceptions.
         """
         ...
 
     async def close(self) -> None:
-        """Give up what it holds: connections, threads, files."""
+        """Release connections, threads and files."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectorContext:
-    """What a connector is given by the process that opens it."""
+    """What the process gives a connector that it opens."""
 
     session: "aiohttp.ClientSession"
-    """Guarded: dials nothing beyond `egress`, follows nothing by itself. Not the connector's to close."""
+    """Enforces `egress` and follows no redirects. The connector must not close it."""
 
     secrets: Secrets
     egress: EgressPolicy
-    """What may be dialled, for those that cannot dial through the session."""
+    """The egress policy, for connectors that cannot use the session."""
 
     clock: Clock
 
 
 PathText = tuple[str, str]
-"""A path below a destination's options (`$.url`), and something about it."""
+"""A path below a destination's options (such as `$.url`) with a text about it."""
 
 
 def _nothing(_: Any) -> Iterable[PathText]:
@@ -111,22 +111,22 @@ def _no_words(_: Any) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectorType(Generic[O]):
-    """One kind of destination, as its file declares it in `CONNECTOR`."""
+    """A type of destination, as its module declares it in `CONNECTOR`."""
 
     options: type[O]
-    """A msgspec Struct; the description of a field (`Meta`) is the mend that `hifi apply` gives."""
+    """A msgspec Struct; `hifi apply` shows the description of a field (`Meta`) as the fix."""
 
     open: Callable[[ConnectorContext], Awaitable[Connector[O]]]
-    """Called on the loop that will send, once, when the first destination needs it."""
+    """Opens the connector; called once, on the sending loop, for the first destination that needs it."""
 
     batch: Callable[[O, Batch], Batch] = _as_asked
-    """What one request may carry, of what the destination's `batch` allows. Pure."""
+    """Limits of one request, within the destination's `batch`. Pure."""
 
     faults: Callable[[O], Iterable[PathText]] = _nothing
-    """What `hifi apply` refuses beyond the types: path and sentence. Pure."""
+    """Problems that `hifi apply` reports beyond the types: path and sentence. Pure."""
 
     hosts: Callable[[O], Iterable[PathText]] = _nothing
-    """What will be dialled: path and host, so that `hifi apply` can refuse a plain inner address. Pure."""
+    """Hosts that will be dialled: path and host, so that `hifi apply` can refuse private addresses. Pure."""
 
     summary: Callable[[O], str] = _no_words
-    """Where events go, in a few words, for a list of destinations. Pure."""
+    """A short text about where events go, for a list of destinations. Pure."""

@@ -1,4 +1,4 @@
-"""Elasticsearch and OpenSearch: one `_bulk` a batch, an answer for each event."""
+"""Elasticsearch and OpenSearch: one `_bulk` request per batch, with an answer for each event."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ from shared.contracts.documents import Destination, SecretRef
 from shared.contracts.secrets import Secrets
 
 _ITEM_BYTES: Final = 256
-"""Of an answer for one event, with room; `filter_path` leaves out what is not read."""
+"""Generous size of the response for one event; `filter_path` leaves out what is not needed."""
 
 _FILTER: Final = "filter_path=items.*.status,items.*.error.type"
 _EXISTS: Final = 409
@@ -70,7 +70,7 @@ _decoder: Final = msgspec.json.Decoder(_Bulk)
 
 
 class Elasticsearch:
-    """A cluster that says of each event whether it took it."""
+    """Sends to clusters, which answer for each event."""
 
     def __init__(self, session: aiohttp.ClientSession, secrets: Secrets) -> None:
         self._session = session
@@ -89,21 +89,21 @@ class Elasticsearch:
         return answers(await exchange(self._session, request, seconds, most), len(events))
 
     async def close(self) -> None:
-        """Nothing: the connections are the session's."""
+        """Nothing to close: the connections belong to the session."""
 
 
 def bulk(operation: str, events: Sequence[Event]) -> bytes:
-    """The body: for each event a line that says what to do, and a line that is the document.
+    """The body: for each event a line with the action and a line with the document.
 
-    The document's id names the delivery (pipe, CloudEvents source, id), so that a repeat overwrites; the
-    event's id alone may be another source's as well, and one of the two would be lost.
+    The document's id is the delivery key (of pipe, CloudEvents source and id), so that a repeat overwrites.
+    The event's id alone may occur in another source, and one of the two would be lost.
     """
     action = b'{"%b":{"_id":"%%b"}}\n%%b\n' % operation.encode()
     return b"".join([action % (event.key.hex().encode(), line(event)) for event in events])
 
 
 def answers(response: HttpResponse | Answer, events: int) -> list[Answer]:
-    """An answer for each event, from a response that says which were taken."""
+    """An answer for each event, from a bulk response."""
     if isinstance(response, Answer):
         return [response] * events
     if not response.ok:
@@ -116,13 +116,13 @@ def _items(body: bytes) -> list[_Item]:
 
 
 def _answer(item: _Item) -> Answer:
-    """What a `create` finds there already was delivered by an earlier try."""
+    """A conflict means that an earlier try delivered the event (operation `create`)."""
     status = 200 if item.status == _EXISTS else item.status
     return Answer(status=status, detail=error_code(item.error.type) if item.error else "")
 
 
 def _authorization(options: Options, secrets: Secrets) -> dict[str, str]:
-    """The header that names the customer to the cluster.
+    """The Authorization header.
 
     Raises:
         UnknownSecretError: if a secret is missing.

@@ -1,4 +1,4 @@
-"""The connectors by name, and the options of a destination as its connector wants them."""
+"""The registry of connectors: types by name, decoding of options, and the open connectors of a process."""
 
 import asyncio
 from collections import defaultdict
@@ -20,11 +20,11 @@ _MODULES: Final = {
     "s3": "aws.s3",
     "webhook": "webhook",
 }
-"""The module of each connector, in this package; a new connector is a line here."""
+"""The module of each connector in this package; a new connector adds a line here."""
 
 
 class _ConnectorTypes(Mapping[str, ConnectorType[Any]]):
-    """Kinds by name. A module is imported when its kind is asked for, and not before: boto takes a second."""
+    """Connector types by name. Modules are imported when first needed, because boto3 takes a second."""
 
     def __getitem__(self, name: str) -> ConnectorType[Any]:
         found: ConnectorType[Any] = import_module(f"{connectors.__name__}.{_MODULES[name]}").CONNECTOR
@@ -44,20 +44,22 @@ CONNECTORS: Final[Mapping[str, ConnectorType[Any]]] = _ConnectorTypes()
 
 
 class OptionsError(ValueError):
-    """A destination that this version cannot read: a word, a colon, a sentence."""
+    """The options of a destination cannot be used. The text is a word, a colon and a sentence."""
 
 
 def options_of(destination: Destination, connector_types: Mapping[str, ConnectorType[Any]]) -> Any:
-    """A destination's options, as its connector wants them; what it does not know is passed over.
+    """A destination's options, decoded for its connector; unknown fields are ignored.
 
     Raises:
-        OptionsError: if there is no such connector, it cannot read them, or they name another's secret.
+        OptionsError: if the connector is unknown, refuses them, or they name another tenant's secret.
     """
     connector_type = connector_types.get(destination.connector)
     if connector_type is None:
         raise OptionsError(f"unknown_connector: there is no connector {destination.connector!r}")
     for path, reference in foreign_secrets(destination.tenant, destination.options):
-        raise OptionsError(f"foreign_secret: options{path} names {reference}, which is not its tenant's")
+        raise OptionsError(
+            f"foreign_secret: options{path} names {reference}, which belongs to another tenant"
+        )
     try:
         return msgspec.convert(destination.options, connector_type.options)
     except msgspec.ValidationError as error:
@@ -65,7 +67,7 @@ def options_of(destination: Destination, connector_types: Mapping[str, Connector
 
 
 class ConnectorPool:
-    """One process's connectors. Belongs to one event loop."""
+    """The open connectors of one process, for one event loop; each is opened when first needed."""
 
     def __init__(self, connector_types: Mapping[str, ConnectorType[Any]], context: ConnectorContext) -> None:
         self._connector_types = connector_types
@@ -74,10 +76,10 @@ class ConnectorPool:
         self._opening: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def named(self, name: str) -> Connector[Any]:
-        """The connector of that name; what its opening raises is raised, and the next call tries anew.
+        """The connector of that name. If opening it fails, the next call tries again.
 
         Raises:
-            KeyError: if there is none.
+            KeyError: if the connector is unknown.
         """
         if name not in self._open:
             async with self._opening[name]:
@@ -86,6 +88,6 @@ class ConnectorPool:
         return self._open[name]
 
     async def close(self) -> None:
-        """Close what was opened."""
+        """Close all open connectors."""
         for name in list(self._open):
             await self._open.pop(name).close()

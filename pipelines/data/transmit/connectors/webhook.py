@@ -1,4 +1,4 @@
-"""HTTP destinations: one POST a batch, in one of four shapes, signed and authorised if they want that."""
+"""HTTP destinations: one POST per batch, in one of four formats, optionally signed and authorised."""
 
 import asyncio
 import hashlib
@@ -39,10 +39,10 @@ _AUTHORISING: Final = frozenset({"authorization", "proxy-authorization", "cookie
 
 
 class Signing(Struct, kw_only=True, frozen=True):
-    """Signatures as Standard Webhooks has them."""
+    """Signatures of Standard Webhooks."""
 
     keys: Annotated[tuple[SecretRef, ...], Meta(min_length=1, max_length=8)]
-    """Each signs every request: to change a key, name both for a while."""
+    """Every key signs every request. To rotate a key, name both for a while."""
 
 
 class Options(Struct, kw_only=True, frozen=True):
@@ -68,7 +68,7 @@ class Options(Struct, kw_only=True, frozen=True):
 
 
 class Webhook:
-    """A destination that answers for a whole request at once."""
+    """Sends to endpoints, which answer for a whole request."""
 
     def __init__(self, context: ConnectorContext) -> None:
         self._session = context.session
@@ -83,7 +83,7 @@ class Webhook:
         return [await self._answer(options, events, seconds)] * len(events)
 
     async def close(self) -> None:
-        """End what is under way to token endpoints; the connections are the session's."""
+        """Cancel pending token requests; the connections belong to the session."""
         await self._tokens.close()
 
     async def _answer(self, options: Options, events: Sequence[Event], seconds: float) -> Answer:
@@ -117,7 +117,7 @@ class Webhook:
         return await post(self._session, request, seconds)
 
     async def _token(self, options: Options, seconds: float) -> dict[str, str]:
-        """The one header that may have to be waited for."""
+        """The Authorization header of OAuth2, for which a token may have to be requested."""
         if not isinstance(options.auth, OAuth2):
             return {}
         async with asyncio.timeout(seconds):
@@ -150,7 +150,7 @@ class Webhook:
 
 
 def message_id(events: Sequence[Event]) -> str:
-    """The same for the same events, in whichever request they are sent again, and for no others."""
+    """The id that the signature covers: the same for the same events, whenever they are sent."""
     return "msg_" + hashlib.sha256(b"".join([event.key for event in events])).hexdigest()[:32]
 
 
@@ -169,9 +169,9 @@ def _faults(options: Options) -> Iterator[PathText]:
     for name, value in options.headers.items():
         yield from _header_faults(name, value)
         if options.auth and name.lower() == "authorization":
-            yield f"$.headers.{name}", "is what `auth` sets; give one of them"
+            yield f"$.headers.{name}", "is set by `auth` too; remove one of them"
         if options.signing and name.lower() in signing.HEADERS:
-            yield f"$.headers.{name}", "is what `signing` sets; leave it out"
+            yield f"$.headers.{name}", "is set by `signing`; remove it"
 
 
 def _url_faults(path: str, text: str) -> Iterator[PathText]:

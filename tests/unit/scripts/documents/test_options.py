@@ -69,11 +69,11 @@ def applied(tmp_path: Path, text: str) -> list[str]:
         ("  headers: {X-Key: 'secret://A b'}\n", "f:6: $.options.headers.X-Key: is not the name of a secret"),
         (
             "  headers: {authorization: secret://acme/a}\n  auth: {type: bearer, token: secret://acme/b}\n",
-            "f:6: $.options.headers.authorization: is what `auth` sets",
+            "f:6: $.options.headers.authorization: is set by `auth` too",
         ),
         (
             "  headers: {Webhook-Id: a}\n  signing: {keys: [secret://acme/a]}\n",
-            "f:6: $.options.headers.Webhook-Id: is what `signing` sets",
+            "f:6: $.options.headers.Webhook-Id: is set by `signing`",
         ),
         (
             f"connector: webhook\n---\n{HEAD}".replace("hook\n", "hook2\n").replace("//", f"//user:{PLAIN}@"),

@@ -1,7 +1,7 @@
-"""Requests to AWS, or to what speaks like it, signed by botocore and sent through the guarded session.
+"""Requests to AWS and compatible services, signed by botocore and sent through the guarded session.
 
-Not boto3's own clients: they open connections without a check of the address, try again by themselves, and
-block a thread that nobody can take back when its time is over.
+boto3's own clients are not used: they connect without checking the address, retry by themselves, and block a
+thread that cannot be interrupted at the deadline.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ Endpoint = Annotated[
 ]
 
 _LARGE: Final = 128 * 1024
-"""Bytes whose hash takes longer than the way to a thread."""
+"""Bytes from which a body is hashed on a thread: hashing then takes longer than handing it over."""
 
 _THROTTLED: Final = re.compile("Throttl|SlowDown|LimitExceeded|ProvisionedThroughputExceeded|TooManyRequests")
 _STATUSES: Final[Mapping[str, int]] = {
@@ -52,12 +52,12 @@ _STATUSES: Final[Mapping[str, int]] = {
     "ResourceInUseException": 503,
     "KMSThrottlingException": 429,
 }
-"""Where AWS's status says less than its word for the error does."""
+"""Statuses by AWS's error code, where AWS's own status is less precise."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Signer:
-    """Signs by a customer's access key. hifi's own identity is never used for a customer's destination."""
+    """Signs with a customer's access key; hifi's own identity is never used for a destination."""
 
     service: str
     region: str
@@ -65,13 +65,13 @@ class Signer:
     secret_access_key: str = dataclasses.field(repr=False)
 
     async def signed(self, request: HttpRequest) -> HttpRequest:
-        """The request with a signature of version 4; a large one is hashed on a thread, 8 ms a MiB."""
+        """The request with a version 4 signature; large bodies are hashed on a thread, 8 ms per MiB."""
         if len(request.body) < _LARGE:
             return self.sign(request)
         return await asyncio.to_thread(self.sign, request)
 
     def sign(self, request: HttpRequest) -> HttpRequest:
-        """The same, here and now."""
+        """Sign the request on this thread."""
         found = AWSRequest(
             method=request.method, url=request.url, data=request.body, headers=dict(request.headers)
         )
@@ -82,19 +82,19 @@ class Signer:
 
 
 def failure(response: HttpResponse, code: str) -> Answer:
-    """A failure of a whole request, by AWS's word for it (`SlowDown`) as well as by its status."""
+    """The answer for a failed request, by AWS's error code (such as `SlowDown`) or else by its status."""
     answer = response.answer(code)
     return dataclasses.replace(answer, status=status_of(code) or response.status)
 
 
 def status_of(code: str) -> int | None:
-    """The HTTP status that fits AWS's word for an error; None for those whose own status does."""
+    """The HTTP status for one of AWS's error codes; None if AWS's own status is right."""
     known = _STATUSES.get(code)
     return known or (429 if _THROTTLED.search(code) else None)
 
 
 def endpoint_faults(endpoint: str | None) -> Iterator[PathText]:
-    """What `hifi apply` refuses of an endpoint."""
+    """Problems of an endpoint, for `hifi apply`."""
     if endpoint is None:
         return
     try:
@@ -108,6 +108,6 @@ def endpoint_faults(endpoint: str | None) -> Iterator[PathText]:
 
 
 def endpoint_hosts(endpoint: str | None) -> Iterator[PathText]:
-    """What will be dialled beside AWS."""
+    """Hosts that will be dialled besides AWS."""
     if endpoint is not None:
         yield "$.endpoint", urlsplit(endpoint).hostname or ""

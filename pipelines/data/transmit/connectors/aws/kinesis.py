@@ -37,7 +37,7 @@ RECORD_BYTES: Final = 1024 * 1024
 """PutRecords' limits, of one request and of one record: data and partition key, before base64."""
 
 REQUEST_BYTES: Final = 4 * 1024 * 1024
-"""Of data; PutRecords takes 5 MiB, partition keys included."""
+"""Limit of data in a request; PutRecords accepts 5 MiB including partition keys."""
 
 _KEY_CHARACTERS: Final = 256
 _ITEM_BYTES: Final = 1024
@@ -47,7 +47,7 @@ _HEADERS: Final = {
 }
 _TOO_LARGE: Final = 413
 _THROTTLED_SECONDS: Final = "1"
-"""A shard's limits are for each second: what one second refuses the next may take."""
+"""A shard's limits are per second, so the next second may accept what this one refuses."""
 
 
 class Options(Struct, kw_only=True, frozen=True):
@@ -92,7 +92,7 @@ _failure: Final = msgspec.json.Decoder(_Failure)
 
 
 class Kinesis:
-    """A stream, whose shards each take what they can."""
+    """Sends to streams; each record may be accepted or refused by itself."""
 
     def __init__(self, session: aiohttp.ClientSession, secrets: Secrets) -> None:
         self._session = session
@@ -110,7 +110,7 @@ class Kinesis:
         return [next(taken) if each.size <= RECORD_BYTES else Answer(status=_TOO_LARGE) for each in records]
 
     async def close(self) -> None:
-        """Nothing: the connections are the session's."""
+        """Nothing to close: the connections belong to the session."""
 
     async def _put(
         self, options: Options, signer: Signer, records: list[_Record], seconds: float
@@ -141,7 +141,7 @@ def _answer(item: _Item) -> Answer:
     code = item.code
     if not code:
         return Answer(status=200)
-    status = status_of(code) or 500  # of single records all that is documented may be sent again
+    status = status_of(code) or 500  # all documented errors of single records may be retried
     return Answer(
         status=status,
         detail=error_code(code),
@@ -150,7 +150,7 @@ def _answer(item: _Item) -> Answer:
 
 
 def _code(body: bytes) -> str:
-    """AWS's word for an error, `namespace#` before it left out."""
+    """AWS's error code without its `namespace#` prefix."""
     try:
         return _failure.decode(body).type.rpartition("#")[2]
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

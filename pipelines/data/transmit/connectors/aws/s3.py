@@ -1,4 +1,4 @@
-"""Amazon S3 and what speaks like it: gzip-compressed NDJSON objects, by tenant, pipe and minute."""
+"""Amazon S3 and compatible stores: gzip-compressed NDJSON objects by tenant, pipe and minute."""
 
 import asyncio
 import gzip
@@ -28,7 +28,7 @@ from shared.contracts.secrets import Secrets
 
 _LEVEL: Final = 6
 _SMALL: Final = 32 * 1024
-"""Bytes that are compressed on the spot, in less time than it takes to hand them over."""
+"""Bytes up to which compressing here is faster than handing the data to a thread."""
 
 _NAME_CHARACTERS: Final = 32
 
@@ -50,7 +50,7 @@ class Options(Struct, kw_only=True, frozen=True):
 
 
 class S3:
-    """A bucket; each minute of a batch becomes one object, which is there as a whole or not at all."""
+    """Writes one object per minute of a batch; each is written completely or not at all."""
 
     def __init__(self, uploader: S3Uploader, secrets: Secrets) -> None:
         self._uploader = uploader
@@ -59,7 +59,7 @@ class S3:
     async def send(
         self, destination: Destination, options: Options, events: Sequence[Event], seconds: float
     ) -> Sequence[Answer]:
-        """An object for each minute, all at once."""
+        """Write an object for each minute, in parallel."""
         until = asyncio.get_running_loop().time() + seconds
         secret = self._secrets.get(options.secret_access_key)
         signer = Signer("s3", options.region, options.access_key_id, secret)
@@ -75,7 +75,7 @@ class S3:
         return [by_minute[event.minute] for event in events]
 
     async def close(self) -> None:
-        """Wait a little for what is to be taken away."""
+        """Wait a little for abandoned uploads to be deleted."""
         await self._uploader.close()
 
     async def _write(self, url: str, signer: Signer, until: float, events: Sequence[Event]) -> Answer:
@@ -87,7 +87,7 @@ class S3:
 
 
 def name(prefix: str, destination: Destination, events: Sequence[Event]) -> str:
-    """An object's name: where it belongs, and which events it holds. The same events have the same name."""
+    """An object's name, of tenant, pipe, minute and a digest of its events; the same for the same events."""
     first = events[0]
     minute = datetime.fromtimestamp(first.minute * 60, UTC).strftime("%Y/%m/%d/%H%M")
     digest = hashlib.sha256(b"".join(sorted(event.key for event in events))).hexdigest()
@@ -95,15 +95,15 @@ def name(prefix: str, destination: Destination, events: Sequence[Event]) -> str:
 
 
 def content(events: Sequence[Event]) -> bytes:
-    """The object: a line for each event, in an order of their own, so that a repeat is the same bytes."""
+    """The object: a line for each event, sorted by delivery key, so that a repeat gives the same bytes."""
     lines = [line(event) + b"\n" for event in sorted(events, key=lambda event: event.key)]
     return gzip.compress(b"".join(lines), _LEVEL, mtime=0)
 
 
 def base_url(options: Options) -> str:
-    """Where the bucket's objects are.
+    """The base URL of the bucket's objects.
 
-    A bucket with a dot has no certificate for a host name of its own; a store at an endpoint may have none.
+    A bucket with a dot in its name has no valid certificate as a host name, nor may a store at an endpoint.
     """
     if options.endpoint is not None:
         return f"{options.endpoint.rstrip('/')}/{options.bucket}"

@@ -1,4 +1,4 @@
-"""Objects written to S3, or to what speaks like it: in one request, or in parts where they are large."""
+"""Writes objects to S3 and compatible stores: in one request, or in parts if they are large."""
 
 import asyncio
 import html
@@ -15,7 +15,7 @@ from pipelines.data.transmit.connectors.base import Answer
 from pipelines.data.transmit.connectors.http.client import HttpRequest, HttpResponse, exchange
 
 PART_BYTES: Final = 5 * 1024 * 1024
-"""S3 takes no smaller part but the last."""
+"""Size of a part: the smallest that S3 accepts, except for the last one."""
 
 ABORT_SECONDS: Final = 5.0
 
@@ -30,11 +30,11 @@ class S3Object:
     """One object to write."""
 
     url: str
-    """Of the object, as it is sent: what needs quotes has them."""
+    """URL of the object, already quoted."""
 
     signer: Signer
     seconds_left: Callable[[], float]
-    """Until the try's deadline."""
+    """Seconds until the try's deadline."""
 
 
 class S3Uploader:
@@ -45,18 +45,18 @@ class S3Uploader:
         self._aborting: set[asyncio.Task[HttpResponse | Answer]] = set()
 
     async def write(self, s3_object: S3Object, data: bytes) -> Answer:
-        """Write one object; there is none, or the former one, unless the answer is a success."""
+        """Write one object; the store is unchanged unless the answer is a success."""
         if len(data) > PART_BYTES:
             return await self._in_parts(s3_object, data)
         found = await self._done(s3_object, "PUT", "", data)
         return found if isinstance(found, Answer) else found.answer()
 
     async def close(self) -> None:
-        """Let parts of abandoned uploads be taken away."""
+        """Wait until the parts of abandoned uploads are deleted."""
         await asyncio.gather(*self._aborting, return_exceptions=True)
 
     async def _in_parts(self, s3_object: S3Object, data: bytes) -> Answer:
-        """A multipart upload: the object is there when the last request succeeded, and not before."""
+        """A multipart upload: the object exists only once the last request has succeeded."""
         begun = await self._done(s3_object, "POST", "?uploads=", b"")
         if isinstance(begun, Answer):
             return begun
@@ -88,7 +88,7 @@ class S3Uploader:
         return end if isinstance(end, Answer) else end.answer()
 
     async def _done(self, s3_object: S3Object, method: str, query: str, data: bytes) -> HttpResponse | Answer:
-        """One request; an Answer unless it succeeded. S3 may begin a success and end it with an error."""
+        """One request; gives an Answer if it failed. S3 may report an error in a response with status 200."""
         response = await self._request(s3_object, method, query, data, s3_object.seconds_left())
         if isinstance(response, Answer):
             return response
@@ -105,7 +105,7 @@ class S3Uploader:
         return await exchange(self._session, request, seconds)
 
     def _abort(self, s3_object: S3Object, upload_id: str) -> None:
-        """Parts that nobody completes cost money; a rule of the bucket should take away what this misses."""
+        """Delete the parts of an abandoned upload, which cost money. A bucket rule should delete the rest."""
         work = self._request(s3_object, "DELETE", f"?uploadId={upload_id}", b"", ABORT_SECONDS)
         task = asyncio.get_running_loop().create_task(work)
         self._aborting.add(task)

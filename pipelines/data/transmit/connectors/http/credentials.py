@@ -1,4 +1,4 @@
-"""How hifi says to an HTTP destination who it is: what a document may name, and the header it becomes."""
+"""Credentials for HTTP destinations: the options in documents, and the headers made of them."""
 
 import base64
 import re
@@ -15,14 +15,14 @@ _HEADER_TEXT: Final = re.compile(r"[\t\x20-\x7e]+")
 
 
 class BadSecretError(ValueError):
-    """A secret that cannot be used as what it is named for. The text names it; it holds no value."""
+    """A secret cannot be used for its purpose. The text gives its name, never its value."""
 
     def __init__(self, reference: str, problem: str) -> None:
         super().__init__(f"bad_secret: {reference} {problem}")
 
 
 class Bearer(Struct, tag="bearer", tag_field="type", kw_only=True, frozen=True):
-    """A token that does not change by itself (RFC 6750)."""
+    """A fixed token (RFC 6750)."""
 
     token: SecretRef
 
@@ -35,16 +35,16 @@ class Basic(Struct, tag="basic", tag_field="type", kw_only=True, frozen=True):
 
 
 class OAuth2(Struct, tag="oauth2", tag_field="type", kw_only=True, frozen=True):
-    """A token that hifi gets for itself: OAuth 2.0 client credentials (RFC 6749, 4.4)."""
+    """A token requested by hifi: OAuth 2.0 client credentials (RFC 6749, 4.4)."""
 
     token_url: HttpUrl
     client_id: str
     client_secret: SecretRef
     scope: str = ""
-    """Scopes, with blanks between them; empty asks for the server's default."""
+    """Scopes separated by blanks; empty for the server's default."""
 
     audience: str = ""
-    """A parameter that some servers want beside the standard's."""
+    """A parameter that some servers require besides the standard ones."""
 
     credentials: Literal["header", "body"] = "header"
     """Where the token request carries client_id and client_secret (RFC 6749, 2.3.1)."""
@@ -57,8 +57,8 @@ def header_text(secrets: Secrets, reference: str) -> str:
     """A secret that becomes part of a header.
 
     Raises:
-        UnknownSecretError: if there is none of that name.
-        BadSecretError: if no header can hold it.
+        UnknownSecretError: if it does not exist.
+        BadSecretError: if it is not valid in a header.
     """
     value = secrets.get(reference).strip()
     if not _HEADER_TEXT.fullmatch(value):

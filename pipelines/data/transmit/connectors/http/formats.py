@@ -1,4 +1,4 @@
-"""The shapes in which an HTTP destination can have its events. Pure."""
+"""The body formats of HTTP destinations. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple

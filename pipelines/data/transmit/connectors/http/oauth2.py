@@ -1,4 +1,4 @@
-"""OAuth2 tokens: asked for once, kept until shortly before their end, renewed while the old one is good."""
+"""OAuth2 tokens: requested once, cached, and renewed shortly before they expire."""
 
 import asyncio
 from dataclasses import dataclass
@@ -16,23 +16,23 @@ from shared.contracts.secrets import Secrets
 from shared.runtime.clock import Clock
 
 ASK_SECONDS: Final = 8.0
-"""For a token. Whoever waits for it may have less time; the token is then there for the next try."""
+"""Timeout of a token request. A delivery that waits may time out earlier; its retry finds the token."""
 
 MARGIN_SECONDS: Final = 60.0
-"""Before a token's end, in which it is renewed; a tenth of its life if that is less."""
+"""How long before its expiry a token is renewed; a tenth of its lifetime if that is less."""
 
 _UNSAID_SECONDS: Final = 300.0
-"""How long a token is taken to live whose server does not say."""
+"""Assumed lifetime of a token if the server does not state it."""
 
 _MOST_TOKENS: Final = 10_000
 _MOST_CHARACTERS: Final = 8_000
-"""Of a token: more fits no header that servers take."""
+"""Longest token: servers accept no longer headers."""
 
 _HEADERS: Final = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
 
 
 class TokenError(Exception):
-    """There is no token, and this is what it means for the events that wait for it."""
+    """No token could be obtained; `answer` is the answer for the events that wait for it."""
 
     def __init__(self, answer: Answer) -> None:
         super().__init__(answer.error)
@@ -58,7 +58,7 @@ _granted = msgspec.json.Decoder(_Granted)
 
 
 class TokenCache:
-    """The tokens of one process. Belongs to one event loop; asks once for all that wait for the same."""
+    """The tokens of one process, for one event loop; concurrent callers share a request."""
 
     def __init__(self, session: aiohttp.ClientSession, secrets: Secrets, clock: Clock) -> None:
         self._session = session
@@ -68,10 +68,10 @@ class TokenCache:
         self._asking: dict[OAuth2, asyncio.Task[_Token]] = {}
 
     async def get(self, auth: OAuth2) -> str:
-        """A token that is good for a while.
+        """A valid token.
 
         Raises:
-            TokenError: if there is none to be had.
+            TokenError: if none can be obtained.
             UnknownSecretError: if the client's secret is missing.
         """
         token, now_ms = self._tokens.get(auth), self._clock()
@@ -82,13 +82,13 @@ class TokenCache:
         return token.text
 
     def refused(self, auth: OAuth2, text: str) -> None:
-        """Forget a token that a destination did not take, unless there is a newer one."""
+        """Drop a token that a destination refused, unless it was already replaced."""
         token = self._tokens.get(auth)
         if token is not None and token.text == text:
             del self._tokens[auth]
 
     async def close(self) -> None:
-        """Ask for nothing more."""
+        """Cancel pending token requests."""
         for task in list(self._asking.values()):
             task.cancel()
         await asyncio.gather(*self._asking.values(), return_exceptions=True)
@@ -129,10 +129,10 @@ def request(auth: OAuth2, secret: str) -> tuple[bytes, dict[str, str]]:
 
 
 def granted(response: HttpResponse, asked_ms: int) -> _Token:
-    """The token in a response. What is wrong with one is not quoted: it may hold what was sent.
+    """The token in a response. Errors do not quote the response, which may contain what was sent.
 
     Raises:
-        TokenError: if there is none.
+        TokenError: if the response has no usable token.
     """
     if response.status != 200:
         raise TokenError(_refusal(response))
@@ -152,7 +152,7 @@ def granted(response: HttpResponse, asked_ms: int) -> _Token:
 
 
 def _refusal(response: HttpResponse) -> Answer:
-    """A server in trouble may be asked again at once; a client it does not know waits for somebody's mend."""
+    """A failing server may be asked again at once; refused credentials must first be corrected."""
     busy = response.status >= 500 or response.status in RETRYABLE
     return Answer(
         error=f"token_refused: `auth.token_url` answered {response.status}",

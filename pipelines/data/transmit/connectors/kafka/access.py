@@ -1,4 +1,4 @@
-"""How a customer's Kafka cluster is reached: what tells one from another, and librdkafka's settings."""
+"""Access to a customer's Kafka cluster: its identity and librdkafka's settings."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from shared.contracts.egress_policy import Kind, special
 from shared.contracts.limits import MAX_RECORD_BYTES
 
 LOOK_SECONDS: Final = 60.0
-"""Between two looks at which brokers a cluster names."""
+"""Seconds between two checks of the brokers that a cluster names."""
 
 _QUEUE_KIB: Final = 32 * 1024
 
@@ -21,7 +21,7 @@ Server = tuple[str, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """How to reach a cluster; equal ones share a producer."""
+    """Addresses and credentials of a cluster; equal ones share a producer."""
 
     servers: tuple[Server, ...]
     timeout_seconds: float
@@ -35,7 +35,7 @@ class Access:
 def producer_config(access: Access, on_error: Callable[[KafkaError], None]) -> dict[str, Any]:
     """librdkafka settings of a producer for a customer's cluster.
 
-    Not idempotent: it would ask for a further permission, and a lost sequence would end the producer for all.
+    Not idempotent: that needs another permission, and a broken sequence would end the producer for all.
     """
     milliseconds = max(1, int(access.timeout_seconds * 1000))
     security = ("SASL_SSL" if access.tls else "SASL_PLAINTEXT") if access.mechanism else None
@@ -49,7 +49,7 @@ def producer_config(access: Access, on_error: Callable[[KafkaError], None]) -> d
         "allow.auto.create.topics": False,
         "delivery.timeout.ms": milliseconds,
         "request.timeout.ms": min(milliseconds, 30_000),
-        "socket.timeout.ms": max(10_000, milliseconds),  # less would end a connection that only is slow
+        "socket.timeout.ms": max(10_000, milliseconds),  # less would close connections that are only slow
         "reconnect.backoff.max.ms": 1_000,
         "topic.metadata.refresh.interval.ms": int(LOOK_SECONDS * 1000),
         "connections.max.idle.ms": 60_000,
@@ -57,7 +57,7 @@ def producer_config(access: Access, on_error: Callable[[KafkaError], None]) -> d
         "queue.buffering.max.kbytes": _QUEUE_KIB,
         "linger.ms": min(5, milliseconds - 1),
         "error_cb": on_error,
-        "log_level": 2,  # its lines are about somebody else's servers, and name addresses
+        "log_level": 2,  # its log lines concern customers' servers, and contain addresses
     }
     if access.ca is not None:
         config["ssl.ca.pem"] = access.ca
@@ -71,7 +71,7 @@ def producer_config(access: Access, on_error: Callable[[KafkaError], None]) -> d
 
 
 def is_here(host: str) -> bool:
-    """Whether a host is this machine's own, as it is written."""
+    """Whether a host is localhost or a loopback address, without resolving it."""
     try:
         return host == "localhost" or special(ip_address(host)) == Kind.LOOPBACK
     except ValueError:

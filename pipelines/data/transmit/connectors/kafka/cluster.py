@@ -1,12 +1,10 @@
-"""Customers' Kafka clusters: one librdkafka producer for each, and what is checked before it is used.
+"""Customers' Kafka clusters: one librdkafka producer for each, with checks of the addresses it dials.
 
-librdkafka opens its connections itself, to addresses that it looks up itself. So what hifi can do is to look
-first, and to send no event before: at the addresses of the bootstrap servers, at those of all brokers that
-the cluster names, and at these again every minute. What it cannot do is to keep librdkafka from opening a
-connection to a broker the moment it is named, or to see a name that leads elsewhere at librdkafka's own
-look-up, or a broker named within that minute. Against these stands TLS: but for loopback it is required, so
-that nobody hears more than a TLS greeting who shows no certificate for the name that the customer, or the
-cluster, gave.
+librdkafka resolves names and opens connections itself. So before it sends an event, hifi checks the addresses
+of the bootstrap servers and of all brokers that the cluster names, and the latter again every minute. It
+cannot prevent that librdkafka connects to a broker as soon as it is named, nor detect a name that resolves
+differently for librdkafka, or a broker named within that minute. TLS protects against these: except for
+loopback it is required, so that a server without a certificate for the name receives only a TLS greeting.
 """
 
 import asyncio
@@ -41,7 +39,7 @@ Headers = list[tuple[str, str | bytes | None]]
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What to write."""
+    """A record to write."""
 
     key: bytes
     value: bytes
@@ -49,11 +47,11 @@ class Record:
 
 
 class NeedsTlsError(Exception):
-    """A cluster without TLS that is not on this machine."""
+    """A cluster without TLS is not on this machine."""
 
 
 class KafkaCluster:
-    """A producer, made when it is first needed. Belongs to one event loop, which also serves its reports."""
+    """A cluster's producer, created when first needed. For one event loop, which also polls its reports."""
 
     def __init__(self, access: Access, egress: EgressPolicy, executor: Executor) -> None:
         self._access = access
@@ -69,10 +67,10 @@ class KafkaCluster:
         self._down: KafkaError | None = None
         self._looking: asyncio.Task[None] | None = None
         self.used = 0.0
-        """When it was last sent to, on the loop's clock."""
+        """When it was last used, on the loop's clock."""
 
     async def send(self, topic: str, records: Sequence[Record], seconds: float) -> Sequence[Answer]:
-        """Write records, acknowledged by all replicas in step; an answer for each."""
+        """Write records with acks=all; gives an answer for each."""
         loop = asyncio.get_running_loop()
         self.used, until = loop.time(), loop.time() + seconds
         try:
@@ -92,14 +90,14 @@ class KafkaCluster:
         return [answers.get(at, silence) for at in range(len(records))]
 
     async def close(self) -> None:
-        """Forget what was not written: whoever waited for it has long been told."""
+        """Discard unwritten records; their callers have timed out already."""
         if self._looking is not None:
             self._looking.cancel()
             await asyncio.wait((self._looking,))
         await self._drop()
 
     async def _open(self, topic: str, seconds: float) -> Producer:
-        """The producer, once the cluster was looked at."""
+        """The producer, after the cluster's brokers were checked."""
         async with self._opening:
             if self._producer is None or topic not in self._topics:
                 await self._check(self._access.servers)
@@ -113,7 +111,7 @@ class KafkaCluster:
             return self._producer
 
     async def _drop(self) -> None:
-        """Destroy the producer, on a thread: it waits for threads of its own."""
+        """Destroy the producer on a thread, because that waits for its own threads."""
         held = [producer for producer in (self._producer, self._single) if producer is not None]
         self._producer = self._single = None
         self._topics.clear()
@@ -125,8 +123,8 @@ class KafkaCluster:
 
         Raises:
             RefusedAddressError: if one of them must not be dialled.
-            KafkaException: if the cluster does not say, or has no such topic.
-            TimeoutError: if it says nothing.
+            KafkaException: if the cluster returns an error, or does not have the topic.
+            TimeoutError: if it does not answer.
         """
         loop = asyncio.get_running_loop()
         self._denied = self._down = None
@@ -135,7 +133,7 @@ class KafkaCluster:
         try:
             found = await self._polled(producer, listing)
         except KafkaException as error:
-            if error.args[0].code() == KafkaError._TRANSPORT:  # no broker was to be had in all that time
+            if error.args[0].code() == KafkaError._TRANSPORT:  # no broker could be reached in all that time
                 raise TimeoutError from error
             raise
         await self._check([(broker.host, broker.port) for broker in found.brokers.values()])
@@ -145,12 +143,12 @@ class KafkaCluster:
         self._topics.add(topic)
 
     async def _polled(self, producer: Producer, work: asyncio.Future[Any]) -> Any:
-        """Serve the client's errors while it works: a wrong password shows in them alone."""
+        """Poll the client's errors while it works: only they report a wrong password."""
         while not work.done():
             await asyncio.wait((work,), timeout=_POLL_SECONDS)
             producer.poll(0)
             if problem := self._denied or self._down:
-                # what it was told may be on its way, and say why: it dials brokers as soon as they are named
+                # an error that explains the failure may still be under way
                 await asyncio.wait((work,), timeout=_GRACE_SECONDS)
                 if not work.done():
                     work.cancel()
@@ -164,7 +162,7 @@ class KafkaCluster:
                 raise NeedsTlsError
 
     def _look_again(self, producer: Producer, topic: str) -> None:
-        """Check now and then, while sending goes on, what a cluster may have changed since."""
+        """Check the cluster's brokers again from time to time while sending goes on."""
         loop = asyncio.get_running_loop()
         due = loop.time() - self._looked > LOOK_SECONDS
         if due and (self._looking is None or self._looking.done()):
@@ -178,13 +176,13 @@ class KafkaCluster:
         except (RefusedAddressError, NeedsTlsError) as error:
             self._refused = self._failure(error)
             producer.purge(blocking=False)
-        except (OSError, KafkaException) as error:  # a time-out too; the next record will show it
-            _log.info("brokers not looked at", extra={"error": type(error).__name__})
+        except (OSError, KafkaException) as error:  # a timeout too; the next record will show it
+            _log.info("brokers of a destination's cluster not checked", extra={"error": type(error).__name__})
 
     async def _write(
         self, producer: Producer, topic: str, records: Sequence[Record], until: float
     ) -> dict[int, Answer]:
-        """Answers by the records' positions, as far as they came in time."""
+        """Answers by the records' positions, as far as they arrived in time."""
         loop = asyncio.get_running_loop()
         answers: dict[int, Answer] = {}
         for at, record in enumerate(records):
@@ -197,10 +195,10 @@ class KafkaCluster:
             producer.poll(0)
             if len(answers) < len(records):
                 await asyncio.sleep(_POLL_SECONDS)
-        return dict(answers)  # what is reported later is not heard
+        return dict(answers)  # later reports are ignored
 
     def _alone(self) -> Producer:
-        """A producer of batches of one: of a batch that is too large brokers do not say which record is."""
+        """A producer with batches of one record: brokers do not say which record of a batch is too large."""
         if self._single is None:
             config = producer_config(self._access, self._error) | {"batch.num.messages": 1}
             self._single = Producer(config, logger=_log)
@@ -209,7 +207,7 @@ class KafkaCluster:
     def _report(
         self, answers: dict[int, Answer], at: int, error: KafkaError | None, _message: Message
     ) -> None:
-        """Called by `poll`, so on the loop, for whichever try a record belongs to."""
+        """Delivery report; called by `poll`, so on the loop."""
         if error is None:
             self._denied = None
             answers[at] = Answer(status=200)
@@ -217,14 +215,14 @@ class KafkaCluster:
             answers[at] = self._failure(KafkaException(error))
 
     def _error(self, error: KafkaError) -> None:
-        """Called by `poll` for what concerns no one record."""
+        """An error that concerns no single record; called by `poll`."""
         if error.code() in DENIED:
             self._denied = error
         elif error.code() == KafkaError._ALL_BROKERS_DOWN:
             self._down = error
 
     def _silence(self) -> Answer:
-        """No answer in time; a wrong password is one of the reasons why."""
+        """The answer if there was no report in time; the cause may be a wrong password."""
         if self._denied is not None:
             return answer_of(self._denied)
         return Answer(error=f"timeout: no answer within {self._access.timeout_seconds:g} s")
@@ -234,9 +232,11 @@ class KafkaCluster:
             case RefusedAddressError():
                 return Answer(error=f"refused_address: `bootstrap_servers` {error}", hopeless=True)
             case NeedsTlsError():
-                return Answer(error="tls_needed: without `tls` only this machine is dialled", hopeless=True)
+                return Answer(
+                    error="tls_needed: without `tls` only brokers on this machine are allowed", hopeless=True
+                )
             case BufferError():
-                return Answer(error="busy: enough events wait for this cluster already", later=True)
+                return Answer(error="busy: too many events are waiting for this cluster", later=True)
             case TimeoutError():
                 return self._silence()
             case KafkaException():
@@ -246,12 +246,12 @@ class KafkaCluster:
 
 
 def _destroy(held: list[Producer]) -> None:
-    """Take the last references, so that what they wait for is waited for here."""
+    """Drop the last references here, because destroying a producer blocks."""
     while held:
         held.pop().purge(blocking=False)
 
 
 def _seen(work: asyncio.Future[Any]) -> None:
-    """What nobody waits for any more may have failed."""
+    """Mark a failure as seen that no caller waits for."""
     if not work.cancelled():
         work.exception()

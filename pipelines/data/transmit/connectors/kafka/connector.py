@@ -1,4 +1,4 @@
-"""A customer's own Kafka cluster: one record an event, in CloudEvents' binary mode, acks=all."""
+"""Customers' Kafka clusters: one record per event, in CloudEvents' binary mode, with acks=all."""
 
 import asyncio
 import re
@@ -18,16 +18,16 @@ from shared.contracts.egress_policy import literal, special
 from shared.contracts.headers import attribute_header
 
 THREADS: Final = 8
-"""In which clusters are asked for their brokers, each by one at a time."""
+"""Threads that query clusters for their brokers."""
 
 IDLE_SECONDS: Final = 300.0
-"""After which a producer is closed that nobody used: a document was changed, a password rotated."""
+"""Seconds after which an unused producer is closed, as after a change of a document or password."""
 
 _SERVER: Final = re.compile(r"(?:\[(?P<v6>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+)):(?P<port>[0-9]{1,5})")
 
 
 class Sasl(Struct, kw_only=True, frozen=True):
-    """Who hifi is to the cluster."""
+    """SASL credentials."""
 
     mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
     username: Annotated[str, Meta(min_length=1, max_length=256)]
@@ -55,7 +55,7 @@ class Options(Struct, kw_only=True, frozen=True):
 
 
 class Kafka:
-    """All customers' clusters; destinations that reach one by the same means share a producer."""
+    """All customers' clusters; destinations with the same access share a producer."""
 
     def __init__(self, context: ConnectorContext) -> None:
         self._context = context
@@ -66,12 +66,12 @@ class Kafka:
     async def send(
         self, destination: Destination, options: Options, events: Sequence[Event], seconds: float
     ) -> Sequence[Answer]:
-        """A record for each event, and an answer for each record."""
+        """Write a record for each event; gives an answer for each."""
         cluster = self._cluster(self._access(options, destination.timeout_seconds))
         return await cluster.send(options.topic, [record(event) for event in events], seconds)
 
     async def close(self) -> None:
-        """End all producers and threads."""
+        """Close all producers and threads."""
         await asyncio.gather(*(cluster.close() for cluster in self._clusters.values()), *self._closing)
         self._clusters.clear()
         self._executor.shutdown(wait=False, cancel_futures=True)
@@ -103,7 +103,7 @@ class Kafka:
 def record(event: Event) -> Record:
     """CloudEvents' Kafka binding in binary mode; an event without data has an empty value, as null deletes.
 
-    The attributes are those that leave hifi, not the headers of the record that came: a mask may lie between.
+    The attributes are those after masking, not the headers of the outbound record.
     """
     attributes = attributes_of(event)
     headers: Headers = [(attribute_header(name), text.encode()) for name, text in attributes.items()]
@@ -111,7 +111,7 @@ def record(event: Event) -> Record:
 
 
 def servers(options: Options) -> tuple[Server, ...]:
-    """Hosts and ports of the bootstrap servers; what is none is left out."""
+    """Hosts and ports of the bootstrap servers; invalid ones are left out."""
     found = [_SERVER.fullmatch(text) for text in options.bootstrap_servers]
     return tuple((match["v6"] or match["name"], int(match["port"])) for match in found if match)
 

@@ -1,4 +1,4 @@
-"""What Kafka's errors come to, in the terms in which all connectors answer."""
+"""Converts Kafka's errors to answers with HTTP statuses."""
 
 from typing import Final
 
@@ -22,20 +22,20 @@ _STATUSES: Final = {
     KafkaError.NOT_ENOUGH_REPLICAS: 503,
     KafkaError.NOT_ENOUGH_REPLICAS_AFTER_APPEND: 503,
 }
-"""Nearest HTTP statuses, so that the one decision on outcomes serves all connectors."""
+"""Nearest HTTP statuses, so that `decide` works for all connectors alike."""
 
 TOO_LARGE: Final = 413
 _UNKNOWN: Final = (KafkaError._UNKNOWN_TOPIC, KafkaError.UNKNOWN_TOPIC_OR_PART)
-"""A broker says so as well of a topic that was made a moment ago."""
+"""Brokers also return these for a topic that was just created."""
 
 TIMEOUTS: Final = (KafkaError._MSG_TIMED_OUT, KafkaError._TIMED_OUT, KafkaError.REQUEST_TIMED_OUT)
 
 
 def answer_of(error: KafkaError) -> Answer:
-    """What a Kafka error comes to. Its text may name addresses, so its name has to do."""
+    """The answer for a Kafka error. Its text may contain addresses, so only its name is used."""
     if error.code() in _UNKNOWN:
         return Answer(error="unknown_topic: the cluster has no such topic; create it", later=True)
     status = _STATUSES.get(error.code())
     if status is not None:
         return Answer(status=status, detail=error.name())
-    return Answer(error=f"unreachable: the cluster is not to be had: {error.name()}")
+    return Answer(error=f"unreachable: the cluster cannot be reached: {error.name()}")
