@@ -1,4 +1,4 @@
-"""Figures of a promise, cut and never rounded up: rounding does not keep a promise. Pure."""
+"""Formats figures of a promise, cut and never rounded up. Pure."""
 
 import math
 from typing import Final
@@ -8,10 +8,10 @@ _FLOAT_ERROR: Final = 1e-9
 
 
 def cut(value: float, decimals: int) -> str:
-    """The value to so many decimals, cut towards minus infinity, so that it never shows more than was kept.
+    """The value with `decimals` decimals, cut towards minus infinity, so that it never shows too much.
 
     Args:
-        value: what was kept, in any unit; finite.
+        value: the figure, in any unit; finite.
         decimals: digits after the point, 0 or more.
     """
     scale = 10**decimals

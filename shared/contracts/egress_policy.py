@@ -1,9 +1,9 @@
-"""Which addresses a destination may have.
+"""The egress policy: which addresses a destination may have.
 
-hifi dials what customers name, from inside a network that trusts it: whoever could make it dial an inner
-address would reach what is not theirs. So only public unicast addresses are dialled. The ranges are those of
-the IANA special-purpose address registries (RFC 6890) and of IANA's IPv6 address space; they are written out
-because what `ipaddress` calls private differs between versions of Python.
+hifi connects to addresses that customers choose, from inside a trusted network. Private addresses would give
+customers access to that network, so only public unicast addresses are dialled. The ranges are those of the
+IANA special-purpose address registries (RFC 6890) and of IANA's IPv6 address space. They are written out
+because `ipaddress.is_private` differs between versions of Python.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ Address = IPv4Address | IPv6Address
 
 
 class Kind(StrEnum):
-    """Why an address is no public one; reads well before the word `address`."""
+    """Why an address is not public; reads well before the word `address`."""
 
     LOOPBACK = "loopback"
     METADATA = "cloud metadata"
@@ -80,7 +80,7 @@ _NETWORKS: Final[tuple[tuple[IPv4Network | IPv6Network, Kind], ...]] = tuple(
 
 
 def special(address: Address) -> Kind | None:
-    """What keeps an address from being a public unicast one; None if it is one."""
+    """Why an address is not a public unicast address; None if it is one."""
     for network, kind in _NETWORKS:
         if address in network:
             return kind
@@ -108,7 +108,7 @@ class EgressPolicy:
 
 
 def literal(host: str) -> Address | None:
-    """The address that a URL's host spells out; None for a name that has to be looked up.
+    """The address in a URL's host; None for a name that has to be resolved.
 
     In the spellings of inet_aton as well (octal, hexadecimal, one to four parts), which getaddrinfo takes;
     `localhost` and what ends with it is loopback everywhere (RFC 6761, 6.3).
@@ -127,8 +127,8 @@ def literal(host: str) -> Address | None:
 
 
 def why_refused(kind: Kind) -> str:
-    """What a customer is told of a refused address, and the mend."""
-    mend = "give one that is public, or a name that leads to one"
+    """The message for a refused address, with the fix."""
+    fix = "give a public address, or a name that resolves to one"
     if kind == Kind.LOOPBACK:
-        mend += "; only a local side may dial its own machine (HIFI_ALLOW_LOOPBACK=true)"
-    return f"leads to {'an' if kind[0] in 'Iu' else 'a'} {kind} address; {mend}"
+        fix += "; only a local side may dial its own machine (HIFI_ALLOW_LOOPBACK=true)"
+    return f"leads to {'an' if kind[0] in 'Iu' else 'a'} {kind} address; {fix}"

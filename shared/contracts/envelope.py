@@ -1,4 +1,4 @@
-"""The event as it travels: CloudEvents attributes, the bytes of its data, and what collect stamps on it.
+"""The envelope of events: CloudEvents attributes, the bytes of the data, and what collect adds.
 
 CloudEvents 1.0.2 and its Kafka binding in binary mode. In `collected` an event is an item of a JSON array
 and its data is *text inside a JSON string*: Spark's from_json returns such a string exactly, whereas it
@@ -108,14 +108,14 @@ def stamp_minute(time_ms: int, received_ms: int) -> tuple[int, bool]:
 
 
 def lag_since(time_ms: int | None, received_ms: int) -> int:
-    """The moment that an event's lags count from, epoch milliseconds: the one that names its minute."""
+    """The time from which an event's lags are measured, which also gives its minute; epoch milliseconds."""
     if time_ms is None:
         return received_ms
     return received_ms if stamp_minute(time_ms, received_ms)[1] else time_ms
 
 
 def delivery_key(pipe: str, source: str, event_id: str) -> bytes:
-    """16 bytes that name one delivery: this event (CloudEvents: source and id) through this pipe.
+    """16 bytes that identify one delivery: this event (CloudEvents source and id) through this pipe.
 
     The Kafka key of `outbound` and `retry_out`, so that both copies of a replayed event meet in one
     partition, and what transmit remembers of it. MD5 because Spark computes it natively; it guards

@@ -1,7 +1,7 @@
-"""Transforms of a pipe: JMESPath expressions, checked before they are published.
+"""Transforms of pipes: JMESPath expressions, checked before they are published.
 
-The library finds faults of syntax; unknown functions, wrong numbers of arguments and the like it would only
-meet at an event, so they are looked for here. Language: https://jmespath.org/specification.html
+The library reports only syntax errors when it compiles. Unknown functions, wrong numbers of arguments and the
+like are checked here. Language: https://jmespath.org/specification.html
 """
 
 import re
@@ -22,14 +22,14 @@ Node = dict[str, Any]
 
 
 class ExpressionError(ValueError):
-    """An expression that cannot be used; the text says where in it, and the mend."""
+    """An expression is not valid; the text gives the position and the fix."""
 
 
 def compile_expression(text: str) -> Node:
     """The syntax tree of a JMESPath expression.
 
     Raises:
-        ExpressionError: names the place and the mend.
+        ExpressionError: gives the position and the fix.
     """
     if len(text) > MAX_CHARACTERS:
         raise ExpressionError(f"is longer than {MAX_CHARACTERS} characters; use several pipes")
@@ -64,7 +64,7 @@ def _place(text: str, at: int) -> str:
 
 
 def _faults(tree: Node, text: str) -> Iterator[str]:
-    """What the library would find out at an event."""
+    """Errors that the library would report only when it evaluates."""
     left = [(tree, 1, False)]
     while left:
         node, depth, is_argument = left.pop()

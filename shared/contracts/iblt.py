@@ -1,9 +1,9 @@
-"""A set of event ids in a few kilobytes, which subtracts: what is left of two hops' sketches names the ids.
+"""A sketch of a set of event ids in a few kilobytes; the difference of two hops' sketches names the ids.
 
 An invertible Bloom lookup table (Goodrich and Mitzenmacher, 2011): each id's 64-bit hash is added to one cell
-of each of four tables. A cell holds how many, the sum of their hashes and the sum of a check of each, all
-modulo 2**64, so sketches add and subtract cell by cell. A cell whose sums fit one hash gives it away; taking
-that out of its other cells frees more, until all are named or too many were left.
+of each of four tables. A cell holds the count, the sum of the hashes and the sum of a check of each, all
+modulo 2**64, so sketches add and subtract cell by cell. A cell that holds just one hash reveals it; removing
+it from its other cells may reveal more, until all are known or too many remain.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ Hashes = NDArray[np.uint64]
 TABLES: Final = 4
 TABLE_CELLS: Final = 96
 CELLS: Final = TABLES * TABLE_CELLS
-"""200 ids, 100 missing and 100 doubled, fill half: all but two of 10,000 such sets are named whole."""
+"""200 ids, 100 missing and 100 doubled, fill half: of 10,000 such sets all but two are decoded completely."""
 
 SEED: Final = 42
 """Of Spark's xxhash64, which computes the same number in the JVM."""
@@ -64,7 +64,7 @@ class Iblt:
         """The sketch that `pack` gave.
 
         Raises:
-            ValueError: if the bytes are none.
+            ValueError: if the bytes are not a sketch.
         """
         return cls(np.frombuffer(packed, "<u8").reshape(_ROWS, CELLS).astype(np.uint64))
 
@@ -85,16 +85,16 @@ class Iblt:
 
     @property
     def empty(self) -> bool:
-        """Whether as much was taken out as put in, of every id."""
+        """Whether every id was added and removed equally often."""
         return not self.cells.any()
 
     @property
     def count(self) -> int:
-        """How many more were added than taken out; negative for fewer."""
+        """Ids added minus ids removed."""
         return _signed(int(self.cells[0, :TABLE_CELLS].sum()))
 
     def decode(self) -> Mapping[int, int] | None:
-        """By hash, how often it is left over (negative: how often too few); None if too many are left."""
+        """How often each hash remains (negative: how often it is missing); None if too many remain."""
         cells = self.cells.copy()
         found: dict[int, int] = {}
         pending = [int(at) for at in np.flatnonzero(cells.any(axis=0))]
@@ -110,7 +110,7 @@ class Iblt:
 
 
 def _take_out(cells: NDArray[np.uint64], value: int, times: int) -> Iterable[int]:
-    """Remove a hash; gives the cells that it was in."""
+    """Remove a hash; returns the cells that it was in."""
     hashes = np.array([value], np.uint64)
     check = int(_mixed(hashes ^ _CHECK)[0])
     places = [int(positions[0]) for positions in _positions(hashes)]
@@ -121,7 +121,7 @@ def _take_out(cells: NDArray[np.uint64], value: int, times: int) -> Iterable[int
 
 
 def _pure(count: int, total: int, check: int, at: int) -> tuple[int, int] | None:
-    """The one hash that a cell holds, and how often; None if it holds none or several."""
+    """The only hash in a cell, and how often; None if the cell is empty or holds several."""
     times = _signed(count)
     if not 0 < abs(times) <= _MULTIPLICITY:
         return None

@@ -1,4 +1,4 @@
-"""Histograms of lags: buckets whose bounds grow by 4 %, so that every percentile is told to 2 %.
+"""Histograms of lags with buckets that grow by 4 %, so that every percentile is accurate to 2 %.
 
 Bucket i holds the lags in (GROWTH**(i-1), GROWTH**i] milliseconds, bucket 0 those of at most one; its value
 is the point from which both bounds are equally far, as in DDSketch (Masson, Rim and Lee, 2019). Histograms
@@ -32,7 +32,7 @@ def histogram(lags_ms: NDArray[np.int64]) -> Histogram:
 
 
 def merged(histograms: Iterable[Mapping[int, int]]) -> Histogram:
-    """All of them as one."""
+    """The sum of several histograms."""
     total: Histogram = {}
     for each in histograms:
         for bucket, count in each.items():

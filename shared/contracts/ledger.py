@@ -19,7 +19,7 @@ GOOD_MS: Final = 1_000
 
 
 class Stage(StrEnum):
-    """Where, and as what, an event was seen."""
+    """The stage at which an event was seen."""
 
     COLLECTED = "collected"
     """An item that ingest can read; `name` is its source."""
@@ -57,7 +57,7 @@ class Stage(StrEnum):
     DEAD_LETTER = "dead_letter"
     QUARANTINED = "quarantined"
     """A record that a node could not read; `name` is the topic that it was read from. With its id where its
-    headers tell id and minute, else only counted, in the minute of its writing, with a tenant where known."""
+    headers have id and minute; otherwise it is only counted, in the minute of its writing."""
 
 
 FEW: Final = 256

@@ -48,14 +48,14 @@ Steps = tuple[Step, ...]
 
 
 class MaskError(ValueError):
-    """A path that names no place; the text says where in it, and the mend."""
+    """A path is not valid; the text gives the position and the fix."""
 
 
 def mask_steps(path: str) -> Steps:
     """The steps below the event; the first is `data` or the name of an attribute.
 
     Raises:
-        MaskError: names the character and the mend.
+        MaskError: gives the position and the fix.
     """
     if not path.startswith("$"):
         raise MaskError("starts with `$`, the event; for example $.data.user.email")
@@ -85,7 +85,7 @@ def _step(found: re.Match[str]) -> Step:
 
 
 def _check(steps: list[Step]) -> None:
-    """The event itself is no place to mask, nor is what it is recognised by."""
+    """Refuse the event itself, and attributes that identify it."""
     first = steps[0] if steps else None
     if not isinstance(first, str):
         raise MaskError("names no part of the event; for example $.data.user.email, or $.data for all of it")

@@ -1,6 +1,6 @@
-"""The leaves of an event pattern: what a single value has to be, as plain data.
+"""The leaves of an event pattern, compiled to plain data: conditions on a single value.
 
-Texts are *tagged* so that one comparison tells types apart: a string is written as `"` and its characters
+Texts are *tagged* so that one comparison distinguishes types: a string is written as `"` and its characters
 (no closing quote, nothing escaped), a number in plain decimal digits, the rest as JSON writes it (`true`,
 `false`, `null`). So the string "5" is `"5` and the number 5 is `5`. Integers are equal digit by digit; a
 number that the event wrote with a fraction or an exponent is equal as an IEEE double (300.0, 3e2: 300).
@@ -48,7 +48,7 @@ class Matcher(Struct, frozen=True, kw_only=True):
 
 
 class PatternError(ValueError):
-    """A pattern that cannot be compiled. `path` is where in it, as `.data.bitrate[0]`."""
+    """A pattern is not valid. `path` is the position in it, such as `.data.bitrate[0]`."""
 
     def __init__(self, path: str, message: str) -> None:
         super().__init__(message)
@@ -59,7 +59,7 @@ def compile_matchers(leaf: list[Any], path: str) -> tuple[Matcher, ...]:
     """The matchers of a leaf list, any of which is enough. Its plain values become one matcher.
 
     Raises:
-        PatternError: names the matcher and the mend.
+        PatternError: names the matcher and the fix.
     """
     if not leaf:
         raise PatternError(path, "an empty list matches nothing; write at least one value")

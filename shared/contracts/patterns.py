@@ -46,7 +46,7 @@ def compile_pattern(pattern: dict[str, Any]) -> Alternatives:
     """Rows for a pattern; an empty pattern gives one empty conjunction, which every event meets.
 
     Raises:
-        PatternError: names the place and the mend.
+        PatternError: gives the position and the fix.
     """
     if not isinstance(pattern, dict):
         raise PatternError("", "a pattern is an object of fields")

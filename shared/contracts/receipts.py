@@ -1,4 +1,4 @@
-"""What transmit writes down about each request it sent."""
+"""Receipts: transmit's record of each request it sent."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal
@@ -12,10 +12,10 @@ Result = Literal["delivered", "retry", "dead", "duplicate"]
 
 
 Breaker = Literal["closed", "open", "half_open"]
-"""Whether a destination is tried: as usual; not at all; with one request, to see."""
+"""State of a destination's circuit breaker; half open means that one test request is sent."""
 
 Lane = Literal["fast", "slow"]
-"""Which of transmit's two queries sends to a destination; the slow one's batches wait for it."""
+"""Which of transmit's two queries sends to a destination."""
 
 
 class Receipt(msgspec.Struct, kw_only=True, frozen=True):

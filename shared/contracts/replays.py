@@ -1,4 +1,4 @@
-"""What `replayed` holds: which dead letters were put back on `outbound`, and when."""
+"""Records of the topic `replayed`: which dead letters were replayed, and when."""
 
 from collections.abc import Iterable
 from typing import Final, NamedTuple
@@ -6,11 +6,11 @@ from typing import Final, NamedTuple
 import msgspec
 
 MOST: Final = 1_000
-"""Letters that one record names."""
+"""Most dead letters in one record."""
 
 
 class LetterKey(NamedTuple):
-    """Names a record of `dead_letter` for ever: the time tells it from one of a topic made anew."""
+    """Identifies a record of `dead_letter`; the time distinguishes it from one in a recreated topic."""
 
     partition: int
     offset: int
@@ -19,7 +19,7 @@ class LetterKey(NamedTuple):
 
 
 class Replay(msgspec.Struct, frozen=True, kw_only=True):
-    """The value of a `replayed` record, written once the brokers have the letters' copies on `outbound`."""
+    """The value of a `replayed` record, written once the copies are acknowledged on `outbound`."""
 
     at_ms: int
     """When, epoch milliseconds."""
@@ -37,9 +37,9 @@ def encode_replay(at_ms: int, letters: Iterable[LetterKey]) -> bytes:
 
 
 def decode_replay(value: bytes) -> Replay:
-    """What a `replayed` record says.
+    """Decode the value of a `replayed` record.
 
     Raises:
-        msgspec.MsgspecError: if the bytes are none.
+        msgspec.MsgspecError: if it cannot be decoded.
     """
     return _decoder.decode(value)

@@ -1,4 +1,4 @@
-"""What observe answers over HTTP: the console, the command line and alarms' receivers read these.
+"""Responses of observe's HTTP API, for the console and the command line.
 
 Times are epoch milliseconds or epoch minutes, lags milliseconds, shares between 0 and 1, rates events a
 second.
@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from shared.contracts.counts import Counts
 
 ALL_TENANTS = "*"
-"""Asked for as tenant: the operator's view over all customers."""
+"""Name of the sum over all tenants, the operator's view."""
 
 
 class Node(StrEnum):
@@ -66,7 +66,7 @@ class NamedEvent(Struct, kw_only=True, frozen=True):
 
 
 class HopRow(Struct, kw_only=True, frozen=True):
-    """A row of the loss table: what a node took, and what became of it."""
+    """A row of the loss table: what a node received, and what became of it."""
 
     node: Node
     pipe: str = ""
@@ -76,10 +76,10 @@ class HopRow(Struct, kw_only=True, frozen=True):
     given: int
     lost: int = 0
     doubled: int = 0
-    """Written more often than taken. transmit may have recognised second copies: its `dropped`."""
+    """Written more often than received. `dropped` has second copies that transmit recognised."""
 
     under_way: int = 0
-    """Not given yet, and not late enough to be called lost."""
+    """Not written yet, and not late enough to count as lost."""
 
     waiting: int = 0
     """For their next try, in a retry topic."""
@@ -88,7 +88,7 @@ class HopRow(Struct, kw_only=True, frozen=True):
     """Second copies that transmit recognised."""
 
     dead: int = 0
-    """Given up, with a reason, in the dead-letter topic."""
+    """In the dead-letter topic."""
 
     quarantined: int = 0
     lost_percent: float = 0.0
@@ -181,7 +181,7 @@ class DayMark(Struct, kw_only=True, frozen=True):
 
 
 class Now(Struct, kw_only=True, frozen=True):
-    """The state of affairs."""
+    """The current figures."""
 
     tenant: str
     at_ms: int
@@ -202,7 +202,7 @@ class Now(Struct, kw_only=True, frozen=True):
     """How far audit and observe are behind the topics; 0 when they have read all."""
 
     behind: bool
-    """Whether that is more than a page may show without saying so."""
+    """Whether that is so much that pages should warn."""
 
     open_alarms: int
 

@@ -1,7 +1,4 @@
-"""Secrets by reference: documents name them; only the process that uses one holds it.
-
-What they look like to those who need them. Where they come from is the runtime's business.
-"""
+"""References to secrets. Documents contain only names; `shared.runtime.secrets` loads the values."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -15,7 +12,7 @@ _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._/-]{0,126}")
 
 
 class UnknownSecretError(LookupError):
-    """There is no such secret, or not yet. The text names it; it holds no value."""
+    """A secret does not exist, or is not loaded yet. The text gives its name, never its value."""
 
     def __init__(self, reference: str) -> None:
         super().__init__(f"secret_missing: there is no {reference}; create it, or correct its name")
@@ -29,7 +26,7 @@ class Secrets(Protocol):
         """The value of `secret://name`, without a look-up.
 
         Raises:
-            UnknownSecretError: if there is none of that name.
+            UnknownSecretError: if it does not exist or is not loaded.
         """
         ...
 

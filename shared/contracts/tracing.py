@@ -23,7 +23,7 @@ VERSION: Final = "00"
 SAMPLED_FLAGS: Final = "01"
 
 COLLECT: Final = "collect"
-"""What tells the span that a traceparent of hifi's names from the others of its event."""
+"""Distinguishes the span in hifi's own traceparents from the event's other spans."""
 
 _TRACEPARENT: Final = re.compile(r"00-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]([0-9a-f])")
 _SAMPLED: Final = 1
@@ -66,7 +66,7 @@ class TracePoint(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
 
 
 def is_sampled(event_id: str) -> bool:
-    """Whether hifi traces an event whose client asks for nothing."""
+    """Whether hifi traces an event that has no traceparent of its client."""
     return id_hash(event_id) % ONE_IN == 0
 
 
@@ -77,7 +77,7 @@ def own_traceparent(tenant: str, event_id: str) -> str:
 
 
 def span_id(tenant: str, event_id: str, *of: str) -> str:
-    """The id of one of an event's spans, 16 hexadecimal digits; `of` tells it from the others."""
+    """The id of one of an event's spans, 16 hexadecimal digits; `of` distinguishes them."""
     return _digest(tenant, event_id, *of)[:SPAN_DIGITS]
 
 

@@ -1,4 +1,4 @@
-"""Which URLs a customer's own webhook may have. Pure."""
+"""Checks the URL of a customer's alarm webhook. Pure."""
 
 from urllib.parse import urlsplit
 
@@ -6,10 +6,10 @@ from shared.contracts.egress_policy import Kind, literal, special
 
 
 def webhook_problem(text: str) -> str:
-    """What is wrong with a URL, and the mend; empty if nothing is.
+    """What is wrong with a URL, and the fix; empty if it is valid.
 
-    Only https, because what is sent says how a customer's systems are doing; http to one's own machine, which
-    only a local side dials.
+    Only https is allowed, because alarms reveal the state of a customer's systems; http only to loopback,
+    which only a local side dials.
     """
     try:
         url = urlsplit(text)

@@ -29,12 +29,12 @@ Build = Callable[[SparkSession, SparkSettings], StreamingQuery]
 
 
 def run_application(name: str, settings: SparkSettings, builds: Sequence[Build]) -> int:
-    """Run queries, tell Kafka how far they are, say when they are ready.
+    """Run queries, publish their progress to Kafka, and serve health and metrics.
 
     Args:
-        name: of the application, in logs.
-        settings: of the process.
-        builds: what starts each query, in the order of starting; the last started stops first.
+        name: name of the application in logs.
+        settings: settings of the process.
+        builds: functions that start the queries, in this order; they stop in reverse order.
 
     Returns:
         The exit status: 0 after a stop signal, 1 when a query ended by itself.
@@ -75,7 +75,7 @@ def _watch(
     ready: threading.Event,
     ready_file: Path | None,
 ) -> int:
-    """Say ready once every query is past its initialisation; return when asked to stop or when one died."""
+    """Report ready once every query has initialised; return when asked to stop or when a query ended."""
     while not stopping.wait(_WATCH_SECONDS):
         ended = [query for query in queries if not query.isActive]
         for query in ended:
@@ -98,16 +98,16 @@ def _look(
     bootstrap: str,
     meters: QueryMetrics,
 ) -> None:
-    """Tell how far each query is, until stopping: Kafka, for `hifi doctor` and KEDA, and Prometheus."""
+    """Publish each query's progress until stopping: to Kafka (for `hifi doctor` and KEDA) and Prometheus."""
     groups = [(query, ProgressGroup(bootstrap, query.name)) for query in queries]
     while not stopping.wait(_LOOK_SECONDS):
         try:
             for query, group in groups:
                 _look_at(query, group, meters)
             meters.look_at_jvm(spark)
-        except Exception:  # the next look may do better; what ends the queries is not noticed here
+        except Exception:  # the next pass may succeed; a query that ended is noticed elsewhere
             if not stopping.is_set():
-                _log.warning("no look at the queries", exc_info=True)
+                _log.warning("progress of the queries not published", exc_info=True)
 
 
 def _look_at(query: StreamingQuery, group: ProgressGroup, meters: QueryMetrics) -> None:

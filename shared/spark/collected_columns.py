@@ -1,6 +1,6 @@
-"""The items of `collected` records: what ingest makes events of, and audit counts. One owner of what is one.
+"""Parses the items of `collected` records, for ingest and audit.
 
-Nothing here raises: every expression gives null for what it cannot do.
+Nothing here raises: every expression gives null where it fails.
 """
 
 from functools import reduce
@@ -19,7 +19,7 @@ STAMPS: Final = (h.TENANT, h.SOURCE, h.RECEIVED)
 
 
 def unreadable(headers: Column, names: Column) -> Column:
-    """A sentence on why a record of `value` and these headers cannot be read at all; null if it can."""
+    """Why a record with `value` and these headers cannot be parsed at all; null if it can."""
     return fn.coalesce(
         fn.when(fn.col("value").isNull(), fn.lit("no value")),
         oversized(fn.col("value"), headers),
@@ -29,12 +29,12 @@ def unreadable(headers: Column, names: Column) -> Column:
 
 
 def with_items(records: DataFrame, wanted: Column, item: str) -> DataFrame:
-    """The records with their `items`; null where they are not `wanted`, or no JSON array.
+    """The records with their `items`; null if not `wanted` or not a JSON array.
 
     Args:
         records: with `value`.
-        wanted: whether to look into it.
-        item: the type of an item in Spark's words: members that it lacks are passed over.
+        wanted: whether to parse the record.
+        item: Spark type of an item; members that are not in it are skipped.
     """
     text = fn.col("value").cast("string")
     read, texts = f"struct<items:array<{item}>,closed:boolean>", "struct<items:array<string>,closed:boolean>"
@@ -56,7 +56,7 @@ def _enclosed(text: Column) -> Column:
 
 
 def _items(read: Column, texts: Column, item_type: str) -> Column:
-    """The items of a JSON array; null if it is none.
+    """The items of a JSON array; null if the text is not one.
 
     One parse does for all that collect writes. An array with an item that is no object is null as a whole
     to from_json, so its items are then read one by one, from their `texts`.
@@ -70,7 +70,7 @@ def _closed(read: Column) -> Column:
 
 
 def items_fault(items: Column) -> Column:
-    """A sentence on the first item that is no event; null if all are, and there is one at least."""
+    """What is wrong with the first item that is not an event; null if all are and there is at least one."""
     sentences = fn.transform(
         items, lambda item, at: fn.concat(fn.lit("item "), at, fn.lit(": "), item_fault(item))
     )
@@ -92,7 +92,7 @@ def all_readable(items: Column) -> Column:
 
 
 def item_fault(item: Column) -> Column:
-    """A sentence on what an item lacks; null if it is an event."""
+    """What is missing in an item; null if it is an event."""
     missing = (fn.when(item[name].isNull(), fn.lit(f"no {name}")) for name in REQUIRED_ATTRIBUTES)
     return fn.coalesce(
         *missing,

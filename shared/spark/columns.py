@@ -10,7 +10,7 @@ from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.limits import MAX_HEADERS_BYTES, MAX_READABLE_BYTES
 
 HEADERS_TYPE: Final = "array<struct<key:string,value:binary>>"
-"""Kafka headers, as Spark's source gives and its sink takes them."""
+"""Spark type of Kafka headers."""
 
 
 def header_value(headers: Column, names: Column, key: Column | str) -> Column:
@@ -30,7 +30,7 @@ def text_header(key: str, text: Column | str) -> Column:
 
 
 def missing_header(headers: Column, names: Column, required: tuple[str, ...]) -> Column:
-    """A sentence that names the first required header that is not there, or is null; null if all are."""
+    """A text that names the first required header that is missing or null; null if all are present."""
     checks = (
         fn.when(header_value(headers, names, key).isNull(), fn.lit(f"no header {key}")) for key in required
     )
@@ -38,7 +38,7 @@ def missing_header(headers: Column, names: Column, required: tuple[str, ...]) ->
 
 
 def oversized(value: Column, headers: Column) -> Column:
-    """A sentence if the record is larger than any node writes; null otherwise."""
+    """A text if the record is larger than any that hifi writes; null otherwise."""
     size = fn.coalesce(fn.octet_length(value), fn.lit(0))
     return fn.when(
         size > MAX_READABLE_BYTES,
@@ -52,7 +52,7 @@ def headers_size(headers: Column) -> Column:
 
 
 def quarantined_headers(headers: Column, reason: Column) -> Column:
-    """The record's headers, where it came from, and why it was set aside."""
+    """Headers of the quarantine record: the original ones, the origin and the reason."""
     origin = fn.concat_ws(
         "/", fn.col("topic"), fn.col("partition").cast("string"), fn.col("offset").cast("string")
     )
@@ -63,7 +63,7 @@ def quarantined_headers(headers: Column, reason: Column) -> Column:
 
 
 def quarantined_value(value: Column) -> Column:
-    """The record's bytes, as many as a record may have."""
+    """Value of the quarantine record: the original one, cut to the largest size."""
     return fn.when(
         fn.octet_length(value) > MAX_READABLE_BYTES, fn.substring(value, 1, MAX_READABLE_BYTES)
     ).otherwise(value)
@@ -74,10 +74,10 @@ _OFFSET_CHARACTERS: Final = 6
 
 
 def rfc3339_ms(time: Column) -> Column:
-    """Epoch milliseconds, rounded down, of a time that collect takes; null for what is none.
+    """Epoch milliseconds, rounded down, of an RFC 3339 time as collect accepts it; null for anything else.
 
-    The zone is cut off first: to Spark's cast it may be any name of a region, which it looks up at a
-    microsecond a row, and an offset ends at 18 hours, whereas RFC 3339's go on to 24.
+    The zone is removed before the cast: Spark would accept names of regions, which it looks up at a
+    microsecond a row, and only offsets up to 18 hours, whereas RFC 3339 allows 24.
     """
     text = fn.upper(time)
     zulu = text.endswith("Z")

@@ -1,4 +1,4 @@
-"""What the processes of a Spark driver cost, by part: its Python, its JVM, and the JVM's Python workers."""
+"""CPU time and memory of a Spark driver's processes: its Python, its JVM and the JVM's Python workers."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -17,17 +17,17 @@ PARTS: Final = (DRIVER, JVM, WORKERS)
 
 
 class Cost(NamedTuple):
-    """Of one part."""
+    """CPU time and memory of one part."""
 
     cpu_seconds: float
     memory_bytes: int
 
 
 class PartsCollector(Collector):
-    """Tells them at each scrape; in between it costs nothing."""
+    """Measures at each scrape; costs nothing in between."""
 
     def __init__(self, pid: int) -> None:
-        """`pid` is the driver's."""
+        """`pid` is the driver's process id."""
         self._pid = pid
         self._most = dict.fromkeys(PARTS, 0.0)
 
@@ -38,7 +38,7 @@ class PartsCollector(Collector):
         )
         memory = GaugeMetricFamily(SparkMetric.MEMORY_BYTES, "Resident memory", labels=["part"])
         for part, cost in costs(self._pid).items():
-            # What a worker used is nobody's for the moment between its end and its parent's notice.
+            # A worker's CPU time is missing for a moment, between its end and its parent's wait.
             self._most[part] = max(self._most[part], cost.cpu_seconds)
             cpu.add_metric([part], self._most[part])
             memory.add_metric([part], cost.memory_bytes)

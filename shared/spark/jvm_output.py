@@ -1,7 +1,7 @@
-"""What a JVM and its children write to the standard streams, as JSON lines among this process's own.
+"""Passes on what a JVM and its children write to the standard streams, as JSON lines.
 
-Spark's loggers write JSON (log4j2.properties). A JVM writes some lines past every logger, about its modules
-or its memory, and so do Python workers that die.
+Spark's loggers write JSON (log4j2.properties). The JVM writes some lines without a logger, about its modules
+or memory, and so do Python workers that crash.
 """
 
 import os
@@ -18,14 +18,14 @@ _log = get_logger(__name__)
 _STDOUT: Final = 1
 _STDERR: Final = 2
 _MOST_BYTES: Final = 64 * 1024
-"""Of a line; the rest of a longer one is a line of its own."""
+"""Longest line; the rest of a longer one becomes another line."""
 
 
 @contextmanager
 def json_output() -> Iterator[None]:
-    """Children started within the block write to a pipe, whose lines a thread passes on until they end.
+    """Children started within the block write to a pipe; a thread passes its lines on until they end.
 
-    After the block this process's own output takes the direct way again: it depends on no thread.
+    After the block this process itself writes directly again, without the thread.
     """
     reading, writing = os.pipe()
     out, err = os.dup(_STDOUT), os.dup(_STDERR)
@@ -51,7 +51,7 @@ def _pass_on(reading: int) -> None:
 
 
 def is_object(line: bytes) -> bool:
-    """Whether a line is a JSON object already."""
+    """Whether a line is already a JSON object."""
     try:
         return isinstance(msgspec.json.decode(line), dict)
     except msgspec.DecodeError:

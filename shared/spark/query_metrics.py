@@ -20,7 +20,7 @@ Partition = tuple[str, int]
 
 
 class QueryMetrics:
-    """What is told of an application's queries and processes, in a registry of its own."""
+    """Metrics of an application's queries and processes, in their own registry."""
 
     def __init__(self, process: str, clock: Clock = wall_clock) -> None:
         self.registry = into = process_registry(process)
@@ -37,7 +37,7 @@ class QueryMetrics:
         self._gc = Counter(SparkMetric.GC_SECONDS, "In garbage collections", registry=into)
 
     def take(self, query: str, progress: Mapping[str, Any] | None, ends: Sequence[TopicPartition]) -> None:
-        """A look at a query: its last StreamingQueryProgress, and where its topics end."""
+        """Update a query's metrics from its last StreamingQueryProgress and the ends of its topics."""
         if progress is None:
             return
         ended_ms = _ended_ms(progress)
@@ -45,7 +45,7 @@ class QueryMetrics:
         self._age.labels(query).set_function(lambda: max(0, self._clock() - ended_ms) / 1000)
         offsets = by_partition(progress_offsets(progress))
         known = self._offsets.get(query)
-        # Where the first batch began is not told, only how much it read.
+        # The start of the first batch is unknown; only how much it read is reported.
         read = int(progress["numInputRows"]) if known is None else advanced(known, offsets)
         self._read.labels(query).inc(read)
         self._offsets[query] = offsets
@@ -53,7 +53,7 @@ class QueryMetrics:
             self._lag.labels(query, topic).set(records)
 
     def look_at_jvm(self, spark: SparkSession) -> None:
-        """Ask the driver's JVM for its heap and its collections."""
+        """Read heap and garbage collections from the driver's JVM."""
         jvm: Any = spark.sparkContext._jvm
         beans = jvm.java.lang.management.ManagementFactory
         self._heap.set(beans.getMemoryMXBean().getHeapMemoryUsage().getUsed())
@@ -68,15 +68,15 @@ def by_partition(offsets: Sequence[TopicPartition]) -> dict[Partition, int]:
 
 
 def advanced(before: Mapping[Partition, int], after: Mapping[Partition, int]) -> int:
-    """How many records lie between two looks, over the partitions that both tell of.
+    """Number of records between two positions, over the partitions in both.
 
-    A partition that was made anew begins anew: that is no progress, nor a step back.
+    A recreated partition starts again at 0 and counts neither as progress nor as a step back.
     """
     return sum(max(0, offset - before[place]) for place, offset in after.items() if place in before)
 
 
 def lags(offsets: Mapping[Partition, int], ends: Mapping[Partition, int]) -> dict[str, int]:
-    """Records by topic that lie between where a query is and the ends, over the partitions both tell of."""
+    """Records by topic between a query's position and the ends, over the partitions in both."""
     found: dict[str, int] = {}
     for (topic, partition), end in ends.items():
         if (topic, partition) in offsets:

@@ -1,4 +1,4 @@
-"""The Spark session and the Kafka ends that every Spark node shares. One owner of the measured flags."""
+"""The Spark session and Kafka sources and sinks of all Spark nodes, with measured settings."""
 
 import os
 import sys
@@ -17,10 +17,10 @@ from shared.runtime.settings import SparkSettings
 _OPTIMIZER: Final = "org.apache.spark.sql.catalyst.optimizer"
 
 LOG_CONFIGURATION: Final = Path(__file__).with_name("log4j2.properties")
-"""What Spark's JVMs log, and how."""
+"""Log4j configuration of Spark's JVMs."""
 
 PROCESS_PROPERTY: Final = "hifi.process"
-"""The system property by which their log lines name the process."""
+"""The system property with the process name for their log lines."""
 
 HARMFUL_RULE: Final = f"{_OPTIMIZER}.InferFiltersFromGenerate"
 """Before an explode, it adds a filter that computes the exploded expression again: with a parse in it, an
@@ -55,13 +55,12 @@ _SESSION: Final = {
     "spark.sql.streaming.minBatchesToRetain": "10",
     "spark.sql.streaming.numRecentProgressUpdates": "10",
     "spark.sql.ui.retainedExecutions": "5",
-    # Each micro-batch's plan is written out for a page that nobody serves: in the shortest form.
+    # Spark formats each micro-batch's plan for its web UI, which is off; use the shortest form.
     "spark.sql.ui.explainMode": "simple",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
     "spark.sql.execution.arrow.maxBytesPerBatch": "16m",
     "spark.python.worker.reuse": "true",
-    # Over TCP, whose small packets wait for each other (Nagle's algorithm against delayed acknowledgements),
-    # each task with Python in it takes 40 ms longer.
+    # Over TCP (Nagle's algorithm against delayed acknowledgements) each task with Python takes 40 ms longer.
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -126,7 +125,7 @@ def spark_session(settings: SparkSettings, app: str) -> SparkSession:
 
 
 def _local() -> dict[str, str]:
-    """Where the executors live in the driver: nothing listens to the network."""
+    """Settings if the executors run in the driver: nothing listens on the network."""
     return {
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
@@ -135,10 +134,10 @@ def _local() -> dict[str, str]:
 
 
 def socket_folder(temporary: str, current: str) -> str:
-    """The shorter way to the temporary folder from the current one, for the sockets of Spark's workers.
+    """The shorter path (absolute or relative) to the temporary folder, for the sockets of Spark's workers.
 
     Raises:
-        ValueError: if Spark takes neither way: it adds a name of its own, and a socket's path is short.
+        ValueError: if both are too long for a Unix socket, to whose path Spark adds a name.
     """
     way = min(temporary, os.path.relpath(temporary, current), key=len)
     if len(way) > SOCKET_FOLDER_LENGTH:
@@ -175,9 +174,9 @@ def read_topics(
 
 
 def realtime_writer(rows: DataFrame, settings: SparkSettings, node: str, batch: str) -> DataStreamWriter:
-    """A real-time query's way to Kafka. `rows` has topic, value, headers and perhaps key.
+    """A writer of a real-time query to Kafka. `rows` has topic, value, headers and perhaps key.
 
-    `batch` is the length of its batches, in Spark's words: "7 seconds".
+    `batch` is the length of its batches, as Spark writes it: "7 seconds".
     """
     writer = _kafka_writer(rows, settings, node).option("kafka.linger.ms", REALTIME_LINGER_MS)
     trigger = {"realTime": batch}  # a keyword that PySpark's type stubs lack
@@ -185,7 +184,7 @@ def realtime_writer(rows: DataFrame, settings: SparkSettings, node: str, batch: 
 
 
 def microbatch_writer(rows: DataFrame, settings: SparkSettings, node: str) -> DataStreamWriter:
-    """A micro-batch query's way to Kafka; its progress is written beside the batches, not between them."""
+    """A writer of a micro-batch query to Kafka; progress is written asynchronously to the batches."""
     return (
         _microbatch_writer(rows, settings, node)
         .option("asyncProgressTrackingEnabled", "true")
@@ -194,10 +193,10 @@ def microbatch_writer(rows: DataFrame, settings: SparkSettings, node: str) -> Da
 
 
 def repeatable_writer(rows: DataFrame, settings: SparkSettings, node: str, every: str) -> DataStreamWriter:
-    """The same for a query that has to cut its input alike when it does a batch again.
+    """A writer for a query that must split its input in the same way when a batch is repeated.
 
-    Its progress is written before each batch: were it written beside them, a new process would take other
-    offsets together. `every` is the time from batch to batch, in Spark's words.
+    Progress is written before each batch; written asynchronously, a new process would form other batches.
+    `every` is the time from batch to batch, as Spark writes it.
     """
     return _microbatch_writer(rows, settings, node).trigger(processingTime=every)
 

@@ -1,7 +1,7 @@
-"""Where a Spark query goes on: at its checkpoint, unless what that asks for is no longer there.
+"""Where a Spark query starts: at its checkpoint, unless those records have been deleted.
 
-A side that stood still for longer than the topics keep records has checkpoints that point before their
-beginning. Spark's micro-batches then fail at every start, and its real-time batches wait for ever.
+If a side stood still for longer than the retention of its topics, its checkpoints point before their
+beginning. Spark's micro-batches would then fail at every start, and its real-time batches wait for ever.
 """
 
 import json
@@ -27,16 +27,16 @@ Offsets = Mapping[str, Mapping[str, int]]
 
 
 class RetainedOffsets(NamedTuple):
-    """What a partition holds."""
+    """The offsets that a partition still holds."""
 
     first: int
     end: int
 
 
 def starting_offsets(spark: SparkSession, settings: SparkSettings, node: str, *topics: Topic) -> str:
-    """What a source starts from where its query has no checkpoint, in Spark's words.
+    """The `startingOffsets` for a query without a usable checkpoint.
 
-    A checkpoint that cannot be used is set aside; what it has processed is not processed again.
+    A checkpoint that cannot be used is set aside; records that it has processed are not processed again.
 
     Raises:
         KafkaException: if the brokers do not answer.
@@ -55,7 +55,7 @@ def starting_offsets(spark: SparkSession, settings: SparkSettings, node: str, *t
 def resumed(
     checkpointed: Offsets, retained_offsets: Mapping[tuple[str, str], RetainedOffsets]
 ) -> tuple[Offsets, Mapping[tuple[str, str], int]]:
-    """The offsets to go on at, and how many records are gone by partition, 0 if its topic was made anew."""
+    """The offsets to continue at, and how many records were deleted by partition, 0 for a recreated topic."""
     usable: dict[str, dict[str, int]] = {}
     gone: dict[tuple[str, str], int] = {}
     for (topic, partition), (first, end) in retained_offsets.items():
@@ -67,7 +67,7 @@ def resumed(
 
 
 def retained_offsets(bootstrap: str, topics: tuple[Topic, ...]) -> dict[tuple[str, str], RetainedOffsets]:
-    """What each partition of these topics holds.
+    """The offsets that each partition of these topics holds.
 
     Raises:
         KafkaException: if the brokers do not answer.
@@ -83,12 +83,12 @@ def retained_offsets(bootstrap: str, topics: tuple[Topic, ...]) -> dict[tuple[st
             for partition in known[topic].partitions
         }
     finally:
-        consumer.poll(0)  # its own log lines come this way
+        consumer.poll(0)  # librdkafka's log lines are handled in poll
         consumer.close()
 
 
 class Checkpoint:
-    """A query's folder, wherever Hadoop's file systems reach."""
+    """The checkpoint folder of a query, on any of Hadoop's file systems."""
 
     def __init__(self, spark: SparkSession, settings: SparkSettings, node: str) -> None:
         self._jvm: Any = spark.sparkContext._jvm
@@ -97,14 +97,14 @@ class Checkpoint:
         self._files = self._path("").getFileSystem(configuration)
 
     def offsets(self) -> Offsets:
-        """Where the query would go on: after its last committed batch, or where it first began."""
+        """Where the query would continue: after its last committed batch, or where it first started."""
         done = self._batches("offsets") & self._batches("commits")
         text = self._read(f"/offsets/{max(done)}") if done else self._read("/sources/0/0")
         found: Offsets = json.loads(text[text.rindex("\n{") :]) if text else {}
         return found
 
     def set_aside(self) -> None:
-        """Rename the folder, so that the query begins without."""
+        """Rename the folder, so that the query starts without a checkpoint."""
         self._files.rename(self._path(""), self._path(f".expired-{wall_clock()}"))
 
     def _path(self, below: str) -> Any:

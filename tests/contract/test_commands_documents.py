@@ -84,7 +84,7 @@ def test_a_destination_on_loopback_is_only_for_a_side_that_allows_it(hifi: Hifi,
     del hifi.environment["HIFI_ALLOW_LOOPBACK"]
     done = hifi.run("apply", str(file))
     assert done.returncode == 1
-    assert f"{file}:10: $.options.url: leads to a loopback address; give one that is public" in done.stderr
+    assert f"{file}:10: $.options.url: leads to a loopback address; give a public address" in done.stderr
     assert "HIFI_ALLOW_LOOPBACK=true" in done.stderr
     hifi.environment |= {"HIFI_ALLOW_LOOPBACK": "true", "HIFI_SIDE": "blue"}
     done = hifi.run("apply", str(file))

@@ -132,7 +132,7 @@ def test_a_name_that_looks_like_loopback_is_not_dialled_whether_anybody_knows_it
 
 def test_the_refusal_says_what_to_mend_and_not_what_an_inner_name_leads_to(public: Rig) -> None:
     assert reason(send_to(public, f"https://localhost:{public.server.port}/")) == (
-        "refused_address: `url` leads to a loopback address; give one that is public, or a name that leads "
+        "refused_address: `url` leads to a loopback address; give a public address, or a name that resolves "
         "to one; only a local side may dial its own machine (HIFI_ALLOW_LOOPBACK=true)"
     )
 

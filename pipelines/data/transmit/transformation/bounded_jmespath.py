@@ -1,8 +1,8 @@
-"""JMESPath with an account: each step is paid for, and an expression that spends too much is stopped.
+"""JMESPath with a step budget: an expression that takes too many steps is stopped.
 
-JMESPath always ends, but after how long? `[@,@]` doubles what it is given, so sixty of them, piped, are 2^60
-values. What can multiply (selections, joined texts, flattened arrays) pays for the size of what it makes; a
-visit of the tree, which all loops consist of, pays one step.
+JMESPath always ends, but perhaps after too long: `[@,@]` doubles its input, so sixty of them in a pipe make
+2^60 values. Operations that can multiply (selections, joined texts, flattened arrays) cost as many steps as
+their result is large; each visit of a node of the tree costs one step.
 """
 
 import math
@@ -25,19 +25,19 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 
 def _signature(*types: Mapping[str, list[str]]) -> Callable[[_Method], _Method]:
-    """The library's decorator, with a type."""
+    """The library's decorator with a type."""
     return functions.signature(*types)  # type: ignore[no-any-return]
 
 
 class NoJsonError(Exception):
-    """A result that JSON has no word for; the text says which."""
+    """The result cannot be written as JSON; the text says why."""
 
 
 class _TreeBudget(StepBudget):
-    """One that can also tell what a tree costs."""
+    """A budget that can also be charged for a tree of values."""
 
-    def pay_for(self, value: Any) -> None:
-        """One step for each value in a tree, a part shared by two places counted twice; texts by length.
+    def spend_for(self, value: Any) -> None:
+        """Spend a step for each value in a tree, counting shared parts twice, and more for long texts.
 
         Raises:
             TooManyStepsError: before the walk gets longer than that.
@@ -64,18 +64,18 @@ class _TreeBudget(StepBudget):
 
 
 class _Functions(functions.Functions):  # type: ignore[misc]  # the library has no types
-    """The library's, paid for."""
+    """The library's class, with its work charged to the budget."""
 
-    def __init__(self, account: _TreeBudget) -> None:
-        self._account = account
+    def __init__(self, budget: _TreeBudget) -> None:
+        self._account = budget
 
     def call_function(self, function_name: str, resolved_args: list[Any]) -> Any:
         for argument in resolved_args:
             kind = type(argument)
             if kind is list or kind is dict:
-                self._account.pay(len(argument))
+                self._account.spend(len(argument))
             elif kind is str:
-                self._account.pay(len(argument) // _STEP_CHARACTERS)
+                self._account.spend(len(argument) // _STEP_CHARACTERS)
         return super().call_function(function_name, resolved_args)
 
     @_signature({"types": []})
@@ -83,14 +83,14 @@ class _Functions(functions.Functions):  # type: ignore[misc]  # the library has 
         """As JSON, with the numbers as they were written."""
         if isinstance(arg, str):
             return arg
-        self._account.pay_for(arg)
+        self._account.spend_for(arg)
         text = lossless_json.encode(arg).decode()
-        self._account.pay(len(text) // _STEP_CHARACTERS)
+        self._account.spend(len(text) // _STEP_CHARACTERS)
         return text
 
     @_signature({"types": []})
     def _func_to_number(self, arg: Any) -> Any:
-        """By JSON's grammar: the library would take "nan" and "1_000", too."""
+        """By JSON's grammar: the library would also accept "nan" and "1_000"."""
         found = arg
         if isinstance(arg, str):
             try:
@@ -103,41 +103,41 @@ class _Functions(functions.Functions):  # type: ignore[misc]  # the library has 
     @_signature({"types": ["string"]}, {"types": ["array-string"]})
     def _func_join(self, separator: str, array: list[str]) -> str:
         length = sum(map(len, array)) + len(separator) * len(array)
-        self._account.pay(length // _STEP_CHARACTERS)
+        self._account.spend(length // _STEP_CHARACTERS)
         return separator.join(array)
 
     @_signature({"types": ["array", "string"]}, {"types": []})
     def _func_contains(self, subject: Any, search: Any) -> bool:
         if isinstance(search, list | dict):
-            self._account.pay_for(subject)
+            self._account.spend_for(subject)
         return search in subject if isinstance(subject, list) or isinstance(search, str) else False
 
 
 class _Interpreter(TreeInterpreter):  # type: ignore[misc]  # the library has no types
-    """The library's, paid for."""
+    """The library's class, with its work charged to the budget."""
 
-    def __init__(self, account: _TreeBudget) -> None:
-        super().__init__(Options(custom_functions=_Functions(account)))
-        self._account = account
+    def __init__(self, budget: _TreeBudget) -> None:
+        super().__init__(Options(custom_functions=_Functions(budget)))
+        self._account = budget
 
     def visit(self, node: Node, *args: Any, **kwargs: Any) -> Any:
-        account = self._account
-        account.left -= 1
-        if account.left < 0:
+        budget = self._account
+        budget.left -= 1
+        if budget.left < 0:
             raise TooManyStepsError
         return super().visit(node, *args, **kwargs)
 
     def visit_multi_select_list(self, node: Node, value: Any) -> Any:
-        return self._paid(super().visit_multi_select_list(node, value))
+        return self._charged(super().visit_multi_select_list(node, value))
 
     def visit_multi_select_dict(self, node: Node, value: Any) -> Any:
-        return self._paid(super().visit_multi_select_dict(node, value))
+        return self._charged(super().visit_multi_select_dict(node, value))
 
     def visit_flatten(self, node: Node, value: Any) -> Any:
-        return self._paid_by_length(super().visit_flatten(node, value))
+        return self._charged_by_length(super().visit_flatten(node, value))
 
     def visit_slice(self, node: Node, value: Any) -> Any:
-        return self._paid_by_length(super().visit_slice(node, value))
+        return self._charged_by_length(super().visit_slice(node, value))
 
     def visit_comparator(self, node: Node, value: Any) -> Any:
         """As the library, but null for the order of a text and a number, which it would raise for."""
@@ -145,18 +145,18 @@ class _Interpreter(TreeInterpreter):  # type: ignore[misc]  # the library has no
         left, right = (self.visit(child, value) for child in node["children"])
         if operator in self._EQUALITY_OPS:
             if isinstance(left, list | dict) and isinstance(right, list | dict):
-                self._account.pay_for(left)
+                self._account.spend_for(left)
         elif not ((_number(left) and _number(right)) or (_text(left) and _text(right))):
             return None
         return self.COMPARATOR_FUNC[operator](left, right)
 
-    def _paid(self, result: Any) -> Any:
-        self._account.pay_for(result)
+    def _charged(self, result: Any) -> Any:
+        self._account.spend_for(result)
         return result
 
-    def _paid_by_length(self, result: Any) -> Any:
+    def _charged_by_length(self, result: Any) -> Any:
         if result is not None:
-            self._account.pay(len(result))
+            self._account.spend(len(result))
         return result
 
 
@@ -169,7 +169,7 @@ def _text(value: object) -> bool:
 
 
 class Evaluation:
-    """One expression, ready to be applied again and again. Not for two threads at once."""
+    """A compiled expression. Not thread-safe."""
 
     def __init__(self, tree: Node) -> None:
         self._tree = tree
@@ -178,7 +178,7 @@ class Evaluation:
 
     @property
     def left(self) -> int:
-        """Steps that the last application did not take."""
+        """Steps left after the last evaluation."""
         return self._account.left
 
     def apply(self, event: Mapping[str, Any], steps: int) -> bytes | None:
@@ -194,5 +194,5 @@ class Evaluation:
         result = self._interpreter.visit(self._tree, event)
         if result is None:
             return None
-        self._account.pay_for(result)
+        self._account.spend_for(result)
         return lossless_json.encode(result)

@@ -1,4 +1,4 @@
-"""JSON to plain values and back, with every number that is only carried through as it was written.
+"""Decodes and encodes JSON without changing numbers that are only copied.
 
 Integers are exact at any length. A number with a fraction or an exponent becomes a float that remembers its
 text, and is written as that text again; arithmetic with it gives a plain float.
@@ -10,9 +10,9 @@ import msgspec
 
 
 class ExactFloat(float):
-    """A float that some text stands for, which a plain one would be written differently from.
+    """A float that keeps its original text, because a plain float would be written differently.
 
-    It calls itself float: JMESPath's functions go by the name of a type.
+    Its class is named float, because JMESPath's functions check the name of a type.
     """
 
     __slots__ = ("text",)
@@ -42,10 +42,10 @@ _encoder: Final = msgspec.json.Encoder(enc_hook=_text)
 
 
 def decode(text: bytes | str) -> Any:
-    """Plain values; of a name that occurs twice in an object, the last.
+    """Decode to plain values; of a name that occurs twice in an object, the last one wins.
 
     Raises:
-        msgspec.DecodeError: if it is no JSON.
+        msgspec.DecodeError: if the text is not JSON.
     """
     return _decoder.decode(text)
 
@@ -54,6 +54,6 @@ def encode(value: object) -> bytes:
     """JSON without spaces.
 
     Raises:
-        TypeError: if something in it is no JSON value. A plain float that is not finite becomes null.
+        TypeError: if it contains something that is not a JSON value. A float that is not finite becomes null.
     """
     return _encoder.encode(value)

@@ -1,9 +1,8 @@
-"""Masks applied to the bytes of an event. Pure.
+"""Applies masks to the bytes of an event. Pure.
 
-Only the objects and arrays on the way to a masked value are taken apart and put together again; every value
-beside the way is copied as the bytes that were received, so no number, escape or space in it changes. What is
-put together holds what was parsed and nothing else: of a name that occurs twice in an object on the way the
-last counts, and the other, in which the same place might be, is gone.
+Only objects and arrays on the path to a masked value are decoded and encoded again; all other values are
+copied as received bytes, so no number, escape or space in them changes. If a name occurs twice in an object
+on the path, only the last value is kept, because the other one might contain the masked value too.
 """
 
 import hmac
@@ -20,7 +19,7 @@ Masked = tuple[Steps, Action]
 """What is left of the way, and what is done at its end."""
 
 _STRICTEST: Final[Sequence[Action]] = ("drop", "redact", "hash")
-"""Where several masks meet one value."""
+"""Which action wins if several masks meet one value."""
 
 _CONTAINERS: Final = (b"{", b"[")
 _members: Final = msgspec.json.Decoder(dict[str, Raw])
@@ -30,21 +29,21 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 def compiled(masks: Iterable[Mask]) -> tuple[Masked, ...]:
-    """Masks as the functions here take them.
+    """Compile masks for the functions below.
 
     Raises:
-        MaskError: if a path names no place.
+        MaskError: if a path is not valid.
     """
     return tuple((mask_steps(mask.path), mask.action) for mask in masks)
 
 
 def below(name: str, masks: Iterable[Masked]) -> tuple[Masked, ...]:
-    """What is left of masks after a first step to this name."""
+    """The masks that remain after a first step to this name."""
     return tuple((steps[1:], action) for steps, action in masks if steps[0] == name)
 
 
 def masked_text(text: str, masks: Sequence[Masked], key: bytes) -> str | None:
-    """A text that masks meet; None if it is dropped."""
+    """A masked text; None if it is dropped."""
     match _strictest(masks):
         case "drop":
             return None
@@ -55,7 +54,7 @@ def masked_text(text: str, masks: Sequence[Masked], key: bytes) -> str | None:
 
 
 def masked_bytes(value: bytes, masks: Sequence[Masked], key: bytes) -> bytes | None:
-    """Data that is no JSON, which can be masked as a whole only; None if it is dropped."""
+    """Data that is not JSON, which can only be masked as a whole; None if it is dropped."""
     match _strictest(masks):
         case "drop":
             return None
@@ -65,33 +64,33 @@ def masked_bytes(value: bytes, masks: Sequence[Masked], key: bytes) -> bytes | N
             return _hash(value, key).encode()
 
 
-def masked_json(value: bytes, masks: Sequence[Masked], key: bytes, account: StepBudget) -> bytes | None:
-    """A JSON text with these masks applied; the same bytes where none meets anything, None if it is dropped.
+def masked_json(value: bytes, masks: Sequence[Masked], key: bytes, budget: StepBudget) -> bytes | None:
+    """A JSON text with masks applied; the same bytes if no mask matches, None if it is dropped.
 
     Args:
         value: valid JSON.
-        masks: at least one; their ways start at this value.
-        key: for hashes; empty where no mask needs one.
-        account: one step is paid for each mask at each value that it may meet.
+        masks: at least one; their paths start at this value.
+        key: key for hashes; empty if no mask needs one.
+        budget: a step is spent for each mask at each value that it may match.
 
     Raises:
-        TooManyStepsError: if the account does not suffice.
-        msgspec.DecodeError: if it is no JSON after all, or holds a name that is no Unicode.
+        TooManyStepsError: if the budget is used up.
+        msgspec.DecodeError: if the value is not JSON, or has a name that is not Unicode.
         RecursionError: if it is nested too deep.
     """
-    account.pay(len(masks))
+    budget.spend(len(masks))
     if _ends(masks):
         return _replaced(value, [mask for mask in masks if not mask[0]], key)
     match value.lstrip()[:1]:
         case b"{":
-            return _object(value, masks, key, account)
+            return _object(value, masks, key, budget)
         case b"[":
-            return _array(value, masks, key, account)
+            return _array(value, masks, key, budget)
         case _:
             return value
 
 
-def _object(value: bytes, masks: Sequence[Masked], key: bytes, account: StepBudget) -> bytes:
+def _object(value: bytes, masks: Sequence[Masked], key: bytes, budget: StepBudget) -> bytes:
     members = _members.decode(value)
     named = members if any(isinstance(steps[0], Every) for steps, _ in masks) else _names(masks)
     met = [name for name in named if name in members]
@@ -99,7 +98,7 @@ def _object(value: bytes, masks: Sequence[Masked], key: bytes, account: StepBudg
         return value
     for name in met:
         inside = [(steps[1:], action) for steps, action in masks if steps[0] == name or _every(steps)]
-        masked = masked_json(bytes(members[name]), inside, key, account)
+        masked = masked_json(bytes(members[name]), inside, key, budget)
         if masked is None:
             del members[name]
         else:
@@ -107,7 +106,7 @@ def _object(value: bytes, masks: Sequence[Masked], key: bytes, account: StepBudg
     return _encode(members)
 
 
-def _array(value: bytes, masks: Sequence[Masked], key: bytes, account: StepBudget) -> bytes:
+def _array(value: bytes, masks: Sequence[Masked], key: bytes, budget: StepBudget) -> bytes:
     any_element = list(_inside_element(None, masks))
     some = {steps[0] for steps, _ in masks if isinstance(steps[0], int)}
     ends = _ends(any_element)
@@ -118,7 +117,7 @@ def _array(value: bytes, masks: Sequence[Masked], key: bytes, account: StepBudge
         inside = list(_inside_element(index, masks)) if index in some else any_element
         masked: bytes | None = received
         if inside and (ends or index in some or received[:1] in _CONTAINERS):
-            masked = masked_json(received, inside, key, account)
+            masked = masked_json(received, inside, key, budget)
         changed |= masked is not received
         if masked is not None:
             kept.append(element if masked is received else Raw(masked))
@@ -126,7 +125,7 @@ def _array(value: bytes, masks: Sequence[Masked], key: bytes, account: StepBudge
 
 
 def _inside_element(index: int | None, masks: Iterable[Masked]) -> Iterable[Masked]:
-    """What is left of masks inside an element: the one with this index, or any that no mask names."""
+    """The masks that remain inside the element with this index."""
     for steps, action in masks:
         if isinstance(steps[0], str):
             yield steps, action
@@ -135,7 +134,7 @@ def _inside_element(index: int | None, masks: Iterable[Masked]) -> Iterable[Mask
 
 
 def _ends(masks: Iterable[Masked]) -> bool:
-    """Whether the way of some mask is at its end."""
+    """Whether the path of some mask ends here."""
     return any(not steps for steps, _ in masks)
 
 
@@ -158,7 +157,7 @@ def _replaced(value: bytes, masks: Sequence[Masked], key: bytes) -> bytes | None
 
 
 def _content(value: bytes) -> bytes:
-    """What is hashed: the characters of a string, so that its escapes do not matter; else the text itself."""
+    """The text to hash: for a string its characters, so that escapes do not matter; else the JSON text."""
     text = value.strip()
     return _string.decode(text).encode() if text.startswith(b'"') else text
 

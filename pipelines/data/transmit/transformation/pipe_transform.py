@@ -1,7 +1,7 @@
-"""What one pipe does to an event before it leaves: its masks, then its transform. Pure.
+"""Applies a pipe's masks, then its transform, to an event. Pure.
 
-In this order, so that a transform cannot carry a masked value to another place. No reason given here holds a
-value of an event: reasons are written to receipts and shown to people.
+Masks come first, so that a transform cannot copy a masked value. No error text contains a value of an event,
+because reasons are written to receipts and displayed.
 """
 
 from typing import Any, Final
@@ -29,11 +29,11 @@ from shared.contracts.patterns import DATA
 
 STEPS: Final = 10_000
 MOST_STEPS: Final = 250_000
-"""An evaluation may take STEPS and one for each byte of the event, but never more than MOST_STEPS: honest
-transforms are linear in the event, and even the largest event must not keep the others waiting for long."""
+"""An evaluation may take STEPS plus one for each byte of the event, but at most MOST_STEPS: normal transforms
+are linear in the event, and even the largest event must not delay the others for long."""
 
 MASK_STEPS: Final = 500_000
-"""How often a mask may meet a value in one event."""
+"""Most matches of masks and values in one event."""
 
 _JSON: Final = "application/json"
 _attributes: Final = msgspec.json.Decoder(dict[str, str])
@@ -42,17 +42,17 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 class TransformError(Exception):
-    """An event that the pipe's masks or transform cannot be applied to: a word, a colon, a sentence."""
+    """Masks or transform failed for an event. The text is a word, a colon and a sentence."""
 
 
 class PipeTransform:
-    """The masks and the transform of one pipe, compiled. Not for two threads at once."""
+    """The compiled masks and transform of one pipe. Not thread-safe."""
 
     def __init__(self, pipe: Pipe) -> None:
-        """Raises MaskError or ExpressionError if a newer version of hifi took what this one does not know."""
+        """Raises MaskError or ExpressionError for a document that only a newer version understands."""
         masks = compiled(pipe.masks)
         self.hashes = any(action == "hash" for _, action in masks)
-        """Whether a key is needed."""
+        """Whether a mask needs the tenant's key."""
 
         self._data_masks = below(DATA, masks)
         names = dict.fromkeys(str(steps[0]) for steps, _ in masks if steps[0] != DATA)
@@ -61,10 +61,10 @@ class PipeTransform:
         self._transform = None if text is None else Evaluation(compile_expression(text))
 
     def apply(self, event: Event, key: bytes) -> Event:
-        """The event as it may leave; it remembers the one it was made of.
+        """The transformed event, which keeps a reference to the original.
 
         Raises:
-            ShapeError: if that cannot be said.
+            TransformError: if masks or transform fail.
         """
         transformed = self._mask_attributes(self._mask_data(event, key), key)
         if self._transform:
@@ -81,13 +81,13 @@ class PipeTransform:
             if event.is_json:
                 masked = masked_json(value, masks, key, StepBudget(MASK_STEPS))
             elif any(steps for steps, _ in masks):
-                raise TransformError("mask_failed: the data is not JSON, so a place in it cannot be found")
+                raise TransformError("mask_failed: the data is not JSON, so a path in it cannot be found")
             else:
                 masked = masked_bytes(value, masks, key)
         except TooManyStepsError:
             raise TransformError(f"mask_failed: masks and values meet more than {MASK_STEPS} times") from None
         except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-            raise TransformError(f"mask_failed: the data cannot be taken apart ({_kind(error)})") from None
+            raise TransformError(f"mask_failed: the data cannot be decoded ({_kind(error)})") from None
         return event if masked is value else msgspec.structs.replace(event, value=masked)
 
     def _mask_attributes(self, event: Event, key: bytes) -> Event:
@@ -103,16 +103,16 @@ class PipeTransform:
 
 
 def transform_of(pipe: Pipe) -> PipeTransform | None:
-    """The shape of a pipe; None where it has neither masks nor a transform, and events leave as they came.
+    """The compiled masks and transform of a pipe; None if it has neither.
 
     Raises:
-        MaskError, ExpressionError: as Shape does.
+        MaskError, ExpressionError: as `PipeTransform` does.
     """
     return PipeTransform(pipe) if pipe.masks or pipe.transform is not None else None
 
 
 def _with_attributes(event: Event, attributes: dict[str, str], changes: dict[str, str | None]) -> Event:
-    """The event with attributes changed, or taken away where the change is None; headers follow."""
+    """The event with attributes and their headers replaced, or removed where the new value is None."""
     kept = {name: text for name, text in (attributes | changes).items() if text is not None}
     headers = _texts.decode(event.texts) | {attribute_header(name): text for name, text in changes.items()}
     texts = {name: text for name, text in headers.items() if text is not None}
@@ -128,10 +128,10 @@ def _transformed(event: Event, transform: Evaluation) -> Event:
     value = _result(event, transform)
     if value is None:
         raise TransformError(
-            "transform_failed: it found nothing (null); fields are under `data`, a default is `|| 'none'`"
+            "transform_failed: the result is null; fields are under `data`, a default is `|| 'none'`"
         )
     if len(value) > MAX_EVENT_BYTES:
-        raise TransformError(f"transform_failed: its result has more than {MAX_EVENT_BYTES} bytes")
+        raise TransformError(f"transform_failed: the result has more than {MAX_EVENT_BYTES} bytes")
     if not event.is_json:
         attributes = _attributes.decode(event.attributes)
         event = _with_attributes(event, attributes, {"datacontenttype": _JSON})
@@ -144,7 +144,7 @@ def steps_for(event: Event) -> int:
 
 
 def _result(event: Event, transform: Evaluation) -> bytes | None:
-    """What a transform makes of an event; what goes wrong is said without the event's values."""
+    """The result of a transform; errors do not contain the event's values."""
     try:
         return transform.apply(_as_mapping(event), steps_for(event))
     except TooManyStepsError:
@@ -154,13 +154,13 @@ def _result(event: Event, transform: Evaluation) -> bytes | None:
     except JMESPathTypeError as error:
         wanted = ", ".join(error.expected_types)
         reason = f"{error.function_name}() takes {wanted}, and was given {_type(error.actual_type)}"
-    except Exception as error:  # whatever values can do to an operation; the text may hold one
+    except Exception as error:  # any failure of an operation on these values; the text may contain one
         reason = f"an operation does not fit its values ({_kind(error)})"
     raise TransformError(f"transform_failed: {reason}")
 
 
 def _as_mapping(event: Event) -> dict[str, Any]:
-    """The event as CloudEvents' JSON format has it: what a transform is applied to."""
+    """The event in CloudEvents' JSON format, the input of a transform."""
     found: dict[str, Any] = dict(_attributes.decode(event.attributes))
     if event.value is None:
         return found

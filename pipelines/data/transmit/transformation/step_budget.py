@@ -1,18 +1,18 @@
-"""How much work one event may cause: counted in steps, not in time, so that a second try ends the same."""
+"""Bounds the work for one event, in steps rather than time, so that a retry gives the same result."""
 
 
 class TooManyStepsError(Exception):
-    """The account is empty."""
+    """The budget is used up."""
 
 
 class StepBudget:
-    """Steps that may still be taken."""
+    """The steps left."""
 
     def __init__(self, steps: int = 0) -> None:
         self.left = steps
 
-    def pay(self, steps: int) -> None:
-        """Raises TooManyStepsError when there are not so many."""
+    def spend(self, steps: int) -> None:
+        """Spend steps; raises TooManyStepsError if fewer are left."""
         self.left -= steps
         if self.left < 0:
             raise TooManyStepsError

@@ -161,7 +161,7 @@ def test_a_write_key_is_published_only_as_its_hash(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("host", "said"),
     [
-        ("169.254.169.254", "leads to a cloud metadata address; give one that is public, or a name that"),
+        ("169.254.169.254", "leads to a cloud metadata address; give a public address, or a name that"),
         ("user@10.0.0.7:8080", "leads to a private address"),
         ("[::1]", "leads to a loopback address"),
         ("[::ffff:8.8.8.8]", "leads to an IPv4-in-IPv6 address"),

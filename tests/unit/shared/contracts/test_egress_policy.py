@@ -148,7 +148,7 @@ def test_names_are_no_literals(host: str) -> None:
 
 
 def test_a_refusal_names_the_fix() -> None:
-    assert why_refused(Kind.PRIVATE).startswith("leads to a private address; give one that is public")
+    assert why_refused(Kind.PRIVATE).startswith("leads to a private address; give a public address")
     assert why_refused(Kind.EMBEDDED).startswith("leads to an IPv4-in-IPv6 address;")
     assert "HIFI_ALLOW_LOOPBACK" in why_refused(Kind.LOOPBACK)
 

@@ -19,14 +19,14 @@ KEY = b"key-of-acme"
 PIPE = {"kind": "pipe", "name": "p", "tenant": "acme", "source": "s", "destination": "d"}
 
 
-def account() -> StepBudget:
+def budget() -> StepBudget:
     return StepBudget(10_000)
 
 
 def applied(text: str, *masks: tuple[str, Any]) -> str | None:
     """Masks on the path `$`, the whole text."""
     found: list[Masked] = [(mask_steps(f"$.data{path}")[1:], action) for path, action in masks]
-    masked = masked_json(text.encode(), found, KEY, account())
+    masked = masked_json(text.encode(), found, KEY, budget())
     return None if masked is None else masked.decode()
 
 
@@ -216,7 +216,7 @@ MASKS = st.lists(st.tuples(PATHS, st.sampled_from(["redact", "drop", "hash"])), 
 
 @given(trees(), MASKS)
 def test_a_masked_value_is_nowhere_and_every_other_one_is_there(tree: Tree, masks: list[Masked]) -> None:
-    masked = (masked_json(written(tree).encode(), masks, KEY, account()) or b"").decode()
+    masked = (masked_json(written(tree).encode(), masks, KEY, budget()) or b"").decode()
     gone = {leaf for steps, _ in masks for leaf in met(tree, steps)}
     assert not [leaf for leaf in gone if leaf.strip('"') in masked]
     assert not [leaf for leaf in set(visible(tree)) - gone if leaf not in masked]
@@ -243,21 +243,21 @@ def test_what_a_redaction_leaves_has_the_structure_it_had(tree: Tree, steps: tup
         return json.loads(text, parse_float=str, parse_int=str)
 
     text = written(tree)
-    assert read(masked_json(text.encode(), [(steps, "redact")], KEY, account()) or b"") == redacted(
+    assert read(masked_json(text.encode(), [(steps, "redact")], KEY, budget()) or b"") == redacted(
         read(text), steps
     )
 
 
 @given(trees(), PATHS)
 def test_to_mask_again_changes_nothing_but_hashes(tree: Tree, steps: tuple[Any, ...]) -> None:
-    once = masked_json(written(tree).encode(), [(steps, "redact")], KEY, account())
+    once = masked_json(written(tree).encode(), [(steps, "redact")], KEY, budget())
     assert once is not None
-    assert masked_json(once, [(steps, "redact")], KEY, account()) == once
+    assert masked_json(once, [(steps, "redact")], KEY, budget()) == once
 
 
 def test_equal_values_have_equal_hashes_within_a_tenant_only() -> None:
     masks: list[Masked] = [((Every(),), "hash")]
-    one, two = (masked_json(b'["a@b","a@b","c"]', masks, key, account()) or b"" for key in (b"1", b"2"))
+    one, two = (masked_json(b'["a@b","a@b","c"]', masks, key, budget()) or b"" for key in (b"1", b"2"))
     first, again, other = json.loads(one)
     assert first == again != other
     assert first not in json.loads(two)

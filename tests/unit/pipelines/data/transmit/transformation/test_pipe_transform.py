@@ -220,12 +220,12 @@ SECRET = "S3CR3T"
 @pytest.mark.parametrize(
     ("expression", "said"),
     [
-        ("data.missing", "found nothing"),
+        ("data.missing", "the result is null"),
         ("abs(data.text)", "abs() takes number, and was given string"),
         ("sum(data.list)", "sum() takes array-number, and was given string"),
         ("sort_by(data.objects, &x)", "sort_by() takes"),
         ("join(data.text, data.objects)", "join() takes array-string, and was given object"),
-        ("to_number('1e400')", "found nothing"),
+        ("to_number('1e400')", "the result is null"),
         ("[data.huge, data.huge].sum(@)", "beyond all numbers"),
     ],
 )
