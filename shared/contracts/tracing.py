@@ -36,7 +36,7 @@ class TraceContext(msgspec.Struct, frozen=True):
     """32 hexadecimal digits."""
 
     span_id: str
-    """16 hexadecimal digits: of whoever wrote the traceparent."""
+    """16 hexadecimal digits: the span that wrote the traceparent."""
 
 
 class TracePoint(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):

@@ -1,4 +1,4 @@
-"""Names of every Prometheus metric, typed, so that alarms, the autoscaler and the code agree on them.
+"""Names of all Prometheus metrics, so that alarms, the autoscaler and the code agree on them.
 
 A counter's name is given without the `_total` that Prometheus' exposition appends.
 """
@@ -25,7 +25,7 @@ class CollectMetric(StrEnum):
     """Counter: bytes of request bodies after decompression."""
 
     ABANDONED = "hifi_collect_abandoned_requests"
-    """Counter: requests whose client went away before its last byte."""
+    """Counter: requests that the client abandoned before its last byte."""
 
     IN_FLIGHT = "hifi_collect_in_flight_requests"
     """Gauge: requests being handled."""
@@ -99,7 +99,7 @@ class ObserveMetric(StrEnum):
     """Gauge by `tenant`: of today's deliveries owed."""
 
     MINUTES_OPEN = "hifi_observe_open_minutes"
-    """Gauge: minutes of tenants that are not judged for good yet."""
+    """Gauge: minutes of tenants that are not settled yet."""
 
     BEHIND_SECONDS = "hifi_observe_behind_seconds"
     """Gauge: how far audit and observe are behind the topics; 0 when they have read all."""
@@ -111,13 +111,13 @@ class ObserveMetric(StrEnum):
     """Gauge by `kind`: alarms that are not resolved."""
 
     DELIVERED = "hifi_observe_destination_delivered"
-    """Counter by `destination`: events that arrived there."""
+    """Counter by `destination`: delivered events."""
 
     FAILED = "hifi_observe_destination_failed"
     """Counter by `destination`: tries that ended in a retry or a dead letter."""
 
     WAITING = "hifi_observe_waiting_events"
-    """Gauge by `pipe`: events that wait for their next try."""
+    """Gauge by `pipe`: events that wait to be retried."""
 
     UNREAD = "hifi_observe_unread_records"
     """Gauge by `node`: records on its input topics that it has not read; retry's need not be due."""
@@ -178,7 +178,7 @@ class CanaryMetric(StrEnum):
     """What the canary exposes at /metrics."""
 
     SENT = "hifi_canary_sent_events"
-    """Counter: events handed to collect, whatever became of them."""
+    """Counter: events sent to collect, with any result."""
 
     ACKNOWLEDGED = "hifi_canary_acknowledged_events"
     """Counter: those that collect answered with a 2xx."""
@@ -193,7 +193,7 @@ class CanaryMetric(StrEnum):
     """Gauge by `pipe`: events that were acknowledged a while ago and have not arrived."""
 
     WRONG = "hifi_canary_wrong_events"
-    """Counter by `pipe`: events that arrived otherwise than the pipe's masks and transform make them."""
+    """Counter by `pipe`: events that differ from what the pipe's masks and transform should produce."""
 
     P95 = "hifi_canary_p95_milliseconds"
     """Gauge: from an event's time until it arrived, over what arrived within the last minute; NaN if nothing
@@ -210,7 +210,7 @@ class ConsoleMetric(StrEnum):
     """What the console exposes at /metrics."""
 
     PAGES = "hifi_console_open_pages"
-    """Gauge: pages that somebody looks at; without one, observe is asked nothing."""
+    """Gauge: open pages; without one the console does not poll observe."""
 
     READY = "hifi_console_ready"
     """Gauge: 1 when /readyz answers 200."""
@@ -245,10 +245,10 @@ class TraceMetric(StrEnum):
     """Counter: spans that the receiver acknowledged."""
 
     REFUSED = "hifi_trace_refused_portions"
-    """Counter: portions of spans that were not acknowledged; they are sent again."""
+    """Counter: batches of spans that were not acknowledged; they are sent again."""
 
     UNREADABLE = "hifi_trace_unreadable_records"
-    """Counter: records of `traces` that nobody can read, passed over."""
+    """Counter: records of `traces` that cannot be decoded and are skipped."""
 
     READY = "hifi_trace_ready"
     """Gauge: 1 when /readyz answers 200."""

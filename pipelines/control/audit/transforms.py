@@ -91,13 +91,15 @@ def _flat(exploded: DataFrame) -> DataFrame:
         "time_ms": fn.coalesce("since_ms", rfc3339_ms(fn.col("time"))),
         "traced_id": fn.when(fn.col("traceparent").isNotNull() | is_sampled(fn.col("id")), fn.col("id")),
     }
-    return _told(exploded).select(*(columns[name].alias(name) if name in columns else name for name in ROWS))
+    return _fields_of_event(exploded).select(
+        *(columns[name].alias(name) if name in columns else name for name in ROWS)
+    )
 
 
-def _told(exploded: DataFrame) -> DataFrame:
-    """What each row's item, or its place in the receipt, or its record says of the event.
+def _fields_of_event(exploded: DataFrame) -> DataFrame:
+    """The fields of each row's event, from its item, its entry in the receipt, or its record.
 
-    A projection of its own: what it gives is used several times, and would be computed as often.
+    This is a separate projection because the columns are used several times and would be computed as often.
     """
     at, receipt = fn.col("at"), fn.col("receipt")
     item = fn.col("items")[at]
