@@ -28,7 +28,7 @@ setup: ## Install what is missing: JDK, Maven, .venv, jars (idempotent)
 demo: setup ## Run the whole chain with live figures: SECONDS=60, EVENTS=file.ndjson
 	@$(BIN)/hifi demo --seconds $(SECONDS) $(if $(EVENTS),--events $(EVENTS)) $(ARGS)
 
-up: setup ## Start the local side here, until Ctrl-C
+up: setup ## Start the local side, until Ctrl-C
 	@$(BIN)/hifi up $(ARGS)
 
 down: setup ## Stop the local side
@@ -42,7 +42,7 @@ doctor: setup ## Report what is missing or wrong
 test: setup ## Check everything in under 20 minutes: lint, types, imports, and a test of every capability
 	@$(MAKE) --no-print-directory -j2 stream-brokers stream-side
 
-proof: setup policy-tools deploy-tools browser ## Prove the rest, for hours: full sizes, kills, stacks, bench
+proof: setup policy-tools deploy-tools browser ## Run all other tests, for hours: full sizes, kills, stacks, bench
 	@$(BIN)/python -m tests.proof
 
 proof-%: setup policy-tools deploy-tools browser
@@ -64,13 +64,13 @@ test-console: browser
 test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth: test-%: setup
 	$(BIN)/python -m pytest tests/$* $(ARGS)
 
-test-unit: ## Both tiers of one kind: the pure functions
-test-contract: ## One service, or brokers
-test-spark: ## DataFrame functions and queries
-test-synth: ## What AWS and Kubernetes will be asked for
+test-unit: ## Pure functions (each test-KIND runs both tiers of its kind)
+test-contract: ## One service or module against real sockets and brokers
+test-spark: ## DataFrame functions and streaming queries in Spark
+test-synth: ## Terraform and Kubernetes manifests of the stacks
 test-deploy: ## The stacks applied to local endpoints
 test-bench: ## The bench
-test-integration: ## The whole side
+test-integration: ## A whole side as processes
 test-console: ## The console in a real Chromium
 test-truth: ## The meter against known losses
 
@@ -85,7 +85,7 @@ format: setup ## Fix style
 types: setup ## Check types
 	$(BIN)/mypy
 
-imports: setup ## Check who may import whom
+imports: setup ## Check the import rules between packages
 	$(BIN)/lint-imports
 
 # Reported, not gated. ARGS chooses: make coverage ARGS="tests/unit tests/truth".
@@ -106,7 +106,7 @@ synth: setup ## Write the Terraform of every stack to cdktf.out: HIFI_ENVIRONMEN
 	@$(BIN)/python -m infra.main
 	@echo cdktf.out/stacks/*
 
-localstack: setup ## Serve an AWS here, until Ctrl-C: WAY=docker, host or moto
+localstack: setup ## Run a local AWS until Ctrl-C: WAY=docker, host or moto
 	@$(BIN)/python -m scripts.aws.localstack $(WAY)
 
 preflight: setup ## Check what an AWS account lacks for ENVIRONMENT=staging; FILE=1 requests the quotas
@@ -115,7 +115,7 @@ preflight: setup ## Check what an AWS account lacks for ENVIRONMENT=staging; FIL
 outdated: setup ## List pinned add-ons, images and charts that are behind, for ENVIRONMENT=staging
 	@HIFI_ENVIRONMENT=$(or $(ENVIRONMENT),$(HIFI_ENVIRONMENT),local) $(BIN)/python -m infra.outdated
 
-deploy-local: setup ## Deploy every stack to an AWS here: that of `make localstack`, or one of its own
+deploy-local: setup ## Deploy every stack to a local AWS: that of `make localstack`, or a new one
 	@$(BIN)/python -m scripts.aws.deploy_local
 
 plan: setup ## Show what Terraform would change: SIDE=blue, green, foundation or edge
