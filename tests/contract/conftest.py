@@ -9,6 +9,7 @@ import pytest
 from scripts.local.jars import ensure_store
 from scripts.local.processes import dynamodb_local as local_store
 from scripts.local.side import Side, free_base
+from tests.contract.lanes import PATIENCE
 from tests.contract.transmit_rig import Rig
 from tests.harness.local_aws import local_aws
 from tests.harness.waiting import eventually
@@ -24,7 +25,7 @@ def rig() -> Iterator[Rig]:
 
 @pytest.fixture(scope="session")
 def dynamodb_local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """As a local side runs it; gives its URL."""
+    """Run DynamoDB Local as a local side does; yields its URL."""
     side = Side(root=tmp_path_factory.mktemp("store"), port=free_base(), partitions=1)
     for folder in (side.store_folder, side.temporary):
         folder.mkdir(parents=True, exist_ok=True)
@@ -50,3 +51,26 @@ def url(request: pytest.FixtureRequest) -> Iterator[str]:
         return
     with local_aws() as found:
         yield found
+
+
+@pytest.fixture
+def fast() -> Iterator[Rig]:
+    """The fast lane, which waits 0.5 s for an answer and 1 s for a slot."""
+    found = Rig(lane="fast")
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def patient() -> Iterator[Rig]:
+    """The fast lane, which waits PATIENCE for an answer."""
+    found = Rig(lane="fast", patience=PATIENCE)
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def slow() -> Iterator[Rig]:
+    found = Rig(lane="slow")
+    yield found
+    found.close()

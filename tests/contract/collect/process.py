@@ -65,3 +65,7 @@ def event(**members: Any) -> dict[str, Any]:
 def encoded(*events: object) -> bytes:
     """One event as an object, several as an array."""
     return json.dumps(events[0] if len(events) == 1 else events).encode()
+
+
+GOOD: Final = encoded(event())
+"""The body of a valid event."""

@@ -11,8 +11,8 @@ from shared.contracts import headers as h
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.topics import Topic
 from tests.contract.observe.conftest import Start
+from tests.contract.observe.minutes import day_of, ids, recent, settled
 from tests.contract.observe.side import Side
-from tests.contract.observe.test_observe import day_of, ids, recent, settled
 from tests.harness.command_line import Hifi
 from tests.harness.topics import Topics, pipe_to
 from tests.harness.waiting import eventually, free_port

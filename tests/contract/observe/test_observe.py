@@ -1,41 +1,17 @@
-"""observe as a process: ledger records in, answers out."""
+"""observe as a process: ledger records in, responses out."""
 
 import time
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from scripts.local.kafka.cluster import Cluster
-from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.topics import Topic
 from shared.runtime.clock import wall_clock
-from tests.conftest import delete_records
 from tests.contract.observe.conftest import Start
+from tests.contract.observe.minutes import day_of, ids, recent, settled
 from tests.contract.observe.side import Side
-from tests.harness.local_aws import local_aws
 from tests.harness.observe_process import ObserveProcess
 from tests.harness.waiting import eventually
-
-
-def ids(start: int, end: int) -> list[str]:
-    return [f"e{number}" for number in range(start, end)]
-
-
-def recent() -> int:
-    """A minute that is over, of the day that it is now: a test near midnight waits no day."""
-    return wall_clock() // MINUTE_MS - 2
-
-
-def day_of(minute: int) -> str:
-    return datetime.fromtimestamp(minute * 60, UTC).date().isoformat()
-
-
-def settled(observe: ObserveProcess, minute: int, tenant: str = "acme") -> Any:
-    """A minute's card once it is settled."""
-    eventually(lambda: observe.card(minute, tenant)["settled"])
-    return observe.card(minute, tenant)
 
 
 def test_answers_are_what_was_tallied(topics: str, start: Start) -> None:
@@ -139,64 +115,6 @@ def test_nothing_is_lost_while_a_node_has_still_to_read_it(topics: str, start: S
     eventually(lambda: observe.card(minute)["lost"] == 10)
 
 
-@pytest.mark.proof
-def test_a_restart_in_the_middle_changes_no_card(topics: str, start: Start) -> None:
-    """One continues after a stop and after a kill; another starts with an empty store and reads all."""
-    minute, side = recent() - 1, Side(topics)
-
-    def more(turn: int) -> None:
-        """Ten events, one of them lost and one delivered twice."""
-        new = ids(turn * 10, turn * 10 + 10)
-        side.collected(new, minute)
-        side.each(Topic.EVENTS, new[1:], minute)
-        side.outbound(new[1:], minute, "p", "q")
-        side.receipt(new[1:], minute, "p")
-        side.receipt([*new[1:], new[5]], minute + turn % 2, "q")
-        side.read()
-        side.audit()
-
-    more(0)
-    observe = start()
-    eventually(lambda: observe.card(minute)["collected"] == 10)
-    assert observe.stop() == 0
-    more(1)
-    observe = start(store_seconds="3600")
-    eventually(lambda: observe.card(minute)["collected"] == 20)
-    more(2)
-    eventually(lambda: observe.card(minute)["collected"] == 30)
-    observe.kill()
-    more(3)
-    observe = start()
-    mine = eventually(lambda: judged(observe, minute))
-    day = observe.get(f"/v1/days/{day_of(minute)}?tenant=acme")
-    fresh = start(store_table="fresh")
-    assert eventually(lambda: judged(fresh, minute)) == mine
-    eventually(lambda: fresh.get(f"/v1/days/{day_of(minute)}?tenant=acme") == day, 10)
-
-
-def judged(observe: ObserveProcess, minute: int) -> Any:
-    """The cards of two minutes, once four events are lost and all are named."""
-    cards = observe.get(f"/v1/minutes?tenant=acme&from={minute}&to={minute + 1}")
-    named = [event for card in cards for hop in card["hops"] for event in hop.get("named", [])]
-    done = len(cards) == 2 and all(card["settled"] for card in cards) and cards[0]["lost"] >= 4
-    if not (done and all(event.get("id") for event in named)):
-        return None
-    return cards, observe.get(f"/v1/minutes?from={minute}&to={minute + 1}")
-
-
-def test_the_meter_says_that_it_is_behind_when_audit_stands_still(topics: str, start: Start) -> None:
-    minute, side = recent(), Side(topics)
-    observe = start(behind_seconds="2")
-    assert not observe.get("/v1/now")["behind"]
-    side.collected(ids(0, 3), minute)
-    side.flush()
-    eventually(lambda: observe.get("/v1/now")["behind"])
-    assert observe.get("/v1/now")["behind_seconds"] > 2
-    assert "hifi_observe_behind_seconds 0.0" not in observe.get("/metrics")
-    side.audit()
-    eventually(lambda: not observe.get("/v1/now")["behind"])
-
-
 def test_an_unreadable_ledger_record_is_passed_over(topics: str, start: Start) -> None:
     minute, side = recent(), Side(topics)
     side.rubbish(b"\xc1 no range")
@@ -250,96 +168,3 @@ def test_quiet_windows_come_and_go(asked: ObserveProcess) -> None:
     assert asked.ask(f"/v1/quiet/{window['id']}", "DELETE")[0] == 204
     assert asked.ask(f"/v1/quiet/{window['id']}", "DELETE")[0] == 404
     assert asked.get("/v1/quiet") == []
-
-
-@pytest.mark.proof
-def test_brokers_that_go_and_come_back_are_waited_for(topics: str, brokers: Cluster, start: Start) -> None:
-    minute, side = recent(), Side(topics)
-    side.whole(ids(0, 5), minute, "p")
-    side.read()
-    side.audit()
-    observe = start(behind_seconds="3")
-    settled(observe, minute)
-    for number in (1, 2, 3):
-        brokers.kill(number)
-    try:
-        eventually(lambda: observe.get("/v1/now")["behind"], 60)
-        assert not observe.ready()
-        assert observe.card(minute)["total"] == 5, "it must still answer"
-        assert observe.ask("/v1/events/e1")[0] == 503
-        away = start(wait=False)
-        eventually(lambda: "not started yet" in away.log.read_text())
-        began = time.monotonic()
-        assert away.stop() == 0
-        assert time.monotonic() - began < 5
-    finally:
-        for number in (1, 2, 3):
-            brokers.start(number)
-        brokers.wait_healthy()
-    side.whole(ids(5, 9), minute, "p")
-    side.read()
-    side.audit()
-    eventually(lambda: observe.ready() and observe.card(minute)["collected"] == 9, 90)
-    eventually(lambda: not observe.get("/v1/now")["behind"])
-    lines = [line for line in observe.log.read_text().splitlines() if line]
-    assert all(line.startswith("{") for line in lines), [line for line in lines if line[0] != "{"][:3]
-
-
-def test_it_stops_soon_and_the_next_one_knows_what_it_knew(topics: str, start: Start) -> None:
-    minute, side = recent(), Side(topics)
-    side.whole(ids(0, 5), minute, "p")
-    side.read()
-    side.audit()
-    observe = start(store_seconds="3600")
-    card = settled(observe, minute)
-    began = time.monotonic()
-    assert observe.stop() == 0, observe.log.read_text()
-    assert time.monotonic() - began < 5
-    again = start()
-    assert settled(again, minute) == card
-    assert '"minutes": 1' in again.log.read_text(), "from the store, not from the ledger"
-
-
-@pytest.mark.proof
-def test_a_ledger_that_was_cut_goes_on_where_it_begins(topics: str, start: Start) -> None:
-    minute, side = recent(), Side(topics)
-    side.whole(ids(0, 5), minute, "p")
-    side.read()
-    side.audit()
-    observe = start()
-    card = settled(observe, minute)
-    assert observe.stop() == 0
-    side.whole(ids(5, 9), minute, "p")
-    side.audit()
-    delete_records(topics)
-    again = start()
-    assert settled(again, minute) == card
-    side.whole(ids(9, 11), minute, "p")
-    side.read()
-    side.audit()
-    eventually(lambda: again.card(minute)["collected"] == 7)
-
-
-def test_a_store_that_is_away_is_waited_for_and_then_written(topics: str, tmp_path: Path) -> None:
-    minute, side = recent(), Side(topics)
-    side.whole(ids(0, 5), minute, "p")
-    side.read()
-    side.audit()
-    with local_aws() as url:
-        port = int(url.rpartition(":")[2])
-    observe = ObserveProcess(topics, f"http://127.0.0.1:{port}", tmp_path / "log")
-    try:
-        eventually(lambda: "not started yet" in observe.log.read_text())
-        assert not observe.ready()
-        with local_aws(port):
-            eventually(observe.ready)
-            card = settled(observe, minute)
-        side.whole(ids(5, 9), minute, "p")
-        side.read()
-        side.audit()
-        eventually(lambda: observe.card(minute)["collected"] == 9)
-        eventually(lambda: "state not stored" in observe.log.read_text())
-        assert observe.card(minute)["total"] == 9, "it must continue"
-        assert card["collected"] == 5
-    finally:
-        assert observe.stop() == 0

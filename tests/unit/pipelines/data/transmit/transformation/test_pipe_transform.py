@@ -13,12 +13,10 @@ from hypothesis import strategies as st
 from jmespath.exceptions import JMESPathError
 
 from pipelines.data.transmit.connectors.http.formats import body
-from pipelines.data.transmit.events import Event
 from pipelines.data.transmit.transformation import lossless_json
 from pipelines.data.transmit.transformation.bounded_jmespath import Evaluation
 from pipelines.data.transmit.transformation.pipe_transform import (
     MOST_STEPS,
-    PipeTransform,
     TransformError,
     steps_for,
     transform_of,
@@ -27,14 +25,9 @@ from pipelines.data.transmit.transformation.step_budget import TooManyStepsError
 from shared.contracts.documents import ConfigError, Pipe, parse
 from shared.contracts.expressions import ExpressionError, compile_expression
 from shared.contracts.limits import MAX_EVENT_BYTES
-from shared.contracts.masks import MAX_MASKS, Mask
 from tests.strategies import json_texts
+from tests.unit.pipelines.data.transmit.transformation.pipes import SECRET, shaped
 from tests.unit.pipelines.data.transmit.transmit_events import event
-
-
-def shaped(transform: str | None, masks: list[Mask] | None = None, **fields: Any) -> Event:
-    pipe = Pipe(name="p1", tenant="t", source="s", destination="d", transform=transform, masks=masks or [])
-    return PipeTransform(pipe).apply(event(1, **fields), b"key")
 
 
 def data(transform: str, value: bytes) -> str:
@@ -214,9 +207,6 @@ def test_a_transform_of_a_large_event_that_looks_at_each_item_fits() -> None:
     assert json.loads(data("data[?quantity == `2`].{id: id, price: price}", value))[7_999]["id"] == 7_999
 
 
-SECRET = "S3CR3T"
-
-
 @pytest.mark.parametrize(
     ("expression", "said"),
     [
@@ -255,72 +245,3 @@ def test_data_that_is_no_json_is_text_or_base64_and_becomes_json() -> None:
     assert (item["datacontenttype"], item["data"]) == ("application/json", {"said": "hello"})
     assert dict(text.headers)["content-type"] == b"application/json"
     assert shaped("data_base64", value=b"\xff", content_type="image/png").value == b'"/w=="'
-
-
-# Masks and transforms together
-
-
-def redact(*paths: str) -> list[Mask]:
-    return [Mask(path=path, action="redact") for path in paths]
-
-
-@pytest.mark.parametrize(
-    "transform", ["@", "data", "data.*", "to_string(@)", "values(data)", "[data, data.a]", None]
-)
-@pytest.mark.parametrize("action", ["redact", "drop", "hash"])
-def test_a_transform_cannot_carry_a_masked_value_away(transform: str | None, action: Any) -> None:
-    masks = [Mask(path="$.data.a.b", action=action)]
-    after = shaped(transform, masks, value=b'{"a":{"b":"%b","c":"kept"}}' % SECRET.encode())
-    assert SECRET.encode() not in body([after])
-    assert b"kept" in body([after])
-
-
-def with_subject(subject: str) -> dict[str, Any]:
-    headers = {"ce_subject": subject, "ce_kept": "kept"} | {
-        "ce_specversion": "1.0",
-        "ce_source": "s",
-        "ce_type": "t",
-    }
-    stamps = {"hifi_pipe": "p1", "ce_id": "e1", "hifi_minute": "1", "hifi_received": "1", "hifi_attempt": "1"}
-    return {"headers": json.dumps(headers | stamps).encode()}
-
-
-@pytest.mark.parametrize("action", ["redact", "drop", "hash"])
-def test_an_attribute_is_masked_in_the_event_and_in_its_headers(action: Any) -> None:
-    after = shaped(None, [Mask(path="$.subject", action=action)], **with_subject(SECRET))
-    assert SECRET.encode() not in body([after]) + after.texts
-    item = json.loads(body([after]))[0]
-    assert ("subject" in item) == (action != "drop") == ("ce_subject" in dict(after.headers))
-    assert item["kept"] == "kept"
-    assert after.as_read.attributes != after.attributes
-    assert SECRET.encode() in after.as_read.texts
-
-
-def test_what_a_mask_does_not_meet_is_the_same_object() -> None:
-    pipe = Pipe(name="p1", tenant="t", source="s", destination="d", masks=redact("$.data.x.y", "$.subject"))
-    before = event(1, value=b'{ "a" : 1.10 }')
-    assert PipeTransform(pipe).apply(before, b"") is before
-
-
-def test_data_that_is_no_json_can_be_masked_as_a_whole_only() -> None:
-    plain = {"value": SECRET.encode(), "content_type": "text/plain"}
-    assert shaped(None, redact("$.data"), **plain).value == b"***"
-    assert shaped(None, [Mask(path="$.data", action="drop")], **plain).value is None
-    assert SECRET not in str(shaped(None, [Mask(path="$.data", action="hash")], **plain).value)
-    with pytest.raises(TransformError, match="mask_failed: the data is not JSON") as caught:
-        shaped(None, redact("$.data.x"), **plain)
-    assert SECRET not in str(caught.value)
-
-
-def test_json_data_can_be_masked_as_a_whole() -> None:
-    assert shaped(None, redact("$.data")).value == b'"***"'
-    assert shaped(None, [Mask(path="$.data", action="drop")]).value is None
-
-
-def test_many_masks_of_many_values_are_stopped_before_they_hold_up_the_others() -> None:
-    masks = redact(*(f"$.data[*].name{n}" for n in range(MAX_MASKS)))
-    began = time.thread_time()
-    with pytest.raises(TransformError, match="mask_failed: masks and values meet more than 500000 times"):
-        shaped(None, masks, value=b"[" + b",".join([b"{}"] * 150_000) + b"]")
-    assert time.thread_time() - began < 5
-    assert shaped(None, redact("$.data[*].name"), value=b"[" + b",".join([b"{}"] * 150_000) + b"]")

@@ -8,8 +8,8 @@ import pytest
 from pipelines.control.observe.alarms.service import open_alarms
 from pipelines.control.observe.dynamodb import Store
 from shared.runtime.clock import wall_clock
-from tests.contract.observe.alarm_far import far
-from tests.contract.observe.test_alarm_sinks import refused, stalled
+from tests.contract.observe.alarms.conftest import refused, stalled
+from tests.contract.observe.alarms.far import far
 from tests.contract.test_commands_documents import words
 from tests.harness.command_line import Hifi
 from tests.harness.local_aws import local_aws

@@ -1,0 +1,127 @@
+"""Alarms and notices survive restarts and failures of the store."""
+
+import threading
+import time
+from collections.abc import Iterable
+
+import pytest
+
+from pipelines.control.observe.alarms.service import Alarms
+from pipelines.control.observe.dynamodb import Item, Store
+from shared.contracts.alarms import AlarmKind, QuietWindow
+from shared.contracts.documents import Catalogue
+from shared.contracts.scorecard import ALL_TENANTS
+from shared.dynamodb.client import StoreError
+from shared.runtime.clock import wall_clock
+from shared.runtime.secrets import SecretTable
+from tests.contract.observe.alarms.conftest import Start, stalled
+from tests.contract.observe.alarms.far import Far
+from tests.harness.waiting import eventually, free_port
+from tests.unit.pipelines.control.observe.alarm_inputs import settings
+
+
+def test_a_notice_outlives_the_process_and_is_then_sent_with_the_same_id(
+    receiver: Far, start: Start, store: Store
+) -> None:
+    def stored() -> int:
+        return len(list(store.query("notice")))
+
+    receiver.status = 503
+    with start(alarm_webhook=receiver.url) as alarms:
+        alarms.update(stalled("route"))
+        eventually(lambda: bool(receiver.requests), 20, "nothing was tried")
+    assert stored() == 1
+    receiver.status, before = 204, len(receiver.requests)
+    with start(alarm_webhook=receiver.url) as alarms:
+        eventually(lambda: alarms.update(stalled("route")) or not stored(), 20, "the notice is still kept")
+    assert len(receiver.requests) == before + 1
+    assert len({headers["webhook-id"] for _, headers, _ in receiver.requests}) == 1
+
+
+def test_an_open_alarm_and_a_quiet_window_survive_a_restart(start: Start) -> None:
+    with start() as alarms:
+        alarms.update(stalled("route"))
+        (before,) = alarms.listed(ALL_TENANTS)
+        now = wall_clock()
+        window = alarms.add_window(
+            QuietWindow(from_ms=now, until_ms=now + 60_000, kinds=[AlarmKind.STALLED], reason="deployment")
+        )
+    with start() as alarms:
+        assert alarms.listed(ALL_TENANTS, True) == [before]
+        assert alarms.windows() == [window]
+        alarms.update(stalled("route", "retry"))
+        quiet = {each.subject: each.quiet for each in alarms.listed(ALL_TENANTS, True)}
+        assert quiet == {"route": "deployment", "retry": "deployment"}
+        assert alarms.open_by_kind()[AlarmKind.STALLED] == 2
+        assert alarms.remove_window(window.id)
+        assert not alarms.remove_window(window.id)
+        alarms.update(stalled())
+    with start() as alarms:
+        assert alarms.windows() == []
+        assert alarms.listed(ALL_TENANTS, True) == []
+        assert [each.resolved_ms is None for each in alarms.listed(ALL_TENANTS, False)] == [False, False]
+        assert alarms.listed("shop") == []
+
+
+def test_a_store_that_is_away_keeps_no_alarm_from_being_told(
+    receiver: Far, secrets: SecretTable, aws: str
+) -> None:
+    away = Store("alarms", f"http://127.0.0.1:{free_port()}")
+    alarms = Alarms(settings(alarm_webhook=receiver.url), away, Catalogue, secrets, wall_clock)
+    try:
+        with pytest.raises(StoreError):
+            alarms.restore()
+        alarms.update(stalled("route"))
+        eventually(lambda: bool(receiver.told()), 20, "the operator was told nothing")
+        now = wall_clock()
+        with pytest.raises(StoreError):
+            alarms.add_window(QuietWindow(from_ms=now, until_ms=now + 1_000, reason="deployment"))
+        assert alarms.windows() == []
+    finally:
+        alarms.close()
+
+
+class HangingStore(Store):
+    """Blocks writes until it is released."""
+
+    def __init__(self, table: str, endpoint: str) -> None:
+        super().__init__(table, endpoint)
+        self.released = threading.Event()
+
+    def put(self, items: Iterable[Item]) -> None:
+        self.released.wait(60)
+        super().put(items)
+
+
+def test_a_store_that_hangs_delays_no_look_and_has_the_last_state_afterwards(
+    store: Store, secrets: SecretTable, aws: str
+) -> None:
+    hanging = HangingStore("hanging", aws)
+    hanging.ensure()
+    first = Alarms(settings(alarm_hold_seconds=0), hanging, Catalogue, secrets, wall_clock)
+    began = time.monotonic()
+    for nodes in (("route",), ("route", "ingest"), ("ingest",), ("ingest", "retry")):
+        first.update(stalled(*nodes))
+    assert time.monotonic() - began < 1.0
+    hanging.released.set()
+    first.close()
+    second = Alarms(settings(), hanging, Catalogue, secrets, wall_clock)
+    second.restore()
+    assert {each.subject for each in second.listed(ALL_TENANTS, True)} == {"ingest", "retry"}
+    assert {each.subject for each in second.listed(ALL_TENANTS, False)} == {"route"}
+    second.close()
+
+
+def test_what_could_not_be_stored_is_stored_when_the_store_is_back(
+    store: Store, secrets: SecretTable, aws: str
+) -> None:
+    late = Store("late", aws)  # the table does not exist yet
+    first = Alarms(settings(), late, Catalogue, secrets, wall_clock)
+    first.update(stalled("route"))
+    late.ensure()
+    eventually(lambda: bool(list(late.query("alarm"))), 20, "the alarm was not stored")
+    first.close()
+    second = Alarms(settings(), late, Catalogue, secrets, wall_clock)
+    second.restore()
+    assert [each.subject for each in second.listed(ALL_TENANTS, True)] == ["route"]
+    second.close()

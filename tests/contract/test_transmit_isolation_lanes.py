@@ -1,0 +1,129 @@
+"""Events move between the fast and the slow lane by rule, and none is lost, on real sockets."""
+
+import asyncio
+
+import pytest
+
+from shared.contracts import headers as h
+from shared.contracts.documents import Limits
+from shared.contracts.topics import Topic
+from shared.runtime.clock import wall_clock
+from tests.contract.lanes import asked, ids, late
+from tests.contract.transmit_rig import Rig, receipts, records
+from tests.harness.scripted_server import reply
+from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
+
+
+@pytest.mark.parametrize("seconds", [3.0, 60.0])
+def test_the_fast_lane_waits_once_and_then_hands_on_at_once(fast: Rig, seconds: float) -> None:
+    late(fast, "/late", seconds)
+    fast.server.answer("/", reply(200))
+    fast.pipe("late", "/late")
+    fast.pipe("fine", "/")
+    rows = fast.deliver(flat_batch([row(1, pipe="late"), row(2, pipe="fine")]))
+    assert 0.5 <= fast.seconds < 1.0
+    (moved,) = records(rows)
+    assert (moved.topic, moved.key, moved.value) == (Topic.OUTBOUND_SLOW, row(1)["key"], row(1)["value"])
+    assert dict(moved.headers)[h.ATTEMPT] == b"1"
+    assert abs(int(dict(moved.headers)[h.FIRST_TRY] or b"") - wall_clock()) < 5_000
+    assert [(r.pipe, r.result) for r in receipts(rows)] == [
+        ("fine", "delivered")
+    ]  # the other has no receipt yet
+
+    rows = fast.deliver(flat_batch([row(n, pipe="late") for n in range(3, 9)] + [row(9, pipe="fine")]))
+    assert fast.seconds < 0.3
+    assert ids(rows, Topic.OUTBOUND_SLOW) == [f"e{n}" for n in range(3, 9)]
+    assert h.FIRST_TRY not in dict(records(rows)[0].headers)  # these were not tried
+    assert asked(fast)["/late"] == 1
+
+
+def test_a_destination_that_is_always_a_little_slow_leaves_the_fast_lane_too(fast: Rig) -> None:
+    late(fast, "/", 0.45)
+    fast.pipe("p1", "/", max_events=1)
+    for n in range(12):
+        fast.deliver(flat_batch([row(10 * n), row(10 * n + 1)]))
+    assert fast.seconds < 0.3
+    assert 8 <= asked(fast)["/"] <= 20
+
+
+def test_nothing_is_lost_at_the_move(fast: Rig) -> None:
+    late(fast, "/", 0.7)
+    fast.pipe("p1", "/", max_events=1)
+    rows = fast.deliver(flat_batch([row(n) for n in range(50)]))
+    arrived = sorted(i for r in receipts(rows) if r.result == "delivered" for i in r.ids)
+    assert sorted(arrived + ids(rows, Topic.OUTBOUND_SLOW)) == sorted(f"e{n}" for n in range(50))
+
+
+def test_a_backlog_that_a_destination_takes_quickly_stays_in_the_fast_lane(fast: Rig) -> None:
+    late(fast, "/", 0.05)
+    fast.pipe("p1", "/", max_events=1)
+    rows = fast.deliver(flat_batch([row(n) for n in range(60)]))
+    assert fast.seconds > 0.7  # 60 requests, four at a time
+    assert not records(rows)
+
+
+def test_what_finds_no_slot_in_time_is_handed_on(fast: Rig) -> None:
+    late(fast, "/", 0.15)
+    fast.pipe("p1", "/", max_events=1, limits=Limits(requests=1))
+    rows = fast.deliver(flat_batch([row(n) for n in range(30)]))
+    assert 1.0 <= fast.seconds < 1.5
+    assert len(ids(rows, Topic.OUTBOUND_SLOW)) + len(receipts(rows)) == 30
+    assert len(fast.server.bodies) == len(receipts(rows)) >= 5
+
+
+def test_what_the_rate_leaves_no_room_for_is_handed_on_at_once(fast: Rig) -> None:
+    fast.server.answer("/", reply(200))
+    fast.pipe("p1", "/", max_events=10, limits=Limits(rate=50))
+    rows = fast.deliver(flat_batch([row(n) for n in range(200)]))
+    assert fast.seconds < 1.0
+    assert len(ids(rows, Topic.OUTBOUND_SLOW)) + sum(len(r.ids) for r in receipts(rows)) == 200
+
+
+def test_the_slow_lane_keeps_the_rate_and_the_number_of_requests(slow: Rig) -> None:
+    busy = most = 0
+
+    async def count(_: bytes, writer: asyncio.StreamWriter) -> None:
+        nonlocal busy, most
+        busy, most = busy + 1, max(most, busy + 1)
+        await asyncio.sleep(0.02)
+        busy -= 1
+        writer.write(reply(200))
+
+    slow.server.manners["/"] = count
+    slow.pipe("p1", "/", max_events=5, limits=Limits(requests=3, rate=100))
+    rows = slow.deliver(flat_batch([row(n) for n in range(200)]))
+    assert {r.result for r in receipts(rows)} == {"delivered"}
+    assert most == 3
+    assert 0.9 <= slow.seconds < 2.0
+
+
+def test_a_copy_in_the_same_batch_says_too_that_a_destination_is_quick_again(slow: Rig) -> None:
+    slow.server.answer("/", reply(400))
+    slow.pipe("p1", "/")
+    for n in range(5):
+        slow.deliver(flat_batch([row(n)]))
+    rows = slow.deliver(flat_batch([row(9), row(9, attempt=2)]))
+    said = [dict(each.headers).get(h.RECOVERED) for each in rows if each.topic == Topic.RECEIPTS]
+    assert said == [b"p1", b"p1"]
+
+
+def test_the_slow_lane_says_when_a_destination_is_quick_again_and_the_fast_lane_hears_it(
+    fast: Rig, slow: Rig
+) -> None:
+    slow.server.answer("/", reply(200))
+    slow.pipe("p1", "/")
+    said = []
+    for n in range(6):
+        rows = slow.deliver(flat_batch([row(n)]))
+        said.append(dict(rows[0].headers).get(h.RECOVERED))
+        assert receipts(rows)[0].lane == ("slow" if n < 4 else "fast")
+    assert said == [None] * 4 + [b"p1"] * 2
+
+    late(fast, "/", 60.0)
+    fast.pipe("p1", "/")
+    fast.deliver(flat_batch([row(1)]))
+    fast.server.answer("/", reply(200))
+    fast.admission.note_recovered([("p1", wall_clock()), ("nobody", wall_clock())])  # its stay is not over
+    assert ids(fast.deliver(flat_batch([row(2)])), Topic.OUTBOUND_SLOW) == ["e2"]
+    fast.admission.note_recovered([("p1", wall_clock() + 10_000)])
+    assert [r.result for r in receipts(fast.deliver(flat_batch([row(3)])))] == ["delivered"]
