@@ -36,11 +36,11 @@ def _cut(text: str) -> str:
 
 
 def kinds(summary: Summary, pipes: Iterable[str]) -> Table:
-    """How many there are of each kind, the most first; `pipes` are those that are published now."""
+    """Counts by kind, the largest first; `pipes` are the published ones."""
     known = set(pipes)
     table = plain_table("LETTERS", "PIPE", "DESTINATION", "REASON", "")
     for (pipe, destination, word), count in summary.kinds.most_common():
-        hint = "" if pipe in known else "there is no such pipe: they will come back"
+        hint = "" if pipe in known else "no such pipe is published: they will become dead letters again"
         names = (Text(printable(name)) for name in (pipe, destination or "?", word))
         table.add_row(f"{count:,}", *names, f"[yellow]{hint}[/]" if hint else "")
     return table

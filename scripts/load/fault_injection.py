@@ -71,7 +71,7 @@ def _rule(text: str, action: str, seconds: float | None, percent: float) -> Rule
             raise RuleError(f"{text!r}: a delay needs its length, for example delay:3s=5%")
         return Rule(action=Action.DELAY, percent=percent, seconds=seconds)
     if action not in (Action.HANG, Action.RESET):
-        raise RuleError(f"{text!r}: there is no action {action!r}: {SYNTAX}")
+        raise RuleError(f"{text!r}: unknown action {action!r}; write {SYNTAX}")
     if seconds is not None:
         raise RuleError(f"{text!r}: {action} takes no duration")
     return Rule(action=Action(action), percent=percent)

@@ -69,7 +69,7 @@ def test_the_last_figures_stay_greyed_with_their_age_while_observe_is_away(
 
 
 @pytest.mark.proof
-def test_a_console_that_nobody_looks_at_asks_nothing_and_costs_nothing(
+def test_a_console_without_open_pages_sends_no_requests_and_costs_nothing(
     topics: str, start: Start, start_console: StartConsole, open_page: Open
 ) -> None:
     console = start_console(start().port)

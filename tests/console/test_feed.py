@@ -87,7 +87,7 @@ def test_all_who_watch_a_view_share_its_looks() -> None:
     asyncio.run(main())
 
 
-def test_nobody_watching_means_no_looks() -> None:
+def test_without_viewers_there_are_no_polls() -> None:
     async def main() -> None:
         observe = Observe()
         async with feeds_of(observe) as feeds:
@@ -104,7 +104,7 @@ def test_nobody_watching_means_no_looks() -> None:
     asyncio.run(main())
 
 
-def test_what_seldom_changes_is_asked_for_once_a_minute_and_older_cards_are_kept() -> None:
+def test_slow_data_is_polled_once_a_minute_and_older_cards_are_kept() -> None:
     async def main() -> None:
         observe = Observe()
         async with feeds_of(observe) as feeds:

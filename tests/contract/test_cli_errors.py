@@ -49,7 +49,7 @@ def failed(arguments: Sequence[object], **environment: str) -> tuple[int, str]:
         ("trial", "outage"),
     ],
 )
-def test_a_side_whose_brokers_are_away_is_named_with_the_command_that_starts_it(
+def test_a_side_without_brokers_is_named_with_the_command_that_starts_it(
     command: Sequence[str], tmp_path: Path
 ) -> None:
     Side(root=tmp_path, port=free_base()).create()

@@ -69,7 +69,7 @@ def taken(ids: list[str]) -> web.Response:
     return web.json_response({"accepted": len(ids), "ids": ids}, status=202)
 
 
-def test_what_a_misbehaving_destination_refused_is_sent_until_it_is_taken(tmp_path: Path) -> None:
+def test_refused_requests_are_repeated_until_they_are_accepted(tmp_path: Path) -> None:
     rules = parse_rules(["503=10%,429:0s=10%,reset=10%,delay:50ms=10%"])
     received, acked = tmp_path / "received.tsv", tmp_path / "acked.tsv"
     with running(Receiver(out=received, misbehaviour=rules)) as receiver:
@@ -83,7 +83,7 @@ def test_what_a_misbehaving_destination_refused_is_sent_until_it_is_taken(tmp_pa
     assert all(each.lag_ms is not None and each.lag_ms >= 0 for each in read_received(received))
 
 
-def test_only_what_was_acknowledged_is_written_down(tmp_path: Path) -> None:
+def test_only_acknowledged_events_are_in_the_file(tmp_path: Path) -> None:
     def second_is_refused(_: int, ids: list[str]) -> web.Response:
         items = [{"index": n, "status": 202, "id": name} for n, name in enumerate(ids)]
         items[1] = {"index": 1, "status": 400, "detail": "too old", "field": "time", "fix": "-"}
@@ -115,7 +115,7 @@ def test_retry_after_is_honoured() -> None:
     assert int(times[1].replace(b",", b"")) >= 1_000
 
 
-def test_what_is_never_acknowledged_is_reported() -> None:
+def test_events_that_are_never_acknowledged_are_reported() -> None:
     with collect_stub(lambda *_: web.Response(status=503)) as url:
         done = send(url, "--rate", 100, "--batch", 10, "--seconds", 0.2, "--patience", 0.3)
     assert done.returncode == 1
@@ -192,7 +192,7 @@ def test_the_receiver_writes_everything_down_when_it_is_ended(tmp_path: Path) ->
     assert "2,500" in output
 
 
-def test_a_rule_that_is_none_is_a_usage_error() -> None:
+def test_an_invalid_rule_is_a_usage_error() -> None:
     done = subprocess.run(
         [*HIFI, "receive", "-m", "nonsense"], env=ENVIRONMENT, capture_output=True, check=False
     )

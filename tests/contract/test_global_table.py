@@ -90,7 +90,7 @@ def test_a_topic_that_comes_late_is_waited_for(brokers: Cluster, topic: Topic) -
         assert eventually(lambda: numbers.view == {b"a": 1})
 
 
-def test_a_topic_that_is_made_anew_is_read_on_top_of_what_the_old_one_said(
+def test_a_recreated_topic_is_read_on_top_of_the_old_content(
     brokers: Cluster, topic: Topic, caplog: pytest.LogCaptureFixture
 ) -> None:
     create(brokers, topic)

@@ -77,7 +77,7 @@ def test_caught_up_means_that_everything_acknowledged_before_was_taken(
             assert b"%d" % n in taken
 
 
-def test_no_brokers_is_told_not_raised() -> None:
+def test_unavailable_brokers_are_reported_not_raised() -> None:
     with tail("127.0.0.1:1", Topic.RECEIPTS, 1000) as (reader, _):
         assert not reader.catch_up(0.5)
         assert not reader.wait(0.1)

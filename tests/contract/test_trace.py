@@ -115,9 +115,7 @@ def test_each_node_is_a_span_of_the_events_chain_and_the_unreadable_is_passed_ov
         assert process.stop() == 0
 
 
-def test_what_the_receiver_did_not_acknowledge_is_told_again_also_by_the_next_process(
-    topics: str, start: Start
-) -> None:
+def test_unacknowledged_spans_are_sent_again_also_by_the_next_process(topics: str, start: Start) -> None:
     side, receiver = Topics(topics), SpanReceiver(free_port())
     process = start(receiver.port)
     put(side, "e1")

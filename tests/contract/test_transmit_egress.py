@@ -130,7 +130,7 @@ def test_a_name_that_looks_like_loopback_is_not_dialled_whether_anybody_knows_it
     assert (public.dialled, public.server.connections) == ([], 0)
 
 
-def test_the_refusal_says_what_to_mend_and_not_what_an_inner_name_leads_to(public: Rig) -> None:
+def test_the_refusal_names_the_fix_and_not_the_address_of_an_internal_name(public: Rig) -> None:
     assert reason(send_to(public, f"https://localhost:{public.server.port}/")) == (
         "refused_address: `url` leads to a loopback address; give a public address, or a name that resolves "
         "to one; only a local side may dial its own machine (HIFI_ALLOW_LOOPBACK=true)"
@@ -193,7 +193,7 @@ def test_a_name_with_a_good_address_among_inner_ones_is_dialled_there_only(names
 @pytest.mark.parametrize(
     "names", [Names({"mixed.test": [["10.0.0.1", "127.0.0.1", "fd00::1"]]})], indirect=True
 )
-def test_a_good_address_that_does_not_answer_is_no_refusal(names: Rig) -> None:
+def test_a_public_address_that_does_not_answer_is_not_refused(names: Rig) -> None:
     names.server.close()
     (later,) = records(send_to(names, f"http://mixed.test:{names.server.port}/"))
     assert later.topic == Topic.RETRY_IN_30S

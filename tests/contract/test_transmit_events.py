@@ -97,7 +97,7 @@ def test_failed_event_is_not_remembered(rig: Rig) -> None:
     assert [r.result for r in receipts(rig.deliver(flat_batch([row(1)])))] == ["delivered"]
 
 
-def test_record_nobody_can_send_is_quarantined_and_its_neighbours_travel(rig: Rig) -> None:
+def test_an_unusable_record_is_quarantined_and_its_neighbours_are_sent(rig: Rig) -> None:
     rig.server.answer("/", reply(200))
     rig.pipe("p1", "/")
     bad = [

@@ -159,7 +159,7 @@ def test_a_compressed_bomb_is_not_unpacked_and_none_was_asked_for(rig: Rig, enco
     assert b"accept-encoding: identity\r\n" in rig.server.heads[0].lower()
 
 
-def test_an_answer_that_switches_protocols_is_no_success(rig: Rig) -> None:
+def test_an_answer_that_switches_protocols_is_a_failure(rig: Rig) -> None:
     rig.server.answer(
         "/", b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n" + reply(200)
     )

@@ -41,7 +41,7 @@ def test_refused_connections_open_the_breaker_and_refused_events_do_not(fast: Ri
 
 
 @pytest.mark.parametrize(("status", "requests", "result"), [(503, 1, "retry"), (200, 20, "delivered")])
-def test_one_request_tests_the_destination_and_all_others_wait_for_what_it_says(
+def test_one_request_tests_the_destination_and_all_others_wait_for_its_result(
     fast: Rig, status: int, requests: int, result: str
 ) -> None:
     fast.server.answer("/", reply(503))
@@ -57,7 +57,7 @@ def test_one_request_tests_the_destination_and_all_others_wait_for_what_it_says(
     assert len(rows) == (20 if result == "delivered" else 40)
 
 
-def test_a_mended_document_is_tried_at_once(fast: Rig) -> None:
+def test_a_corrected_document_is_tried_at_once(fast: Rig) -> None:
     fast.server.answer("/bad", reply(503))
     fast.server.answer("/good", reply(200))
     fast.pipe("p1", "/bad")

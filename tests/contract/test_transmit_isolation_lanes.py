@@ -62,7 +62,7 @@ def test_a_backlog_that_a_destination_takes_quickly_stays_in_the_fast_lane(fast:
     assert not records(rows)
 
 
-def test_what_finds_no_slot_in_time_is_handed_on(fast: Rig) -> None:
+def test_events_without_a_slot_in_time_go_to_the_slow_lane(fast: Rig) -> None:
     late(fast, "/", 0.15)
     fast.pipe("p1", "/", max_events=1, limits=Limits(requests=1))
     rows = fast.deliver(flat_batch([row(n) for n in range(30)]))
@@ -71,7 +71,7 @@ def test_what_finds_no_slot_in_time_is_handed_on(fast: Rig) -> None:
     assert len(fast.server.bodies) == len(receipts(rows)) >= 5
 
 
-def test_what_the_rate_leaves_no_room_for_is_handed_on_at_once(fast: Rig) -> None:
+def test_events_beyond_the_rate_go_to_the_slow_lane_at_once(fast: Rig) -> None:
     fast.server.answer("/", reply(200))
     fast.pipe("p1", "/", max_events=10, limits=Limits(rate=50))
     rows = fast.deliver(flat_batch([row(n) for n in range(200)]))

@@ -62,7 +62,7 @@ def test_the_destination_receives_what_masks_and_transform_leave(rig: Rig) -> No
 
 
 @pytest.mark.parametrize(("status", "topic"), [(503, Topic.RETRY_IN_30S), (400, Topic.DEAD_LETTER)])
-def test_what_is_not_delivered_waits_as_it_was_read(rig: Rig, status: int, topic: Topic) -> None:
+def test_undelivered_events_wait_unchanged(rig: Rig, status: int, topic: Topic) -> None:
     rig.server.answer("/", reply(status))
     rig.pipe("p1", "/", masks=[*EMAIL, Mask(path="$.subject", action="drop")], transform="data.user")
     rows = rig.deliver(flat_batch([row(1, value=VALUE)]))
@@ -106,7 +106,7 @@ def test_with_its_key_the_same_event_leaves_hashed(rig: Rig) -> None:
     assert len(bytes.fromhex(one["user"]["email"])) == 32
 
 
-def test_an_empty_key_is_none(rig: Rig) -> None:
+def test_an_empty_key_is_refused(rig: Rig) -> None:
     rig.pipe("p1", "/", masks=HASHED)
     rig.secrets.values["secret://t/masks"] = ""
     rig.deliver(flat_batch([row(1, value=VALUE)]))
@@ -121,7 +121,7 @@ def test_a_pipe_that_a_newer_version_wrote_waits_and_sends_nothing(rig: Rig) -> 
     assert not rig.server.bodies
 
 
-def test_batches_are_cut_by_what_leaves(rig: Rig) -> None:
+def test_batches_are_split_by_the_size_after_masks_and_transforms(rig: Rig) -> None:
     rig.pipe("p1", "/", max_bytes=4_096, transform="data.small")
     rig.pipe("p2", "/", max_bytes=4_096)
     large = json.dumps({"small": 1, "pad": "x" * 2_000}).encode()

@@ -118,7 +118,7 @@ def test_too_large_request_is_halved_until_it_fits(rig: Rig) -> None:
     assert sorted(i for r in receipts(rows) for i in r.ids) == [f"e{n}" for n in range(7)]
 
 
-def test_nobody_listening_is_retried_later(rig: Rig) -> None:
+def test_an_address_without_a_listener_is_retried_later(rig: Rig) -> None:
     rig.pipe("p1", "/", port=free_port())
     rows = rig.deliver(flat_batch([row(1)]))
     assert [r.topic for r in records(rows)] == [Topic.RETRY_IN_30S]
@@ -221,7 +221,7 @@ def test_hang_ends_at_the_deadline_and_others_are_receipted_long_before(rig: Rig
     assert tries == [0] * 16 + [1] * 4
 
 
-def test_connections_are_kept_and_requests_say_what_they_carry(rig: Rig) -> None:
+def test_connections_are_kept_and_requests_have_content_type_and_length(rig: Rig) -> None:
     rig.server.answer("/", reply(200))
     rig.pipe("p1", "/", options={"headers": {"X-Team": "blue"}})
     for n in range(5):

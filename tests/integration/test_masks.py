@@ -71,9 +71,7 @@ def written(live: LiveSide, topic: str, pipe: str) -> list[bytes]:
         consumer.close()
 
 
-def test_what_leaves_is_masked_and_nothing_hifi_writes_about_it_tells_the_value(
-    live: LiveSide, tmp_path: Path
-) -> None:
+def test_deliveries_are_masked_and_no_receipt_or_log_has_the_value(live: LiveSide, tmp_path: Path) -> None:
     tenant = f"masks-{uuid4().hex[:8]}"
     live.side.secrets.write_text(f"{tenant}/masks: a-key\n")
     live.side.secrets.chmod(0o600)

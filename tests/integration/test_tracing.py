@@ -33,7 +33,7 @@ def context_of(traceparent: str) -> TraceContext:
     return context
 
 
-def test_a_traced_event_is_a_chain_of_spans_and_tells_its_destination_which(
+def test_a_traced_event_is_a_chain_of_spans_and_its_destination_gets_the_traceparent(
     live: LiveSide, spans: SpanReceiver
 ) -> None:
     tenant, arrived = f"traced-{uuid4().hex[:8]}", dict[str, dict[str, Any]]()

@@ -74,12 +74,12 @@ def test_record_of_one_event_counts_as_its_topic_says(
     assert (tally.first_ms, tally.last_ms, tally.lag_in, tally.inside) == (WRITTEN, WRITTEN, {}, {})
 
 
-def test_waiting_tells_when_the_last_may_leave(spark: SparkSession) -> None:
+def test_waiting_tallies_have_the_latest_due_time(spark: SparkSession) -> None:
     waiting = (event(Topic.RETRY_IN_30S, hifi_pipe="p", hifi_not_before=str(RECEIVED + n)) for n in (5, 9, 7))
     assert only(audited(spark, *waiting)).due_ms == RECEIVED + 9
 
 
-def test_copies_of_an_event_are_told_apart_and_the_first_says_what_others_there_are(
+def test_copies_of_an_event_are_distinguished_and_the_first_names_the_others(
     spark: SparkSession,
 ) -> None:
     copies = [event(Topic.OUTBOUND, "x", hifi_pipe=pipe, hifi_pipes="a,b,c") for pipe in "abc"]
@@ -156,12 +156,12 @@ def test_lag_counts_from_the_moment_that_names_the_minute_and_is_never_negative(
     assert [(t.late, t.lag_out) for r in found for t in r.tallies] == [(late, lag(lag_ms))] * 2
 
 
-def test_time_that_is_none_counts_from_receiving(spark: SparkSession) -> None:
+def test_an_invalid_time_counts_from_receipt(spark: SparkSession) -> None:
     tally = only(audited(spark, event(Topic.EVENTS, time="yesterday")))
     assert (tally.late, tally.lag_out) == (0, lag(250))
 
 
-def test_quarantined_record_counts_with_its_id_where_its_headers_tell(spark: SparkSession) -> None:
+def test_a_quarantined_record_counts_with_its_id_if_its_headers_have_it(spark: SparkSession) -> None:
     known = event(Topic.QUARANTINE, "x", hifi_origin="events/0/7", minute=MINUTE - 3)
     unknown = Record(Topic.QUARANTINE, b"?", headers({"hifi_origin": "collected/1/2", "hifi_tenant": "acme"}))
     nothing = Record(Topic.QUARANTINE, None)

@@ -130,7 +130,7 @@ def test_any_split_into_batches_and_ranges_merges_to_the_same(
         assert ranges[-1].end == 60
 
 
-def test_tallies_are_what_a_plain_recount_says(mixed: pa.Table) -> None:
+def test_tallies_equal_a_plain_recount(mixed: pa.Table) -> None:
     counted: dict[tuple[str, str], list[int]] = {}
     for row in mixed.to_pylist():
         if row["id_hash"] is not None:

@@ -103,7 +103,7 @@ def test_killed_between_batches_and_without_its_checkpoint_it_counts_each_record
     assert hash_sum(side, Stage.COLLECTED) == hash_sum(side, Stage.EVENTS) == total
 
 
-def test_ledger_tells_how_far_each_partition_is_covered(topics: str) -> None:
+def test_the_ledger_shows_how_far_each_partition_is_covered(topics: str) -> None:
     side = Topics(topics)
     assert covered_offsets(topics, [("events", "0")]) == {}
     told = [("events", 0, 0, 10), ("events", 1, 0, 7), *(("collected", 0, n, n + 1) for n in range(3_000))]

@@ -56,7 +56,7 @@ def stamped(**more: str) -> Headers:
     return event_headers({**ATTRIBUTES, "id": CHOSEN, "traceparent": OWN}, **more)
 
 
-def test_of_collected_what_ingest_will_trace(spark: SparkSession) -> None:
+def test_collected_events_that_ingest_will_trace_have_trace_points(spark: SparkSession) -> None:
     common = {"source": "/p", "type": "t", "time": "2026-01-01T00:00:00Z", "minute": 29_453_760}
     items = [
         {**common, "id": CHOSEN},

@@ -132,7 +132,7 @@ def test_a_record_without_its_stamps_goes_to_quarantine(spark: SparkSession, mis
     assert header_map(row)[h.REASON] == f"no header {missing}"
 
 
-def test_what_is_too_large_to_be_written_again_is_cut(spark: SparkSession) -> None:
+def test_values_too_large_for_quarantine_are_truncated(spark: SparkSession) -> None:
     fat: Headers = [("fat", b"x" * (MAX_HEADERS_BYTES + 1))]
     records: list[tuple[bytes | None, Headers | None]] = [
         (b"[" + b" " * MAX_READABLE_BYTES + b"]", headers(_COPIED)),

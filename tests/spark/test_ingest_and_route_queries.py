@@ -105,7 +105,7 @@ def test_poison_goes_to_quarantine_and_the_partition_moves_on(
     assert all(text(m, h.REASON) and text(m, h.ORIGIN).count("/") == 2 for m in quarantined)
 
 
-def test_a_node_that_stood_still_until_its_records_expired_goes_on_with_what_is_there(
+def test_a_node_that_stopped_until_its_records_expired_continues_with_the_rest(
     spark: SparkSession, spark_settings: SparkSettings, topics: str, tmp_path: Path
 ) -> None:
     settings = spark_settings.model_copy(update={"bootstrap": topics, "checkpoints": str(tmp_path)})

@@ -76,12 +76,12 @@ def test_missing_header_is_named(spark: SparkSession, name: str) -> None:
 
 @pytest.mark.parametrize("value", [b"", b"one", b"1.5x", b"9" * 40, b"\xff", None])
 @pytest.mark.parametrize("name", ["hifi_minute", "hifi_received", "hifi_attempt"])
-def test_number_that_is_none_is_named(spark: SparkSession, name: str, value: bytes | None) -> None:
+def test_an_invalid_number_is_named(spark: SparkSession, name: str, value: bytes | None) -> None:
     assert name in fault(*flat(spark, (KEY, b"{}", [*without(name), (name, value)])))
 
 
 @pytest.mark.parametrize("key", [None, b"", b"short", bytes(17)])
-def test_record_without_a_delivery_key_is_told(spark: SparkSession, key: bytes | None) -> None:
+def test_a_record_without_a_delivery_key_is_reported(spark: SparkSession, key: bytes | None) -> None:
     assert "key" in fault(*flat(spark, (key, b"{}", GOOD)))
 
 

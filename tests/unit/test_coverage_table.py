@@ -25,5 +25,5 @@ def test_packages_add_up_and_a_missed_line_never_reads_as_all() -> None:
     assert rows[1:] == [["shared/kafka", "10000", "9999", "99.9"], ["total", "10000", "9999", "99.9"]]
 
 
-def test_a_package_of_empty_modules_is_no_error() -> None:
+def test_a_package_of_empty_modules_is_not_an_error() -> None:
     assert [row.split()[-1] for row in table({"shared/__init__.py": (0, 0)})][1:] == ["0.0", "0.0"]

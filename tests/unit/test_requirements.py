@@ -23,14 +23,14 @@ def _locked(name: str) -> dict[str, list[Version]]:
 
 
 @pytest.mark.parametrize("requirement", _RUN, ids=lambda r: str(r.name))
-def test_what_runs_is_locked_within_its_range(requirement: Requirement) -> None:
+def test_runtime_packages_are_locked_within_their_range(requirement: Requirement) -> None:
     versions = _locked("requirements.txt").get(canonicalize_name(requirement.name), [])
     assert versions
     assert all(version in requirement.specifier for version in versions)
 
 
 @pytest.mark.parametrize("requirement", _RUN + _DEV, ids=lambda r: str(r.name))
-def test_what_tests_is_locked_within_its_range(requirement: Requirement) -> None:
+def test_test_packages_are_locked_within_their_range(requirement: Requirement) -> None:
     versions = _locked("requirements-dev.txt").get(canonicalize_name(requirement.name), [])
     assert versions
     assert all(version in requirement.specifier for version in versions)

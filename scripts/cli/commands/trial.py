@@ -1,18 +1,19 @@
 """`hifi trial`: experiments on a running side."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
+from rich.console import RenderableType
 from rich.table import Table
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
 from scripts.documents.topic import read_catalogue
-from scripts.experiments.harness.bounds import check
+from scripts.experiments.harness.bounds import Bound, check
 from scripts.experiments.harness.output import report, say, to_json
 from scripts.experiments.harness.pairs import ratios_text
 from scripts.experiments.harness.percentiles import Quantiles
@@ -51,13 +52,7 @@ def outage(  # noqa: PLR0913, PLR0917 - one parameter an option
     plan = outages.OutagePlan(rate=rate, steady=others, before=before, outage=seconds, after=after)
     with _ready(data) as (side, folder):
         found = outages.run(side, plan, folder, say)
-    if as_json:
-        typer.echo(to_json(found), nl=False)
-        check(outages.bounds(found))
-    else:
-        for table in _outage_tables(found):
-            out().print(table)
-        report(outages.bounds(found))
+    _print(found, _outage_tables(found), outages.bounds(found), as_json=as_json)
 
 
 @GROUP.command()
@@ -76,13 +71,8 @@ def tier(  # noqa: PLR0913, PLR0917 - one parameter an option
     plan = tiers.RetryCostPlan(rate=rate, pairs=pairs, seconds=seconds, percent=percent)
     with _ready(data) as (side, folder):
         found = tiers.run(side, plan, folder, say)
-    if as_json:
-        typer.echo(to_json(found), nl=False)
-        check(tiers.bounds(found))
-    else:
-        out().print(_tier_table(found))
-        out().print(f"p95 with {percent:g} % delayed: {ratios_text(pair.ratio for pair in found.pairs)}")
-        report(tiers.bounds(found))
+    ratios = f"p95 with {percent:g} % delayed: {ratios_text(pair.ratio for pair in found.pairs)}"
+    _print(found, (_tier_table(found), ratios), tiers.bounds(found), as_json=as_json)
 
 
 @contextmanager
@@ -98,6 +88,19 @@ def _ready(data: Path) -> Iterator[tuple[Side, Path]]:
     )  # so that the load ends and the documents are deleted
     with TemporaryDirectory(prefix="hifi-trial-") as folder:
         yield Side.load(data), Path(folder)
+
+
+def _print(
+    found: object, tables: Iterable[RenderableType], bounds: Sequence[Bound], *, as_json: bool
+) -> None:
+    """Print the figures, and fail if a bound is broken; the JSON goes alone to stdout."""
+    if as_json:
+        typer.echo(to_json(found), nl=False)
+        check(bounds)
+        return
+    for table in tables:
+        out().print(table)
+    report(bounds)
 
 
 def _outage_tables(found: outages.OutageResult) -> Iterator[Table]:

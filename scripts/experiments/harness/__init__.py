@@ -1,1 +1,1 @@
-"""What every experiment uses: sides, loads, figures, pairs of runs, and bounds that a figure must keep."""
+"""Parts of every experiment: sides, loads, figures, pairs of runs, and bounds of figures."""

@@ -16,7 +16,7 @@ from shared.kafka.admin import admin_client
 
 _UP = "up"
 _READY = "\nready "
-"""What `hifi up` prints when the side is ready."""
+"""The output of `hifi up` when the side is ready."""
 
 
 class RunningChain(Struct, frozen=True, kw_only=True):

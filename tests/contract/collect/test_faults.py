@@ -51,7 +51,7 @@ def test_a_stop_waits_for_a_body_that_is_coming_in(start: Start) -> None:
     assert process.process.wait(30) == 0
 
 
-def test_a_stop_does_not_wait_for_ever(start: Start) -> None:
+def test_a_stop_has_a_time_limit(start: Start) -> None:
     process = start(drain_timeout="1")
     connection = begin_request(process, encoded(event()))
     process.process.send_signal(signal.SIGTERM)
@@ -71,7 +71,7 @@ def begin_request(process: CollectProcess, body: bytes) -> http.client.HTTPConne
     return connection
 
 
-def test_a_client_that_goes_away_harms_nobody(start: Start) -> None:
+def test_a_client_that_disconnects_harms_no_other(start: Start) -> None:
     process = start()
     head = f"POST /v1/events HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {KEY}\r\ncontent-type: {BATCH}\r\n"
     body = encoded(event(), event(id="e2"))

@@ -26,7 +26,7 @@ def test_metrics_have_a_port_of_their_own_where_one_is_given(start: Start) -> No
     assert process.stop() == 0
 
 
-def test_metrics_tell_which_build_runs_and_what_it_costs(collect: CollectProcess) -> None:
+def test_metrics_show_build_and_cost(collect: CollectProcess) -> None:
     assert collect.metric(ProcessMetric.BUILD) == 1
     assert collect.metric(f"{ProcessMetric.CPU_SECONDS}_total") > 0
     assert collect.metric(ProcessMetric.MEMORY_BYTES) > 1e6

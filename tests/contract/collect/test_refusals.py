@@ -41,7 +41,7 @@ def test_without_a_known_key_it_is_401(collect: CollectProcess, authorization: s
     assert answer.json["fix"]
 
 
-def test_the_digest_that_the_config_topic_holds_is_no_key(collect: CollectProcess) -> None:
+def test_the_digest_on_the_config_topic_is_not_accepted_as_a_key(collect: CollectProcess) -> None:
     assert collect.post(GOOD, key=key_digest(KEY)).status == 401
 
 
@@ -157,7 +157,7 @@ def test_a_body_that_does_not_come_is_408(collect: CollectProcess) -> None:
 
 
 @pytest.mark.parametrize("junk", [b"\x16\x03\x01\x02\x00\x01", b"GET / HTTP/9\r\n\r\n", b"\r\n\r\n\0\0"])
-def test_what_is_not_http_is_turned_away(collect: CollectProcess, junk: bytes) -> None:
+def test_input_that_is_not_http_is_refused(collect: CollectProcess, junk: bytes) -> None:
     reply = collect.raw(junk)
     assert b"500" not in reply[:20]
     assert collect.request("GET", "/healthz").status == 200

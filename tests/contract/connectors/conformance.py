@@ -45,7 +45,7 @@ class Conformance:
         yield server
         server.close()
 
-    def test_what_is_taken_is_receipted_once_and_there_once(self, far: Far, rig: Rig) -> None:
+    def test_accepted_events_have_one_receipt_and_one_copy(self, far: Far, rig: Rig) -> None:
         rows = send(rig)
         assert ends(rows) == dict.fromkeys(ALL, "delivered")
         assert Counter(far.received()) == Counter(ALL)
@@ -68,7 +68,7 @@ class Conformance:
         if far.per_event:
             assert Counter(far.received()) == Counter(set(ALL) - {"e2", "e4"})
 
-    def test_what_was_taken_is_not_sent_again_with_what_was_not(self, far: Far, rig: Rig) -> None:
+    def test_accepted_events_are_not_sent_again_with_failed_ones(self, far: Far, rig: Rig) -> None:
         can(far, "fail_once")
         far.fail_once({"e1"})
         assert ends(send(rig)) == dict.fromkeys(ALL, "delivered")
@@ -83,7 +83,7 @@ class Conformance:
         assert far.requests() <= TRIES * (EVENTS if far.alone else 1)
         assert not far.received()
 
-    def test_nobody_there_means_later(self, far: Far, rig: Rig) -> None:
+    def test_an_address_without_a_listener_means_later(self, far: Far, rig: Rig) -> None:
         lead(rig, far, "p1", port=nobody())
         rows = send(rig)
         assert ends(rows) == dict.fromkeys(ALL, "retry")
@@ -146,7 +146,7 @@ class Conformance:
         rig.secrets.values = dict(far.secrets)
         assert ends(send(rig)) == dict.fromkeys(ALL, "delivered")
 
-    def test_no_secret_is_in_what_is_written(self, far: Far, rig: Rig, silent: Silent) -> None:
+    def test_no_secret_is_in_any_output(self, far: Far, rig: Rig, silent: Silent) -> None:
         lead(rig, far, "p2", port=nobody())
         lead(rig, far, "p3", port=silent.port, timeout_seconds=0.2)
         batch = [row(n, pipe=f"p{n}") for n in (1, 2, 3)]

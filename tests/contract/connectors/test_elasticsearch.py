@@ -129,7 +129,7 @@ def test_basic_authentication(far: Index, rig: Rig) -> None:
 
 
 @pytest.mark.parametrize("body", ["", "{", "[]", '{"items":[]}', '{"items":[{"index":{"status":201}}]}'])
-def test_a_success_that_does_not_say_what_was_taken_is_none(far: Index, rig: Rig, body: str) -> None:
+def test_a_success_without_a_status_for_each_event_is_a_failure(far: Index, rig: Rig, body: str) -> None:
     far._server.answer(f"/es/events/_bulk?{FILTER}", reply(200, body=body))
     rows = send(rig)
     assert ends(rows) == dict.fromkeys(ALL, "retry")

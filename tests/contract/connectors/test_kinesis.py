@@ -143,7 +143,7 @@ def test_throttled_records_alone_wait_with_the_services_word_for_it(far: Stream,
         (503, "<html>", ("retry", "503")),
     ],
 )
-def test_what_becomes_of_a_request_that_fails_as_a_whole(
+def test_the_outcome_of_a_request_that_fails_as_a_whole(
     far: Stream, rig: Rig, status: int, type_: str, said: tuple[str, str]
 ) -> None:
     end, says = said
@@ -154,7 +154,7 @@ def test_what_becomes_of_a_request_that_fails_as_a_whole(
 
 
 @pytest.mark.parametrize("body", ["", "[]", "{}", '{"Records":[]}', '{"Records":[{}]}'])
-def test_a_success_that_does_not_say_what_was_taken_is_none(far: Stream, rig: Rig, body: str) -> None:
+def test_a_success_without_a_status_for_each_event_is_a_failure(far: Stream, rig: Rig, body: str) -> None:
     far.failure = reply(200, body=body)
     rows = send(rig)
     assert ends(rows) == dict.fromkeys(ALL, "retry")

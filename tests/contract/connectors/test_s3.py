@@ -167,7 +167,7 @@ def test_a_large_object_that_is_not_written_whole_is_not_there_and_leaves_no_par
         (reply(502, body="<html>"), "retry", "502"),
     ],
 )
-def test_what_becomes_of_an_object_that_is_not_taken(
+def test_the_outcome_of_an_object_that_is_refused(
     far: Bucket, rig: Rig, answer: bytes, end: str, says: str
 ) -> None:
     far.failure = answer

@@ -167,7 +167,7 @@ def test_down_without_a_side_says_so(tmp_path: Path) -> None:
     assert "no side is running" in stopped.stdout
 
 
-def test_up_on_something_that_is_no_folder_names_it(tmp_path: Path) -> None:
+def test_up_on_a_file_instead_of_a_folder_names_it(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     refused = _hifi("up", "--data", str(tmp_path / "file" / "below"))
     assert refused.returncode == 1

@@ -58,7 +58,7 @@ def test_scorecard_and_trace_say_what_observe_answers(topics: str, start: Start,
 
 
 @pytest.mark.proof
-def test_what_cannot_be_answered_is_told_with_its_fix(topics: str, start: Start, tmp_path: Path) -> None:
+def test_errors_of_queries_name_the_fix(topics: str, start: Start, tmp_path: Path) -> None:
     observe = start()
     wrong_day = hifi(observe.url, tmp_path, "scorecard", "--day", "yesterday")
     assert (wrong_day.returncode, "YYYY-MM-DD" in wrong_day.stderr) == (1, True)
@@ -70,7 +70,7 @@ def test_what_cannot_be_answered_is_told_with_its_fix(topics: str, start: Start,
     assert (nobody.returncode, "hifi doctor" in nobody.stderr) == (1, True)
 
 
-def test_destinations_show_what_failed_and_what_waits_also_before_the_first_event(
+def test_destinations_show_failed_and_waiting_events_also_before_the_first_one(
     topics: str, start: Start, tmp_path: Path
 ) -> None:
     minute, side = recent(), Side(topics)

@@ -150,7 +150,7 @@ def test_a_day_of_many_minutes_is_the_sum_of_all_as_they_come_and_go(url: str) -
         assert fresh.known() == meter.known()
 
 
-def test_a_dropped_minute_is_not_begun_anew_by_what_comes_late(url: str) -> None:
+def test_late_events_do_not_restart_a_dropped_minute(url: str) -> None:
     meter = Meter(url)
     meter.enter(ledger(2))
     meter.keeper.save()
@@ -190,7 +190,7 @@ def test_a_store_that_fails_in_the_middle_loses_nothing(url: str, killed: bool) 
         assert meter.known() == reference.known()
 
 
-def test_a_ledger_that_was_made_anew_is_read_from_its_beginning(url: str) -> None:
+def test_a_recreated_ledger_is_read_from_its_start(url: str) -> None:
     meter = Meter(url)
     meter.enter(ledger(3))
     meter.keeper.save()

@@ -14,7 +14,7 @@ from tests.harness.observe_process import ObserveProcess
 from tests.harness.waiting import eventually
 
 
-def test_answers_are_what_was_tallied(topics: str, start: Start) -> None:
+def test_responses_match_the_tallies(topics: str, start: Start) -> None:
     minute, side, other = recent(), Side(topics), Side(topics, "zoo")
     side.whole(ids(0, 40), minute, "p", "q")
     side.collected(ids(40, 50), minute)
@@ -148,7 +148,7 @@ def test_a_bad_parameter_is_named(asked: ObserveProcess) -> None:
         assert field in found["error"], path
 
 
-def test_other_mistakes_are_told_as_well(asked: ObserveProcess) -> None:
+def test_other_errors_of_requests_are_reported(asked: ObserveProcess) -> None:
     status, found = asked.ask("/v1/nothing")
     assert (status, found["error"]) == (404, "path: there is nothing at /v1/nothing")
     status, found = asked.ask("/v1/now", "POST")

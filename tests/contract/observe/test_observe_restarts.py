@@ -108,7 +108,7 @@ def test_brokers_that_go_and_come_back_are_waited_for(topics: str, brokers: Clus
     assert all(line.startswith("{") for line in lines), [line for line in lines if line[0] != "{"][:3]
 
 
-def test_it_stops_soon_and_the_next_one_knows_what_it_knew(topics: str, start: Start) -> None:
+def test_it_stops_soon_and_the_next_process_has_its_state(topics: str, start: Start) -> None:
     minute, side = recent(), Side(topics)
     side.whole(ids(0, 5), minute, "p")
     side.read()

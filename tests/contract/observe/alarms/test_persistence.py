@@ -63,9 +63,7 @@ def test_an_open_alarm_and_a_quiet_window_survive_a_restart(start: Start) -> Non
         assert alarms.listed("shop") == []
 
 
-def test_a_store_that_is_away_keeps_no_alarm_from_being_told(
-    receiver: Far, secrets: SecretTable, aws: str
-) -> None:
+def test_an_unavailable_store_delays_no_notice(receiver: Far, secrets: SecretTable, aws: str) -> None:
     away = Store("alarms", f"http://127.0.0.1:{free_port()}")
     alarms = Alarms(settings(alarm_webhook=receiver.url), away, Catalogue, secrets, wall_clock)
     try:
@@ -112,7 +110,7 @@ def test_a_store_that_hangs_delays_no_look_and_has_the_last_state_afterwards(
     second.close()
 
 
-def test_what_could_not_be_stored_is_stored_when_the_store_is_back(
+def test_failed_writes_are_repeated_when_the_store_is_back(
     store: Store, secrets: SecretTable, aws: str
 ) -> None:
     late = Store("late", aws)  # the table does not exist yet

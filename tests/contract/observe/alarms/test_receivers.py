@@ -17,7 +17,7 @@ from tests.harness.waiting import eventually
 from tests.unit.pipelines.control.observe.alarm_inputs import destination
 
 
-def test_sns_is_told_when_an_alarm_opens_and_when_it_is_resolved(aws: str, start: Start) -> None:
+def test_sns_gets_a_notice_when_an_alarm_opens_and_when_it_is_resolved(aws: str, start: Start) -> None:
     sns, sqs = client("sns", aws), client("sqs", aws)
     topic = sns.create_topic(Name="alarms")["TopicArn"]
     queue = sqs.create_queue(QueueName="read")["QueueUrl"]
@@ -46,7 +46,7 @@ def test_sns_is_told_when_an_alarm_opens_and_when_it_is_resolved(aws: str, start
     assert resolved["data"]["resolved_ms"] == listed.resolved_ms
 
 
-def test_the_webhook_is_told_with_a_signature_that_it_can_check(receiver: Far, start: Start) -> None:
+def test_the_webhook_gets_notices_with_a_valid_signature(receiver: Far, start: Start) -> None:
     with start(
         alarm_webhook=receiver.url + "/hook?a=b", alarm_webhook_key="secret://operators/alarms"
     ) as alarms:
@@ -114,7 +114,7 @@ def test_no_redirect_is_followed(receiver: Far, start: Start) -> None:
         assert elsewhere.requests == []
 
 
-def test_a_dead_receiver_keeps_nobody_waiting_and_misses_nothing(receiver: Far, start: Start) -> None:
+def test_a_hanging_receiver_delays_no_other_and_gets_every_notice(receiver: Far, start: Start) -> None:
     with far() as hanging:
         hanging.hang.clear()
         contact = Contact(name="a", tenant="shop", webhook=hanging.url)

@@ -56,7 +56,7 @@ def test_the_metrics_of_an_expression_are_found() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(files()))
-def test_what_is_committed_is_what_the_code_writes(name: str) -> None:
+def test_committed_files_equal_the_generated_ones(name: str) -> None:
     assert (FOLDER / name).read_text() == files()[name], "the file is outdated: run `make dashboard`"
 
 
@@ -100,7 +100,7 @@ def test_every_gauge_and_counter_of_the_meter_is_on_a_chart() -> None:
     assert set(map(str, metrics.CanaryMetric)) - shown == {metrics.CanaryMetric.P95}
 
 
-def test_panels_lie_beside_each_other_and_say_what_they_show() -> None:
+def test_panels_do_not_overlap_and_have_descriptions() -> None:
     taken: set[tuple[int, int]] = set()
     for panel in hifi()["panels"]:
         place = panel["gridPos"]

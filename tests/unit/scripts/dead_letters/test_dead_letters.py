@@ -41,7 +41,7 @@ def test_a_copy_is_the_record_as_it_was_and_names_its_letter(headers: Headers, v
 
 
 @given(st.lists(keys, max_size=30), st.integers(0, 2**41))
-def test_what_was_replayed_is_read_as_it_was_written(letters: list[LetterKey], at_ms: int) -> None:
+def test_replays_are_read_as_they_were_written(letters: list[LetterKey], at_ms: int) -> None:
     found = decode_replay(encode_replay(at_ms, letters))
     assert (found.at_ms, found.letters) == (at_ms, letters)
     assert set(found.letters) == set(letters), "usable as keys"
@@ -73,7 +73,7 @@ def test_a_letter_belongs_to_the_destination_it_names_or_else_to_its_pipes() -> 
         (Filter(places=frozenset({(0, 8), (1, 7)})), False),
     ],
 )
-def test_a_filter_takes_what_fits_all_of_it(wanted: Filter, taken: bool) -> None:
+def test_a_filter_takes_letters_that_meet_all_conditions(wanted: Filter, taken: bool) -> None:
     said = b"refused: the destination answered 404"
     assert wanted.takes(letter([(h.PIPE, b"shop"), (h.REASON, said), (h.CE_ID, b"e1")])) is taken
 
@@ -87,7 +87,7 @@ def test_a_letter_shows_its_data_only_where_it_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize("text", ["7", "0/", "/7", "0/7/1", "e0", "-1/2", "0/٣"])
-def test_what_is_no_reference_is_an_event_id(text: str) -> None:
+def test_any_other_text_is_an_event_id(text: str) -> None:
     assert reference(text) is None
 
 
@@ -108,7 +108,7 @@ def test_a_time_without_offset_is_utc() -> None:
 
 
 @pytest.mark.parametrize("text", ["soon", "", "5", "5 weeks", "-3h", "2027-13-01"])
-def test_what_is_no_moment_is_refused_with_what_would_be(text: str) -> None:
+def test_an_invalid_time_is_refused_with_the_valid_forms(text: str) -> None:
     with pytest.raises(ValueError, match="is not a time: write 90s"):
         moment_ms(text, NOW)
 

@@ -14,7 +14,7 @@ def arrived(*ids: str) -> PathCounts:
     return tally
 
 
-def test_each_pipe_misses_only_what_it_should_have_delivered() -> None:
+def test_each_pipe_misses_only_events_that_it_should_have_delivered() -> None:
     everything = pipe_result(EVERYTHING, KINDS, KINDS.__getitem__, arrived("a", "c"))
     trouble = pipe_result(TROUBLE, KINDS, KINDS.__getitem__, arrived("b"))
     assert everything.missing == {"b"}

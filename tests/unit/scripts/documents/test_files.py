@@ -208,7 +208,7 @@ def test_versions_count_changes_and_the_same_again_is_unchanged(tmp_path: Path) 
     ]
 
 
-def test_what_is_shown_can_be_applied_again_without_a_change(tmp_path: Path) -> None:
+def test_shown_documents_can_be_applied_again_without_a_change(tmp_path: Path) -> None:
     words = "['on', '1e5', '0o7', '010', '2026-01-31', '.5', '~']"
     extra = f"ramp: {{start: 2026-01-31T12:00:00Z, minutes: 5}}\nmatch: {{type: {words}}}\n"
     before = published(tmp_path, GOOD + extra)
@@ -217,7 +217,7 @@ def test_what_is_shown_can_be_applied_again_without_a_change(tmp_path: Path) -> 
     assert {step.change for step in plan(read_documents([path]), before, PUBLIC)} == {Change.UNCHANGED}
 
 
-def test_a_pipe_may_name_what_is_published_already(tmp_path: Path) -> None:
+def test_a_pipe_may_name_published_documents(tmp_path: Path) -> None:
     source, destination, pipe = GOOD.split("---\n")
     before = published(tmp_path, source + "---\n" + destination)
     assert "orders" in published(tmp_path, pipe, before).pipes

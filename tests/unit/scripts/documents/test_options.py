@@ -99,7 +99,7 @@ def test_a_problem_is_said_with_its_line_and_fix(tmp_path: Path, text: str, said
         "  signing: {keys: [secret://acme/new, secret://acme/old]}\n",
     ],
 )
-def test_what_the_connector_knows_is_taken(tmp_path: Path, text: str) -> None:
+def test_options_that_the_connector_knows_are_accepted(tmp_path: Path, text: str) -> None:
     assert applied(tmp_path, text) == []
 
 

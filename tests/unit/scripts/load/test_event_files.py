@@ -37,7 +37,7 @@ def test_one_object_over_several_lines_is_one_event(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"\n \n", b"hello\nworld", b"[1, 2"])
-def test_what_holds_no_events_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_files_without_events_are_refused(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(FileError):
         list(raw_events(write(tmp_path / "x", content)))
 

@@ -19,7 +19,7 @@ def test_percentiles_are_those_of_the_sorted_list(lags: list[int]) -> None:
         assert value == ordered[math.ceil(len(ordered) * share) - 1]
 
 
-def test_taking_begins_anew() -> None:
+def test_taking_a_snapshot_restarts_the_count() -> None:
     counts = LagCounts()
     counts.add([5])
     assert counts.take().count == 1
@@ -32,5 +32,5 @@ def test_times_survive_being_written_and_read(epoch_ms: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "2026-01-31T12:00:00", "2026-13-01T00:00:00Z"])
-def test_what_is_no_time_has_no_lag(text: str) -> None:
+def test_an_event_without_a_valid_time_has_no_lag(text: str) -> None:
     assert parse_ms(text) is None

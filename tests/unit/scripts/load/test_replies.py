@@ -32,11 +32,11 @@ def test_400_of_a_whole_request_refuses_each_event() -> None:
 
 
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504])
-def test_what_may_pass_is_tried_again_after_the_time_asked_for(status: int) -> None:
+def test_transient_failures_are_repeated_after_retry_after(status: int) -> None:
     found = read_answer(status, b"<html>", "3", IDS)
     assert (found.disposition, found.accepted, found.wait_seconds) == (Disposition.AGAIN, (), 3.0)
 
 
 @pytest.mark.parametrize("status", [401, 403, 404, 415])
-def test_what_no_request_would_survive_ends_the_load(status: int) -> None:
+def test_permanent_refusals_end_the_load(status: int) -> None:
     assert read_answer(status, b"", None, IDS).disposition is Disposition.HOPELESS

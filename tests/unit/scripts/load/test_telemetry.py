@@ -40,7 +40,7 @@ def test_ids_never_repeat_over_the_pools_end() -> None:
     assert len(set(names)) == len(names)
 
 
-def test_the_ids_told_are_those_in_the_body() -> None:
+def test_the_returned_ids_are_those_in_the_body() -> None:
     bundle = Telemetry("run").take(100, NOW)
     assert [head.id for head in heads(bundle.body, {})] == bundle.ids
     assert bundle.count == 100

@@ -22,6 +22,6 @@ def test_one_loss_is_not_hidden_by_one_duplicate() -> None:
     assert (found.lost, found.duplicated) == (("b",), 1)
 
 
-def test_an_event_that_arrived_without_acknowledgement_is_no_loss() -> None:
+def test_an_arrival_without_acknowledgement_is_not_a_loss() -> None:
     found = check_delivery(["a"], ["a", "b"])
     assert (found.lost, found.received, found.duplicated) == ((), 2, 0)

@@ -34,7 +34,7 @@ def test_a_half_written_description_names_the_fix(tmp_path: Path, content: str) 
         Side.load(tmp_path)
 
 
-def test_a_port_somebody_listens_on_is_busy() -> None:
+def test_a_port_with_a_listener_is_busy() -> None:
     with socket.create_server((HOST, 0)) as server:
         port = server.getsockname()[1]
         assert busy_ports([port]) == [port]

@@ -87,7 +87,7 @@ _MORE_THAN_LIBRARY = [
 
 
 @given(V4)
-def test_of_ipv4_nothing_else_is_refused_but_what_is_listed(address: IPv4Address) -> None:
+def test_only_the_listed_ipv4_ranges_are_refused(address: IPv4Address) -> None:
     if special(address) is not None and not any(address in network for network in _MORE_THAN_LIBRARY):
         assert not address.is_global or address.is_multicast
 

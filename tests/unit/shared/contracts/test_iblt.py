@@ -24,7 +24,7 @@ def test_sketch_of_all_is_the_sum_of_its_parts(some: list[int], others: list[int
 
 
 @given(hashes, hashes)
-def test_what_is_in_both_leaves_nothing(common: list[int], extra: list[int]) -> None:
+def test_ids_in_both_sketches_cancel_out(common: list[int], extra: list[int]) -> None:
     left = Iblt.of(array([*common, *extra])) - Iblt.of(array(common))
     assert left == Iblt.of(array(extra))
     assert left.count == len(extra)

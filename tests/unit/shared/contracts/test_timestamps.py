@@ -12,7 +12,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @given(st.integers(-62_135_596_800_000, 253_402_300_799_999))
-def test_what_is_written_is_read_again(ms: int) -> None:
+def test_written_times_are_read_again(ms: int) -> None:
     assert parse_time(format_time(ms)) == ms
 
 

@@ -123,7 +123,7 @@ def test_each_span_begins_where_the_one_before_it_ended_and_hangs_on_its_pipes(
 
 
 @given(st.sets(st.integers(0, len(CHAIN) - 1)))
-def test_a_span_told_apart_from_the_others_or_twice_is_the_same_span(some: set[int]) -> None:
+def test_a_span_sent_separately_or_twice_is_the_same_span(some: set[int]) -> None:
     whole = {span.span_id: (span.parent_id, span.node) for span in spans(CHAIN)}
     for span in spans([CHAIN[n] for n in some] * 2):
         assert whole[span.span_id] == (span.parent_id, span.node)
@@ -137,7 +137,7 @@ def test_a_clients_trace_goes_on_below_the_clients_own_span() -> None:
     assert spans([trace_point(Stage.COLLECTED, traceparent=f"00-{TRACE}-{SPAN}-00")]) == []
 
 
-def test_an_event_is_told_once_it_was_held_and_marked_as_read_once_it_was_told() -> None:
+def test_an_event_is_sent_after_the_hold_time_and_committed_after_that() -> None:
     buffer = SpanBuffer(1_000)
     buffer.take(TRACES, 5, trace_point(Stage.COLLECTED), 0)
     buffer.take(TRACES, 6, trace_point(Stage.COLLECTED, id="e2"), 500)
@@ -153,7 +153,7 @@ def test_an_event_is_told_once_it_was_held_and_marked_as_read_once_it_was_told()
     assert buffer.positions() == {TRACES: 9}
 
 
-def test_what_another_member_reads_is_forgotten() -> None:
+def test_events_of_partitions_that_another_member_reads_are_forgotten() -> None:
     buffer, other = SpanBuffer(0), (Topic.TRACES, 1)
     buffer.take(TRACES, 0, trace_point(Stage.COLLECTED), 0)
     buffer.take(other, 0, trace_point(Stage.EVENTS), 0)

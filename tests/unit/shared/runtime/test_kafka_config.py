@@ -71,6 +71,6 @@ def test_the_region_is_that_of_the_hosts(host: str, region: str) -> None:
 
 
 @pytest.mark.parametrize("addresses", ["", "127.0.0.1:9092", "kafka.example.com:9098"])
-def test_hosts_that_tell_no_region_are_refused_by_the_name_of_the_setting(addresses: str) -> None:
+def test_hosts_without_a_region_are_refused_with_the_name_of_the_setting(addresses: str) -> None:
     with pytest.raises(ValueError, match=r"HIFI_BOOTSTRAP: .* iam://"):
         client_config(f"iam://{addresses}")

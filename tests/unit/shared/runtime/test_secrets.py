@@ -57,7 +57,7 @@ def test_a_wanted_secret_is_in_memory_at_once_long_before_the_next_refresh(secre
     assert wanted(secrets, "a", "b").get("secret://b") == "other"
 
 
-def test_what_nobody_wants_is_never_asked_for(secrets: SecretTable, store: Store) -> None:
+def test_secrets_that_no_document_names_are_never_fetched(secrets: SecretTable, store: Store) -> None:
     assert secrets.wait(5)
     assert not store.asked.acquire(blocking=False)
     with pytest.raises(UnknownSecretError):
@@ -67,15 +67,13 @@ def test_what_nobody_wants_is_never_asked_for(secrets: SecretTable, store: Store
 @pytest.mark.parametrize(
     "reference", ["secret://c", "a", "SECRET://a", "secret:/a", "", "secret://", "secret://A"]
 )
-def test_a_missing_secret_and_a_text_that_is_no_reference_are_unknown(
-    secrets: SecretTable, reference: str
-) -> None:
+def test_missing_secrets_and_invalid_references_are_unknown(secrets: SecretTable, reference: str) -> None:
     with pytest.raises(UnknownSecretError):
         wanted(secrets, "a", "c").get(reference)
 
 
 @pytest.mark.parametrize("error", [SecretStoreError("silent"), RuntimeError(VALUE)])
-def test_what_is_known_stays_in_force_while_the_store_is_silent(
+def test_known_secrets_stay_in_force_while_the_store_does_not_answer(
     secrets: SecretTable, store: Store, error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     wanted(secrets, "a")
@@ -121,7 +119,7 @@ def test_a_stopped_one_has_forgotten_all(store: Store) -> None:
         secrets.get("secret://a")
 
 
-def test_what_destinations_name_is_loaded_wherever_it_stands_and_nothing_else() -> None:
+def test_exactly_the_secrets_that_destinations_name_are_loaded() -> None:
     options = {
         "a": "secret://t/in.a/place",
         "b": [{"c": "secret://t/deep"}],

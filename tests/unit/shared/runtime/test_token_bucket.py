@@ -12,7 +12,7 @@ batches = st.lists(st.tuples(st.integers(1, 500), st.floats(0, 10)), min_size=1,
 
 
 @given(rates, bursts, batches)
-def test_what_passed_before_a_batch_stays_within_rate_and_burst(
+def test_passed_events_before_a_batch_stay_within_rate_and_burst(
     rate: float, burst: float, steps: list[tuple[int, float]]
 ) -> None:
     bucket, now, passed = TokenBucket(rate, burst), 0.0, 0
@@ -39,7 +39,7 @@ def test_batches_that_wait_for_their_own_events_stay_within_rate_and_burst(
 
 
 @given(rates, bursts, batches, st.integers(0, 1000), st.floats(0, 1e6))
-def test_a_caller_that_waits_as_long_as_it_was_told_passes(
+def test_a_caller_that_waits_as_long_as_required_passes(
     rate: float, burst: float, steps: list[tuple[int, float]], events: int, now: float
 ) -> None:
     bucket = TokenBucket(rate, burst)

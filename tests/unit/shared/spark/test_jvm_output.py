@@ -39,7 +39,7 @@ def test_a_childs_lines_come_out_as_json_each() -> None:
     assert texts[-1] == "directly"
 
 
-def test_what_a_thread_did_not_catch_is_json_as_well() -> None:
+def test_uncaught_errors_of_threads_are_json() -> None:
     program = (
         "import threading\n"
         "from shared.runtime.logging import configure_logging\n"

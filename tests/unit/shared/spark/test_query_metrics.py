@@ -35,7 +35,7 @@ def take(
 
 
 @pytest.mark.parametrize("as_text", [True, False])
-def test_records_read_are_what_lies_between_two_looks(as_text: bool) -> None:
+def test_records_read_are_those_between_two_reports(as_text: bool) -> None:
     meters = QueryMetrics("test", lambda: BEGAN_MS)
     take(meters, at("events", 10, 10), {"0": 4, "1": 6}, as_text=as_text)
     take(meters, at("events", 10, 10), {"0": 9, "1": 6}, as_text=as_text)
@@ -54,20 +54,20 @@ def test_age_counts_from_the_end_of_the_last_batch_and_goes_on_without_looks() -
     assert value(meters, SparkMetric.PROGRESS_AGE, query="route") == 61
 
 
-def test_a_query_without_a_batch_yet_is_not_told_of() -> None:
+def test_a_query_without_a_batch_has_no_metrics() -> None:
     meters = QueryMetrics("test", lambda: BEGAN_MS)
     meters.take("route", None, at("events", 10))
     assert value(meters, f"{SparkMetric.RECORDS_READ}_total", query="route") is None
 
 
-def test_ends_that_nobody_told_leave_the_last_lag() -> None:
+def test_unknown_ends_keep_the_last_lag() -> None:
     meters = QueryMetrics("test", lambda: BEGAN_MS)
     take(meters, at("events", 10), {"0": 4})
     take(meters, [], {"0": 5})
     assert value(meters, SparkMetric.LAG, query="route", topic="events") == 6
 
 
-def test_a_topic_made_anew_is_neither_progress_nor_a_step_back() -> None:
+def test_a_recreated_topic_is_neither_progress_nor_a_step_back() -> None:
     assert advanced({("t", 0): 100, ("t", 1): 5}, {("t", 0): 3, ("t", 1): 9, ("t", 2): 50}) == 4
 
 

@@ -40,7 +40,7 @@ def test_an_acknowledged_event_is_missing_until_it_came_through_each_pipe(watch:
     assert watch.missing(6_000) == {"a": 0, "b": 0}
 
 
-def test_an_event_nobody_acknowledged_is_never_missing(watch: DeliveryTracker) -> None:
+def test_an_unacknowledged_event_is_never_missing(watch: DeliveryTracker) -> None:
     watch.send(["1"], 0)
     assert watch.missing(10**9) == {"a": 0, "b": 0}
 
@@ -52,14 +52,14 @@ def test_an_event_may_arrive_before_its_request_is_answered(watch: DeliveryTrack
     assert not watch.owed(20)
 
 
-def test_a_second_arrival_and_one_of_an_earlier_canary_are_told_apart(watch: DeliveryTracker) -> None:
+def test_second_arrivals_and_those_of_an_earlier_canary_are_distinguished(watch: DeliveryTracker) -> None:
     watch.send(["1"], 0)
     watch.arrive("a", "1", 5)
     assert watch.arrive("a", "1", 6) is Arrival.AGAIN
     assert watch.arrive("a", "other", 6) is Arrival.STRANGE
 
 
-def test_what_is_missing_is_remembered_for_a_day_and_what_came_for_minutes(watch: DeliveryTracker) -> None:
+def test_missing_events_are_remembered_for_a_day_and_arrived_ones_for_minutes(watch: DeliveryTracker) -> None:
     watch.send(["came", "missing"], 0)
     watch.acknowledge(["came", "missing"], 0)
     for pipe in _PIPES:
@@ -138,7 +138,7 @@ def test_each_format_of_a_webhook_is_read(format_: str) -> None:
         arrived(format_, b'{"not": "an event"}')
 
 
-def test_what_a_pipe_should_have_changed_and_did_not_is_wrong() -> None:
+def test_an_event_that_its_pipe_did_not_change_is_wrong() -> None:
     untouched = CanaryEvent(id="1", sent_ms=7, kind=KIND, card=CARD, note=NOTE)
     masked = CanaryEvent(id="1", sent_ms=7, kind=KIND, card="***")
     slim = CanaryEvent(id="1", sent_ms=7)

@@ -17,7 +17,7 @@ requests = st.lists(st.tuples(st.floats(0, 3), st.integers(1, 50)), max_size=60)
 
 
 @given(st.floats(1, 100), requests)
-def test_what_passes_stays_below_rate_and_burst_and_one_request(
+def test_passed_events_stay_below_rate_burst_and_one_request(
     rate: float, given_: list[tuple[float, int]]
 ) -> None:
     time, passed, largest = Time(), 0, 0
@@ -31,7 +31,9 @@ def test_what_passes_stays_below_rate_and_burst_and_one_request(
 
 
 @given(st.floats(0.1, 100), requests, st.integers(1, 200))
-def test_who_waits_as_told_passes(rate: float, given_: list[tuple[float, int]], events: int) -> None:
+def test_a_client_that_waits_as_long_as_required_passes(
+    rate: float, given_: list[tuple[float, int]], events: int
+) -> None:
     time = Time()
     limiter = RateLimiter(time)
     for pause, earlier in given_:

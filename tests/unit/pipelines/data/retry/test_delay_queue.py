@@ -67,7 +67,7 @@ def test_all_leave_once_in_order_none_early_and_none_later_than_its_topics_delay
 
 
 @given(st.integers(1, 200_000), st.floats(0, 1), st.integers(1, 50))
-def test_what_waits_has_left_when_a_span_is_over(waiting: int, spread: float, growth: int) -> None:
+def test_waiting_records_have_left_when_a_span_is_over(waiting: int, spread: float, growth: int) -> None:
     """The allowance never falls while records are due, whatever follows them."""
     span_ms, now, allowance, ahead = spread * DELAY_MS, 0, DrainRate(), waiting
     while ahead > 0:

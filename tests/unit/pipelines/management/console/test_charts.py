@@ -28,6 +28,6 @@ def test_a_node_without_a_figure_leaves_a_gap_in_the_stack() -> None:
     }
 
 
-def test_the_pie_is_of_what_the_nodes_add() -> None:
+def test_the_pie_shows_the_time_that_each_node_adds() -> None:
     (pie,) = charts.pie({Node.INGEST: 20.04, Node.ROUTE: 5.0})["series"]
     assert [(part["name"], part["value"]) for part in pie["data"]] == [("ingest", 20.0), ("route", 5.0)]

@@ -24,7 +24,7 @@ def test_percentages(value: float, text: str) -> None:
 
 
 @given(st.floats(0, 100, exclude_min=True, exclude_max=True))
-def test_what_is_not_nothing_never_looks_like_nothing_nor_all(value: float) -> None:
+def test_small_shares_are_never_shown_as_zero_nor_as_all(value: float) -> None:
     assert formatting.percent(value).text not in ("0", "100", "")
 
 

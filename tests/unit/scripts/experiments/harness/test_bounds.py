@@ -74,7 +74,7 @@ def test_pairs_begin_in_turns_and_keep_which_is_which() -> None:
     assert measured == ["a", "b", "b", "a", "a", "b"]
 
 
-def test_ratios_are_told_with_their_median_and_spread() -> None:
+def test_ratios_are_printed_with_median_and_spread() -> None:
     assert ratios_text([1.5, 0.5, 1.0]) == "x1.00 in the median of 3 pairs (x0.50 to x1.50)"
     assert ratios_text([]) == "nothing to compare"
 

@@ -65,7 +65,7 @@ def test_threads_of_a_kind_are_added_up() -> None:
     )
 
 
-def test_versions_are_read_from_what_the_tools_say() -> None:
+def test_versions_are_read_from_the_output_of_tools() -> None:
     assert java_version('openjdk version "17.0.12" 2024-07-16\nOpenJDK Runtime') == "17.0.12"
     assert java_version("") == "unknown"
     assert kafka_version(["kafka-clients-4.1.0.jar", "kafka_2.13-4.1.1.jar"]) == "4.1.1"

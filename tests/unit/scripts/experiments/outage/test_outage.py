@@ -18,13 +18,13 @@ def test_a_moment_lies_in_the_phase_that_had_begun() -> None:
     ("outage", "seconds"),
     [(0, 45), (29, 74), (30, 480), (329, 510), (330, 5_460), (600, 5_460), (9_000, 5_460)],
 )
-def test_what_waits_comes_back_with_the_breaker_and_the_delay_of_its_last_failed_attempt(
+def test_waiting_events_return_after_the_breaker_and_the_delay_of_their_last_attempt(
     outage: float, seconds: float
 ) -> None:
     assert back_within(outage) == seconds
 
 
-def test_lags_are_of_the_others_and_the_drain_is_of_what_came_later() -> None:
+def test_lags_are_of_the_others_and_the_drain_is_of_delayed_events() -> None:
     arrived = [
         Delivery("trial-1", 1, 15_000, 15_100),
         Delivery("trial-1", 1, 25_000, 25_300),

@@ -31,5 +31,5 @@ def test_nothing_listens_beyond_the_loopback_address(tmp_path: Path) -> None:
         ("offsets.topic.replication.factor", "3"),
     ],
 )
-def test_what_makes_it_lossless_is_set(tmp_path: Path, name: str, value: str) -> None:
+def test_the_settings_against_loss_are_set(tmp_path: Path, name: str, value: str) -> None:
     assert [found[name] for found in _all(tmp_path)] == [value] * 3

@@ -26,7 +26,7 @@ def _programs(profile: SideProfile = SideProfile.ALL) -> dict[str, Program]:
     return {program.name: program for program in programs(_SIDE, Jars(Path("/jars")), profile)}
 
 
-def test_each_stops_before_what_it_needs() -> None:
+def test_each_program_stops_before_those_it_needs() -> None:
     order = {name: program.order for name, program in _programs().items()}
     assert order[CANARY] > order[COLLECT] > order[SPARK] > order["broker-1"]
     assert order[OBSERVE] > order[STORE] > order["broker-1"]
@@ -45,7 +45,7 @@ def test_no_two_programs_listen_on_one_port() -> None:
     assert {int(port) for port in ports} < set(_SIDE.ports)
 
 
-def test_trace_is_there_where_somebody_receives_its_spans(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trace_runs_if_there_is_a_receiver_of_spans(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HIFI_OTLP_ENDPOINT", raising=False)
     assert TRACE not in _programs()
     monkeypatch.setenv("HIFI_OTLP_ENDPOINT", "http://127.0.0.1:4318")

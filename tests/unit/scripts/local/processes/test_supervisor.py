@@ -32,9 +32,7 @@ def test_collect_stops_first_and_the_brokers_last_and_together(parsed: configpar
 
 
 @pytest.mark.parametrize("name", [*BROKERS, SPARK, RETRY, COLLECT])
-def test_a_program_that_ends_is_started_again_for_ever(
-    parsed: configparser.RawConfigParser, name: str
-) -> None:
+def test_a_program_that_ends_is_always_restarted(parsed: configparser.RawConfigParser, name: str) -> None:
     section = f"program:{name}"
     assert parsed.getboolean(section, "autorestart")
     assert parsed.getint(section, "startretries") >= 100_000

@@ -75,7 +75,7 @@ def test_an_alarm_opens_once_and_is_resolved_when_its_condition_was_absent_long_
     assert resolved.resolved_ms == life.told[1][0]
 
 
-def test_a_text_that_changes_at_every_look_is_told_no_more_often_than_set() -> None:
+def test_a_text_that_changes_at_every_evaluation_is_sent_at_the_set_interval() -> None:
     life = Life()
     for at in range(90):
         life.look(finding(text=f"is bad for {at} s"))
@@ -116,7 +116,7 @@ def test_a_condition_that_comes_back_much_later_is_a_new_alarm() -> None:
     assert len(life.open) == 1
 
 
-def test_what_the_meter_cannot_see_is_not_over() -> None:
+def test_an_alarm_is_not_resolved_while_the_meter_is_behind() -> None:
     life = Life()
     life.look(finding(AlarmKind.LOSS))
     for _ in range(100):
@@ -124,7 +124,7 @@ def test_what_the_meter_cannot_see_is_not_over() -> None:
     assert len(life.open) == 1
 
 
-def test_a_quiet_alarm_is_kept_with_the_reason_and_told_when_the_window_ends() -> None:
+def test_a_silenced_alarm_is_kept_with_the_reason_and_sent_when_the_window_ends() -> None:
     life = Life()
     life.quiet(120_000)
     assert life.looks(110_000, finding()) == []
@@ -134,7 +134,7 @@ def test_a_quiet_alarm_is_kept_with_the_reason_and_told_when_the_window_ends() -
     assert life.told[0][1].alarm.opened_ms < life.told[0][0] - 100_000
 
 
-def test_what_came_and_went_in_a_window_is_told_to_nobody() -> None:
+def test_an_alarm_that_opens_and_ends_within_a_window_is_not_sent() -> None:
     life = Life()
     life.quiet(600_000)
     life.look(finding())
@@ -246,7 +246,7 @@ def test_all_that_is_found_is_open_and_all_is_over_when_findings_stop(
 
 
 @given(LOOKS, WINDOWS)
-def test_each_alarm_is_told_as_opened_then_updated_then_resolved_and_no_loss_is_kept_quiet_by_chance(
+def test_each_alarm_is_sent_as_opened_updated_resolved_and_no_loss_is_silenced_by_chance(
     looks: list[tuple[list[tuple[str, AlarmKind, str]], int]], windows: list[tuple[int, int, list[AlarmKind]]]
 ) -> None:
     life = lived(looks, with_windows(windows))

@@ -76,7 +76,7 @@ def test_a_loss_in_an_old_minute_is_news_when_it_becomes_known() -> None:
     assert kinds(inputs(lossy(MINUTE - 1_300))) == [AlarmKind.LOSS]
 
 
-def test_a_loss_that_is_known_for_an_hour_is_no_condition_any_more() -> None:
+def test_a_loss_known_for_an_hour_raises_no_alarm() -> None:
     how, minute = settings(), lossy(MINUTE - 4)
     history = updated(History(), inputs(minute), how.alarm_backlog_minutes)
     later = inputs(minute, at_ms=NOW + 61 * 60_000)
@@ -231,7 +231,7 @@ def test_a_deleted_source_is_not_silent() -> None:
     assert evaluate(sends(hour), History(), PUBLISHED, settings()).findings
 
 
-def test_before_the_documents_are_known_nobody_is_silent_and_no_such_alarm_is_over() -> None:
+def test_before_the_documents_are_known_no_source_is_silent_and_no_such_alarm_ends() -> None:
     evaluation = evaluate(sends(list(range(MINUTE - 70, MINUTE - 10))), History(), None, settings())
     assert not evaluation.findings
     assert evaluation.unknown == {AlarmKind.SILENT, AlarmKind.BACKLOG}
@@ -256,7 +256,7 @@ def test_traffic_over_its_part_of_the_rating_is_an_alarm_only_where_a_rating_is_
     assert text == "8,100 events/s are 81 % of the side's rating, 10,000 events/s; the alarm is at 80 %"
 
 
-def test_while_the_meter_is_behind_nobody_is_silent_and_nothing_is_over() -> None:
+def test_while_the_meter_is_behind_no_source_is_silent_and_no_alarm_ends() -> None:
     behind = sends(list(range(MINUTE - 64, MINUTE - 4)), behind_seconds=61.0)
     evaluation = evaluate(behind, History(), PUBLISHED, settings())
     assert [each.kind for each in evaluation.findings] == [AlarmKind.METER]
@@ -288,5 +288,5 @@ def test_a_customers_own_failure_is_for_the_customer(reason: str, subject: str, 
 
 
 @pytest.mark.parametrize("reason", ["429 refused", "408 refused", "503 failed", "- timeout", "- internal"])
-def test_what_passes_by_itself_and_what_is_hifis_fault_is_not_told_to_customers(reason: str) -> None:
+def test_transient_failures_and_hifis_own_are_not_sent_to_customers(reason: str) -> None:
     assert found(inputs(destinations=[destination(failed=7, reasons={reason: 7})])) == []

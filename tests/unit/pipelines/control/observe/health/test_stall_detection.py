@@ -29,7 +29,7 @@ def test_moved_is_when_offsets_changed_or_there_was_nothing_to_read() -> None:
     assert told(6, 9, 9) == (0, 6)
 
 
-def test_what_is_due_and_not_read_counts() -> None:
+def test_due_records_that_are_not_read_count() -> None:
     movement = StallDetection()
     for at_ms in (1, 50):
         nodes = {node.node: node for node in movement.take(look(at_ms, 0, 0), [])}

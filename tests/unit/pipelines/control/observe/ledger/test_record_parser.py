@@ -33,7 +33,7 @@ def stages(of: Record) -> list[tuple[Stage, str, str]]:
     return [(seen.stage, seen.id, seen.name) for seen in events_in(of)]
 
 
-def test_items_of_a_request_are_told_but_for_those_that_are_none() -> None:
+def test_the_valid_items_of_a_request_are_parsed() -> None:
     usual = {"source": "s", "type": "t", "time": "2026-01-01T00:00:00Z"}
     good = encode_items([collected_item({"id": "ü\n", **usual}, minute=MINUTE)])
     mixed = good[:-1] + b',{"id":5},17]'
@@ -56,7 +56,7 @@ def test_the_first_copy_is_the_one_of_the_first_pipe_and_claims_the_others() -> 
     assert stages(record("outbound")) == [], "no pipe, no copy"
 
 
-def test_a_receipt_is_told_for_each_of_its_events() -> None:
+def test_a_receipt_is_parsed_for_each_of_its_events() -> None:
     receipt = Receipt(
         destination="d",
         pipe="p",
@@ -88,7 +88,7 @@ def test_a_receipt_is_told_for_each_of_its_events() -> None:
         ("dead_letter", Stage.DEAD_LETTER, "transmit"),
     ],
 )
-def test_a_record_of_one_event_is_told_with_who_wrote_it(topic: str, stage: Stage, node: str) -> None:
+def test_a_record_of_one_event_is_parsed_with_its_node(topic: str, stage: Stage, node: str) -> None:
     (seen,) = events_in(record(topic, texts={h.PIPE: "p", h.REASON: "busy: later"}))
     place = place_of(seen)
     assert (seen.stage, seen.name, place.node, place.pipe) == (stage, "p", node, "p")
@@ -99,7 +99,7 @@ def test_a_record_of_one_event_is_told_with_who_wrote_it(topic: str, stage: Stag
     ("origin", "node"),
     [("collected", "ingest"), ("events", "route"), ("outbound", "transmit"), ("retry_in.30s", "retry")],
 )
-def test_what_a_node_could_not_read_is_told_with_that_node(origin: str, node: str) -> None:
+def test_a_quarantined_record_is_parsed_with_its_node(origin: str, node: str) -> None:
     (seen,) = events_in(record("quarantine", texts={h.ORIGIN: f"{origin}/0/9", h.REASON: "no pipe"}))
     assert (seen.stage, seen.name, place_of(seen).node) == (Stage.QUARANTINED, origin, node)
     assert stages(Record("quarantine", 0, 0, 5, [(h.ORIGIN, b"events/0/9")], b"?")) == [], "nobody's"

@@ -57,7 +57,7 @@ def test_transmit_is_done_once_the_slow_lane_is() -> None:
     assert passed(passing, "transmit") == [(3, 5)]
 
 
-def test_what_lies_beside_a_receipt_is_missed_only_when_the_batch_is_over() -> None:
+def test_records_beside_a_receipt_are_missing_only_after_the_batch() -> None:
     passing = Watermarks(SETTLE_MS)
     ends = {OUTBOUND: 5, RECEIPTS: 3, WAITING: 0}
     passing.take(look(1, {"transmit": {OUTBOUND: 4}}, ends, {RECEIPTS: 3}))

@@ -141,7 +141,7 @@ WRONG = st.dictionaries(
 
 @given(WRONG)
 @settings_of(max_examples=60, deadline=None)
-def test_any_mixture_of_losses_and_doubles_is_told_apart(found: dict[str, tuple[Any, bool]]) -> None:
+def test_any_mixture_of_losses_and_doubles_is_distinguished(found: dict[str, tuple[Any, bool]]) -> None:
     made = {(stage, name, each): lost for each, ((stage, name, _), lost) in found.items()}
     world = World(
         lost={key for key, lost in made.items() if lost},

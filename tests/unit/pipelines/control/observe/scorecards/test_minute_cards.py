@@ -75,7 +75,7 @@ def test_every_delivery_owed_is_delivered_dead_waiting_or_lost() -> None:
     assert card.total == card.delivered + card.dead + card.waiting + card.under_way + card.lost
 
 
-def test_lags_are_told_by_node_within_the_histograms_error() -> None:
+def test_lags_are_shown_by_node_within_the_histograms_error() -> None:
     card = card_of(World().send([str(at) for at in range(50)], ("p1", "p2")))
     found = {row.node: (row.lag_in.p95, row.lag_out.p95, row.process_ms) for row in card.nodes}
     wanted = {
@@ -151,7 +151,7 @@ def test_a_day_sums_its_minutes() -> None:
     assert (mark.nines, mark.spent, mark.minutes, mark.lost) == (day.nines, 1, 2, 1)
 
 
-def test_nines_and_what_is_left_of_the_day() -> None:
+def test_nines_and_the_rest_of_the_days_budget() -> None:
     assert nines(0) == 9.0
     assert nines(1_440) == 0.0
     assert nines(144) == pytest.approx(1.0)
@@ -167,7 +167,7 @@ def health_of(minutes: Sequence[JudgedMinute]) -> list[DestinationHealth]:
     return destination_health(minutes, minutes, [], 600.0)
 
 
-def test_destinations_are_told_with_their_failures() -> None:
+def test_destinations_are_shown_with_their_failures() -> None:
     words = {"down": "dead", "flaky": "retried", "good": "delivered"}
     world = World()
     for pipe in words:
@@ -187,7 +187,7 @@ def test_destinations_are_told_with_their_failures() -> None:
     )
 
 
-def test_what_waits_is_told_at_its_destination() -> None:
+def test_waiting_events_are_shown_at_their_destination() -> None:
     world = World().send([str(at) for at in range(9)], outcomes=lambda _i, _p: "waiting")
     minutes = [settled(applied(world.ranges()), world, world.passed(nodes=()))]
     (health,) = health_of(minutes)

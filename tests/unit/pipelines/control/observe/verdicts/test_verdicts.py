@@ -92,7 +92,7 @@ def test_the_first_mark_that_passed_counts() -> None:
     assert seen_at(world, passed, LATER + SETTLE).lost == 1
 
 
-def test_what_waits_is_not_lost_before_its_due_time_is_well_over() -> None:
+def test_waiting_events_are_not_lost_before_their_due_time_is_well_over() -> None:
     world = World().send(["a", "b"], outcomes=lambda _i, _p: "waiting")
     due_ms = MINUTE_START + 90_000
     half = 15_000
@@ -102,7 +102,7 @@ def test_what_waits_is_not_lost_before_its_due_time_is_well_over() -> None:
     assert (late.waiting, late.lost) == (0, 2)
 
 
-def test_what_waits_stays_waiting_while_retry_is_down() -> None:
+def test_waiting_events_stay_waiting_while_retry_is_down() -> None:
     world = World().send(["a", "b"], outcomes=lambda _i, _p: "waiting")
     card = seen_at(world, world.passed(nodes=("ingest", "route", "transmit", WRITING)), LATER + 86_400_000)
     assert (card.waiting, card.lost) == (2, 0)
@@ -121,7 +121,7 @@ def test_output_that_was_tallied_before_its_input_is_not_doubled() -> None:
     assert minute_card(state, judge(state, read, LATER, SETTLE)).doubled > 0
 
 
-def test_doubles_are_told_at_once_when_both_sides_are_read() -> None:
+def test_doubles_are_shown_at_once_when_both_sides_are_read() -> None:
     world = World(doubled={(Stage.DELIVERED, "p1", "e3")}).send([f"e{at}" for at in range(20)])
     now_ms = MINUTE_START + 60_000
     both = ReadProgress(marks={}, read_to_ms=now_ms)
@@ -142,7 +142,7 @@ def late_arrival(world: World, book: LedgerState, now_ms: int) -> None:
     book.apply(world.tallied(("collected", 0), offset, offset + 1), 10_000 + offset, now_ms)
 
 
-def test_events_that_come_to_a_settled_minute_raise_no_alarm_and_settle_anew() -> None:
+def test_late_events_of_a_settled_minute_raise_no_alarm_and_settle_again() -> None:
     world = World().send([f"e{at}" for at in range(10)])
     book = applied(world.ranges())
     assert judged_and_noted(book, world.passed(), LATER).settled
@@ -155,7 +155,7 @@ def test_events_that_come_to_a_settled_minute_raise_no_alarm_and_settle_anew() -
     assert (gone.spent, gone.lost) == (True, 1)
 
 
-def test_what_was_proven_does_not_waver_while_others_settle() -> None:
+def test_proven_losses_stay_while_others_settle() -> None:
     world = World(lost={(Stage.EVENTS, "", "gone")}).send(["gone", *(f"e{at}" for at in range(10))])
     book = applied(world.ranges())
     assert judged_and_noted(book, world.passed(), LATER).lost == 1
@@ -196,7 +196,7 @@ def test_receipts_that_are_entered_before_their_events_settle_no_minute() -> Non
     assert judged_and_noted(book, world.passed(LATER + 1_000 + SETTLE), LATER + 2 * SETTLE).settled
 
 
-def test_what_came_lately_is_in_time_for_as_long_as_audit_has_not_read_on() -> None:
+def test_recent_events_are_in_time_until_audit_has_read_on() -> None:
     world = World().send([f"e{at}" for at in range(10)])
     book = applied(world.ranges())
     assert judged_and_noted(book, world.passed(), LATER).settled

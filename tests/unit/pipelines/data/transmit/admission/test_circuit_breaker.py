@@ -57,7 +57,7 @@ def test_a_failure_that_was_under_way_prolongs_nothing() -> None:
 
 
 @pytest.mark.parametrize(("asked", "until"), [(0.0, 4.0), (6.0, 6.0), (3600.0, 10.0)])
-def test_what_the_destination_asks_for_is_given_within_bounds(asked: float, until: float) -> None:
+def test_retry_after_is_honoured_within_bounds(asked: float, until: float) -> None:
     at_the_edge = replace(CLOSED, failures=2)
     assert after_failure(at_the_edge, 0.01, asked, 0.0, RULES).until == until
 

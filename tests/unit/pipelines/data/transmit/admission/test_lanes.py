@@ -22,7 +22,7 @@ def test_one_slow_answer_is_forgiven_and_a_string_of_them_is_not() -> None:
     assert after(LaneState(), 4, 0.7).lane == "slow"
 
 
-def test_a_destination_that_is_just_fast_enough_stays_for_ever() -> None:
+def test_a_destination_that_is_just_fast_enough_stays_in_the_fast_lane() -> None:
     assert after(LaneState(), 1_000, 0.39).lane == "fast"
 
 
@@ -51,5 +51,5 @@ def test_each_relapse_doubles_the_stay_and_a_long_good_time_forgives() -> None:
     assert slowed(pace, now + 50_000, RULES).stay == 10.0
 
 
-def test_a_slow_one_that_is_late_again_begins_its_string_anew() -> None:
+def test_a_late_answer_restarts_the_count_of_quick_ones() -> None:
     assert slowed(after(LaneState(lane="slow"), 4, 0.1), 0, RULES).quick == 0

@@ -72,7 +72,7 @@ def test_the_least_that_is_needed_is_enough(connector: str) -> None:
         ("elasticsearch", {"api_key": "plain"}, "$.options.api_key"),
     ],
 )
-def test_what_cannot_be_used_is_refused_by_its_place(
+def test_invalid_options_are_refused_with_their_path(
     connector: str, changes: dict[str, Any], path: str
 ) -> None:
     assert paths(connector, **changes) == {path}

@@ -116,7 +116,7 @@ def test_each_attempt_waits_longer(attempt: int, topic: Topic) -> None:
 
 
 @pytest.mark.parametrize("attempt", [1, 2, 3])
-def test_what_a_young_breaker_kept_from_being_tried_waits_shortly_and_loses_no_attempt(attempt: int) -> None:
+def test_events_held_back_by_a_new_breaker_wait_shortly_and_lose_no_attempt(attempt: int) -> None:
     found = outcome(Answer(error="breaker_open: 'p1'"), tries=0, attempt=attempt, closed=False, counted=False)
     assert isinstance(found, RetryLater)
     assert (found.topic, found.attempts) == (Topic.RETRY_IN_30S, attempt - 1)

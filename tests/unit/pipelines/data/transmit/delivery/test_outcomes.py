@@ -71,7 +71,7 @@ def test_each_event_of_a_batch_comes_to_exactly_one_outcome(
 
 
 @given(BATCHES)
-def test_what_was_delivered_is_never_sent_again(given_answers: list[tuple[Answer, int | None]]) -> None:
+def test_delivered_events_are_never_sent_again(given_answers: list[tuple[Answer, int | None]]) -> None:
     answers = [answer for answer, _ in given_answers]
     whole = batch(len(answers))
     found = decided(whole, Answered(answers))

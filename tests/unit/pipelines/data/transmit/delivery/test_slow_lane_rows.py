@@ -41,7 +41,7 @@ def test_a_record_names_the_destination_of_its_last_try_and_no_other(outcome: En
 @pytest.mark.parametrize(
     "outcome", [Dead("refused: 404"), RetryLater(Topic.RETRY_IN_5M, 9, 1, "x"), SlowLane()]
 )
-def test_what_is_true_of_an_outbound_record_only_stays_behind(outcome: End) -> None:
+def test_headers_of_outbound_only_are_dropped(outcome: End) -> None:
     earlier = row(1)["headers"]
     assert isinstance(earlier, bytes)
     found = moved(outcome, {"headers": earlier[:-1] + b',"hifi_pipes":"p1,p2","hifi_letter":"0/7"}'})
@@ -53,6 +53,6 @@ def test_a_waiting_record_says_once_how_many_attempts_were_made() -> None:
     assert [value for name, value in found.headers if name == h.ATTEMPT] == [b"0"]
 
 
-def test_a_record_whose_pipe_leads_nowhere_names_none() -> None:
+def test_a_record_of_a_pipe_without_destination_names_none() -> None:
     found = moved(Dead("unknown_pipe: gone"), {}, destination="")
     assert dict(found.headers)[h.DESTINATION] == b""

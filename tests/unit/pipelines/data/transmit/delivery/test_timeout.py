@@ -35,14 +35,14 @@ class _IdleMachine(asyncio.SelectorEventLoop):
         return self._skipping.waited
 
 
-def test_what_is_in_time_is_given_with_the_time_it_took() -> None:
+def test_a_result_in_time_is_returned_with_its_duration() -> None:
     with asyncio.Runner(loop_factory=_IdleMachine) as runner:
         answer, spent = runner.run(within(nap(0.12), 5.0))
     assert answer == "done"
     assert spent == pytest.approx(0.12)
 
 
-def test_what_takes_longer_is_cancelled() -> None:
+def test_work_beyond_the_limit_is_cancelled() -> None:
     ended: list[str] = []
 
     async def endless() -> None:
@@ -60,7 +60,7 @@ def test_what_takes_longer_is_cancelled() -> None:
     assert ended == ["cancelled"]
 
 
-def test_what_is_raised_comes_through() -> None:
+def test_exceptions_are_passed_on() -> None:
     async def fails() -> None:
         raise LookupError
 

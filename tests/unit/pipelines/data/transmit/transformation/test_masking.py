@@ -121,7 +121,7 @@ def hashed(text: str) -> str:
         ('"text"', "", "redact", '"***"'),
     ],
 )
-def test_what_a_mask_leaves(text: str, path: str, action: str, left: str) -> None:
+def test_the_result_of_each_mask(text: str, path: str, action: str, left: str) -> None:
     assert applied(text, (path, action)) == left
 
 

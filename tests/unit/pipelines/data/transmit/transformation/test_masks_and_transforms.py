@@ -55,13 +55,13 @@ def test_an_attribute_is_masked_in_the_event_and_in_its_headers(action: Any) -> 
     assert SECRET.encode() in after.as_read.texts
 
 
-def test_what_a_mask_does_not_meet_is_the_same_object() -> None:
+def test_an_event_without_masked_values_is_the_same_object() -> None:
     pipe = Pipe(name="p1", tenant="t", source="s", destination="d", masks=redact("$.data.x.y", "$.subject"))
     before = event(1, value=b'{ "a" : 1.10 }')
     assert PipeTransform(pipe).apply(before, b"") is before
 
 
-def test_data_that_is_no_json_can_be_masked_as_a_whole_only() -> None:
+def test_data_that_is_not_json_can_be_masked_as_a_whole_only() -> None:
     plain = {"value": SECRET.encode(), "content_type": "text/plain"}
     assert shaped(None, redact("$.data"), **plain).value == b"***"
     assert shaped(None, [Mask(path="$.data", action="drop")], **plain).value is None

@@ -128,7 +128,7 @@ VALUES = st.recursive(
 
 
 @given(st.lists(st.sampled_from(EXPRESSIONS), min_size=1, max_size=3).map(" | ".join), VALUES)
-def test_an_account_does_not_change_what_an_expression_means(expression: str, value: Any) -> None:
+def test_the_step_budget_does_not_change_the_result_of_an_expression(expression: str, value: Any) -> None:
     try:
         wanted = jmespath.search(expression, copy.deepcopy(value))
     except JMESPathError:  # a function that does not fit
@@ -239,7 +239,7 @@ def test_a_result_that_is_larger_than_an_event_may_be_is_refused() -> None:
         shaped("[data, data, data]", value=b'"' + b"x" * 300_000 + b'"')
 
 
-def test_data_that_is_no_json_is_text_or_base64_and_becomes_json() -> None:
+def test_data_that_is_not_json_is_text_or_base64_and_becomes_json() -> None:
     text = shaped("{said: data}", value=b"hello", content_type="text/plain")
     (item,) = json.loads(body([text]))
     assert (item["datacontenttype"], item["data"]) == ("application/json", {"said": "hello"})

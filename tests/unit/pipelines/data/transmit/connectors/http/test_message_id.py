@@ -53,7 +53,7 @@ def test_a_key_is_what_its_text_encodes(key: bytes) -> None:
 
 
 @pytest.mark.parametrize("secret", ["", "whsec_", "whsec_short", "password", "whsec_" + "A" * 88, "é" * 40])
-def test_what_is_no_key_is_refused_and_not_shown(secret: str) -> None:
+def test_an_invalid_key_is_refused_and_not_shown(secret: str) -> None:
     with pytest.raises(ValueError, match="is not a signing key; make one") as caught:
         key_of(secret)
     assert secret in ("", "whsec_") or secret not in str(caught.value)

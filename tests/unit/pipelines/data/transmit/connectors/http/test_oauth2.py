@@ -88,9 +88,7 @@ def test_an_answer_without_a_usable_token_says_so_and_quotes_nothing(body: bytes
 @pytest.mark.parametrize(
     ("status", "later"), [(400, True), (401, True), (301, True), (204, True), (500, False), (429, True)]
 )
-def test_a_refusal_waits_for_its_mend_and_a_server_in_trouble_is_asked_again(
-    status: int, later: bool
-) -> None:
+def test_a_refused_token_request_waits_and_a_failed_one_is_repeated(status: int, later: bool) -> None:
     with pytest.raises(TokenError) as caught:
         granted(reply(b'{"error":"echoed secret"}', status), NOW)
     assert caught.value.answer.later == later
