@@ -35,7 +35,10 @@ def _tags(stack: Stack, group: Resource) -> dict[str, str]:
     assert all(
         each["autoscaling_group_name"].endswith(".resources[0].autoscaling_groups[0].name}") for each in found
     )
-    return {each["tag"]["key"]: each["tag"]["value"] for each in found}
+    (only,) = found
+    assert (only["tag"]["key"], only["tag"]["value"]) == ("${each.key}", "${each.value}")
+    tags: dict[str, str] = only["for_each"]
+    return tags
 
 
 def test_only_spark_workers_are_on_spot(side: Stack) -> None:
