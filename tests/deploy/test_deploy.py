@@ -131,8 +131,7 @@ def test_the_deploy_role_installs_charts_from_the_sides_runner(
     stacks: Path, aws: LocalAws, side: str
 ) -> None:
     cluster = f"hifi-local-{side}"
-    (project,) = aws.client("codebuild").batch_get_projects(names=[f"{cluster}-runner"])["projects"]
-    runner = project["vpcConfig"]["securityGroupIds"]
+    runner = _runner_groups(aws, side)
     aws.kubernetes.call_from_vpc(cluster, groups=runner, principal=ROLE.format("hifi-local-deploy"))
     aws.kubernetes.call_from_vpc(cluster, groups=runner, principal=ROLE.format("administrators"))
 
@@ -140,10 +139,7 @@ def test_the_deploy_role_installs_charts_from_the_sides_runner(
 @pytest.mark.parametrize("side", TWINS)
 def test_nobody_else_gets_into_the_kubernetes_api(stacks: Path, aws: LocalAws, side: str) -> None:
     cluster, other = f"hifi-local-{side}", next(each for each in TWINS if each != side)
-    projects = aws.client("codebuild").batch_get_projects(
-        names=[f"{cluster}-runner", f"hifi-local-{other}-runner"]
-    )["projects"]
-    ours, theirs = (each["vpcConfig"]["securityGroupIds"] for each in projects)
+    ours, theirs = _runner_groups(aws, side), _runner_groups(aws, other)
     deployer = ROLE.format("hifi-local-deploy")
     with pytest.raises(UnauthorizedError, match="no access entry"):
         aws.kubernetes.call_from_vpc(cluster, groups=ours, principal=ROLE.format("hifi-local-plan"))
@@ -183,6 +179,13 @@ def test_the_plan_role_may_do_what_a_plan_calls_and_no_more(
     called = _called(aws, PLAN)
     assert {each for each in called if not may(granted[PLAN], each)} == set()
     assert _unused(granted[PLAN], called) == set(UNCALLED_BY_PLAN)
+
+
+def _runner_groups(aws: LocalAws, side: str) -> list[str]:
+    name = f"hifi-local-{side}-runner"
+    (project,) = aws.client("codebuild").batch_get_projects(names=[name])["projects"]
+    groups: list[str] = project["vpcConfig"]["securityGroupIds"]
+    return groups
 
 
 def _called(aws: LocalAws, key: str) -> set[str]:
