@@ -17,8 +17,6 @@ DESCRIBE = (
     "ec2:Describe*",
     "ec2:GetSecurityGroupsForVpc",
     "ecr:DescribeImages",
-    "ecr:DescribeRepositories",
-    "ecr:ListTagsForResource",
     "eks:Describe*",
     "eks:List*",
     "elasticloadbalancing:Describe*",
@@ -117,8 +115,6 @@ MAKE_KAFKA = ("kafka:CreateCluster", "kafka:CreateClusterV2", "kafka:CreateConfi
 CHANGE_KAFKA = (
     "kafka:DeleteCluster",
     "kafka:DeleteConfiguration",
-    "kafka:PutClusterPolicy",
-    "kafka:RebootBroker",
     "kafka:TagResource",
     "kafka:UntagResource",
     "kafka:UpdateBrokerCount",
@@ -178,7 +174,6 @@ CHANGE_ROLES = (
     "iam:UntagRole",
     "iam:UpdateAssumeRolePolicy",
     "iam:UpdateRole",
-    "iam:UpdateRoleDescription",
 )
 
 CHANGE_BALANCERS = (
