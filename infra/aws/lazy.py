@@ -13,15 +13,11 @@ from importlib.util import find_spec, module_from_spec
 def defer_submodules(package: str) -> None:
     """Put a package into `sys.modules` without running its `__init__`; one already imported is kept.
 
-    Args:
-        package: Name of an installed top-level package.
+    Nothing happens if it is not installed: what only reads settings does without it, such as a rollback.
 
-    Raises:
-        ModuleNotFoundError: The package is not installed.
+    Args:
+        package: Name of a top-level package.
     """
-    if package in sys.modules:
-        return
-    spec = find_spec(package)
-    if spec is None:
-        raise ModuleNotFoundError(f"{package} is not installed; run: make setup", name=package)
-    sys.modules[package] = module_from_spec(spec)
+    spec = None if package in sys.modules else find_spec(package)
+    if spec is not None:
+        sys.modules[package] = module_from_spec(spec)

@@ -82,13 +82,23 @@ def rolled_back(now: Weights) -> Weights:
     return switched(dark(now) if 0 in now else lighter, _ALL)
 
 
+def _check_share(now: Weights, side: str, expected: int | None) -> None:
+    if expected is not None and now.of(side) != expected:
+        raise WrongWeightsError(
+            f"{side} has {now.of(side)} percent and not {expected}: somebody else moved the traffic; look why"
+        )
+
+
 def _decided(given: argparse.Namespace) -> str:
     now = Weights.parse(given.now)
     match given.change:
         case "dark":
             return dark(now)
         case "switch":
+            _check_share(now, given.to, given.expected)
             return switched(given.to, given.share).text()
+        case "leave":
+            return switched(given.to, 0).text()
         case "burst":
             return burst().text()
         case _:
@@ -98,13 +108,16 @@ def _decided(given: argparse.Namespace) -> str:
 def main(arguments: Sequence[str]) -> int:
     """Print what was asked for; the exit code."""
     parser = argparse.ArgumentParser(prog="scripts.release.weights", description=__doc__)
-    parser.add_argument("change", choices=["dark", "switch", "burst", "rollback"])
+    parser.add_argument("change", choices=["dark", "switch", "leave", "burst", "rollback"])
     parser.add_argument("--now", required=True, help="the weights that hold, as JSON")
-    parser.add_argument("--to", choices=SIDES, help="the side that gets the share")
+    parser.add_argument("--to", choices=SIDES, help="the side that gets the share, or is left")
     parser.add_argument("--share", type=int, choices=range(_ALL + 1), default=_ALL, metavar="PERCENT")
+    parser.add_argument(
+        "--expected", type=int, metavar="PERCENT", help="switch only if the side has this share now"
+    )
     given = parser.parse_args(arguments)
-    if given.change == "switch" and given.to is None:
-        parser.error("switch: --to names the side")
+    if given.change in ("switch", "leave") and given.to is None:
+        parser.error(f"{given.change}: --to names the side")
     try:
         print(_decided(given))
     except WrongWeightsError as error:

@@ -19,7 +19,15 @@ ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / ".github"
 FILES = sorted((FOLDER / "workflows").glob("*.yml"))
 ACTIONS = sorted((FOLDER / "actions").glob("*/action.yml"))
-CHANGE_AN_ENVIRONMENT = ("release", "switch", "burst", "rollback")
+GUARDS = {
+    "release": "release",
+    "switch": "deploy-${{ inputs.environment }}",
+    "burst": "deploy-${{ inputs.environment }}",
+    "rollback": "rollback-${{ inputs.environment }}",
+}
+CALLED = {f"./.github/workflows/{name}.yml" for name in ("weights", "side", "judge")}
+"""Workflows that take a role."""
+
 MAY = {"contents": "read", "id-token": "write"}
 
 Workflow = dict[str, Any]
@@ -139,15 +147,23 @@ def test_aws_is_reached_by_openid_connect_alone() -> None:
 
 def test_only_jobs_that_take_a_role_or_call_one_get_a_token() -> None:
     for workflow, name, job in jobs():
-        wants = bool(roles(job)) or job.get("uses") == "./.github/workflows/weights.yml"
+        wants = bool(roles(job)) or job.get("uses") in CALLED
         assert ("id-token" in job["permissions"]) == wants, (workflow, name)
 
 
-@pytest.mark.parametrize("name", CHANGE_AN_ENVIRONMENT)
-def test_one_change_of_an_environment_at_a_time_and_none_broken_off(name: str) -> None:
-    guard = load(name)["concurrency"]
-    assert re.fullmatch(r"deploy-\$\{\{ inputs\.environment( \|\| 'production')? \}\}", guard["group"])
-    assert guard["cancel-in-progress"] == "false"
+@pytest.mark.parametrize(("name", "group"), GUARDS.items())
+def test_changes_wait_for_their_like_and_none_is_broken_off(name: str, group: str) -> None:
+    assert load(name)["concurrency"] == {"group": group, "cancel-in-progress": "false"}
+
+
+def test_a_rollback_waits_for_nothing_and_no_push_replaces_it() -> None:
+    others = {group for name, group in GUARDS.items() if name != "rollback"}
+    assert GUARDS["rollback"] not in others
+    assert "prepare" not in uses(load("weights")["jobs"]["weights"]), "it would install everything first"
+    action = yaml.safe_load((FOLDER / "actions" / "traffic" / "action.yml").read_text())
+    installs = "\n".join(step.get("run", "") for step in action["runs"]["steps"])
+    assert "requirements-release.txt" in installs
+    assert not re.search(r"make |npm |requirements(-dev)?\.txt", installs)
 
 
 def test_every_workflow_that_starts_by_itself_has_a_guard() -> None:
@@ -157,15 +173,48 @@ def test_every_workflow_that_starts_by_itself_has_a_guard() -> None:
         assert ("concurrency" in load(file.stem)) != called, file
 
 
-def test_a_merge_goes_to_the_dark_side_is_verified_and_only_then_gets_traffic() -> None:
+def test_a_merge_is_tested_then_goes_to_staging_and_only_then_to_production() -> None:
     release = load("release")["jobs"]
-    deploy = runs(release["deploy"])
-    assert set(release["deploy"]["needs"]) == {"dark", "images"}
-    assert release["deploy"]["env"]["SIDE"] == "${{ needs.dark.outputs.side }}"
-    order = [deploy.index(step) for step in ("deploy_stack.sh", "deploy_workloads.sh", "verify.sh")]
+    assert release["staging"]["needs"] == ["test"]
+    assert release["production"]["needs"] == ["staging"]
+    for name in ("staging", "production"):
+        assert (release[name]["uses"], release[name]["with"]) == (
+            "./.github/workflows/side.yml",
+            {"environment": name},
+        )
+    side = load("side")["jobs"]
+    taking = [job for job in side.values() if "steps" in job]
+    assert {job["environment"] for job in taking} == {"${{ inputs.environment }}"}, "whose reviewers approve"
+    assert ".ci/run" in runs(load("test")["jobs"]["test"])
+
+
+def test_a_side_is_quiet_while_it_is_changed_and_proven_before_it_gets_traffic() -> None:
+    side = load("side")["jobs"]
+    deploy = runs(side["deploy"])
+    assert set(side["deploy"]["needs"]) == {"dark", "images"}
+    assert side["deploy"]["env"]["SIDE"] == "${{ needs.dark.outputs.side }}"
+    steps = ("quiesce.sh", "deploy_stack.sh", "deploy_workloads.sh", "verify.sh", "traffic open")
+    order = [deploy.index(step) for step in steps]
     assert order == sorted(order)
-    assert "deploy" in release["switch"]["needs"]
-    assert release["switch"]["with"]["change"] == "switch --to ${{ needs.dark.outputs.side }}"
+    assert "deploy" in side["canary"]["needs"]
+
+
+def test_traffic_goes_over_in_judged_steps_each_from_the_one_before_and_back_if_one_is_bad() -> None:
+    side = load("side")["jobs"]
+    share = 0
+    before = "deploy"
+    for step, wanted in (("canary", 5), ("half", 50), ("all", 100)):
+        assert before in side[step]["needs"]
+        change = f"switch --to ${{{{ needs.dark.outputs.side }}}} --share {wanted}"
+        assert side[step]["with"]["change"] == change
+        assert side[step]["with"]["expected"] == str(share), "somebody's rollback ends the release"
+        assert side[f"judge-{step}"]["uses"] == "./.github/workflows/judge.yml"
+        assert step in side[f"judge-{step}"]["needs"]
+        share, before = wanted, f"judge-{step}"
+    back = side["take-back"]
+    assert {step for step in side if step.startswith("judge-")} <= set(back["needs"])
+    assert back["if"] == "failure() && needs.canary.result == 'success'"
+    assert back["with"]["change"] == "leave --to ${{ needs.dark.outputs.side }}"
 
 
 def test_traffic_moves_in_one_place_after_a_look_at_who_gets_it() -> None:
@@ -199,7 +248,7 @@ def test_images_are_built_for_the_processors_of_the_nodes(name: EnvironmentName)
 
 
 def steps_that_build() -> list[dict[str, Any]]:
-    steps: list[dict[str, Any]] = load("release")["jobs"]["images"]["steps"]
+    steps: list[dict[str, Any]] = load("side")["jobs"]["images"]["steps"]
     found = [step for step in steps if "docker/build-push-action" in step.get("uses", "")]
     assert len(found) == 2
     return found

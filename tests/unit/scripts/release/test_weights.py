@@ -74,3 +74,18 @@ def test_the_command_says_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> N
     with pytest.raises(SystemExit):
         main(["switch", "--now", BLUE.text()])
     assert all(side in BLUE.text() for side in SIDES)
+
+
+def test_a_side_that_is_left_has_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["leave", "--to", "green", "--now", Weights(50, 50).text()]) == 0
+    assert Weights.parse(capsys.readouterr().out) == BLUE
+
+
+def test_a_step_is_refused_if_somebody_moved_the_traffic_since_the_one_before(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    step = ["switch", "--to", "green", "--share", "50", "--expected", "5", "--now"]
+    assert main([*step, Weights(95, 5).text()]) == 0
+    assert Weights.parse(capsys.readouterr().out) == Weights(50, 50)
+    assert main([*step, BLUE.text()]) == 1
+    assert "green has 0 percent and not 5: somebody else moved the traffic" in capsys.readouterr().err
