@@ -5,6 +5,7 @@
 | the tenant | `kind/name` | the newest version; a deletion is a version too |
 | `history#` and the tenant | `kind/name/` and the version, ten digits | each version |
 | `catalogues#` | the tenant | how many versions the tenant has written: its catalogue's version |
+| `adoptions#` | a side | the side's topic is older than the table, and was taken over |
 | `leases#` | what is led | which process leads: shared.dynamodb.lease |
 """
 
@@ -17,6 +18,9 @@ from shared.contracts.documents import Document, kind_of
 
 CATALOGUES: Final = "catalogues#"
 """Partition of the catalogues' versions; no tenant has a `#` in its name."""
+
+ADOPTIONS: Final = "adoptions#"
+"""Partition of the sides whose topics were taken over."""
 
 LEASES: Final = "leases#"
 """Partition of the leases of those that work on the table."""

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 from botocore.exceptions import BotoCoreError, ClientError
 
 from shared.contracts.document_items import (
+    ADOPTIONS,
     CATALOGUES,
     MOST_CHANGES,
     Change,
@@ -97,13 +98,21 @@ class DocumentTable:
 
         return self._until_alone(attempt)
 
-    def adopt(self, found: Sequence[StoredDocument]) -> None:
-        """Take in documents that were published before there was a table, at their versions.
+    def is_adopted(self, side: str) -> bool:
+        """Whether `adopt` was finished for a side once."""
+        return any(row[DOCUMENT]["S"] == side for row in self._query(ADOPTIONS, side))
 
-        Those that are there already stay as they are, so that it may be done twice.
+    def adopt(self, side: str, found: Sequence[StoredDocument]) -> None:
+        """Take in the documents that a side published before there was a table, at their versions.
+
+        Those that are there already stay as they are, so that several sides may do it, and each twice.
         """
         for each in found:
             self._until_alone(partial(self._adopt, each))
+        try:
+            self._client.put_item(TableName=self._table, Item=row_key(ADOPTIONS, side))
+        except (BotoCoreError, ClientError) as error:
+            raise StoreError(f"table {self._table} cannot be written: {error}") from error
 
     def _adopt(self, each: StoredDocument) -> bool | None:
         there = self.get(each.tenant, each.key) is not None

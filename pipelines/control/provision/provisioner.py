@@ -22,8 +22,10 @@ _POLL_SECONDS: Final = 0.02
 class Provisioner:
     """The leader of a side. Belongs to one thread."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # what it reads, what it writes, and the world
         self,
+        *,
+        side: str,
         table: DocumentTable,
         topic: GlobalTable[Catalogue],
         publish: Callable[[Records], None],
@@ -33,16 +35,18 @@ class Provisioner:
         """Lead.
 
         Args:
+            side: the side's name.
             table: what customers want.
             topic: the side's `config` topic, read to its end.
             publish: writes records to that topic and returns when the brokers have them.
             metrics: where to count.
             clock: tells the time.
         """
-        self._table, self._topic, self._publish = table, topic, publish
+        self._side, self._table, self._topic, self._publish = side, table, topic, publish
         self._metrics, self._clock = metrics, clock
         self._reader = CatalogueReader(table)
         self._published_ms: dict[str, int] = {}
+        self._adopted = False
 
     def look(self) -> None:
         """Publish what is different and due.
@@ -52,9 +56,10 @@ class Provisioner:
             KafkaException: if the brokers did not take it.
             FencedError: if another process took over.
         """
+        self._adopt_once()
         self._reader.refresh()
-        if not self._reader.version and self._adopt():
-            self._reader.refresh()
+        if not self._reader.version:  # nobody ever wrote: a table that was lost must not empty the topic
+            return
         published = self._topic.view.entries
         want = wanted(self._reader, published)
         found = difference(want.entries, published)
@@ -66,13 +71,14 @@ class Provisioner:
             self._await(records)
         self._metrics.looked(self._reader.version, _waiting(found, records), len(want.refused))
 
-    def _adopt(self) -> bool:
+    def _adopt_once(self) -> None:
         """Take over a side whose documents were published before there was a table."""
+        if self._adopted or self._table.is_adopted(self._side):
+            self._adopted = True
+            return
         found = adopted(self._topic.view.entries, self._clock())
-        if found:
-            _log.info("adopting the documents on the topic", extra={"documents": len(found)})
-            self._table.adopt(found)
-        return bool(found)
+        _log.info("adopting the documents on the topic", extra={"documents": len(found)})
+        self._table.adopt(self._side, found)
 
     def _note(self, found: Difference, records: Records, now_ms: int) -> None:
         """Remember when a tenant's documents changed, which its new sources wait for."""

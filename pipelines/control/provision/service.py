@@ -98,7 +98,12 @@ class Provision:
         if self._leader is None:
             publisher = ConfigPublisher(self._settings.bootstrap, self._settings.side)
             self._leader = Provisioner(
-                self._table, self._topic, publisher.publish, self._metrics, self._clock
+                side=self._settings.side,
+                table=self._table,
+                topic=self._topic,
+                publish=publisher.publish,
+                metrics=self._metrics,
+                clock=self._clock,
             )
             _log.info("leading")
         return self._leader

@@ -92,8 +92,11 @@ def test_documents_published_before_are_adopted_once_at_their_versions(table: Do
             tenant="acme", key=key("a"), version=version, document=document, by="import", at_ms=1
         )
 
-    table.adopt([old(7, 5)])
-    table.adopt([old(9, 6)])
+    assert not table.is_adopted("blue")
+    table.adopt("blue", [old(7, 5)])
+    table.adopt("green", [old(9, 6)])
+    assert table.is_adopted("blue")
+    assert not table.is_adopted("blu")
     assert table.get("acme", key("a")) == old(7, 5)
     (after,) = put(table, "a", timeout=8)
     assert after.version == 8

@@ -26,6 +26,7 @@ from shared.contracts.documents import (
 from shared.contracts.topics import Topic
 from shared.dynamodb.document_table import DocumentTable
 from shared.kafka.config_topic import config_table
+from shared.runtime.settings import LOCAL
 from tests.contract.provision.conftest import ProvisionProcess, Start
 from tests.harness.topics import Topics
 from tests.harness.waiting import eventually, free_port
@@ -120,6 +121,33 @@ def test_a_side_whose_documents_are_older_than_the_table_is_taken_over_without_a
     assert (stored.version, stored.document) == (6, destination(tenant))
     time.sleep(2)
     assert len(view.topics.all_of(Topic.CONFIG)) == before
+
+
+def test_a_second_side_with_documents_of_its_own_loses_none_of_them(
+    start: Start, table: DocumentTable, view: View, tenant: str
+) -> None:
+    """What another side wrote to the table first is no reason to delete what this one has."""
+    other = Destination(name=f"{tenant}-other", tenant=tenant)
+    table.write(tenant, [change_of(other)], by="ann", at_ms=1)
+    view.put(destination(tenant), version=6)
+    eventually(view.entries)
+    start()
+    eventually(lambda: len(view.entries()) == 2, 20)
+    assert view.entries()[f"destination/{tenant}"] == Entry(version=6, document=destination(tenant))
+    stored = table.get(tenant, DocumentKey("destination", tenant))
+    assert stored is not None
+    assert stored.version == 6
+
+
+def test_a_table_that_was_lost_leaves_the_topic_as_it_is(
+    start: Start, table: DocumentTable, view: View, tenant: str
+) -> None:
+    view.put(destination(tenant))
+    eventually(view.entries)
+    table.adopt(LOCAL, [])
+    eventually(start().leads)
+    time.sleep(2)
+    assert list(view.entries()) == [f"destination/{tenant}"]
 
 
 def test_hifis_own_documents_are_left_alone(
