@@ -60,3 +60,6 @@ _BY_REASON: Final = {
 UNCALLED: Final[Mapping[str, str]] = MappingProxyType(
     {action: reason for reason, actions in _BY_REASON.items() for action in actions.split()}
 )
+
+BY_FINDING: Final = frozenset(_BY_REASON[_OF_PROVIDER].split())
+"""Actions of which the provider calls some in one run and others in the next, by what it finds."""
