@@ -31,7 +31,7 @@ def left(metrics: str) -> list[str]:
 def _unread(metrics: str) -> tuple[Mapping[str, float], float]:
     """Unread records by node, and the seconds that observe is behind."""
     unread: dict[str, float] = {}
-    behind = 0.0
+    behind = float("inf")
     for family in text_string_to_metric_families(metrics):
         for sample in family.samples:
             if sample.name == ObserveMetric.UNREAD:

@@ -9,9 +9,11 @@ aws eks update-kubeconfig --name "$cluster" --alias "$cluster" >&2
 since=$(($(date +%s) / 60 + 1))
 deadline=$((SECONDS + ${JUDGE_SECONDS:-3000}))
 while :; do
-    path="/api/v1/namespaces/hifi/services/observe:8080/proxy/v1/minutes?from=$since&to=$(($(date +%s) / 60))"
+    minutes="http://127.0.0.1:8080/v1/minutes?from=$since&to=$(($(date +%s) / 60))"
     status=0
-    verdict=$(kubectl --context "$cluster" get --raw "$path" |
+    # From inside its pod: no network policy lets the API server's proxy in.
+    verdict=$(kubectl --context "$cluster" --namespace hifi exec deployment/observe -- python -c \
+        'import sys, urllib.request as r; print(r.urlopen(sys.argv[1]).read().decode())' "$minutes" |
         .venv/bin/python -m scripts.release.verdict --minutes "${MINUTES:-10}") || status=$?
     echo "$side: $verdict" >&2
     case $status in

@@ -7,11 +7,13 @@ cd "$(dirname "$0")/../.."
 side=${1:?name a side: blue or green}
 cluster=${PREFIX:?}-$side
 .venv/bin/python -m scripts.release.traffic close "$side" >&2  # fails for a light side
-if ! aws eks describe-cluster --name "$cluster" > /dev/null 2>&1; then
+if ! aws eks list-clusters --output text --query clusters | tr '\t' '\n' | grep -qx "$cluster"; then
     echo "there is no cluster $cluster yet: nothing to quiesce" >&2
     exit 0
 fi
 aws eks update-kubeconfig --name "$cluster" --alias "$cluster" >&2
 kube() { kubectl --context "$cluster" --namespace hifi "$@"; }
-kube scale deployment --replicas=0 --selector "app.kubernetes.io/name in (ingest,route,transmit,audit)"
-kube wait --for=delete pod --selector 'app.kubernetes.io/name in (ingest,route,transmit,audit)' --timeout=5m
+drivers="app.kubernetes.io/name in (ingest,route,transmit,audit)"
+[ -n "$(kube get deployment --selector "$drivers" --output name)" ] || exit 0
+kube scale deployment --replicas=0 --selector "$drivers"
+kube wait --for=delete pod --selector "$drivers" --timeout=5m

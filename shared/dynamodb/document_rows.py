@@ -53,20 +53,20 @@ def stored(tenant: str, row: Mapping[str, Any], key: DocumentKey | None = None) 
     )
 
 
-def added_rows(table: str, each: StoredDocument, *, first: bool) -> Iterator[dict[str, Any]]:
+def added_rows(table: str, each: StoredDocument, *, after: int) -> Iterator[dict[str, Any]]:
     """The part of a transaction that adds a version; it fails if another version came in between.
 
     Args:
         table: the table's name.
         each: the version.
-        first: it is the first one that the table gets, whatever its number.
+        after: the version that the table must have now; 0 for none.
     """
-    if first or each.version == 1:
+    if after == 0:
         condition: dict[str, Any] = {"ConditionExpression": f"attribute_not_exists({TENANT})"}
     else:
         condition = {
             "ConditionExpression": f"{VERSION} = :v",
-            "ExpressionAttributeValues": {":v": {"N": str(each.version - 1)}},
+            "ExpressionAttributeValues": {":v": {"N": str(after)}},
         }
     yield {"Put": {"TableName": table, "Item": _row(each, each.tenant, str(each.key)), **condition}}
     kept = _row(each, history_partition(each.tenant), history_key(each.key, each.version))

@@ -105,7 +105,8 @@ class DocumentTable:
     def adopt(self, side: str, found: Sequence[StoredDocument]) -> None:
         """Take in the documents that a side published before there was a table, at their versions.
 
-        Those that are there already stay as they are, so that several sides may do it, and each twice.
+        Those that customers wrote to the table stay as they are, and of those adopted the newest version is
+        kept, so that several sides may do it, in any order, and each twice.
         """
         for each in found:
             self._until_alone(partial(self._adopt, each))
@@ -115,8 +116,10 @@ class DocumentTable:
             raise StoreError(f"table {self._table} cannot be written: {error}") from error
 
     def _adopt(self, each: StoredDocument) -> bool | None:
-        there = self.get(each.tenant, each.key) is not None
-        return True if there or self._transact(each.tenant, [each], first=True) else None
+        there = self.get(each.tenant, each.key)
+        if there is not None and (there.by != each.by or there.version >= each.version):
+            return True
+        return True if self._transact(each.tenant, [each], after=there.version if there else 0) else None
 
     def _until_alone(self, attempt: Callable[[], T | None]) -> T:
         """What an attempt gives; None says that another write came in between."""
@@ -127,9 +130,13 @@ class DocumentTable:
             self._pause(self._uniform(0, min(_LONGEST_PAUSE_SECONDS, _PAUSE_SECONDS * 2**turn)))
         raise StoreError(f"table {self._table}: other writes came in between at each of {_TRIES} tries")
 
-    def _transact(self, tenant: str, versions: Sequence[StoredDocument], first: bool = False) -> bool:
+    def _transact(self, tenant: str, versions: Sequence[StoredDocument], after: int | None = None) -> bool:
         """Whether the versions were added; False if somebody else wrote meanwhile."""
-        items = [item for each in versions for item in added_rows(self._table, each, first=first)]
+        items = [
+            item
+            for each in versions
+            for item in added_rows(self._table, each, after=each.version - 1 if after is None else after)
+        ]
         items.append(counted_row(self._table, tenant, len(versions)))
         try:
             self._client.transact_write_items(TransactItems=items)

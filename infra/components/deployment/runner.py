@@ -28,8 +28,8 @@ from infra.aws.log_group import log_group
 from infra.aws.policy import ANY, Statement
 from infra.components.identity.role import Role, Trust
 
-_IMAGE = "aws/codebuild/amazonlinux-x86_64-standard:5.0"
-_MINUTES = 120
+_IMAGE = "aws/codebuild/standard:7.0"
+_MINUTES = 180
 """Longest job: a change of MSK's brokers takes more than an hour."""
 
 

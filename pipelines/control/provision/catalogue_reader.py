@@ -13,6 +13,8 @@ class CatalogueReader:
         self._table = table
         self._versions: dict[str, int] = {}
         self._documents: dict[str, Sequence[StoredDocument]] = {}
+        self._read_again: set[str] = set()
+        """A query may see a part of a transaction: what moved is read once more at the next refresh."""
 
     @property
     def version(self) -> int:
@@ -25,6 +27,9 @@ class CatalogueReader:
         Raises:
             StoreError: if the table cannot be read; what was read stays.
         """
+        for tenant in tuple(self._read_again):
+            self._documents[tenant] = self._table.documents(tenant)
+            self._read_again.discard(tenant)
         found = self._table.catalogues()
         while moved := {name: at for name, at in found.items() if self._versions.get(name) != at}:
             read = {tenant: self._table.documents(tenant) for tenant in moved}
@@ -41,6 +46,7 @@ class CatalogueReader:
         for tenant, documents in read.items():
             if after.get(tenant) == before[tenant]:
                 self._documents[tenant], self._versions[tenant] = documents, before[tenant]
+                self._read_again.add(tenant)
 
     def __iter__(self) -> Iterator[StoredDocument]:
         return (each for documents in self._documents.values() for each in documents)

@@ -46,6 +46,7 @@ class Provisioner:
         self._metrics, self._clock = metrics, clock
         self._reader = CatalogueReader(table)
         self._published_ms: dict[str, int] = {}
+        self._began_ms = clock()
         self._adopted = False
 
     def look(self) -> None:
@@ -64,7 +65,7 @@ class Provisioner:
         want = wanted(self._reader, published)
         found = difference(want.entries, published)
         now_ms = self._clock()
-        records = due(found, self._published_ms, now_ms)
+        records = due(found, self._published_ms, self._began_ms, now_ms)
         if records:
             self._publish(records)
             self._note(found, records, now_ms)

@@ -35,7 +35,8 @@ class Wanted(Struct, frozen=True):
 def wanted(stored: Iterable[StoredDocument], published: Entries) -> Wanted:
     """The entries that current documents stand for.
 
-    Where two tenants use one name, the one that is published keeps it; of new ones the earlier.
+    Where two tenants use one name, the one that is published keeps it; of new ones the earlier. A name of
+    hifi's own documents is nobody else's.
     """
     entries: dict[bytes, Entry] = {}
     refused: list[StoredDocument] = []
@@ -43,11 +44,15 @@ def wanted(stored: Iterable[StoredDocument], published: Entries) -> Wanted:
         if each.document is None or each.tenant in OWN_TENANTS:
             continue
         key = topic_key(each.key.kind, each.key.name)
-        if key in entries:
+        if key in entries or _own(published.get(key)):
             refused.append(each)
         else:
             entries[key] = Entry(version=each.version, document=each.document)
     return Wanted(entries, refused)
+
+
+def _own(entry: Entry | None) -> bool:
+    return entry is not None and entry.document.tenant in OWN_TENANTS
 
 
 def _holds(each: StoredDocument, published: Entries) -> bool:
@@ -79,7 +84,7 @@ def difference(wanted_entries: Entries, published: Entries) -> Difference:
     opened = {
         key: entry
         for key, entry in lacking.items()
-        if isinstance(entry.document, Source) and key not in published
+        if isinstance(entry.document, Source) and _opens(entry, published.get(key))
     }
     return Difference(
         changed={key: entry for key, entry in lacking.items() if key not in opened},
@@ -88,11 +93,15 @@ def difference(wanted_entries: Entries, published: Entries) -> Difference:
     )
 
 
+def _opens(entry: Entry, published: Entry | None) -> bool:
+    return published is None or published.document.tenant != entry.document.tenant
+
+
 def _customers(entry: Entry) -> bool:
     return entry.document.tenant not in OWN_TENANTS and kind_of(entry.document) in KINDS
 
 
-def due(found: Difference, published_ms: Mapping[str, int], now_ms: int) -> Records:
+def due(found: Difference, published_ms: Mapping[str, int], began_ms: int, now_ms: int) -> Records:
     """The records to write now.
 
     A new source waits until everything of its tenant has been in force for a moment: its first events would
@@ -101,6 +110,7 @@ def due(found: Difference, published_ms: Mapping[str, int], now_ms: int) -> Reco
     Args:
         found: what is different.
         published_ms: when something of a tenant was last published, epoch milliseconds.
+        began_ms: since when that is known; a former leader may have published something just before.
         now_ms: now, epoch milliseconds.
     """
     busy = {entry.document.tenant for entry in found.changed.values()}
@@ -108,7 +118,7 @@ def due(found: Difference, published_ms: Mapping[str, int], now_ms: int) -> Reco
         key: entry
         for key, entry in found.opened.items()
         if entry.document.tenant not in busy
-        and now_ms - published_ms.get(entry.document.tenant, -_LIVE_MS) >= _LIVE_MS
+        and now_ms - published_ms.get(entry.document.tenant, began_ms) >= _LIVE_MS
     }
     records: dict[bytes, bytes | None] = dict.fromkeys(found.gone)
     return records | {key: encode_entry(entry) for key, entry in {**found.changed, **ready}.items()}

@@ -85,7 +85,7 @@ def test_a_bundle_of_the_largest_size_is_written_whole_and_a_larger_one_refused(
         put(table, *names, "one-more")
 
 
-def test_documents_published_before_are_adopted_once_at_their_versions(table: DocumentTable) -> None:
+def test_of_documents_published_before_the_newest_is_adopted_at_its_version(table: DocumentTable) -> None:
     def old(version: int, timeout: float) -> StoredDocument:
         document = destination("a", timeout)
         return StoredDocument(
@@ -95,11 +95,14 @@ def test_documents_published_before_are_adopted_once_at_their_versions(table: Do
     assert not table.is_adopted("blue")
     table.adopt("blue", [old(7, 5)])
     table.adopt("green", [old(9, 6)])
+    table.adopt("blue", [old(8, 5)])
     assert table.is_adopted("blue")
     assert not table.is_adopted("blu")
-    assert table.get("acme", key("a")) == old(7, 5)
+    assert table.get("acme", key("a")) == old(9, 6)
     (after,) = put(table, "a", timeout=8)
-    assert after.version == 8
+    assert after.version == 10
+    table.adopt("green", [old(12, 7)])
+    assert table.get("acme", key("a")) == after, "what a customer wrote since stays"
 
 
 def test_of_writers_at_the_same_time_each_acknowledged_write_is_in_the_history_once(

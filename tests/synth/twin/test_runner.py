@@ -1,3 +1,7 @@
+from pathlib import Path
+
+import yaml
+
 from .references import Resource, Stack, follow, key_alias, one, resources, statements
 
 
@@ -71,3 +75,20 @@ def test_the_runner_has_no_rights_of_a_deployment(side: Stack) -> None:
 def test_what_jobs_print_is_encrypted_and_ends(side: Stack, environment: str) -> None:
     group = follow(side, one(side, "aws_codebuild_project")["logs_config"]["cloudwatch_logs"]["group_name"])
     assert key_alias(side, group["kms_key_id"]) == f"alias/hifi-{environment}-logs"
+
+
+def test_the_runner_is_one_that_the_workflows_actions_support_and_outlasts_every_job(side: Stack) -> None:
+    project = one(side, "aws_codebuild_project")
+    (place,) = (
+        project["environment"] if isinstance(project["environment"], list) else [project["environment"]]
+    )
+    assert place["image"].startswith("aws/codebuild/standard:"), "Ubuntu: setup-python has nothing for others"
+    folder = Path(__file__).parents[3] / ".github" / "workflows"
+    limits = [
+        int(job["timeout-minutes"])
+        for file in folder.glob("*.yml")
+        for job in yaml.safe_load(file.read_text())["jobs"].values()
+        if "runner" in str(job.get("runs-on", ""))
+    ]
+    assert limits
+    assert project["build_timeout"] > max(limits)

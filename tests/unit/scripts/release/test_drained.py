@@ -24,7 +24,8 @@ def test_a_node_with_records_before_it_is_named_with_their_number(node: str) -> 
 
 
 def test_silence_is_not_emptiness() -> None:
-    assert left("") == [f"{node}: not known yet" for node in CHAIN_GROUPS]
+    unknown = [f"{node}: not known yet" for node in CHAIN_GROUPS]
+    assert left("") == [*unknown, "observe: inf s behind the topics"]
 
 
 def test_what_observe_says_counts_only_while_it_keeps_up() -> None:

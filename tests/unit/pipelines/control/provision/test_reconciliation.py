@@ -75,10 +75,10 @@ def test_after_two_rounds_the_topic_holds_what_is_wanted_and_hifis_own(
     want = wanted([stored(each) for each in found], published).entries
     now, seen = published, dict.fromkeys(TENANTS, 0)
     for now_ms in (0, LIVE_MS):
-        now = applied(now, due(difference(want, now), seen, now_ms))
+        now = applied(now, due(difference(want, now), seen, 0, now_ms))
     own = {key: entry for key, entry in published.items() if entry.document.tenant == CANARY}
-    assert {key: entry for key, entry in now.items() if key not in own or key in want} == dict(want)
-    assert all(now[key] == entry for key, entry in own.items() if key not in want)
+    assert now == {**want, **own}
+    assert not own.keys() & want.keys(), "a name of hifi's own is nobody else's"
     assert difference(want, now).empty
 
 
@@ -102,7 +102,7 @@ def test_a_source_that_is_there_already_changes_at_once() -> None:
 
 
 def waiting(changed_ms: Mapping[str, int], now_ms: int) -> bool:
-    return not due(difference(entries(source("a")), {}), changed_ms, now_ms)
+    return not due(difference(entries(source("a")), {}), changed_ms, -LIVE_MS, now_ms)
 
 
 def test_a_new_source_waits_for_what_its_own_tenant_changed_and_for_nobody_else() -> None:
@@ -124,3 +124,14 @@ def test_what_is_adopted_is_the_customers_at_its_versions() -> None:
             at_ms=5,
         )
     ]
+
+
+def test_a_new_leader_opens_no_source_before_what_its_predecessor_published_is_in_force() -> None:
+    found = difference(entries(source("a")), {})
+    assert not due(found, {}, 500, 499 + LIVE_MS)
+    assert due(found, {}, 500, 500 + LIVE_MS)
+
+
+def test_a_source_that_another_tenant_had_is_a_new_one() -> None:
+    found = difference(entries(source("a", "acme")), entries(source("a", "zoo")))
+    assert (found.changed, list(found.opened)) == ({}, [b"source/a"])
