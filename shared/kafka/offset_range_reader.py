@@ -7,6 +7,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 
 from shared.contracts.topics import Topic
 from shared.kafka.background_reader import reader_config
+from shared.kafka.retained_offsets import retained_offsets
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
@@ -55,9 +56,7 @@ class OffsetRangeReader:
         known = self._consumer.list_topics(timeout=self._seconds).topics
         places = [TopicPartition(t, p) for t in topics if t in known for p in sorted(known[t].partitions)]
         return [
-            OffsetRange(
-                at.topic, at.partition, *self._consumer.get_watermark_offsets(at, timeout=self._seconds)
-            )
+            OffsetRange(at.topic, at.partition, *retained_offsets(self._consumer, at, seconds=self._seconds))
             for at in places
         ]
 

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from shared.kafka.background_reader import reader_config
+from shared.kafka.retained_offsets import retained_offsets
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
@@ -73,7 +74,4 @@ class ProgressGroup:
             return []
 
     def _end(self, at: TopicPartition) -> int:
-        found = self._consumer.get_watermark_offsets(at, timeout=_ANSWER_SECONDS)
-        if found is None:
-            raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
-        return int(found[1])
+        return retained_offsets(self._consumer, at, seconds=_ANSWER_SECONDS).end

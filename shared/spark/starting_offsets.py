@@ -6,13 +6,14 @@ beginning. Spark's micro-batches would then fail at every start, and its real-ti
 
 import json
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from confluent_kafka import Consumer, TopicPartition
 from pyspark.sql import SparkSession
 
 from shared.contracts.topics import Topic
 from shared.kafka.background_reader import reader_config
+from shared.kafka.retained_offsets import RetainedOffsets, retained_offsets
 from shared.runtime.clock import wall_clock
 from shared.runtime.logging import get_logger
 from shared.runtime.settings import SparkSettings
@@ -26,13 +27,6 @@ Offsets = Mapping[str, Mapping[str, int]]
 """By topic and partition, as Spark's Kafka source writes them."""
 
 
-class RetainedOffsets(NamedTuple):
-    """The offsets that a partition still holds."""
-
-    first: int
-    end: int
-
-
 def starting_offsets(spark: SparkSession, settings: SparkSettings, node: str, *topics: Topic) -> str:
     """The `startingOffsets` for a query without a usable checkpoint.
 
@@ -42,7 +36,7 @@ def starting_offsets(spark: SparkSession, settings: SparkSettings, node: str, *t
         KafkaException: if the brokers do not answer.
     """
     checkpoint = Checkpoint(spark, settings, node)
-    usable, expired = resumed(checkpoint.offsets(), retained_offsets(settings.bootstrap, topics))
+    usable, expired = resumed(checkpoint.offsets(), offsets_of_topics(settings.bootstrap, topics))
     if not expired:
         return EARLIEST
     for (topic, partition), records in expired.items():
@@ -53,12 +47,12 @@ def starting_offsets(spark: SparkSession, settings: SparkSettings, node: str, *t
 
 
 def resumed(
-    checkpointed: Offsets, retained_offsets: Mapping[tuple[str, str], RetainedOffsets]
+    checkpointed: Offsets, retained: Mapping[tuple[str, str], RetainedOffsets]
 ) -> tuple[Offsets, Mapping[tuple[str, str], int]]:
     """The offsets to continue at, and how many records were deleted by partition, 0 for a recreated topic."""
     usable: dict[str, dict[str, int]] = {}
     gone: dict[tuple[str, str], int] = {}
-    for (topic, partition), (first, end) in retained_offsets.items():
+    for (topic, partition), (first, end) in retained.items():
         at = checkpointed.get(topic, {}).get(partition, first)
         if not first <= at <= end:
             gone[topic, partition] = max(0, first - at)
@@ -66,7 +60,7 @@ def resumed(
     return usable, gone
 
 
-def retained_offsets(bootstrap: str, topics: tuple[Topic, ...]) -> dict[tuple[str, str], RetainedOffsets]:
+def offsets_of_topics(bootstrap: str, topics: tuple[Topic, ...]) -> dict[tuple[str, str], RetainedOffsets]:
     """The offsets that each partition of these topics holds.
 
     Raises:
@@ -76,8 +70,8 @@ def retained_offsets(bootstrap: str, topics: tuple[Topic, ...]) -> dict[tuple[st
     try:
         known = consumer.list_topics(timeout=ANSWER_SECONDS).topics
         return {
-            (topic.value, str(partition)): RetainedOffsets(
-                *consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=ANSWER_SECONDS)
+            (topic.value, str(partition)): retained_offsets(
+                consumer, TopicPartition(topic, partition), seconds=ANSWER_SECONDS
             )
             for topic in topics
             for partition in known[topic].partitions

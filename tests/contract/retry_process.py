@@ -11,6 +11,7 @@ from shared.contracts.topics import RETRY_DELAYS, Topic
 from shared.kafka.background_reader import reader_config
 from shared.kafka.offset_range_reader import OffsetRangeReader
 from shared.kafka.progress_group import group_name
+from shared.kafka.retained_offsets import retained_offsets
 from tests.harness.service_process import ServiceProcess, hifi_settings
 from tests.harness.topics import Topics, outbound_headers
 
@@ -61,7 +62,7 @@ def left_over(bootstrap: str) -> int:
     consumer = Consumer(reader_config(bootstrap, "test") | {"group.id": group_name("retry")})
     try:
         places = [TopicPartition(topic, 0) for topic in RETRY_DELAYS]
-        ends = [consumer.get_watermark_offsets(place, timeout=10) for place in places]
+        ends = [retained_offsets(consumer, place, seconds=10) for place in places]
         read = consumer.committed(places, timeout=10)
         return sum(end - max(at.offset, low) for at, (low, end) in zip(read, ends, strict=True))
     finally:
@@ -72,8 +73,8 @@ def written(bootstrap: str, topic: Topic = Topic.RETRY_OUT) -> int:
     """Number of records of a topic with one partition."""
     consumer = Consumer(reader_config(bootstrap, "test"))
     try:
-        low, end = consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=10)
-        return int(end - low)
+        low, end = retained_offsets(consumer, TopicPartition(topic, 0), seconds=10)
+        return end - low
     finally:
         consumer.close()
 

@@ -11,6 +11,7 @@ from confluent_kafka import Consumer, TopicPartition
 from scripts.load.receiver import Receiver, running
 from shared.contracts.documents import LIVE_SECONDS
 from shared.contracts.topics import Topic
+from shared.kafka.retained_offsets import retained_offsets
 from tests.harness.live_side import LiveSide
 from tests.harness.waiting import eventually
 
@@ -60,7 +61,7 @@ def written(live: LiveSide, topic: str, pipe: str) -> list[bytes]:
             for part in consumer.list_topics(topic, 10).topics[topic].partitions
         ]
         consumer.assign(parts)
-        left = sum(consumer.get_watermark_offsets(part, 10)[1] for part in parts)
+        left = sum(retained_offsets(consumer, part, seconds=10).end for part in parts)
         found = []
         while left > 0 and (message := consumer.poll(10)) is not None:
             left -= 1

@@ -22,6 +22,7 @@ from shared.contracts.documents import Pipe
 from shared.contracts.topics import Topic
 from shared.kafka.background_reader import reader_config
 from shared.kafka.progress_group import group_name
+from shared.kafka.retained_offsets import retained_offsets
 from shared.runtime.metrics import ProcessMetric, SparkMetric
 from shared.runtime.settings import SparkSettings
 from tests.harness.topics import Topics
@@ -141,7 +142,7 @@ def _writes_nothing_but_json(route: Application) -> None:
 
 def _end(bootstrap: str, partition: int) -> int:
     with closing(Consumer(reader_config(bootstrap, "test"))) as consumer:
-        return int(consumer.get_watermark_offsets(TopicPartition(Topic.EVENTS, partition))[1])
+        return retained_offsets(consumer, TopicPartition(Topic.EVENTS, partition), seconds=10).end
 
 
 def _shown(bootstrap: str) -> int:

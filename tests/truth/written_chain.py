@@ -22,6 +22,7 @@ from shared.contracts.topology import CHAIN_GROUPS, INPUTS
 from shared.kafka.background_reader import reader_config
 from shared.kafka.producer import producer_config
 from shared.kafka.progress_group import group_name
+from shared.kafka.retained_offsets import retained_offsets
 
 CHUNK: Final = 500
 UNMATCHED_EVERY: Final = 7
@@ -142,7 +143,7 @@ class WrittenChain:
             known = consumer.list_topics(timeout=10).topics
             places = [TopicPartition(t, p) for t in INPUTS[node] for p in known[t].partitions]
             for place in places:
-                place.offset = consumer.get_watermark_offsets(place, timeout=10)[1]
+                place.offset = retained_offsets(consumer, place, seconds=10).end
             consumer.commit(offsets=places, asynchronous=False)
             consumer.close()
 

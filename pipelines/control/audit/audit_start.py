@@ -10,14 +10,15 @@ from pyspark.sql import SparkSession
 
 from shared.contracts.topics import Topic
 from shared.kafka.background_reader import reader_config
+from shared.kafka.retained_offsets import retained_offsets
 from shared.runtime.settings import SparkSettings
 from shared.spark.starting_offsets import (
     ANSWER_SECONDS,
     EARLIEST,
     Checkpoint,
     Offsets,
+    offsets_of_topics,
     resumed,
-    retained_offsets,
     starting_offsets,
 )
 
@@ -50,7 +51,7 @@ def uncovered_offsets(spark: SparkSession, settings: SparkSettings, node: str, *
     starting = starting_offsets(spark, settings, node, *topics)
     if Checkpoint(spark, settings, node).offsets():
         return starting
-    there = retained_offsets(settings.bootstrap, topics)
+    there = offsets_of_topics(settings.bootstrap, topics)
     covered = covered_offsets(settings.bootstrap, [p for p, held in there.items() if held.end > held.first])
     known: Offsets = {} if starting == EARLIEST else json.loads(starting)
     return json.dumps(resumed(_further(known, covered), there)[0])
@@ -84,7 +85,7 @@ def _covered(values: Iterable[bytes]) -> dict[Partition, int]:
 
 def _blocks(consumer: Consumer) -> Iterator[list[bytes]]:
     """The ledger's values, a block at a time, the last block first."""
-    first, end = consumer.get_watermark_offsets(TopicPartition(Topic.LEDGER, 0), timeout=ANSWER_SECONDS)
+    first, end = retained_offsets(consumer, TopicPartition(Topic.LEDGER, 0), seconds=ANSWER_SECONDS)
     while end > first:
         begin = max(first, end - BLOCK)
         yield list(_values(consumer, begin, end))

@@ -1,14 +1,14 @@
 """Reads `collected`."""
 
-import time
 from collections.abc import Iterator
 
 import msgspec
-from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
+from confluent_kafka import Consumer, Message, TopicPartition
 
 from shared.contracts.envelope import CollectedItem
 from shared.contracts.topics import Topic
 from shared.kafka.background_reader import reader_config
+from shared.kafka.retained_offsets import retained_offsets
 
 _decoder = msgspec.json.Decoder(list[CollectedItem])
 
@@ -52,12 +52,5 @@ class Collected:
                 waiting.discard(partition)
 
     def _end(self, partition: int) -> int:
-        """The offset after the last record; retried while the leader changes."""
-        deadline = time.monotonic() + 20
-        while True:
-            try:
-                return int(
-                    self._consumer.get_watermark_offsets(TopicPartition(Topic.COLLECTED, partition), 5)[1]
-                )
-            except KafkaException:
-                assert time.monotonic() < deadline, "no leader answers for the end of its partition"
+        """The offset after the last record."""
+        return retained_offsets(self._consumer, TopicPartition(Topic.COLLECTED, partition), seconds=20).end

@@ -17,6 +17,7 @@ from scripts.local.kafka.cluster import Cluster
 from scripts.local.side import REACH
 from shared.contracts.egress_policy import EgressPolicy
 from shared.kafka.admin import admin_client
+from shared.kafka.retained_offsets import retained_offsets
 from tests.contract.connectors.conformance import ALL, Conformance, ends, opened, reasons, send
 from tests.contract.connectors.far import Far
 from tests.contract.transmit_rig import Rig
@@ -66,7 +67,7 @@ class KafkaTopic(Far):
         """All its records."""
         consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": "looks"})
         parts = [TopicPartition(self.name, partition, 0) for partition in (0, 1)]
-        left = sum(consumer.get_watermark_offsets(part, timeout=10)[1] for part in parts)
+        left = sum(retained_offsets(consumer, part, seconds=10).end for part in parts)
         consumer.assign(parts)
         found: list[Message] = []
         while len(found) < left:

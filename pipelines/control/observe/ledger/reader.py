@@ -10,6 +10,7 @@ from confluent_kafka import Consumer, Message, TopicPartition
 from shared.contracts.ledger import Range, decode_range
 from shared.contracts.topics import Topic
 from shared.kafka.background_reader import BackgroundReader, is_end, poll_all, reader_config
+from shared.kafka.retained_offsets import retained_offsets
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
@@ -104,6 +105,6 @@ def ledger_end(bootstrap: str, client_id: str) -> int:
     consumer = Consumer(reader_config(bootstrap, client_id), logger=_log)
     try:
         place = TopicPartition(Topic.LEDGER, _PARTITION)
-        return int(consumer.get_watermark_offsets(place, timeout=_ANSWER_SECONDS)[1])
+        return retained_offsets(consumer, place, seconds=_ANSWER_SECONDS).end
     finally:
         consumer.close()

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.spark.starting_offsets import RetainedOffsets, resumed
+from shared.kafka.retained_offsets import RetainedOffsets
+from shared.spark.starting_offsets import resumed
 
 
 @pytest.mark.parametrize(
