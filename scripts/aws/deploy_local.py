@@ -99,8 +99,8 @@ def _apply(name: str, environment: Mapping[str, str]) -> None:
     with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None  # for the type checker: it is a pipe
         for line in process.stdout:
-            for told in progress.lines(json.loads(line), time.monotonic()):
-                print(f"deploy-local: {told}", flush=True)
+            for text in progress.lines(json.loads(line), time.monotonic()):
+                print(f"deploy-local: {text}", flush=True)
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command)
 

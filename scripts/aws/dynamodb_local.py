@@ -29,7 +29,7 @@ def install(libraries: Path, say: Say) -> None:
 
     Args:
         libraries: LocalStack's `lib` folder, which need not exist.
-        say: Told of each step that takes time.
+        say: Called with each step that takes time.
 
     Raises:
         JarsError: Maven or the JDK is missing, or Maven Central cannot be reached.

@@ -123,7 +123,7 @@ class Pipe(Struct, tag="pipe", tag_field="kind", kw_only=True, frozen=True):
 
 
 class Contact(Struct, tag="contact", tag_field="kind", kw_only=True, frozen=True):
-    """Where a tenant is told of failures that are its own to mend, such as a wrong key."""
+    """Where a tenant is notified of failures that only it can fix, such as a wrong key."""
 
     name: Name
     tenant: Name
@@ -147,7 +147,7 @@ class Entry(Struct, kw_only=True, frozen=True):
 
 
 class ConfigError(ValueError):
-    """A document that cannot be taken. `path` names the field (`$.match.data`), the text the mend."""
+    """An invalid document. `path` names the field (`$.match.data`), the text the fix."""
 
     def __init__(self, path: str, message: str) -> None:
         super().__init__(message)

@@ -2,7 +2,7 @@
 
 An event's trace is named by its `traceparent` (W3C Trace Context, version 00; CloudEvents' distributed
 tracing extension): the client's own, or else, of one event in ONE_IN, one that follows from tenant and id:
-every node derives the same. Span ids follow from the event as well: told twice, it is the same span.
+every node derives the same. Span ids follow from the event as well: sent twice, it is the same span.
 """
 
 import hashlib

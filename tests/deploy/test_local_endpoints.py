@@ -28,10 +28,10 @@ def test_a_user_may_ask_for_moto_where_localstack_could_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "mend"), [("docker", "start one"), ("host", "python3.13"), ("aws", "give one of")]
+    ("asked", "fix"), [("docker", "start one"), ("host", "python3.13"), ("aws", "give one of")]
 )
-def test_a_way_that_cannot_be_gone_says_what_to_do(asked: str, mend: str) -> None:
-    with pytest.raises(ValueError, match=mend):
+def test_a_way_that_is_unavailable_names_the_fix(asked: str, fix: str) -> None:
+    with pytest.raises(ValueError, match=fix):
         choose(asked=asked, engine=False, interpreter=None)
 
 

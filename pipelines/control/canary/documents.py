@@ -10,7 +10,7 @@ from shared.contracts.masks import REDACTED
 
 KIND: Final = "song"
 CARD: Final = "4111 1111 1111 1111"
-NOTE: Final = "for nobody's eyes"
+NOTE: Final = "must not leave hifi"
 
 
 class CanaryEvent(Struct, kw_only=True):

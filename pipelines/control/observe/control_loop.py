@@ -193,7 +193,7 @@ class ControlLoop:
             dead=tuple(dead_letters(self._tracker.between(last - _DEAD_MINUTES, last + 1))),
             destinations=found.destinations,
             nodes=self._nodes,
-            sources=self._sources.told(now_ms),
+            sources=self._sources.recent(now_ms),
             waiting=found.waiting,
             rate=now(found, ALL_TENANTS, 0).rate,
             behind_seconds=found.behind_seconds,

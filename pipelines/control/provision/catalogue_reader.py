@@ -42,7 +42,7 @@ class CatalogueReader:
         read: Mapping[str, Sequence[StoredDocument]],
         after: Mapping[str, int],
     ) -> None:
-        """Keep what nobody changed while it was read."""
+        """Keep the tenants that did not change during the read."""
         for tenant, documents in read.items():
             if after.get(tenant) == before[tenant]:
                 self._documents[tenant], self._versions[tenant] = documents, before[tenant]

@@ -59,7 +59,7 @@ class Provisioner:
         """
         self._adopt_once()
         self._reader.refresh()
-        if not self._reader.version:  # nobody ever wrote: a table that was lost must not empty the topic
+        if not self._reader.version:  # never written: a lost table must not empty the topic
             return
         published = self._topic.view.entries
         want = wanted(self._reader, published)

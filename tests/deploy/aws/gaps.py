@@ -1,4 +1,4 @@
-"""What moto's own services lack or get wrong, mended from outside."""
+"""Replaces what moto's own services lack or get wrong."""
 
 import json
 import os
@@ -85,7 +85,7 @@ def log_delivery_is_allowed(target_bucket: Any, target_prefix: str | None) -> bo
 _CREATE_BALANCER: Callable[..., Any] = ELBv2Backend.create_load_balancer
 _CREATE_BUDGET: Callable[[Any], str] = BudgetsResponse.create_budget
 _REGISTER_TARGET: Callable[[Any], str] = ApplicationAutoScalingResponse.register_scalable_target
-_MENDED: Mapping[tuple[type, str], Any] = MappingProxyType(
+_PATCHED: Mapping[tuple[type, str], Any] = MappingProxyType(
     {
         (ApplicationAutoScalingResponse, "list_tags_for_resource"): list_tags_of_target,
         (ApplicationAutoScalingResponse, "register_scalable_target"): register_scalable_target,
@@ -99,12 +99,12 @@ _MENDED: Mapping[tuple[type, str], Any] = MappingProxyType(
 
 
 def fill_gaps() -> None:
-    """Mend moto in this process; doing so twice changes nothing."""
+    """Patch moto in this process; idempotent."""
     # A certificate is otherwise issued a minute after it was asked for.
     settings.ACM_VALIDATION_WAIT = 0
     os.environ["MOTO_IAM_LOAD_MANAGED_POLICIES"] = "true"
-    for (owner, name), mended in {**_MENDED, **REMEMBERED, **STRICT}.items():
-        setattr(owner, name, mended)
+    for (owner, name), patched in {**_PATCHED, **REMEMBERED, **STRICT}.items():
+        setattr(owner, name, patched)
 
 
 def _threshold(notification: Mapping[str, Any]) -> tuple[Any, ...]:

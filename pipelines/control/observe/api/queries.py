@@ -33,7 +33,7 @@ OpenReader = Callable[[], OffsetRangeReader]
 
 
 class Queries:
-    """May be asked from any thread. Where the store is needed and away, StoreError is raised."""
+    """Safe to call from any thread. Methods that need the store raise StoreError if it is unavailable."""
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ _LAST_MINUTE: Final = 253_402_300_799 // 60
 
 
 class BadParameterError(Exception):
-    """A parameter that cannot be used; the text names it and the mend."""
+    """A parameter that cannot be used; the text names it and the fix."""
 
 
 class UnavailableError(Exception):
@@ -54,10 +54,10 @@ def minute(name: str, text: str | None, default: int) -> int:
 
 
 def minutes(first: str | None, last: str | None, now_ms: int) -> tuple[int, int]:
-    """The first and the last minute asked for: the last hour, unless told.
+    """The first and the last minute of a query; by default the last hour.
 
     Raises:
-        BadParameterError: if they are none, the wrong way round, or more than a day's.
+        BadParameterError: if they are not minutes, in the wrong order, or more than a day apart.
     """
     until = minute("to", last, now_ms // MINUTE_MS)
     since = minute("from", first, max(0, until - 59))

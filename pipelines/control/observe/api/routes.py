@@ -32,10 +32,10 @@ _encoder = msgspec.json.Encoder()
 _window = msgspec.json.Decoder(QuietWindow)
 
 Text = Annotated[str | None, Query()]
-"""Every parameter is text and checked by `asked`, whose errors name the field and the mend."""
+"""Parameters arrive as text; `query_params` parses them, with errors that name the field and the fix."""
 
 Report = Callable[[], Mapping[str, bool]]
-"""What readiness rests on."""
+"""The conditions of readiness, by name."""
 
 
 def json_response(found: object, status: int = HTTPStatus.OK) -> Response:
@@ -139,7 +139,7 @@ def _add_quiet(app: FastAPI, answers: Queries) -> None:
 
     @app.post("/v1/quiet")
     async def add(request: Request) -> Response:
-        window = _asked_window(await _body(request))
+        window = _parse_window(await _body(request))
         return json_response(await run_in_threadpool(answers.add_quiet, window), HTTPStatus.CREATED)
 
     @app.delete("/v1/quiet/{window}")
@@ -163,7 +163,7 @@ async def _body(request: Request) -> bytes:
     return body
 
 
-def _asked_window(body: bytes) -> QuietWindow:
+def _parse_window(body: bytes) -> QuietWindow:
     """The window that a request asks for.
 
     Raises:
@@ -178,7 +178,7 @@ def _asked_window(body: bytes) -> QuietWindow:
 
 
 def _add_errors(app: FastAPI) -> None:
-    def asked_wrongly(_: Request, error: Exception) -> Response:
+    def bad_parameter(_: Request, error: Exception) -> Response:
         return _refused(str(error), HTTPStatus.BAD_REQUEST)
 
     def window_wrong(_: Request, error: Exception) -> Response:
@@ -200,7 +200,7 @@ def _add_errors(app: FastAPI) -> None:
             return _refused(f"method: {request.url.path[:100]} does not take {request.method}", status)
         return _refused(f"path: there is nothing at {request.url.path[:100]}", status)
 
-    app.add_exception_handler(BadParameterError, asked_wrongly)
+    app.add_exception_handler(BadParameterError, bad_parameter)
     app.add_exception_handler(RequestValidationError, unreadable)
     app.add_exception_handler(StoreError, away)
     app.add_exception_handler(UnavailableError, away)

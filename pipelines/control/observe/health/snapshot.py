@@ -123,8 +123,8 @@ class Sources:
                 if stage is Stage.COLLECTED:
                     self._minutes.setdefault((state.tenant, name), set()).add(state.minute)
 
-    def told(self, now_ms: int) -> list[SourceMinutes]:
-        """When each sent, as far as that matters."""
+    def recent(self, now_ms: int) -> list[SourceMinutes]:
+        """The recent minutes in which each source sent."""
         oldest = now_ms // MINUTE_MS - _SOURCE_MINUTES
         kept = {key: {m for m in minutes if m >= oldest} for key, minutes in self._minutes.items()}
         self._minutes = {key: minutes for key, minutes in kept.items() if minutes}

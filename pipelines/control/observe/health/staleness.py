@@ -9,11 +9,11 @@ from shared.contracts.topics import TALLIED
 _MOST: Final = 128
 
 Sample = tuple[int, int]
-"""A moment, epoch milliseconds, and where the partition ended then."""
+"""A time, epoch milliseconds, and the end offset of the partition then."""
 
 
 class Staleness:
-    """Told of each look, it tells the age of the oldest record that is not read, to one look's length."""
+    """The age of the oldest unread record, as exact as the interval between two snapshots."""
 
     def __init__(self) -> None:
         self._samples: dict[Partition, list[Sample]] = {}
@@ -21,11 +21,11 @@ class Staleness:
 
     @property
     def fresh(self) -> bool:
-        """Whether there was no look yet: then the ages of records that were there before have to be told."""
+        """Whether there was no snapshot yet; the first one then needs the ages of older records."""
         return self._seen_ms is None
 
     def take(self, look: OffsetsSnapshot, ages: Mapping[Partition, int]) -> None:
-        """`ages` tells when the first record that is not read was written, epoch milliseconds, if known."""
+        """Take the next snapshot. `ages` is when each first unread record was written, epoch ms, if known."""
         for place, end in look.ends_of(TALLIED).items():
             covered = look.covered.get(place, 0)
             left = [sample for sample in self._samples.get(place, ()) if sample[1] > covered]
@@ -35,7 +35,7 @@ class Staleness:
         self._seen_ms = look.at_ms
 
     def seconds(self, now_ms: int, patience_ms: int) -> float:
-        """Behind by so much; where nobody could look for longer than `patience_ms`, at least since then."""
+        """Seconds behind; after `patience_ms` without a snapshot, at least the time since the last one."""
         since = [samples[0][0] for samples in self._samples.values() if samples]
         if self._seen_ms is not None and now_ms - self._seen_ms > patience_ms:
             since.append(self._seen_ms)

@@ -15,14 +15,14 @@ def unread(look: OffsetsSnapshot, node: str) -> Mapping[Partition, int]:
 
 
 class StallDetection:
-    """Told of each look."""
+    """Compares each snapshot with the ones before it."""
 
     def __init__(self) -> None:
         self._offsets: dict[str, Offsets] = {}
         self._moved_ms: dict[str, int] = {}
 
     def take(self, look: OffsetsSnapshot, held: Iterable[Partition]) -> list[NodeProgress]:
-        """How all get on. `held` are partitions whose first unread record is not due yet."""
+        """The progress of every node. `held` are partitions with no due record at their head."""
         patient = frozenset(held)
         found = []
         for node in CHAIN_GROUPS:

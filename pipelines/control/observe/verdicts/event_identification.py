@@ -131,7 +131,7 @@ def _spans(state: MinuteState, keys: Iterable[Key]) -> tuple[OffsetSpan, ...]:
 
 def find(asked: ReadPlan, seen: Iterable[ObservedEvent]) -> Identified:
     """Names and counts from the records; records of other minutes, tenants or accounts are skipped."""
-    told: dict[Key, dict[int, _Source]] = {key: {} for key in asked.wanted}
+    sources: dict[Key, dict[int, _Source]] = {key: {} for key in asked.wanted}
     counted: dict[Key, dict[int, int]] = {key: {} for key in asked.recounted}
     for event in seen:
         if (event.tenant, event.minute) != (asked.tenant, asked.minute):
@@ -140,12 +140,12 @@ def find(asked: ReadPlan, seen: Iterable[ObservedEvent]) -> Identified:
         for key, sign in entries(event.stage, event.name):
             if key in counted:
                 counted[key][value] = counted[key].get(value, 0) + sign
-            if key in told and (times := asked.wanted[key].get(value)):
-                told[key][value] = _better(told[key].get(value), _Source(event, sign), times)
+            if key in sources and (times := asked.wanted[key].get(value)):
+                sources[key][value] = _better(sources[key].get(value), _Source(event, sign), times)
     return Identified(
         named={
             key: tuple(_named(value, asked.wanted[key][value], each.event) for value, each in found.items())
-            for key, found in told.items()
+            for key, found in sources.items()
         },
         counted={
             key: {value: times for value, times in found.items() if times} for key, found in counted.items()

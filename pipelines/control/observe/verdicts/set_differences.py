@@ -78,7 +78,7 @@ class Differences:
             self._claims(key) if key.account is Reconciliation.CLAIMS else self._of(key), self.net(key)
         )
         if key.account is Reconciliation.CLAIMS and self._of(Key(Reconciliation.ROUTE)) is None:
-            # First copies that route lost or doubled show up here as well and cannot be told apart yet.
+            # First copies that route lost or doubled show up here as well and cannot be distinguished yet.
             return Sides(known=False)
         if key.account in _QUARANTINES:
             sides = self._less_quarantined(key, sides)

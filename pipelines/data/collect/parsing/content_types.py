@@ -111,7 +111,7 @@ def require_events(count: int, limit: int) -> None:
 
 
 def recover_items(text: bytes) -> list[bytes] | None:
-    """The raw items of an array; None if they cannot be told apart with certainty.
+    """The raw items of an array; None if their ends are uncertain.
 
     Outside strings only JSON's own tokens, NaN and Infinity are allowed. If a quote is missing, the text of a
     string stands outside and the array is rejected, so text from inside a string is never taken for an event.

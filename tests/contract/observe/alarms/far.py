@@ -19,7 +19,7 @@ class Far:
         self.requests: list[tuple[str, dict[str, str], bytes]] = []
         self.url = ""
 
-    def told(self) -> list[tuple[str, str]]:
+    def notices(self) -> list[tuple[str, str]]:
         """Type and alarm id of each request, in order."""
         bodies = [json.loads(body) for _, _, body in list(self.requests)]
         return [(body["type"].rpartition(".")[2], body["data"]["id"]) for body in bodies]

@@ -70,7 +70,7 @@ def test_an_unavailable_store_delays_no_notice(receiver: Far, secrets: SecretTab
         with pytest.raises(StoreError):
             alarms.restore()
         alarms.update(stalled("route"))
-        eventually(lambda: bool(receiver.told()), 20, "the operator was told nothing")
+        eventually(lambda: bool(receiver.notices()), 20, "the operator got no notice")
         now = wall_clock()
         with pytest.raises(StoreError):
             alarms.add_window(QuietWindow(from_ms=now, until_ms=now + 1_000, reason="deployment"))

@@ -33,7 +33,7 @@ def test_sns_gets_a_notice_when_an_alarm_opens_and_when_it_is_resolved(aws: str,
 
     with start(alarm_topic=topic, alarm_topic_endpoint=aws) as alarms:
         alarms.update(stalled("route"))
-        eventually(lambda: received(1), 20, "SNS was told nothing")
+        eventually(lambda: received(1), 20, "SNS got no notice")
         alarms.update(stalled())
         eventually(lambda: received(2), 20, "SNS was not told that it is over")
         (listed,) = alarms.listed(ALL_TENANTS)
@@ -51,7 +51,7 @@ def test_the_webhook_gets_notices_with_a_valid_signature(receiver: Far, start: S
         alarm_webhook=receiver.url + "/hook?a=b", alarm_webhook_key="secret://operators/alarms"
     ) as alarms:
         alarms.update(stalled("route"))
-        eventually(lambda: bool(receiver.told()), 20, "the webhook was told nothing")
+        eventually(lambda: bool(receiver.notices()), 20, "the webhook got no notice")
     path, headers, body = receiver.requests[0]
     assert path == "/hook?a=b"
     assert headers["content-type"] == "application/json"
@@ -68,9 +68,9 @@ def test_a_customers_failure_goes_to_that_customer_only(start: Start) -> None:
         )
         with start(*contacts, alarm_webhook=operator.url) as alarms:
             alarms.update(refused())
-            eventually(lambda: bool(shop.told()), 20, "the customer was told nothing")
+            eventually(lambda: bool(shop.notices()), 20, "the customer got no notice")
             alarms.update(stalled("route"))
-            eventually(lambda: bool(operator.told()), 20, "the operator was told nothing")
+            eventually(lambda: bool(operator.notices()), 20, "the operator got no notice")
         assert [json.loads(body)["data"]["kind"] for _, _, body in operator.requests] == ["stalled"]
         assert json.loads(shop.requests[0][2])["data"]["subject"] == "hook 404"
         assert "webhook-signature" in shop.requests[0][1]
@@ -101,7 +101,7 @@ def test_another_tenants_secret_signs_nothing(receiver: Far, start: Start) -> No
     )
     with start(contact, shop) as alarms:
         alarms.update(inputs)
-        eventually(lambda: bool(receiver.requests), 20, "the good contact was told nothing")
+        eventually(lambda: bool(receiver.requests), 20, "the good contact got no notice")
     assert [path for path, _, _ in receiver.requests] == ["/shop"]
 
 
@@ -123,10 +123,10 @@ def test_a_hanging_receiver_delays_no_other_and_gets_every_notice(receiver: Far,
             eventually(lambda: bool(hanging.requests), 20, "the hanging one was not tried")
             alarms.update(stalled("route"))
             alarms.update(stalled())
-            eventually(lambda: len(receiver.told()) == 2, 20, "the other one waits")
+            eventually(lambda: len(receiver.notices()) == 2, 20, "the other one waits")
             hanging.hang.set()
             eventually(
-                lambda: "resolved" in [change for change, _ in hanging.told()], 20, "a notice is missing"
+                lambda: "resolved" in [change for change, _ in hanging.notices()], 20, "a notice is missing"
             )
-        order = [change for change, _ in hanging.told()]
+        order = [change for change, _ in hanging.notices()]
         assert order.index("opened") < order.index("resolved")
