@@ -1,12 +1,14 @@
 """`python -m tests.proof [PART ...]`: runs the tests that `make test` leaves out, part by part.
 
-A part that fails does not stop the others. It ends with a table; logs and reports stay in `proof/`.
+A part that fails does not stop the others; one that only waits runs beside them. It ends with a table; logs
+and reports stay in `proof/`.
 """
 
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +20,7 @@ from rich.table import Table
 from tests.harness.live_side import LiveSide
 
 LOGS: Final = Path("proof")
+_LOOK_SECONDS: Final = 0.5
 _PYTEST: Final = (sys.executable, "-m", "pytest")
 
 
@@ -30,6 +33,9 @@ class Part:
     command: Sequence[str]
     side: bool = False
     """Whether the command needs a running side; its folder is passed as --data."""
+
+    only_waits_after: str | None = None
+    """Text in its log after which the other parts may run beside it."""
 
 
 def _tests(name: str, proves: str, *more: str) -> Part:
@@ -51,6 +57,7 @@ PARTS: Final = (
         "ten minutes without a destination: nothing lost, the others undisturbed",
         (sys.executable, "-m", "scripts.cli", "trial", "outage"),
         side=True,
+        only_waits_after="waiting ones leave retry",
     ),
     Part(
         "neighbours",
@@ -83,7 +90,7 @@ class Result:
 def prove(part: Part) -> Result:
     """Run one part, with its output in a log of its own."""
     LOGS.mkdir(exist_ok=True)
-    log, began = LOGS / f"{part.name}.log", time.monotonic()
+    log, began = _log(part), time.monotonic()
     with log.open("wb") as output, _place(part) as place:
         command = [*part.command, *place]
         status = subprocess.run(command, stdout=output, stderr=subprocess.STDOUT, check=False).returncode
@@ -111,18 +118,50 @@ def main(names: Sequence[str]) -> int:
     if unknown:
         sys.stderr.write(f"no such part: {', '.join(unknown)}; there are {', '.join(known)}\n")
         return 2
-    console, results = Console(), []
-    for part in [known[name] for name in names] or PARTS:
-        console.print(f"{part.name}: {part.proves} ...")
-        results.append(prove(part))
-        console.print(f"{part.name}: {_outcome(results[-1])}")
+    console, chosen = Console(), [known[name] for name in names] or list(PARTS)
+    results = run_parts(chosen, console)
     console.print(_table(results))
     return int(any(result.status for result in results))
 
 
+def run_parts(parts: Sequence[Part], console: Console) -> list[Result]:
+    """Results in the order of `parts`; those that end by waiting start first."""
+
+    def run(part: Part) -> Result:
+        console.print(f"{part.name}: {part.proves} ...")
+        result = prove(part)
+        console.print(f"{part.name}: {_outcome(result)}")
+        return result
+
+    with ThreadPoolExecutor() as pool:
+        found: dict[str, Future[Result]] = {}
+        for part in sorted(parts, key=lambda each: each.only_waits_after is None):
+            _log(part).unlink(missing_ok=True)
+            found[part.name] = pool.submit(run, part)
+            _await_quiet(part, found[part.name])
+        return [found[part.name].result() for part in parts]
+
+
+def _log(part: Part) -> Path:
+    return LOGS / f"{part.name}.log"
+
+
+def _await_quiet(part: Part, result: Future[Result]) -> None:
+    """Block until a part has ended, or only waits."""
+    log = _log(part)
+    while not result.done():
+        if (
+            part.only_waits_after
+            and log.exists()
+            and part.only_waits_after in log.read_text(errors="replace")
+        ):
+            return
+        time.sleep(_LOOK_SECONDS)
+
+
 def _outcome(result: Result) -> str:
     if result.status:
-        return f"FAILED (exit status {result.status}), see {LOGS / result.part.name}.log"
+        return f"FAILED (exit status {result.status}), see {_log(result.part)}"
     return f"proven in {result.seconds / 60:.1f} min"
 
 
