@@ -62,7 +62,10 @@ class SideSettings(BaseSettings):
 class SparkSettings(SideSettings):
     """What a Spark node needs beside the brokers."""
 
-    master: str = Field("local[8]", description="Spark master. Slots >= partitions of all real-time queries.")
+    master: str = Field(
+        "local[8,16]",
+        description="Spark master: slots (>= partitions of all real-time queries) and tries of a task.",
+    )
     checkpoints: str = Field(description="Folder (or s3a:// prefix) of the queries' checkpoints.")
     jars: Path = Field(description="Folder of the Kafka connector's jars.")
     ready_file: Path | None = Field(

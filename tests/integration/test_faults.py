@@ -1,5 +1,6 @@
 """Real processes are killed under load: no acknowledged event is lost."""
 
+import sys
 import time
 import urllib.error
 import urllib.request
@@ -12,6 +13,7 @@ import pytest
 from scripts.load.receiver import PathCounts, Receiver, running
 from scripts.load.records import Received, read_acked, read_received
 from scripts.load.verify import DeliveryCheck, check_delivery, visible_ids, visible_in
+from scripts.local.process_marks import kill
 from shared.kafka.admin import wait_in_sync
 from tests.harness.live_side import LiveSide, sending
 from tests.harness.waiting import eventually
@@ -138,6 +140,28 @@ def test_a_killed_spark_driver_loses_nothing_and_repeats_at_most_one_transmit_ba
     firsts = [row.received_ms for row in rows if row.event_id in repeated and row.received_ms <= killed_ms[0]]
     # A micro-batch is far shorter than a second: receipts of earlier arrivals have been written.
     assert all(killed_ms[0] - first < 1_000 for first in firsts), sorted(firsts)
+    assert found.duplicated <= RATE
+
+
+@pytest.mark.proof
+def test_killed_python_workers_cost_a_task_and_not_the_driver(scene: Scene) -> None:
+    live, seconds = scene.live, 0.0
+    driver = live.supervisor.pid("spark")
+
+    def inject() -> None:
+        nonlocal seconds
+        workers = [each for each in live.processes("spark") if "pyspark.daemon" in each.cmdline()]
+        assert len(workers) > 4, "daemons and workers of transmit, route and audit"
+        kill(workers)
+        began = time.monotonic()
+        scene.flows(1)
+        seconds = time.monotonic() - began
+
+    found = scene.run(inject)
+    sys.stdout.write(f"all Python workers killed: a second's events had arrived {seconds:.1f} s later, {found.duplicated} twice\n")
+    assert found.lost == ()
+    assert live.supervisor.pid("spark") == driver
+    assert seconds < 45
     assert found.duplicated <= RATE
 
 

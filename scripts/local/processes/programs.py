@@ -47,6 +47,9 @@ _ENDS: Final = {_FIRST: (40, 10), _FRONT: (30, 30), _MIDDLE: (25, 10)}
 SPARK_SLOTS: Final = 8
 """Task slots of the driver: one for each partition of the real-time queries, and some for micro-batches."""
 
+TASK_TRIES: Final = 16
+"""Tries of a task whose Python worker dies; as on the twins (`spark.task.maxFailures`)."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Program:
@@ -116,7 +119,7 @@ def _spark(side: Side, jars: Jars, queries: Sequence[str]) -> Program:
             "HIFI_JARS": str(jars.spark),
             "HIFI_READY_FILE": str(side.spark_ready),
             "HIFI_METRICS_PORT": str(side.spark_port),
-            "HIFI_MASTER": f"local[{max(SPARK_SLOTS, 3 * side.partitions + 2)}]",
+            "HIFI_MASTER": f"local[{max(SPARK_SLOTS, 3 * side.partitions + 2)},{TASK_TRIES}]",
             # The workers need the packages of this environment.
             "PYSPARK_PYTHON": sys.executable,
             "PYSPARK_DRIVER_PYTHON": sys.executable,
