@@ -10,8 +10,7 @@ from scripts.cli.commands.options import DATA_DEFAULT, Data
 from scripts.documents.files import read_documents
 from scripts.documents.plan import plan
 from scripts.documents.problems import ProblemsError
-from scripts.documents.topic import publish_steps, read_catalogue
-from scripts.local.connection import side_bootstrap, side_reach
+from scripts.local.connection import side_documents, side_reach
 from scripts.terminal import REFUSED, err, out, plain_table
 from shared.contracts.publish_plan import PlannedDocument
 
@@ -29,15 +28,16 @@ def apply(
 ) -> None:
     """Publish sources, destinations, pipes and contacts: all of them, or none if one is invalid.
 
-    A running side uses them within ten seconds. A new source applied together with its pipes is opened once
+    Returns when they are published; a running side uses them within ten seconds. A new source applied together with its pipes is opened once
     they are in force, so that they miss none of its events. Unchanged documents stay as they are.
     """
     try:
         written = read_documents(files)
-        bootstrap = side_bootstrap(data)
-        steps = plan(written, read_catalogue(bootstrap), side_reach())
+        documents = side_documents(data)
+        seen = documents.snapshot()
+        steps = [seen.numbered(step) for step in plan(written, seen.catalogue, side_reach())]
         if not dry_run:
-            publish_steps(bootstrap, steps, lambda text: err().print(f"[dim]{text}[/]"))
+            documents.apply(steps, seen, lambda text: err().print(f"[dim]{text}[/]"))
     except ProblemsError as error:
         _refuse(error)
     _show(steps)
