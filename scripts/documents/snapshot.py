@@ -37,7 +37,7 @@ class Snapshot:
         self.catalogue = _catalogue(self.stored)
 
     def find(self, kind: str, name: str) -> list[StoredDocument]:
-        """The newest version of a document, perhaps its deletion; of several tenants if they share the name."""
+        """The newest version of a document, perhaps its deletion; one of each tenant that uses the name."""
         key = DocumentKey(kind, name)
         return [each for each in self.stored if each.key == key]
 

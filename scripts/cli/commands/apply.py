@@ -28,8 +28,9 @@ def apply(
 ) -> None:
     """Publish sources, destinations, pipes and contacts: all of them, or none if one is invalid.
 
-    Returns when they are published; a running side uses them within ten seconds. A new source applied together with its pipes is opened once
-    they are in force, so that they miss none of its events. Unchanged documents stay as they are.
+    Returns when they are published; a running side uses them within ten seconds. A new source applied
+    together with its pipes is opened once they are in force, so that they miss none of its events. Unchanged
+    documents stay as they are.
     """
     try:
         written = read_documents(files)
