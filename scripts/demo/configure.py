@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from scripts.documents.files import LocatedDocument, read_documents
 from scripts.documents.plan import plan
-from scripts.local.connection import documents_of
+from scripts.local.documents import documents_of
 from scripts.local.side import REACH, Side
 from shared.contracts.documents import Destination
 

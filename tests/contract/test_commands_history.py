@@ -1,6 +1,5 @@
 """`hifi diff`, `history` and `revert` as a user runs them, with a table, a provisioner and real brokers."""
 
-import json
 from uuid import uuid4
 
 import pytest
@@ -44,6 +43,8 @@ def test_every_version_is_kept_and_one_that_was_deleted_comes_back(hifi: Hifi, n
     assert shown["options"]["url"] == "http://127.0.0.1:9/one"
     deletion = hifi.run("revert", f"destination/{name}", "--to", "3")
     assert (deletion.returncode, "is its deletion" in deletion.stderr) == (1, True)
+    never = hifi.run("history", f"pipe/{name}")
+    assert (never.returncode, f"there never was a pipe/{name}" in never.stderr) == (1, True)
     unknown = hifi.run("revert", f"destination/{name}", "--to", "9")
     assert (unknown.returncode, "has no version 9: it has 1 to 4" in unknown.stderr) == (1, True)
 
@@ -78,17 +79,3 @@ def test_a_diff_shows_what_apply_would_change_and_writes_nothing(hifi: Hifi, nam
         "+  url: http://127.0.0.1:9/two",
     ]
     assert len(hifi.json("history", f"destination/{name}")) == 1
-
-
-@pytest.mark.parametrize(
-    ("document", "status", "said"),
-    [
-        ("pipe", 2, "write KIND/NAME, for example pipe/first"),
-        ("pip/first", 2, "did you mean 'pipe'?"),
-        ("pipe/never-was", 1, "there never was a pipe 'never-was'"),
-    ],
-)
-def test_a_document_that_cannot_be_found_is_named(hifi: Hifi, document: str, status: int, said: str) -> None:
-    done = hifi.run("history", document)
-    assert (done.returncode, said in done.stderr) == (status, True), done.stderr
-    assert json.dumps(done.stdout) == '""'

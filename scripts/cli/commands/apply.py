@@ -7,7 +7,7 @@ import typer
 from scripts.cli.commands.options import DATA_DEFAULT, Data, Files
 from scripts.cli.plans import planned, problems_shown, say, show
 from scripts.documents.files import read_documents
-from scripts.local.connection import side_documents
+from scripts.local.documents import side_documents
 from scripts.terminal import err
 
 

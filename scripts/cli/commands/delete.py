@@ -6,7 +6,7 @@ import typer
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data, Kind
 from scripts.documents.plan import users
-from scripts.local.connection import side_documents
+from scripts.local.documents import side_documents
 from scripts.terminal import out
 from shared.runtime.errors import OperatorError
 

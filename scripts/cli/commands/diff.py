@@ -10,7 +10,7 @@ from scripts.cli.plans import planned, problems_shown
 from scripts.documents.files import read_documents
 from scripts.documents.snapshot import Snapshot
 from scripts.documents.text import to_yaml
-from scripts.local.connection import side_documents
+from scripts.local.documents import side_documents
 from scripts.terminal import REFUSED
 from shared.contracts.documents import Entry
 from shared.contracts.publish_plan import Change, PlannedDocument

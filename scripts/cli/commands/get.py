@@ -9,7 +9,7 @@ from rich.text import Text
 from scripts.cli.commands.options import DATA_DEFAULT, Data, Kind
 from scripts.documents.publication import Entries
 from scripts.documents.text import in_short, to_json, to_yaml
-from scripts.local.connection import side_documents
+from scripts.local.documents import side_documents
 from scripts.terminal import out, plain_table
 from shared.contracts.documents import Entry, kind_of
 from shared.runtime.errors import OperatorError

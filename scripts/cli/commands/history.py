@@ -8,9 +8,10 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from scripts.cli.commands.options import DATA_DEFAULT, Data, DocumentName, Tenant, stored_document
+from scripts.cli.commands.options import DATA_DEFAULT, Data, DocumentName, Tenant
+from scripts.cli.document_names import document_key, stored_document
 from scripts.documents.text import as_mapping, in_short
-from scripts.local.connection import side_documents
+from scripts.local.documents import side_documents
 from scripts.terminal import out, plain_table, printable
 from shared.contracts.document_items import StoredDocument
 
@@ -25,8 +26,9 @@ def history(
 
     Deletions are versions too. `hifi revert` brings an earlier one back.
     """
+    key = document_key(document)
     documents = side_documents(data)
-    newest = stored_document(documents.snapshot(), document, tenant)
+    newest = stored_document(documents.snapshot(), key, tenant)
     versions = documents.history(newest.tenant, newest.key)
     if as_json:
         typer.echo(json.dumps([_mapping(each) for each in versions], indent=2, ensure_ascii=False))

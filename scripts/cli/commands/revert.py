@@ -4,11 +4,12 @@ from typing import Annotated
 
 import typer
 
-from scripts.cli.commands.options import DATA_DEFAULT, Data, DocumentName, Tenant, stored_document
+from scripts.cli.commands.options import DATA_DEFAULT, Data, DocumentName, Tenant
+from scripts.cli.document_names import document_key, stored_document
 from scripts.cli.plans import planned, problems_shown, say, show
 from scripts.documents.files import located
 from scripts.documents.text import to_yaml
-from scripts.local.connection import side_documents
+from scripts.local.documents import side_documents
 from shared.contracts.document_items import StoredDocument
 from shared.contracts.documents import Document, Entry
 from shared.runtime.errors import OperatorError
@@ -24,9 +25,10 @@ def revert(
 
     It is checked as by `apply`. Returns when it is published.
     """
+    key = document_key(document)
     documents = side_documents(data)
     seen = documents.snapshot()
-    newest = stored_document(seen, document, tenant)
+    newest = stored_document(seen, key, tenant)
     former = _version(documents.history(newest.tenant, newest.key), newest, to)
     text = to_yaml([Entry(version=to, document=former)])
     with problems_shown():
