@@ -1,7 +1,7 @@
 """The documents as a command reads and writes them: the table `documents`."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
@@ -36,9 +36,18 @@ class TableAddress(Struct, frozen=True, kw_only=True):
 class DocumentStore:
     """Every method raises DocumentsError if the table cannot be used."""
 
-    def __init__(self, address: TableAddress, *, by: str, clock: Clock) -> None:
-        """Read and write as `by`; `clock` gives the time of a write."""
-        self._address, self._by, self._clock = address, by, clock
+    def __init__(
+        self, address: TableAddress, *, by: str, clock: Clock, open_seconds: float = _OPEN_SECONDS
+    ) -> None:
+        """Read and write as `by`, once the provisioner has opened the table.
+
+        Args:
+            address: where the table is.
+            by: who writes.
+            clock: gives the time of a write.
+            open_seconds: how long to wait for the provisioner.
+        """
+        self._address, self._by, self._clock, self._open_seconds = address, by, clock, open_seconds
         try:
             self._table = DocumentTable(address.table, address.endpoint)
         except BotoCoreError as error:
@@ -57,7 +66,7 @@ class DocumentStore:
 
         Waits until the provisioner has opened the table, which happens in the first seconds of a side.
         """
-        _until(self.opened, _not_open(self._address))
+        self._await_opened()
         with _explained():
             return [each for tenant in self._table.catalogues() for each in self._table.documents(tenant)]
 
@@ -75,21 +84,17 @@ class DocumentStore:
         with _explained():
             return self._table.write(tenant, changes, by=self._by, at_ms=self._clock())
 
-
-def _until(ready: Callable[[], bool], problem: str) -> None:
-    deadline = time.monotonic() + _OPEN_SECONDS
-    while not ready():
-        if time.monotonic() > deadline:
-            raise DocumentsError(problem, "`hifi doctor` shows whether its store and its provisioner run")
-        time.sleep(_POLL_SECONDS)
-
-
-def _not_open(address: TableAddress) -> str:
-    where = address.endpoint or "AWS"
-    return (
-        f"the provisioner of side {address.side!r} has not opened the table {address.table} at {where} "
-        f"within {_OPEN_SECONDS:.0f} s"
-    )
+    def _await_opened(self) -> None:
+        deadline = time.monotonic() + self._open_seconds
+        while not self.opened():
+            if time.monotonic() > deadline:
+                where = f"{self._address.table} at {self._address.endpoint or 'AWS'}"
+                raise DocumentsError(
+                    f"the provisioner of side {self._address.side!r} has not opened the table {where} within "
+                    f"{self._open_seconds:.0f} s",
+                    "`hifi doctor` shows whether its store and its provisioner run",
+                )
+            time.sleep(_POLL_SECONDS)
 
 
 @contextmanager
