@@ -8,8 +8,9 @@ import yaml
 from shared.contracts.document_items import DOCUMENTS_TABLE
 from shared.contracts.documents import Destination, Document, Entry, Pipe, Source, encode_entry, sealed
 from shared.contracts.publish_plan import document_key
-from shared.contracts.topics import Topic
+from shared.contracts.topics import Topic, topic_specs
 from shared.dynamodb.document_table import DocumentTable
+from shared.kafka.admin import admin_client, ensure_topics
 from shared.runtime.settings import LOCAL
 from tests.harness.command_line import Hifi
 from tests.harness.provision_process import ProvisionProcess, provisioned
@@ -52,6 +53,23 @@ def test_the_commands_go_on_from_what_an_older_version_published(
         assert changed.stdout.split()[-3:] == [tenant, str(VERSION + 1), "changed"]
         assert len(topic.all_of(Topic.CONFIG)) == before + 1
         assert hifi.run("revert", f"pipe/{tenant}", "--to", str(VERSION)).returncode == 0
+
+
+def test_a_topic_that_was_deleted_and_made_again_has_everything_again(
+    topics: str, dynamodb_local: str, tmp_path: Path
+) -> None:
+    tenant = f"t{uuid4().hex[:8]}"
+    topic = Topics(topics)
+    wanted = {document_key(each) for each in published_before(topic, tenant)}
+    with provisioned(topics, dynamodb_local, tmp_path) as settings:
+        table = DocumentTable(settings["HIFI_DOCUMENTS_TABLE"], dynamodb_local)
+        eventually(lambda: table.is_adopted(LOCAL), 60, "the documents are in the table")
+        admin = admin_client(topics)
+        admin.delete_topics([Topic.CONFIG])[Topic.CONFIG].result(30)
+        log = tmp_path / "provision.log"
+        eventually(lambda: "topic is gone" in log.read_text(), 60, "the provisioner noticed")
+        ensure_topics(topics, topic_specs(2))
+        eventually(lambda: wanted <= {each.key() for each in topic.all_of(Topic.CONFIG)}, 60, every=1)
 
 
 def test_a_takeover_that_is_killed_halfway_is_finished_by_the_next_provisioner(
