@@ -8,7 +8,7 @@ import pytest
 from scripts.documents.publication import publication
 from scripts.documents.side_documents import SideDocuments
 from scripts.documents.store import DocumentsError, DocumentStore, TableAddress
-from shared.contracts.documents import Destination, Pipe, Source
+from shared.contracts.documents import Destination, Document, Pipe, Source
 from shared.dynamodb.document_table import DocumentTable
 from shared.runtime.clock import wall_clock
 from shared.runtime.settings import LOCAL
@@ -34,13 +34,12 @@ def destination(tenant: str, timeout: float) -> Destination:
 def test_documents_put_are_published_and_removed_are_gone_when_the_call_returns(
     topics: str, dynamodb_local: str, tmp_path: Path, tenant: str
 ) -> None:
-    both = {"name": tenant, "tenant": tenant}
     with provisioned(topics, dynamodb_local, tmp_path) as settings:
         documents = SideDocuments(store(settings["HIFI_DOCUMENTS_TABLE"], dynamodb_local), topics)
-        written = [
-            Source(**both, write_keys=[f"write-key-of-{tenant}"]),
+        written: list[Document] = [
+            Source(name=tenant, tenant=tenant, write_keys=[f"write-key-of-{tenant}"]),
             destination(tenant, 5),
-            Pipe(**both, source=tenant, destination=tenant),
+            Pipe(name=tenant, tenant=tenant, source=tenant, destination=tenant),
         ]
         keys = {f"{kind}/{tenant}".encode() for kind in ("source", "destination", "pipe")}
         documents.put(written)

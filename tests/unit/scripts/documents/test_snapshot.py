@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from scripts.documents.publication import published
-from scripts.documents.snapshot import Snapshot, deletions
-from shared.contracts.document_items import ABSENT, MOST_CHANGES, Change, DocumentKey, StoredDocument
+from scripts.documents.snapshot import Snapshot, Write, deletions
+from shared.contracts.document_items import ABSENT, MOST_CHANGES, DocumentKey, StoredDocument
 from shared.contracts.documents import Destination, Document, Entry, Pipe, Source, kind_of
 from shared.contracts.publish_plan import document_key
 
@@ -26,7 +26,7 @@ def deletion(version: int, tenant: str = "acme") -> StoredDocument:
     return StoredDocument(tenant=tenant, key=KEY, version=version, document=None, by="ann", at_ms=1)
 
 
-def keys(parts: Iterator[tuple[str, tuple[Change, ...]]]) -> list[list[str]]:
+def keys(parts: Iterator[Write]) -> list[list[str]]:
     return [[str(change.key) for change in changes] for _, changes in parts]
 
 
