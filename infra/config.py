@@ -85,6 +85,11 @@ class Environment(Model):
     repository: str = Field(
         pattern=r"^[\w.-]+/[\w.-]+$", description="GitHub owner/name whose workflows may deploy."
     )
+    release_actors: list[int] = Field(
+        default=[],
+        description="Ids (numbers) of the GitHub accounts whose jobs the sides' runners take: all who merge "
+        "or start a release. `gh api users/NAME --jq .id` prints one.",
+    )
     cidrs: dict[Side, IPv4Network] = Field(description="Address range of each side's VPC, a /16.")
     exposure: Exposure = Field(
         description="`internet`: the load balancer has public addresses; `internal`: private ones, and a "
@@ -130,6 +135,16 @@ class Environment(Model):
             raise ValueError(
                 "cluster.administrators: is empty; add the IAM role of whoever deploys first, as otherwise "
                 "the first Helm release fails as Unauthorized"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _runners_know_whom_they_serve(self) -> Self:
+        # Anybody's pull request may name a runner's label.
+        if not self.is_local and not self.release_actors:
+            raise ValueError(
+                "release_actors: is empty; add the ids of the GitHub accounts that merge or start a release: "
+                "the runners take the jobs of no other"
             )
         return self
 

@@ -2,7 +2,7 @@
 
 from constructs import Construct
 
-from infra.components.deployment.runner import Runner, Surroundings
+from infra.components.deployment.runner import GithubJobs, Runner, Surroundings
 from infra.components.encryption.key_lookup import KeyLookup
 from infra.components.identity.addon_identities import AddonResources, addon_identities
 from infra.components.identity.pod_identities import ClusterContext, PodIdentities
@@ -135,8 +135,11 @@ class TwinStack(Stack):
             self,
             "runner",
             runner_name=self._twin.names.runner,
-            repository=self.environment.repository,
-            connection_name=self.environment.names.github_connection,
+            jobs=GithubJobs(
+                repository=self.environment.repository,
+                connection_name=self.environment.names.github_connection,
+                actors=self.environment.release_actors,
+            ),
             surroundings=Surroundings(
                 vpc_id=self._network.vpc_id,
                 subnet_ids=self._network.subnet_ids,

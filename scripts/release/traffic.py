@@ -1,8 +1,9 @@
 """The traffic as it is now: weights and closed sides, which no file holds.
 
-`python -m scripts.release.traffic show` prints the weights; `set '{"blue": 95, "green": 5}'` moves the
-traffic within seconds; `close green` keeps traffic from a side while it is changed, `open green` ends that.
-The state is in SSM parameters, from which the edge stack takes it: a plan after a change is empty.
+`python -m scripts.release.traffic show` prints the weights, `history` those before, newest first;
+`set '{"blue": 95, "green": 5}' --now '{"blue": 100, "green": 0}'` moves the traffic within seconds;
+`close green` keeps traffic from a side while it is changed, `open green` ends that. The state is in SSM
+parameters, from which the edge stack takes it: a plan after a change is empty.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +82,17 @@ class Traffic:
         """
         return Weights.parse(self._value(self.place.weights_parameter))
 
-    def set_weights(self, wanted: Weights) -> None:
+    def former(self) -> list[Weights]:
+        """The weights before those that hold now, newest first: SSM keeps a hundred.
+
+        Raises:
+            WrongWeightsError: The parameter held something else once.
+        """
+        pages = self.ssm.get_paginator("get_parameter_history").paginate(Name=self.place.weights_parameter)
+        found = sorted((each for page in pages for each in page["Parameters"]), key=itemgetter("Version"))
+        return [Weights.parse(each["Value"]) for each in reversed(found[:-1])]
+
+    def set_weights(self, wanted: Weights, *, now: Weights | None = None) -> None:
         """Give each side its weight, at once for both.
 
         The parameter goes first, so that a deployment of edge at this moment ends in the same state. If the
@@ -88,13 +100,17 @@ class Traffic:
 
         Args:
             wanted: New weights.
+            now: The weights from which they were decided; None does not check.
 
         Raises:
+            WrongWeightsError: Other weights hold than `now`.
             NoRecordsError: The edge stack is not deployed.
             botocore.exceptions.ClientError: AWS refused.
         """
         zone, records = self._records()
         before = self.weights()
+        if now is not None and before != now:
+            raise WrongWeightsError(f"the weights are {before.text()}, no longer {now.text()}: decide again")
         self._store(self.place.weights_parameter, wanted.text())
         try:
             self._change(zone, [{**each, "Weight": wanted.of(each["SetIdentifier"])} for each in records])
@@ -165,7 +181,10 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="scripts.release.traffic", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("show", help="print the weights that hold now")
-    commands.add_parser("set", help="set the weights").add_argument("weights", help="JSON of the weights")
+    commands.add_parser("history", help="print the weights before, newest first")
+    setting = commands.add_parser("set", help="set the weights")
+    setting.add_argument("weights", help="JSON of the weights")
+    setting.add_argument("--now", help="JSON of the weights that must hold now")
     for name in ("close", "open"):
         commands.add_parser(name).add_argument("side", choices=SIDES)
     given = parser.parse_args(arguments)
@@ -198,7 +217,11 @@ def _outputs() -> dict[str, str]:
 def _done(traffic: Traffic, given: argparse.Namespace) -> str:
     match given.command:
         case "set":
-            traffic.set_weights(Weights.parse(given.weights))
+            traffic.set_weights(
+                Weights.parse(given.weights), now=Weights.parse(given.now) if given.now else None
+            )
+        case "history":
+            return json.dumps([each._asdict() for each in traffic.former()])
         case "close":
             traffic.close(given.side)
         case "open":

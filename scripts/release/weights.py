@@ -70,22 +70,33 @@ def burst() -> Weights:
     return Weights(blue=_ALL // 2, green=_ALL // 2)
 
 
-def rolled_back(now: Weights) -> Weights:
-    """Weights from before the last change: a canary ends, a switch is taken back.
+def rolled_back(now: Weights, former: Sequence[Weights]) -> Weights:
+    """The last weights under which another side served alone, or the same one before a canary or a burst.
+
+    Args:
+        now: The weights that hold.
+        former: Those before, newest first.
 
     Raises:
-        WrongWeightsError: nothing tells which side was light before.
+        WrongWeightsError: No side ever served alone before.
     """
-    if now.blue == now.green:
-        raise WrongWeightsError("both sides have the same share: switch to the one that is to stay")
-    lighter = SIDES[now.index(max(now))]
-    return switched(dark(now) if 0 in now else lighter, _ALL)
+    for weights in former:
+        if _ALL in weights and weights != now:
+            return weights
+    raise WrongWeightsError(f"no side served alone before {now.text()}: switch to the one that is to stay")
+
+
+def _former(text: str) -> list[Weights]:
+    try:
+        return [Weights.parse(json.dumps(each)) for each in json.loads(text)]
+    except (ValueError, TypeError) as error:
+        raise WrongWeightsError(f"history: {text!r}; give a JSON list of weights, newest first") from error
 
 
 def _check_share(now: Weights, side: str, expected: int | None) -> None:
     if expected is not None and now.of(side) != expected:
         raise WrongWeightsError(
-            f"{side} has {now.of(side)} percent and not {expected}: somebody else moved the traffic; look why"
+            f"{side} has {now.of(side)} percent and not {expected}: the traffic was moved since; find out why"
         )
 
 
@@ -102,7 +113,7 @@ def _decided(given: argparse.Namespace) -> str:
         case "burst":
             return burst().text()
         case _:
-            return rolled_back(now).text()
+            return rolled_back(now, _former(given.history)).text()
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -115,9 +126,12 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--expected", type=int, metavar="PERCENT", help="switch only if the side has this share now"
     )
+    parser.add_argument("--history", help="for a rollback: the weights before, newest first, as JSON")
     given = parser.parse_args(arguments)
     if given.change in ("switch", "leave") and given.to is None:
         parser.error(f"{given.change}: --to names the side")
+    if given.change == "rollback" and given.history is None:
+        parser.error("rollback: --history is missing; scripts.release.traffic history prints it")
     try:
         print(_decided(given))
     except WrongWeightsError as error:

@@ -33,12 +33,17 @@ class SideSettings(BaseSettings):
 
     allow_address: IPv4Address | None = Field(
         None,
-        description="One private IPv4 address that destinations may have: where a twin's canary receives.",
+        description="One private IPv4 address that the canary's destinations may have, and no customer's.",
     )
 
     @property
     def egress(self) -> EgressPolicy:
-        """What the side may dial."""
+        """What the side may dial for customers."""
+        return EgressPolicy(loopback=self.allow_loopback)
+
+    @property
+    def canary_egress(self) -> EgressPolicy:
+        """What the side may dial for its canary, which receives beside it."""
         return EgressPolicy(loopback=self.allow_loopback, address=self.allow_address)
 
     @model_validator(mode="after")

@@ -5,6 +5,7 @@ The server listens on loopback: each spelling of that address would arrive if tr
 
 import itertools
 from collections.abc import Iterator
+from ipaddress import IPv4Address
 from typing import Any, cast
 
 import pytest
@@ -13,6 +14,7 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from pipelines.data.transmit.delivery.kafka_rows import Row
 from scripts.local.side import REACH
 from shared.contracts import headers as h
+from shared.contracts.documents import CANARY
 from shared.contracts.egress_policy import EgressPolicy
 from shared.contracts.topics import Topic
 from shared.runtime.egress import RefusedAddressError, guarded_socket
@@ -128,6 +130,20 @@ def test_a_name_that_looks_like_loopback_is_not_dialled_whether_anybody_knows_it
     (moved,) = records(send_to(public, f"http://{host}:{public.server.port}/"))
     assert moved.topic in (Topic.DEAD_LETTER, Topic.RETRY_IN_30S)
     assert (public.dialled, public.server.connections) == ([], 0)
+
+
+def test_only_the_canarys_destinations_may_have_the_address_where_it_receives() -> None:
+    rig = Rig(EgressPolicy(), canary_egress=EgressPolicy(address=IPv4Address("127.0.0.1")))
+    rig.server.answer("/", reply(200))
+    try:
+        rig.pipe("p1", "/", tenant=CANARY)
+        assert [receipt.result for receipt in receipts(rig.deliver(flat_batch([row(1)])))] == ["delivered"]
+        # The connection that the canary's request has opened is no other tenant's.
+        rig.pipe("p1", "/", tenant="shop")
+        assert reason(rig.deliver(flat_batch([row(2)]))).startswith("refused_address: ")
+        assert len(rig.dialled) == 1
+    finally:
+        rig.close()
 
 
 def test_the_refusal_names_the_fix_and_not_the_address_of_an_internal_name(public: Rig) -> None:

@@ -6,7 +6,7 @@ import queue
 import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 import aiohttp
 import msgspec
@@ -51,6 +51,9 @@ class Held:
         return self.values[reference]
 
 
+_TENANT: Final = "t"
+
+
 class Rig:
     """One server, one worker's loop; `deliver` runs one task over events and gives the rows it writes.
 
@@ -63,6 +66,7 @@ class Rig:
         resolver: AbstractResolver | None = None,
         lane: Lane | None = None,
         patience: float = 0.5,
+        canary_egress: EgressPolicy | None = None,
     ) -> None:
         """By default the lane is the slow one, which waits for every destination, and no breaker ever opens.
 
@@ -79,6 +83,7 @@ class Rig:
         self._documents: dict[bytes, Entry] = {}
         self.deliveries = DeliveryHistory(DedupWindow(60_000, 1000))
         self.session = self._near.run(self._open(egress, resolver))
+        self._canary_session = self._near.run(self._open(canary_egress or egress, resolver))
         self.secrets = Held()
         self.ahead_ms = 0
         """Seconds by which the connectors' clock is ahead."""
@@ -88,6 +93,7 @@ class Rig:
             egress=egress,
             clock=lambda: wall_clock() + self.ahead_ms,
         )
+        self._canary_egress = canary_egress or egress
         self.transformer = TransformExecutor(self.secrets)
         self.use(CONNECTORS)
         self.seconds = 0.0
@@ -112,13 +118,15 @@ class Rig:
         self.use(self._kinds)
 
     def connector(self, name: str) -> Any:
-        """An open connector."""
-        return self._near.run(self._connectors.named(name))
+        """The open connector of the customers' destinations."""
+        destination = Destination(name=name, tenant=_TENANT, connector=name, options={})
+        return self._near.run(self._connectors.connector(destination))
 
     def use(self, kinds: Mapping[str, ConnectorType[Any]]) -> None:
         """Deliver by these connectors from now on."""
         self._kinds = kinds
-        self._connectors = ConnectorPool(kinds, self.context)
+        canary = dataclasses.replace(self.context, session=self._canary_session, egress=self._canary_egress)
+        self._connectors = ConnectorPool(kinds, self.context, canary)
 
     @property
     def dialled(self) -> list[str]:
@@ -132,6 +140,7 @@ class Rig:
     def close(self) -> None:
         self._near.run(self._connectors.close())
         self._near.run(self.session.close())
+        self._near.run(self._canary_session.close())
         self.transformer.close()
         self._far.run(self._stop_listening())
         self.server.close()
@@ -175,13 +184,14 @@ class Rig:
         """A pipe, and a destination of the same name, of any kind."""
         shape = {field: fields.pop(field) for field in ("masks", "transform") if field in fields}
         fields.setdefault("limits", Limits(requests=4))
+        tenant = fields.pop("tenant", _TENANT)
         batch = Batch(
             **{limit: fields.pop(limit) for limit in ("max_events", "max_bytes") if limit in fields}
         )
         destination = Destination(
-            name=name, tenant="t", connector=connector, options=options, batch=batch, **fields
+            name=name, tenant=tenant, connector=connector, options=options, batch=batch, **fields
         )
-        pipe = Pipe(name=name, tenant="t", source="s", destination=name, **shape)
+        pipe = Pipe(name=name, tenant=tenant, source="s", destination=name, **shape)
         self._documents[topic_key("destination", name)] = Entry(version=1, document=destination)
         self._documents[topic_key("pipe", name)] = Entry(version=1, document=pipe)
 

@@ -41,7 +41,7 @@ def test_localstack_listens_on_loopback_and_inherits_no_credentials() -> None:
     assert "secret" not in environment.values()
 
 
-def test_a_deployment_tells_how_far_it_is_now_and_then_and_every_error_whole() -> None:
+def test_a_deployment_reports_progress_and_every_error_in_full() -> None:
     progress = Progress("blue", started=100.0)
     changes = {"operation": "plan", "add": 2, "change": 0, "remove": 0}
     planned = {"type": "change_summary", "@message": "Plan: 2 to add", "changes": changes}

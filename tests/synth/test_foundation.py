@@ -246,7 +246,7 @@ def test_the_certificate_is_of_the_host_that_takes_events(production: Stack) -> 
     assert resources(production, "aws_acm_certificate_validation")
 
 
-def test_the_budget_tells_someone_before_and_when_it_is_spent(production: Stack) -> None:
+def test_the_budget_notifies_before_and_when_it_is_spent(production: Stack) -> None:
     budget = one(production, "aws_budgets_budget", budget_type="COST", time_unit="MONTHLY")
     kinds = {each["notification_type"]: each["threshold"] for each in budget["notification"]}
     assert kinds == {"ACTUAL": 80, "FORECASTED": 100}

@@ -50,6 +50,21 @@ class Surroundings:
     security_group_id: str
 
 
+@dataclass(frozen=True, kw_only=True)
+class GithubJobs:
+    """The jobs that a runner takes.
+
+    Attributes:
+        repository: GitHub owner/name.
+        connection_name: Connection to GitHub, which foundation declares and a person has confirmed.
+        actors: Ids of the GitHub accounts that start them; none: any account.
+    """
+
+    repository: str
+    connection_name: str
+    actors: Sequence[int]
+
+
 class Runner(Construct):
     """A CodeBuild project that GitHub starts for each job with `runs-on: codebuild-<name>-<run>`.
 
@@ -62,8 +77,7 @@ class Runner(Construct):
         name: str,
         *,
         runner_name: str,
-        repository: str,
-        connection_name: str,
+        jobs: GithubJobs,
         surroundings: Surroundings,
         arns: Arns,
         boundary_arn: str,
@@ -76,8 +90,7 @@ class Runner(Construct):
             scope: The stack.
             name: Construct id in the stack.
             runner_name: Name of the project.
-            repository: GitHub owner/name whose jobs it takes.
-            connection_name: Connection to GitHub, which foundation declares and a person has confirmed.
+            jobs: Which jobs it takes.
             surroundings: VPC, subnets and security group.
             arns: Builder of ARNs.
             boundary_arn: Permissions boundary of the role.
@@ -85,7 +98,7 @@ class Runner(Construct):
             log_days: Retention of the jobs' logs, days.
         """
         super().__init__(scope, name)
-        connection = DataAwsCodestarconnectionsConnection(self, "connection", name=connection_name)
+        connection = DataAwsCodestarconnectionsConnection(self, "connection", name=jobs.connection_name)
         logs = log_group(self, "logs", name=f"/hifi/{runner_name}", key_arn=log_key_arn, days=log_days)
         role = Role(
             self,
@@ -107,18 +120,22 @@ class Runner(Construct):
             build_timeout=_MINUTES,
             artifacts=CodebuildProjectArtifacts(type="NO_ARTIFACTS"),
             environment=_environment(),
-            source=_source(repository, connection.arn),
-            vpc_config=CodebuildProjectVpcConfig(
-                vpc_id=surroundings.vpc_id,
-                subnets=list(surroundings.subnet_ids),
-                security_group_ids=[surroundings.security_group_id],
-            ),
+            source=_source(jobs.repository, connection.arn),
+            vpc_config=_inside(surroundings),
             logs_config=CodebuildProjectLogsConfig(
                 cloudwatch_logs=CodebuildProjectLogsConfigCloudwatchLogs(group_name=logs.name)
             ),
             depends_on=role.grants,
         )
-        CodebuildWebhook(self, "jobs", project_name=project.name, filter_group=[_queued_jobs()])
+        CodebuildWebhook(self, "jobs", project_name=project.name, filter_group=[_queued_jobs(jobs.actors)])
+
+
+def _inside(surroundings: Surroundings) -> CodebuildProjectVpcConfig:
+    return CodebuildProjectVpcConfig(
+        vpc_id=surroundings.vpc_id,
+        subnets=list(surroundings.subnet_ids),
+        security_group_ids=[surroundings.security_group_id],
+    )
 
 
 def _environment() -> CodebuildProjectEnvironment:
@@ -138,9 +155,13 @@ def _source(repository: str, connection_arn: str) -> CodebuildProjectSource:
     )
 
 
-def _queued_jobs() -> CodebuildWebhookFilterGroup:
+def _queued_jobs(actors: Sequence[int]) -> CodebuildWebhookFilterGroup:
+    """Queued jobs of these accounts: a pull request of anybody else may name the runner's label as well."""
+    conditions = [("EVENT", "WORKFLOW_JOB_QUEUED")]
+    if actors:
+        conditions.append(("ACTOR_ACCOUNT_ID", f"^({'|'.join(map(str, actors))})$"))
     return CodebuildWebhookFilterGroup(
-        filter=[CodebuildWebhookFilterGroupFilter(type="EVENT", pattern="WORKFLOW_JOB_QUEUED")]
+        filter=[CodebuildWebhookFilterGroupFilter(type=kind, pattern=text) for kind, text in conditions]
     )
 
 

@@ -32,7 +32,7 @@ def _records(environment: Environment, zone_arn: str) -> list[Statement]:
         Statement(sid="ChangeRecords", actions=["route53:ChangeResourceRecordSets"], resources=[zone_arn]),
         Statement(
             sid="MoveTraffic",
-            actions=["ssm:PutParameter"],
+            actions=["ssm:GetParameterHistory", "ssm:PutParameter"],
             resources=[
                 environment.arns.of("ssm", f"parameter{name}")
                 for name in (environment.names.weights_parameter, environment.names.closed_parameter)

@@ -45,7 +45,9 @@ class CanarySettings(SideSettings):
         if self.canary_sinks is None or self.canary_sinks.startswith(_SECURE):
             return self
         address = literal(urlsplit(self.canary_sinks).hostname or "")
-        inside = address is not None and special(address) is not None and not self.egress.refuses(address)
+        inside = (
+            address is not None and special(address) is not None and not self.canary_egress.refuses(address)
+        )
         if not (self.canary_sinks.startswith(_OPEN) and inside):
             raise ValueError(
                 f"HIFI_CANARY_SINKS: give an {_SECURE} URL, or an {_OPEN} one with the address that "

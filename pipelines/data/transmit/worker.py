@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Final
 
+import aiohttp
 import pyarrow as pa
 from confluent_kafka import Message
 from pyspark import TaskContext
@@ -34,6 +35,7 @@ from pipelines.data.transmit.settings import TransmitSettings
 from pipelines.data.transmit.task import Task
 from shared.contracts import headers as h
 from shared.contracts.documents import Catalogue
+from shared.contracts.egress_policy import EgressPolicy
 from shared.contracts.receipts import Lane
 from shared.contracts.secrets import named_secrets
 from shared.contracts.topics import Topic
@@ -100,8 +102,8 @@ class Worker:
         ).start()
         self._thread = threading.Thread(target=self._loop.run_forever, name="deliveries", daemon=True)
         self._thread.start()
-        context = asyncio.run_coroutine_threadsafe(self._context(), self._loop).result()
-        self._session, self._connectors = context.session, ConnectorPool(CONNECTORS, context)
+        self._sessions: list[aiohttp.ClientSession] = []
+        self._connectors = asyncio.run_coroutine_threadsafe(self._pool(), self._loop).result()
         self._transformer = TransformExecutor(self._secrets)
         self._pipes = PipeResolver(lambda: self._table.view, settings.pipe_wait_seconds, CONNECTORS)
 
@@ -111,16 +113,21 @@ class Worker:
         if found := recovered(receipts):
             self._loop.call_soon_threadsafe(self._admission.note_recovered, found)
 
-    async def _context(self) -> ConnectorContext:
-        """The context for connectors; a session belongs to the loop on which it is opened."""
-        session = open_session(self._settings.connections, self._settings.egress)
-        return ConnectorContext(
-            session=session, secrets=self._secrets, egress=self._settings.egress, clock=wall_clock
-        )
+    async def _pool(self) -> ConnectorPool:
+        """Opens the sessions, which belong to the loop that this runs on."""
+        settings = self._settings
+        canary = self._context(settings.canary_egress) if settings.allow_address else None
+        return ConnectorPool(CONNECTORS, self._context(settings.egress), canary)
+
+    def _context(self, egress: EgressPolicy) -> ConnectorContext:
+        session = open_session(self._settings.connections, egress)
+        self._sessions.append(session)
+        return ConnectorContext(session=session, secrets=self._secrets, egress=egress, clock=wall_clock)
 
     async def _disconnect(self) -> None:
         await self._connectors.close()
-        await self._session.close()
+        for session in self._sessions:
+            await session.close()
 
     def _learn(self, catalogue: Catalogue) -> None:
         """Request the secrets of new documents and import their connectors before they come into force.

@@ -159,7 +159,7 @@ def test_a_sides_spark_reaches_its_own_checkpoints_only(synthesised: Synthesised
         assert allowed["CheckpointList"]["Condition"] == {"StringLike": {"s3:prefix": [name, f"{name}/*"]}}
 
 
-def test_observe_keeps_scorecards_in_its_own_sides_table_and_tells_its_own_topic(
+def test_observe_keeps_scorecards_in_its_own_sides_table_and_notifies_its_own_topic(
     synthesised: Synthesised,
 ) -> None:
     foundation = synthesised("production")["foundation"]

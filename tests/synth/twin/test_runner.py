@@ -31,7 +31,10 @@ def test_a_runner_is_in_the_private_subnets_of_its_side(side: Stack) -> None:
 def test_the_runner_takes_the_jobs_of_the_repository(side: Stack) -> None:
     project, hook = one(side, "aws_codebuild_project"), one(side, "aws_codebuild_webhook")
     assert follow(side, hook["project_name"]) is project
-    assert hook["filter_group"] == [{"filter": [{"pattern": "WORKFLOW_JOB_QUEUED", "type": "EVENT"}]}]
+    queued, actors = hook["filter_group"][0]["filter"]
+    assert queued == {"pattern": "WORKFLOW_JOB_QUEUED", "type": "EVENT"}
+    # A stranger's pull request may name the runner's label.
+    assert actors == {"pattern": "^(1000001)$", "type": "ACTOR_ACCOUNT_ID"}
     assert project["source"]["location"] == "https://github.com/example/hifi.git"
     assert project["source"]["auth"]["type"] == "CODECONNECTIONS"
 

@@ -176,7 +176,8 @@ def test_every_workflow_that_starts_by_itself_has_a_guard() -> None:
 def test_a_merge_is_tested_then_goes_to_staging_and_only_then_to_production() -> None:
     release = load("release")["jobs"]
     assert release["staging"]["needs"] == ["test"]
-    assert release["production"]["needs"] == ["staging"]
+    assert release["approve"]["needs"] == ["staging"]
+    assert release["production"]["needs"] == ["approve"]
     for name in ("staging", "production"):
         assert (release[name]["uses"], release[name]["with"]) == (
             "./.github/workflows/side.yml",
@@ -184,8 +185,24 @@ def test_a_merge_is_tested_then_goes_to_staging_and_only_then_to_production() ->
         )
     side = load("side")["jobs"]
     taking = [job for job in side.values() if "steps" in job]
-    assert {job["environment"] for job in taking} == {"${{ inputs.environment }}"}, "whose reviewers approve"
+    assert {job["environment"] for job in taking} == {"${{ inputs.environment }}"}
     assert ".ci/run" in runs(load("test")["jobs"]["test"])
+
+
+def test_one_job_waits_for_a_person_and_no_take_back_or_rollback_does() -> None:
+    """GitHub asks the reviewers of an environment for each job that names it."""
+    waiting = [
+        (workflow, name) for workflow, name, job in jobs() if "approval" in str(job.get("environment"))
+    ]
+    assert waiting == [("release", "approve")]
+    assert "permissions" in load("release")["jobs"]["approve"]
+    assert not load("release")["jobs"]["approve"]["permissions"]
+
+
+def test_a_rollback_knows_the_weights_before() -> None:
+    text = runs(load("weights")["jobs"]["weights"])
+    assert text.index("scripts.release.traffic history") < text.index("scripts.release.weights")
+    assert 'traffic set "$(cat weights.json)" --now "$(cat now.json)"' in text
 
 
 def test_a_side_is_quiet_while_it_is_changed_and_proven_before_it_gets_traffic() -> None:

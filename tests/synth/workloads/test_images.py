@@ -95,7 +95,7 @@ def test_collect_starts_without_what_is_left_out() -> None:
     subprocess.run([sys.executable, "-c", program], check=True, cwd=ROOT, timeout=60)
 
 
-def test_a_worker_is_told_to_leave_and_waited_for_until_its_executors_are_gone(tmp_path: Path) -> None:
+def test_a_worker_is_decommissioned_and_awaited_until_its_executors_are_gone(tmp_path: Path) -> None:
     told = tmp_path / "told"
     executor = subprocess.Popen(
         [sys.executable, "-c", "import time; time.sleep(3)", "CoarseGrainedExecutorBackend"]

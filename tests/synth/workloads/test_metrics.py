@@ -24,7 +24,7 @@ def test_the_load_balancer_does_not_reach_the_metrics_of_collect(manifests: list
     assert found["metrics"] not in (found["http"], served["port"])
 
 
-def test_every_driver_tells_its_metrics_to_the_cluster(manifests: list[Manifest]) -> None:
+def test_every_driver_exposes_its_metrics_to_the_cluster(manifests: list[Manifest]) -> None:
     for node in CHAIN:
         driver = named(manifests, "Deployment", f"{node}-driver")
         told = environment(driver)

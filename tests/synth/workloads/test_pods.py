@@ -224,7 +224,7 @@ def test_audit_takes_no_slot_of_the_workers_that_it_measures(manifests: list[Man
     assert not [each for each in of_kind(manifests, "Service") if each["metadata"]["name"] == "audit-driver"]
 
 
-def test_the_meter_keeps_and_tells_where_the_stacks_say(manifests: list[Manifest]) -> None:
+def test_the_meter_stores_and_notifies_where_the_stacks_say(manifests: list[Manifest]) -> None:
     (side,) = [each["data"] for each in of_kind(manifests, "ConfigMap") if "HIFI_SIDE" in each["data"]]
     names = load_environment(RunSettings())
     assert side["HIFI_STORE_TABLE"] == names.names.meter_table(Side(side["HIFI_SIDE"]))

@@ -10,7 +10,7 @@ import msgspec
 
 from pipelines.data.transmit import connectors
 from pipelines.data.transmit.connectors.base import Connector, ConnectorContext, ConnectorType
-from shared.contracts.documents import Destination
+from shared.contracts.documents import CANARY, Destination
 from shared.contracts.secrets import foreign_secrets
 
 _MODULES: Final = {
@@ -69,25 +69,33 @@ def options_of(destination: Destination, connector_types: Mapping[str, Connector
 class ConnectorPool:
     """The open connectors of one process, for one event loop; each is opened when first needed."""
 
-    def __init__(self, connector_types: Mapping[str, ConnectorType[Any]], context: ConnectorContext) -> None:
+    def __init__(
+        self,
+        connector_types: Mapping[str, ConnectorType[Any]],
+        context: ConnectorContext,
+        canary: ConnectorContext | None = None,
+    ) -> None:
+        """`canary` is the context for the canary's destinations; None gives them that of the customers."""
         self._connector_types = connector_types
-        self._context = context
-        self._open: dict[str, Connector[Any]] = {}
-        self._opening: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._contexts = {False: context, True: canary or context}
+        # By name, and whether for the canary: the two share no connections.
+        self._open: dict[tuple[str, bool], Connector[Any]] = {}
+        self._opening: dict[tuple[str, bool], asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def named(self, name: str) -> Connector[Any]:
-        """The connector of that name. If opening it fails, the next call tries again.
+    async def connector(self, destination: Destination) -> Connector[Any]:
+        """The connector that sends to a destination. If opening it fails, the next call tries again.
 
         Raises:
             KeyError: if the connector is unknown.
         """
-        if name not in self._open:
-            async with self._opening[name]:
-                if name not in self._open:
-                    self._open[name] = await self._connector_types[name].open(self._context)
-        return self._open[name]
+        name, canary = key = destination.connector, destination.tenant == CANARY
+        if key not in self._open:
+            async with self._opening[key]:
+                if key not in self._open:
+                    self._open[key] = await self._connector_types[name].open(self._contexts[canary])
+        return self._open[key]
 
     async def close(self) -> None:
         """Close all open connectors."""
-        for name in list(self._open):
-            await self._open.pop(name).close()
+        for key in list(self._open):
+            await self._open.pop(key).close()

@@ -141,7 +141,7 @@ class Delivery:
         return Answered(answers)
 
     async def _send(self, batch: RequestBatch, seconds: float) -> Sequence[Answer]:
-        connector = await self.connectors.named(batch.destination.connector)
+        connector = await self.connectors.connector(batch.destination)
         return await connector.send(batch.destination, batch.resolved.options, batch.events, seconds)
 
     def _apply(self, batch: RequestBatch, tried: Try) -> Outcomes:

@@ -35,18 +35,40 @@ def test_a_switch_gives_all_a_canary_a_share_a_burst_half() -> None:
     assert burst() == Weights(50, 50)
 
 
+CANARY, HALF = Weights(95, 5), Weights(50, 50)
+
+
 @pytest.mark.parametrize(
-    ("now", "before"),
-    [(GREEN, BLUE), (BLUE, GREEN), (Weights(95, 5), BLUE), (Weights(5, 95), GREEN)],
-    ids=["switch", "switch back", "canary of green", "canary of blue"],
+    ("former", "now", "back"),
+    [
+        ([BLUE], CANARY, BLUE),
+        ([CANARY, BLUE], HALF, BLUE),
+        ([HALF, CANARY, BLUE], GREEN, BLUE),
+        ([BLUE], HALF, BLUE),
+        ([GREEN, HALF, CANARY, BLUE], BLUE, GREEN),
+        ([BLUE, BLUE], GREEN, BLUE),
+    ],
+    ids=["canary", "half", "all", "burst", "back and forth", "written twice"],
 )
-def test_a_rollback_takes_back_a_switch_and_ends_a_canary(now: Weights, before: Weights) -> None:
-    assert rolled_back(now) == before
+def test_a_rollback_at_any_step_gives_the_traffic_to_who_served_alone_before(
+    former: list[Weights], now: Weights, back: Weights
+) -> None:
+    assert rolled_back(now, former) == back
 
 
-def test_a_rollback_of_a_burst_needs_to_be_told_the_side() -> None:
-    with pytest.raises(WrongWeightsError, match="switch to the one"):
-        rolled_back(burst())
+def test_without_a_side_that_served_alone_before_a_rollback_asks_for_one() -> None:
+    with pytest.raises(WrongWeightsError, match="switch to the one that is to stay"):
+        rolled_back(HALF, [CANARY])
+
+
+def test_a_rollback_needs_a_readable_history(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rollback", "--now", HALF.text(), "--history", f"[{CANARY.text()}, {BLUE.text()}]"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"blue": 100, "green": 0}
+    assert main(["rollback", "--now", HALF.text(), "--history", "yesterday"]) == 1
+    assert "give a JSON list of weights, newest first" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["rollback", "--now", HALF.text()])
+    assert "--history" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"blue": 100}', '{"blue": "x", "green": 0}', "null"])
@@ -88,4 +110,4 @@ def test_a_step_is_refused_if_somebody_moved_the_traffic_since_the_one_before(
     assert main([*step, Weights(95, 5).text()]) == 0
     assert Weights.parse(capsys.readouterr().out) == Weights(50, 50)
     assert main([*step, BLUE.text()]) == 1
-    assert "green has 0 percent and not 5: somebody else moved the traffic" in capsys.readouterr().err
+    assert "green has 0 percent and not 5: the traffic was moved since" in capsys.readouterr().err

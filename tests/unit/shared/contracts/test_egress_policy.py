@@ -176,6 +176,14 @@ def test_a_twin_may_dial_its_canarys_address_and_nothing_else_more(
     assert policy.refuses(IPv6Address(f"::ffff:{canary}")) is not None
 
 
+def test_only_the_canary_may_have_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HIFI_BOOTSTRAP", "b:9092")
+    monkeypatch.setenv("HIFI_ALLOW_ADDRESS", "172.20.0.100")
+    settings = SideSettings()  # type: ignore[call-arg]  # from the environment
+    assert settings.egress == EgressPolicy()
+    assert settings.canary_egress == EgressPolicy(address=IPv4Address("172.20.0.100"))
+
+
 @pytest.mark.parametrize("address", ["169.254.169.254", "127.0.0.1", "8.8.8.8", "100.64.0.1", "0.0.0.0"])
 def test_no_address_but_a_private_one_can_be_the_canarys(
     address: str, monkeypatch: pytest.MonkeyPatch
