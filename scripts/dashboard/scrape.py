@@ -20,6 +20,7 @@ def local(side: Side) -> dict[str, Any]:
         "canary": side.canary_port,
         "spark": side.spark_port,
         "trace": side.trace_port,
+        "provision": side.provision_port,
     }
     jobs = [
         {"job_name": name, "static_configs": [{"targets": [f"{HOST}:{port}"]}]}

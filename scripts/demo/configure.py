@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from scripts.documents.files import LocatedDocument, read_documents
 from scripts.documents.plan import plan
-from scripts.documents.topic import publish_steps, read_catalogue
-from scripts.local.side import REACH
+from scripts.local.documents import documents_of
+from scripts.local.side import REACH, Side
 from shared.contracts.documents import Destination
 
 SAMPLE: Final = "demo.yaml"
@@ -23,15 +23,18 @@ def sample_file() -> Path:
     return Path(str(files("scripts"))) / "samples" / SAMPLE
 
 
-def apply_sample(bootstrap: str, receiver_url: str, say: Callable[[str], None]) -> None:
+def apply_sample(side: Side, receiver_url: str, say: Callable[[str], None]) -> None:
     """Publish the changed documents of the sample.
 
     Raises:
         ProblemsError: if the side holds documents that contradict the sample.
-        TimeoutError, PublishError: if the side does not answer.
+        DocumentsError, KafkaUnavailableError: if the side does not answer, or does not publish them.
     """
     written = [_moved(each, receiver_url) for each in read_documents([sample_file()])]
-    publish_steps(bootstrap, plan(written, read_catalogue(bootstrap), REACH), say)
+    documents = documents_of(side)
+    seen = documents.snapshot()
+    steps = [seen.numbered(step) for step in plan(written, seen.catalogue, REACH)]
+    documents.apply(steps, seen, say)
 
 
 def _moved(written: LocatedDocument, receiver_url: str) -> LocatedDocument:

@@ -43,7 +43,7 @@ async def run_demo(side: Side, progress: Progress, wanted: DemoOptions) -> bool:
     console, stopping = Console(highlight=False), asyncio.Event()
     async with Receiver() as receiver:
         with progress.step("applying scripts/samples/demo.yaml") as say:
-            await asyncio.to_thread(apply_sample, side.bootstrap, receiver.url, say)
+            await asyncio.to_thread(apply_sample, side, receiver.url, say)
         with progress.step("waiting until every node uses it"):
             await wait_until_live(side.collect_url, receiver)
         plan = DemoLoad(

@@ -28,6 +28,11 @@ class LocatedDocument(Struct, frozen=True):
         return Problem(file=self.file, line=self.section.line(path), path=path, message=message)
 
 
+def located(document: Document, file: str, text: str) -> LocatedDocument:
+    """A document that is in no file, with its text in place of one."""
+    return LocatedDocument(document, file, next(sections(text)))
+
+
 def read_documents(paths: Iterable[Path]) -> list[LocatedDocument]:
     """All documents of files, folders (their YAML and JSON files) and `-`.
 

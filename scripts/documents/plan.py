@@ -7,6 +7,7 @@ from scripts.documents.files import LocatedDocument
 from scripts.documents.options import hosts
 from scripts.documents.problems import Problem, ProblemsError
 from shared.contracts.documents import (
+    OWN_TENANTS,
     Catalogue,
     Contact,
     Destination,
@@ -31,6 +32,7 @@ def plan(
     after = Catalogue({**published.entries, **{step.key: step.entry for step in steps}})
     problems = [
         *_repeated(written),
+        *_own(written),
         *_moved(written, published),
         *_contradictions(written, after),
         *_broken(written, published, after),
@@ -49,6 +51,13 @@ def _repeated(written: Sequence[LocatedDocument]) -> Iterator[Problem]:
         if other is not each:
             place = f"{other.file}:{other.section.line('$.name')}"
             yield each.problem("$.name", f"{kind} {name!r} is given twice, first at {place}")
+
+
+def _own(written: Sequence[LocatedDocument]) -> Iterator[Problem]:
+    """Documents that nobody would publish: hifi's own tenants write theirs themselves."""
+    for each in written:
+        if each.document.tenant in OWN_TENANTS:
+            yield each.problem("$.tenant", f"{each.document.tenant!r} is hifi itself; choose another tenant")
 
 
 def _moved(written: Sequence[LocatedDocument], published: Catalogue) -> Iterator[Problem]:

@@ -11,8 +11,10 @@ from scripts.local.processes.programs import (
     CANARY,
     COLLECT,
     CONSOLE,
+    DOCUMENTS,
     METER,
     OBSERVE,
+    PROVISION,
     RETRY,
     SERVICES,
     SPARK,
@@ -57,8 +59,10 @@ def start_profile(
 
 
 def _start_services(side: Side, supervisor: Supervisor, progress: Progress) -> None:
-    for program in SERVICES:
+    for program in (*DOCUMENTS, *SERVICES):
         supervisor.start_program(program)
+    with progress.step("starting the provisioner") as say:
+        _wait(PROVISION, lambda: says_ready(side.provision_port), side, supervisor, say)
     with progress.step("starting collect") as say:
         _wait(COLLECT, lambda: says_ready(side.collect_port), side, supervisor, say)
     with progress.step("starting retry") as say:

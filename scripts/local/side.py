@@ -14,7 +14,7 @@ from shared.runtime.errors import OperatorError
 
 HOST: Final = "127.0.0.1"
 BROKER_IDS: Final = (1, 2, 3)
-PORTS: Final = 15
+PORTS: Final = 16
 """Number of ports of a side, from its base on."""
 
 REACH: Final = EgressPolicy(loopback=True)
@@ -41,7 +41,8 @@ class Side:
     """Folders below `root`, ports from `port` on.
 
     The base is collect's own port; then three brokers, three controllers, the warm-up's destination, retry's
-    health; observe, console, the store of scorecards, canary; the metrics of Spark and of trace.
+    health; observe, console, the store of documents and scorecards, canary; the metrics of Spark and of
+    trace; the provisioner.
     """
 
     root: Path
@@ -103,7 +104,7 @@ class Side:
 
     @property
     def store_port(self) -> int:
-        """HTTP port of the store that keeps observe's scorecards: DynamoDB Local."""
+        """HTTP port of the store of documents and observe's scorecards: DynamoDB Local."""
         return self.console_port + 1
 
     @property
@@ -130,6 +131,11 @@ class Side:
     def trace_port(self) -> int:
         """HTTP port of trace's health and metrics."""
         return self.spark_port + 1
+
+    @property
+    def provision_port(self) -> int:
+        """HTTP port of the provisioner's health and metrics."""
+        return self.trace_port + 1
 
     @property
     def ports(self) -> range:
@@ -173,7 +179,7 @@ class Side:
 
     @property
     def store_folder(self) -> Path:
-        """Folder of what observe stores; it is kept when the side stops."""
+        """Folder of the documents and of what observe stores; it is kept when the side stops."""
         return self.root / "store"
 
     def broker_folder(self, broker: int) -> Path:

@@ -53,7 +53,7 @@ def brokers_up(
             yield supervisor
         finally:
             _ignore_stop_signals(progress)
-            with progress.step("stopping: collect, retry, Spark, brokers, and the meter beside them"):
+            with progress.step("stopping: collect, retry, Spark, brokers, and what runs beside them"):
                 supervisor.shut_down()
 
 

@@ -16,6 +16,9 @@ from msgspec import Struct
 
 from shared.contracts.documents import Document, kind_of
 
+DOCUMENTS_TABLE: Final = "hifi-documents"
+"""The table's name on a local side, and where nothing else is said."""
+
 CATALOGUES: Final = "catalogues#"
 """Partition of the catalogues' versions; no tenant has a `#` in its name."""
 

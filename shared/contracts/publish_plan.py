@@ -1,6 +1,6 @@
-"""What publishing documents would change, and in which order they are published. Pure."""
+"""What publishing documents would change. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 from msgspec import Struct
@@ -9,7 +9,6 @@ from shared.contracts.documents import (
     Catalogue,
     Document,
     Entry,
-    Source,
     encode_entry,
     kind_of,
     sealed,
@@ -46,16 +45,6 @@ def step_of(document: Document, published: Catalogue) -> PlannedDocument:
     if former.document == document:
         return PlannedDocument(key, former, Change.UNCHANGED)
     return PlannedDocument(key, Entry(version=former.version + 1, document=document), Change.CHANGED)
-
-
-def in_order(steps: Sequence[PlannedDocument]) -> tuple[list[PlannedDocument], list[PlannedDocument]]:
-    """What a plan changes, in two parts: new sources follow when the pipes they may feed are in force.
-
-    The other way round their first events would be acknowledged, and match no pipe.
-    """
-    changed = [step for step in steps if step.change is not Change.UNCHANGED]
-    opened = [s for s in changed if isinstance(s.entry.document, Source) and s.change is Change.CREATED]
-    return [step for step in changed if step not in opened], opened
 
 
 def records(steps: Iterable[PlannedDocument]) -> Records:

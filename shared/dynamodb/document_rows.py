@@ -13,6 +13,7 @@ from shared.contracts.document_items import (
     history_partition,
 )
 from shared.contracts.documents import Document
+from shared.dynamodb.client import StoreError
 
 TENANT: Final = "tenant"
 DOCUMENT: Final = "document"
@@ -41,13 +42,23 @@ def _row(each: StoredDocument, partition: str, sort: str) -> dict[str, Any]:
 
 
 def stored(tenant: str, row: Mapping[str, Any], key: DocumentKey | None = None) -> StoredDocument:
-    """The version in a row; `key` names its document if the row is one of the history."""
+    """The version in a row; `key` names its document if the row is one of the history.
+
+    Raises:
+        StoreError: if its document is none that this version of hifi knows. Left out, it would be deleted.
+    """
+    key, version = key or DocumentKey(*row[DOCUMENT]["S"].split("/", 1)), int(row[VERSION]["N"])
     spec = row.get(_SPEC)
+    try:
+        document = _decoder.decode(spec["S"]) if spec else None
+    except msgspec.MsgspecError as error:
+        named = f"{key} version {version} of tenant {tenant}"
+        raise StoreError(f"{named} cannot be read: {error}; write it anew, or upgrade hifi") from error
     return StoredDocument(
         tenant=tenant,
-        key=key or DocumentKey(*row[DOCUMENT]["S"].split("/", 1)),
-        version=int(row[VERSION]["N"]),
-        document=_decoder.decode(spec["S"]) if spec else None,
+        key=key,
+        version=version,
+        document=document,
         by=row[_BY]["S"],
         at_ms=int(row[_AT]["N"]),
     )

@@ -7,7 +7,7 @@ from confluent_kafka import KafkaError, Message
 from shared.contracts.documents import Catalogue, Entry, decode_entry
 from shared.contracts.publish_plan import Records
 from shared.contracts.topics import Topic
-from shared.kafka.global_table import GlobalTable
+from shared.kafka.global_table import ExactTable, GlobalTable
 from shared.kafka.producer import logging_client, producer_config
 from shared.runtime.errors import OperatorError
 
@@ -28,6 +28,13 @@ def config_table(
         topic=Topic.CONFIG,
         decode=decode_entry,
         view=view,
+    ).start()
+
+
+def exact_config_table(bootstrap: str, client_id: str) -> ExactTable[Catalogue]:
+    """A started table of what the `config` topic holds now, for its provisioner."""
+    return ExactTable(
+        bootstrap=bootstrap, client_id=client_id, topic=Topic.CONFIG, decode=decode_entry, view=Catalogue
     ).start()
 
 

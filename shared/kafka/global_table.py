@@ -102,3 +102,16 @@ class GlobalTable(BackgroundReader, Generic[T]):
             _log.error("record ignored: it cannot be decoded", extra={"key": repr(key), "error": str(error)})
             return False
         return True
+
+
+class ExactTable(GlobalTable[T]):
+    """What the topic holds now, for one who repairs it: of a topic that was deleted nothing is kept.
+
+    It is not loaded while a topic is read for the first time, or again by a new consumer.
+    """
+
+    def _assign(self, consumer: Consumer) -> bool:
+        self._loaded.clear()
+        self._values = {}
+        self._view = self._make_view({})
+        return super()._assign(consumer)

@@ -10,6 +10,7 @@ from typing import Final, Self
 from pydantic import Field, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from shared.contracts.document_items import DOCUMENTS_TABLE
 from shared.contracts.egress_policy import EgressPolicy, Kind, special
 
 LOCAL: Final = "local"
@@ -57,6 +58,15 @@ class SideSettings(BaseSettings):
         if address is not None and special(address) != Kind.PRIVATE:
             raise ValueError(f"allow_address: give one private address, not {address}")
         return address
+
+
+class DocumentsSettings(SideSettings):
+    """Where the customers' documents are."""
+
+    documents_table: str = Field(DOCUMENTS_TABLE, description="DynamoDB table of the customers' documents.")
+    documents_endpoint: str | None = Field(
+        None, description="URL of DynamoDB Local; without it, DynamoDB of the AWS region in the environment."
+    )
 
 
 class SparkSettings(SideSettings):

@@ -3,6 +3,7 @@
 import socket
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +12,9 @@ from scripts.local.processes import dynamodb_local as local_store
 from scripts.local.side import Side, free_base
 from tests.contract.lanes import PATIENCE
 from tests.contract.transmit_rig import Rig
+from tests.harness.command_line import Hifi
 from tests.harness.local_aws import local_aws
+from tests.harness.provision_process import provisioned
 from tests.harness.waiting import eventually
 
 
@@ -42,6 +45,13 @@ def dynamodb_local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def _answers(port: int) -> bool:
     with socket.socket() as asked:
         return asked.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.fixture
+def hifi(topics: str, dynamodb_local: str, tmp_path: Path) -> Iterator[Hifi]:
+    """The command over real brokers, a table in DynamoDB Local and the provisioner between them."""
+    with provisioned(topics, dynamodb_local, tmp_path) as settings:
+        yield Hifi(tmp_path, settings)
 
 
 @pytest.fixture(params=["moto", "DynamoDB Local"])

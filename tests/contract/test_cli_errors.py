@@ -100,6 +100,8 @@ def test_a_record_of_acknowledgements_that_cannot_be_written_is_named(tmp_path: 
         (("dead-letters", "list", "--since", "soon"), "'soon'"),
         (("dead-letters", "replay", "seven"), "`partition/offset`"),
         (("send", "--seconds", "1"), "--key"),
+        (("history", "pipe"), "write KIND/NAME, for example pipe/first"),
+        (("revert", "pip/first", "--to", "1"), "did you mean 'pipe'?"),
     ],
 )
 def test_an_option_that_cannot_be_used_is_named_and_has_its_own_status(

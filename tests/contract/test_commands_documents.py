@@ -1,14 +1,14 @@
-"""`hifi apply`, `get` and `delete` as a user runs them, against real brokers."""
+"""`hifi apply`, `get` and `delete` as a user runs them, with a table, a provisioner and real brokers."""
 
 import json
 import subprocess
 from pathlib import Path
 
-import pytest
 import yaml
 
-from shared.contracts.documents import CANARY
+from shared.contracts.documents import CANARY, Source, sealed
 from tests.harness.command_line import Hifi
+from tests.harness.topics import Topics
 
 DOCUMENTS = """\
 kind: source
@@ -28,11 +28,6 @@ tenant: acme
 source: orders
 destination: orders
 """
-
-
-@pytest.fixture
-def hifi(topics: str, tmp_path: Path) -> Hifi:
-    return Hifi(tmp_path, {"HIFI_BOOTSTRAP": topics, "HIFI_ALLOW_LOOPBACK": "true"})
 
 
 def words(done: subprocess.CompletedProcess[str]) -> list[list[str]]:
@@ -105,13 +100,18 @@ def test_a_command_that_is_not_understood_is_a_usage_error(tmp_path: Path) -> No
 
 
 def test_hifis_own_documents_are_listed_only_when_asked_for(hifi: Hifi) -> None:
-    source = {"kind": "source", "name": "own", "tenant": CANARY, "write_keys": ["an-own-write-key"]}
-    own = yaml.safe_dump(source)
-    assert hifi.run("apply", "-", stdin=own).returncode == 0
+    own = Source(name="own", tenant=CANARY, write_keys=["an-own-write-key"])
+    Topics(hifi.environment["HIFI_BOOTSTRAP"]).publish(sealed(own))
     assert ["source", "own"] not in [line[:2] for line in words(hifi.run("get"))]
     assert "own" not in [
         item["document"]["name"] for item in json.loads(hifi.run("get", "-o", "json").stdout)
     ]
     assert ["source", "own"] in [line[:2] for line in words(hifi.run("get", "--all"))]
     assert yaml.safe_load(hifi.run("get", "source", "own").stdout)["tenant"] == CANARY
-    assert hifi.run("delete", "source", "own").returncode == 0
+
+
+def test_a_document_of_hifis_own_tenants_is_refused(hifi: Hifi) -> None:
+    own = {"kind": "source", "name": "own", "tenant": CANARY, "write_keys": ["an-own-write-key"]}
+    done = hifi.run("apply", "-", stdin=yaml.safe_dump(own))
+    assert done.returncode == 1
+    assert "$.tenant: 'canary' is hifi itself; choose another tenant" in done.stderr

@@ -16,7 +16,7 @@ from shared.dynamodb.client import StoreError
 from shared.dynamodb.document_rows import DOCUMENT, TENANT
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.lease import Lease
-from shared.kafka.config_topic import config_table
+from shared.kafka.config_topic import exact_config_table
 from shared.runtime.clock import Clock
 from shared.runtime.health import health_served
 from shared.runtime.logging import get_logger
@@ -36,7 +36,7 @@ class Provision:
         self._metrics = ProvisionMetrics()
         self._metrics.ready.set_function(lambda: all(self._report().values()))
         self._table = DocumentTable(settings.documents_table, settings.documents_endpoint)
-        self._topic = config_table(settings.bootstrap, f"hifi-{settings.side}-{NODE}")
+        self._topic = exact_config_table(settings.bootstrap, f"hifi-{settings.side}-{NODE}")
         self._lease = Lease(
             settings.documents_table,
             settings.documents_endpoint,

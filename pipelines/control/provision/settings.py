@@ -2,18 +2,14 @@
 
 from pydantic import Field
 
-from shared.runtime.settings import SideSettings
+from shared.runtime.settings import DocumentsSettings
 
 
-class ProvisionSettings(SideSettings):
+class ProvisionSettings(DocumentsSettings):
     """Settings of a provision process, from HIFI_* environment variables."""
 
     host: str = Field("127.0.0.1", description="Address to listen on: health and metrics.")
     port: int = Field(8095, ge=0, le=65535, description="TCP port to listen on; 0 takes a free one.")
-    documents_table: str = Field("hifi-documents", description="DynamoDB table of the customers' documents.")
-    documents_endpoint: str | None = Field(
-        None, description="URL of DynamoDB Local; without it, DynamoDB of the AWS region in the environment."
-    )
     provision_seconds: float = Field(1.0, gt=0, le=60, description="Seconds between two looks at the table.")
     lease_seconds: float = Field(
         5.0, gt=0, le=60, description="Seconds of silence after which another process takes over."

@@ -1,62 +1,36 @@
 """`hifi apply`."""
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
-from scripts.cli.commands.options import DATA_DEFAULT, Data
+from scripts.cli.commands.options import DATA_DEFAULT, Data, Files
+from scripts.cli.plans import planned, problems_shown, say, show
 from scripts.documents.files import read_documents
-from scripts.documents.plan import plan
-from scripts.documents.problems import ProblemsError
-from scripts.documents.topic import publish_steps, read_catalogue
-from scripts.local.connection import side_bootstrap, side_reach
-from scripts.terminal import REFUSED, err, out, plain_table
-from shared.contracts.publish_plan import PlannedDocument
-
-_STYLES = {"created": "green", "changed": "yellow", "unchanged": "dim"}
+from scripts.local.documents import side_documents
+from scripts.terminal import err
 
 
 def apply(
-    files: Annotated[
-        list[Path], typer.Argument(help="YAML files, folders of them, or - for standard input.")
-    ],
+    files: Files,
     data: Data = DATA_DEFAULT,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check and show the changes, publish nothing.")
+        bool, typer.Option("--dry-run", help="Check and show the changes, write nothing.")
     ] = False,
 ) -> None:
     """Publish sources, destinations, pipes and contacts: all of them, or none if one is invalid.
 
-    A running side uses them within ten seconds. A new source applied together with its pipes is opened once
-    they are in force, so that they miss none of its events. Unchanged documents stay as they are.
+    Returns when they are published; a running side uses them within ten seconds. A new source applied
+    together with its pipes is opened once they are in force, so that they miss none of its events. Unchanged
+    documents stay as they are.
     """
-    try:
+    with problems_shown():
         written = read_documents(files)
-        bootstrap = side_bootstrap(data)
-        steps = plan(written, read_catalogue(bootstrap), side_reach())
+        documents = side_documents(data)
+        seen = documents.snapshot()
+        steps = planned(written, seen)
         if not dry_run:
-            publish_steps(bootstrap, steps, lambda text: err().print(f"[dim]{text}[/]"))
-    except ProblemsError as error:
-        _refuse(error)
-    _show(steps)
+            documents.apply(steps, seen, say)
+    show(steps)
     if dry_run:
-        err().print("[yellow]dry run[/]: nothing was published")
-
-
-def _show(steps: Sequence[PlannedDocument]) -> None:
-    table = plain_table("KIND", "NAME", "VERSION", "")
-    for step in steps:
-        kind, _, name = step.key.decode().partition("/")
-        table.add_row(kind, name, str(step.entry.version), f"[{_STYLES[step.change]}]{step.change}[/]")
-    out().print(table)
-
-
-def _refuse(error: ProblemsError) -> NoReturn:
-    console = err()
-    for problem in error.problems:
-        console.print(str(problem), markup=False, soft_wrap=True)
-    count = len(error.problems)
-    console.print(f"[bold red]nothing was applied[/]: {count} problem{'s' * (count > 1)}")
-    raise typer.Exit(REFUSED)
+        err().print("[yellow]dry run[/]: nothing was written")

@@ -6,10 +6,8 @@ import typer
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data, Kind
 from scripts.documents.plan import users
-from scripts.documents.topic import publish, read_catalogue
-from scripts.local.connection import side_bootstrap
+from scripts.local.documents import side_documents
 from scripts.terminal import out
-from shared.contracts.documents import topic_key
 from shared.runtime.errors import OperatorError
 
 
@@ -20,13 +18,13 @@ def delete(
     data: Data = DATA_DEFAULT,
 ) -> None:
     """Delete a document; events under way to a deleted destination or pipe become dead letters."""
-    bootstrap = side_bootstrap(data)
-    published = read_catalogue(bootstrap)
-    key = topic_key(kind, name)
-    if key not in published.entries:
-        raise OperatorError(f"no {kind} {name!r} is published", f"`hifi get {kind}` lists them")
-    if (pipes := users(published, kind, name)) and not force:
+    documents = side_documents(data)
+    seen = documents.snapshot()
+    found = [each for each in seen.find(kind, name) if each.document is not None]
+    if not found:
+        raise OperatorError(f"there is no {kind} {name!r}", f"`hifi get {kind}` lists them")
+    if (pipes := users(seen.catalogue, kind, name)) and not force:
         used = f"{kind} {name!r} is used by pipe {', '.join(pipes)}"
         raise OperatorError(used, "delete that first, or add --force")
-    publish(bootstrap, {key: None})
+    documents.delete(found[:1])
     out().print(f"{kind} {name} [green]deleted[/]")

@@ -33,7 +33,7 @@ def demo(  # noqa: PLR0913, PLR0917 one a command-line option
     data: Data = DATA_DEFAULT,
     port: Annotated[
         int | None,
-        typer.Option(envvar="HIFI_PORT", help="First of fifteen ports. [default: as before, or 8080]"),
+        typer.Option(envvar="HIFI_PORT", help="First of sixteen ports. [default: as before, or 8080]"),
     ] = None,
 ) -> None:
     """Demonstrate hifi: start a side, configure it, send events, deliver them, and prove that none was lost.

@@ -7,11 +7,11 @@ import typer
 from rich.text import Text
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data, Kind
+from scripts.documents.publication import Entries
 from scripts.documents.text import in_short, to_json, to_yaml
-from scripts.documents.topic import read_catalogue
-from scripts.local.connection import side_bootstrap
+from scripts.local.documents import side_documents
 from scripts.terminal import out, plain_table
-from shared.contracts.documents import OWN_TENANTS, Entry, kind_of
+from shared.contracts.documents import Entry, kind_of
 from shared.runtime.errors import OperatorError
 
 
@@ -34,24 +34,24 @@ def get(
     ] = False,
     data: Data = DATA_DEFAULT,
 ) -> None:
-    """Show published documents: a table of them, or one as YAML.
+    """Show documents: a table of them, or one as YAML.
 
     Write keys appear as hashes: the keys themselves are not stored.
     """
-    published = read_catalogue(side_bootstrap(data))
-    prefix = b"" if kind is None else f"{kind}/{name or ''}".encode()
-    chosen = {
-        key: entry
-        for key, entry in sorted(published.entries.items())
-        if (key == prefix if name else key.startswith(prefix) and (everything or not _own(entry)))
-    }
+    documents = side_documents(data)
+    chosen = _chosen(documents.snapshot().catalogue.entries, kind, name)
+    if everything or (name and not chosen):
+        chosen += _chosen(documents.own(), kind, name)
     if name and not chosen:
-        raise OperatorError(f"no {kind} {name!r} is published", f"`hifi get {kind}` lists them")
-    _show(list(chosen.values()), output or (Form.YAML if name else Form.TABLE))
+        raise OperatorError(f"there is no {kind} {name!r}", f"`hifi get {kind}` lists them")
+    _show(chosen, output or (Form.YAML if name else Form.TABLE))
 
 
-def _own(entry: Entry) -> bool:
-    return entry.document.tenant in OWN_TENANTS
+def _chosen(entries: Entries, kind: Kind | None, name: str | None) -> list[Entry]:
+    prefix = b"" if kind is None else f"{kind}/{name or ''}".encode()
+    return [
+        entry for key, entry in sorted(entries.items()) if (key == prefix if name else key.startswith(prefix))
+    ]
 
 
 def _show(entries: list[Entry], form: Form) -> None:
@@ -69,5 +69,5 @@ def _show(entries: list[Entry], form: Form) -> None:
             Text(in_short(document), no_wrap=True, overflow="ellipsis"),
         )
     out().print(table) if entries else out().print(
-        "no documents are published yet: `hifi apply FILE` publishes some"
+        "there are no documents yet: `hifi apply FILE` writes some"
     )

@@ -22,3 +22,8 @@ class Kind(StrEnum):
     DESTINATION = "destination"
     PIPE = "pipe"
     CONTACT = "contact"
+
+
+Files = Annotated[list[Path], typer.Argument(help="YAML files, folders of them, or - for standard input.")]
+DocumentName = Annotated[str, typer.Argument(metavar="KIND/NAME", help="The document, such as pipe/first.")]
+Tenant = Annotated[str | None, typer.Option(help="Whose document, if several have one of that name.")]

@@ -21,7 +21,7 @@ def up(
         int | None,
         typer.Option(
             envvar="HIFI_PORT",
-            help="First of fifteen ports, which is collect's. [default: the last one used, or 8080]",
+            help="First of sixteen ports, which is collect's. [default: the last one used, or 8080]",
         ),
     ] = None,
     partitions: Annotated[

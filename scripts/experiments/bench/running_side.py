@@ -6,9 +6,10 @@ from contextlib import contextmanager
 
 import psutil
 
-from scripts.experiments.harness import documents
+from scripts.experiments.harness.documents import documents
 from scripts.experiments.harness.side import RunningChain
 from scripts.experiments.harness.subprocesses import ChainError
+from scripts.local.documents import documents_of
 from scripts.local.process_marks import side_processes
 from scripts.local.side import Side
 
@@ -22,12 +23,13 @@ def attached(side: Side, destination: str) -> Iterator[RunningChain]:
 
     Raises:
         ChainError: if no side runs there.
-        AdminError: if its brokers do not answer.
+        DocumentsError, KafkaUnavailableError: if the documents cannot be written or are not published.
     """
     roots = [process.pid for process in side_processes(side.root, _SUPERVISOR)]
     if not roots:
         raise ChainError(f"no side is running in {side.root}")
-    documents.publish(side.bootstrap, destination)
+    written = documents(destination)
+    documents_of(side).put(written)
     try:
         time.sleep(_LIVE_SECONDS)  # a new configuration is live within ten seconds
         yield RunningChain(
@@ -38,7 +40,7 @@ def attached(side: Side, destination: str) -> Iterator[RunningChain]:
             check=lambda: _check(roots),
         )
     finally:
-        documents.retire(side.bootstrap)
+        documents_of(side).remove(written)
 
 
 def _check(roots: list[int]) -> None:

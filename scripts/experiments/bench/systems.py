@@ -11,14 +11,18 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from scripts.experiments.baseline.__main__ import HOPS
-from scripts.experiments.harness import documents
+from scripts.experiments.harness.documents import documents
 from scripts.experiments.harness.side import RunningChain
 from scripts.experiments.harness.subprocesses import check_all, child_process, wait_until
 from scripts.local.jars import Jars
 from scripts.local.kafka.cluster import Cluster
 from scripts.local.side import Side
+from shared.contracts.publish_plan import records_of
 from shared.contracts.topics import topic_specs
 from shared.kafka.admin import admin_client, ensure_topics
+from shared.kafka.config_topic import publish
+
+_PUBLISH_SECONDS = 65.0
 
 
 @contextmanager
@@ -32,7 +36,8 @@ def baseline(side: Side, destination: str, jars: Jars) -> Iterator[RunningChain]
     with ExitStack() as stack:
         cluster = stack.enter_context(Cluster(side, jars.broker))
         ensure_topics(cluster.bootstrap, topic_specs(side.partitions))
-        documents.publish(cluster.bootstrap, destination)
+        # Plain Kafka loops have no provisioner: nothing but this writes to their topic.
+        publish(cluster.bootstrap, "bench", records_of(documents(destination)), _PUBLISH_SECONDS)
         environment = side.environment() | {"HIFI_PORT": str(side.collect_port)}
         modules = [["pipelines.data.collect"], *(["scripts.experiments.baseline", hop] for hop in HOPS)]
         commands = [[sys.executable, "-m", *module] for module in modules]

@@ -23,6 +23,7 @@ _ROLES = (
     ("scripts.local.processes.driver", "spark driver"),
     ("pipelines.control.observe", "observe"),
     ("pipelines.control.canary", "canary"),
+    ("pipelines.control.provision", "provision"),
     ("pipelines.management.console", "console"),
     ("Store.java", "store"),
     ("scripts.experiments.harness.destination", "destination"),

@@ -2,12 +2,7 @@
 
 from typing import Final
 
-from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
-
-from scripts.documents import topic
 from shared.contracts.documents import Destination, Document, Pipe, Source
-from shared.contracts.topics import Topic
 
 WRITE_KEY: Final = "bench-write-key"
 NAME: Final = "bench"
@@ -27,29 +22,3 @@ def documents(url: str) -> list[Document]:
             match={"type": [{"prefix": "video."}]},
         ),
     ]
-
-
-def publishable(admin: AdminClient) -> bool:
-    """Whether the `config` topic exists."""
-    try:
-        return Topic.CONFIG in admin.list_topics(timeout=2.0).topics
-    except KafkaException:
-        return False  # no broker answers yet
-
-
-def publish(bootstrap: str, url: str) -> None:
-    """Publish the documents.
-
-    Raises:
-        PublishError: if the brokers do not acknowledge.
-    """
-    topic.publish(bootstrap, topic.records_of(documents(url)))
-
-
-def retire(bootstrap: str) -> None:
-    """Delete the documents.
-
-    Raises:
-        PublishError: if the brokers do not acknowledge.
-    """
-    topic.publish(bootstrap, topic.tombstones_of(documents("http://nowhere/")))

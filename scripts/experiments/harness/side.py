@@ -7,12 +7,12 @@ from contextlib import ExitStack, contextmanager
 
 from msgspec import Struct
 
-from scripts.experiments.harness import documents
+from scripts.experiments.harness.documents import documents
 from scripts.experiments.harness.subprocesses import child_process, wait_until
+from scripts.local.documents import documents_of
 from scripts.local.processes.profile import SideProfile
 from scripts.local.processes.supervisor import end_leftovers
 from scripts.local.side import Side
-from shared.kafka.admin import admin_client
 
 _UP = "up"
 _READY = "\nready "
@@ -47,9 +47,9 @@ def hifi(side: Side, destination: str, profile: SideProfile = SideProfile.ALL) -
     with ExitStack() as stack:
         stack.callback(end_leftovers, side.root)  # finds processes only if `up` itself had to be killed
         up = stack.enter_context(child_process(_UP, command, side.logs, {}))
-        admin = admin_client(side.bootstrap)
-        wait_until(lambda: documents.publishable(admin), [up])
-        documents.publish(side.bootstrap, destination)  # before ready: the first minute counts
+        side_documents = documents_of(side)
+        wait_until(side_documents.opened, [up])
+        side_documents.put(documents(destination))  # before ready: the first minute counts
         wait_until(lambda: _READY in up.text(), [up])
         ready = time.monotonic() - began
         yield RunningChain(name="hifi", side=side, roots=[up.pid], ready_seconds=ready, check=up.check)

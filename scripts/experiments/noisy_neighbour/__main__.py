@@ -23,6 +23,7 @@ from scripts.experiments.noisy_neighbour import documents
 from scripts.experiments.noisy_neighbour.bounds import lag_bounds, leak_bounds
 from scripts.experiments.noisy_neighbour.destinations import Destinations, running
 from scripts.experiments.noisy_neighbour.measure import IsolationPhase, measure
+from scripts.local.documents import documents_of
 from scripts.local.side import Side, free_base
 from scripts.terminal import run_command
 
@@ -90,14 +91,17 @@ def _side() -> Iterator[tuple[RunningChain, Destinations]]:
     with TemporaryDirectory(prefix="hifi-iso-") as folder, running() as destinations:
         side = Side(root=Path(folder, "side"), port=free_base())
         with hifi(side, f"{destinations.url}/bench") as chain:
-            documents.publish(side.bootstrap, destinations.url)
+            documents.put(documents_of(side), destinations.url)
             time.sleep(_LIVE_SECONDS)
             yield chain, destinations
 
 
 def _phase(chain: RunningChain, load: Load, destinations: Destinations, *, bad: bool) -> IsolationPhase:
-    change = documents.publish_bad if bad else _without
-    change(chain.side.bootstrap, destinations.url)
+    of_side = documents_of(chain.side)
+    if bad:
+        documents.put_bad(of_side, destinations.url)
+    else:
+        documents.remove_bad(of_side)
     time.sleep(_LIVE_SECONDS)
     before = dict(destinations.requests)
     found = measure(chain, load, destinations.port, bad=bad)
@@ -105,10 +109,6 @@ def _phase(chain: RunningChain, load: Load, destinations: Destinations, *, bad: 
     found = msgspec.structs.replace(found, bad_requests=asked)
     say(f"{'with' if bad else 'without'} the bad four: {msgspec.json.encode(found).decode()}")
     return found
-
-
-def _without(bootstrap: str, _: str) -> None:
-    documents.retire_bad(bootstrap)
 
 
 if __name__ == "__main__":

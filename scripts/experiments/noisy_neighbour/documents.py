@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from scripts.documents import topic
+from scripts.documents.side_documents import SideDocuments
 from scripts.experiments.harness.documents import NAME, WRITE_KEY
 from scripts.experiments.noisy_neighbour.destinations import BAD
 from shared.contracts.documents import Document, parse
@@ -10,32 +10,32 @@ from shared.contracts.documents import Document, parse
 GOOD = tuple(f"good-{number}" for number in range(16))
 
 
-def publish(bootstrap: str, url: str) -> None:
-    """Publish the source and the good destinations.
+def put(documents: SideDocuments, url: str) -> None:
+    """Write the source and the good destinations; returns when they are published.
 
     Raises:
-        PublishError: if the brokers do not acknowledge.
+        DocumentsError, KafkaUnavailableError: if they cannot be written, or are not published.
     """
     source = parse({"kind": "source", "name": NAME, "tenant": NAME, "write_keys": [WRITE_KEY]})
-    topic.publish(bootstrap, topic.records_of([source, *_to(GOOD, url)]))
+    documents.put([source, *_to(GOOD, url)])
 
 
-def publish_bad(bootstrap: str, url: str) -> None:
-    """Publish the bad destinations too.
+def put_bad(documents: SideDocuments, url: str) -> None:
+    """Write the bad destinations too.
 
     Raises:
-        PublishError: if the brokers do not acknowledge.
+        DocumentsError, KafkaUnavailableError: if they cannot be written, or are not published.
     """
-    topic.publish(bootstrap, topic.records_of(_to(BAD, url)))
+    documents.put(_to(BAD, url))
 
 
-def retire_bad(bootstrap: str) -> None:
+def remove_bad(documents: SideDocuments) -> None:
     """Delete the bad destinations; their waiting events become dead letters at their next attempt.
 
     Raises:
-        PublishError: if the brokers do not acknowledge.
+        DocumentsError, KafkaUnavailableError: if they cannot be written, or are not published.
     """
-    topic.publish(bootstrap, topic.tombstones_of(_to(BAD, "http://nowhere")))
+    documents.remove(_to(BAD, "http://nowhere"))
 
 
 def _to(names: Iterable[str], url: str) -> list[Document]:

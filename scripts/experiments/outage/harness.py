@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
-from scripts.documents import topic
 from scripts.experiments.harness.topic_reader import receipts_since, records_since
+from scripts.local.documents import documents_of
 from scripts.local.side import Side
 from shared.contracts.documents import LIVE_SECONDS, Batch, Destination, Document, Pipe, Source
 from shared.contracts.headers import PIPE
@@ -39,21 +39,21 @@ class Delivery(NamedTuple):
 
 @contextmanager
 def configured(side: Side, urls: dict[str, str], batch: Batch = _USUAL) -> Iterator[None]:
-    """Publish a source with a pipe and a destination of each name; delete them at the end.
+    """A source with a pipe and a destination of each name, published; they are deleted at the end.
 
     Raises:
-        PublishError: if the brokers do not acknowledge.
+        DocumentsError, KafkaUnavailableError: if they cannot be written, or are not published.
     """
     documents: list[Document] = [Source(name=NAME, tenant=NAME, write_keys=[KEY])]
     for name, url in urls.items():
         documents.append(Destination(name=name, tenant=NAME, options={"url": url}, batch=batch))
         documents.append(Pipe(name=name, tenant=NAME, source=NAME, destination=name))
-    topic.publish(side.bootstrap, topic.records_of(documents))
+    documents_of(side).put(documents)
     try:
         time.sleep(LIVE_SECONDS)
         yield
     finally:
-        topic.publish(side.bootstrap, topic.tombstones_of(documents))
+        documents_of(side).remove(documents)
 
 
 def handed_on(bootstrap: str, since_ms: int) -> Counter[str]:

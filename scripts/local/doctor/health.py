@@ -16,6 +16,7 @@ from scripts.local.processes.programs import (
     COLLECT,
     CONSOLE,
     OBSERVE,
+    PROVISION,
     RETRY,
     SPARK,
     STORE,
@@ -61,6 +62,7 @@ def _services(side: Side) -> dict[str, int]:
     return {
         COLLECT: side.collect_port,
         RETRY: side.retry_port,
+        PROVISION: side.provision_port,
         OBSERVE: side.observe_port,
         CONSOLE: side.console_port,
         CANARY: side.canary_port,
@@ -122,7 +124,7 @@ def readyz_check(base_url: str, *, ready: bool) -> Check:
 
 
 def store_check(side: Side, *, answers: bool) -> Check:
-    """Check that the store of scorecards listens."""
+    """Check that the store of documents and scorecards listens."""
     found = f"{side.store_url} {'answers' if answers else 'does not answer'}"
     return Check(name=STORE, found=found, fix=None if answers else f"tail {side.logs / STORE}.log")
 

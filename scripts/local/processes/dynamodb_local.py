@@ -1,4 +1,4 @@
-"""DynamoDB Local, in which observe of a local side keeps its scorecards."""
+"""DynamoDB Local: the documents of a local side, and the scorecards that its observe keeps."""
 
 import os
 from pathlib import Path

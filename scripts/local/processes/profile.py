@@ -8,6 +8,7 @@ class SideProfile(StrEnum):
 
     ALL = "all"
     CHAIN = "chain"
-    """Brokers, collect, Spark and retry, without the meter."""
+    """Brokers, documents, collect, Spark and retry, without the meter."""
 
     BROKERS = "brokers"
+    """Brokers alone: no documents."""

@@ -1,4 +1,4 @@
-"""Programs of a local side: brokers, the data plane's services and the meter."""
+"""Programs of a local side: brokers, the documents, the data plane's services and the meter."""
 
 import os
 import sys
@@ -12,12 +12,14 @@ from scripts.local.process_marks import OF_SIDE, PROGRAM
 from scripts.local.processes import dynamodb_local
 from scripts.local.processes.profile import SideProfile
 from scripts.local.side import BROKER_IDS, Side
+from shared.contracts.document_items import DOCUMENTS_TABLE
 
 BROKERS: Final = tuple(f"broker-{broker}" for broker in BROKER_IDS)
 COLLECT: Final = "collect"
 SPARK: Final = "spark"
 RETRY: Final = "retry"
 STORE: Final = "store"
+PROVISION: Final = "provision"
 OBSERVE: Final = "observe"
 CONSOLE: Final = "console"
 CANARY: Final = "canary"
@@ -26,7 +28,10 @@ TRACE: Final = "trace"
 SERVICES: Final = (SPARK, RETRY, COLLECT)
 """The data plane beside the brokers, the slowest to start first. The driver also runs audit."""
 
-METER: Final = (STORE, OBSERVE, CONSOLE)
+DOCUMENTS: Final = (STORE, PROVISION)
+"""The documents' table, which is also the meter's store, and what publishes them."""
+
+METER: Final = (OBSERVE, CONSOLE)
 """Programs of the meter, in the order of starting."""
 
 CHAIN: Final = ("transmit_slow", "transmit", "route", "ingest")
@@ -79,6 +84,7 @@ def programs(side: Side, jars: Jars, profile: SideProfile) -> list[Program]:
         _retry(side),
         _collect(side),
         _store(side, jars),
+        _provision(side),
         _observe(side),
         _console(side),
         _canary(side),
@@ -136,7 +142,7 @@ def _store(side: Side, jars: Jars) -> Program:
         name=STORE,
         command=dynamodb_local.command(side, jars.store),
         environment=_environment(side, STORE),
-        # After observe, which writes to it when it stops.
+        # After observe and the provisioner, which write to it when they stop.
         group="engine",
         order=20,
         start_seconds=2,
@@ -146,6 +152,12 @@ def _store(side: Side, jars: Jars) -> Program:
 
 def _retry(side: Side) -> Program:
     return _service(side, RETRY, "pipelines.data.retry", _MIDDLE, {"HIFI_PORT": str(side.retry_port)})
+
+
+def _provision(side: Side) -> Program:
+    settings = {"HIFI_PORT": str(side.provision_port), "HIFI_DOCUMENTS_ENDPOINT": side.store_url}
+    table = {"HIFI_DOCUMENTS_TABLE": DOCUMENTS_TABLE}
+    return _service(side, PROVISION, "pipelines.control.provision", _MIDDLE, settings | table)
 
 
 def _observe(side: Side) -> Program:

@@ -19,6 +19,7 @@ from shared.contracts.document_items import (
     change_of,
 )
 from shared.contracts.documents import Destination
+from shared.dynamodb.client import StoreError
 from shared.dynamodb.document_table import DocumentTable
 
 TENANTS = ("acme", "zoo")
@@ -50,6 +51,14 @@ def test_a_deletion_is_a_version_and_the_next_creation_goes_on_from_it(table: Do
     ]
     assert table.get("acme", key("a")) == versions[0]
     assert table.catalogues() == {"acme": 3}
+
+
+def test_a_document_that_cannot_be_understood_is_named_and_never_left_out(table: DocumentTable) -> None:
+    """Left out, it would be deleted from the topic, and with it everybody's events to it."""
+    put(table, "a")
+    put(table, "from-a-newer-hifi", timeout=10_000)
+    with pytest.raises(StoreError, match="destination/from-a-newer-hifi version 1 of tenant acme cannot be"):
+        table.documents("acme")
 
 
 def test_a_write_that_changes_nothing_adds_no_version(table: DocumentTable) -> None:

@@ -28,7 +28,8 @@ from shared.contracts.topics import Topic
 from shared.dynamodb.document_table import DocumentTable
 from shared.kafka.config_topic import config_table
 from shared.runtime.settings import LOCAL
-from tests.contract.provision.conftest import ProvisionProcess, Start
+from tests.contract.provision.conftest import TABLE, Start
+from tests.harness.provision_process import ProvisionProcess
 from tests.harness.topics import Topics
 from tests.harness.waiting import eventually, free_port
 
@@ -240,7 +241,7 @@ def test_without_its_table_it_is_not_ready_and_leaves_the_topic_as_it_is(
 ) -> None:
     view.put(destination(tenant))
     eventually(view.entries)
-    lonely = ProvisionProcess(topics, f"http://127.0.0.1:{free_port()}", tmp_path / "log")
+    lonely = ProvisionProcess(topics, f"http://127.0.0.1:{free_port()}", TABLE, tmp_path / "log")
     try:
         eventually(lambda: "cannot be read or written" in lonely.log.read_text(), 40)
         assert not lonely.ready()

@@ -1,7 +1,6 @@
 """A customer's contact receives the alarms without a restart."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -25,8 +24,7 @@ def store() -> Iterator[Store]:
         yield found
 
 
-def test_a_contact_is_applied_shown_used_and_deleted(topics: str, tmp_path: Path, store: Store) -> None:
-    hifi = Hifi(tmp_path, {"HIFI_BOOTSTRAP": topics, "HIFI_ALLOW_LOOPBACK": "true"})
+def test_a_contact_is_applied_shown_used_and_deleted(topics: str, hifi: Hifi, store: Store) -> None:
     with far() as shop:
         document = f"{{kind: contact, name: shop-ops, tenant: shop, webhook: '{shop.url}/alarms'}}"
         alarms = open_alarms(settings(bootstrap=topics, allow_loopback=True), store, wall_clock)
@@ -64,10 +62,7 @@ def test_a_contact_is_applied_shown_used_and_deleted(topics: str, tmp_path: Path
         ("webhok: 'https://example.com/'", "did you mean 'webhook'?"),
     ],
 )
-def test_a_contact_that_cannot_be_used_is_refused(
-    topics: str, tmp_path: Path, fields: str, said: str
-) -> None:
-    hifi = Hifi(tmp_path, {"HIFI_BOOTSTRAP": topics, "HIFI_ALLOW_LOOPBACK": "true"})
+def test_a_contact_that_cannot_be_used_is_refused(hifi: Hifi, fields: str, said: str) -> None:
     done = hifi.run("apply", "-", stdin=f"{{kind: contact, name: c, tenant: shop, {fields}}}")
     assert done.returncode == 1
     assert said in done.stderr

@@ -11,6 +11,7 @@ from scripts.local.processes.programs import (
     COLLECT,
     CONSOLE,
     OBSERVE,
+    PROVISION,
     SPARK,
     STORE,
     TRACE,
@@ -18,6 +19,7 @@ from scripts.local.processes.programs import (
     programs,
 )
 from scripts.local.side import HOST, Side
+from shared.contracts.document_items import DOCUMENTS_TABLE
 
 _SIDE = Side(root=Path("/data"), port=9000)
 
@@ -30,6 +32,7 @@ def test_each_program_stops_before_those_it_needs() -> None:
     order = {name: program.order for name, program in _programs().items()}
     assert order[CANARY] > order[COLLECT] > order[SPARK] > order["broker-1"]
     assert order[OBSERVE] > order[STORE] > order["broker-1"]
+    assert order[PROVISION] > order[STORE]
 
 
 def test_the_meter_adds_nothing_to_the_time_of_a_stop_but_the_canarys() -> None:
@@ -54,6 +57,14 @@ def test_trace_runs_if_there_is_a_receiver_of_spans(monkeypatch: pytest.MonkeyPa
 
 def test_the_store_listens_on_the_loopback_address_and_keeps_its_data_with_the_side() -> None:
     assert _programs()[STORE].command[-3:] == [HOST, str(_SIDE.store_port), "/data/store"]
+
+
+def test_the_provisioner_reads_the_sides_own_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HIFI_DOCUMENTS_TABLE", "of-a-twin")
+    for profile in (SideProfile.ALL, SideProfile.CHAIN):
+        environment = _programs(profile)[PROVISION].environment
+        assert environment["HIFI_DOCUMENTS_ENDPOINT"] == _SIDE.store_url
+        assert environment["HIFI_DOCUMENTS_TABLE"] == DOCUMENTS_TABLE
 
 
 def test_the_users_own_aws_keys_reach_observe(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,97 @@
+"""A local side made before there was a table: `hifi` and the provisioner take it over as it stands."""
+
+from pathlib import Path
+from uuid import uuid4
+
+import yaml
+
+from shared.contracts.document_items import DOCUMENTS_TABLE
+from shared.contracts.documents import Destination, Document, Entry, Pipe, Source, encode_entry, sealed
+from shared.contracts.publish_plan import document_key
+from shared.contracts.topics import Topic, topic_specs
+from shared.dynamodb.document_table import DocumentTable
+from shared.kafka.admin import admin_client, ensure_topics
+from shared.runtime.settings import LOCAL
+from tests.harness.command_line import Hifi
+from tests.harness.provision_process import ProvisionProcess, provisioned
+from tests.harness.topics import Topics
+from tests.harness.waiting import eventually
+
+MANY = 40
+VERSION = 3
+
+
+def published_before(topics: Topics, tenant: str) -> list[Document]:
+    """A source, a pipe and many destinations, as `hifi apply` of an older version published them."""
+    source = Source(name=tenant, tenant=tenant, write_keys=[f"write-key-of-{tenant}"])
+    pipe = Pipe(name=tenant, tenant=tenant, source=tenant, destination=f"{tenant}-0")
+    options = {"url": "http://127.0.0.1:9/"}
+    many = [Destination(name=f"{tenant}-{n}", tenant=tenant, options=options) for n in range(MANY)]
+    documents = [sealed(source), pipe, *many]
+    for each in documents:
+        value = encode_entry(Entry(version=VERSION, document=each))
+        topics.put(Topic.CONFIG, value, [], document_key(each))
+    topics.flush()
+    return documents
+
+
+def test_the_commands_go_on_from_what_an_older_version_published(
+    topics: str, dynamodb_local: str, tmp_path: Path
+) -> None:
+    tenant = f"t{uuid4().hex[:8]}"
+    topic = Topics(topics)
+    published_before(topic, tenant)
+    before = len(topic.all_of(Topic.CONFIG))
+    with provisioned(topics, dynamodb_local, tmp_path) as settings:
+        hifi = Hifi(tmp_path, settings)
+        shown = hifi.run("get", "pipe", tenant)
+        assert shown.stdout.startswith(f"# version {VERSION}\n"), shown.stderr
+        assert hifi.json("history", f"pipe/{tenant}")[0]["by"] == "import"
+        assert hifi.run("apply", "-", stdin=shown.stdout).returncode == 0
+        assert len(topic.all_of(Topic.CONFIG)) == before, "nodes saw no change"
+        changed = hifi.run("apply", "-", stdin=yaml.safe_dump(yaml.safe_load(shown.stdout) | {"sample": 50}))
+        assert changed.stdout.split()[-3:] == [tenant, str(VERSION + 1), "changed"]
+        assert len(topic.all_of(Topic.CONFIG)) == before + 1
+        assert hifi.run("revert", f"pipe/{tenant}", "--to", str(VERSION)).returncode == 0
+
+
+def test_a_topic_that_was_deleted_and_made_again_has_everything_again(
+    topics: str, dynamodb_local: str, tmp_path: Path
+) -> None:
+    tenant = f"t{uuid4().hex[:8]}"
+    topic = Topics(topics)
+    wanted = {document_key(each) for each in published_before(topic, tenant)}
+    with provisioned(topics, dynamodb_local, tmp_path) as settings:
+        table = DocumentTable(settings["HIFI_DOCUMENTS_TABLE"], dynamodb_local)
+        eventually(lambda: table.is_adopted(LOCAL), 60, "the documents are in the table")
+        admin = admin_client(topics)
+        admin.delete_topics([Topic.CONFIG])[Topic.CONFIG].result(30)
+        log = tmp_path / "provision.log"
+        eventually(lambda: "topic is gone" in log.read_text(), 60, "the provisioner noticed")
+        ensure_topics(topics, topic_specs(2))
+        eventually(lambda: wanted <= {each.key() for each in topic.all_of(Topic.CONFIG)}, 60, every=1)
+
+
+def test_a_takeover_that_is_killed_halfway_is_finished_by_the_next_provisioner(
+    topics: str, dynamodb_local: str, tmp_path: Path
+) -> None:
+    tenant = f"t{uuid4().hex[:8]}"
+    topic = Topics(topics)
+    documents = published_before(topic, tenant)
+    before = len(topic.all_of(Topic.CONFIG))
+    name = f"{DOCUMENTS_TABLE}-{tenant}"
+    table = DocumentTable(name, dynamodb_local)
+    table.ensure()
+    first = ProvisionProcess(topics, dynamodb_local, name, tmp_path / "first.log")
+    eventually(lambda: table.documents(tenant), 60, "the first has begun", every=0.01)
+    first.kill()
+    assert not table.is_adopted(LOCAL)
+    second = ProvisionProcess(topics, dynamodb_local, name, tmp_path / "second.log")
+    try:
+        eventually(lambda: table.is_adopted(LOCAL), 60, "the second has finished")
+        eventually(second.leads, 30, "its first look is done")
+        found = {str(each.key).encode(): (each.version, each.document) for each in table.documents(tenant)}
+        assert found == {document_key(each): (VERSION, each) for each in documents}
+        assert len(topic.all_of(Topic.CONFIG)) == before
+    finally:
+        second.kill()

@@ -1,0 +1,46 @@
+"""The provisioner as a process, and the commands' settings beside it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+from shared.contracts.document_items import DOCUMENTS_TABLE
+from shared.runtime.metrics import ProvisionMetric
+from tests.harness.service_process import ServiceProcess
+from tests.harness.waiting import eventually
+
+
+class ProvisionProcess(ServiceProcess):
+    """`python -m pipelines.control.provision`, with short pauses."""
+
+    def __init__(self, bootstrap: str, endpoint: str, table: str, log: Path) -> None:
+        settings = {
+            "HIFI_BOOTSTRAP": bootstrap,
+            "HIFI_DOCUMENTS_TABLE": table,
+            "HIFI_DOCUMENTS_ENDPOINT": endpoint,
+            "HIFI_PROVISION_SECONDS": "0.3",
+            "HIFI_LEASE_SECONDS": "3",
+        }
+        super().__init__("pipelines.control.provision", log, settings)
+
+    def leads(self) -> bool:
+        """Whether it says so."""
+        return f"{ProvisionMetric.LEADER} 1.0" in self.request("GET", "/metrics").text
+
+
+@contextmanager
+def provisioned(bootstrap: str, endpoint: str, folder: Path) -> Iterator[dict[str, str]]:
+    """A table of its own and its provisioner; yields the settings with which `hifi` finds both."""
+    table = f"{DOCUMENTS_TABLE}-{uuid4().hex[:8]}"
+    process = ProvisionProcess(bootstrap, endpoint, table, folder / "provision.log")
+    try:
+        eventually(process.ready, 60, "the provisioner is ready")
+        yield {
+            "HIFI_BOOTSTRAP": bootstrap,
+            "HIFI_ALLOW_LOOPBACK": "true",
+            "HIFI_DOCUMENTS_TABLE": table,
+            "HIFI_DOCUMENTS_ENDPOINT": endpoint,
+        }
+    finally:
+        process.kill()
