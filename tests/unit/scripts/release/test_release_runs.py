@@ -1,0 +1,96 @@
+"""What the release scripts do in a cluster, which a stub of kubectl stands for: its calls, in their order."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from shared.contracts.topology import CHAIN_GROUPS
+from shared.runtime.metrics import ObserveMetric
+
+ROOT = Path(__file__).parents[4]
+STUB = """#!/bin/bash
+echo "$*" >> "$CALLS"
+case "$*" in *exec*)
+    n=$(grep -c exec "$CALLS"); file="$ANSWERS/$n"; [ -f "$file" ] || file="$ANSWERS/last"; cat "$file" ;;
+esac
+"""
+
+
+class Release:
+    """A checkout whose cluster is a stub; its `exec` calls get the given answers, the last one for ever."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        shutil.copytree(ROOT / "scripts" / "release", folder / "scripts" / "release")
+        self._program("bin/kubectl", STUB)
+        self._program("bin/aws", "#!/bin/bash\n")
+        self._program("bin/sleep", "#!/bin/bash\n")
+        self._program("scripts/release/live_weights.sh", '#!/bin/bash\necho \'{"blue": 100, "green": 0}\'\n')
+        python = f'#!/bin/bash\nPYTHONSAFEPATH=1 PYTHONPATH={ROOT} exec {sys.executable} "$@"\n'
+        self._program(".venv/bin/python", python)
+
+    def _program(self, name: str, text: str) -> None:
+        path = self._folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        path.chmod(0o755)
+
+    def run(self, script: str, *answers: str, **variables: str) -> tuple[int, list[str]]:
+        """Exit status of a script for green, and the calls of kubectl."""
+        given, calls = self._folder / "answers", self._folder / "calls"
+        given.mkdir()
+        for number, text in enumerate(answers, 1):
+            (given / str(number)).write_text(text)
+            (given / "last").write_text(text)
+        path = f"{self._folder / 'bin'}:{os.environ['PATH']}"
+        own = {"PATH": path, "PREFIX": "hifi-test", "CALLS": str(calls), "ANSWERS": str(given)}
+        command = [str(self._folder / "scripts" / "release" / script), "green"]
+        done = subprocess.run(command, env=os.environ | own | variables, check=False, timeout=30)
+        return done.returncode, calls.read_text().splitlines() if calls.exists() else []
+
+
+@pytest.fixture
+def release(tmp_path: Path) -> Release:
+    return Release(tmp_path)
+
+
+def unread(count: int) -> str:
+    lines = [f'{ObserveMetric.UNREAD}{{node="{node}"}} {count}' for node in CHAIN_GROUPS]
+    return "\n".join([*lines, f"{ObserveMetric.BEHIND_SECONDS} 0", ""])
+
+
+def minute(**fields: int) -> str:
+    return json.dumps([{"minute": 1, "lost": 0, "settled": True, "total": 200, "good": 200} | fields])
+
+
+def test_a_side_is_parked_only_after_nothing_is_left_unread(release: Release) -> None:
+    status, calls = release.run("park.sh", unread(7), unread(0))
+    asked = [number for number, call in enumerate(calls) if " exec " in call]
+    scaled = [number for number, call in enumerate(calls) if " scale " in call]
+    assert (status, len(asked)) == (0, 2)
+    assert "scaledobject/collect" in calls[0]
+    assert scaled
+    assert min(scaled) > max(asked)
+
+
+def test_a_side_with_unread_records_is_never_parked(release: Release) -> None:
+    status, calls = release.run("park.sh", unread(7), DRAIN_SECONDS="0")
+    assert status
+    assert not any(" scale " in call for call in calls)
+
+
+def test_a_bad_verdict_fails_the_job_and_a_good_one_does_not(tmp_path: Path) -> None:
+    for number, (answer, wanted) in enumerate([(minute(lost=1), 1), (minute(good=100), 1), (minute(), 0)]):
+        status, _ = Release(tmp_path / str(number)).run("judge.sh", answer, MINUTES="1")
+        assert status == wanted
+
+
+def test_the_drivers_of_a_failed_release_start_again(release: Release) -> None:
+    status, calls = release.run("resume.sh", "")
+    assert status == 0
+    assert "scale deployment --replicas=1" in calls[-1]
