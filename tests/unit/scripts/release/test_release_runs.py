@@ -27,14 +27,15 @@ class Release:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         shutil.copytree(ROOT / "scripts" / "release", folder / "scripts" / "release")
-        self._program("bin/kubectl", STUB)
-        self._program("bin/aws", "#!/bin/bash\n")
-        self._program("bin/sleep", "#!/bin/bash\n")
-        self._program("scripts/release/live_weights.sh", '#!/bin/bash\necho \'{"blue": 100, "green": 0}\'\n')
+        self.program("bin/kubectl", STUB)
+        self.program("bin/aws", "#!/bin/bash\n")
+        self.program("bin/sleep", "#!/bin/bash\n")
+        self.program("scripts/release/live_weights.sh", '#!/bin/bash\necho \'{"blue": 100, "green": 0}\'\n')
         python = f'#!/bin/bash\nPYTHONSAFEPATH=1 PYTHONPATH={ROOT} exec {sys.executable} "$@"\n'
-        self._program(".venv/bin/python", python)
+        self.program(".venv/bin/python", python)
 
-    def _program(self, name: str, text: str) -> None:
+    def program(self, name: str, text: str) -> None:
+        """Put a program into the checkout, in place of what is there."""
         path = self._folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
@@ -94,3 +95,26 @@ def test_the_drivers_of_a_failed_release_start_again(release: Release) -> None:
     status, calls = release.run("resume.sh", "")
     assert status == 0
     assert "scale deployment --replicas=1" in calls[-1]
+
+
+def test_a_side_whose_canary_sees_no_event_is_not_verified(release: Release) -> None:
+    release.program("bin/curl", '#!/bin/bash\ncase "$*" in *readyz) printf 200 ;; *) printf 401 ;; esac\n')
+    status, calls = release.run("verify.sh", "", VERIFY_SECONDS="0")
+    assert status
+    assert "exec deployment/canary" in calls[-1]
+
+
+def test_a_release_prunes_by_its_label_before_it_waits_for_the_pods(release: Release) -> None:
+    release.program("bin/aws", "#!/bin/bash\necho answer\n")
+    release.program(".venv/bin/python", "#!/bin/bash\n")
+    images = {"SERVICE_IMAGE": "service", "SPARK_IMAGE": "spark"}
+    status, calls = release.run("deploy_workloads.sh", **images)
+    (applied,) = (number for number, call in enumerate(calls) if "apply -k" in call)
+    assert status == 0
+    assert (
+        "--prune --selector app.kubernetes.io/part-of=hifi --prune-allowlist=apps/v1/Deployment"
+        in calls[applied]
+    )
+    (deleted,) = (number for number, call in enumerate(calls) if "delete job topics" in call)
+    (waited,) = (number for number, call in enumerate(calls) if "condition=complete job/topics" in call)
+    assert deleted < applied < waited
