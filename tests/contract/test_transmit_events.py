@@ -39,6 +39,15 @@ def test_events_of_a_pipe_that_changed_hands_are_not_sent_to_the_new_owner(rig: 
     assert sorted(e["id"] for body in rig.server.bodies for e in json.loads(body)) == ["e2", "e3"]
 
 
+def test_a_pipe_sends_nothing_to_another_tenants_destination(rig: Rig) -> None:
+    rig.server.answer("/", reply(200))
+    rig.pipe("p1", "/", owner="somebody-else")
+    (dead,) = records(rig.deliver(flat_batch([row(1)])))
+    assert dead.topic == Topic.DEAD_LETTER
+    assert header(dead.headers, h.REASON).startswith("unknown_destination: ")
+    assert rig.server.bodies == []
+
+
 @pytest.mark.parametrize("first_try", ["0", "999999999999999", "9" * 18, "-1", "soon", ""])
 def test_no_first_try_stops_a_failing_destination_from_being_retried(rig: Rig, first_try: str) -> None:
     rig.server.answer("/", reply(500))

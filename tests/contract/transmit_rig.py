@@ -181,15 +181,16 @@ class Rig:
         self.lead(name, fields.pop("connector", "webhook"), options, **fields)
 
     def lead(self, name: str, connector: str, options: dict[str, Any], **fields: Any) -> None:
-        """A pipe, and a destination of the same name, of any kind."""
+        """A pipe, and a destination of the same name, of any kind, which `owner` may own."""
         shape = {field: fields.pop(field) for field in ("masks", "transform") if field in fields}
         fields.setdefault("limits", Limits(requests=4))
         tenant = fields.pop("tenant", _TENANT)
+        owner = fields.pop("owner", tenant)
         batch = Batch(
             **{limit: fields.pop(limit) for limit in ("max_events", "max_bytes") if limit in fields}
         )
         destination = Destination(
-            name=name, tenant=tenant, connector=connector, options=options, batch=batch, **fields
+            name=name, tenant=owner, connector=connector, options=options, batch=batch, **fields
         )
         pipe = Pipe(name=name, tenant=tenant, source="s", destination=name, **shape)
         self._documents[topic_key("destination", name)] = Entry(version=1, document=destination)

@@ -90,7 +90,8 @@ class PipeResolver:
         if known is None:
             return UnresolvedPipe(f"unknown_pipe: there is no pipe {pipe!r}, or it was deleted")
         destination = catalogue.destinations.get(known.destination)
-        if destination is None:
+        # A pipe of another tenant learns no more than that there is nothing for it.
+        if destination is None or destination.tenant != known.tenant:
             return UnresolvedPipe(
                 f"unknown_destination: there is no destination {known.destination!r}, or it was deleted"
             )
