@@ -14,11 +14,12 @@ from shared.contracts.document_items import (
     MOST_CHANGES,
     Change,
     DocumentKey,
+    NameTakenError,
     StoredDocument,
     VersionConflictError,
     change_of,
 )
-from shared.contracts.documents import Destination
+from shared.contracts.documents import Destination, Source
 from shared.dynamodb.document_table import DocumentTable
 
 TENANTS = ("acme", "zoo")
@@ -71,17 +72,31 @@ def test_a_writer_that_saw_another_version_changes_nothing_of_its_bundle(
     assert [each.key for each in table.documents("acme")] == [key("a")]
 
 
-def test_two_tenants_may_use_the_same_name(table: DocumentTable) -> None:
+def test_a_name_is_its_first_tenants_for_good_and_the_refusal_does_not_name_it(table: DocumentTable) -> None:
     put(table, "a")
-    table.write("zoo", [change_of(destination("a", 8, "zoo"))], by="zed", at_ms=1)
-    assert [each.document for each in table.documents("zoo")] == [destination("a", 8, "zoo")]
-    assert [each.by for each in table.history("acme", key("a"))] == ["ann"]
+    table.write("acme", [Change(key=key("a"), document=None)], by="ann", at_ms=1)
+    change = [change_of(destination("a", 8, "zoo")), change_of(destination("b", 8, "zoo"))]
+    for refusing in (table.write, table.plan):
+        with pytest.raises(NameTakenError) as refused:
+            refusing("zoo", change, by="zed", at_ms=1)
+        assert "acme" not in str(refused.value)
+    assert table.documents("zoo") == []
+    put(table, "a")
+
+
+def test_a_write_key_is_one_tenants(table: DocumentTable) -> None:
+    mine, other = (
+        Source(name=name, tenant=name, write_keys=["sha256:1"]) for name in ("acme", "zoo")
+    )
+    table.write("acme", [change_of(mine)], by="ann", at_ms=1)
+    with pytest.raises(NameTakenError, match="one of its write keys is not available"):
+        table.write("zoo", [change_of(other)], by="zed", at_ms=1)
 
 
 def test_a_bundle_of_the_largest_size_is_written_whole_and_a_larger_one_refused(table: DocumentTable) -> None:
     names = [f"d{number}" for number in range(MOST_CHANGES)]
     assert len(put(table, *names)) == MOST_CHANGES
-    with pytest.raises(ValueError, match="at most 49 documents, not 50"):
+    with pytest.raises(ValueError, match="at most 33 documents, not 34"):
         put(table, *names, "one-more")
 
 

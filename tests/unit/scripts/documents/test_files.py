@@ -7,7 +7,7 @@ import pytest
 from pipelines.data.transmit.connectors.registry import CONNECTORS, options_of
 from scripts.documents.files import read_documents
 from scripts.documents.plan import plan, users
-from scripts.documents.problems import ProblemsError
+from shared.documents.problems import ProblemsError
 from scripts.documents.text import in_short, to_yaml
 from scripts.local.side import REACH
 from shared.contracts.documents import Catalogue, Destination, Source, decode_entry, kind_of

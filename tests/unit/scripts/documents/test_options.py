@@ -6,7 +6,7 @@ import pytest
 
 from scripts.documents.files import read_documents
 from scripts.documents.plan import plan
-from scripts.documents.problems import ProblemsError
+from shared.documents.problems import ProblemsError
 from scripts.documents.text import in_short
 from shared.contracts.documents import Catalogue, Destination
 from shared.contracts.egress_policy import EgressPolicy
