@@ -5,7 +5,6 @@ from urllib.parse import urlsplit
 
 from scripts.documents.files import LocatedDocument
 from scripts.documents.options import hosts
-from shared.documents.problems import Problem, ProblemsError
 from shared.contracts.documents import (
     Catalogue,
     Contact,
@@ -17,6 +16,7 @@ from shared.contracts.documents import (
 )
 from shared.contracts.egress_policy import EgressPolicy, host_problem
 from shared.contracts.publish_plan import PlannedDocument, step_of
+from shared.documents.problems import Problem, ProblemsError
 
 
 def plan(

@@ -5,8 +5,8 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from shared.documents.problems import FieldProblem, did_you_mean, plain
 from shared.contracts.documents import KINDS, ConfigError, Contact, Destination, Document, Pipe, Source, parse
+from shared.documents.problems import FieldProblem, did_you_mean, plain
 
 _TYPES: Final[Mapping[str, type[Document]]] = {
     "source": Source,

@@ -124,9 +124,7 @@ class DocumentTable:
     ) -> tuple[list[StoredDocument], int | None]:
         """Versions of a document, newest first, and the version to go on before, if there are more."""
         start = None if before is None else history_key(key, before)
-        rows = self._query(
-            history_partition(tenant), f"{key}/", forward=False, after=start, page=limit + 1
-        )
+        rows = self._query(history_partition(tenant), f"{key}/", forward=False, after=start, page=limit + 1)
         found = [stored(tenant, row, key) for row in islice(rows, limit + 1)]
         return found[:limit], found[limit - 1].version if len(found) > limit else None
 

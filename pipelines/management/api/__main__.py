@@ -23,7 +23,9 @@ def main() -> int:
         started = uvloop.run(serve(ApiSettings(), wall_clock))
     except ValidationError as error:
         for fault in error.errors():
-            _log.critical("settings refused", extra={"field": ".".join(map(str, fault["loc"])), "error": fault["msg"]})
+            _log.critical(
+                "settings refused", extra={"field": ".".join(map(str, fault["loc"])), "error": fault["msg"]}
+            )
         return 2
     except (StoreError, OSError) as error:
         _log.critical("cannot start", extra={"error": str(error)})

@@ -81,7 +81,7 @@ def _add_audit(app: FastAPI, parts: Parts) -> None:
     async def audited(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
         try:
             response = await answer(request)
-        except Exception as error:  # noqa: BLE001  # answered here, so that it is audited as well
+        except Exception as error:  # answered here, so that it is audited as well
             response = _unexpected(error)
         method = request.method if request.method in _METHODS else "other"
         parts.metrics.requests.labels(method, response.status_code).inc()

@@ -21,9 +21,7 @@ IF_MATCH: Final = {"name": "If-Match", "in": "header", "schema": {"type": "strin
 IF_NONE_MATCH: Final = {"name": "If-None-Match", "in": "header", "schema": {"type": "string"}}
 
 
-def route(
-    *statuses: int, body: bool = False, parameters: tuple[dict[str, Any], ...] = ()
-) -> dict[str, Any]:
+def route(*statuses: int, body: bool = False, parameters: tuple[dict[str, Any], ...] = ()) -> dict[str, Any]:
     """Arguments of a FastAPI route: `statuses` beside those that every route may answer.
 
     Args:

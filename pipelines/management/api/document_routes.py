@@ -80,9 +80,7 @@ def _add_reading(router: APIRouter, documents: Documents, access: Access) -> Non
         return views.json_response(views.version(found), headers=views.etag(found))
 
     @router.get(_ONE + "/history", dependencies=[guard], **route(200))
-    def history(
-        tenant: str, kind: Kind, name: str, limit: Text = None, cursor: Text = None
-    ) -> Response:
+    def history(tenant: str, kind: Kind, name: str, limit: Text = None, cursor: Text = None) -> Response:
         key, before = key_of(kind, name), requests.version_before(cursor)
         found, following = documents.table.history_page(tenant, key, before, requests.limit(limit))
         if not found and before is None:
@@ -152,8 +150,7 @@ def _add_apply(router: APIRouter, documents: Documents, access: Access, most: in
         bundle: Bundle = decoded(Bundle, body)
         raws = [intent.within(tenant, raw) for raw in bundle.documents]
         gone = [
-            Change(key=key, document=None, expected=bundle.expected.get(str(key)))
-            for key in bundle.delete
+            Change(key=key, document=None, expected=bundle.expected.get(str(key))) for key in bundle.delete
         ]
         asked = [*(_named(raw) for raw in raws), *bundle.delete]
         _refuse_unnamed(bundle, asked)

@@ -12,7 +12,6 @@ from pipelines.management.api import intent, write_keys
 from pipelines.management.api.problems import ProblemError, not_found
 from pipelines.management.api.write_keys import KeyNote, WriteKey
 from shared.contracts.document_items import (
-
     Change,
     DocumentKey,
     NameTakenError,
@@ -58,8 +57,14 @@ class Documents:
         return found
 
     def put(  # noqa: PLR0913  # the parts of one request
-        self, tenant: str, bodies: Sequence[object], gone: Sequence[Change], expected: Mapping[str, int],
-        *, by: str, dry_run: bool,
+        self,
+        tenant: str,
+        bodies: Sequence[object],
+        gone: Sequence[Change],
+        expected: Mapping[str, int],
+        *,
+        by: str,
+        dry_run: bool,
     ) -> Written:
         """Write documents as they were sent, and delete others: all or nothing."""
         keys: dict[DocumentKey, str] = {}
@@ -76,7 +81,9 @@ class Documents:
             self._note(tenant, key.name, text, "first key", by)
         return Written(versions=versions, keys=made)
 
-    def write(self, tenant: str, changes: Sequence[Change], *, by: str, dry_run: bool) -> list[StoredDocument]:
+    def write(
+        self, tenant: str, changes: Sequence[Change], *, by: str, dry_run: bool
+    ) -> list[StoredDocument]:
         """Write, or tell what would be written.
 
         Raises:
@@ -85,7 +92,9 @@ class Documents:
         intent.refuse_own(tenant)
         act = self.table.plan if dry_run else self.table.write
         try:
-            with self._locks[hash(tenant) % _LOCKS]:  # writers of a tenant would only come in each other's way
+            with self._locks[
+                hash(tenant) % _LOCKS
+            ]:  # writers of a tenant would only come in each other's way
                 return act(tenant, changes, by=by, at_ms=self._clock(), verify=intent.verify)
         except VersionConflictError as error:
             raise ProblemError(HTTPStatus.PRECONDITION_FAILED, str(error)) from None

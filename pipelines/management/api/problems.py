@@ -54,9 +54,7 @@ class ProblemError(Exception):
         title = self.status.phrase
         problem = _Problem(title, int(self.status), self.detail, errors=self.errors)
         body = msgspec.to_builtins(problem) | {"type": "about:blank"}
-        return Response(
-            msgspec.json.encode(body), int(self.status), dict(self.headers or {}), PROBLEM_TYPE
-        )
+        return Response(msgspec.json.encode(body), int(self.status), dict(self.headers or {}), PROBLEM_TYPE)
 
 
 def not_found() -> ProblemError:

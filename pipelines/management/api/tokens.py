@@ -96,9 +96,7 @@ def write_first_token(store: TokenStore, file: Path, now_ms: int) -> bool:
     if store.of(None):
         return False
     file.parent.mkdir(parents=True, exist_ok=True)
-    text, _ = store.make(
-        Role.OPERATOR, None, label="first start", by="hifi", now_ms=now_ms, days=None
-    )
+    text, _ = store.make(Role.OPERATOR, None, label="first start", by="hifi", now_ms=now_ms, days=None)
     part = file.with_name(f"{file.name}.part")
     part.unlink(missing_ok=True)
     with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:

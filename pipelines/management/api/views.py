@@ -22,9 +22,7 @@ def json_response(
 
 def listed(items: Sequence[object], following: object | None) -> Response:
     """A page of a list."""
-    return json_response(
-        {"items": items, "next": cursor_of(None if following is None else str(following))}
-    )
+    return json_response({"items": items, "next": cursor_of(None if following is None else str(following))})
 
 
 def version(stored: StoredDocument) -> dict[str, Any]:

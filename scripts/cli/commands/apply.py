@@ -9,11 +9,11 @@ import typer
 from scripts.cli.commands.options import DATA_DEFAULT, Data
 from scripts.documents.files import read_documents
 from scripts.documents.plan import plan
-from shared.documents.problems import ProblemsError
 from scripts.documents.topic import publish_steps, read_catalogue
 from scripts.local.connection import side_bootstrap, side_reach
 from scripts.terminal import REFUSED, err, out, plain_table
 from shared.contracts.publish_plan import PlannedDocument
+from shared.documents.problems import ProblemsError
 
 _STYLES = {"created": "green", "changed": "yellow", "unchanged": "dim"}
 

@@ -85,9 +85,7 @@ def test_a_name_is_its_first_tenants_for_good_and_the_refusal_does_not_name_it(t
 
 
 def test_a_write_key_is_one_tenants(table: DocumentTable) -> None:
-    mine, other = (
-        Source(name=name, tenant=name, write_keys=["sha256:1"]) for name in ("acme", "zoo")
-    )
+    mine, other = (Source(name=name, tenant=name, write_keys=["sha256:1"]) for name in ("acme", "zoo"))
     table.write("acme", [change_of(mine)], by="ann", at_ms=1)
     with pytest.raises(NameTakenError, match="one of its write keys is not available"):
         table.write("zoo", [change_of(other)], by="zed", at_ms=1)
@@ -159,8 +157,11 @@ class Model(RuleBasedStateMachine):
     def _tenant(self, name: str) -> str:
         return name + self.suffix  # each example has tenants of its own
 
+    def _name(self, tenant: str, name: str) -> str:
+        return f"{self._tenant(tenant)}.{name}"  # a name is one tenant's
+
     def _alive(self, tenant: str, name: str) -> int:
-        versions = self.versions.get((tenant, key(name)), [])
+        versions = self.versions.get((tenant, key(self._name(tenant, name))), [])
         return len(versions) if versions and versions[-1] is not None else ABSENT
 
     def _write(self, tenant: str, changes: Sequence[Change], values: Sequence[float | None]) -> None:
@@ -180,8 +181,10 @@ class Model(RuleBasedStateMachine):
     def write(self, tenant: str, values: dict[str, float | None]) -> None:
         changes = [
             Change(
-                key=key(name),
-                document=None if value is None else destination(name, value, self._tenant(tenant)),
+                key=key(self._name(tenant, name)),
+                document=None
+                if value is None
+                else destination(self._name(tenant, name), value, self._tenant(tenant)),
             )
             for name, value in values.items()
         ]
@@ -189,7 +192,7 @@ class Model(RuleBasedStateMachine):
 
     @rule(tenant=st.sampled_from(TENANTS), name=st.sampled_from(NAMES), expected=st.integers(0, 3))
     def write_if(self, tenant: str, name: str, expected: int) -> None:
-        change = change_of(destination(name, 3.0, self._tenant(tenant)), expected)
+        change = change_of(destination(self._name(tenant, name), 3.0, self._tenant(tenant)), expected)
         if expected == self._alive(tenant, name):
             self._write(tenant, [change], [3.0])
             return
