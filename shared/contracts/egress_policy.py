@@ -135,7 +135,7 @@ def why_refused(kind: Kind) -> str:
 
 
 def host_problem(host: str, reach: EgressPolicy) -> str:
-    """Why a host of a document would be refused when it is dialled; empty if it would not be, or is a name."""
+    """Why a document's host would be refused when it is dialled; empty if it would not be, or is a name."""
     address = literal(host)
     if address is None:
         return ""

@@ -100,7 +100,7 @@ class DocumentTable:
     def page(
         self, tenant: str, kind: str, after: str | None, limit: int
     ) -> tuple[list[StoredDocument], str | None]:
-        """Documents of a kind that are there, in order of name, and the name to go on after, if there are more.
+        """Documents of a kind in order of name, and the name to go on after, if there are more.
 
         Args:
             tenant: whose they are.
@@ -306,8 +306,8 @@ class DocumentTable:
         asked |= {"ExclusiveStartKey": row_key(partition, after)} if after is not None else {}
         asked |= {"Limit": page} if page is not None else {}
         try:
-            for page in self._client.get_paginator("query").paginate(**asked):
-                yield from page["Items"]
+            for answer in self._client.get_paginator("query").paginate(**asked):
+                yield from answer["Items"]
         except (BotoCoreError, ClientError) as error:
             raise StoreError(f"table {self._table} cannot be read: {error}") from error
 

@@ -20,7 +20,8 @@ def main() -> int:
     configure_logging(NODE)
     exit_zero_on_stop()  # uvicorn finishes what is in flight, then raises the signal again
     try:
-        started = uvloop.run(serve(ApiSettings(), wall_clock))
+        settings = ApiSettings()  # type: ignore[call-arg]  # from the environment
+        started = uvloop.run(serve(settings, wall_clock))
     except ValidationError as error:
         for fault in error.errors():
             _log.critical(

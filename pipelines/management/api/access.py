@@ -1,7 +1,7 @@
 """Finds out who asks, and refuses those who may not."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Final
 
@@ -61,7 +61,7 @@ class Access:
         return token
 
 
-def body_reader(most: int) -> Callable[[Request], object]:
+def body_reader(most: int) -> Callable[[Request], Awaitable[bytes]]:
     """A dependency that gives a request's body of at most `most` bytes, or raises a 413."""
 
     async def body(request: Request) -> bytes:

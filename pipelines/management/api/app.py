@@ -56,6 +56,8 @@ def create_app(parts: Parts) -> FastAPI:
     app.include_router(document_routes(parts.documents, parts.access, parts.body_bytes))
     _add_errors(app)
     _add_audit(app, parts)
+    description = app.openapi()  # kept by the application
+    description.setdefault("components", {})["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer"}}
     return app
 
 
@@ -91,13 +93,13 @@ def _add_audit(app: FastAPI, parts: Parts) -> None:
 
 
 def _record(parts: Parts, request: Request, status: int) -> None:
-    """Keep a write or a refused one; of a caller without a token only a log line, or it could fill the table."""
+    """Keep a write or a refused one; without a token only a log line, or anybody could fill the table."""
     token: Token | None = getattr(request.state, "token", None)
     detail: str = getattr(request.state, "detail", "")
     if token is None:
         _log.info("refused without a token", extra={"method": request.method, "status": status})
         return
-    row = row_of(token, request.method, request.url.path, status, parts.clock(), detail)
+    row = row_of(token, request.method, request.url.path, status=status, at_ms=parts.clock(), detail=detail)
     parts.audit.record(token, request.path_params.get("tenant"), row)
 
 

@@ -63,7 +63,9 @@ class AuditLog:
         return [row for _, row in rows], following
 
 
-def row_of(token: Token, method: str, path: str, status: int, at_ms: int, detail: str) -> AuditRow:
+def row_of(  # noqa: PLR0913  # the columns
+    token: Token, method: str, path: str, *, status: int, at_ms: int, detail: str
+) -> AuditRow:
     """The row of a request."""
     return AuditRow(
         at_ms=at_ms,

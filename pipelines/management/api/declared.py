@@ -17,9 +17,6 @@ _PROBLEM: Final = {
 }
 _COMMON: Final = (400, 401, 403, 404, 422, 429, 500, 503)
 
-IF_MATCH: Final = {"name": "If-Match", "in": "header", "schema": {"type": "string"}}
-IF_NONE_MATCH: Final = {"name": "If-None-Match", "in": "header", "schema": {"type": "string"}}
-
 
 def route(*statuses: int, body: bool = False, parameters: tuple[dict[str, Any], ...] = ()) -> dict[str, Any]:
     """Arguments of a FastAPI route: `statuses` beside those that every route may answer.

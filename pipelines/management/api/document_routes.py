@@ -91,6 +91,7 @@ def _add_reading(router: APIRouter, documents: Documents, access: Access) -> Non
 def _add_put(router: APIRouter, documents: Documents, access: Access, most: int) -> None:
     @router.put(_ONE, **route(200, 201, 409, 412, 428, body=True))
     def put(  # noqa: PLR0913  # the parts of the request
+        *,
         tenant: str,
         kind: Kind,
         name: str,
@@ -118,6 +119,7 @@ def _add_put(router: APIRouter, documents: Documents, access: Access, most: int)
 def _add_delete(router: APIRouter, documents: Documents, access: Access) -> None:
     @router.delete(_ONE, **route(204, 200, 409, 412, 428))
     def delete(  # noqa: PLR0913  # the parts of the request
+        *,
         tenant: str,
         kind: Kind,
         name: str,
@@ -162,6 +164,7 @@ def _add_apply(router: APIRouter, documents: Documents, access: Access, most: in
 def _add_revert(router: APIRouter, documents: Documents, access: Access, most: int) -> None:
     @router.post(_ONE + "/revert", **route(200, 409, 412, 428, body=True))
     def revert(  # noqa: PLR0913  # the parts of the request
+        *,
         tenant: str,
         kind: Kind,
         name: str,

@@ -105,7 +105,7 @@ class Documents:
         except ValueError as error:
             raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from None
 
-    def revert(
+    def revert(  # noqa: PLR0913  # what is wanted, and by whom
         self, tenant: str, key: DocumentKey, version: int, expected: int | None, *, by: str, dry_run: bool
     ) -> list[StoredDocument]:
         """Make a document what it was at a version; one that was its deletion deletes it."""

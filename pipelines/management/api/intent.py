@@ -36,6 +36,7 @@ class _SecretsOnly:
     """Of a destination's options, only the secrets are known here: the rest is transmit's."""
 
     def fields(self, raw: Mapping[Any, Any]) -> Collection[str]:
+        del raw  # they are unknown whatever the connector
         return ()
 
     def problems(self, raw: Mapping[Any, Any]) -> Iterable[FieldProblem]:

@@ -1,14 +1,14 @@
 """Routes of write keys, tokens and the audit log."""
 
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import msgspec
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 from msgspec import Meta, Struct
 
 from pipelines.management.api import requests, views
-from pipelines.management.api.access import Access, body_reader
+from pipelines.management.api.access import Access, Guard, body_reader
 from pipelines.management.api.audit import AuditLog
 from pipelines.management.api.declared import route
 from pipelines.management.api.document_routes import decoded
@@ -21,6 +21,12 @@ from shared.runtime.clock import Clock
 Text = Annotated[str | None, Query()]
 Label = Annotated[str, Meta(min_length=1, max_length=100)]
 _KEYS = "/v1/tenants/{tenant}/sources/{name}/keys"
+_TENANT: Final[dict[str, Any]] = {
+    "name": "tenant",
+    "in": "path",
+    "required": True,
+    "schema": {"type": "string"},
+}
 _TOKENS = "/v1/tenants/{tenant}/tokens"
 
 
@@ -71,48 +77,44 @@ def token_routes(store: TokenStore, access: Access, clock: Clock, body_bytes: in
     def whoami(token: Annotated[Token, Depends(access.guard(Action.READ))]) -> Response:
         return views.json_response(token)
 
-    _add_tokens(router, _TOKENS, Action.TOKENS, store, access, clock, body_bytes)
-    _add_tokens(router, "/v1/tokens", Action.OPERATE, store, access, clock, body_bytes)
+    for path, action in ((_TOKENS, Action.TOKENS), ("/v1/tokens", Action.OPERATE)):
+        _add_tokens(router, store, clock, body_bytes, path=path, guard=access.guard(action))
     return router
 
 
 def _add_tokens(  # noqa: PLR0913  # what the routes need
-    router: APIRouter, path: str, action: Action, store: TokenStore, access: Access, clock: Clock, most: int
+    router: APIRouter, store: TokenStore, clock: Clock, most: int, *, path: str, guard: Guard
 ) -> None:
-    guard = access.guard(action)
-    owned = "{tenant}" in path
+    """Routes of the tokens of a path: those of its tenant, or the operators' if it has none."""
+    allowed = Depends(guard)
+    where = (_TENANT,) if "{tenant}" in path else ()
 
-    def tenant_of(given: str | None) -> str | None:
-        return given if owned else None
-
-    def listing(token: Annotated[Token, Depends(guard)], tenant: Any = None) -> Response:
-        return views.listed(store.of(tenant_of(tenant)), None)
+    def listing(request: Request) -> Response:
+        return views.listed(store.of(request.path_params.get("tenant")), None)
 
     def make(
-        token: Annotated[Token, Depends(guard)],
+        request: Request,
+        token: Annotated[Token, allowed],
         body: Annotated[bytes, Depends(body_reader(most))],
-        tenant: Any = None,
     ) -> Response:
         asked: _NewToken = decoded(_NewToken, body)
-        _refuse_role(token, asked.role, owned)
+        tenant = request.path_params.get("tenant")
+        _refuse_role(token, asked.role, tenant)
         text, made = store.make(
-            asked.role,
-            tenant_of(tenant),
-            label=asked.label,
-            by=token.id,
-            now_ms=clock(),
-            days=asked.days,
+            asked.role, tenant, label=asked.label, by=token.id, now_ms=clock(), days=asked.days
         )
         return views.json_response(msgspec.to_builtins(made) | {"token": text}, HTTPStatus.CREATED)
 
-    def revoke(token: Annotated[Token, Depends(guard)], token_id: str, tenant: Any = None) -> Response:
-        if store.revoke(tenant_of(tenant), token_id) is None:
+    def revoke(request: Request, token_id: str) -> Response:
+        if store.revoke(request.path_params.get("tenant"), token_id) is None:
             raise not_found()
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
-    router.add_api_route(path, listing, methods=["GET"], **route(200))
-    router.add_api_route(path, make, methods=["POST"], **route(201, body=True))
-    router.add_api_route(path + "/{token_id}", revoke, methods=["DELETE"], **route(204))
+    router.add_api_route(path, listing, methods=["GET"], dependencies=[allowed], **route(200, parameters=where))
+    router.add_api_route(path, make, methods=["POST"], **route(201, body=True, parameters=where))
+    router.add_api_route(
+        path + "/{token_id}", revoke, methods=["DELETE"], dependencies=[allowed], **route(204, parameters=where)
+    )
 
 
 def audit_routes(log: AuditLog, access: Access) -> APIRouter:
@@ -129,10 +131,10 @@ def audit_routes(log: AuditLog, access: Access) -> APIRouter:
     return router
 
 
-def _refuse_role(token: Token, wanted: Role, owned: bool) -> None:
+def _refuse_role(token: Token, wanted: Role, tenant: str | None) -> None:
     if not may_grant(token.role, wanted):
         raise ProblemError(HTTPStatus.FORBIDDEN, f"the role {token.role} may not make a token of {wanted}")
-    if owned == (wanted is Role.OPERATOR):
+    if (tenant is None) != (wanted is Role.OPERATOR):
         raise ProblemError(
             HTTPStatus.UNPROCESSABLE_ENTITY,
             "role: operators belong to no tenant, and the others to one; see POST /v1/tokens",

@@ -55,7 +55,7 @@ class TokenStore:
         found = self._items.get(TOKENS, digest(text))
         return found if found is not None and not is_expired(found, now_ms) else None
 
-    def make(
+    def make(  # noqa: PLR0913  # the columns
         self, role: Role, tenant: str | None, *, label: str, by: str, now_ms: int, days: float | None
     ) -> tuple[str, Token]:
         """A new token: its text, which is kept nowhere, and what is."""

@@ -8,7 +8,7 @@ import msgspec
 from fastapi import Response
 
 from pipelines.management.api.requests import cursor_of
-from shared.contracts.document_items import Change, DocumentKey, StoredDocument
+from shared.contracts.document_items import DocumentKey, StoredDocument
 
 _encoder = msgspec.json.Encoder()
 
@@ -61,8 +61,3 @@ def _action(added: StoredDocument | None, before: int) -> str:
     if added.document is None:
         return "delete"
     return "change" if before else "create"
-
-
-def keys_of(wanted: Sequence[Change]) -> list[DocumentKey]:
-    """What changes are of."""
-    return [change.key for change in wanted]

@@ -71,7 +71,6 @@ def test_every_acknowledged_write_is_in_the_history_once_and_in_order(
             assert set(mine) <= set(versions)
         for one in written:
             assert [version for _, version, _ in one] == sorted({version for _, version, _ in one})
-        print(f"{len(acknowledged)} acknowledged writes")
     finally:
         api.kill()
 

@@ -73,7 +73,7 @@ class Model(RuleBasedStateMachine):
         expected=st.integers(0, 3),
         broken=st.booleans(),
     )
-    def bundle(self, wanted: dict[str, float | None], expected: int, broken: bool) -> None:
+    def apply(self, wanted: dict[str, float | None], expected: int, broken: bool) -> None:
         first = next(iter(wanted))
         full = {name: f"{self.tenant}.{name}" for name in wanted}
         documents: list[dict[str, Any]] = [
