@@ -57,7 +57,9 @@ def create_app(parts: Parts) -> FastAPI:
     _add_errors(app)
     _add_audit(app, parts)
     description = app.openapi()  # kept by the application
-    description.setdefault("components", {})["securitySchemes"] = {"bearer": {"type": "http", "scheme": "bearer"}}
+    description.setdefault("components", {})["securitySchemes"] = {
+        "bearer": {"type": "http", "scheme": "bearer"}
+    }
     return app
 
 

@@ -110,10 +110,16 @@ def _add_tokens(  # noqa: PLR0913  # what the routes need
             raise not_found()
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
-    router.add_api_route(path, listing, methods=["GET"], dependencies=[allowed], **route(200, parameters=where))
+    router.add_api_route(
+        path, listing, methods=["GET"], dependencies=[allowed], **route(200, parameters=where)
+    )
     router.add_api_route(path, make, methods=["POST"], **route(201, body=True, parameters=where))
     router.add_api_route(
-        path + "/{token_id}", revoke, methods=["DELETE"], dependencies=[allowed], **route(204, parameters=where)
+        path + "/{token_id}",
+        revoke,
+        methods=["DELETE"],
+        dependencies=[allowed],
+        **route(204, parameters=where),
     )
 
 
