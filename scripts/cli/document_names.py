@@ -1,9 +1,9 @@
 """Finds the document that the command line names."""
 
-from scripts.documents.problems import did_you_mean
 from scripts.documents.snapshot import Snapshot
 from shared.contracts.document_items import DocumentKey, StoredDocument
 from shared.contracts.documents import KINDS
+from shared.documents.problems import did_you_mean
 from shared.runtime.errors import OperatorError, UsageError
 
 

@@ -7,11 +7,11 @@ import typer
 
 from scripts.documents.files import LocatedDocument
 from scripts.documents.plan import plan
-from scripts.documents.problems import ProblemsError
 from scripts.documents.snapshot import Snapshot
 from scripts.local.connection import side_reach
 from scripts.terminal import REFUSED, err, out, plain_table
 from shared.contracts.publish_plan import PlannedDocument
+from shared.documents.problems import ProblemsError
 
 _STYLES = {"created": "green", "changed": "yellow", "unchanged": "dim"}
 

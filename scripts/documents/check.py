@@ -1,98 +1,21 @@
-"""Finds all problems of one document. Pure."""
+"""Finds all problems of one document, its connector's options included. Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
-
-import msgspec
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
 
 from scripts.documents.options import option_fields, option_problems
-from scripts.documents.problems import FieldProblem, did_you_mean, plain
-from shared.contracts.documents import KINDS, ConfigError, Contact, Destination, Document, Pipe, Source, parse
+from shared.documents import check
+from shared.documents.problems import FieldProblem
 
-_TYPES: Final[Mapping[str, type[Document]]] = {
-    "source": Source,
-    "destination": Destination,
-    "pipe": Pipe,
-    "contact": Contact,
-}
-_FIXES: Final = {
-    "name": "at most 63 lower-case letters, digits, '.', '_' and '-', a letter or digit first",
-    "write_keys": "a list of keys of at least 8 characters, for example one of `openssl rand -hex 24`",
-    "sample": "a percentage from 0 to 100",
-    "masks": "a list, for example [{path: $.data.user.email, action: redact}], or drop, or hash",
-    "transform": "a JMESPath expression, for example data.{order: id, total: sum(items[].price)}",
-    "webhook": "an https URL, for example https://example.com/hifi",
-    "secret": "the name of a secret, never the secret itself, for example secret://shop/alarms",
-    "match": "an event pattern, for example {type: [video.error]}",
-}
-_NAMES: Final = ("name", "tenant", "source", "destination")
+
+class _ConnectorOptions:
+    def fields(self, raw: Mapping[Any, Any]) -> Collection[str]:
+        return option_fields(raw)
+
+    def problems(self, raw: Mapping[Any, Any]) -> Iterable[FieldProblem]:
+        return option_problems(raw)
 
 
 def field_problems(raw: object) -> Iterator[FieldProblem]:
     """The reasons why `parse` would refuse a document; none if it would accept it."""
-    if not isinstance(raw, dict):
-        yield "$", f"a document is a mapping, not {_called(raw)}", "start it with `kind: source`, for example"
-        return
-    kind = raw.get("kind")
-    if kind not in KINDS:
-        yield _kind_fault(kind)
-        return
-    found = list(_field_faults(_TYPES[str(kind)], raw))
-    if kind == "destination":
-        found += option_problems(raw)
-    yield from found or _last_faults(raw)
-
-
-def _kind_fault(kind: object) -> FieldProblem:
-    if kind is None:
-        return "$", "the document has no kind", f"add `kind:` with one of {', '.join(KINDS)}"
-    return "$.kind", f"unknown kind {kind!r}", did_you_mean(str(kind), KINDS)
-
-
-def _field_faults(struct: type[Document], raw: Mapping[Any, Any]) -> Iterator[FieldProblem]:
-    fields = {field.encode_name: field for field in msgspec.structs.fields(struct)}
-    for name in raw:
-        if name not in fields and name != "kind":
-            yield f"$.{name}", f"a {raw['kind']} has no field {name!r}", _unknown_field_fix(name, raw, fields)
-    for name, field in fields.items():
-        if name in raw:
-            yield from _value_fault(name, raw[name], field.type)
-        elif field.required:
-            yield "$", f"{name!r} is missing", _fix(name)
-
-
-def _unknown_field_fix(name: object, raw: Mapping[Any, Any], fields: Iterable[str]) -> str:
-    if raw["kind"] == "destination" and name in option_fields(raw):
-        return f"write {name!r} below `options:`"
-    return did_you_mean(str(name), fields)
-
-
-def _value_fault(name: str, value: object, wanted: Any) -> Iterator[FieldProblem]:
-    try:
-        msgspec.convert(value, wanted)
-    except msgspec.ValidationError as error:
-        message, _, below = str(error).partition(" - at `$")
-        path = f"$.{name}{below.rstrip('`')}"
-        yield path, _plain(message, "what is given" if name == "secret" else repr(value)), _fix(name)
-
-
-def _last_faults(raw: object) -> Iterator[FieldProblem]:
-    try:
-        parse(raw)
-    except ConfigError as error:
-        yield error.path, str(error), ""
-
-
-def _plain(message: str, shown: str) -> str:
-    """msgspec's message in plain words; `shown` is the value, unless that may be a secret."""
-    if "matching regex" in message:
-        return f"{shown} is not allowed here"
-    return plain(message)
-
-
-def _fix(name: str) -> str:
-    return _FIXES.get("name" if name in _NAMES else name, "")
-
-
-def _called(raw: object) -> str:
-    return {list: "a list", str: "text", type(None): "nothing"}.get(type(raw), f"{raw!r}")
+    return check.field_problems(raw, _ConnectorOptions())

@@ -8,9 +8,9 @@ from typing import Final
 from msgspec import Struct
 
 from scripts.documents.check import field_problems
-from scripts.documents.problems import Problem, ProblemsError
 from scripts.documents.yaml_loader import Section, YamlError, sections
 from shared.contracts.documents import Document, parse
+from shared.documents.problems import Problem, ProblemsError
 
 STANDARD_INPUT: Final = Path("-")
 _SUFFIXES: Final = {".yaml", ".yml", ".json"}

@@ -7,9 +7,9 @@ import msgspec
 
 from pipelines.data.transmit.connectors.base import PathText
 from pipelines.data.transmit.connectors.registry import CONNECTORS, OptionsError, options_of
-from scripts.documents.problems import FieldProblem, did_you_mean, plain
 from shared.contracts.documents import DEFAULT_CONNECTOR, Destination, unknown_fields
 from shared.contracts.secrets import foreign_secrets
+from shared.documents.problems import FieldProblem, did_you_mean, plain
 
 ROOT = "$.options"
 

@@ -5,7 +5,6 @@ from urllib.parse import urlsplit
 
 from scripts.documents.files import LocatedDocument
 from scripts.documents.options import hosts
-from scripts.documents.problems import Problem, ProblemsError
 from shared.contracts.documents import (
     OWN_TENANTS,
     Catalogue,
@@ -16,8 +15,9 @@ from shared.contracts.documents import (
     kind_of,
     topic_key,
 )
-from shared.contracts.egress_policy import EgressPolicy, literal, why_refused
+from shared.contracts.egress_policy import EgressPolicy, host_problem
 from shared.contracts.publish_plan import PlannedDocument, step_of
+from shared.documents.problems import Problem, ProblemsError
 
 
 def plan(
@@ -90,7 +90,7 @@ def _out_of_reach(written: Sequence[LocatedDocument], reach: EgressPolicy) -> It
     """Documents with an address that would be refused when it is dialled."""
     for each in written:
         for path, host in _dialled(each.document):
-            message = _host_problem(host, reach)
+            message = host_problem(host, reach)
             if message:
                 yield each.problem(path, message)
 
@@ -101,18 +101,6 @@ def _dialled(document: Document) -> Iterator[tuple[str, str]]:
         yield from hosts(document)
     if isinstance(document, Contact):
         yield "$.webhook", urlsplit(document.webhook).hostname or ""
-
-
-def _host_problem(host: str, reach: EgressPolicy) -> str:
-    address = literal(host)
-    if address is None:
-        return ""
-    kind = reach.refuses(address)
-    if kind is not None:
-        return why_refused(kind)
-    if host[0].isdigit() and host != str(address) and ":" not in host:
-        return f"spells an address in an unusual way; write {address}"
-    return ""
 
 
 def _names(pipe: Pipe, document: Document) -> bool:

@@ -6,15 +6,19 @@
 | `history#` and the tenant | `kind/name/` and the version, ten digits | each version |
 | `catalogues#` | the tenant | how many versions the tenant has written: its catalogue's version |
 | `adoptions#` | a side | the side's topic is older than the table, and was taken over |
+| `names#` | `kind/name`, or `write_key/` and a digest | the tenant that it belongs to, for good |
+| `keys#` and the tenant | source, `/` and the key's id | label of a write key |
+| `tokens#` | digest of a token | tenant, role, label and expiry |
+| `audit#` and the tenant | time and a random part | a write, or a refused one |
 | `leases#` | what is led | which process leads: shared.dynamodb.lease |
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
 
-from shared.contracts.documents import Document, kind_of
+from shared.contracts.documents import Document, Source, kind_of
 
 DOCUMENTS_TABLE: Final = "hifi-documents"
 """The table's name on a local side, and where nothing else is said."""
@@ -28,8 +32,16 @@ ADOPTIONS: Final = "adoptions#"
 LEASES: Final = "leases#"
 """Partition of the leases of those that work on the table."""
 
-MOST_CHANGES: Final = 49
-"""Documents in one write: a transaction takes 100 items, two a document and one for the catalogue."""
+NAMES: Final = "names#"
+"""Partition of the names that are reserved for a tenant."""
+
+MOST_ITEMS: Final = 100
+"""Items that one transaction takes."""
+
+MOST_CHANGES: Final = 33
+"""Documents in one write: three items each (current, history, name), and one for the catalogue."""
+
+_WRITE_KEY: Final = "write_key/"
 
 ABSENT: Final = 0
 """The expected version of a document that must not be there, or must have been deleted."""
@@ -81,6 +93,37 @@ class VersionConflictError(Exception):
         there = f"is at version {found}" if found else "is not there"
         super().__init__(f"{key} {there}, expected {expected or 'no such document'}: read it again")
         self.key, self.expected, self.found = key, expected, found
+
+
+class NameTakenError(Exception):
+    """A name or write key belongs to another tenant; the text does not say to which one."""
+
+    def __init__(self, name: str) -> None:
+        shown = "one of its write keys" if name.startswith(_WRITE_KEY) else f"the name {name}"
+        super().__init__(f"{shown} is not available; choose another one")
+        self.name = name
+
+
+class TooManyChangesError(ValueError):
+    """A write that does not fit into one transaction."""
+
+
+def reserved_names(versions: Iterable[StoredDocument]) -> list[str]:
+    """What versions reserve for their tenant: names of documents, and write keys, each once."""
+    names: dict[str, None] = {}
+    for each in versions:
+        names[str(each.key)] = None
+        if isinstance(each.document, Source):
+            names.update(dict.fromkeys(_WRITE_KEY + key for key in each.document.write_keys))
+    return list(names)
+
+
+def documents_after(
+    current: Iterable[StoredDocument], versions: Iterable[StoredDocument]
+) -> dict[DocumentKey, StoredDocument]:
+    """The documents that there are after a write; deleted ones are left out."""
+    after = {each.key: each for each in current} | {each.key: each for each in versions}
+    return {key: each for key, each in after.items() if each.document is not None}
 
 
 def history_partition(tenant: str) -> str:

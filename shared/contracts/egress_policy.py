@@ -132,3 +132,16 @@ def why_refused(kind: Kind) -> str:
     if kind == Kind.LOOPBACK:
         fix += "; only a local side may dial its own machine (HIFI_ALLOW_LOOPBACK=true)"
     return f"leads to {'an' if kind[0] in 'Iu' else 'a'} {kind} address; {fix}"
+
+
+def host_problem(host: str, reach: EgressPolicy) -> str:
+    """Why a document's host would be refused when it is dialled; empty if it would not be, or is a name."""
+    address = literal(host)
+    if address is None:
+        return ""
+    kind = reach.refuses(address)
+    if kind is not None:
+        return why_refused(kind)
+    if host[0].isdigit() and host != str(address) and ":" not in host:
+        return f"spells an address in an unusual way; write {address}"
+    return ""

@@ -7,6 +7,7 @@ import msgspec
 
 from shared.contracts.document_items import (
     CATALOGUES,
+    NAMES,
     DocumentKey,
     StoredDocument,
     history_key,
@@ -18,6 +19,9 @@ from shared.dynamodb.client import StoreError
 TENANT: Final = "tenant"
 DOCUMENT: Final = "document"
 VERSION: Final = "version"
+OWNER: Final = "holder"
+"""The tenant that a name is reserved for."""
+
 _SPEC: Final = "spec"
 _BY: Final = "by"
 _AT: Final = "at_ms"
@@ -84,13 +88,41 @@ def added_rows(table: str, each: StoredDocument, *, after: int) -> Iterator[dict
     yield {"Put": {"TableName": table, "Item": kept}}
 
 
-def counted_row(table: str, tenant: str, versions: int) -> dict[str, Any]:
-    """The part of a transaction that moves the version of a tenant's catalogue on."""
+def counted_row(table: str, tenant: str, versions: int, at: int | None = None) -> dict[str, Any]:
+    """The part of a transaction that moves the version of a tenant's catalogue on.
+
+    Args:
+        table: the table's name.
+        tenant: whose catalogue it is.
+        versions: how many are added.
+        at: the version that the catalogue must have now; 0 for none, None for any.
+    """
+    values: dict[str, Any] = {":n": {"N": str(versions)}}
+    condition = {}
+    if at == 0:
+        condition = {"ConditionExpression": f"attribute_not_exists({TENANT})"}
+    elif at is not None:
+        values[":at"] = {"N": str(at)}
+        condition = {"ConditionExpression": f"{VERSION} = :at"}
     return {
         "Update": {
             "TableName": table,
             "Key": row_key(CATALOGUES, tenant),
             "UpdateExpression": f"ADD {VERSION} :n",
-            "ExpressionAttributeValues": {":n": {"N": str(versions)}},
+            "ExpressionAttributeValues": values,
+            **condition,
+        }
+    }
+
+
+def reserved_row(table: str, tenant: str, name: str) -> dict[str, Any]:
+    """The part of a transaction that reserves a name; it fails if the name is another tenant's."""
+    return {
+        "Put": {
+            "TableName": table,
+            "Item": row_key(NAMES, name) | {OWNER: {"S": tenant}},
+            "ConditionExpression": f"attribute_not_exists({TENANT}) OR #owner = :tenant",
+            "ExpressionAttributeNames": {"#owner": OWNER},
+            "ExpressionAttributeValues": {":tenant": {"S": tenant}},
         }
     }

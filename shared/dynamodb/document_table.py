@@ -4,6 +4,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from typing import Any, Final, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -12,22 +13,46 @@ from shared.contracts.document_items import (
     ADOPTIONS,
     CATALOGUES,
     MOST_CHANGES,
+    MOST_ITEMS,
+    NAMES,
     Change,
     DocumentKey,
+    NameTakenError,
     StoredDocument,
+    TooManyChangesError,
+    documents_after,
+    history_key,
     history_partition,
     next_versions,
+    reserved_names,
 )
 from shared.dynamodb.client import StoreError, create_table, dynamodb_client, error_code
-from shared.dynamodb.document_rows import DOCUMENT, TENANT, VERSION, added_rows, counted_row, row_key, stored
+from shared.dynamodb.document_rows import (
+    DOCUMENT,
+    OWNER,
+    TENANT,
+    VERSION,
+    added_rows,
+    counted_row,
+    reserved_row,
+    row_key,
+    stored,
+)
+from shared.runtime.logging import get_logger
 
 T = TypeVar("T")
+_log = get_logger(__name__)
 _READ: Final = 100
 """Most items that one BatchGetItem takes."""
 
+_REFUSED: Final = "ConditionalCheckFailed"
 _TRIES: Final = 12
 _PAUSE_SECONDS: Final = 0.02
 _LONGEST_PAUSE_SECONDS: Final = 0.5
+
+
+Verify = Callable[[Mapping[DocumentKey, StoredDocument], Sequence[StoredDocument]], None]
+"""Refuses a write by raising; gets the tenant's documents after it, and the versions that it adds."""
 
 
 class DocumentTable:
@@ -72,7 +97,46 @@ class DocumentTable:
         rows = self._query(partition, f"{key}/", forward=False)
         return [stored(tenant, row, key) for row in rows]
 
-    def write(self, tenant: str, changes: Sequence[Change], *, by: str, at_ms: int) -> list[StoredDocument]:
+    def page(
+        self, tenant: str, kind: str, after: str | None, limit: int
+    ) -> tuple[list[StoredDocument], str | None]:
+        """Documents of a kind in order of name, and the name to go on after, if there are more.
+
+        Args:
+            tenant: whose they are.
+            kind: one of KINDS.
+            after: the name that the former page ended with; None begins.
+            limit: most documents to give.
+        """
+        found: list[StoredDocument] = []
+        start = None if after is None else f"{kind}/{after}"
+        for row in self._query(tenant, f"{kind}/", after=start, page=limit + 1):
+            each = stored(tenant, row)
+            if each.document is None:
+                continue
+            if len(found) == limit:
+                return found, found[-1].key.name
+            found.append(each)
+        return found, None
+
+    def history_page(
+        self, tenant: str, key: DocumentKey, before: int | None, limit: int
+    ) -> tuple[list[StoredDocument], int | None]:
+        """Versions of a document, newest first, and the version to go on before, if there are more."""
+        start = None if before is None else history_key(key, before)
+        rows = self._query(history_partition(tenant), f"{key}/", forward=False, after=start, page=limit + 1)
+        found = [stored(tenant, row, key) for row in islice(rows, limit + 1)]
+        return found[:limit], found[limit - 1].version if len(found) > limit else None
+
+    def write(
+        self,
+        tenant: str,
+        changes: Sequence[Change],
+        *,
+        by: str,
+        at_ms: int,
+        verify: Verify | None = None,
+    ) -> list[StoredDocument]:
         """Make all of the changes, or none; gives the versions that were added.
 
         Args:
@@ -80,23 +144,50 @@ class DocumentTable:
             changes: of different documents; at most MOST_CHANGES.
             by: who writes.
             at_ms: now, epoch milliseconds.
+            verify: gets the tenant's documents as they would be, and what is added; raises to refuse the
+                write. No other write of the tenant comes in between.
 
         Raises:
             VersionConflictError: if a document is at another version than its writer expected.
-            ValueError: if there are too many changes, or two of one document.
+            NameTakenError: if a name or write key is another tenant's.
+            TooManyChangesError: if the changes do not fit into one transaction.
+            ValueError: if two changes are of one document.
         """
-        keys = [change.key for change in changes]
-        if len(set(keys)) != len(keys):
-            raise ValueError("a write changes each document once")
-        if len(changes) > MOST_CHANGES:
-            raise ValueError(f"a write changes at most {MOST_CHANGES} documents, not {len(changes)}")
+        _check_size(changes)
 
         def attempt() -> list[StoredDocument] | None:
-            current = self._current(tenant, keys)
-            versions = next_versions(tenant, changes, current, by=by, at_ms=at_ms)
-            return versions if not versions or self._transact(tenant, versions) else None
+            versions, at = self._next(tenant, changes, by, at_ms, verify)
+            return versions if not versions or self._transact(tenant, versions, at=at) else None
 
         return self._until_alone(attempt)
+
+    def plan(
+        self, tenant: str, changes: Sequence[Change], *, by: str, at_ms: int, verify: Verify | None = None
+    ) -> list[StoredDocument]:
+        """The versions that `write` would add now; it raises the same, and writes nothing."""
+        _check_size(changes)
+        versions, _ = self._next(tenant, changes, by, at_ms, verify)
+        names = reserved_names(versions)
+        _check_items(versions, names)
+        for row in self._rows([row_key(NAMES, name) for name in names]):
+            if row[OWNER]["S"] != tenant:
+                raise NameTakenError(row[DOCUMENT]["S"])
+        return versions
+
+    def _next(
+        self, tenant: str, changes: Sequence[Change], by: str, at_ms: int, verify: Verify | None
+    ) -> tuple[list[StoredDocument], int | None]:
+        """What is to be added, and the catalogue's version that it was verified at."""
+        if verify is None:
+            current = self._current(tenant, [change.key for change in changes])
+            return next_versions(tenant, changes, current, by=by, at_ms=at_ms), None
+        rows = self._rows([row_key(CATALOGUES, tenant)])  # before the documents: it tells whether they moved
+        at = int(rows[0][VERSION]["N"]) if rows else 0
+        all_of_it = self.documents(tenant)
+        current = {each.key: each for each in all_of_it}
+        versions = next_versions(tenant, changes, current, by=by, at_ms=at_ms)
+        verify(documents_after(all_of_it, versions), versions)
+        return versions, at
 
     def is_adopted(self, side: str) -> bool:
         """Whether `adopt` was finished for a side once."""
@@ -119,7 +210,15 @@ class DocumentTable:
         there = self.get(each.tenant, each.key)
         if there is not None and (there.by != each.by or there.version >= each.version):
             return True
-        return True if self._transact(each.tenant, [each], after=there.version if there else 0) else None
+        try:
+            added = self._transact(each.tenant, [each], after=there.version if there else 0)
+        except NameTakenError:
+            _log.warning(
+                "not adopted: another tenant has the name or a write key",
+                extra={"tenant": each.tenant, "document": str(each.key)},
+            )
+            return True
+        return True if added else None
 
     def _until_alone(self, attempt: Callable[[], T | None]) -> T:
         """What an attempt gives; None says that another write came in between."""
@@ -130,24 +229,46 @@ class DocumentTable:
             self._pause(self._uniform(0, min(_LONGEST_PAUSE_SECONDS, _PAUSE_SECONDS * 2**turn)))
         raise StoreError(f"table {self._table}: other writes came in between at each of {_TRIES} tries")
 
-    def _transact(self, tenant: str, versions: Sequence[StoredDocument], after: int | None = None) -> bool:
-        """Whether the versions were added; False if somebody else wrote meanwhile."""
+    def _transact(
+        self,
+        tenant: str,
+        versions: Sequence[StoredDocument],
+        *,
+        after: int | None = None,
+        at: int | None = None,
+    ) -> bool:
+        """Whether the versions were added; False if another write came in between.
+
+        Raises:
+            NameTakenError: if a name is another tenant's.
+            TooManyChangesError: if the versions do not fit into one transaction.
+        """
+        names = reserved_names(versions)
+        _check_items(versions, names)
         items = [
             item
             for each in versions
             for item in added_rows(self._table, each, after=each.version - 1 if after is None else after)
         ]
-        items.append(counted_row(self._table, tenant, len(versions)))
+        items.append(counted_row(self._table, tenant, len(versions), at))
+        reserved = [reserved_row(self._table, tenant, name) for name in names]
         try:
-            self._client.transact_write_items(TransactItems=items)
+            self._client.transact_write_items(TransactItems=[*reserved, *items])
         except (BotoCoreError, ClientError) as error:
+            for name, reason in zip(names, _reasons(error), strict=False):
+                if reason == _REFUSED:
+                    raise NameTakenError(name) from error
             if _raced(error):
                 return False
             raise StoreError(f"table {self._table} cannot be written: {error}") from error
         return True
 
     def _current(self, tenant: str, keys: Sequence[DocumentKey]) -> dict[DocumentKey, StoredDocument]:
-        wanted = [row_key(tenant, str(key)) for key in keys]
+        rows = self._rows([row_key(tenant, str(key)) for key in keys])
+        return {each.key: each for each in (stored(tenant, row) for row in rows)}
+
+    def _rows(self, wanted: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Those of the rows that are there."""
         rows: list[dict[str, Any]] = []
         try:
             for _ in range(_TRIES):
@@ -162,30 +283,60 @@ class DocumentTable:
             raise StoreError(f"table {self._table} cannot be read: {error}") from error
         if wanted:
             raise StoreError(f"table {self._table} leaves {len(wanted)} items unread: it is throttled")
-        return {each.key: each for each in (stored(tenant, row) for row in rows)}
+        return rows
 
-    def _query(self, partition: str, prefix: str = "", *, forward: bool = True) -> Iterator[dict[str, Any]]:
+    def _query(
+        self,
+        partition: str,
+        prefix: str = "",
+        *,
+        forward: bool = True,
+        after: str | None = None,
+        page: int | None = None,
+    ) -> Iterator[dict[str, Any]]:
         values = {":p": {"S": partition}} | ({":d": {"S": prefix}} if prefix else {})
         condition = f"{TENANT} = :p" + (f" AND begins_with({DOCUMENT}, :d)" if prefix else "")
-        asked = {
+        asked: dict[str, Any] = {
             "TableName": self._table,
             "ConsistentRead": True,
             "KeyConditionExpression": condition,
             "ExpressionAttributeValues": values,
             "ScanIndexForward": forward,
         }
+        asked |= {"ExclusiveStartKey": row_key(partition, after)} if after is not None else {}
+        asked |= {"Limit": page} if page is not None else {}
         try:
-            for page in self._client.get_paginator("query").paginate(**asked):
-                yield from page["Items"]
+            for answer in self._client.get_paginator("query").paginate(**asked):
+                yield from answer["Items"]
         except (BotoCoreError, ClientError) as error:
             raise StoreError(f"table {self._table} cannot be read: {error}") from error
+
+
+def _check_size(changes: Sequence[Change]) -> None:
+    if len({change.key for change in changes}) != len(changes):
+        raise ValueError("a write changes each document once")
+    if len(changes) > MOST_CHANGES:
+        said = f"a write changes at most {MOST_CHANGES} documents, not {len(changes)}"
+        raise TooManyChangesError(said)
+
+
+def _check_items(versions: Sequence[StoredDocument], names: Sequence[str]) -> None:
+    items = 2 * len(versions) + len(names) + 1
+    if items > MOST_ITEMS:
+        raise TooManyChangesError(
+            f"a write takes at most {MOST_ITEMS} items, not {items}: three a document, and one a write key"
+        )
+
+
+def _reasons(error: Exception) -> list[str]:
+    """Why each item of a transaction failed, in their order; empty for other errors."""
+    if error_code(error) != "TransactionCanceledException" or not isinstance(error, ClientError):
+        return []
+    return [str(reason.get("Code")) for reason in error.response.get("CancellationReasons", [])]
 
 
 def _raced(error: Exception) -> bool:
     """Whether a transaction failed because of another one, so that it is worth another try."""
     if error_code(error) == "TransactionInProgressException":
         return True
-    if error_code(error) != "TransactionCanceledException" or not isinstance(error, ClientError):
-        return False
-    reasons = {reason.get("Code") for reason in error.response.get("CancellationReasons", [])}
-    return bool(reasons & {"ConditionalCheckFailed", "TransactionConflict"})
+    return bool({_REFUSED, "TransactionConflict"} & set(_reasons(error)))

@@ -216,6 +216,16 @@ class ConsoleMetric(StrEnum):
     """Gauge: 1 when /readyz answers 200."""
 
 
+class ApiMetric(StrEnum):
+    """What the management API exposes at /metrics."""
+
+    REQUESTS = "hifi_api_requests"
+    """Counter by `method` and `status`: requests answered."""
+
+    READY = "hifi_api_ready"
+    """Gauge: 1 when the table answered the last time that /readyz asked it."""
+
+
 class ProvisionMetric(StrEnum):
     """What provision exposes at /metrics."""
 

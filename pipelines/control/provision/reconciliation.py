@@ -35,12 +35,12 @@ class Wanted(Struct, frozen=True):
 def wanted(stored: Iterable[StoredDocument], published: Entries) -> Wanted:
     """The entries that current documents stand for.
 
-    Where two tenants use one name, the one that is published keeps it; of new ones the earlier. A name of
-    hifi's own documents is nobody else's.
+    The table reserves a name for one tenant, so that two of one name can only be older than that: the earlier
+    is published. A name of hifi's own documents is nobody else's.
     """
     entries: dict[bytes, Entry] = {}
     refused: list[StoredDocument] = []
-    for each in sorted(stored, key=lambda one: (not _holds(one, published), one.at_ms, one.tenant)):
+    for each in sorted(stored, key=lambda one: (one.at_ms, one.tenant)):
         if each.document is None or each.tenant in OWN_TENANTS:
             continue
         key = topic_key(each.key.kind, each.key.name)
@@ -53,11 +53,6 @@ def wanted(stored: Iterable[StoredDocument], published: Entries) -> Wanted:
 
 def _own(entry: Entry | None) -> bool:
     return entry is not None and entry.document.tenant in OWN_TENANTS
-
-
-def _holds(each: StoredDocument, published: Entries) -> bool:
-    entry = published.get(topic_key(each.key.kind, each.key.name))
-    return entry is not None and entry.document.tenant == each.tenant
 
 
 class Difference(Struct, frozen=True, kw_only=True):

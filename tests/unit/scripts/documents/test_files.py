@@ -7,12 +7,12 @@ import pytest
 from pipelines.data.transmit.connectors.registry import CONNECTORS, options_of
 from scripts.documents.files import read_documents
 from scripts.documents.plan import plan, users
-from scripts.documents.problems import ProblemsError
 from scripts.documents.text import in_short, to_yaml
 from scripts.local.side import REACH
 from shared.contracts.documents import Catalogue, Destination, Source, decode_entry, kind_of
 from shared.contracts.egress_policy import EgressPolicy
 from shared.contracts.publish_plan import Change
+from shared.documents.problems import ProblemsError
 
 PUBLIC = EgressPolicy()
 GOOD = """\

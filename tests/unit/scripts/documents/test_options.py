@@ -6,10 +6,10 @@ import pytest
 
 from scripts.documents.files import read_documents
 from scripts.documents.plan import plan
-from scripts.documents.problems import ProblemsError
 from scripts.documents.text import in_short
 from shared.contracts.documents import Catalogue, Destination
 from shared.contracts.egress_policy import EgressPolicy
+from shared.documents.problems import ProblemsError
 
 HEAD = "kind: destination\nname: hook\ntenant: acme\noptions:\n  url: https://example.com/hook\n"
 FIX = "; {type: bearer, token: secret://..}, {type: basic, "

@@ -1,0 +1,41 @@
+"""What the OpenAPI description says of every route beside its path."""
+
+from typing import Any, Final
+
+from pipelines.management.api.problems import PROBLEM_TYPE
+
+_PROBLEM: Final = {
+    "type": "object",
+    "required": ["type", "title", "status", "detail"],
+    "properties": {
+        "type": {"type": "string"},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "errors": {"type": "array", "items": {"type": "object"}},
+    },
+}
+_COMMON: Final = (400, 401, 403, 404, 422, 429, 500, 503)
+
+
+def route(*statuses: int, body: bool = False, parameters: tuple[dict[str, Any], ...] = ()) -> dict[str, Any]:
+    """Arguments of a FastAPI route: `statuses` beside those that every route may answer.
+
+    Args:
+        statuses: the first is the usual one.
+        body: whether the route takes a JSON body.
+        parameters: headers, as OpenAPI has them.
+    """
+    refusals = {status for status in (*_COMMON, *statuses, *((413,) if body else ())) if status >= 400}
+    content = {PROBLEM_TYPE: {"schema": _PROBLEM}}
+    responses: dict[int | str, dict[str, Any]] = {
+        status: {"description": "refused", "content": content} for status in sorted(refusals)
+    }
+    responses |= {status: {"description": "done"} for status in statuses if status < 400}
+    extra: dict[str, Any] = {"security": [{"bearer": []}]}
+    if body:
+        schema = {"application/json": {"schema": {"type": "object"}}}
+        extra["requestBody"] = {"required": True, "content": schema}
+    if parameters:
+        extra["parameters"] = list(parameters)
+    return {"status_code": statuses[0], "responses": responses, "openapi_extra": extra}

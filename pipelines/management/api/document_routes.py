@@ -1,0 +1,218 @@
+"""Routes of documents, their history and bundles."""
+
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Annotated, Any
+
+import msgspec
+from fastapi import APIRouter, Depends, Header, Path, Query, Request, Response
+from msgspec import Struct
+
+from pipelines.management.api import intent, requests, views
+from pipelines.management.api.access import Access, body_reader
+from pipelines.management.api.declared import route
+from pipelines.management.api.documents import Documents
+from pipelines.management.api.permissions import Action
+from pipelines.management.api.problems import ProblemError, not_found
+from pipelines.management.api.tokens import Token
+from shared.contracts.document_items import Change, DocumentKey, StoredDocument, live_version
+
+Text = Annotated[str | None, Query()]
+Head = Annotated[str | None, Header()]
+Kind = Annotated[str, Path(json_schema_extra={"enum": list(intent.PLURALS)})]
+_ROOT = "/v1/tenants/{tenant}"
+_ONE = _ROOT + "/{kind}/{name}"
+
+
+class Bundle(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The body of `apply`."""
+
+    documents: list[Any] = []
+    delete: list[DocumentKey] = []
+    expected: dict[str, int] = {}
+
+
+class _Revert(Struct, frozen=True, forbid_unknown_fields=True):
+    version: int
+
+
+def key_of(kind: str, name: str) -> DocumentKey:
+    """The document that a path names; a ProblemError says that there is no such kind or name."""
+    if kind not in intent.PLURALS or not requests.is_name(name):
+        raise not_found()
+    return DocumentKey(intent.PLURALS[kind], name)
+
+
+def decoded(kind: type[Any], body: bytes) -> Any:
+    """A request's body; a ProblemError with status 422 says what of it is wrong."""
+    value = requests.plain(body)
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, f"body: {error}") from None
+
+
+def document_routes(documents: Documents, access: Access, body_bytes: int) -> APIRouter:
+    """The routes."""
+    router = APIRouter()
+    _add_reading(router, documents, access)
+    _add_put(router, documents, access, body_bytes)
+    _add_delete(router, documents, access)
+    _add_apply(router, documents, access, body_bytes)
+    _add_revert(router, documents, access, body_bytes)
+    return router
+
+
+def _add_reading(router: APIRouter, documents: Documents, access: Access) -> None:
+    guard = Depends(access.guard(Action.READ))
+
+    @router.get(_ROOT + "/{kind}", dependencies=[guard], **route(200))
+    def listing(tenant: str, kind: Kind, limit: Text = None, cursor: Text = None) -> Response:
+        if kind not in intent.PLURALS:
+            raise not_found()
+        most, after = requests.limit(limit), requests.after(cursor)
+        found, following = documents.table.page(tenant, intent.PLURALS[kind], after, most)
+        return views.listed([views.version(each) for each in found], following)
+
+    @router.get(_ONE, dependencies=[guard], **route(200))
+    def document(tenant: str, kind: Kind, name: str) -> Response:
+        found = documents.live(tenant, key_of(kind, name))
+        return views.json_response(views.version(found), headers=views.etag(found))
+
+    @router.get(_ONE + "/history", dependencies=[guard], **route(200))
+    def history(tenant: str, kind: Kind, name: str, limit: Text = None, cursor: Text = None) -> Response:
+        key, before = key_of(kind, name), requests.version_before(cursor)
+        found, following = documents.table.history_page(tenant, key, before, requests.limit(limit))
+        if not found and before is None:
+            raise not_found()
+        return views.listed([views.version(each) for each in found], following)
+
+
+def _add_put(router: APIRouter, documents: Documents, access: Access, most: int) -> None:
+    @router.put(_ONE, **route(200, 201, 409, 412, 428, body=True))
+    def put(  # noqa: PLR0913  # the parts of the request
+        *,
+        tenant: str,
+        kind: Kind,
+        name: str,
+        token: Annotated[Token, Depends(access.guard(Action.WRITE))],
+        body: Annotated[bytes, Depends(body_reader(most))],
+        request: Request,
+        if_match: Head = None,
+        if_none_match: Head = None,
+        dry_run: Text = None,
+    ) -> Response:
+        key, dry = key_of(kind, name), _dry(request, dry_run)
+        asked = requests.condition(if_match, if_none_match)
+        raw = intent.within(tenant, requests.plain(body), key)
+        before = {key: live_version(documents.table.get(tenant, key))}
+        expected = {} if asked.expected is None else {str(key): asked.expected}
+        done = documents.put(tenant, [raw], [], expected, by=token.id, dry_run=dry)
+        if dry:
+            return views.json_response(views.changes([key], done.versions, before, {}, dry_run=True))
+        found = done.versions[0] if done.versions else documents.live(tenant, key)
+        made = {"write_key": done.keys[key]} if key in done.keys else {}
+        status = HTTPStatus.CREATED if done.versions and not before[key] else HTTPStatus.OK
+        return views.json_response(views.version(found) | made, status, views.etag(found))
+
+
+def _add_delete(router: APIRouter, documents: Documents, access: Access) -> None:
+    @router.delete(_ONE, **route(204, 200, 409, 412, 428))
+    def delete(  # noqa: PLR0913  # the parts of the request
+        *,
+        tenant: str,
+        kind: Kind,
+        name: str,
+        token: Annotated[Token, Depends(access.guard(Action.WRITE))],
+        request: Request,
+        if_match: Head = None,
+        dry_run: Text = None,
+    ) -> Response:
+        key, dry = key_of(kind, name), _dry(request, dry_run)
+        asked = requests.condition(if_match, None)
+        found = documents.live(tenant, key)
+        change = Change(key=key, document=None, expected=asked.expected)
+        versions = documents.write(tenant, [change], by=token.id, dry_run=dry)
+        if dry:
+            before = {key: live_version(found)}
+            return views.json_response(views.changes([key], versions, before, {}, dry_run=True))
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+
+
+def _add_apply(router: APIRouter, documents: Documents, access: Access, most: int) -> None:
+    @router.post(_ROOT + "/apply", **route(200, 409, 412, body=True))
+    def apply(
+        tenant: str,
+        token: Annotated[Token, Depends(access.guard(Action.WRITE))],
+        body: Annotated[bytes, Depends(body_reader(most))],
+        request: Request,
+        dry_run: Text = None,
+    ) -> Response:
+        dry = _dry(request, dry_run)
+        bundle: Bundle = decoded(Bundle, body)
+        raws = [intent.within(tenant, raw) for raw in bundle.documents]
+        gone = [
+            Change(key=key, document=None, expected=bundle.expected.get(str(key))) for key in bundle.delete
+        ]
+        asked = [*(_named(raw) for raw in raws), *bundle.delete]
+        _refuse_unnamed(bundle, asked)
+        before = {key: live_version(documents.table.get(tenant, key)) for key in asked}
+        done = documents.put(tenant, raws, gone, bundle.expected, by=token.id, dry_run=dry)
+        return views.json_response(views.changes(asked, done.versions, before, done.keys, dry_run=dry))
+
+
+def _add_revert(router: APIRouter, documents: Documents, access: Access, most: int) -> None:
+    @router.post(_ONE + "/revert", **route(200, 409, 412, 428, body=True))
+    def revert(  # noqa: PLR0913  # the parts of the request
+        *,
+        tenant: str,
+        kind: Kind,
+        name: str,
+        token: Annotated[Token, Depends(access.guard(Action.WRITE))],
+        body: Annotated[bytes, Depends(body_reader(most))],
+        request: Request,
+        if_match: Head = None,
+        dry_run: Text = None,
+    ) -> Response:
+        key, dry = key_of(kind, name), _dry(request, dry_run)
+        asked = requests.condition(if_match, None)
+        wanted = _version(decoded(_Revert, body).version)
+        former = documents.table.get(tenant, key)
+        if former is None:
+            raise not_found()
+        versions = documents.revert(tenant, key, wanted, asked.expected, by=token.id, dry_run=dry)
+        if dry:
+            before = {key: live_version(former)}
+            return views.json_response(views.changes([key], versions, before, {}, dry_run=True))
+        return _shown(versions[0] if versions else former)
+
+
+def _shown(stored: StoredDocument) -> Response:
+    return views.json_response(views.version(stored), headers=views.etag(stored))
+
+
+def _version(given: int) -> int:
+    if not 1 <= given < 10**9:
+        raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "version: give one of the history")
+    return given
+
+
+def _dry(request: Request, text: str | None) -> bool:
+    request.state.dry_run = dry = requests.flag("dry_run", text)
+    return dry
+
+
+def _named(raw: object) -> DocumentKey:
+    """What a document of a bundle is called; what is no name is refused when it is read."""
+    fields = raw if isinstance(raw, dict) else {}
+    return DocumentKey(str(fields.get("kind"))[:80], str(fields.get("name"))[:80])
+
+
+def _refuse_unnamed(bundle: Bundle, asked: Sequence[DocumentKey]) -> None:
+    for key in bundle.delete:
+        if key.kind not in intent.PLURALS.values() or not requests.is_name(key.name):
+            raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, f"delete: {str(key)[:80]!r} is no document")
+    left = bundle.expected.keys() - {str(key) for key in asked}
+    if left:
+        said = f"expected: {sorted(left)[0][:80]!r} is not in this bundle"
+        raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, said)

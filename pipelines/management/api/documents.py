@@ -1,0 +1,188 @@
+"""Reads and writes documents for the routes."""
+
+import threading
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from pipelines.management.api import intent, write_keys
+from pipelines.management.api.problems import ProblemError, not_found
+from pipelines.management.api.write_keys import KeyNote, WriteKey
+from shared.contracts.document_items import (
+    Change,
+    DocumentKey,
+    NameTakenError,
+    StoredDocument,
+    TooManyChangesError,
+    VersionConflictError,
+    live_version,
+)
+from shared.contracts.documents import Document, Source, key_digest, kind_of
+from shared.contracts.egress_policy import EgressPolicy
+from shared.dynamodb.document_table import DocumentTable
+from shared.dynamodb.item_store import ItemStore
+from shared.runtime.clock import Clock
+
+_LOCKS: Final = 64
+_TRIES: Final = 5
+_MOST_DOCUMENT: Final = 256 * 1024
+"""Bytes; an item of DynamoDB takes 400 KB."""
+
+
+class Written(Struct, frozen=True, kw_only=True):
+    """What a write did, or would do."""
+
+    versions: Sequence[StoredDocument]
+    keys: Mapping[DocumentKey, str]
+    """Write keys that were made for new sources."""
+
+
+class Documents:
+    """May be used from any thread."""
+
+    def __init__(
+        self, table: DocumentTable, notes: ItemStore[KeyNote], reach: EgressPolicy, clock: Clock
+    ) -> None:
+        self.table, self._notes, self._reach, self._clock = table, notes, reach, clock
+        self._locks = [threading.Lock() for _ in range(_LOCKS)]
+
+    def live(self, tenant: str, key: DocumentKey) -> StoredDocument:
+        """A document that is there; a ProblemError says that it is not."""
+        found = self.table.get(tenant, key)
+        if found is None or found.document is None:
+            raise not_found()
+        return found
+
+    def put(  # noqa: PLR0913  # the parts of one request
+        self,
+        tenant: str,
+        bodies: Sequence[object],
+        gone: Sequence[Change],
+        expected: Mapping[str, int],
+        *,
+        by: str,
+        dry_run: bool,
+    ) -> Written:
+        """Write documents as they were sent, and delete others: all or nothing."""
+        keys: dict[DocumentKey, str] = {}
+        changes = [*gone]
+        for raw in bodies:
+            document = intent.read(self._with_keys(tenant, raw, keys), self._reach)
+            _check_size(document)
+            key = DocumentKey(kind_of(document), document.name)
+            changes.append(Change(key=key, document=document, expected=expected.get(str(key))))
+        versions = self.write(tenant, changes, by=by, dry_run=dry_run)
+        added = {each.key for each in versions}
+        made = {key: text for key, text in keys.items() if key in added and not dry_run}
+        for key, text in made.items():
+            self._note(tenant, key.name, text, "first key", by)
+        return Written(versions=versions, keys=made)
+
+    def write(
+        self, tenant: str, changes: Sequence[Change], *, by: str, dry_run: bool
+    ) -> list[StoredDocument]:
+        """Write, or tell what would be written.
+
+        Raises:
+            ProblemError: 409, 412, 413 or 422.
+        """
+        intent.refuse_own(tenant)
+        act = self.table.plan if dry_run else self.table.write
+        try:
+            with self._locks[
+                hash(tenant) % _LOCKS
+            ]:  # writers of a tenant would only come in each other's way
+                return act(tenant, changes, by=by, at_ms=self._clock(), verify=intent.verify)
+        except VersionConflictError as error:
+            raise ProblemError(HTTPStatus.PRECONDITION_FAILED, str(error)) from None
+        except NameTakenError as error:
+            raise ProblemError(HTTPStatus.CONFLICT, str(error)) from None
+        except TooManyChangesError as error:
+            raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(error)) from None
+        except ValueError as error:
+            raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from None
+
+    def revert(  # noqa: PLR0913  # what is wanted, and by whom
+        self, tenant: str, key: DocumentKey, version: int, expected: int | None, *, by: str, dry_run: bool
+    ) -> list[StoredDocument]:
+        """Make a document what it was at a version; one that was its deletion deletes it."""
+        found, _ = self.table.history_page(tenant, key, version + 1, 1)
+        if not found or found[0].version != version:
+            raise not_found()
+        change = Change(key=key, document=found[0].document, expected=expected)
+        return self.write(tenant, [change], by=by, dry_run=dry_run)
+
+    def keys(self, tenant: str, name: str) -> list[WriteKey]:
+        """The write keys of a source."""
+        found = self.live(tenant, DocumentKey("source", name))
+        return write_keys.listed(found, dict(self._notes.all(write_keys.partition(tenant), f"{name}/")))
+
+    def add_key(self, tenant: str, name: str, label: str, *, by: str) -> tuple[str, WriteKey]:
+        """A new key of a source: its text, and how it is listed."""
+        text = write_keys.new_key()
+        self._change_source(tenant, name, lambda source: write_keys.with_key(source, text), by)
+        note = self._note(tenant, name, text, label, by)
+        key = WriteKey(
+            id=write_keys.key_id(key_digest(text)),
+            label=note.label,
+            last_four=note.last_four,
+            made_ms=note.made_ms,
+            made_by=note.made_by,
+        )
+        return text, key
+
+    def remove_key(self, tenant: str, name: str, key_id: str, *, by: str) -> None:
+        """Take a key from a source; the last one stays."""
+
+        def without(source: Source) -> Source:
+            left = write_keys.without_key(source, key_id)
+            if left is source:
+                raise not_found()
+            if not left.write_keys:
+                raise ProblemError(
+                    HTTPStatus.CONFLICT, "this is the source's last key; make another one first, or delete it"
+                )
+            return left
+
+        self._change_source(tenant, name, without, by)
+        self._notes.delete(write_keys.partition(tenant), write_keys.sort_key(name, key_id))
+
+    def _change_source(self, tenant: str, name: str, change: Any, by: str) -> None:
+        """Change a source, whatever comes in between."""
+        for left in reversed(range(_TRIES)):
+            found = self.live(tenant, DocumentKey("source", name))
+            wanted = Change(key=found.key, document=change(found.document), expected=live_version(found))
+            try:
+                self.write(tenant, [wanted], by=by, dry_run=False)
+            except ProblemError as error:
+                if error.status != HTTPStatus.PRECONDITION_FAILED or not left:
+                    raise
+            else:
+                return
+
+    def _with_keys(self, tenant: str, raw: object, made: dict[DocumentKey, str]) -> object:
+        """A source that states no keys, with those that it has, or one that is made."""
+        if not isinstance(raw, dict) or raw.get("kind") != "source" or "write_keys" in raw:
+            return raw
+        key = DocumentKey("source", str(raw.get("name")))
+        found = self.table.get(tenant, key)
+        if found is not None and isinstance(found.document, Source):
+            return raw | {"write_keys": list(found.document.write_keys)}
+        made[key] = write_keys.new_key()
+        return raw | {"write_keys": [key_digest(made[key])]}
+
+    def _note(self, tenant: str, name: str, text: str, label: str, by: str) -> KeyNote:
+        note = KeyNote(label=label, last_four=text[-4:], made_ms=self._clock(), made_by=by)
+        sort = write_keys.sort_key(name, write_keys.key_id(key_digest(text)))
+        self._notes.put(write_keys.partition(tenant), sort, note)
+        return note
+
+
+def _check_size(document: Document) -> None:
+    size = len(msgspec.json.encode(document))
+    if size > _MOST_DOCUMENT:
+        said = f"{kind_of(document)}/{document.name} has {size:,} bytes; at most {_MOST_DOCUMENT:,}"
+        raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, said)

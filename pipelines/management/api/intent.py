@@ -1,0 +1,147 @@
+"""Reads documents from requests and finds what is wrong with them. Pure."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from pipelines.management.api.problems import FieldError, ProblemError, pointer
+from shared.contracts.document_items import DocumentKey, StoredDocument
+from shared.contracts.documents import (
+    OWN_TENANTS,
+    Catalogue,
+    Contact,
+    Document,
+    Entry,
+    Pipe,
+    parse,
+    sealed,
+    topic_key,
+)
+from shared.contracts.egress_policy import EgressPolicy, host_problem
+from shared.contracts.secrets import foreign_secrets
+from shared.documents.check import field_problems
+from shared.documents.problems import FieldProblem
+
+PLURALS: Final = {
+    "sources": "source",
+    "destinations": "destination",
+    "pipes": "pipe",
+    "contacts": "contact",
+}
+"""Kinds as paths name them."""
+
+
+class _SecretsOnly:
+    """Of a destination's options, only the secrets are known here: the rest is transmit's."""
+
+    def fields(self, raw: Mapping[Any, Any]) -> Collection[str]:
+        del raw  # they are unknown whatever the connector
+        return ()
+
+    def problems(self, raw: Mapping[Any, Any]) -> Iterable[FieldProblem]:
+        tenant = str(raw.get("tenant"))
+        for path, reference in foreign_secrets(tenant, raw.get("options", {})):
+            fix = f"a tenant's secrets begin with its name: secret://{tenant}/..."
+            yield f"$.options{path}", f"names {reference}, which is not its tenant's", fix
+
+
+def within(tenant: str, raw: object, key: DocumentKey | None = None) -> object:
+    """A document as it was sent, with the tenant, kind and name that the path has filled in.
+
+    Raises:
+        ProblemError: 422 if it says otherwise.
+    """
+    if not isinstance(raw, dict):
+        return raw
+    given = {"tenant": tenant} | ({} if key is None else {"kind": key.kind, "name": key.name})
+    for field, value in given.items():
+        if field in raw and raw[field] != value:
+            error = FieldError(
+                document=str(key or _name_of(raw)),
+                pointer=f"/{field}",
+                detail=f"is not the path's {value!r}",
+                fix="leave it out, or write the same",
+            )
+            raise wrong([error])
+    return raw | given
+
+
+def read(raw: object, reach: EgressPolicy) -> Document:
+    """The document, sealed.
+
+    Raises:
+        ProblemError: 422 with everything that is wrong with it.
+    """
+    name = _name_of(raw)
+    errors = [
+        FieldError(document=name, pointer=pointer(path), detail=message, fix=fix)
+        for path, message, fix in field_problems(raw, _SecretsOnly())
+    ]
+    if errors:
+        raise wrong(errors)
+    document = sealed(parse(raw))
+    if isinstance(document, Contact):
+        said = host_problem(urlsplit(document.webhook).hostname or "", reach)
+        if said:
+            raise wrong([FieldError(document=name, pointer="/webhook", detail=said)])
+    return document
+
+
+def verify(after: Mapping[DocumentKey, StoredDocument], versions: Sequence[StoredDocument]) -> None:
+    """Refuse a write after which a pipe names nothing, or two sources have one key.
+
+    Raises:
+        ProblemError: 409 for a deletion of what is used, 422 for a document that does not fit.
+    """
+    entries = {
+        topic_key(each.key.kind, each.key.name): Entry(version=each.version, document=each.document)
+        for each in after.values()
+        if each.document is not None
+    }
+    catalogue = Catalogue(entries)
+    used = sorted(str(each.key) for each in versions if each.document is None and _users(each.key, catalogue))
+    if used:
+        raise ProblemError(
+            HTTPStatus.CONFLICT, f"in use: pipes name {', '.join(used)}; delete or change those pipes first"
+        )
+    errors = list(_contradictions(versions, catalogue))
+    if errors:
+        raise wrong(errors)
+
+
+def wrong(errors: Sequence[FieldError]) -> ProblemError:
+    """Documents that cannot be taken."""
+    first = errors[0]
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    said = f"{first.document}: {first.pointer or '/'}: {first.detail}{more}"
+    return ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, said, errors=errors)
+
+
+def refuse_own(tenant: str) -> None:
+    """hifi's own tenants have no documents in the table.
+
+    Raises:
+        ProblemError: 409 for one of them.
+    """
+    if tenant in OWN_TENANTS:
+        raise ProblemError(HTTPStatus.CONFLICT, f"tenant {tenant} is hifi's own; choose another name")
+
+
+def _contradictions(versions: Sequence[StoredDocument], catalogue: Catalogue) -> Iterator[FieldError]:
+    for each in versions:
+        if each.document is not None:
+            for path, message in catalogue.problems(each.document):
+                yield FieldError(document=str(each.key), pointer=pointer(path), detail=message)
+
+
+def _users(key: DocumentKey, catalogue: Catalogue) -> list[Pipe]:
+    if key.kind not in ("source", "destination"):
+        return []
+    return [pipe for pipe in catalogue.pipes.values() if getattr(pipe, key.kind) == key.name]
+
+
+def _name_of(raw: object) -> str:
+    if not isinstance(raw, dict):
+        return ""
+    return f"{str(raw.get('kind', ''))[:20]}/{str(raw.get('name', ''))[:80]}"

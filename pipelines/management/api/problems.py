@@ -1,0 +1,68 @@
+"""Refusals, as RFC 9457 problem details."""
+
+import re
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Final
+
+import msgspec
+from fastapi import Response
+from msgspec import Struct
+
+PROBLEM_TYPE: Final = "application/problem+json"
+_STEP: Final = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
+
+
+class FieldError(Struct, frozen=True, kw_only=True):
+    """What is wrong with one field."""
+
+    document: str
+    """`kind/name`."""
+
+    pointer: str
+    """JSON pointer (RFC 6901) into the document."""
+
+    detail: str
+    fix: str = ""
+
+
+class _Problem(Struct, frozen=True, omit_defaults=True):
+    title: str
+    status: int
+    detail: str
+    type: str = "about:blank"
+    errors: Sequence[FieldError] = ()
+
+
+class ProblemError(Exception):
+    """A request is refused."""
+
+    def __init__(
+        self,
+        status: int,
+        detail: str,
+        *,
+        errors: Sequence[FieldError] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """Refuse with a status and a sentence; `errors` point at fields."""
+        super().__init__(detail)
+        self.status, self.detail, self.errors, self.headers = HTTPStatus(status), detail, errors, headers
+
+    def response(self) -> Response:
+        """The answer."""
+        title = self.status.phrase
+        problem = _Problem(title, int(self.status), self.detail, errors=self.errors)
+        body = msgspec.to_builtins(problem) | {"type": "about:blank"}
+        return Response(msgspec.json.encode(body), int(self.status), dict(self.headers or {}), PROBLEM_TYPE)
+
+
+def not_found() -> ProblemError:
+    """The same for what is not there and for what is another tenant's."""
+    return ProblemError(HTTPStatus.NOT_FOUND, "not found")
+
+
+def pointer(path: str) -> str:
+    """The JSON pointer of a path like `$.match.data[0]`."""
+    steps = (name or index for name, index in _STEP.findall(path))
+    return "".join("/" + step.replace("~", "~0").replace("/", "~1") for step in steps if step != "...")

@@ -1,0 +1,113 @@
+"""What a request asks for: conditions, cursors, bodies. Pure."""
+
+import base64
+import binascii
+import re
+from http import HTTPStatus
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from pipelines.management.api.problems import ProblemError
+from shared.contracts.document_items import ABSENT
+
+_ETAG: Final = re.compile(r'"([1-9][0-9]{0,9})"')
+MOST_LISTED: Final = 200
+_LISTED: Final = 100
+_NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
+
+
+class Condition(Struct, frozen=True):
+    """The version that a writer expects; None is whatever there is."""
+
+    expected: int | None
+
+
+def condition(if_match: str | None, if_none_match: str | None) -> Condition:
+    """What a write's headers ask for.
+
+    Raises:
+        ProblemError: 428 without a condition, 400 for one that cannot be read.
+    """
+    if if_match is not None and if_none_match is not None:
+        raise ProblemError(HTTPStatus.BAD_REQUEST, "give If-Match or If-None-Match, not both")
+    if if_none_match is not None:
+        if if_none_match.strip() != "*":
+            raise ProblemError(HTTPStatus.BAD_REQUEST, "If-None-Match: only * is understood")
+        return Condition(ABSENT)
+    if if_match is None:
+        raise ProblemError(
+            HTTPStatus.PRECONDITION_REQUIRED,
+            'say what you saw: If-Match: "VERSION", If-None-Match: * for a new document, '
+            "or If-Match: * for whatever there is",
+        )
+    if if_match.strip() == "*":
+        return Condition(None)
+    found = _ETAG.fullmatch(if_match.strip())
+    if found is None:
+        raise ProblemError(HTTPStatus.BAD_REQUEST, 'If-Match: give one version in quotes, for example "3"')
+    return Condition(int(found[1]))
+
+
+def flag(name: str, text: str | None) -> bool:
+    """A parameter that is `true` or `false`; false unless given."""
+    if text not in (None, "true", "false"):
+        raise ProblemError(HTTPStatus.BAD_REQUEST, f"{name}: give true or false")
+    return text == "true"
+
+
+def limit(text: str | None) -> int:
+    """How many items of a list are wanted."""
+    if text is None:
+        return _LISTED
+    if not (text.isascii() and text.isdigit() and len(text) <= 4 and 1 <= int(text) <= MOST_LISTED):
+        raise ProblemError(HTTPStatus.BAD_REQUEST, f"limit: give a number from 1 to {MOST_LISTED}")
+    return int(text)
+
+
+def cursor_of(text: str | None) -> str | None:
+    """The cursor that tells where a list goes on."""
+    return None if text is None else base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def after(cursor: str | None) -> str | None:
+    """Where a list goes on.
+
+    Raises:
+        ProblemError: 400 if it is none of ours.
+    """
+    if cursor is None:
+        return None
+    try:
+        found = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
+    except (ValueError, binascii.Error):
+        found = ""
+    if not _NAME.fullmatch(found):
+        raise ProblemError(HTTPStatus.BAD_REQUEST, "cursor: give `next` of the former answer as it is")
+    return found
+
+
+def version_before(cursor: str | None) -> int | None:
+    """The version that a history goes on before."""
+    found = after(cursor)
+    if found is not None and not (found.isdigit() and len(found) <= 10):
+        raise ProblemError(HTTPStatus.BAD_REQUEST, "cursor: give `next` of the former answer as it is")
+    return None if found is None else int(found)
+
+
+def is_name(text: str) -> bool:
+    """Whether it may name a tenant or document."""
+    return _NAME.fullmatch(text) is not None
+
+
+def plain(body: bytes) -> Any:
+    """The value of a JSON body.
+
+    Raises:
+        ProblemError: 400 if it is none.
+    """
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise ProblemError(HTTPStatus.BAD_REQUEST, f"the body is not JSON: {error}") from None

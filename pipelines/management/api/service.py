@@ -1,0 +1,74 @@
+"""Wires an API process and serves it."""
+
+import time
+from typing import Any
+
+from pipelines.management.api.access import Access
+from pipelines.management.api.app import Parts, create_app
+from pipelines.management.api.audit import AuditLog, AuditRow
+from pipelines.management.api.documents import Documents
+from pipelines.management.api.metrics import ApiMetrics
+from pipelines.management.api.rate_limits import RateLimits
+from pipelines.management.api.settings import ApiSettings
+from pipelines.management.api.tokens import Token, TokenStore, write_first_token
+from pipelines.management.api.write_keys import KeyNote
+from shared.dynamodb.client import StoreError
+from shared.dynamodb.document_table import DocumentTable
+from shared.dynamodb.item_store import ItemStore
+from shared.runtime.clock import Clock
+from shared.runtime.logging import get_logger
+from shared.runtime.uvicorn_config import serve_until_stopped, server_config
+
+_log = get_logger(__name__)
+NODE = "api"
+
+
+def parts_of(settings: ApiSettings, table: DocumentTable, tokens: TokenStore, clock: Clock) -> Parts:
+    """What the application is made of."""
+    place = (settings.documents_table, settings.documents_endpoint)
+
+    def answers() -> bool:
+        try:
+            table.catalogues()
+        except StoreError as error:
+            _log.warning("not ready", extra={"error": str(error)})
+            return False
+        return True
+
+    return Parts(
+        documents=Documents(table, ItemStore(*place, KeyNote), settings.egress, clock),
+        tokens=tokens,
+        access=Access(tokens, RateLimits(settings.token_rate, time.monotonic), clock),
+        audit=AuditLog(ItemStore(*place, AuditRow)),
+        metrics=ApiMetrics(),
+        answers=answers,
+        clock=clock,
+        body_bytes=settings.body_bytes,
+    )
+
+
+async def serve(settings: ApiSettings, clock: Clock) -> bool:
+    """Serve until SIGTERM or SIGINT; False if the port could not be taken.
+
+    Raises:
+        StoreError: if the table cannot be used at the start.
+        OSError: if the token file cannot be written.
+    """
+    table = DocumentTable(settings.documents_table, settings.documents_endpoint)
+    table.ensure()
+    tokens = TokenStore(ItemStore(settings.documents_table, settings.documents_endpoint, Token))
+    if settings.token_file is not None and write_first_token(tokens, settings.token_file, clock()):
+        _log.info("first operator token made", extra={"file": str(settings.token_file)})
+    tls: dict[str, Any] = {}
+    if settings.tls_certificate is not None:
+        tls = {"ssl_certfile": settings.tls_certificate, "ssl_keyfile": settings.tls_key}
+    config = server_config(
+        create_app(parts_of(settings, table, tokens, clock)),
+        host=settings.host,
+        port=settings.port,
+        drain_seconds=settings.drain_timeout,
+        ws="none",
+        lifespan="off",
+        **tls,
+    )
+    return await serve_until_stopped(config)

@@ -1,0 +1,47 @@
+"""Settings of the management API."""
+
+import ipaddress
+from pathlib import Path
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from shared.runtime.settings import SideSettings
+
+
+class ApiSettings(SideSettings):
+    """Settings of one API process, from HIFI_* environment variables."""
+
+    bootstrap: str = Field("", description="Not used: the API knows the table only.")
+    host: str = Field("127.0.0.1", description="Address to listen on.")
+    port: int = Field(8096, ge=0, le=65535, description="TCP port to listen on; 0 takes a free one.")
+    documents_table: str = Field("hifi-documents", description="DynamoDB table of the customers' documents.")
+    documents_endpoint: str | None = Field(
+        None, description="URL of DynamoDB Local; without it, DynamoDB of the AWS region in the environment."
+    )
+    token_file: Path | None = Field(
+        None, description="Where the first operator token is written, mode 0600, if there is none yet."
+    )
+    tls_certificate: Path | None = Field(None, description="PEM file of the server's certificate chain.")
+    tls_key: Path | None = Field(None, description="PEM file of its private key.")
+    body_bytes: int = Field(1024 * 1024, ge=1_024, description="Largest body of a request.")
+    token_rate: float = Field(50.0, gt=0, description="Requests a second and token.")
+    drain_timeout: int = Field(3, ge=1, description="Seconds for requests in flight when the process stops.")
+
+    @model_validator(mode="after")
+    def _no_tokens_in_the_clear(self) -> Self:
+        if (self.tls_certificate is None) != (self.tls_key is None):
+            raise ValueError("set both HIFI_TLS_CERTIFICATE and HIFI_TLS_KEY, or neither")
+        if self.tls_certificate is None and not _is_loopback(self.host):
+            raise ValueError(
+                f"HIFI_HOST {self.host} is not a loopback address, and tokens must not travel in the clear; "
+                "set HIFI_TLS_CERTIFICATE and HIFI_TLS_KEY"
+            )
+        return self
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,153 @@
+"""Routes of write keys, tokens and the audit log."""
+
+from http import HTTPStatus
+from typing import Annotated, Any, Final
+
+import msgspec
+from fastapi import APIRouter, Depends, Query, Request, Response
+from msgspec import Meta, Struct
+
+from pipelines.management.api import requests, views
+from pipelines.management.api.access import Access, Guard, body_reader
+from pipelines.management.api.audit import AuditLog
+from pipelines.management.api.declared import route
+from pipelines.management.api.document_routes import decoded
+from pipelines.management.api.documents import Documents
+from pipelines.management.api.permissions import Action, Role, may_grant
+from pipelines.management.api.problems import ProblemError, not_found
+from pipelines.management.api.tokens import Token, TokenStore
+from shared.runtime.clock import Clock
+
+Text = Annotated[str | None, Query()]
+Label = Annotated[str, Meta(min_length=1, max_length=100)]
+_KEYS = "/v1/tenants/{tenant}/sources/{name}/keys"
+_TENANT: Final[dict[str, Any]] = {
+    "name": "tenant",
+    "in": "path",
+    "required": True,
+    "schema": {"type": "string"},
+}
+_TOKENS = "/v1/tenants/{tenant}/tokens"
+
+
+class _NewKey(Struct, frozen=True, forbid_unknown_fields=True):
+    label: Label
+
+
+class _NewToken(Struct, frozen=True, forbid_unknown_fields=True):
+    role: Role
+    label: Label
+    days: Annotated[float, Meta(gt=0, le=3_650)] | None = None
+
+
+def key_routes(documents: Documents, access: Access, body_bytes: int) -> APIRouter:
+    """Routes of write keys."""
+    router = APIRouter()
+
+    @router.get(_KEYS, dependencies=[Depends(access.guard(Action.READ))], **route(200))
+    def keys(tenant: str, name: str) -> Response:
+        return views.listed(documents.keys(tenant, _name(name)), None)
+
+    @router.post(_KEYS, **route(201, 409, 412, body=True))
+    def make(
+        tenant: str,
+        name: str,
+        token: Annotated[Token, Depends(access.guard(Action.WRITE))],
+        body: Annotated[bytes, Depends(body_reader(body_bytes))],
+    ) -> Response:
+        label = decoded(_NewKey, body).label
+        text, key = documents.add_key(tenant, _name(name), label, by=token.id)
+        return views.json_response(msgspec.to_builtins(key) | {"key": text}, HTTPStatus.CREATED)
+
+    @router.delete(_KEYS + "/{key}", **route(204, 409, 412))
+    def remove(
+        tenant: str, name: str, key: str, token: Annotated[Token, Depends(access.guard(Action.WRITE))]
+    ) -> Response:
+        documents.remove_key(tenant, _name(name), key, by=token.id)
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+
+    return router
+
+
+def token_routes(store: TokenStore, access: Access, clock: Clock, body_bytes: int) -> APIRouter:
+    """Routes of tokens: of a tenant, and of operators."""
+    router = APIRouter()
+
+    @router.get("/v1/whoami", **route(200))
+    def whoami(token: Annotated[Token, Depends(access.guard(Action.READ))]) -> Response:
+        return views.json_response(token)
+
+    for path, action in ((_TOKENS, Action.TOKENS), ("/v1/tokens", Action.OPERATE)):
+        _add_tokens(router, store, clock, body_bytes, path=path, guard=access.guard(action))
+    return router
+
+
+def _add_tokens(  # noqa: PLR0913  # what the routes need
+    router: APIRouter, store: TokenStore, clock: Clock, most: int, *, path: str, guard: Guard
+) -> None:
+    """Routes of the tokens of a path: those of its tenant, or the operators' if it has none."""
+    allowed = Depends(guard)
+    where = (_TENANT,) if "{tenant}" in path else ()
+
+    def listing(request: Request) -> Response:
+        return views.listed(store.of(request.path_params.get("tenant")), None)
+
+    def make(
+        request: Request,
+        token: Annotated[Token, allowed],
+        body: Annotated[bytes, Depends(body_reader(most))],
+    ) -> Response:
+        asked: _NewToken = decoded(_NewToken, body)
+        tenant = request.path_params.get("tenant")
+        _refuse_role(token, asked.role, tenant)
+        text, made = store.make(
+            asked.role, tenant, label=asked.label, by=token.id, now_ms=clock(), days=asked.days
+        )
+        return views.json_response(msgspec.to_builtins(made) | {"token": text}, HTTPStatus.CREATED)
+
+    def revoke(request: Request, token_id: str) -> Response:
+        if store.revoke(request.path_params.get("tenant"), token_id) is None:
+            raise not_found()
+        return Response(status_code=HTTPStatus.NO_CONTENT)
+
+    router.add_api_route(
+        path, listing, methods=["GET"], dependencies=[allowed], **route(200, parameters=where)
+    )
+    router.add_api_route(path, make, methods=["POST"], **route(201, body=True, parameters=where))
+    router.add_api_route(
+        path + "/{token_id}",
+        revoke,
+        methods=["DELETE"],
+        dependencies=[allowed],
+        **route(204, parameters=where),
+    )
+
+
+def audit_routes(log: AuditLog, access: Access) -> APIRouter:
+    """The route of the audit log."""
+    router = APIRouter()
+
+    @router.get(
+        "/v1/tenants/{tenant}/audit", dependencies=[Depends(access.guard(Action.AUDIT))], **route(200)
+    )
+    def audit(tenant: str, limit: Text = None, cursor: Text = None) -> Response:
+        rows, following = log.page(tenant, requests.after(cursor), requests.limit(limit))
+        return views.listed(rows, following)
+
+    return router
+
+
+def _refuse_role(token: Token, wanted: Role, tenant: str | None) -> None:
+    if not may_grant(token.role, wanted):
+        raise ProblemError(HTTPStatus.FORBIDDEN, f"the role {token.role} may not make a token of {wanted}")
+    if (tenant is None) != (wanted is Role.OPERATOR):
+        raise ProblemError(
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+            "role: operators belong to no tenant, and the others to one; see POST /v1/tokens",
+        )
+
+
+def _name(name: str) -> str:
+    if not requests.is_name(name):
+        raise not_found()
+    return name

@@ -1,0 +1,105 @@
+"""Tokens: random, known to the table by their digest only."""
+
+import hashlib
+import os
+import secrets
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from pipelines.management.api.permissions import Role
+from shared.dynamodb.item_store import ItemStore
+
+TOKENS: Final = "tokens#"
+PREFIX: Final = "hifi_"
+_BYTES: Final = 32
+_SHOWN: Final = 4
+DAY_MS: Final = 86_400_000
+
+
+class Token(Struct, frozen=True, kw_only=True):
+    """What the table holds of a token."""
+
+    id: str
+    role: Role
+    tenant: str | None
+    """None: an operator's."""
+
+    label: str
+    last_four: str
+    made_ms: int
+    made_by: str
+    expires_ms: int | None
+    """Epoch milliseconds; None is never."""
+
+
+def digest(text: str) -> str:
+    """The sort key of a token. It has 256 random bits, so that a plain hash is enough."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def is_expired(token: Token, now_ms: int) -> bool:
+    """Whether a token's time is over."""
+    return token.expires_ms is not None and now_ms >= token.expires_ms
+
+
+class TokenStore:
+    """The tokens in the table. Raises StoreError."""
+
+    def __init__(self, items: ItemStore[Token]) -> None:
+        self._items = items
+
+    def find(self, text: str, now_ms: int) -> Token | None:
+        """A token that is valid now."""
+        found = self._items.get(TOKENS, digest(text))
+        return found if found is not None and not is_expired(found, now_ms) else None
+
+    def make(  # noqa: PLR0913  # the columns
+        self, role: Role, tenant: str | None, *, label: str, by: str, now_ms: int, days: float | None
+    ) -> tuple[str, Token]:
+        """A new token: its text, which is kept nowhere, and what is."""
+        text = PREFIX + secrets.token_urlsafe(_BYTES)
+        token = Token(
+            id=secrets.token_hex(8),
+            role=role,
+            tenant=tenant,
+            label=label,
+            last_four=text[-_SHOWN:],
+            made_ms=now_ms,
+            made_by=by,
+            expires_ms=None if days is None else now_ms + int(days * DAY_MS),
+        )
+        self._items.put(TOKENS, digest(text), token)
+        return text, token
+
+    def of(self, tenant: str | None) -> list[Token]:
+        """A tenant's tokens in order of their ids, expired ones included; None gives the operators'."""
+        found = [token for _, token in self._items.all(TOKENS) if token.tenant == tenant]
+        return sorted(found, key=lambda token: token.id)
+
+    def revoke(self, tenant: str | None, token_id: str) -> Token | None:
+        """Delete one of a tenant's tokens; None if there is no such one."""
+        for sort, token in self._items.all(TOKENS):
+            if token.tenant == tenant and token.id == token_id:
+                self._items.delete(TOKENS, sort)
+                return token
+        return None
+
+
+def write_first_token(store: TokenStore, file: Path, now_ms: int) -> bool:
+    """Make an operator token into a file of mode 0600 if there is no operator token; whether one was made.
+
+    Raises:
+        OSError: if the file cannot be written.
+    """
+    if store.of(None):
+        return False
+    file.parent.mkdir(parents=True, exist_ok=True)
+    text, _ = store.make(Role.OPERATOR, None, label="first start", by="hifi", now_ms=now_ms, days=None)
+    part = file.with_name(f"{file.name}.part")
+    part.unlink(missing_ok=True)
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
+        out.write(f"{text}\n")
+    part.replace(file)
+    return True

@@ -1,0 +1,63 @@
+"""What the routes answer. Pure."""
+
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from fastapi import Response
+
+from pipelines.management.api.requests import cursor_of
+from shared.contracts.document_items import DocumentKey, StoredDocument
+
+_encoder = msgspec.json.Encoder()
+
+
+def json_response(
+    found: object, status: int = HTTPStatus.OK, headers: Mapping[str, str] | None = None
+) -> Response:
+    """An answer in JSON."""
+    return Response(_encoder.encode(found), status, dict(headers or {}), "application/json")
+
+
+def listed(items: Sequence[object], following: object | None) -> Response:
+    """A page of a list."""
+    return json_response({"items": items, "next": cursor_of(None if following is None else str(following))})
+
+
+def version(stored: StoredDocument) -> dict[str, Any]:
+    """One version of a document."""
+    document = None if stored.document is None else msgspec.to_builtins(stored.document)
+    return {"version": stored.version, "by": stored.by, "at_ms": stored.at_ms, "document": document}
+
+
+def etag(stored: StoredDocument) -> dict[str, str]:
+    """The header that names a version."""
+    return {"ETag": f'"{stored.version}"'}
+
+
+def changes(
+    asked: Sequence[DocumentKey],
+    versions: Sequence[StoredDocument],
+    before: Mapping[DocumentKey, int],
+    keys: Mapping[DocumentKey, str],
+    *,
+    dry_run: bool,
+) -> dict[str, Any]:
+    """What a write did, or would do, to each document."""
+    added = {each.key: each for each in versions}
+    items = []
+    for key in asked:
+        to = added.get(key)
+        item: dict[str, Any] = {"kind": key.kind, "name": key.name, "action": _action(to, before.get(key, 0))}
+        item |= {"from": before.get(key) or None, "to": to.version if to else before.get(key) or None}
+        items.append(item | ({"write_key": keys[key]} if key in keys else {}))
+    return {"dry_run": dry_run, "changes": items}
+
+
+def _action(added: StoredDocument | None, before: int) -> str:
+    if added is None:
+        return "none"
+    if added.document is None:
+        return "delete"
+    return "change" if before else "create"

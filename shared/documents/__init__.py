@@ -1,0 +1,1 @@
+"""Checks of what customers write, the same for the command and the API."""

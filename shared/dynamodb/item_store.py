@@ -1,0 +1,73 @@
+"""Small items beside the documents, in the same table: tokens, labels of keys, the audit log."""
+
+from collections.abc import Mapping
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+from botocore.exceptions import BotoCoreError, ClientError
+
+from shared.dynamodb.client import StoreError, dynamodb_client
+from shared.dynamodb.document_rows import DOCUMENT, TENANT, row_key
+
+T = TypeVar("T")
+_ITEM: Final = "item"
+
+
+class ItemStore(Generic[T]):
+    """Items of one type. Every method may be called from any thread and raises StoreError."""
+
+    def __init__(self, table: str, endpoint: str | None, kind: type[T]) -> None:
+        """`endpoint` is the URL of DynamoDB Local; None is AWS."""
+        self._client: Any = dynamodb_client(endpoint)
+        self._table = table
+        self._decoder = msgspec.json.Decoder(kind)
+
+    def get(self, partition: str, sort: str) -> T | None:
+        """An item as it is now."""
+        answer = self._call("get_item", Key=row_key(partition, sort), ConsistentRead=True)
+        return self._read(answer["Item"]) if "Item" in answer else None
+
+    def put(self, partition: str, sort: str, item: T) -> None:
+        """Write an item over what is there."""
+        row = row_key(partition, sort) | {_ITEM: {"S": msgspec.json.encode(item).decode()}}
+        self._call("put_item", Item=row)
+
+    def delete(self, partition: str, sort: str) -> None:
+        """Delete an item; nothing if it is not there."""
+        self._call("delete_item", Key=row_key(partition, sort))
+
+    def page(
+        self, partition: str, after: str | None, limit: int, *, prefix: str = "", forward: bool = True
+    ) -> tuple[list[tuple[str, T]], str | None]:
+        """Items with their sort keys, and the sort key to go on after, if there are more."""
+        values = {":p": {"S": partition}} | ({":d": {"S": prefix}} if prefix else {})
+        condition = f"{TENANT} = :p" + (f" AND begins_with({DOCUMENT}, :d)" if prefix else "")
+        start = {} if after is None else {"ExclusiveStartKey": row_key(partition, after)}
+        answer = self._call(
+            "query",
+            ConsistentRead=True,
+            KeyConditionExpression=condition,
+            ExpressionAttributeValues=values,
+            ScanIndexForward=forward,
+            Limit=limit,
+            **start,
+        )
+        found = [(row[DOCUMENT]["S"], self._read(row)) for row in answer["Items"]]
+        return found, found[-1][0] if "LastEvaluatedKey" in answer and found else None
+
+    def all(self, partition: str, prefix: str = "") -> list[tuple[str, T]]:
+        """Every item of a partition with its sort key."""
+        found, after = self.page(partition, None, 1_000, prefix=prefix)
+        while after is not None:
+            more, after = self.page(partition, after, 1_000, prefix=prefix)
+            found += more
+        return found
+
+    def _read(self, row: Mapping[str, Any]) -> T:
+        return self._decoder.decode(row[_ITEM]["S"])
+
+    def _call(self, operation: str, **asked: Any) -> Any:
+        try:
+            return getattr(self._client, operation)(TableName=self._table, **asked)
+        except (BotoCoreError, ClientError) as error:
+            raise StoreError(f"table {self._table} cannot be used: {error}") from error

@@ -1,0 +1,57 @@
+"""The management API as a process, and a client of it."""
+
+import json
+import uuid
+from pathlib import Path
+from typing import Any
+
+from tests.harness.service_process import Answer, ServiceProcess, hifi_settings
+from tests.harness.waiting import eventually
+
+ANY = {"If-Match": "*"}
+NEW = {"If-None-Match": "*"}
+
+
+class ApiProcess(ServiceProcess):
+    """`python -m pipelines.management.api` over a table of its own, with its operator's token."""
+
+    def __init__(self, folder: Path, endpoint: str, table: str = "", **settings: str) -> None:
+        self.table = table or f"documents-{uuid.uuid4().hex}"
+        self.endpoint = endpoint
+        self.token_file = folder / "operator.token"
+        own = {
+            "documents_table": self.table,
+            "documents_endpoint": endpoint,
+            "token_file": str(self.token_file),
+            "token_rate": "100000",
+        }
+        super().__init__("pipelines.management.api", folder / "api.log", hifi_settings(own | settings))
+        eventually(self.ready, 30, "the API is ready")
+        self.operator = self.token_file.read_text().strip()
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        headers: dict[str, str] | None = None,
+        token: str | None = "",
+    ) -> Answer:
+        """Send JSON with a token: the operator's unless one is given; None sends none."""
+        asked = dict(headers or {})
+        if token is not None:
+            asked["Authorization"] = f"Bearer {token or self.operator}"
+        sent = body if isinstance(body, bytes) else None if body is None else json.dumps(body)
+        return self.request(method, path, sent, asked)
+
+    def token(self, tenant: str, role: str, **more: Any) -> str:
+        """A new token of a tenant."""
+        asked = {"role": role, "label": role} | more
+        answer = self.ask("POST", f"/v1/tenants/{tenant}/tokens", asked)
+        assert answer.status == 201, answer.text
+        return str(answer.json["token"])
+
+
+def destination(timeout: float = 5.0) -> dict[str, Any]:
+    """A destination's fields beside its name."""
+    return {"options": {"url": "https://example.com/hook"}, "timeout_seconds": timeout}

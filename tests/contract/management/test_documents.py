@@ -1,0 +1,87 @@
+"""Documents over HTTP: conditions, bundles, history, names and write keys."""
+
+from tests.contract.management.api_process import ANY, NEW, ApiProcess, destination
+
+
+def test_a_document_is_made_read_changed_and_deleted_under_its_version(api: ApiProcess) -> None:
+    path = "/v1/tenants/one/destinations/one.d"
+    assert api.ask("PUT", path, destination()).status == 428
+    made = api.ask("PUT", path, destination(), NEW)
+    assert (made.status, made.headers["etag"]) == (201, '"1"'), made.text
+    assert api.ask("PUT", path, destination(), NEW).status == 412
+    changed = api.ask("PUT", path, destination(7), {"If-Match": '"1"'})
+    assert (changed.status, changed.headers["etag"]) == (200, '"2"')
+    assert api.ask("PUT", path, destination(8), {"If-Match": '"1"'}).status == 412
+    assert api.ask("GET", path).json["document"]["timeout_seconds"] == 7
+    assert api.ask("DELETE", path, headers={"If-Match": '"2"'}).status == 204
+    assert api.ask("GET", path).status == 404
+    history = api.ask("GET", f"{path}/history?limit=2").json
+    assert [each["version"] for each in history["items"]] == [3, 2]
+    rest = api.ask("GET", f"{path}/history?limit=2&cursor={history['next']}").json
+    assert ([each["version"] for each in rest["items"]], rest["next"]) == ([1], None)
+    back = api.ask("POST", f"{path}/revert", {"version": 2}, ANY)
+    assert (back.status, back.json["document"]["timeout_seconds"]) == (200, 7), back.text
+
+
+def test_a_dry_run_says_what_would_change_and_changes_nothing(api: ApiProcess) -> None:
+    path = "/v1/tenants/two/destinations/two.d"
+    plan = api.ask("PUT", f"{path}?dry_run=true", destination(), NEW)
+    assert (plan.status, plan.json["changes"][0]["action"]) == (200, "create"), plan.text
+    assert api.ask("GET", path).status == 404
+
+
+def test_a_bundle_is_written_whole_or_not_at_all(api: ApiProcess) -> None:
+    pipe = {"kind": "pipe", "name": "three.p", "source": "three.s", "destination": "three.d"}
+    sink = {"kind": "destination", "name": "three.d", **destination()}
+    path = "/v1/tenants/three/apply"
+    refused = api.ask("POST", path, {"documents": [sink, pipe]})
+    assert refused.status == 422, refused.text
+    assert refused.json["errors"][0]["pointer"] == "/source"
+    assert api.ask("GET", "/v1/tenants/three/destinations").json["items"] == []
+    done = api.ask("POST", path, {"documents": [pipe, sink, {"kind": "source", "name": "three.s"}]})
+    assert done.status == 200, done.text
+    assert [each["action"] for each in done.json["changes"]] == ["create"] * 3
+    assert done.json["changes"][2]["write_key"].startswith("wk_")
+    used = api.ask("DELETE", "/v1/tenants/three/sources/three.s", headers=ANY)
+    assert (used.status, "pipe" in used.json["detail"]) == (409, True)
+
+
+def test_lists_are_paged_by_an_opaque_cursor(api: ApiProcess) -> None:
+    names = [f"four.{number}" for number in range(5)]
+    bundle = [{"kind": "destination", "name": name, **destination()} for name in names]
+    assert api.ask("POST", "/v1/tenants/four/apply", {"documents": bundle}).status == 200
+    found, cursor = [], ""
+    while cursor is not None:
+        page = api.ask("GET", f"/v1/tenants/four/destinations?limit=2{cursor and '&cursor=' + cursor}").json
+        found += [each["document"]["name"] for each in page["items"]]
+        cursor = page["next"]
+    assert found == names
+
+
+def test_another_tenants_name_is_refused_without_saying_whose_it_is(api: ApiProcess) -> None:
+    assert api.ask("PUT", "/v1/tenants/five/destinations/taken", destination(), NEW).status == 201
+    refused = api.ask("PUT", "/v1/tenants/six/destinations/taken", destination(), NEW)
+    assert (refused.status, "five" in refused.text) == (409, False)
+
+
+def test_write_keys_are_made_by_the_server_shown_once_and_rotated(api: ApiProcess) -> None:
+    source = "/v1/tenants/seven/sources/seven.s"
+    made = api.ask("PUT", source, {}, NEW)
+    first = made.json["write_key"]
+    assert first not in api.ask("GET", source).text
+    second = api.ask("POST", f"{source}/keys", {"label": "rotation"})
+    assert second.status == 201, second.text
+    keys = api.ask("GET", f"{source}/keys").json["items"]
+    assert [each["label"] for each in keys] == ["first key", "rotation"]
+    assert keys[1]["last_four"] == second.json["key"][-4:]
+    assert api.ask("PUT", source, {"rate_limit": 9}, ANY).json["document"]["write_keys"] != []
+    assert api.ask("DELETE", f"{source}/keys/{keys[0]['id']}").status == 204
+    assert api.ask("DELETE", f"{source}/keys/{keys[1]['id']}").status == 409
+    assert len(api.ask("GET", f"{source}/keys").json["items"]) == 1
+
+
+def test_an_unknown_member_is_refused_by_name_and_place(api: ApiProcess) -> None:
+    refused = api.ask("PUT", "/v1/tenants/eight/destinations/eight.d", {**destination(), "tiemout": 1}, NEW)
+    assert (refused.status, refused.headers["content-type"]) == (422, "application/problem+json")
+    assert refused.json["errors"][0]["pointer"] == "/tiemout"
+    assert "tiemout" in refused.json["errors"][0]["detail"]

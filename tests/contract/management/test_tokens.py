@@ -1,0 +1,91 @@
+"""Tokens, limits, and what the process refuses at its start."""
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import boto3
+
+from tests.contract.management.api_process import NEW, ApiProcess, destination
+from tests.harness.waiting import eventually, free_port
+
+LIST = "/v1/tenants/acme/destinations"
+
+
+def test_the_first_operator_token_is_in_a_file_that_only_its_user_reads(api: ApiProcess) -> None:
+    assert stat.S_IMODE(api.token_file.stat().st_mode) == 0o600
+    assert api.ask("GET", "/v1/whoami").json["role"] == "operator"
+
+
+def test_a_restart_makes_no_second_operator(dynamodb_local: str, tmp_path: Path) -> None:
+    process = ApiProcess(tmp_path, dynamodb_local)
+    try:
+        process.kill()
+        process.restart()
+        eventually(process.ready, 30)
+        assert process.token_file.read_text().strip() == process.operator
+        assert len(process.ask("GET", "/v1/tokens").json["items"]) == 1
+    finally:
+        process.kill()
+
+
+def test_a_revoked_token_is_refused_at_once(api: ApiProcess) -> None:
+    made = api.ask("POST", "/v1/tenants/acme/tokens", {"role": "viewer", "label": "x"}).json
+    assert api.ask("GET", LIST, token=made["token"]).status == 200
+    assert api.ask("DELETE", f"/v1/tenants/acme/tokens/{made['id']}").status == 204
+    assert api.ask("GET", LIST, token=made["token"]).status == 401
+
+
+def test_a_token_ends_when_its_time_is_over(api: ApiProcess) -> None:
+    token = api.token("acme", "viewer", days=1 / 86_400)
+    eventually(lambda: api.ask("GET", LIST, token=token).status == 401, 5)
+
+
+def test_the_table_holds_no_token_and_no_write_key(api: ApiProcess) -> None:
+    token = api.token("acme", "owner")
+    key = api.ask("PUT", "/v1/tenants/acme/sources/acme.s", {}, NEW).json["write_key"]
+    client = boto3.client(
+        "dynamodb",
+        endpoint_url=api.endpoint,
+        region_name="us-east-1",
+        aws_access_key_id="local",
+        aws_secret_access_key="local",
+    )
+    text = str(list(client.get_paginator("scan").paginate(TableName=api.table)))
+    assert "tokens#" in text
+    assert not any(secret in text for secret in (token, key, api.operator))
+    assert not any(secret in api.log.read_text() for secret in (token, key, api.operator))
+
+
+def test_nobody_makes_a_token_above_the_own_role(api: ApiProcess) -> None:
+    owner = api.token("acme", "owner")
+    asked = {"role": "operator", "label": "up"}
+    assert api.ask("POST", "/v1/tenants/acme/tokens", asked, token=owner).status == 403
+    assert api.ask("POST", "/v1/tokens", asked, token=owner).status == 403
+    assert api.ask("POST", "/v1/tenants/acme/tokens", asked).status == 422
+
+
+def test_too_large_a_body_and_too_many_requests_are_refused(dynamodb_local: str, tmp_path: Path) -> None:
+    process = ApiProcess(tmp_path, dynamodb_local, token_rate="5", body_bytes="2048")
+    try:
+        large = {**destination(), "options": {"url": "x" * 4096}}
+        assert process.ask("PUT", f"{LIST}/acme.d", large, NEW).status == 413
+        answers = [process.ask("GET", LIST) for _ in range(15)]
+        refused = [each for each in answers if each.status == 429]
+        assert refused and int(refused[0].headers["retry-after"]) >= 1
+    finally:
+        process.kill()
+
+
+def test_it_refuses_to_start_beyond_loopback_without_tls(dynamodb_local: str) -> None:
+    env = os.environ | {
+        "HIFI_HOST": "0.0.0.0",
+        "HIFI_PORT": str(free_port()),
+        "HIFI_DOCUMENTS_ENDPOINT": dynamodb_local,
+    }
+    command = [sys.executable, "-m", "pipelines.management.api"]
+    ended = subprocess.run(command, env=env, capture_output=True, timeout=30, check=False)
+    assert ended.returncode == 2
+    assert b"HIFI_TLS_CERTIFICATE" in ended.stderr
