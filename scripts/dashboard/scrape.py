@@ -21,6 +21,7 @@ def local(side: Side) -> dict[str, Any]:
         "spark": side.spark_port,
         "trace": side.trace_port,
         "provision": side.provision_port,
+        "api": side.api_port,
     }
     jobs = [
         {"job_name": name, "static_configs": [{"targets": [f"{HOST}:{port}"]}]}

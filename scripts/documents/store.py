@@ -8,7 +8,14 @@ from typing import Final
 from botocore.exceptions import BotoCoreError
 from msgspec import Struct
 
-from shared.contracts.document_items import Change, DocumentKey, StoredDocument, VersionConflictError
+from shared.contracts.document_items import (
+    Change,
+    DocumentKey,
+    NameTakenError,
+    StoredDocument,
+    TooManyChangesError,
+    VersionConflictError,
+)
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.document_table import DocumentTable
 from shared.runtime.clock import Clock
@@ -103,6 +110,8 @@ def _explained() -> Iterator[None]:
         yield
     except StoreError as error:
         raise DocumentsError(str(error), "`hifi doctor` shows whether the side's store runs") from error
+    except (NameTakenError, TooManyChangesError) as error:
+        raise DocumentsError(f"nothing was written: {error}") from error
     except VersionConflictError as error:
         found = f"at version {error.found}" if error.found else "gone"
         raise DocumentsError(

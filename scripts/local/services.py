@@ -8,6 +8,7 @@ from typing import Final
 
 from scripts.local.processes.profile import SideProfile
 from scripts.local.processes.programs import (
+    API,
     CANARY,
     COLLECT,
     CONSOLE,
@@ -40,8 +41,8 @@ def start_profile(
 ) -> None:
     """Start the programs of a profile beside the brokers, warm the chain up, and return when all are ready.
 
-    The meter starts during the warm-up, which takes longer. The canary starts after it, so that it does not
-    report the lags of a cold chain. The warm-up lasts `warm_up_seconds` at most.
+    The meter and the management API start during the warm-up, which takes longer. The canary starts after it,
+    so that it does not report the lags of a cold chain. The warm-up lasts `warm_up_seconds` at most.
 
     Raises:
         UpError, WarmUpError, PublishError: if a program or the warm-up takes too long.
@@ -50,7 +51,7 @@ def start_profile(
         return
     _start_services(side, supervisor, progress)
     if profile is SideProfile.ALL:
-        for program in (*METER, TRACE) if traced() else METER:
+        for program in (*METER, API, *((TRACE,) if traced() else ())):
             supervisor.start_program(program)
     _warm_up(side, progress, warm_up_seconds)
     if profile is SideProfile.ALL:
@@ -82,8 +83,9 @@ def _warm_up(side: Side, progress: Progress, most_seconds: float) -> None:
 
 
 def _wait_for_meter(side: Side, supervisor: Supervisor, progress: Progress) -> None:
-    with progress.step("starting the meter: observe, console") as say:
-        for program, port in ((OBSERVE, side.observe_port), (CONSOLE, side.console_port)):
+    services = ((OBSERVE, side.observe_port), (CONSOLE, side.console_port), (API, side.api_port))
+    with progress.step("starting the meter and the management API: observe, console, api") as say:
+        for program, port in services:
             _wait(program, partial(says_ready, port), side, supervisor, say)
 
 

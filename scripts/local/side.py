@@ -14,7 +14,7 @@ from shared.runtime.errors import OperatorError
 
 HOST: Final = "127.0.0.1"
 BROKER_IDS: Final = (1, 2, 3)
-PORTS: Final = 16
+PORTS: Final = 17
 """Number of ports of a side, from its base on."""
 
 REACH: Final = EgressPolicy(loopback=True)
@@ -42,7 +42,7 @@ class Side:
 
     The base is collect's own port; then three brokers, three controllers, the warm-up's destination, retry's
     health; observe, console, the store of documents and scorecards, canary; the metrics of Spark and of
-    trace; the provisioner.
+    trace; the provisioner; the management API.
     """
 
     root: Path
@@ -136,6 +136,21 @@ class Side:
     def provision_port(self) -> int:
         """HTTP port of the provisioner's health and metrics."""
         return self.trace_port + 1
+
+    @property
+    def api_port(self) -> int:
+        """HTTP port of the management API."""
+        return self.provision_port + 1
+
+    @property
+    def api_url(self) -> str:
+        """URL of the management API."""
+        return f"http://{HOST}:{self.api_port}"
+
+    @property
+    def token_file(self) -> Path:
+        """The operator's token of the management API, made at the side's first start."""
+        return self.root / "operator.token"
 
     @property
     def ports(self) -> range:

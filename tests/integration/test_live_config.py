@@ -4,6 +4,7 @@ import time
 from pathlib import Path
 from uuid import uuid4
 
+import httpx
 import pytest
 from confluent_kafka.admin import AdminClient
 
@@ -36,6 +37,25 @@ def pipe_documents(name: str, receiver: Receiver, pipe: str) -> list[dict[str, o
         **both,
     }
     return [destination, {"kind": "pipe", "source": name, "destination": f"{name}-{pipe}"} | both]
+
+
+def test_what_is_put_through_the_management_api_is_in_force(live: LiveSide) -> None:
+    name = f"api-{uuid4().hex[:8]}"
+    token = live.side.token_file.read_text().strip()
+    headers = {"Authorization": f"Bearer {token}", "If-None-Match": "*"}
+    place = f"{live.side.api_url}/v1/tenants/{name}"
+    with running(Receiver()) as receiver, httpx.Client(headers=headers, timeout=10) as api:
+        source = api.put(f"{place}/sources/{name}", json={})
+        sink = api.put(f"{place}/destinations/{name}", json={"options": {"url": f"{receiver.url}/api"}})
+        pipe = api.put(f"{place}/pipes/{name}", json={"source": name, "destination": name})
+        assert [each.status_code for each in (source, sink, pipe)] == [201] * 3, pipe.text
+
+        def arrived() -> bool:
+            """Until the pipe is in force, events match nothing."""
+            posted = live.post(source.json()["write_key"], b'{"n": 1}', "application/json")
+            return posted and bool(receiver.counts("/api").arrivals)
+
+        eventually(arrived, 30, "an event arrives by the key that the API made", every=0.5)
 
 
 def test_a_new_pipe_delivers_within_ten_seconds_and_the_old_one_has_no_gap(

@@ -6,19 +6,15 @@ from typing import Self
 
 from pydantic import Field, model_validator
 
-from shared.runtime.settings import SideSettings
+from shared.runtime.settings import DocumentsSettings
 
 
-class ApiSettings(SideSettings):
+class ApiSettings(DocumentsSettings):
     """Settings of one API process, from HIFI_* environment variables."""
 
     bootstrap: str = Field("", description="Not used: the API knows the table only.")
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(8096, ge=0, le=65535, description="TCP port to listen on; 0 takes a free one.")
-    documents_table: str = Field("hifi-documents", description="DynamoDB table of the customers' documents.")
-    documents_endpoint: str | None = Field(
-        None, description="URL of DynamoDB Local; without it, DynamoDB of the AWS region in the environment."
-    )
     token_file: Path | None = Field(
         None, description="Where the first operator token is written, mode 0600, if there is none yet."
     )

@@ -10,6 +10,7 @@ from confluent_kafka import KafkaException
 from scripts.local.doctor.checks import Check
 from scripts.local.kafka.consumer_lag import Lag, lags
 from scripts.local.processes.programs import (
+    API,
     AUDIT,
     BROKERS,
     CANARY,
@@ -63,6 +64,7 @@ def _services(side: Side) -> dict[str, int]:
         COLLECT: side.collect_port,
         RETRY: side.retry_port,
         PROVISION: side.provision_port,
+        API: side.api_port,
         OBSERVE: side.observe_port,
         CONSOLE: side.console_port,
         CANARY: side.canary_port,

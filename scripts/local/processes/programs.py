@@ -20,6 +20,7 @@ SPARK: Final = "spark"
 RETRY: Final = "retry"
 STORE: Final = "store"
 PROVISION: Final = "provision"
+API: Final = "api"
 OBSERVE: Final = "observe"
 CONSOLE: Final = "console"
 CANARY: Final = "canary"
@@ -85,6 +86,7 @@ def programs(side: Side, jars: Jars, profile: SideProfile) -> list[Program]:
         _collect(side),
         _store(side, jars),
         _provision(side),
+        _api(side),
         _observe(side),
         _console(side),
         _canary(side),
@@ -158,6 +160,16 @@ def _provision(side: Side) -> Program:
     settings = {"HIFI_PORT": str(side.provision_port), "HIFI_DOCUMENTS_ENDPOINT": side.store_url}
     table = {"HIFI_DOCUMENTS_TABLE": DOCUMENTS_TABLE}
     return _service(side, PROVISION, "pipelines.control.provision", _MIDDLE, settings | table)
+
+
+def _api(side: Side) -> Program:
+    settings = {
+        "HIFI_PORT": str(side.api_port),
+        "HIFI_DOCUMENTS_ENDPOINT": side.store_url,
+        "HIFI_DOCUMENTS_TABLE": DOCUMENTS_TABLE,
+        "HIFI_TOKEN_FILE": str(side.token_file),
+    }
+    return _service(side, API, "pipelines.management.api", _MIDDLE, settings)
 
 
 def _observe(side: Side) -> Program:

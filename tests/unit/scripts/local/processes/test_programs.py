@@ -7,6 +7,7 @@ import pytest
 from scripts.local.jars import Jars
 from scripts.local.processes.profile import SideProfile
 from scripts.local.processes.programs import (
+    API,
     CANARY,
     COLLECT,
     CONSOLE,
@@ -65,6 +66,15 @@ def test_the_provisioner_reads_the_sides_own_table(monkeypatch: pytest.MonkeyPat
         environment = _programs(profile)[PROVISION].environment
         assert environment["HIFI_DOCUMENTS_ENDPOINT"] == _SIDE.store_url
         assert environment["HIFI_DOCUMENTS_TABLE"] == DOCUMENTS_TABLE
+
+
+def test_the_management_api_has_the_provisioners_table_and_a_token_file_of_the_side() -> None:
+    found = _programs()
+    api, provision = found[API].environment, found[PROVISION].environment
+    for name in ("HIFI_DOCUMENTS_ENDPOINT", "HIFI_DOCUMENTS_TABLE"):
+        assert api[name] == provision[name]
+    assert api["HIFI_TOKEN_FILE"] == str(_SIDE.token_file)
+    assert found[API].order > found[STORE].order
 
 
 def test_the_users_own_aws_keys_reach_observe(monkeypatch: pytest.MonkeyPatch) -> None:
