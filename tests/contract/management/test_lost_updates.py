@@ -2,6 +2,7 @@
 
 import threading
 import time
+from http.client import HTTPException
 from pathlib import Path
 
 from tests.contract.management.api_process import ANY, NEW, ApiProcess, destination
@@ -24,7 +25,7 @@ def write_until(api: ApiProcess, writer: int, deadline: float, acknowledged: Ack
         try:
             seen = api.ask("GET", path).headers.get("etag", "")
             answer = api.ask("PUT", path, destination(value), {"If-Match": seen} if seen else NEW)
-        except OSError:
+        except (OSError, HTTPException):  # killed before or during its answer
             time.sleep(0.02)
             continue
         if answer.status in (200, 201):

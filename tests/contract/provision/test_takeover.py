@@ -55,6 +55,7 @@ def test_the_commands_go_on_from_what_an_older_version_published(
         assert hifi.run("revert", f"pipe/{tenant}", "--to", str(VERSION)).returncode == 0
 
 
+@pytest.mark.proof
 def test_a_topic_that_was_deleted_and_made_again_has_everything_again(
     topics: str, dynamodb_local: str, tmp_path: Path
 ) -> None:
@@ -72,6 +73,7 @@ def test_a_topic_that_was_deleted_and_made_again_has_everything_again(
         eventually(lambda: wanted <= {each.key() for each in topic.all_of(Topic.CONFIG)}, 60, every=1)
 
 
+@pytest.mark.proof
 def test_a_takeover_that_is_killed_halfway_is_finished_by_the_next_provisioner(
     topics: str, dynamodb_local: str, tmp_path: Path
 ) -> None:
