@@ -3,6 +3,7 @@
 from pathlib import Path
 from uuid import uuid4
 
+import pytest
 import yaml
 
 from shared.contracts.document_items import DOCUMENTS_TABLE
