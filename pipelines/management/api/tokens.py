@@ -44,6 +44,24 @@ def is_expired(token: Token, now_ms: int) -> bool:
     return token.expires_ms is not None and now_ms >= token.expires_ms
 
 
+def new_token(  # noqa: PLR0913  # the columns
+    role: Role, tenant: str | None, *, label: str, by: str, now_ms: int, days: float | None
+) -> tuple[str, Token]:
+    """The text of a token that nobody has yet, and what the table is to hold of it."""
+    text = PREFIX + secrets.token_urlsafe(_BYTES)
+    token = Token(
+        id=secrets.token_hex(8),
+        role=role,
+        tenant=tenant,
+        label=label,
+        last_four=text[-_SHOWN:],
+        made_ms=now_ms,
+        made_by=by,
+        expires_ms=None if days is None else now_ms + int(days * DAY_MS),
+    )
+    return text, token
+
+
 class TokenStore:
     """The tokens in the table. Raises StoreError."""
 
@@ -59,19 +77,13 @@ class TokenStore:
         self, role: Role, tenant: str | None, *, label: str, by: str, now_ms: int, days: float | None
     ) -> tuple[str, Token]:
         """A new token: its text, which is kept nowhere, and what is."""
-        text = PREFIX + secrets.token_urlsafe(_BYTES)
-        token = Token(
-            id=secrets.token_hex(8),
-            role=role,
-            tenant=tenant,
-            label=label,
-            last_four=text[-_SHOWN:],
-            made_ms=now_ms,
-            made_by=by,
-            expires_ms=None if days is None else now_ms + int(days * DAY_MS),
-        )
-        self._items.put(TOKENS, digest(text), token)
+        text, token = new_token(role, tenant, label=label, by=by, now_ms=now_ms, days=days)
+        self.keep(text, token)
         return text, token
+
+    def keep(self, text: str, token: Token) -> None:
+        """Make a token valid from now on."""
+        self._items.put(TOKENS, digest(text), token)
 
     def of(self, tenant: str | None) -> list[Token]:
         """A tenant's tokens in order of their ids, expired ones included; None gives the operators'."""
@@ -96,10 +108,12 @@ def write_first_token(store: TokenStore, file: Path, now_ms: int) -> bool:
     if store.of(None):
         return False
     file.parent.mkdir(parents=True, exist_ok=True)
-    text, _ = store.make(Role.OPERATOR, None, label="first start", by="hifi", now_ms=now_ms, days=None)
+    text, token = new_token(Role.OPERATOR, None, label="first start", by="hifi", now_ms=now_ms, days=None)
     part = file.with_name(f"{file.name}.part")
     part.unlink(missing_ok=True)
     with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
         out.write(f"{text}\n")
     part.replace(file)
+    # Last: if the process is killed before, the next start makes another, and no valid token is unknown.
+    store.keep(text, token)
     return True
