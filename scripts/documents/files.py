@@ -7,9 +7,9 @@ from typing import Final
 
 from msgspec import Struct
 
-from scripts.documents.check import field_problems
 from scripts.documents.yaml_loader import Section, YamlError, sections
 from shared.contracts.documents import Document, parse
+from shared.documents.check import field_problems
 from shared.documents.problems import Problem, ProblemsError
 
 STANDARD_INPUT: Final = Path("-")

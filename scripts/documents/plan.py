@@ -1,23 +1,20 @@
 """Decides what applying documents changes, given the published ones. Pure."""
 
 from collections.abc import Iterator, Sequence
-from urllib.parse import urlsplit
 
 from scripts.documents.files import LocatedDocument
-from scripts.documents.options import hosts
 from shared.contracts.documents import (
     OWN_TENANTS,
     Catalogue,
-    Contact,
-    Destination,
     Document,
     Pipe,
     kind_of,
     topic_key,
 )
-from shared.contracts.egress_policy import EgressPolicy, host_problem
+from shared.contracts.egress_policy import EgressPolicy
 from shared.contracts.publish_plan import PlannedDocument, step_of
 from shared.documents.problems import Problem, ProblemsError
+from shared.documents.reach import out_of_reach
 
 
 def plan(
@@ -89,18 +86,8 @@ def _broken(written: Sequence[LocatedDocument], published: Catalogue, after: Cat
 def _out_of_reach(written: Sequence[LocatedDocument], reach: EgressPolicy) -> Iterator[Problem]:
     """Documents with an address that would be refused when it is dialled."""
     for each in written:
-        for path, host in _dialled(each.document):
-            message = host_problem(host, reach)
-            if message:
-                yield each.problem(path, message)
-
-
-def _dialled(document: Document) -> Iterator[tuple[str, str]]:
-    """Hosts that hifi dials for a document, each with its path."""
-    if isinstance(document, Destination):
-        yield from hosts(document)
-    if isinstance(document, Contact):
-        yield "$.webhook", urlsplit(document.webhook).hostname or ""
+        for path, message in out_of_reach(each.document, reach):
+            yield each.problem(path, message)
 
 
 def _names(pipe: Pipe, document: Document) -> bool:

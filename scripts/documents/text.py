@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import yaml
 
-from scripts.documents.options import summary
 from scripts.documents.yaml_loader import CoreLoader
 from shared.contracts.documents import Contact, Destination, Document, Entry, Pipe, Source, kind_of
+from shared.documents.options import summary
 
 
 def as_mapping(document: Document) -> dict[str, Any]:

@@ -1,11 +1,12 @@
-"""Finds all problems of one document. Pure."""
+"""Finds all problems of one document, its connector's options included. Pure."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any, Final, Protocol
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
 import msgspec
 
 from shared.contracts.documents import KINDS, ConfigError, Contact, Destination, Document, Pipe, Source, parse
+from shared.documents.options import option_fields, option_problems
 from shared.documents.problems import FieldProblem, did_you_mean, plain
 
 _TYPES: Final[Mapping[str, type[Document]]] = {
@@ -27,19 +28,7 @@ _FIXES: Final = {
 _NAMES: Final = ("name", "tenant", "source", "destination")
 
 
-class OptionRules(Protocol):
-    """What is known of the options of destinations, which their connectors define."""
-
-    def fields(self, raw: Mapping[Any, Any]) -> Collection[str]:
-        """Names of the options of a destination's connector."""
-        ...
-
-    def problems(self, raw: Mapping[Any, Any]) -> Iterable[FieldProblem]:
-        """The reasons why a destination's options would be refused."""
-        ...
-
-
-def field_problems(raw: object, options: OptionRules) -> Iterator[FieldProblem]:
+def field_problems(raw: object) -> Iterator[FieldProblem]:
     """The reasons why `parse` would refuse a document; none if it would accept it."""
     if not isinstance(raw, dict):
         yield "$", f"a document is a mapping, not {_called(raw)}", "start it with `kind: source`, for example"
@@ -48,9 +37,9 @@ def field_problems(raw: object, options: OptionRules) -> Iterator[FieldProblem]:
     if kind not in KINDS:
         yield _kind_fault(kind)
         return
-    found = list(_field_faults(_TYPES[str(kind)], raw, options))
+    found = list(_field_faults(_TYPES[str(kind)], raw))
     if kind == "destination":
-        found += options.problems(raw)
+        found += option_problems(raw)
     yield from found or _last_faults(raw)
 
 
@@ -60,13 +49,11 @@ def _kind_fault(kind: object) -> FieldProblem:
     return "$.kind", f"unknown kind {kind!r}", did_you_mean(str(kind), KINDS)
 
 
-def _field_faults(
-    struct: type[Document], raw: Mapping[Any, Any], options: OptionRules
-) -> Iterator[FieldProblem]:
+def _field_faults(struct: type[Document], raw: Mapping[Any, Any]) -> Iterator[FieldProblem]:
     fields = {field.encode_name: field for field in msgspec.structs.fields(struct)}
     for name in raw:
         if name not in fields and name != "kind":
-            misplaced = raw["kind"] == "destination" and name in options.fields(raw)
+            misplaced = raw["kind"] == "destination" and name in option_fields(raw)
             fix = f"write {name!r} below `options:`" if misplaced else did_you_mean(str(name), fields)
             yield f"$.{name}", f"a {raw['kind']} has no field {name!r}", fix
     for name, field in fields.items():

@@ -11,10 +11,10 @@ import msgspec
 import pytest
 import yaml
 
-from scripts.documents.check import field_problems
 from scripts.local.side import REACH
 from shared.contracts.documents import Catalogue, Destination, Entry, encode_entry, parse, topic_key
 from shared.contracts.secrets import named_secrets
+from shared.documents.check import field_problems
 from shared.runtime.secret_stores import store_for
 from shared.runtime.secrets import SecretTable
 from tests.contract.connectors.far import Silent, nobody

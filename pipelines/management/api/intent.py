@@ -1,16 +1,14 @@
 """Reads documents from requests and finds what is wrong with them. Pure."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, Final
-from urllib.parse import urlsplit
+from typing import Final
 
 from pipelines.management.api.problems import FieldError, ProblemError, pointer
 from shared.contracts.document_items import DocumentKey, StoredDocument
 from shared.contracts.documents import (
     OWN_TENANTS,
     Catalogue,
-    Contact,
     Document,
     Entry,
     Pipe,
@@ -18,10 +16,9 @@ from shared.contracts.documents import (
     sealed,
     topic_key,
 )
-from shared.contracts.egress_policy import EgressPolicy, host_problem
-from shared.contracts.secrets import foreign_secrets
+from shared.contracts.egress_policy import EgressPolicy
 from shared.documents.check import field_problems
-from shared.documents.problems import FieldProblem
+from shared.documents.reach import out_of_reach
 
 PLURALS: Final = {
     "sources": "source",
@@ -30,20 +27,6 @@ PLURALS: Final = {
     "contacts": "contact",
 }
 """Kinds as paths name them."""
-
-
-class _SecretsOnly:
-    """Of a destination's options, only the secrets are known here: the rest is transmit's."""
-
-    def fields(self, raw: Mapping[Any, Any]) -> Collection[str]:
-        del raw  # they are unknown whatever the connector
-        return ()
-
-    def problems(self, raw: Mapping[Any, Any]) -> Iterable[FieldProblem]:
-        tenant = str(raw.get("tenant"))
-        for path, reference in foreign_secrets(tenant, raw.get("options", {})):
-            fix = f"a tenant's secrets begin with its name: secret://{tenant}/..."
-            yield f"$.options{path}", f"names {reference}, which is not its tenant's", fix
 
 
 def within(tenant: str, raw: object, key: DocumentKey | None = None) -> object:
@@ -76,16 +59,21 @@ def read(raw: object, reach: EgressPolicy) -> Document:
     name = _name_of(raw)
     errors = [
         FieldError(document=name, pointer=pointer(path), detail=message, fix=fix)
-        for path, message, fix in field_problems(raw, _SecretsOnly())
+        for path, message, fix in field_problems(raw)
     ]
     if errors:
         raise wrong(errors)
     document = sealed(parse(raw))
-    if isinstance(document, Contact):
-        said = host_problem(urlsplit(document.webhook).hostname or "", reach)
-        if said:
-            raise wrong([FieldError(document=name, pointer="/webhook", detail=said)])
+    refused = [_refused(name, path, said) for path, said in out_of_reach(document, reach)]
+    if refused:
+        raise wrong(refused)
     return document
+
+
+def _refused(name: str, path: str, said: str) -> FieldError:
+    """An address that must not be dialled."""
+    detail, _, fix = said.partition("; ")
+    return FieldError(document=name, pointer=pointer(path), detail=detail, fix=fix)
 
 
 def verify(after: Mapping[DocumentKey, StoredDocument], versions: Sequence[StoredDocument]) -> None:

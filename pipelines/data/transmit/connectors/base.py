@@ -1,17 +1,18 @@
 """The interface of connectors: send a batch, and return an answer for each of its events."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from pipelines.data.transmit.events import Event
-from shared.contracts.documents import Batch, Destination
+from shared.connectors.spec import ConnectorSpec
+from shared.contracts.documents import Destination
 from shared.contracts.egress_policy import EgressPolicy
 from shared.contracts.secrets import Secrets
 from shared.runtime.clock import Clock
 
 if TYPE_CHECKING:
-    import aiohttp  # reading options does not need this import
+    import aiohttp  # answers are made without it
 
 O = TypeVar("O")  # noqa: E741 a connector's Options
 O_contra = TypeVar("O_contra", contravariant=True)
@@ -93,40 +94,12 @@ class ConnectorContext:
     clock: Clock
 
 
-PathText = tuple[str, str]
-"""A path below a destination's options (such as `$.url`) with a text about it."""
-
-
-def _nothing(_: Any) -> Iterable[PathText]:
-    return ()
-
-
-def _as_asked(_: Any, limits: Batch) -> Batch:
-    return limits
-
-
-def _no_words(_: Any) -> str:
-    return ""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectorType(Generic[O]):
-    """A type of destination, as its module declares it in `CONNECTOR`."""
+    """A type of destination and its sender, as its module declares it in `CONNECTOR`."""
 
-    options: type[O]
-    """A msgspec Struct; `hifi apply` shows the description of a field (`Meta`) as the fix."""
+    spec: ConnectorSpec[O]
+    """Its options, and what can be said of them without sending."""
 
     open: Callable[[ConnectorContext], Awaitable[Connector[O]]]
     """Opens the connector; called once, on the sending loop, for the first destination that needs it."""
-
-    batch: Callable[[O, Batch], Batch] = _as_asked
-    """Limits of one request, within the destination's `batch`. Pure."""
-
-    faults: Callable[[O], Iterable[PathText]] = _nothing
-    """Problems that `hifi apply` reports beyond the types: path and sentence. Pure."""
-
-    hosts: Callable[[O], Iterable[PathText]] = _nothing
-    """Hosts that will be dialled: path and host, so that `hifi apply` can refuse private addresses. Pure."""
-
-    summary: Callable[[O], str] = _no_words
-    """A short text about where events go, for a list of destinations. Pure."""

@@ -1,15 +1,13 @@
 """Elasticsearch and OpenSearch: one `_bulk` request per batch, with an answer for each event."""
 
-import re
-from collections.abc import Iterator, Sequence
-from typing import Annotated, Final, Literal
-from urllib.parse import urlsplit
+from collections.abc import Sequence
+from typing import Final
 
 import aiohttp
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Struct
 
-from pipelines.data.transmit.connectors.base import Answer, ConnectorContext, ConnectorType, PathText
+from pipelines.data.transmit.connectors.base import Answer, ConnectorContext, ConnectorType
 from pipelines.data.transmit.connectors.http.client import (
     RESPONSE_BYTES,
     HttpRequest,
@@ -21,7 +19,8 @@ from pipelines.data.transmit.connectors.http.client import (
 from pipelines.data.transmit.connectors.http.credentials import basic, header_text
 from pipelines.data.transmit.connectors.http.formats import line
 from pipelines.data.transmit.events import Event
-from shared.contracts.documents import Destination, SecretRef
+from shared.connectors.elasticsearch import SPEC, Options
+from shared.contracts.documents import Destination
 from shared.contracts.secrets import Secrets
 
 _ITEM_BYTES: Final = 256
@@ -29,28 +28,6 @@ _ITEM_BYTES: Final = 256
 
 _FILTER: Final = "filter_path=items.*.status,items.*.error.type"
 _EXISTS: Final = 409
-_INDEX: Final = r"^[a-z0-9.][a-z0-9._-]{0,254}$"
-
-
-class Options(Struct, kw_only=True, frozen=True):
-    """How to reach an index."""
-
-    url: Annotated[
-        str,
-        Meta(
-            pattern=r"^https?://[^\s?#]+$", description="of the cluster, for example https://es.example.com"
-        ),
-    ]
-    index: Annotated[str, Meta(pattern=_INDEX, description="an index, alias or data stream, lower-case")]
-    operation: Annotated[
-        Literal["index", "create"],
-        Meta(description="index overwrites what is there; create leaves it; a data stream takes only create"),
-    ] = "index"
-    api_key: (
-        Annotated[SecretRef, Meta(description="an encoded API key, for example secret://acme/es")] | None
-    ) = None
-    username: Annotated[str, Meta(description="for basic authentication")] | None = None
-    password: Annotated[SecretRef, Meta(description="by name, for example secret://acme/es")] | None = None
 
 
 class _Error(Struct):
@@ -139,31 +116,4 @@ async def _open(context: ConnectorContext) -> Elasticsearch:
     return Elasticsearch(context.session, context.secrets)
 
 
-def _faults(options: Options) -> Iterator[PathText]:
-    try:
-        url = urlsplit(options.url)
-        usable = bool(url.hostname) and url.port != 0
-    except ValueError as error:
-        yield "$.url", f"is not a URL: {error}"
-        return
-    if not usable:
-        yield "$.url", "is not a URL; write it like https://es.example.com"
-    elif url.username or url.password:
-        yield "$.url", "holds a user; write `username`, and `password` as secret://name"
-    if (options.username is None) != (options.password is None):
-        yield "$.username", "goes with `password`; write both, or `api_key`"
-    if options.api_key and options.username:
-        yield "$.api_key", "and `username` exclude each other; leave one out"
-    if re.fullmatch(r"\.{1,2}", options.index):
-        yield "$.index", "is not an index name"
-
-
-def _hosts(options: Options) -> Iterator[PathText]:
-    yield "$.url", urlsplit(options.url).hostname or ""
-
-
-def _summary(options: Options) -> str:
-    return f"{options.url.rstrip('/')}/{options.index}"
-
-
-CONNECTOR: Final = ConnectorType(options=Options, open=_open, faults=_faults, hosts=_hosts, summary=_summary)
+CONNECTOR: Final = ConnectorType(spec=SPEC, open=_open)

@@ -1,4 +1,4 @@
-"""The registry of connectors: types by name, decoding of options, and the open connectors of a process."""
+"""The registry of connectors: types by name, and the open connectors of a process."""
 
 import asyncio
 from collections import defaultdict
@@ -6,12 +6,9 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any, Final
 
-import msgspec
-
 from pipelines.data.transmit import connectors
 from pipelines.data.transmit.connectors.base import Connector, ConnectorContext, ConnectorType
 from shared.contracts.documents import CANARY, Destination
-from shared.contracts.secrets import foreign_secrets
 
 _MODULES: Final = {
     "elasticsearch": "elasticsearch",
@@ -20,7 +17,7 @@ _MODULES: Final = {
     "s3": "aws.s3",
     "webhook": "webhook",
 }
-"""The module of each connector in this package; a new connector adds a line here."""
+"""The module of each connector in this package, by the names of `shared.connectors.registry`."""
 
 
 class _ConnectorTypes(Mapping[str, ConnectorType[Any]]):
@@ -41,29 +38,6 @@ class _ConnectorTypes(Mapping[str, ConnectorType[Any]]):
 
 
 CONNECTORS: Final[Mapping[str, ConnectorType[Any]]] = _ConnectorTypes()
-
-
-class OptionsError(ValueError):
-    """The options of a destination cannot be used. The text is a word, a colon and a sentence."""
-
-
-def options_of(destination: Destination, connector_types: Mapping[str, ConnectorType[Any]]) -> Any:
-    """A destination's options, decoded for its connector; unknown fields are ignored.
-
-    Raises:
-        OptionsError: if the connector is unknown, refuses them, or they name another tenant's secret.
-    """
-    connector_type = connector_types.get(destination.connector)
-    if connector_type is None:
-        raise OptionsError(f"unknown_connector: there is no connector {destination.connector!r}")
-    for path, reference in foreign_secrets(destination.tenant, destination.options):
-        raise OptionsError(
-            f"foreign_secret: options{path} names {reference}, which belongs to another tenant"
-        )
-    try:
-        return msgspec.convert(destination.options, connector_type.options)
-    except msgspec.ValidationError as error:
-        raise OptionsError(f"bad_options: the {destination.connector} connector: {error}") from error
 
 
 class ConnectorPool:

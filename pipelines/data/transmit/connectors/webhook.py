@@ -2,69 +2,20 @@
 
 import asyncio
 import hashlib
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Final
-from urllib.parse import urlsplit
+from collections.abc import Mapping, Sequence
+from typing import Final
 
-from msgspec import Meta, Struct
-from msgspec.structs import replace
-
-from pipelines.data.transmit.connectors.base import Answer, ConnectorContext, ConnectorType, PathText
+from pipelines.data.transmit.connectors.base import Answer, ConnectorContext, ConnectorType
 from pipelines.data.transmit.connectors.http.client import HttpRequest, HttpResponse, post
-from pipelines.data.transmit.connectors.http.credentials import (
-    Auth,
-    BadSecretError,
-    Basic,
-    Bearer,
-    HttpUrl,
-    OAuth2,
-    basic,
-    bearer,
-    header_text,
-)
-from pipelines.data.transmit.connectors.http.formats import Content, Format, content
+from pipelines.data.transmit.connectors.http.credentials import BadSecretError, basic, bearer, header_text
+from pipelines.data.transmit.connectors.http.formats import Content, content
 from pipelines.data.transmit.connectors.http.oauth2 import TokenCache, TokenError
 from pipelines.data.transmit.events import Event
+from shared.connectors.http_auth import Basic, Bearer, OAuth2
+from shared.connectors.webhook import SPEC, Options, Signing
 from shared.contracts import signing
-from shared.contracts.documents import Batch, Destination, SecretRef
-from shared.contracts.secrets import SCHEME, UnknownSecretError, secret_name
-
-_HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_HEADER_VALUE: Final = re.compile(r"[\t\x20-\x7e]*")
-_OWN_HEADERS: Final = frozenset(
-    {"content-type", "content-length", "content-encoding", "transfer-encoding", "connection", "host"}
-)
-_AUTHORISING: Final = frozenset({"authorization", "proxy-authorization", "cookie"})
-
-
-class Signing(Struct, kw_only=True, frozen=True):
-    """Signatures of Standard Webhooks."""
-
-    keys: Annotated[tuple[SecretRef, ...], Meta(min_length=1, max_length=8)]
-    """Every key signs every request. To rotate a key, name both for a while."""
-
-
-class Options(Struct, kw_only=True, frozen=True):
-    """How to reach an HTTP endpoint."""
-
-    url: Annotated[HttpUrl, Meta(description="where to POST, for example https://example.com/hook")]
-    headers: Annotated[
-        dict[str, str],
-        Meta(description="more headers, for example {X-Team: blue, X-Api-Key: secret://shop/api-key}"),
-    ] = {}
-    format: Annotated[Format, Meta(description="one of batch, array, ndjson, event")] = "batch"
-    auth: Annotated[
-        Auth | None,
-        Meta(
-            description="{type: bearer, token: secret://..}, "
-            "{type: basic, username: .., password: secret://..} or "
-            "{type: oauth2, token_url: .., client_id: .., client_secret: secret://..}"
-        ),
-    ] = None
-    signing: Annotated[
-        Signing | None, Meta(description="for example {keys: [secret://shop/webhook]}, of one to eight keys")
-    ] = None
+from shared.contracts.documents import Destination
+from shared.contracts.secrets import SCHEME, UnknownSecretError
 
 
 class Webhook:
@@ -158,59 +109,4 @@ async def _open(context: ConnectorContext) -> Webhook:
     return Webhook(context)
 
 
-def _batch(options: Options, limits: Batch) -> Batch:
-    return replace(limits, max_events=1) if options.format == "event" else limits
-
-
-def _faults(options: Options) -> Iterator[PathText]:
-    yield from _url_faults("$.url", options.url)
-    if isinstance(options.auth, OAuth2):
-        yield from _url_faults("$.auth.token_url", options.auth.token_url)
-    for name, value in options.headers.items():
-        yield from _header_faults(name, value)
-        if options.auth and name.lower() == "authorization":
-            yield f"$.headers.{name}", "is set by `auth` too; remove one of them"
-        if options.signing and name.lower() in signing.HEADERS:
-            yield f"$.headers.{name}", "is set by `signing`; remove it"
-
-
-def _url_faults(path: str, text: str) -> Iterator[PathText]:
-    try:
-        url = urlsplit(text)
-        usable = bool(url.hostname) and url.port != 0
-    except ValueError as error:
-        yield path, f"is not a URL: {error}"
-        return
-    if not usable or re.search(r"[\s\x00-\x1f]", text):
-        yield path, "is not a URL; write it like https://example.com/events, spaces as %20"
-    if url.password is not None:
-        yield path, "holds a password; name it in `auth`: {type: basic, username: .., password: secret://..}"
-
-
-def _header_faults(name: str, value: str) -> Iterator[PathText]:
-    path = f"$.headers.{name}"
-    if not _HEADER_NAME.fullmatch(name):
-        yield path, "is not a valid HTTP header name; use letters, digits and hyphens"
-    elif name.lower() in _OWN_HEADERS:
-        yield path, "is set by hifi itself; leave it out"
-    if value.startswith(SCHEME) and secret_name(value) is None:
-        yield path, "is not the name of a secret; write it like secret://shop/api-key"
-    elif name.lower() in _AUTHORISING and not value.startswith(SCHEME):
-        yield path, "is a secret; name it: secret://shop/authorization, or use `auth`"
-    elif not _HEADER_VALUE.fullmatch(value):
-        yield path, "holds a line break or a character outside ASCII; encode it"
-
-
-def _hosts(options: Options) -> Iterator[PathText]:
-    yield "$.url", urlsplit(options.url).hostname or ""
-    if isinstance(options.auth, OAuth2):
-        yield "$.auth.token_url", urlsplit(options.auth.token_url).hostname or ""
-
-
-def _summary(options: Options) -> str:
-    return options.url
-
-
-CONNECTOR: Final = ConnectorType(
-    options=Options, open=_open, batch=_batch, faults=_faults, hosts=_hosts, summary=_summary
-)
+CONNECTOR: Final = ConnectorType(spec=SPEC, open=_open)

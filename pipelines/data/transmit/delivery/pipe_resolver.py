@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pipelines.data.transmit.connectors.base import ConnectorType
-from pipelines.data.transmit.connectors.registry import OptionsError, options_of
 from pipelines.data.transmit.transformation.pipe_transform import PipeTransform, transform_of
+from shared.connectors.registry import OptionsError, options_of
 from shared.contracts.documents import Batch, Catalogue, Destination, Pipe
 from shared.contracts.expressions import ExpressionError
 from shared.contracts.masks import MaskError
@@ -108,13 +108,15 @@ class PipeResolver:
         return made
 
     def _resolve(self, pipe: Pipe, destination: Destination) -> ResolvedPipe:
+        connector_type = self._connector_types.get(destination.connector)
+        spec = connector_type.spec if connector_type else None
         try:
-            options = options_of(destination, self._connector_types)
+            options = options_of(destination, spec)
             transform = transform_of(pipe)
         except OptionsError as error:
             return ResolvedPipe(pipe, destination, None, None, destination.batch, str(error))
         except (MaskError, ExpressionError) as error:
             problem = f"bad_pipe: masks or transform of pipe {pipe.name!r}: {error}"
             return ResolvedPipe(pipe, destination, None, None, destination.batch, problem)
-        batch = self._connector_types[destination.connector].batch(options, destination.batch)
-        return ResolvedPipe(pipe, destination, options, transform, batch)
+        assert spec is not None  # or its options could not be decoded
+        return ResolvedPipe(pipe, destination, options, transform, spec.batch(options, destination.batch))

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.data.transmit.connectors.registry import CONNECTORS, options_of
 from scripts.documents.files import read_documents
 from scripts.documents.plan import plan, users
 from scripts.documents.text import in_short, to_yaml
 from scripts.local.side import REACH
+from shared.connectors.registry import SPECS, options_of
 from shared.contracts.documents import Catalogue, Destination, Source, decode_entry, kind_of
 from shared.contracts.egress_policy import EgressPolicy
 from shared.contracts.publish_plan import Change
@@ -248,7 +248,7 @@ def test_a_document_of_a_newer_version_is_read_as_far_as_it_is_understood() -> N
 
     assert isinstance(document, Destination)
     assert document.batch.max_events == 7
-    assert options_of(document, CONNECTORS).url == "https://example.com"
+    assert options_of(document, SPECS["webhook"]).url == "https://example.com"
 
 
 def test_users_of_a_destination_are_named(tmp_path: Path) -> None:

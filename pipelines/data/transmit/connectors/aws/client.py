@@ -7,33 +7,15 @@ thread that cannot be interrupted at the deadline.
 import asyncio
 import dataclasses
 import re
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Final
-from urllib.parse import urlsplit
+from collections.abc import Mapping
+from typing import Final
 
 from botocore.auth import S3SigV4Auth, SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
-from msgspec import Meta
 
-from pipelines.data.transmit.connectors.base import Answer, PathText
+from pipelines.data.transmit.connectors.base import Answer
 from pipelines.data.transmit.connectors.http.client import HttpRequest, HttpResponse
-from shared.contracts.documents import SecretRef
-
-Region = Annotated[
-    str, Meta(pattern="^[a-z]{2}(-[a-z]+)+-[0-9]{1,2}$", description="an AWS region, for example eu-west-1")
-]
-AccessKeyId = Annotated[
-    str, Meta(pattern="^[A-Za-z0-9_]{8,128}$", description="id of an access key, for example AKIA...")
-]
-SecretKey = Annotated[SecretRef, Meta(description="the key's secret by name, for example secret://acme/aws")]
-Endpoint = Annotated[
-    str,
-    Meta(
-        pattern=r"^https?://[^\s?#]+$",
-        description="URL of a service that speaks like AWS; leave it out for AWS itself",
-    ),
-]
 
 _LARGE: Final = 128 * 1024
 """Bytes from which a body is hashed on a thread: hashing then takes longer than handing it over."""
@@ -91,23 +73,3 @@ def status_of(code: str) -> int | None:
     """The HTTP status for one of AWS's error codes; None if AWS's own status is right."""
     known = _STATUSES.get(code)
     return known or (429 if _THROTTLED.search(code) else None)
-
-
-def endpoint_faults(endpoint: str | None) -> Iterator[PathText]:
-    """Problems of an endpoint, for `hifi apply`."""
-    if endpoint is None:
-        return
-    try:
-        url = urlsplit(endpoint)
-        usable = bool(url.hostname) and url.port != 0 and not url.username
-    except ValueError as error:
-        yield "$.endpoint", f"is not a URL: {error}"
-        return
-    if not usable:
-        yield "$.endpoint", "is not a URL; write it like https://storage.example.com"
-
-
-def endpoint_hosts(endpoint: str | None) -> Iterator[PathText]:
-    """Hosts that will be dialled besides AWS."""
-    if endpoint is not None:
-        yield "$.endpoint", urlsplit(endpoint).hostname or ""

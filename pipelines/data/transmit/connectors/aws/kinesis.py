@@ -1,24 +1,14 @@
 """Amazon Kinesis data streams: PutRecords, an answer for each record."""
 
-from collections.abc import Iterator, Sequence
-from typing import Annotated, Final
+from collections.abc import Sequence
+from typing import Final
 
 import aiohttp
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Struct
 
-from pipelines.data.transmit.connectors.aws.client import (
-    AccessKeyId,
-    Endpoint,
-    Region,
-    SecretKey,
-    Signer,
-    endpoint_faults,
-    endpoint_hosts,
-    failure,
-    status_of,
-)
-from pipelines.data.transmit.connectors.base import Answer, ConnectorContext, ConnectorType, PathText
+from pipelines.data.transmit.connectors.aws.client import Signer, failure, status_of
+from pipelines.data.transmit.connectors.base import Answer, ConnectorContext, ConnectorType
 from pipelines.data.transmit.connectors.http.client import (
     RESPONSE_BYTES,
     HttpRequest,
@@ -29,15 +19,12 @@ from pipelines.data.transmit.connectors.http.client import (
 )
 from pipelines.data.transmit.connectors.http.formats import structured
 from pipelines.data.transmit.events import Event, attributes_of, partition_key
-from shared.contracts.documents import Batch, Destination
+from shared.connectors.kinesis import SPEC, Options
+from shared.contracts.documents import Destination
 from shared.contracts.secrets import Secrets
 
-RECORDS: Final = 500
 RECORD_BYTES: Final = 1024 * 1024
-"""PutRecords' limits, of one request and of one record: data and partition key, before base64."""
-
-REQUEST_BYTES: Final = 4 * 1024 * 1024
-"""Limit of data in a request; PutRecords accepts 5 MiB including partition keys."""
+"""PutRecords' limit of one record: data and partition key, before base64."""
 
 _KEY_CHARACTERS: Final = 256
 _ITEM_BYTES: Final = 1024
@@ -48,16 +35,6 @@ _HEADERS: Final = {
 _TOO_LARGE: Final = 413
 _THROTTLED_SECONDS: Final = "1"
 """A shard's limits are per second, so the next second may accept what this one refuses."""
-
-
-class Options(Struct, kw_only=True, frozen=True):
-    """How to reach a stream."""
-
-    stream: Annotated[str, Meta(pattern="^[a-zA-Z0-9_.-]{1,128}$", description="name of the stream")]
-    region: Region
-    access_key_id: AccessKeyId
-    secret_access_key: SecretKey
-    endpoint: Endpoint | None = None
 
 
 class _Record(Struct):
@@ -157,26 +134,8 @@ def _code(body: bytes) -> str:
         return ""
 
 
-def _batch(_: Options, limits: Batch) -> Batch:
-    return Batch(max_events=min(limits.max_events, RECORDS), max_bytes=min(limits.max_bytes, REQUEST_BYTES))
-
-
 async def _open(context: ConnectorContext) -> Kinesis:
     return Kinesis(context.session, context.secrets)
 
 
-def _faults(options: Options) -> Iterator[PathText]:
-    return endpoint_faults(options.endpoint)
-
-
-def _hosts(options: Options) -> Iterator[PathText]:
-    return endpoint_hosts(options.endpoint)
-
-
-def _summary(options: Options) -> str:
-    return f"{options.stream} ({options.region})"
-
-
-CONNECTOR: Final = ConnectorType(
-    options=Options, open=_open, batch=_batch, faults=_faults, hosts=_hosts, summary=_summary
-)
+CONNECTOR: Final = ConnectorType(spec=SPEC, open=_open)

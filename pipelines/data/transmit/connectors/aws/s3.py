@@ -4,25 +4,16 @@ import asyncio
 import gzip
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Final
+from typing import Final
 
-from msgspec import Meta, Struct
-
-from pipelines.data.transmit.connectors.aws.client import (
-    AccessKeyId,
-    Endpoint,
-    Region,
-    SecretKey,
-    Signer,
-    endpoint_faults,
-    endpoint_hosts,
-)
+from pipelines.data.transmit.connectors.aws.client import Signer
 from pipelines.data.transmit.connectors.aws.s3_upload import S3Object, S3Uploader
-from pipelines.data.transmit.connectors.base import Answer, ConnectorContext, ConnectorType, PathText
+from pipelines.data.transmit.connectors.base import Answer, ConnectorContext, ConnectorType
 from pipelines.data.transmit.connectors.http.formats import line
 from pipelines.data.transmit.events import Event
+from shared.connectors.s3 import SPEC, Options
 from shared.contracts.documents import Destination
 from shared.contracts.secrets import Secrets
 
@@ -31,22 +22,6 @@ _SMALL: Final = 32 * 1024
 """Bytes up to which compressing here is faster than handing the data to a thread."""
 
 _NAME_CHARACTERS: Final = 32
-
-
-class Options(Struct, kw_only=True, frozen=True):
-    """How to reach a bucket."""
-
-    bucket: Annotated[
-        str, Meta(pattern="^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$", description="name of the bucket")
-    ]
-    region: Region
-    access_key_id: AccessKeyId
-    secret_access_key: SecretKey
-    prefix: Annotated[
-        str,
-        Meta(pattern="^[A-Za-z0-9_./=-]{0,512}$", description="begins each object's name: raw/"),
-    ] = ""
-    endpoint: Endpoint | None = None
 
 
 class S3:
@@ -116,18 +91,4 @@ async def _open(context: ConnectorContext) -> S3:
     return S3(S3Uploader(context.session), context.secrets)
 
 
-def _faults(options: Options) -> Iterator[PathText]:
-    yield from endpoint_faults(options.endpoint)
-    if "//" in options.prefix or options.prefix.startswith("/") or ".." in options.prefix.split("/"):
-        yield "$.prefix", "is not a clean path; write it like raw/events/"
-
-
-def _hosts(options: Options) -> Iterator[PathText]:
-    return endpoint_hosts(options.endpoint)
-
-
-def _summary(options: Options) -> str:
-    return f"s3://{options.bucket}/{options.prefix}"
-
-
-CONNECTOR: Final = ConnectorType(options=Options, open=_open, faults=_faults, hosts=_hosts, summary=_summary)
+CONNECTOR: Final = ConnectorType(spec=SPEC, open=_open)

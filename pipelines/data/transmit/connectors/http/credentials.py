@@ -1,16 +1,13 @@
-"""Credentials for HTTP destinations: the options in documents, and the headers made of them."""
+"""Credentials for HTTP destinations: the headers made of options and secrets."""
 
 import base64
 import re
-from typing import Annotated, Final, Literal
+from typing import Final
 from urllib.parse import quote_plus
 
-from msgspec import Meta, Struct
-
-from shared.contracts.documents import SecretRef
+from shared.connectors.http_auth import OAuth2
 from shared.contracts.secrets import Secrets
 
-HttpUrl = Annotated[str, Meta(pattern=r"^https?://")]
 _HEADER_TEXT: Final = re.compile(r"[\t\x20-\x7e]+")
 
 
@@ -19,38 +16,6 @@ class BadSecretError(ValueError):
 
     def __init__(self, reference: str, problem: str) -> None:
         super().__init__(f"bad_secret: {reference} {problem}")
-
-
-class Bearer(Struct, tag="bearer", tag_field="type", kw_only=True, frozen=True):
-    """A fixed token (RFC 6750)."""
-
-    token: SecretRef
-
-
-class Basic(Struct, tag="basic", tag_field="type", kw_only=True, frozen=True):
-    """A user and a password (RFC 7617)."""
-
-    username: Annotated[str, Meta(pattern="^[^:]*$")]
-    password: SecretRef
-
-
-class OAuth2(Struct, tag="oauth2", tag_field="type", kw_only=True, frozen=True):
-    """A token requested by hifi: OAuth 2.0 client credentials (RFC 6749, 4.4)."""
-
-    token_url: HttpUrl
-    client_id: str
-    client_secret: SecretRef
-    scope: str = ""
-    """Scopes separated by blanks; empty for the server's default."""
-
-    audience: str = ""
-    """A parameter that some servers require besides the standard ones."""
-
-    credentials: Literal["header", "body"] = "header"
-    """Where the token request carries client_id and client_secret (RFC 6749, 2.3.1)."""
-
-
-Auth = Bearer | Basic | OAuth2
 
 
 def header_text(secrets: Secrets, reference: str) -> str:

@@ -1,14 +1,11 @@
 """The body formats of HTTP destinations. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 from pipelines.data.transmit.events import Event
+from shared.connectors.webhook import Format
 from shared.contracts.envelope import data_member
-
-Format = Literal["batch", "array", "ndjson", "event"]
-"""batch: CloudEvents' JSON batch. array: a JSON array of the events' data. ndjson: a CloudEvent a line.
-event: one CloudEvent, structured, so one a request."""
 
 _LINE_BREAKS: Final = bytes.maketrans(b"\r\n", b"  ")
 

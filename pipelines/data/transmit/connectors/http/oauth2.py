@@ -10,7 +10,8 @@ import msgspec
 
 from pipelines.data.transmit.connectors.base import Answer
 from pipelines.data.transmit.connectors.http.client import HttpRequest, HttpResponse, post
-from pipelines.data.transmit.connectors.http.credentials import OAuth2, client
+from pipelines.data.transmit.connectors.http.credentials import client
+from shared.connectors.http_auth import OAuth2
 from shared.contracts.http_statuses import RETRYABLE
 from shared.contracts.secrets import Secrets
 from shared.runtime.clock import Clock

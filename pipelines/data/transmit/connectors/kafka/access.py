@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from confluent_kafka import KafkaError
 
+from shared.connectors.kafka import Server
 from shared.contracts.egress_policy import Kind, special
 from shared.contracts.limits import MAX_RECORD_BYTES
 
@@ -14,10 +15,6 @@ LOOK_SECONDS: Final = 60.0
 """Seconds between two checks of the brokers that a cluster names."""
 
 _QUEUE_KIB: Final = 32 * 1024
-
-Server = tuple[str, int]
-"""Host and port."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:

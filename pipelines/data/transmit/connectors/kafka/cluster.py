@@ -18,14 +18,9 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from pipelines.data.transmit.connectors.base import Answer
 from pipelines.data.transmit.connectors.http.client import clean
-from pipelines.data.transmit.connectors.kafka.access import (
-    LOOK_SECONDS,
-    Access,
-    Server,
-    is_here,
-    producer_config,
-)
+from pipelines.data.transmit.connectors.kafka.access import LOOK_SECONDS, Access, is_here, producer_config
 from pipelines.data.transmit.connectors.kafka.errors import DENIED, TIMEOUTS, TOO_LARGE, answer_of
+from shared.connectors.kafka import Server
 from shared.contracts.egress_policy import EgressPolicy
 from shared.runtime.egress import RefusedAddressError, check_addresses
 from shared.runtime.logging import get_logger

@@ -6,8 +6,8 @@ from urllib.parse import parse_qs
 import pytest
 
 from pipelines.data.transmit.connectors.http.client import HttpResponse
-from pipelines.data.transmit.connectors.http.credentials import OAuth2
 from pipelines.data.transmit.connectors.http.oauth2 import TokenError, granted, request
+from shared.connectors.http_auth import OAuth2
 
 NOW = 1_000_000
 AUTH = OAuth2(token_url="https://idp.example/token", client_id="a b", client_secret="secret://s", scope="x y")

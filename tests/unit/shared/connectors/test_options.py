@@ -1,18 +1,15 @@
-"""Options of kafka, s3, kinesis and elasticsearch: refusals, and results. Pure."""
+"""Options of kafka, s3, kinesis and elasticsearch: what is refused, and what is said of them. Pure."""
 
 from typing import Any
 
 import msgspec
 import pytest
 
-from pipelines.data.transmit.connectors import elasticsearch
-from pipelines.data.transmit.connectors.aws import s3
-from pipelines.data.transmit.connectors.kafka import connector as kafka
-from pipelines.data.transmit.connectors.kafka.access import Access, producer_config
-from pipelines.data.transmit.connectors.registry import CONNECTORS
-from scripts.documents.check import field_problems
-from shared.contracts.documents import Batch, Destination
-from tests.unit.pipelines.data.transmit.transmit_events import event
+from shared.connectors.registry import SPECS
+from shared.contracts.documents import Batch, parse
+from shared.contracts.egress_policy import EgressPolicy
+from shared.documents.check import field_problems
+from shared.documents.reach import out_of_reach
 
 AWS = {"region": "eu-west-1", "access_key_id": "AKIAEXAMPLE", "secret_access_key": "secret://t/aws"}
 GOOD: dict[str, dict[str, Any]] = {
@@ -78,53 +75,38 @@ def test_invalid_options_are_refused_with_their_path(
     assert paths(connector, **changes) == {path}
 
 
-def test_sasl_goes_over_tls_and_tls_may_be_left_out_on_this_machine_alone() -> None:
-    access = Access(
-        servers=kafka.servers(msgspec.convert(GOOD["kafka"], kafka.Options)),
-        timeout_seconds=5,
-        tls=True,
-        ca=None,
-        mechanism="SCRAM-SHA-512",
-        username="hifi",
-        password="x",
-    )
-    config = producer_config(access, lambda _: None)
-    assert config["bootstrap.servers"] == "kafka.example.com:9093,[2606:4700::1]:9093"
-    assert (config["security.protocol"], config["acks"]) == ("SASL_SSL", "all")
-    assert (config["sasl.mechanism"], config["sasl.username"]) == ("SCRAM-SHA-512", "hifi")
+def test_tls_may_be_left_out_on_this_machine_alone() -> None:
     assert not paths("kafka", tls=False, bootstrap_servers=["127.0.0.1:9092", "localhost:9092"])
 
 
-@pytest.mark.parametrize(
-    ("changes", "url"),
-    [
-        ({}, "https://events.s3.eu-west-1.amazonaws.com"),
-        ({"bucket": "a.b"}, "https://s3.eu-west-1.amazonaws.com/a.b"),
-        ({"endpoint": "https://store.example.com/"}, "https://store.example.com/events"),
-    ],
-)
-def test_where_a_buckets_objects_are(changes: dict[str, Any], url: str) -> None:
-    assert s3.base_url(msgspec.convert(GOOD["s3"] | changes, s3.Options)) == url
-
-
-def test_an_objects_name_says_which_events_it_holds_in_any_order() -> None:
-    destination = Destination(name="d", tenant="acme", connector="s3", options={})
-    some = [event(1), event(2), event(3)]
-    assert s3.name("raw/", destination, some) == s3.name("raw/", destination, some[::-1])
-    assert s3.content(some) == s3.content(some[::-1])
-    assert s3.name("raw/", destination, some) != s3.name("raw/", destination, some[:2])
-    assert s3.name("raw/", destination, some).startswith("raw/acme/p1/2025/02/19/2120/")
-
-
 def test_kinesis_takes_no_more_in_a_request_than_put_records_does() -> None:
-    options = msgspec.convert(GOOD["kinesis"], CONNECTORS["kinesis"].options)
-    most = CONNECTORS["kinesis"].batch(options, Batch(max_events=10_000, max_bytes=8 * 1024 * 1024))
+    options = msgspec.convert(GOOD["kinesis"], SPECS["kinesis"].options)
+    most = SPECS["kinesis"].batch(options, Batch(max_events=10_000, max_bytes=8 * 1024 * 1024))
     assert (most.max_events, most.max_bytes) == (500, 4 * 1024 * 1024)
 
 
-def test_a_bulk_body_is_two_lines_an_event_whatever_the_data_holds() -> None:
-    body = elasticsearch.bulk("create", [event(1, value=b'{\n"a":\r\n1}'), event(2)])
-    lines = body.splitlines()
-    assert len(lines) == 4
-    assert msgspec.json.decode(lines[0]) == {"create": {"_id": event(1).key.hex()}}
-    assert msgspec.json.decode(lines[1])["data"] == {"a": 1}
+@pytest.mark.parametrize(
+    ("connector", "changes", "path"),
+    [
+        ("kafka", {"bootstrap_servers": ["a.example.com:1", "10.0.0.7:9093"]}, "$.options.bootstrap_servers[1]"),
+        ("s3", {"endpoint": "https://169.254.169.254"}, "$.options.endpoint"),
+        ("kinesis", {"endpoint": "http://localhost:4567"}, "$.options.endpoint"),
+        ("elasticsearch", {"url": "https://[fd00::1]"}, "$.options.url"),
+    ],
+)
+def test_an_address_inside_is_found_before_anything_dials_it(
+    connector: str, changes: dict[str, Any], path: str
+) -> None:
+    options = GOOD[connector] | changes
+    document = parse(
+        {"kind": "destination", "name": "d", "tenant": "t", "connector": connector, "options": options}
+    )
+    assert [each for each, _ in out_of_reach(document, EgressPolicy())] == [path]
+
+
+@pytest.mark.parametrize("connector", SPECS)
+def test_every_connector_has_a_description_and_says_in_short_where_events_go(connector: str) -> None:
+    spec = SPECS[connector]
+    options = {"url": "https://example.com/hook"} if connector == "webhook" else GOOD[connector]
+    assert spec.description
+    assert spec.summary(msgspec.convert(options, spec.options))

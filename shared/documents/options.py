@@ -1,55 +1,61 @@
-"""Finds the problems of a destination's options, which its connector defines. Pure."""
+"""Finds the problems of a destination's options, which its connector declares. Pure."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-from pipelines.data.transmit.connectors.base import PathText
-from pipelines.data.transmit.connectors.registry import CONNECTORS, OptionsError, options_of
+from shared.connectors.registry import SPECS, OptionsError, options_of
+from shared.connectors.spec import ConnectorSpec, OptionHost
 from shared.contracts.documents import DEFAULT_CONNECTOR, Destination, unknown_fields
 from shared.contracts.secrets import foreign_secrets
 from shared.documents.problems import FieldProblem, did_you_mean, plain
 
-ROOT = "$.options"
+_ROOT: Final = "$.options"
 
 
 def option_fields(raw: Mapping[Any, Any]) -> frozenset[str]:
     """Names of the options of a destination's connector; none if the connector does not exist."""
-    kind = CONNECTORS.get(_connector(raw))
-    return frozenset(_fields(kind.options)) if kind else frozenset()
+    spec = SPECS.get(_connector(raw))
+    return frozenset(_fields(spec.options)) if spec else frozenset()
 
 
 def option_problems(raw: Mapping[Any, Any]) -> Iterator[FieldProblem]:
     """The reasons why a connector would refuse a destination's options; none if it would accept them."""
     name, options = _connector(raw), raw.get("options", {})
-    kind = CONNECTORS.get(name)
-    if kind is None:
-        yield "$.connector", f"unknown connector {name!r}", did_you_mean(name, CONNECTORS)
+    spec = SPECS.get(name)
+    if spec is None:
+        yield "$.connector", f"unknown connector {name!r}", did_you_mean(name, SPECS)
     elif isinstance(options, dict):
-        found = list(_field_faults(name, kind.options, options))
-        yield from found or _last_faults(name, options)
+        found = list(_field_faults(name, spec.options, options))
+        yield from found or _last_faults(spec, options)
         tenant = str(raw.get("tenant"))
         for path, reference in foreign_secrets(tenant, options):
             fix = f"a tenant's secrets begin with its name: secret://{tenant}/..."
-            yield f"{ROOT}{path}", f"names {reference}, which is not its tenant's", fix
+            yield f"{_ROOT}{path}", f"names {reference}, which is not its tenant's", fix
 
 
-def hosts(destination: Destination) -> Iterator[PathText]:
+def hosts(destination: Destination) -> Iterator[OptionHost]:
     """Hosts that a destination dials, each with its path in the document."""
+    spec = SPECS.get(destination.connector)
+    if spec is None:
+        return
     try:
-        options = options_of(destination, CONNECTORS)
+        options = options_of(destination, spec)
     except OptionsError:
         return
-    for path, host in CONNECTORS[destination.connector].hosts(options):
+    for path, host in spec.hosts(options):
         yield _below(path), host
 
 
 def summary(destination: Destination) -> str:
-    """Where a destination's events go, in a few words; empty for an unknown connector."""
+    """Where a destination's events go, in a few words; empty if its connector does not know its options."""
+    spec = SPECS.get(destination.connector)
+    if spec is None:
+        return ""
     try:
-        return CONNECTORS[destination.connector].summary(options_of(destination, CONNECTORS))
-    except (OptionsError, KeyError):
+        return spec.summary(options_of(destination, spec))
+    except OptionsError:
         return ""
 
 
@@ -66,12 +72,12 @@ def _field_faults(connector: str, struct: Any, raw: Mapping[Any, Any]) -> Iterat
     for name in raw:
         if name not in fields:
             said = f"the {connector} connector has no option {name!r}"
-            yield f"{ROOT}.{name}", said, did_you_mean(str(name), fields)
+            yield f"{_ROOT}.{name}", said, did_you_mean(str(name), fields)
     for name, field in fields.items():
         if name in raw:
             yield from _value_faults(name, raw[name], field.type)
         elif field.required:
-            yield ROOT, f"{name!r} is missing", _described(field.type)
+            yield _ROOT, f"{name!r} is missing", _described(field.type)
 
 
 def _value_faults(name: str, value: object, wanted: Any) -> Iterator[FieldProblem]:
@@ -81,16 +87,15 @@ def _value_faults(name: str, value: object, wanted: Any) -> Iterator[FieldProble
     except msgspec.ValidationError as error:
         message, _, below = str(error).partition(" - at `$")
         said = "is not allowed here" if "matching regex" in message else plain(message)
-        yield f"{ROOT}.{name}{below.rstrip('`')}", said, _described(wanted)
+        yield f"{_ROOT}.{name}{below.rstrip('`')}", said, _described(wanted)
         return
-    for path, message in unknown_fields(value, known, f"{ROOT}.{name}"):
+    for path, message in unknown_fields(value, known, f"{_ROOT}.{name}"):
         yield path, message, ""
 
 
-def _last_faults(connector: str, raw: Mapping[Any, Any]) -> Iterator[FieldProblem]:
-    kind = CONNECTORS[connector]
-    for path, message in kind.faults(msgspec.convert(raw, kind.options)):
-        yield _below(path), message, ""
+def _last_faults(spec: ConnectorSpec[Any], raw: Mapping[Any, Any]) -> Iterator[FieldProblem]:
+    for path, message, fix in spec.faults(msgspec.convert(raw, spec.options)):
+        yield _below(path), message, fix
 
 
 def _described(wanted: Any) -> str:
@@ -100,4 +105,4 @@ def _described(wanted: Any) -> str:
 
 
 def _below(path: str) -> str:
-    return ROOT + path.removeprefix("$")
+    return _ROOT + path.removeprefix("$")

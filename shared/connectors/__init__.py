@@ -1,0 +1,1 @@
+"""Connectors as documents name them: their options. What sends is in pipelines/data/transmit."""
