@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from pipelines.management.api import views
 from pipelines.management.api.access import Access
 from pipelines.management.api.audit import AuditLog, row_of
+from pipelines.management.api.connector_routes import connector_routes
 from pipelines.management.api.document_routes import document_routes
 from pipelines.management.api.documents import Documents
 from pipelines.management.api.metrics import ApiMetrics
@@ -51,6 +52,7 @@ def create_app(parts: Parts) -> FastAPI:
     app = FastAPI(title="hifi management", version="1", docs_url=None, redoc_url=None, redirect_slashes=False)
     _add_health(app, parts)
     app.include_router(token_routes(parts.tokens, parts.access, parts.clock, parts.body_bytes))
+    app.include_router(connector_routes(parts.access))
     app.include_router(audit_routes(parts.audit, parts.access))
     app.include_router(key_routes(parts.documents, parts.access, parts.body_bytes))
     app.include_router(document_routes(parts.documents, parts.access, parts.body_bytes))
