@@ -178,7 +178,7 @@ def test_a_defect_in_shaping_is_retried_and_does_not_end_the_task(
     def broken(*_: Event) -> Event:
         raise ZeroDivisionError(SECRET)
 
-    monkeypatch.setattr("pipelines.data.transmit.transformation.pipe_transform.PipeTransform.apply", broken)
+    monkeypatch.setattr("shared.transformation.pipe_transform.PipeTransform.apply", broken)
     rig.pipe("p1", "/", masks=EMAIL)
     (later,) = records(rig.deliver(flat_batch([row(1, value=VALUE)])))
     assert (later.topic, reason(later)) == (Topic.RETRY_IN_30S, "internal: ZeroDivisionError")

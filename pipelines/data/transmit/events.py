@@ -5,22 +5,17 @@ from typing import Final
 
 import msgspec
 
-from shared.contracts.envelope import is_json
-
-_JSON: Final = "application/json"
+from shared.transformation.event_content import EventContent
 
 Headers = list[tuple[str, bytes | None]]
 """Kafka headers in order; a name may occur twice."""
 
 
-class Event(msgspec.Struct, gc=False):
+class Event(EventContent, gc=False):
     """One outbound record."""
 
     key: bytes
     """Delivery key, 16 bytes."""
-
-    value: bytes | None
-    """The bytes of `data`."""
 
     pipe: str
     id: str
@@ -31,22 +26,8 @@ class Event(msgspec.Struct, gc=False):
 
     attempt: int
     first_try_ms: int | None
-    attributes: bytes
-    """The CloudEvents attributes as a JSON object, `datacontenttype` included."""
-
-    content_type: str | None
     tenant: str | None
-    texts: bytes
-    """All headers of the record, as a JSON object of texts."""
-
     traceparent: str | None = None
-    untouched: "Event | None" = None
-    """The original event, if its pipe's masks or transform changed it."""
-
-    @property
-    def as_read(self) -> "Event":
-        """The original event, which is written to retry and dead-letter topics."""
-        return self.untouched or self
 
     @property
     def headers(self) -> Headers:
@@ -57,11 +38,6 @@ class Event(msgspec.Struct, gc=False):
     def size(self) -> int:
         """Approximate size in bytes."""
         return len(self.texts) + len(self.attributes) + len(self.value or b"")
-
-    @property
-    def is_json(self) -> bool:
-        """Whether the data is JSON; the common cases need no parsing of the content type."""
-        return self.content_type is None or self.content_type == _JSON or is_json(self.content_type)
 
 
 class Poison(msgspec.Struct, frozen=True):

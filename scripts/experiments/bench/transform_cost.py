@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from pipelines.data.transmit.events import Event
-from pipelines.data.transmit.transformation.pipe_transform import PipeTransform, TransformError
+from shared.transformation.pipe_transform import PipeTransform, TransformError
 from scripts.terminal import out
 from shared.contracts.documents import Pipe
 from shared.contracts.masks import Mask

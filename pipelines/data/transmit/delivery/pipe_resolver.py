@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pipelines.data.transmit.connectors.base import ConnectorType
-from pipelines.data.transmit.transformation.pipe_transform import PipeTransform, transform_of
+from shared.transformation.pipe_transform import PipeTransform, transform_of
 from shared.connectors.registry import OptionsError, options_of
 from shared.contracts.documents import Batch, Catalogue, Destination, Pipe
 from shared.contracts.expressions import ExpressionError

@@ -94,7 +94,6 @@ def _parsed(key: bytes | None, value: bytes | None, text: bytes) -> Event | _Unr
 def _event(key: bytes, value: bytes | None, text: bytes, found: _Stamped) -> Event:
     return Event(
         key,
-        value,
         found.pipe,
         found.id,
         found.minute,
@@ -102,11 +101,12 @@ def _event(key: bytes, value: bytes | None, text: bytes, found: _Stamped) -> Eve
         lag_since(parse_time(found.time), found.received_ms),
         found.attempt,
         _whole(found.first_try),
-        _attributes(found, text),
-        found.datacontenttype,
         found.tenant,
-        text,
         found.traceparent,
+        value=value,
+        attributes=_attributes(found, text),
+        content_type=found.datacontenttype,
+        texts=text,
     )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from pipelines.data.transmit.events import Event
-from pipelines.data.transmit.transformation.pipe_transform import PipeTransform, TransformError
+from shared.transformation.pipe_transform import PipeTransform, TransformError
 from shared.contracts.secrets import Secrets, UnknownSecretError, mask_secret
 from shared.runtime.logging import get_logger
 

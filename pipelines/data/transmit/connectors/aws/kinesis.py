@@ -17,11 +17,11 @@ from pipelines.data.transmit.connectors.http.client import (
     error_code,
     exchange,
 )
-from pipelines.data.transmit.connectors.http.formats import structured
 from pipelines.data.transmit.events import Event, attributes_of, partition_key
 from shared.connectors.kinesis import SPEC, Options
 from shared.contracts.documents import Destination
 from shared.contracts.secrets import Secrets
+from shared.transformation.event_content import structured
 
 RECORD_BYTES: Final = 1024 * 1024
 """PutRecords' limit of one record: data and partition key, before base64."""

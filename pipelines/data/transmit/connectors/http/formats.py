@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 from pipelines.data.transmit.events import Event
 from shared.connectors.webhook import Format
 from shared.contracts.envelope import data_member
+from shared.transformation.event_content import structured
 
 _LINE_BREAKS: Final = bytes.maketrans(b"\r\n", b"  ")
 
@@ -30,15 +31,6 @@ def content(format_: Format, events: Sequence[Event]) -> Content:
 def body(events: Sequence[Event]) -> bytes:
     """The events in CloudEvents' JSON batch format; JSON data is the received bytes, untouched."""
     return b"[" + b",".join([structured(event) for event in events]) + b"]"
-
-
-def structured(event: Event) -> bytes:
-    """One event in CloudEvents' structured JSON format."""
-    if event.value is None:
-        return event.attributes
-    if event.is_json:
-        return b'%b,"data":%b}' % (event.attributes[:-1], event.value)
-    return event.attributes[:-1] + data_member(event.content_type, event.value) + b"}"
 
 
 def _array(events: Sequence[Event]) -> bytes:

@@ -3,10 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.data.transmit.connectors.http.formats import body, structured
+from pipelines.data.transmit.connectors.http.formats import body
 from pipelines.data.transmit.delivery.request_batch import grouped, halves, size_of, split
 from pipelines.data.transmit.events import Event
 from shared.contracts.documents import Batch
+from shared.transformation.event_content import structured
 from tests.unit.pipelines.data.transmit.transmit_events import event
 
 events = st.lists(

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.data.transmit.connectors.http.formats import body as batch_body
-from pipelines.data.transmit.connectors.http.formats import content, structured
+from pipelines.data.transmit.connectors.http.formats import content
+from shared.transformation.event_content import structured
 from tests.unit.pipelines.data.transmit.transmit_events import event
 
 EXACT = b'{"n": 12345678901234567890.10, "a":1,"a":2, "s":"\\u00e9\\n"}'

@@ -3,7 +3,7 @@
 from typing import Any
 
 from pipelines.data.transmit.events import Event
-from pipelines.data.transmit.transformation.pipe_transform import (
+from shared.transformation.pipe_transform import (
     PipeTransform,
 )
 from shared.contracts.documents import Pipe

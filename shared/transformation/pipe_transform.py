@@ -4,22 +4,22 @@ Masks come first, so that a transform cannot copy a masked value. No error text 
 because reasons are written to receipts and displayed.
 """
 
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 from jmespath.exceptions import JMESPathTypeError
 
-from pipelines.data.transmit.events import Event
-from pipelines.data.transmit.transformation import lossless_json
-from pipelines.data.transmit.transformation.bounded_jmespath import Evaluation, NoJsonError
-from pipelines.data.transmit.transformation.masking import (
+from shared.transformation import lossless_json
+from shared.transformation.bounded_jmespath import Evaluation, NoJsonError
+from shared.transformation.event_content import EventContent
+from shared.transformation.masking import (
     below,
     compiled,
     masked_bytes,
     masked_json,
     masked_text,
 )
-from pipelines.data.transmit.transformation.step_budget import StepBudget, TooManyStepsError
+from shared.transformation.step_budget import StepBudget, TooManyStepsError
 from shared.contracts.documents import Pipe
 from shared.contracts.envelope import data_member
 from shared.contracts.expressions import compile_expression
@@ -34,6 +34,8 @@ are linear in the event, and even the largest event must not delay the others fo
 
 MASK_STEPS: Final = 500_000
 """Most matches of masks and values in one event."""
+
+E = TypeVar("E", bound=EventContent)
 
 _JSON: Final = "application/json"
 _attributes: Final = msgspec.json.Decoder(dict[str, str])
@@ -60,7 +62,7 @@ class PipeTransform:
         text = pipe.transform
         self._transform = None if text is None else Evaluation(compile_expression(text))
 
-    def apply(self, event: Event, key: bytes) -> Event:
+    def apply(self, event: E, key: bytes) -> E:
         """The transformed event, which keeps a reference to the original.
 
         Raises:
@@ -73,7 +75,7 @@ class PipeTransform:
             event if transformed is event else msgspec.structs.replace(transformed, untouched=event.as_read)
         )
 
-    def _mask_data(self, event: Event, key: bytes) -> Event:
+    def _mask_data(self, event: E, key: bytes) -> E:
         masks, value = self._data_masks, event.value
         if not masks or value is None:
             return event
@@ -90,7 +92,7 @@ class PipeTransform:
             raise TransformError(f"mask_failed: the data cannot be decoded ({_kind(error)})") from None
         return event if masked is value else msgspec.structs.replace(event, value=masked)
 
-    def _mask_attributes(self, event: Event, key: bytes) -> Event:
+    def _mask_attributes(self, event: E, key: bytes) -> E:
         if not self._attribute_masks:
             return event
         attributes = _attributes.decode(event.attributes)
@@ -111,7 +113,7 @@ def transform_of(pipe: Pipe) -> PipeTransform | None:
     return PipeTransform(pipe) if pipe.masks or pipe.transform is not None else None
 
 
-def _with_attributes(event: Event, attributes: dict[str, str], changes: dict[str, str | None]) -> Event:
+def _with_attributes(event: E, attributes: dict[str, str], changes: dict[str, str | None]) -> E:
     """The event with attributes and their headers replaced, or removed where the new value is None."""
     kept = {name: text for name, text in (attributes | changes).items() if text is not None}
     headers = _texts.decode(event.texts) | {attribute_header(name): text for name, text in changes.items()}
@@ -124,7 +126,7 @@ def _with_attributes(event: Event, attributes: dict[str, str], changes: dict[str
     )
 
 
-def _transformed(event: Event, transform: Evaluation) -> Event:
+def _transformed(event: E, transform: Evaluation) -> E:
     value = _result(event, transform)
     if value is None:
         raise TransformError(
@@ -138,12 +140,12 @@ def _transformed(event: Event, transform: Evaluation) -> Event:
     return msgspec.structs.replace(event, value=value)
 
 
-def steps_for(event: Event) -> int:
+def steps_for(event: EventContent) -> int:
     """Steps that the evaluation of an event may take."""
     return min(MOST_STEPS, STEPS + len(event.attributes) + len(event.value or b""))
 
 
-def _result(event: Event, transform: Evaluation) -> bytes | None:
+def _result(event: EventContent, transform: Evaluation) -> bytes | None:
     """The result of a transform; errors do not contain the event's values."""
     try:
         return transform.apply(_as_mapping(event), steps_for(event))
@@ -159,7 +161,7 @@ def _result(event: Event, transform: Evaluation) -> bytes | None:
     raise TransformError(f"transform_failed: {reason}")
 
 
-def _as_mapping(event: Event) -> dict[str, Any]:
+def _as_mapping(event: EventContent) -> dict[str, Any]:
     """The event in CloudEvents' JSON format, the input of a transform."""
     found: dict[str, Any] = dict(_attributes.decode(event.attributes))
     if event.value is None:

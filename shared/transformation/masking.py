@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 from msgspec import Raw
 
-from pipelines.data.transmit.transformation.step_budget import StepBudget
+from shared.transformation.step_budget import StepBudget
 from shared.contracts.masks import REDACTED, Action, Every, Mask, Steps, mask_steps
 
 Masked = tuple[Steps, Action]

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from pipelines.data.transmit.connectors.http.formats import body
-from pipelines.data.transmit.transformation.pipe_transform import (
+from shared.transformation.pipe_transform import (
     PipeTransform,
     TransformError,
 )
 from shared.contracts.documents import Pipe
 from shared.contracts.masks import MAX_MASKS, Mask
-from tests.unit.pipelines.data.transmit.transformation.pipes import SECRET, shaped
+from tests.unit.shared.transformation.pipes import SECRET, shaped
 from tests.unit.pipelines.data.transmit.transmit_events import event
 
 # Masks and transforms together

@@ -13,8 +13,8 @@ import msgspec
 from jmespath import functions
 from jmespath.visitor import Options, TreeInterpreter, _Expression
 
-from pipelines.data.transmit.transformation import lossless_json
-from pipelines.data.transmit.transformation.step_budget import StepBudget, TooManyStepsError
+from shared.transformation import lossless_json
+from shared.transformation.step_budget import StepBudget, TooManyStepsError
 from shared.contracts.expressions import Node
 
 _STEP_CHARACTERS: Final = 16

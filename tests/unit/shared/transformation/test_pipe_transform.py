@@ -13,20 +13,20 @@ from hypothesis import strategies as st
 from jmespath.exceptions import JMESPathError
 
 from pipelines.data.transmit.connectors.http.formats import body
-from pipelines.data.transmit.transformation import lossless_json
-from pipelines.data.transmit.transformation.bounded_jmespath import Evaluation
-from pipelines.data.transmit.transformation.pipe_transform import (
+from shared.transformation import lossless_json
+from shared.transformation.bounded_jmespath import Evaluation
+from shared.transformation.pipe_transform import (
     MOST_STEPS,
     TransformError,
     steps_for,
     transform_of,
 )
-from pipelines.data.transmit.transformation.step_budget import TooManyStepsError
+from shared.transformation.step_budget import TooManyStepsError
 from shared.contracts.documents import ConfigError, Pipe, parse
 from shared.contracts.expressions import ExpressionError, compile_expression
 from shared.contracts.limits import MAX_EVENT_BYTES
 from tests.strategies import json_texts
-from tests.unit.pipelines.data.transmit.transformation.pipes import SECRET, shaped
+from tests.unit.shared.transformation.pipes import SECRET, shaped
 from tests.unit.pipelines.data.transmit.transmit_events import event
 
 

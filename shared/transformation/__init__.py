@@ -1,0 +1,1 @@
+"""Masks and transforms of pipes, applied to an event. Pure."""
