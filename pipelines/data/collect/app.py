@@ -9,7 +9,8 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
 from pipelines.data.collect.asgi_responses import Send, send_and_drain, send_response
 from pipelines.data.collect.bodies.body import ClientGoneError, Receive
-from pipelines.data.collect.errors import Refusal, RefusedError, unavailable, unread
+from pipelines.data.collect.errors import RefusedError, unavailable, unread
+from shared.cloudevents.refusal import Refusal
 from pipelines.data.collect.handler import EventsHandler
 from pipelines.data.collect.metrics import CollectMetrics
 from pipelines.data.collect.openapi import document

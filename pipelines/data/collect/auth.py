@@ -1,6 +1,7 @@
 """Authentication by write key."""
 
-from pipelines.data.collect.errors import Refusal, RefusedError
+from pipelines.data.collect.errors import RefusedError
+from shared.cloudevents.refusal import Refusal
 from shared.contracts.documents import SEALED_PREFIX, Catalogue, Source, key_digest
 
 _FIX = "send Authorization: Bearer <write key> with a write key of a source that was applied"

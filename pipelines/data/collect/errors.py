@@ -1,19 +1,6 @@
-"""Why a request or an event is refused, where the error is, and how to fix it (RFC 9457 problem details)."""
+"""Refusals of whole requests (RFC 9457 problem details)."""
 
-from msgspec import Struct
-
-
-class Refusal(Struct, frozen=True):
-    """Why an event or a request is refused."""
-
-    detail: str
-    """What is wrong, in a sentence."""
-
-    field: str
-    """The header or member at fault: `content-type`, `id`, `data`; `$` is the event as a whole."""
-
-    fix: str
-    """What the sender can do about it."""
+from shared.cloudevents.refusal import Refusal
 
 
 class RefusedError(Exception):

@@ -7,8 +7,9 @@ from typing import Final, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from pipelines.data.collect.errors import Refusal, RefusedError
-from pipelines.data.collect.parsing.events import AcceptedEvent
+from pipelines.data.collect.errors import RefusedError
+from shared.cloudevents.refusal import Refusal
+from shared.cloudevents.events import AcceptedEvent
 from shared.contracts.limits import MAX_BODY_BYTES
 
 PROBLEM_TYPE: Final = "application/problem+json"

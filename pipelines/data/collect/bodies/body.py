@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from pipelines.data.collect.bodies.body_budget import BodyBudget, Reservation, no_memory_left
 from pipelines.data.collect.bodies.decompression import Decompressor
-from pipelines.data.collect.errors import Refusal, RefusedError, unread
+from pipelines.data.collect.errors import RefusedError, unread
+from shared.cloudevents.refusal import Refusal
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 """ASGI's."""

@@ -6,7 +6,8 @@ from typing import Final, Protocol
 
 import zstandard
 
-from pipelines.data.collect.errors import Refusal, RefusedError, malformed
+from pipelines.data.collect.errors import RefusedError, malformed
+from shared.cloudevents.refusal import Refusal
 
 _FIELD = "content-encoding"
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS

@@ -8,7 +8,8 @@ from functools import lru_cache
 
 import msgspec
 
-from pipelines.data.collect.errors import Refusal, RefusedError, malformed
+from pipelines.data.collect.errors import RefusedError, malformed
+from shared.cloudevents.refusal import Refusal
 from shared.contracts.limits import MAX_REQUEST_EVENTS
 
 _TOKEN = re.compile(

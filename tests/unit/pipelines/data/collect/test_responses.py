@@ -3,8 +3,9 @@
 import msgspec
 import pytest
 
-from pipelines.data.collect.errors import Refusal, RefusedError
-from pipelines.data.collect.parsing.events import AcceptedEvent
+from pipelines.data.collect.errors import RefusedError
+from shared.cloudevents.refusal import Refusal
+from shared.cloudevents.events import AcceptedEvent
 from pipelines.data.collect.responses import leaves_unread, results_response
 from shared.contracts.envelope import collected_item
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pipelines.data.collect.errors import RefusedError
 from pipelines.data.collect.handler import batch_records
 from pipelines.data.collect.parsing.content_types import Format, parse_content_type, recover_items, split
-from pipelines.data.collect.parsing.json_validation import too_deep
+from shared.cloudevents.json_validation import too_deep
 from shared.contracts.limits import MAX_DEPTH
 from tests.strategies import json_texts
 

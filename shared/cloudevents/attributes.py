@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from pipelines.data.collect.errors import Refusal
+from shared.cloudevents.refusal import Refusal
 from shared.contracts.envelope import SPEC_VERSION
 from shared.contracts.limits import MAX_ATTRIBUTE_BYTES, MAX_ATTRIBUTE_NAME, MAX_ATTRIBUTES, MAX_ID_BYTES
 

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from pipelines.data.collect.errors import Refusal
+from shared.cloudevents.refusal import Refusal
 from shared.contracts.limits import MAX_DEPTH, MAX_NAME_CHARACTERS, MAX_NUMBER_CHARACTERS
 
 _decoder = msgspec.json.Decoder()

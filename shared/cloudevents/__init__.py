@@ -1,0 +1,1 @@
+"""CloudEvents as clients write them: validated, and read without changing their data. Pure."""
