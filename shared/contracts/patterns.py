@@ -36,6 +36,8 @@ class Condition(Struct, frozen=True, kw_only=True):
 
     path: tuple[str, ...]
     matchers: tuple[Matcher, ...]
+    written: list[Any]
+    """The matchers as the pattern has them, to be shown."""
 
 
 Alternatives = tuple[tuple[Condition, ...], ...]
@@ -78,7 +80,7 @@ def _field(
         _check_attribute(name, value, at)
     match value:
         case list() if path or name != DATA:
-            yield (Condition(path=(*path, name), matchers=compile_matchers(value, at)),)
+            yield (Condition(path=(*path, name), matchers=compile_matchers(value, at), written=value),)
         case dict() if value:
             yield from _object(value, (*path, name), at, depth)
         case list():

@@ -4,10 +4,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from pipelines.data.route.schema import SAMPLE_BUCKETS
 from shared.contracts.documents import Catalogue, Pipe
 from shared.contracts.headers import attribute_header
 from shared.contracts.patterns import DATA, Condition, Matcher, compile_pattern
+from shared.matching.sampling import threshold
 
 Row = tuple[Any, ...]
 
@@ -76,15 +76,6 @@ class PathSlots:
     def paths(self) -> list[tuple[str, ...]]:
         """All paths; the index is the number."""
         return list(self._numbers)
-
-
-def threshold(pipe: Pipe, now_ms: int) -> int:
-    """How many of SAMPLE_BUCKETS the pipe takes now: its sample, scaled by the progress of its ramp."""
-    open_part = 1.0
-    if pipe.ramp is not None:
-        passed = now_ms / 60_000 - pipe.ramp.start.timestamp() / 60
-        open_part = min(1.0, max(0.0, passed / pipe.ramp.minutes))
-    return round(pipe.sample / 100 * open_part * SAMPLE_BUCKETS)
 
 
 def _condition(condition: Condition, slot: int) -> tuple[int, list[Row]]:

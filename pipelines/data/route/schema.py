@@ -17,9 +17,6 @@ SOURCE_ROW: Final = (
 """`slot` of a condition on an attribute counts in `attribute_headers`, of one on data in `data_paths`, so
 that each distinct path of an event is read once, however many pipes use it."""
 
-SAMPLE_BUCKETS: Final = 10_000
-"""An event is in a pipe's sample if its bucket (of its id's hash) is below the alternative's threshold."""
-
 REQUIRED_HEADERS: Final = (
     h.SOURCE,
     h.TENANT,

@@ -9,9 +9,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
 from pipelines.data.route import matching
-from pipelines.data.route.schema import REQUIRED_HEADERS, SAMPLE_BUCKETS
+from pipelines.data.route.schema import REQUIRED_HEADERS
 from shared.contracts import headers as h
 from shared.contracts.topics import Topic
+from shared.matching.sampling import SAMPLE_BUCKETS
 from shared.spark.columns import (
     HEADERS_TYPE,
     header_value,

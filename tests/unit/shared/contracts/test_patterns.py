@@ -18,8 +18,12 @@ def test_fields_are_all_required_and_values_are_alternatives_in_one_test() -> No
 
     assert compiled == (
         (
-            Condition(path=("type",), matchers=(Matcher(op="equals", values=('"play', '"stall')),)),
-            Condition(path=("data", "rate"), matchers=(Matcher(op="equals", values=("5",)),)),
+            Condition(
+                path=("type",),
+                matchers=(Matcher(op="equals", values=('"play', '"stall')),),
+                written=["play", "stall"],
+            ),
+            Condition(path=("data", "rate"), matchers=(Matcher(op="equals", values=("5",)),), written=[5]),
         ),
     )
 

@@ -1,0 +1,1 @@
+"""Which pipes take an event, decided in Python exactly as route decides it in Spark. Pure."""
