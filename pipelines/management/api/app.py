@@ -22,6 +22,7 @@ from pipelines.management.api.metrics import ApiMetrics
 from pipelines.management.api.problems import ProblemError
 from pipelines.management.api.token_routes import audit_routes, key_routes, token_routes
 from pipelines.management.api.tokens import Token, TokenStore
+from pipelines.management.api.try_routes import try_routes
 from shared.dynamodb.client import StoreError
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
@@ -55,6 +56,7 @@ def create_app(parts: Parts) -> FastAPI:
     app.include_router(connector_routes(parts.access))
     app.include_router(audit_routes(parts.audit, parts.access))
     app.include_router(key_routes(parts.documents, parts.access, parts.body_bytes))
+    app.include_router(try_routes(parts.documents, parts.access, parts.clock, parts.body_bytes))
     app.include_router(document_routes(parts.documents, parts.access, parts.body_bytes))
     _add_errors(app)
     _add_audit(app, parts)

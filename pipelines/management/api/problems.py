@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from fastapi import Response
@@ -49,12 +49,15 @@ class ProblemError(Exception):
         super().__init__(detail)
         self.status, self.detail, self.errors, self.headers = HTTPStatus(status), detail, errors, headers
 
+    def details(self) -> dict[str, Any]:
+        """The problem details."""
+        problem = _Problem(self.status.phrase, int(self.status), self.detail, errors=self.errors)
+        return {**msgspec.to_builtins(problem), "type": "about:blank"}
+
     def response(self) -> Response:
         """The answer."""
-        title = self.status.phrase
-        problem = _Problem(title, int(self.status), self.detail, errors=self.errors)
-        body = msgspec.to_builtins(problem) | {"type": "about:blank"}
-        return Response(msgspec.json.encode(body), int(self.status), dict(self.headers or {}), PROBLEM_TYPE)
+        body = msgspec.json.encode(self.details())
+        return Response(body, int(self.status), dict(self.headers or {}), PROBLEM_TYPE)
 
 
 def not_found() -> ProblemError:

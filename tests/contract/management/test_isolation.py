@@ -40,7 +40,7 @@ def needed(path: str, verb: str) -> str:
         return "operator"
     if path.endswith(("/tokens", "/tokens/{token_id}", "/audit")):
         return "owner"
-    return "viewer" if verb == "get" else "editor"
+    return "viewer" if verb == "get" or path.endswith("/try") else "editor"
 
 
 def test_without_a_valid_token_every_route_answers_401(

@@ -1,0 +1,157 @@
+"""The route that tries an event on pipes."""
+
+import threading
+import time
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Annotated, Any, Final
+
+import msgspec
+from fastapi import APIRouter, Depends, Query, Request, Response
+from msgspec import Raw, Struct
+
+from pipelines.management.api import intent, requests, views
+from pipelines.management.api.access import Access, body_reader
+from pipelines.management.api.declared import route
+from pipelines.management.api.documents import Documents
+from pipelines.management.api.permissions import Action
+from pipelines.management.api.problems import FieldError, ProblemError
+from pipelines.management.api.preview import PreviewEvent, preview, preview_event
+from shared.cloudevents.events import RequestContext, read_cloudevent
+from shared.cloudevents.refusal import Refusal
+from shared.contracts.document_items import DocumentKey
+from shared.contracts.documents import Destination, Pipe, Source
+from shared.contracts.egress_policy import EgressPolicy
+from shared.runtime.clock import Clock
+
+Text = Annotated[str | None, Query()]
+AT_ONCE: Final = 2
+"""Previews that a process computes at the same time, so that they do not hold up all other requests."""
+
+_SECONDS: Final = 1.0
+"""Of work, after which an answer ends with the pipe it is at, and `next` goes on."""
+
+_UNSAVED: Final = "unsaved"
+_NO_ID: Final = "unused"
+
+
+class _Asked(Struct, frozen=True, forbid_unknown_fields=True):
+    event: Raw
+    source: str | None = None
+    pipe: str | dict[str, Any] | None = None
+
+
+def try_routes(documents: Documents, access: Access, clock: Clock, body_bytes: int) -> APIRouter:
+    """The route."""
+    router = APIRouter()
+    free = threading.BoundedSemaphore(AT_ONCE)
+
+    @router.post(
+        "/v1/tenants/{tenant}/try",
+        dependencies=[Depends(access.guard(Action.READ))],
+        **route(200, body=True),
+    )
+    def attempt(
+        tenant: str,
+        body: Annotated[bytes, Depends(body_reader(body_bytes))],
+        request: Request,
+        limit: Text = None,
+        cursor: Text = None,
+    ) -> Response:
+        request.state.dry_run = True  # it writes nothing, and nothing is audited
+        most, after = requests.limit(limit), requests.after(cursor)
+        if not free.acquire(blocking=False):
+            raise ProblemError(
+                HTTPStatus.SERVICE_UNAVAILABLE, "too many of these at once; try again", headers={"Retry-After": "1"}
+            )
+        try:
+            return _answer(documents, tenant, _asked(body), (most, after), clock())
+        finally:
+            free.release()
+
+    return router
+
+
+def _answer(
+    documents: Documents, tenant: str, asked: _Asked, page: tuple[int, str | None], now_ms: int
+) -> Response:
+    event = _event(asked, now_ms)
+    chosen, destinations = _chosen(documents, tenant, asked)
+    most, after = page
+    left = [pipe for pipe in chosen if after is None or pipe.name > after]
+    items: list[dict[str, Any]] = []
+    until = time.monotonic() + _SECONDS
+    for pipe in left[:most]:
+        items.append(preview(pipe, event, destinations.get(pipe.destination), now_ms))
+        if time.monotonic() > until:
+            break
+    return views.listed(items, left[len(items) - 1].name if len(items) < len(left) else None)
+
+
+def _asked(body: bytes) -> _Asked:
+    """The request; its event stays as it was sent."""
+    try:
+        return msgspec.json.decode(body, type=_Asked)
+    except msgspec.ValidationError as error:
+        raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, f"body: {error}") from None
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise ProblemError(HTTPStatus.BAD_REQUEST, f"the body is not JSON: {error}") from None
+
+
+def _event(asked: _Asked, now_ms: int) -> PreviewEvent:
+    """The event, if collect would take it."""
+    context = RequestContext.at(now_ms, asked.source or _UNSAVED, lambda: _NO_ID)
+    found = read_cloudevent(bytes(asked.event), context)
+    if isinstance(found, Refusal):
+        pointer = "" if found.field == "$" else f"/{found.field}"
+        error = FieldError(document="event", pointer=pointer, detail=found.detail, fix=found.fix)
+        raise intent.wrong([error])
+    return preview_event(found.item)
+
+
+def _chosen(
+    documents: Documents, tenant: str, asked: _Asked
+) -> tuple[Sequence[Pipe], dict[str, Destination]]:
+    """The pipes to try, by name, and the tenant's destinations that they name."""
+    if asked.pipe is None:
+        if asked.source is None:
+            raise _wrong("", "names neither a source nor a pipe", "give `source`, `pipe` or both")
+        return _of_source(documents, tenant, asked.source)
+    pipe = _unsaved(tenant, asked) if isinstance(asked.pipe, dict) else _saved(documents, tenant, asked.pipe)
+    if asked.source not in (None, pipe.source):
+        raise _wrong("/source", f"is not the pipe's {pipe.source!r}", "leave it out, or write the same")
+    found = documents.table.get(tenant, DocumentKey("destination", pipe.destination))
+    known = {} if found is None else {found.key.name: found.document}
+    return [pipe], {name: each for name, each in known.items() if isinstance(each, Destination)}
+
+
+def _of_source(
+    documents: Documents, tenant: str, source: str
+) -> tuple[Sequence[Pipe], dict[str, Destination]]:
+    live = [each.document for each in documents.table.documents(tenant)]
+    if not any(isinstance(each, Source) and each.name == source for each in live):
+        raise _wrong("/source", f"there is no source {source[:80]!r}", "give the name of one of this tenant's")
+    pipes = [each for each in live if isinstance(each, Pipe) and each.source == source]
+    destinations = {each.name: each for each in live if isinstance(each, Destination)}
+    return sorted(pipes, key=lambda pipe: pipe.name), destinations
+
+
+def _saved(documents: Documents, tenant: str, name: str) -> Pipe:
+    found = documents.table.get(tenant, DocumentKey("pipe", name)) if requests.is_name(name) else None
+    if found is None or not isinstance(found.document, Pipe):
+        raise _wrong("/pipe", f"there is no pipe {name[:80]!r}", "give the name of one of this tenant's")
+    return found.document
+
+
+def _unsaved(tenant: str, asked: _Asked) -> Pipe:
+    """The pipe that the request holds; it may leave out its name, and the source if the request names one."""
+    assert isinstance(asked.pipe, dict)
+    raw = ({} if asked.source is None else {"source": asked.source}) | asked.pipe
+    name = raw.get("name", _UNSAVED)
+    document = intent.read(intent.within(tenant, raw, DocumentKey("pipe", str(name))), EgressPolicy())
+    assert isinstance(document, Pipe)
+    return document
+
+
+def _wrong(pointer: str, detail: str, fix: str) -> ProblemError:
+    return intent.wrong([FieldError(document="request", pointer=pointer, detail=detail, fix=fix)])
