@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, Struct
 
-from shared.cloudevents.refusal import Refusal
 from shared.cloudevents.attributes import read_attributes
 from shared.cloudevents.json_validation import PARSE_ERRORS, check_limits, explain, parse
+from shared.cloudevents.refusal import Refusal
 from shared.contracts.envelope import CollectedItem, collected_item, is_json, stamp_minute
 from shared.contracts.limits import MAX_EVENT_BYTES
 from shared.contracts.timestamps import format_time, parse_time

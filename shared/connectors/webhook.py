@@ -111,7 +111,7 @@ def _summary(options: Options) -> str:
 
 
 SPEC: Final = ConnectorSpec(
-    description="an HTTP endpoint: one POST per batch in one of four formats, signed and authorised on request",
+    description="an HTTP endpoint: a POST per batch in one of four formats, signed and authorised if asked",
     options=Options,
     batch=_batch,
     faults=_faults,

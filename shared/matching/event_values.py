@@ -1,8 +1,8 @@
 """The values of an event that patterns compare, as tagged texts (see `shared.contracts.matchers`). Pure.
 
-Data is read as Spark's variant type reads it, which route matches on: a name that occurs twice in an object
-makes the data unreadable, what follows the object is ignored, and a number in decimal digits is exact up to
-38 of them, others are doubles.
+Data is read as Spark's variant type reads it, which route matches on: of a name that occurs twice in an
+object the last counts, what follows the object is ignored, and a number in decimal digits is exact up to 38
+of them, others are doubles.
 """
 
 import json
@@ -45,9 +45,7 @@ def _leaves(members: Mapping[str, Any], path: tuple[str, ...]) -> list[str]:
     for name in path[1:]:
         inside = (element for node in nodes for element in _elements(node))
         nodes = [each[name] for each in inside if isinstance(each, dict) and name in each]
-    return [
-        _tagged(leaf) for node in nodes for leaf in _elements(node) if not isinstance(leaf, dict | list)
-    ]
+    return [_tagged(leaf) for node in nodes for leaf in _elements(node) if not isinstance(leaf, dict | list)]
 
 
 def _elements(node: Any) -> list[Any]:
@@ -76,13 +74,6 @@ def _members(data: bytes | None) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _object(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(members)
-    if len(found) < len(members):
-        raise ValueError("a name occurs twice")
-    return found
-
-
 def _integer(text: str) -> _Number:
     if len(text) <= _DIGITS + 1:
         value = int(text)
@@ -92,7 +83,7 @@ def _integer(text: str) -> _Number:
 
 
 def _fraction(text: str) -> _Number:
-    """Exact if written without an exponent and short enough; else a double, marked by its point or exponent."""
+    """Exact if written without an exponent and short; else a double, known by its point or exponent."""
     if "e" not in text and "E" not in text:
         whole, _, places = text.lstrip("-").partition(".")
         digits = (whole + places).lstrip("0")
@@ -111,6 +102,4 @@ def _constant(name: str) -> None:
     raise ValueError(f"{name} is not JSON")
 
 
-_decoder: Final = json.JSONDecoder(
-    object_pairs_hook=_object, parse_int=_integer, parse_float=_fraction, parse_constant=_constant
-)
+_decoder: Final = json.JSONDecoder(parse_int=_integer, parse_float=_fraction, parse_constant=_constant)

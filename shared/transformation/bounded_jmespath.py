@@ -13,9 +13,9 @@ import msgspec
 from jmespath import functions
 from jmespath.visitor import Options, TreeInterpreter, _Expression
 
+from shared.contracts.expressions import Node
 from shared.transformation import lossless_json
 from shared.transformation.step_budget import StepBudget, TooManyStepsError
-from shared.contracts.expressions import Node
 
 _STEP_CHARACTERS: Final = 16
 """Characters of text that cost one step."""

@@ -12,8 +12,8 @@ from typing import Final
 import msgspec
 from msgspec import Raw
 
-from shared.transformation.step_budget import StepBudget
 from shared.contracts.masks import REDACTED, Action, Every, Mask, Steps, mask_steps
+from shared.transformation.step_budget import StepBudget
 
 Masked = tuple[Steps, Action]
 """What is left of the way, and what is done at its end."""

@@ -9,6 +9,12 @@ from typing import Any, Final, TypeVar
 import msgspec
 from jmespath.exceptions import JMESPathTypeError
 
+from shared.contracts.documents import Pipe
+from shared.contracts.envelope import data_member
+from shared.contracts.expressions import compile_expression
+from shared.contracts.headers import CONTENT_TYPE, attribute_header
+from shared.contracts.limits import MAX_EVENT_BYTES
+from shared.contracts.patterns import DATA
 from shared.transformation import lossless_json
 from shared.transformation.bounded_jmespath import Evaluation, NoJsonError
 from shared.transformation.event_content import EventContent
@@ -20,12 +26,6 @@ from shared.transformation.masking import (
     masked_text,
 )
 from shared.transformation.step_budget import StepBudget, TooManyStepsError
-from shared.contracts.documents import Pipe
-from shared.contracts.envelope import data_member
-from shared.contracts.expressions import compile_expression
-from shared.contracts.headers import CONTENT_TYPE, attribute_header
-from shared.contracts.limits import MAX_EVENT_BYTES
-from shared.contracts.patterns import DATA
 
 STEPS: Final = 10_000
 MOST_STEPS: Final = 250_000

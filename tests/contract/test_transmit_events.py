@@ -145,7 +145,9 @@ async def open_defective(_: ConnectorContext) -> Defective:
 
 def test_a_defect_in_a_connector_costs_nothing_but_time(rig: Rig) -> None:
     rig.pipe("p1", "/")
-    rig.use({"webhook": ConnectorType(spec=ConnectorSpec(description="", options=Anything), open=open_defective)})
+    rig.use(
+        {"webhook": ConnectorType(spec=ConnectorSpec(description="", options=Anything), open=open_defective)}
+    )
     (later,) = records(rows := rig.deliver(flat_batch([row(1)])))
     assert later.topic == Topic.RETRY_IN_30S
     assert [(r.result, r.reason) for r in receipts(rows)] == [("retry", "internal: LookupError")]

@@ -24,9 +24,9 @@ from pipelines.data.route.schema import SOURCE_ROW
 from pipelines.data.route.transforms import outbound
 from shared.contracts.documents import Pipe
 from tests.spark.events import ATTRIBUTES, event_headers, header_map, kafka_rows, one_partition
-from tests.spark.patterns import Case, cases, data_text
+from tests.spark.patterns import cases, data_text, drawn
 
-_BATCH = 100
+_CASES_DRAWN = 600
 
 
 def matched(spark: SparkSession, pairs: list[tuple[dict[str, Any], str, bytes | None]]) -> list[bool]:
@@ -42,14 +42,8 @@ def matched(spark: SparkSession, pairs: list[tuple[dict[str, Any], str, bytes | 
     return [f"p{number}" in found for number in range(len(pairs))]
 
 
-@settings(
-    max_examples=6,
-    deadline=None,
-    phases=(Phase.explicit, Phase.reuse, Phase.generate),
-    suppress_health_check=list(HealthCheck),
-)
-@given(batch=cases(_BATCH))
-def test_spark_matches_what_moto_matches(spark: SparkSession, batch: list[Case]) -> None:
+def test_spark_matches_what_moto_matches(spark: SparkSession) -> None:
+    batch = drawn(cases(), _CASES_DRAWN)
     found = matched(spark, [(pattern, event["type"], data_text(event)) for pattern, event in batch])
 
     for (pattern, event), result in zip(batch, found, strict=True):

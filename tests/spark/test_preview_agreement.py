@@ -46,7 +46,11 @@ PIPES = {
         masks=[Mask(path="$.subject", action="drop"), Mask(path="$.hop", action="redact")],
     ),
     "transformed": Pipe(
-        name="p", tenant="acme", source="player", destination="d", transform="{t: type, all: data, s: subject}"
+        name="p",
+        tenant="acme",
+        source="player",
+        destination="d",
+        transform="{t: type, all: data, s: subject}",
     ),
 }
 
@@ -64,7 +68,9 @@ def delivered(spark: SparkSession, items: list[CollectedItem], pipe: Pipe) -> di
     """By id, what the chain would send."""
     stamps = headers({name: STAMPS[name] for name in (h.TENANT, h.SOURCE, h.RECEIVED)})
     made = events(kafka_rows(spark, "collected", [(encode_items(items), stamps)])).collect()
-    records = [(_bytes(row["value"]), [(each["key"], each["value"]) for each in row["headers"]]) for row in made]
+    records = [
+        (_bytes(row["value"]), [(each["key"], each["value"]) for each in row["headers"]]) for row in made
+    ]
     sources = one_partition(spark, [source_row("player", [pipe], NOW_MS)], SOURCE_ROW)
     routed = outbound(kafka_rows(spark, "events", records), sources).collect()
     rows = [(row["key"], row["value"], "outbound", 0, at, row["headers"]) for at, row in enumerate(routed)]

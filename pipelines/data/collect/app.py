@@ -10,12 +10,12 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from pipelines.data.collect.asgi_responses import Send, send_and_drain, send_response
 from pipelines.data.collect.bodies.body import ClientGoneError, Receive
 from pipelines.data.collect.errors import RefusedError, unavailable, unread
-from shared.cloudevents.refusal import Refusal
 from pipelines.data.collect.handler import EventsHandler
 from pipelines.data.collect.metrics import CollectMetrics
 from pipelines.data.collect.openapi import document
 from pipelines.data.collect.readiness import Readiness
 from pipelines.data.collect.responses import Response, leaves_unread, problem_response
+from shared.cloudevents.refusal import Refusal
 from shared.runtime.logging import get_logger
 
 Scope = dict[str, Any]

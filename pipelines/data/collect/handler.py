@@ -9,14 +9,14 @@ from pipelines.data.collect.auth import authenticate
 from pipelines.data.collect.bodies.body import BodyReader, Receive
 from pipelines.data.collect.bodies.decompression import Decompressor, decompressor
 from pipelines.data.collect.errors import RefusedError, unavailable, unread
-from shared.cloudevents.refusal import Refusal
 from pipelines.data.collect.metrics import CollectMetrics
 from pipelines.data.collect.parsing.content_types import Format, parse_content_type, split
 from pipelines.data.collect.parsing.events import read_event
-from shared.cloudevents.events import AcceptedEvent, RequestContext
 from pipelines.data.collect.rate_limiter import RateLimiter
 from pipelines.data.collect.readiness import ConfigView
 from pipelines.data.collect.responses import Response, results_response
+from shared.cloudevents.events import AcceptedEvent, RequestContext
+from shared.cloudevents.refusal import Refusal
 from shared.contracts import headers
 from shared.contracts.documents import Source
 from shared.contracts.envelope import encode_item, join_items

@@ -8,8 +8,8 @@ import msgspec
 from msgspec import Struct
 
 from pipelines.data.collect.errors import RefusedError
-from shared.cloudevents.refusal import Refusal
 from shared.cloudevents.events import AcceptedEvent
+from shared.cloudevents.refusal import Refusal
 from shared.contracts.limits import MAX_BODY_BYTES
 
 PROBLEM_TYPE: Final = "application/problem+json"

@@ -123,7 +123,7 @@ def _in_short(destination: Destination) -> Mapping[str, str]:
     }
 
 
-def _leaving(content: EventContent, transform: PipeTransform | None) -> Mapping[str, Any]:
+def _leaving(content: EventContent, transform: PipeTransform | None) -> dict[str, Any]:
     """The event after masks and transform, in CloudEvents' structured format with the data's own bytes."""
     left = content if transform is None else transform.apply(content, _EXAMPLE_KEY)
     return {"event": Raw(structured(left)), "example_hashes": transform is not None and transform.hashes}
@@ -144,9 +144,7 @@ def _value(text: str) -> str | Raw:
     return text[1 : 1 + _SHOWN_CHARACTERS] if text.startswith(STRING_TAG) else Raw(text.encode())
 
 
-def _problem(pipe: Pipe, pointer: str, detail: str) -> Mapping[str, Any]:
+def _problem(pipe: Pipe, pointer: str, detail: str) -> dict[str, Any]:
     """Why nothing would leave, as problem details."""
-    errors: Sequence[FieldError] = [
-        FieldError(document=f"pipe/{pipe.name}", pointer=pointer, detail=detail)
-    ]
+    errors: Sequence[FieldError] = [FieldError(document=f"pipe/{pipe.name}", pointer=pointer, detail=detail)]
     return {"problem": ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, detail, errors=errors).details()}

@@ -15,8 +15,8 @@ from pipelines.management.api.access import Access, body_reader
 from pipelines.management.api.declared import route
 from pipelines.management.api.documents import Documents
 from pipelines.management.api.permissions import Action
-from pipelines.management.api.problems import FieldError, ProblemError
 from pipelines.management.api.preview import PreviewEvent, preview, preview_event
+from pipelines.management.api.problems import FieldError, ProblemError
 from shared.cloudevents.events import RequestContext, read_cloudevent
 from shared.cloudevents.refusal import Refusal
 from shared.contracts.document_items import DocumentKey
@@ -62,7 +62,9 @@ def try_routes(documents: Documents, access: Access, clock: Clock, body_bytes: i
         most, after = requests.limit(limit), requests.after(cursor)
         if not free.acquire(blocking=False):
             raise ProblemError(
-                HTTPStatus.SERVICE_UNAVAILABLE, "too many of these at once; try again", headers={"Retry-After": "1"}
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                "too many of these at once; try again",
+                headers={"Retry-After": "1"},
             )
         try:
             return _answer(documents, tenant, _asked(body), (most, after), clock())
@@ -130,7 +132,9 @@ def _of_source(
 ) -> tuple[Sequence[Pipe], dict[str, Destination]]:
     live = [each.document for each in documents.table.documents(tenant)]
     if not any(isinstance(each, Source) and each.name == source for each in live):
-        raise _wrong("/source", f"there is no source {source[:80]!r}", "give the name of one of this tenant's")
+        raise _wrong(
+            "/source", f"there is no source {source[:80]!r}", "give the name of one of this tenant's"
+        )
     pipes = [each for each in live if isinstance(each, Pipe) and each.source == source]
     destinations = {each.name: each for each in live if isinstance(each, Destination)}
     return sorted(pipes, key=lambda pipe: pipe.name), destinations

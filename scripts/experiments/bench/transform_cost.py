@@ -9,11 +9,11 @@ from typing import Any, Final
 from rich.markup import escape
 from rich.table import Table
 
-from pipelines.data.transmit.events import Event
-from shared.transformation.pipe_transform import PipeTransform, TransformError
 from scripts.terminal import out
 from shared.contracts.documents import Pipe
 from shared.contracts.masks import Mask
+from shared.transformation.event_content import EventContent
+from shared.transformation.pipe_transform import PipeTransform, TransformError
 
 _ITEMS: Final = [{"id": n, "sku": f"s{n}", "card": "4111111111111111", "price": n / 4} for n in range(9_000)]
 _SMALL: Final = {"id": 1, "user": {"email": "a@b.c", "name": "n"}, "items": _ITEMS[:4], "pad": "x" * 200}
@@ -74,17 +74,17 @@ def _shape(masks: Sequence[Mask] = (), transform: str | None = None) -> PipeTran
     )
 
 
-def _event(data: object) -> Event:
+def _event(data: object) -> EventContent:
     value = json.dumps(data, separators=(",", ":")).encode()
     attributes = b'{"specversion":"1.0","id":"e","source":"s","type":"t"}'
-    return Event(b"k" * 16, value, "p", "e", 0, 0, 0, 1, None, attributes, "application/json", "t", b"{}")
+    return EventContent(value=value, attributes=attributes, content_type="application/json", texts=b"{}")
 
 
-def _size(event: Event) -> int:
+def _size(event: EventContent) -> int:
     return len(event.value or b"")
 
 
-def _best(shape: PipeTransform, event: Event, times: int, tries: int = 5) -> float:
+def _best(shape: PipeTransform, event: EventContent, times: int, tries: int = 5) -> float:
     """Seconds of one application."""
 
     def apply() -> None:

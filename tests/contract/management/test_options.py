@@ -65,7 +65,10 @@ def test_a_form_of_each_connector_can_be_made_of_what_the_api_says(api: ApiProce
 @pytest.mark.parametrize(
     ("connector", "options"),
     [
-        ("webhook", {"url": URL, "format": "event", "auth": {"type": "bearer", "token": "secret://options/a"}}),
+        (
+            "webhook",
+            {"url": URL, "format": "event", "auth": {"type": "bearer", "token": "secret://options/a"}},
+        ),
         ("webhook", {"url": URL, "signing": {"keys": ["secret://options/a"]}, "headers": {"X-A": "b"}}),
         ("kafka", {"bootstrap_servers": ["kafka.example.com:9093"], "topic": "t"}),
         ("s3", {"bucket": "events", **AWS}),

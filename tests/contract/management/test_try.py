@@ -8,7 +8,13 @@ import pytest
 
 from tests.contract.management.api_process import ApiProcess
 
-EVENT = {"specversion": "1.0", "id": "e-1", "source": "/players/7", "type": "play", "time": "2026-01-01T00:00:00Z"}
+EVENT = {
+    "specversion": "1.0",
+    "id": "e-1",
+    "source": "/players/7",
+    "type": "play",
+    "time": "2026-01-01T00:00:00Z",
+}
 DATA = {"rate": 3, "user": {"email": "ann@example.com", "age": 41}, "price": 1}
 SECRET = "ann@example.com"
 
@@ -49,7 +55,9 @@ def one(api: ApiProcess, token: str, sent: bytes) -> dict[str, Any]:
     return dict(item)
 
 
-def test_each_pipe_of_a_source_says_whether_it_takes_an_event_and_if_not_why(api: ApiProcess, viewer: str) -> None:
+def test_each_pipe_of_a_source_says_whether_it_takes_an_event_and_if_not_why(
+    api: ApiProcess, viewer: str
+) -> None:
     answer = api.ask("POST", "/v1/tenants/try/try", body(source="try.s"), token=viewer)
     assert (answer.status, answer.json["next"]) == (200, None), answer.text
     fast, masked, rare = answer.json["items"]
@@ -60,7 +68,9 @@ def test_each_pipe_of_a_source_says_whether_it_takes_an_event_and_if_not_why(api
     assert rare["sample"] == {"percent": 0.0, "taken": False}
 
 
-def test_what_would_leave_is_masked_then_transformed_and_names_no_secret(api: ApiProcess, viewer: str) -> None:
+def test_what_would_leave_is_masked_then_transformed_and_names_no_secret(
+    api: ApiProcess, viewer: str
+) -> None:
     sent = body(attributes=EVENT | {"subject": SECRET}, pipe="try.masked")
     item = one(api, viewer, sent)
     assert item["event"]["data"] == {"who": {"email": "***", "age": 41}, "n": 1}
@@ -74,7 +84,9 @@ def test_what_would_leave_is_masked_then_transformed_and_names_no_secret(api: Ap
     assert "secret://" not in json.dumps(item)
 
 
-def test_data_that_no_mask_and_no_transform_touches_leaves_byte_for_byte(api: ApiProcess, viewer: str) -> None:
+def test_data_that_no_mask_and_no_transform_touches_leaves_byte_for_byte(
+    api: ApiProcess, viewer: str
+) -> None:
     data = '{"a": 1.10, "b" : "\\u00e9", "n": 123456789012345678901234567890.0}'
     sent = body(data, pipe=pipe("new", masks=[{"path": "$.data.gone", "action": "drop"}]))
     answer = api.ask("POST", "/v1/tenants/try/try", sent, token=viewer)
@@ -131,7 +143,9 @@ def test_what_cannot_be_tried_is_refused_with_its_place(
     api: ApiProcess, viewer: str, sent: bytes, document: str, pointer: str
 ) -> None:
     refused = api.ask("POST", "/v1/tenants/try/try", sent, token=viewer)
-    assert (refused.status, refused.headers["content-type"]) == (422, "application/problem+json"), refused.text
+    assert (refused.status, refused.headers["content-type"]) == (422, "application/problem+json"), (
+        refused.text
+    )
     error = refused.json["errors"][0]
     assert (error["document"], error["pointer"]) == (document, pointer)
     assert error["detail"]
@@ -139,8 +153,8 @@ def test_what_cannot_be_tried_is_refused_with_its_place(
 
 def test_nothing_of_another_tenant_can_be_named(api: ApiProcess, viewer: str) -> None:
     api.ask("POST", "/v1/tenants/isolated/apply", {"documents": [{"kind": "source", "name": "isolated.s"}]})
-    for asked in ({"source": "isolated.s"}, {"source": "nowhere.s"}):
-        refused = api.ask("POST", "/v1/tenants/try/try", body(**asked), token=viewer)
+    for source in ("isolated.s", "nowhere.s"):
+        refused = api.ask("POST", "/v1/tenants/try/try", body(source=source), token=viewer)
         assert (refused.status, refused.json["errors"][0]["pointer"]) == (422, "/source")
     foreign = pipe("new") | {"source": "isolated.s", "destination": "isolated.d"}
     assert one(api, viewer, body(pipe=foreign))["destination"] is None

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from pipelines.data.transmit.connectors.base import ConnectorType
-from shared.transformation.pipe_transform import PipeTransform, transform_of
 from shared.connectors.registry import OptionsError, options_of
 from shared.contracts.documents import Batch, Catalogue, Destination, Pipe
 from shared.contracts.expressions import ExpressionError
 from shared.contracts.masks import MaskError
+from shared.transformation.pipe_transform import PipeTransform, transform_of
 
 _LOOK_SECONDS: Final = 0.05
 _MOST_NAMES: Final = 10_000

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from pipelines.data.transmit.events import Event
-from shared.transformation.pipe_transform import PipeTransform, TransformError
 from shared.contracts.secrets import Secrets, UnknownSecretError, mask_secret
 from shared.runtime.logging import get_logger
+from shared.transformation.pipe_transform import PipeTransform, TransformError
 
 if TYPE_CHECKING:
     from pipelines.data.transmit.delivery.pipe_resolver import ResolvedPipe

@@ -88,7 +88,11 @@ def test_kinesis_takes_no_more_in_a_request_than_put_records_does() -> None:
 @pytest.mark.parametrize(
     ("connector", "changes", "path"),
     [
-        ("kafka", {"bootstrap_servers": ["a.example.com:1", "10.0.0.7:9093"]}, "$.options.bootstrap_servers[1]"),
+        (
+            "kafka",
+            {"bootstrap_servers": ["a.example.com:1", "10.0.0.7:9093"]},
+            "$.options.bootstrap_servers[1]",
+        ),
         ("s3", {"endpoint": "https://169.254.169.254"}, "$.options.endpoint"),
         ("kinesis", {"endpoint": "http://localhost:4567"}, "$.options.endpoint"),
         ("elasticsearch", {"url": "https://[fd00::1]"}, "$.options.url"),

@@ -15,17 +15,18 @@ from tests.spark.patterns import Case, cases, data_text
 _PLENTY = 10**9
 
 
-def unmet(pattern: dict[str, Any], data: bytes | None, *, work: int = _PLENTY, **attributes: str) -> Unmet | None:
+def unmet(
+    pattern: dict[str, Any], data: bytes | None, *, work: int = _PLENTY, **attributes: str
+) -> Unmet | None:
     values = EventValues({"type": "t", **attributes}, data)
     return first_unmet(compile_pattern(pattern), values, StepBudget(work).spend)
 
 
-@given(batch=cases(5))
-def test_it_matches_what_moto_matches(batch: list[Case]) -> None:
-    for pattern, event in batch:
-        expected = EventPattern(None, pattern).matches_event(event)  # type: ignore[arg-type]
-        found = unmet(pattern, data_text(event), type=event["type"])
-        assert (found is None) == expected, (pattern, event)
+@given(case=cases())
+def test_it_matches_what_moto_matches(case: Case) -> None:
+    pattern, event = case
+    expected = EventPattern(None, pattern).matches_event(event)  # type: ignore[arg-type]
+    assert (unmet(pattern, data_text(event), type=event["type"]) is None) == expected
 
 
 def test_the_first_unmet_condition_is_given_with_what_was_found() -> None:
@@ -43,7 +44,7 @@ def test_of_several_alternatives_the_one_that_is_met_furthest_is_told() -> None:
     assert found.condition.path == ("data", "b")
 
 
-@pytest.mark.parametrize("data", [None, b"", b"not json", b"[1]", b'{"a":1,"a":1}', b"[" * 5_000, b"\xff\xfe"])
+@pytest.mark.parametrize("data", [None, b"", b"not json", b"[1]", b"[" * 5_000, b"\xff\xfe"])
 def test_data_that_is_no_object_has_no_values(data: bytes | None) -> None:
     assert unmet({"data": {"a": [{"exists": False}]}}, data) is None
     assert unmet({"data": {"a": [1]}}, data) is not None

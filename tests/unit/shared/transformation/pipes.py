@@ -3,11 +3,11 @@
 from typing import Any
 
 from pipelines.data.transmit.events import Event
+from shared.contracts.documents import Pipe
+from shared.contracts.masks import Mask
 from shared.transformation.pipe_transform import (
     PipeTransform,
 )
-from shared.contracts.documents import Pipe
-from shared.contracts.masks import Mask
 from tests.unit.pipelines.data.transmit.transmit_events import event
 
 

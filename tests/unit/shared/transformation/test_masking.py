@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.transformation.masking import Masked, compiled, masked_json
-from shared.transformation.step_budget import StepBudget
 from shared.contracts.documents import ConfigError, Pipe, parse
 from shared.contracts.masks import Every, Mask, MaskError, mask_steps
+from shared.transformation.masking import Masked, compiled, masked_json
+from shared.transformation.step_budget import StepBudget
 from tests.strategies import json_texts
 
 KEY = b"key-of-acme"

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from pipelines.data.transmit.connectors.http.formats import body
+from shared.contracts.documents import Pipe
+from shared.contracts.masks import MAX_MASKS, Mask
 from shared.transformation.pipe_transform import (
     PipeTransform,
     TransformError,
 )
-from shared.contracts.documents import Pipe
-from shared.contracts.masks import MAX_MASKS, Mask
-from tests.unit.shared.transformation.pipes import SECRET, shaped
 from tests.unit.pipelines.data.transmit.transmit_events import event
+from tests.unit.shared.transformation.pipes import SECRET, shaped
 
 # Masks and transforms together
 

@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 from jmespath.exceptions import JMESPathError
 
 from pipelines.data.transmit.connectors.http.formats import body
+from shared.contracts.documents import ConfigError, Pipe, parse
+from shared.contracts.expressions import ExpressionError, compile_expression
+from shared.contracts.limits import MAX_EVENT_BYTES
 from shared.transformation import lossless_json
 from shared.transformation.bounded_jmespath import Evaluation
 from shared.transformation.pipe_transform import (
@@ -22,12 +25,9 @@ from shared.transformation.pipe_transform import (
     transform_of,
 )
 from shared.transformation.step_budget import TooManyStepsError
-from shared.contracts.documents import ConfigError, Pipe, parse
-from shared.contracts.expressions import ExpressionError, compile_expression
-from shared.contracts.limits import MAX_EVENT_BYTES
 from tests.strategies import json_texts
-from tests.unit.shared.transformation.pipes import SECRET, shaped
 from tests.unit.pipelines.data.transmit.transmit_events import event
+from tests.unit.shared.transformation.pipes import SECRET, shaped
 
 
 def data(transform: str, value: bytes) -> str:

@@ -16,6 +16,7 @@ LOOK_SECONDS: Final = 60.0
 
 _QUEUE_KIB: Final = 32 * 1024
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
     """Addresses and credentials of a cluster; equal ones share a producer."""

@@ -19,6 +19,7 @@ THREADS: Final = 8
 IDLE_SECONDS: Final = 300.0
 """Seconds after which an unused producer is closed, as after a change of a document or password."""
 
+
 class Kafka:
     """All customers' clusters; destinations with the same access share a producer."""
 

@@ -4,9 +4,9 @@ import msgspec
 import pytest
 
 from pipelines.data.collect.errors import RefusedError
-from shared.cloudevents.refusal import Refusal
-from shared.cloudevents.events import AcceptedEvent
 from pipelines.data.collect.responses import leaves_unread, results_response
+from shared.cloudevents.events import AcceptedEvent
+from shared.cloudevents.refusal import Refusal
 from shared.contracts.envelope import collected_item
 
 ACCEPTED = AcceptedEvent(

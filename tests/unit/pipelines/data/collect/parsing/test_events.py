@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.cloudevents.refusal import Refusal
 from pipelines.data.collect.parsing.content_types import Format, split
 from pipelines.data.collect.parsing.events import read_event
 from shared.cloudevents.events import AcceptedEvent, RequestContext
+from shared.cloudevents.refusal import Refusal
 from shared.contracts.envelope import CollectedItem, encode_item, join_items
 from tests.strategies import json_texts
 
