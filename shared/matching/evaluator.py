@@ -14,6 +14,9 @@ from shared.matching.event_values import EventValues
 Spend = Callable[[int], None]
 """Told how much work comes next, in characters compared; may raise to refuse it."""
 
+_VALUE_CHARACTERS: Final = 16
+"""What a look at one value costs, in characters compared."""
+
 _Test = Callable[[str], bool]
 
 
@@ -51,7 +54,7 @@ def _passes(matcher: Matcher, values: Sequence[str], spend: Spend) -> bool:
 
 
 def _work(matcher: Matcher, values: Sequence[str]) -> int:
-    characters = len(values) + sum(map(len, values))
+    characters = _VALUE_CHARACTERS * len(values) + sum(map(len, values))
     return len(matcher.values) + characters * (1 if matcher.op in _ONE_LOOK else len(matcher.values))
 
 

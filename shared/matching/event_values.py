@@ -6,7 +6,7 @@ of them, others are doubles.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from shared.contracts.matchers import STRING_TAG
@@ -30,9 +30,18 @@ class EventValues:
         """`attributes` are all that the event has, `specversion` included."""
         self._attributes = attributes
         self._members = _members(data)
+        self._found: dict[tuple[str, ...], Sequence[str]] = {}
 
-    def at(self, path: tuple[str, ...]) -> list[str]:
-        """The tagged texts at a condition's path: none, one, or several where it crosses arrays."""
+    def at(self, path: tuple[str, ...]) -> Sequence[str]:
+        """The tagged texts at a condition's path: none, one, or several where it crosses arrays.
+
+        Each path is looked up once, however many alternatives have a condition on it.
+        """
+        if path not in self._found:
+            self._found[path] = self._look_up(path)
+        return self._found[path]
+
+    def _look_up(self, path: tuple[str, ...]) -> Sequence[str]:
         if path[0] == DATA:
             return _leaves(self._members, path[1:])
         text = self._attributes.get(path[0])

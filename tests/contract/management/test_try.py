@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -183,3 +184,20 @@ def test_many_pipes_are_tried_page_by_page(api: ApiProcess) -> None:
         found += [each["pipe"] for each in page["items"]]
         cursor = page["next"]
     assert found == names
+
+
+def test_more_than_it_computes_at_once_is_put_off_and_holds_nothing_else_up(
+    api: ApiProcess, viewer: str
+) -> None:
+    heavy = body(
+        json.dumps(["x" * 80] * 5_000), pipe=pipe("new", transform="[" + ",".join(["data"] * 50) + "]")
+    )
+    with ThreadPoolExecutor(8) as threads:
+        asked = [
+            threads.submit(api.ask, "POST", "/v1/tenants/try/try", heavy, None, viewer) for _ in range(24)
+        ]
+        assert api.ask("GET", "/v1/whoami", token=viewer).status == 200
+        answers = [each.result() for each in asked]
+    assert {each.status for each in answers} <= {200, 503}
+    assert 200 in {each.status for each in answers}
+    assert all(each.headers["retry-after"] == "1" for each in answers if each.status == 503)
