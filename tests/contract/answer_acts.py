@@ -138,6 +138,11 @@ def proves_nothing(rig: Rig) -> dict[str, Any]:
 
 
 def self_signed() -> ssl.SSLContext:
+    return serving(certificate_of_itself(datetime.timedelta(days=1)))
+
+
+def certificate_of_itself(left: datetime.timedelta) -> bytes:
+    """A certificate of 127.0.0.1 signed by itself that is valid for so long, with its key, as PEM."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
     now = datetime.datetime.now(datetime.UTC)
@@ -147,19 +152,23 @@ def self_signed() -> ssl.SSLContext:
         .issuer_name(name)
         .public_key(key.public_key())
         .serial_number(1)
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
+        .not_valid_before(now - datetime.timedelta(days=30))
+        .not_valid_after(now + left)
         .add_extension(
             x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False
         )
         .sign(key, hashes.SHA256())
     )
     pem = serialization.Encoding.PEM
-    text = certificate.public_bytes(pem) + key.private_bytes(
+    return certificate.public_bytes(pem) + key.private_bytes(
         pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
+
+
+def serving(certificate: bytes) -> ssl.SSLContext:
+    """The server's side of TLS with a certificate and its key."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     with tempfile.NamedTemporaryFile() as file:
-        Path(file.name).write_bytes(text)
+        Path(file.name).write_bytes(certificate)
         context.load_cert_chain(file.name)
     return context

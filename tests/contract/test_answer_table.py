@@ -110,7 +110,11 @@ TABLE: Final[dict[str, Case]] = {
         act=says(503, "Retry-After: 86400\r\n"), end=LAST, seen=1, tries=1, wait=3600, status=503
     ),
     "connect refused": Case(
-        act=leads_to("http://127.0.0.1:{closed}/"), end=LATER, seen=0, tries=TRIES, reason="unreachable: "
+        act=leads_to("http://127.0.0.1:{closed}/"),
+        end=LATER,
+        seen=0,
+        tries=TRIES,
+        reason="connection_refused: ",
     ),
     "reset without an answer": Case(act=manner(reset), reason="unreachable: ", **AT_ONCE_THEN_LATER),
     "reset within the request": Case(
@@ -125,14 +129,14 @@ TABLE: Final[dict[str, Case]] = {
         end=LATER,
         seen=0,
         tries=TRIES,
-        reason="unreachable: ClientConnectorSSLError: ",
+        reason="tls_failed: ClientConnectorSSLError: ",
     ),
     "TLS that proves nothing": Case(
         act=proves_nothing,
         end=LATER,
         seen=0,
         tries=TRIES,
-        reason="unreachable: ClientConnectorCertificateError: ",
+        reason="certificate_refused: ClientConnectorCertificateError: ",
     ),
     "timeout before the request was written": Case(
         act=reads_nothing, end=LATER, seen=0, tries=TRIES, reason="timeout: ", rows=20, value=LARGE
@@ -145,7 +149,7 @@ TABLE: Final[dict[str, Case]] = {
         end=LATER,
         seen=0,
         tries=TRIES,
-        reason="unreachable: ClientConnectorDNSError: ",
+        reason="dns_failed: ClientConnectorDNSError: ",
     ),
     "partial failure, the good": Case(act=partly, id="e0", rows=3, status=200, **TAKEN),
     "partial failure, the failed": Case(act=partly, id="e1", rows=3, status=503, **AT_ONCE_THEN_LATER),

@@ -10,7 +10,7 @@ from pipelines.control.observe.alarms.formatting import counted, listed
 from pipelines.control.observe.alarms.history import History
 from pipelines.control.observe.alarms.inputs import Evaluation, Finding, Inputs
 from pipelines.control.observe.alarms.settings import AlarmSettings
-from pipelines.control.observe.ledger.fault_attribution import customer_fix
+from pipelines.control.observe.ledger.fault_attribution import connection_fix, customer_fix
 from shared.contracts.alarms import AlarmKind, Audience
 from shared.contracts.documents import Catalogue
 from shared.contracts.scorecard import DestinationHealth
@@ -53,10 +53,16 @@ def evaluate(
 
 
 def failures(inputs: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
-    """One finding for each destination and failure that its customer can fix; never for the operator."""
+    """One finding for each destination and failure that its customer can fix; never for the operator.
+
+    A connection that fails is the customer's to fix if nothing else reaches the destination either, while
+    hifi reaches others.
+    """
+    reached = [each.name for each in inputs.destinations if each.delivered]
     for each in inputs.destinations:
+        lasting = not each.delivered and (bool(reached) or len(inputs.destinations) == 1)
         for reason, count in each.reasons.items():
-            fix = customer_fix(reason)
+            fix = customer_fix(reason) or (connection_fix(reason) if lasting else None)
             if fix is not None and count >= settings.alarm_customer_events:
                 yield Finding(
                     kind=AlarmKind.CUSTOMER,

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from shared.contracts.http_statuses import RETRYABLE
+from shared.contracts.reasons import ConnectionFailure
 
 _FIXES: Final[Mapping[str, str]] = {
     "refused_address": "give the destination a public address",
@@ -29,13 +30,27 @@ _FIXES: Final[Mapping[str, str]] = {
     "time_over": "repair the endpoint, then replay the dead letters",
 }
 _STATUSES: Final[Mapping[int, str]] = {
-    401: "correct the destination's key or signature",
-    403: "give the key write permission",
-    404: "correct the URL, or restore the endpoint",
+    400: "it does not accept the request: compare a dead letter with what it expects, then correct the "
+    "pipe's transform or the destination's format",
+    401: "the key is missing, has changed, or the signature does not match: correct the destination's key "
+    "or signature",
+    403: "the key may not do this: give it write permission",
+    404: "the endpoint has moved or is gone: correct the URL, or restore the endpoint",
     410: "the endpoint is gone for good: name another one",
-    413: "allow larger requests at the endpoint",
+    413: "the request is too large: allow larger ones at the endpoint, or lower the destination's batch",
+    415: "it does not accept the content type: choose another format of the destination",
+    422: "its schema refuses the event: correct the pipe's transform, or the schema",
 }
+_REDIRECTED: Final = "the endpoint has moved: use the URL that it redirects to: redirects are not followed"
 _OTHER: Final = "correct what the endpoint refuses, then replay the dead letters"
+_CONNECTIONS: Final[Mapping[str, str]] = {
+    ConnectionFailure.DNS: "its host name does not resolve: correct the URL, or restore the DNS record",
+    ConnectionFailure.CERTIFICATE_EXPIRED: "its TLS certificate has expired: renew it",
+    ConnectionFailure.CERTIFICATE_REFUSED: "its TLS certificate is not for this host, or not signed by a "
+    "public authority: serve a valid one, with its intermediates",
+    ConnectionFailure.TLS: "it does not speak TLS on this port: enable TLS, or correct the URL",
+    ConnectionFailure.REFUSED: "nothing listens at its address: start the endpoint, or correct the URL",
+}
 
 
 def customer_fix(reason: str) -> str | None:
@@ -51,10 +66,18 @@ def customer_fix(reason: str) -> str | None:
         return None
     code = int(status)
     if 300 <= code < 400:
-        return "use the URL that it redirects to: redirects are not followed"
+        return _REDIRECTED
     if 400 <= code < 500 and code not in RETRYABLE:
         return _STATUSES.get(code, _OTHER)
     return None
+
+
+def connection_fix(reason: str) -> str | None:
+    """How the customer can likely fix a connection that fails for good; None for other reasons.
+
+    hifi goes on trying: such an event is no dead letter yet, and the cause may pass by itself.
+    """
+    return _CONNECTIONS.get(reason.partition(" ")[2])
 
 
 def is_customer_fault(reason: str) -> bool:

@@ -1,6 +1,7 @@
 """HTTP requests through the guarded session, and what it means when there is no response."""
 
 import asyncio
+import errno
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -12,6 +13,7 @@ import msgspec
 from yarl import URL
 
 from pipelines.data.transmit.connectors.base import Answer
+from shared.contracts.reasons import ConnectionFailure
 from shared.runtime.egress import RefusedAddressError
 
 RESPONSE_BYTES: Final = 64 * 1024
@@ -21,6 +23,9 @@ DRAIN_SECONDS: Final = 0.5
 """How long the rest of a response may take, once its status is known."""
 
 _REASON_CHARACTERS: Final = 300
+_EXPIRED: Final = 10
+"""X509_V_ERR_CERT_HAS_EXPIRED of OpenSSL."""
+
 _ERROR_CODE: Final = re.compile(r"[A-Za-z_]{1,80}")
 
 Item = TypeVar("Item")
@@ -156,8 +161,22 @@ def no_response(error: Exception, option: str, seconds: float) -> Answer:
     if isinstance(cause, RefusedAddressError):
         return Answer(error=f"refused_address: `{option}` {cause}", hopeless=True)
     if isinstance(error, aiohttp.ClientResponseError):  # quotes what came, and that may be what was sent
-        return Answer(error="unreachable: the answer is not HTTP")
-    return Answer(error=clean(f"unreachable: {type(error).__name__}: {error}"))
+        return Answer(error=f"{ConnectionFailure.OTHER}: the answer is not HTTP")
+    return Answer(error=clean(f"{_failure(error)}: {type(error).__name__}: {error}"))
+
+
+def _failure(error: Exception) -> ConnectionFailure:
+    match error:
+        case aiohttp.ClientConnectorDNSError():
+            return ConnectionFailure.DNS
+        case aiohttp.ClientConnectorCertificateError(certificate_error=cause):
+            expired = getattr(cause, "verify_code", None) == _EXPIRED
+            return ConnectionFailure.CERTIFICATE_EXPIRED if expired else ConnectionFailure.CERTIFICATE_REFUSED
+        case aiohttp.ClientConnectorSSLError():
+            return ConnectionFailure.TLS
+        case aiohttp.ClientConnectorError(os_error=cause) if cause.errno == errno.ECONNREFUSED:
+            return ConnectionFailure.REFUSED
+    return ConnectionFailure.OTHER
 
 
 def clean(text: str) -> str:

@@ -1,0 +1,23 @@
+"""Words with which reasons of failed connections begin: transmit writes them, observe explains them."""
+
+from enum import StrEnum
+
+
+class ConnectionFailure(StrEnum):
+    """Why no connection to a destination came about."""
+
+    DNS = "dns_failed"
+    """Its host name does not resolve."""
+
+    CERTIFICATE_EXPIRED = "certificate_expired"
+    CERTIFICATE_REFUSED = "certificate_refused"
+    """Its certificate is for another host, not yet valid, or signed by nobody known."""
+
+    TLS = "tls_failed"
+    """The TLS handshake fails before a certificate is seen."""
+
+    REFUSED = "connection_refused"
+    """Nothing listens at its address."""
+
+    OTHER = "unreachable"
+    """Any other cause, such as a connection that breaks off."""
