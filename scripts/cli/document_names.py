@@ -1,6 +1,6 @@
 """Finds the document that the command line names."""
 
-from scripts.documents.snapshot import Snapshot
+from scripts.documents.side_documents import SideDocuments
 from shared.contracts.document_items import DocumentKey, StoredDocument
 from shared.contracts.documents import KINDS
 from shared.documents.problems import did_you_mean
@@ -21,17 +21,26 @@ def document_key(text: str) -> DocumentKey:
     return DocumentKey(kind, name)
 
 
-def stored_document(seen: Snapshot, key: DocumentKey, tenant: str | None) -> StoredDocument:
+def stored_document(documents: SideDocuments, key: DocumentKey, tenant: str | None) -> StoredDocument:
     """The newest version, perhaps the deletion, of a document.
 
     Raises:
-        OperatorError: if there never was one, or several tenants have one.
+        OperatorError: if there never was one.
     """
-    found = [each for each in seen.find(key.kind, key.name) if tenant in (None, each.tenant)]
-    if not found:
+    found = documents.find(key, tenant)
+    if found is None:
         whose = "" if tenant is None else f" of tenant {tenant!r}"
         raise OperatorError(f"there never was a {key}{whose}", f"`hifi get {key.kind}` lists them")
-    if len(found) > 1:
-        owners = ", ".join(sorted(each.tenant for each in found))
-        raise OperatorError(f"several tenants have a {key}: {owners}", "add --tenant")
-    return found[0]
+    return found
+
+
+def live_document(documents: SideDocuments, key: DocumentKey, tenant: str | None) -> StoredDocument:
+    """A document that is there.
+
+    Raises:
+        OperatorError: if there is none.
+    """
+    found = documents.find(key, tenant)
+    if found is None or found.document is None:
+        raise OperatorError(f"there is no {key.kind} {key.name!r}", f"`hifi get {key.kind}` lists them")
+    return found

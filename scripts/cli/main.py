@@ -1,9 +1,10 @@
 """The `hifi` command: one module for each of its commands.
 
-A command is the module `scripts/cli/commands/<name>.py` (`_` for a hyphen), with a function of that name. Its
-parameters are typer options, its docstring is the help. The module of a command with subcommands also has
-GROUP, their typer application; the function is its callback. Only the module of the command in use is
-imported. The page that lists all commands reads their docstrings from the source, so that it is instant.
+A command is the module `scripts/cli/commands/<name>.py` (`_` for a hyphen, and after a keyword), with a
+function of that name. Its parameters are typer options, its docstring is the help. The module of a command
+with subcommands also has GROUP, their typer application; the function is its callback. Only the module of the
+command in use is imported. The page that lists all commands reads their docstrings from the source, so that
+it is instant.
 """
 
 import ast
@@ -12,6 +13,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
+from keyword import iskeyword
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, Final
@@ -31,6 +33,11 @@ COMMANDS: Final = {
     "delete": "Configuration",
     "history": "Configuration",
     "revert": "Configuration",
+    "try": "Configuration",
+    "keys": "Configuration",
+    "tokens": "Configuration",
+    "login": "Configuration",
+    "context": "Configuration",
     "destinations": "Delivery",
     "dead-letters": "Delivery",
     "scorecard": "Meter",
@@ -55,13 +62,19 @@ def application(arguments: Sequence[str]) -> typer.Typer:
     app.callback()(_options)
     wanted = next((each for each in arguments if not each.startswith("-")), None)
     for command, panel in COMMANDS.items():
-        name = command.replace("-", "_")
+        name = module_name(command)
         spec = find_spec(f"scripts.cli.commands.{name}")
         if command == wanted:
             _add(app, command, import_module(f"scripts.cli.commands.{name}"), panel)
         elif spec and spec.origin:
             app.command(command, rich_help_panel=panel)(_described(name, Path(spec.origin)))
     return app
+
+
+def module_name(command: str) -> str:
+    """The module, and the function in it, of a command."""
+    name = command.replace("-", "_")
+    return f"{name}_" if iskeyword(name) else name
 
 
 def _print_version(wanted: bool) -> None:
@@ -84,7 +97,7 @@ def _add(app: typer.Typer, command: str, module: ModuleType, panel: str) -> None
     if group is not None:
         app.add_typer(group, name=command, rich_help_panel=panel)
     else:
-        app.command(command, rich_help_panel=panel)(getattr(module, command))
+        app.command(command, rich_help_panel=panel)(getattr(module, module_name(command)))
 
 
 def _described(command: str, source: Path) -> Callable[..., Any]:

@@ -1,28 +1,41 @@
-"""Plans of the commands that write documents: made, shown, and refused with their reasons."""
+"""What the commands that write documents have in common: plans shown, and problems at their places."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Final
 
 import typer
 
+from scripts.documents.api_client import RefusedError
+from scripts.documents.bundle import Action, Step
 from scripts.documents.files import LocatedDocument
-from scripts.documents.plan import plan
-from scripts.documents.snapshot import Snapshot
-from scripts.local.connection import side_reach
+from scripts.documents.refusals import located, refuse_together
+from scripts.documents.side_documents import SideDocuments
 from scripts.terminal import REFUSED, err, out, plain_table
-from shared.contracts.publish_plan import PlannedDocument
 from shared.documents.problems import ProblemsError
 
-_STYLES = {"created": "green", "changed": "yellow", "unchanged": "dim"}
+_SHOWN: Final = {
+    Action.CREATE: "[green]created[/]",
+    Action.CHANGE: "[yellow]changed[/]",
+    Action.DELETE: "[red]deleted[/]",
+    Action.NONE: "[dim]unchanged[/]",
+}
 
 
-def planned(written: Sequence[LocatedDocument], seen: Snapshot) -> list[PlannedDocument]:
+def checked(written: Sequence[LocatedDocument], documents: SideDocuments) -> list[Step]:
     """What writing documents would change.
 
     Raises:
-        ProblemsError: if one contradicts another or a stored one, or dials a refused address.
+        ProblemsError: if one is refused, with its place.
     """
-    return [seen.numbered(step) for step in plan(written, seen.catalogue, side_reach())]
+    refuse_together(written)
+    try:
+        return documents.check([each.wanted for each in written])
+    except RefusedError as error:
+        problems = located(error.errors, written)
+        if not problems:
+            raise
+        raise ProblemsError(problems) from error
 
 
 def say(text: str) -> None:
@@ -30,13 +43,17 @@ def say(text: str) -> None:
     err().print(f"[dim]{text}[/]")
 
 
-def show(steps: Sequence[PlannedDocument]) -> None:
-    """Print a plan as a table."""
+def show(steps: Sequence[Step]) -> None:
+    """Print steps as a table, and the write keys that were made."""
     table = plain_table("KIND", "NAME", "VERSION", "")
     for step in steps:
-        kind, _, name = step.key.decode().partition("/")
-        table.add_row(kind, name, str(step.entry.version), f"[{_STYLES[step.change]}]{step.change}[/]")
+        table.add_row(step.kind, step.name, str(step.after or ""), _SHOWN[step.action])
     out().print(table)
+    for step in steps:
+        if step.write_key is not None:
+            err().print(
+                f"write key of {step.name}, shown only now: [bold]{step.write_key}[/]", soft_wrap=True
+            )
 
 
 @contextmanager

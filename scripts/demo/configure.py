@@ -8,9 +8,8 @@ from typing import Final
 from msgspec.structs import replace
 
 from scripts.documents.files import LocatedDocument, read_documents
-from scripts.documents.plan import plan
 from scripts.local.documents import documents_of
-from scripts.local.side import REACH, Side
+from scripts.local.side import Side
 from shared.contracts.documents import Destination
 
 SAMPLE: Final = "demo.yaml"
@@ -27,14 +26,11 @@ def apply_sample(side: Side, receiver_url: str, say: Callable[[str], None]) -> N
     """Publish the changed documents of the sample.
 
     Raises:
-        ProblemsError: if the side holds documents that contradict the sample.
-        DocumentsError, KafkaUnavailableError: if the side does not answer, or does not publish them.
+        DocumentsError: if the side does not answer, refuses them, or does not publish them.
     """
-    written = [_moved(each, receiver_url) for each in read_documents([sample_file()])]
+    wanted = [_moved(each, receiver_url).wanted for each in read_documents([sample_file()])]
     documents = documents_of(side)
-    seen = documents.snapshot()
-    steps = [seen.numbered(step) for step in plan(written, seen.catalogue, REACH)]
-    documents.apply(steps, seen, say)
+    documents.write(wanted, documents.check(wanted), say)
 
 
 def _moved(written: LocatedDocument, receiver_url: str) -> LocatedDocument:

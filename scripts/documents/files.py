@@ -3,17 +3,20 @@
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 
+from scripts.documents.bundle import Wanted
 from scripts.documents.yaml_loader import Section, YamlError, sections
-from shared.contracts.documents import Document, parse
+from shared.contracts.documents import SEALED_PREFIX, Document, parse
 from shared.documents.check import field_problems
 from shared.documents.problems import Problem, ProblemsError
 
 STANDARD_INPUT: Final = Path("-")
 _SUFFIXES: Final = {".yaml", ".yml", ".json"}
+_UNSTATED: Final = [f"{SEALED_PREFIX}not stated"]
+"""In place of the write keys that a source leaves as they are."""
 
 
 class LocatedDocument(Struct, frozen=True):
@@ -22,15 +25,22 @@ class LocatedDocument(Struct, frozen=True):
     document: Document
     file: str
     section: Section
+    states_keys: bool = True
+    """False for a source without write keys: it keeps those that it has, and a new one is given one."""
+
+    @property
+    def wanted(self) -> Wanted:
+        """What the API is asked for."""
+        return Wanted(document=self.document, states_keys=self.states_keys)
 
     def problem(self, path: str, message: str) -> Problem:
         """A problem of this document at a path in it."""
         return Problem(file=self.file, line=self.section.line(path), path=path, message=message)
 
 
-def located(document: Document, file: str, text: str) -> LocatedDocument:
+def without_file(document: Document, name: str, text: str) -> LocatedDocument:
     """A document that is in no file, with its text in place of one."""
-    return LocatedDocument(document, file, next(sections(text)))
+    return LocatedDocument(document, name, next(sections(text)))
 
 
 def read_documents(paths: Iterable[Path]) -> list[LocatedDocument]:
@@ -68,14 +78,21 @@ def _read(path: Path, written: list[LocatedDocument], problems: list[Problem]) -
     try:
         text = sys.stdin.read() if path == STANDARD_INPUT else path.read_text(encoding="utf-8")
         for section in sections(text):
+            value = _with_keys(section.value)
             found = [
                 Problem(file=name, line=section.line(where), path=where, message=message, fix=fix)
-                for where, message, fix in field_problems(section.value)
+                for where, message, fix in field_problems(value)
             ]
             problems += found
             if not found:
-                written.append(LocatedDocument(parse(section.value), name, section))
+                written.append(LocatedDocument(parse(value), name, section, value is section.value))
     except YamlError as error:
         problems.append(Problem(file=name, line=error.line, path=error.path, message=str(error)))
     except (OSError, UnicodeDecodeError) as error:
         problems.append(Problem(file=name, line=1, path="$", message=f"cannot be read: {error}"))
+
+
+def _with_keys(value: Any) -> Any:
+    if not isinstance(value, dict) or value.get("kind") != "source" or "write_keys" in value:
+        return value
+    return value | {"write_keys": _UNSTATED}

@@ -1,70 +1,237 @@
-"""What a side's customers want: read from the table, written to it, and waited for until it is published.
+"""What customers want, read and written through the management API.
 
 Every program of scripts that changes documents goes through here. The provisioner alone publishes them.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, Final
 
-from scripts.documents.publication import Entries, publication
-from scripts.documents.snapshot import Snapshot, Write, deletions
-from scripts.documents.store import DocumentStore
+import msgspec
+from msgspec import Struct
+
+from scripts.documents.api_client import ApiClient, DocumentsError, RefusedError
+from scripts.documents.bundle import Action, Step, Wanted, by_tenant, delete_bodies, parts, put_body
+from scripts.documents.publication import Status, unpublished
 from shared.contracts.document_items import DocumentKey, StoredDocument
-from shared.contracts.documents import LIVE_SECONDS, OWN_TENANTS, Document, Source, kind_of
-from shared.contracts.publish_plan import Change, PlannedDocument
+from shared.contracts.document_status import DocumentStatus
+from shared.contracts.documents import LIVE_SECONDS, Document
+
+PUBLISH_SECONDS: Final = LIVE_SECONDS + 20.0
+"""A new source is held back for LIVE_SECONDS at most; the rest is published within two on an idle machine."""
+
+_POLL_SECONDS: Final = 0.2
+_MOST_SEARCHED: Final = 20
+_DRY: Final = {"dry_run": "true"}
+
+
+class Listed(Struct, frozen=True, kw_only=True):
+    """The newest version of a document, and how far each side is with it."""
+
+    stored: StoredDocument
+    status: Mapping[str, DocumentStatus]
 
 
 class SideDocuments:
-    """Methods raise DocumentsError or KafkaUnavailableError if the table or the brokers do not answer."""
+    """Methods raise DocumentsError if the API does not answer, and RefusedError if it refuses."""
 
-    def __init__(self, store: DocumentStore, bootstrap: str) -> None:
-        self._store, self._bootstrap = store, bootstrap
+    def __init__(
+        self,
+        api: ApiClient,
+        *,
+        publish_seconds: float = PUBLISH_SECONDS,
+        monotonic: Callable[[], float] = time.monotonic,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        """Write through `api`, and wait `publish_seconds` at most until every side has published it."""
+        self._api, self._publish_seconds = api, publish_seconds
+        self._monotonic, self._pause = monotonic, pause
 
     def opened(self) -> bool:
-        """Whether documents can be written: the provisioner has taken the side over."""
-        return self._store.opened()
+        """Whether documents can be written."""
+        return self._api.ready()
 
-    def snapshot(self) -> Snapshot:
-        """All documents, as the table has them."""
-        return Snapshot(self._store.current())
+    def tenants(self) -> list[str]:
+        """Those whose documents the token may read: for an operator all, unless one was chosen."""
+        if self._api.server.tenant is not None:
+            return [self._api.server.tenant]
+        own = self._api.get("/v1/whoami")["tenant"]
+        return [own] if own is not None else [each["tenant"] for each in self._api.items("/v1/tenants")]
 
-    def own(self) -> Entries:
-        """hifi's own documents, which are on the topic only: the canary's and the warm-up's."""
-        with publication(self._bootstrap) as topic:
-            found = topic.entries()
-        return {key: entry for key, entry in found.items() if entry.document.tenant in OWN_TENANTS}
+    def listed(self, tenant: str) -> list[Listed]:
+        """Every document of a tenant, deletions included."""
+        return [
+            Listed(stored=_stored(tenant, each), status=msgspec.convert(each, Status).status)
+            for each in self._api.items(f"/v1/tenants/{tenant}/documents")
+        ]
 
-    def history(self, tenant: str, key: DocumentKey) -> list[StoredDocument]:
-        """Every version of a document, newest first."""
-        return self._store.history(tenant, key)
+    def current(self, tenant: str) -> list[StoredDocument]:
+        """The newest version of every document of a tenant, deletions included."""
+        return [each.stored for each in self.listed(tenant)]
 
-    def apply(
-        self, steps: Sequence[PlannedDocument], seen: Snapshot, say: Callable[[str], None] = lambda _: None
-    ) -> None:
-        """Carry out a plan that was made from `seen`, and return when all of it is published.
+    def find(self, key: DocumentKey, tenant: str | None = None) -> StoredDocument | None:
+        """The newest version, perhaps the deletion, of a document; None if there never was one.
 
         Raises:
-            DocumentsError: also if somebody changed one of the documents since, or it takes too long.
+            DocumentsError: also if the token sees too many tenants to look through.
         """
-        if any(isinstance(s.entry.document, Source) and s.change is Change.CREATED for s in steps):
-            say(f"pipes take effect in {LIVE_SECONDS} s; new sources are opened after that")
-        unchanged = [seen.of(step.entry.document) for step in steps if step.change is Change.UNCHANGED]
-        self._write(seen.writes(steps), [each for each in unchanged if each is not None])
+        tenants = [tenant] if tenant is not None else self.tenants()
+        if len(tenants) > _MOST_SEARCHED:
+            raise DocumentsError(f"there are {len(tenants)} tenants; which one's {key}?", "add --tenant")
+        histories = (self.history(each, key, newest=1) for each in tenants)
+        return next((found[0] for found in histories if found), None)
+
+    def history(self, tenant: str, key: DocumentKey, newest: int | None = None) -> list[StoredDocument]:
+        """Versions of a document, newest first: all, or some; none if there never was one."""
+        path = f"{_path(tenant, key)}/history"
+        try:
+            if newest is not None:
+                found = self._api.send("GET", path, query={"limit": str(newest)})["items"]
+            else:
+                found = list(self._api.items(path))
+        except RefusedError as error:
+            if error.code != HTTPStatus.NOT_FOUND:
+                raise
+            return []
+        return [_stored(tenant, {"kind": key.kind, "name": key.name, **each}) for each in found]
+
+    def check(self, wanted: Iterable[Wanted]) -> list[Step]:
+        """What writing documents would do, in their order; nothing is written.
+
+        Raises:
+            RefusedError: if one of them would be refused.
+        """
+        asked = list(wanted)
+        steps = {
+            (tenant, step.key): step
+            for tenant, group in by_tenant(asked)
+            for step in self._apply(tenant, {"documents": [each.body() for each in group]}, _DRY)
+        }
+        return [steps[each.document.tenant, each.key] for each in asked]
+
+    def write(
+        self, wanted: Sequence[Wanted], seen: Sequence[Step], say: Callable[[str], None] = lambda _: None
+    ) -> list[Step]:
+        """Write documents that were checked, and return when all of them are published.
+
+        Raises:
+            DocumentsError: also if somebody changed one of them since, or it takes too long.
+        """
+        if any(step.kind == "source" and step.action is Action.CREATE for step in seen):
+            say(f"new sources are opened once their pipes are in force: {LIVE_SECONDS} s at most")
+        pairs = list(zip(wanted, seen, strict=True))
+        done = {(each.document.tenant, step.key): step for each, step in pairs if step.action is Action.NONE}
+        changed = [each for each, step in pairs if step.action is not Action.NONE]
+        for tenant, group in by_tenant(changed):
+            known = {step.key: step for each, step in pairs if each.document.tenant == tenant}
+            for part in parts(group):
+                written = self._apply(tenant, put_body(part, known))
+                done |= {(tenant, step.key): step for step in written}
+        self._wait(done)
+        return [done[each.document.tenant, each.key] for each in wanted]
 
     def put(self, documents: Iterable[Document]) -> None:
         """Write documents whatever there is, and return when they are published."""
-        seen = self.snapshot()
-        self.apply([seen.step(each) for each in documents], seen)
+        for tenant, group in by_tenant(Wanted(document=each) for each in documents):
+            steps = [step for part in parts(group) for step in self._apply(tenant, put_body(part, {}))]
+            self._wait({(tenant, step.key): step for step in steps})
 
-    def delete(self, stored: Iterable[StoredDocument]) -> None:
-        """Delete documents at the versions given, and return when they are gone from the topic."""
-        self._write(deletions(stored), [])
+    def delete(self, tenant: str, found: Iterable[StoredDocument]) -> None:
+        """Delete documents at the versions given, and return when they are gone from every side."""
+        self._delete(tenant, [(each.key, each.version) for each in found])
 
     def remove(self, documents: Iterable[Document]) -> None:
         """Delete documents by tenant, kind and name, whatever version is there."""
-        wanted = {(each.tenant, DocumentKey(kind_of(each), each.name)) for each in documents}
-        self.delete(each for each in self.snapshot().stored if (each.tenant, each.key) in wanted)
+        for tenant, group in by_tenant(Wanted(document=each) for each in documents):
+            self._delete(tenant, [(each.key, None) for each in group])
 
-    def _write(self, writes: Iterable[Write], beside: Sequence[StoredDocument]) -> None:
-        with publication(self._bootstrap) as topic:  # is read while the table is written
-            written = [each for tenant, changes in writes for each in self._store.write(tenant, changes)]
-            topic.wait([*beside, *written])
+    def revert(self, former: StoredDocument) -> Step:
+        """Make an earlier version the newest, and return when it is published."""
+        path, any_version = f"{_path(former.tenant, former.key)}/revert", {"If-Match": "*"}
+        body = {"version": former.version}
+        (planned,) = self._steps(self._api.send("POST", path, body, headers=any_version, query=_DRY))
+        self._api.send("POST", path, body, headers=any_version)
+        self._wait({(former.tenant, former.key): planned})
+        return planned
+
+    def tried(self, tenant: str, event: Any, source: str | None, pipe: str | None) -> list[Any]:
+        """What pipes would do with an event, as the API says it."""
+        asked = {"event": event} | ({"source": source} if source else {}) | ({"pipe": pipe} if pipe else {})
+        return list(self._api.items(f"/v1/tenants/{tenant}/try", asked))
+
+    def write_keys(self, tenant: str, source: str) -> list[Any]:
+        """The write keys of a source, without their texts."""
+        return list(self._api.items(_keys(tenant, source)))
+
+    def add_write_key(self, tenant: str, source: str, label: str) -> Any:
+        """A new write key, with its text in `key`."""
+        return self._api.send("POST", _keys(tenant, source), {"label": label})
+
+    def remove_write_key(self, tenant: str, source: str, key: str) -> None:
+        """Remove a write key."""
+        self._api.send("DELETE", f"{_keys(tenant, source)}/{key}")
+
+    def _delete(self, tenant: str, found: Iterable[tuple[DocumentKey, int | None]]) -> None:
+        steps = [step for body in delete_bodies(found) for step in self._apply(tenant, body)]
+        self._wait({(tenant, step.key): step for step in steps if step.action is not Action.NONE})
+
+    def _apply(self, tenant: str, body: Any, query: Mapping[str, str] | None = None) -> list[Step]:
+        try:
+            return self._steps(self._api.send("POST", f"/v1/tenants/{tenant}/apply", body, query=query))
+        except RefusedError as error:
+            if error.code != HTTPStatus.PRECONDITION_FAILED:
+                raise
+            said = f"nothing was written: somebody else was faster: {error}"
+            raise DocumentsError(said, "read it, then try again") from error
+
+    @staticmethod
+    def _steps(answer: Any) -> list[Step]:
+        return msgspec.convert(answer["changes"], list[Step])
+
+    def _wait(self, done: Mapping[tuple[str, DocumentKey], Step]) -> None:
+        deadline = self._monotonic() + self._publish_seconds
+        for tenant in {tenant for tenant, _ in done}:
+            written = {key: step.after or 0 for (owner, key), step in done.items() if owner == tenant}
+            while missing := unpublished(written, self._statuses(tenant)):
+                if self._monotonic() > deadline:
+                    raise DocumentsError(
+                        _late(missing, self._publish_seconds), "`hifi doctor` shows whether it runs"
+                    )
+                self._pause(_POLL_SECONDS)
+
+    def _statuses(self, tenant: str) -> list[Status]:
+        return msgspec.convert(list(self._api.items(f"/v1/tenants/{tenant}/documents")), list[Status])
+
+
+def _path(tenant: str, key: DocumentKey) -> str:
+    return f"/v1/tenants/{tenant}/{key.kind}s/{key.name}"
+
+
+def _keys(tenant: str, source: str) -> str:
+    return f"{_path(tenant, DocumentKey('source', source))}/keys"
+
+
+def _stored(tenant: str, item: Any) -> StoredDocument:
+    return StoredDocument(
+        tenant=tenant,
+        key=DocumentKey(item["kind"], item["name"]),
+        version=item["version"],
+        document=None if item["document"] is None else msgspec.convert(item["document"], Document),
+        by=item["by"],
+        at_ms=item["at_ms"],
+    )
+
+
+def _late(missing: Mapping[DocumentKey, Mapping[str, DocumentStatus]], seconds: float) -> str:
+    named = ", ".join(f"{key}{_reasons(sides)}" for key, sides in list(missing.items())[:3])
+    more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+    return (
+        f"written, but not published within {seconds:.0f} s: {named}{more}; "
+        "the provisioner publishes it as soon as it can"
+    )
+
+
+def _reasons(sides: Mapping[str, DocumentStatus]) -> str:
+    reasons = [f"{side}: {found.reason}" for side, found in sides.items() if found.reason]
+    return f" ({', '.join(reasons)})" if reasons else ""

@@ -1,45 +1,90 @@
-"""The documents of the side that a command talks to."""
+"""The documents that a command is about: of a server, of the user's current context, or of a local side."""
 
-import getpass
 import os
 from pathlib import Path
 
+from scripts.documents.api_client import ApiClient, DocumentsError, Server
+from scripts.documents.contexts import LOCAL_CONTEXT, Context, contexts_file, read_contexts
 from scripts.documents.side_documents import SideDocuments
-from scripts.documents.store import DocumentStore, TableAddress
-from scripts.local.connection import NotRunningError, side_bootstrap
-from scripts.local.side import Side
-from shared.contracts.document_items import DOCUMENTS_TABLE
-from shared.runtime.clock import wall_clock
-from shared.runtime.settings import LOCAL, DocumentsSettings
+from scripts.local.connection import NotRunningError
+from scripts.local.side import DATA_FOLDER, Side, is_busy
 
 
-def side_documents(data: Path) -> SideDocuments:
-    """Documents of the side whose brokers the environment names, else of the local side in a folder.
+def documents_at(server: str | None, data: Path | None) -> SideDocuments:
+    """Documents of a server, else of the side in a folder, else of the current context.
+
+    Args:
+        server: URL of a management API, or name of a context; `local` is the side in the folder.
+        data: folder of a local side.
 
     Raises:
-        NoSideError: if there is no side.
-        NotRunningError: if none of its brokers accepts a connection, or the settings are invalid.
+        OperatorError: if there is none.
     """
-    bootstrap = side_bootstrap(data)
-    if not os.environ.get("HIFI_BOOTSTRAP"):
-        return documents_of(Side.load(data))
-    try:
-        found = DocumentsSettings()  # type: ignore[call-arg]  # from the environment
-    except ValueError as error:
-        raise NotRunningError(f"settings HIFI_* in the environment are invalid: {error}") from error
-    address = TableAddress(side=found.side, table=found.documents_table, endpoint=found.documents_endpoint)
-    return SideDocuments(DocumentStore(address, by=_user(), clock=wall_clock), bootstrap)
+    return SideDocuments(api_at(server, data))
+
+
+def api_at(server: str | None, data: Path | None) -> ApiClient:
+    """The management API of `documents_at`."""
+    return ApiClient(_server(server, data))
 
 
 def documents_of(side: Side) -> SideDocuments:
     """Documents of a local side."""
-    address = TableAddress(side=LOCAL, table=DOCUMENTS_TABLE, endpoint=side.store_url)
-    return SideDocuments(DocumentStore(address, by=_user(), clock=wall_clock), side.bootstrap)
+    return SideDocuments(ApiClient(local_server(side)))
 
 
-def _user() -> str:
-    """Who writes, for the history."""
+def documents_open(side: Side) -> bool:
+    """Whether documents of a local side can be written."""
     try:
-        return f"cli:{getpass.getuser()}"
-    except (KeyError, OSError):  # a container's user without a name
-        return f"cli:{os.getuid()}"
+        return documents_of(side).opened()
+    except NotRunningError:
+        return False
+
+
+def local_server(side: Side) -> Server:
+    """The management API of a local side, with the token of its operator.
+
+    Raises:
+        NotRunningError: if it does not run, or has not made its token yet.
+    """
+    if not is_busy(side.api_port):
+        raise NotRunningError(
+            f"the side is not running: no management API answers at {side.api_url}; start it with `hifi up`"
+        )
+    try:
+        token = side.token_file.read_text().strip()
+    except OSError as error:
+        raise NotRunningError(
+            f"{side.token_file} cannot be read: {error.strerror}; the side makes it at its first start"
+        ) from error
+    return Server(url=side.api_url, token=token, fix="`hifi doctor` shows whether it runs")
+
+
+def _server(server: str | None, data: Path | None) -> Server:
+    if server is not None and "://" in server:
+        return Server(url=server, token=_token(server))
+    contexts = read_contexts(contexts_file())
+    name = server or (LOCAL_CONTEXT if data is not None else contexts.current)
+    if name == LOCAL_CONTEXT:
+        return local_server(Side.load(data or DATA_FOLDER))
+    return server_of(contexts.named(name))
+
+
+def server_of(context: Context) -> Server:
+    """The server of a context."""
+    return Server(url=context.server, token=context.token, tenant=context.tenant)
+
+
+def _token(server: str) -> str:
+    """The token for a server that is no context: HIFI_TOKEN, or what is in HIFI_TOKEN_FILE."""
+    token, file = os.environ.get("HIFI_TOKEN"), os.environ.get("HIFI_TOKEN_FILE")
+    if token is None and file is not None:
+        try:
+            token = Path(file).read_text()
+        except OSError as error:
+            raise DocumentsError(f"HIFI_TOKEN_FILE {file} cannot be read: {error.strerror}") from error
+    if not token or not token.strip():
+        raise DocumentsError(
+            f"there is no token for {server}", "set HIFI_TOKEN or HIFI_TOKEN_FILE, or `hifi login` first"
+        )
+    return token.strip()

@@ -41,8 +41,8 @@ def start_profile(
 ) -> None:
     """Start the programs of a profile beside the brokers, warm the chain up, and return when all are ready.
 
-    The meter and the management API start during the warm-up, which takes longer. The canary starts after it,
-    so that it does not report the lags of a cold chain. The warm-up lasts `warm_up_seconds` at most.
+    The meter starts during the warm-up, which takes longer. The canary starts after it, so that it does not
+    report the lags of a cold chain. The warm-up lasts `warm_up_seconds` at most.
 
     Raises:
         UpError, WarmUpError, PublishError: if a program or the warm-up takes too long.
@@ -51,7 +51,7 @@ def start_profile(
         return
     _start_services(side, supervisor, progress)
     if profile is SideProfile.ALL:
-        for program in (*METER, API, *((TRACE,) if traced() else ())):
+        for program in (*METER, *((TRACE,) if traced() else ())):
             supervisor.start_program(program)
     _warm_up(side, progress, warm_up_seconds)
     if profile is SideProfile.ALL:
@@ -64,6 +64,9 @@ def _start_services(side: Side, supervisor: Supervisor, progress: Progress) -> N
         supervisor.start_program(program)
     with progress.step("starting the provisioner") as say:
         _wait(PROVISION, lambda: says_ready(side.provision_port), side, supervisor, say)
+    supervisor.start_program(API)  # now that the documents of an older side are in the table
+    with progress.step("starting the management API") as say:
+        _wait(API, lambda: says_ready(side.api_port), side, supervisor, say)
     with progress.step("starting collect") as say:
         _wait(COLLECT, lambda: says_ready(side.collect_port), side, supervisor, say)
     with progress.step("starting retry") as say:
@@ -83,8 +86,8 @@ def _warm_up(side: Side, progress: Progress, most_seconds: float) -> None:
 
 
 def _wait_for_meter(side: Side, supervisor: Supervisor, progress: Progress) -> None:
-    services = ((OBSERVE, side.observe_port), (CONSOLE, side.console_port), (API, side.api_port))
-    with progress.step("starting the meter and the management API: observe, console, api") as say:
+    services = ((OBSERVE, side.observe_port), (CONSOLE, side.console_port))
+    with progress.step("starting the meter: observe, console") as say:
         for program, port in services:
             _wait(program, partial(says_ready, port), side, supervisor, say)
 

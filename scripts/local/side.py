@@ -29,6 +29,9 @@ class NoPortsError(OperatorError):
     """No range of ports is free for a side."""
 
 
+DATA_FOLDER: Final = Path(".hifi")
+"""Folder of a side where no other is named."""
+
 DEFAULT_PORT: Final = 8080
 
 DEFAULT_PARTITIONS: Final = max(1, (os.cpu_count() or 2) // 2)
@@ -246,10 +249,11 @@ class Side:
 
 def busy_ports(ports: Iterable[int]) -> list[int]:
     """Ports on which a process listens on the loopback address."""
-    return [port for port in ports if _is_busy(port)]
+    return [port for port in ports if is_busy(port)]
 
 
-def _is_busy(port: int) -> bool:
+def is_busy(port: int) -> bool:
+    """Whether a process listens on a port of the loopback address."""
     with contextlib.closing(socket.socket()) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -10,6 +10,7 @@
 | `keys#` and the tenant | source, `/` and the key's id | label of a write key |
 | `tokens#` | digest of a token | tenant, role, label and expiry |
 | `audit#` and the tenant | time and a random part | a write, or a refused one |
+| `status#` and the tenant | `kind/name/` and a side | how far the side is: .document_status |
 | `leases#` | what is led | which process leads: shared.dynamodb.lease |
 """
 

@@ -275,3 +275,13 @@ class EventLocation(Struct, kw_only=True, frozen=True):
 
     text: str = ""
     """What happened there, in a few words."""
+
+
+class EventSearch(Struct, kw_only=True, frozen=True):
+    """Where an event was."""
+
+    places: list[EventLocation]
+    """Oldest first."""
+
+    complete: bool
+    """Whether the whole time that was asked for was searched; if not, only its newest records."""

@@ -11,6 +11,7 @@ class Topic(StrEnum):
     """Topic names; a member is its own name on the wire."""
 
     CONFIG = "config"
+    HEARTBEATS = "heartbeats"
     COLLECTED = "collected"
     EVENTS = "events"
     UNMATCHED = "unmatched"
@@ -53,6 +54,7 @@ MIN_IN_SYNC_REPLICAS = 2
 
 _REPLAYABLE = timedelta(days=3)  # enough to replay after a rollback
 _KEPT = timedelta(days=14)
+_SHORT = timedelta(hours=1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +72,8 @@ class TopicSpec:
             if self.retention is None
             else {"cleanup.policy": "delete", "retention.ms": str(int(self.retention.total_seconds() * 1000))}
         )
+        if self.retention == _SHORT:  # only whole segments are deleted
+            keep |= {"segment.ms": keep["retention.ms"]}
         return keep | {
             "min.insync.replicas": str(MIN_IN_SYNC_REPLICAS),
             "unclean.leader.election.enable": "false",
@@ -85,6 +89,7 @@ def topic_specs(partitions: int) -> tuple[TopicSpec, ...]:
     kept = (Topic.DEAD_LETTER, Topic.REPLAYED, Topic.QUARANTINE, Topic.LEDGER)
     return (
         TopicSpec(name=Topic.CONFIG, partitions=1, retention=None),
+        TopicSpec(name=Topic.HEARTBEATS, partitions=1, retention=_SHORT),
         *(TopicSpec(name=name, partitions=partitions, retention=_REPLAYABLE) for name in busy),
         *(TopicSpec(name=name, partitions=1, retention=_REPLAYABLE) for name in quiet),
         *(TopicSpec(name=name, partitions=1, retention=_KEPT) for name in kept),

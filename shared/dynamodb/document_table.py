@@ -108,16 +108,19 @@ class DocumentTable:
             after: the name that the former page ended with; None begins.
             limit: most documents to give.
         """
-        found: list[StoredDocument] = []
         start = None if after is None else f"{kind}/{after}"
-        for row in self._query(tenant, f"{kind}/", after=start, page=limit + 1):
-            each = stored(tenant, row)
-            if each.document is None:
-                continue
-            if len(found) == limit:
-                return found, found[-1].key.name
-            found.append(each)
-        return found, None
+        rows = self._query(tenant, f"{kind}/", after=start, page=limit + 1)
+        live = (each for each in (stored(tenant, row) for row in rows) if each.document is not None)
+        found = list(islice(live, limit + 1))
+        return found[:limit], found[limit - 1].key.name if len(found) > limit else None
+
+    def page_of_all(
+        self, tenant: str, after: str | None, limit: int
+    ) -> tuple[list[StoredDocument], str | None]:
+        """Documents of every kind, deletions included, as `documents` has them, and where to go on."""
+        rows = self._query(tenant, after=after, page=limit + 1)
+        found = [stored(tenant, row) for row in islice(rows, limit + 1)]
+        return found[:limit], str(found[limit - 1].key) if len(found) > limit else None
 
     def history_page(
         self, tenant: str, key: DocumentKey, before: int | None, limit: int
@@ -153,6 +156,7 @@ class DocumentTable:
             TooManyChangesError: if the changes do not fit into one transaction.
             ValueError: if two changes are of one document.
         """
+        _check_distinct(changes)
         _check_size(changes)
 
         def attempt() -> list[StoredDocument] | None:
@@ -164,11 +168,16 @@ class DocumentTable:
     def plan(
         self, tenant: str, changes: Sequence[Change], *, by: str, at_ms: int, verify: Verify | None = None
     ) -> list[StoredDocument]:
-        """The versions that `write` would add now; it raises the same, and writes nothing."""
-        _check_size(changes)
+        """The versions that `write` would add now; it raises the same, and writes nothing.
+
+        There may be more changes than one write takes, so that a large set can be checked before it is
+        written in parts; each must fit into a write.
+        """
+        _check_distinct(changes)
         versions, _ = self._next(tenant, changes, by, at_ms, verify)
+        for each in versions:
+            _check_items([each], reserved_names([each]))
         names = reserved_names(versions)
-        _check_items(versions, names)
         for row in self._rows([row_key(NAMES, name) for name in names]):
             if row[OWNER]["S"] != tenant:
                 raise NameTakenError(row[DOCUMENT]["S"])
@@ -270,15 +279,15 @@ class DocumentTable:
     def _rows(self, wanted: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Those of the rows that are there."""
         rows: list[dict[str, Any]] = []
+        tries = _TRIES + len(wanted) // _READ
         try:
-            for _ in range(_TRIES):
-                if not wanted:
-                    break
+            while wanted and tries:
                 request = {self._table: {"Keys": wanted[:_READ], "ConsistentRead": True}}
                 answer = self._client.batch_get_item(RequestItems=request)
                 rows += answer["Responses"].get(self._table, [])
                 left = answer.get("UnprocessedKeys", {}).get(self._table, {}).get("Keys", [])
                 wanted = [*left, *wanted[_READ:]]
+                tries -= 1
         except (BotoCoreError, ClientError) as error:
             raise StoreError(f"table {self._table} cannot be read: {error}") from error
         if wanted:
@@ -312,9 +321,12 @@ class DocumentTable:
             raise StoreError(f"table {self._table} cannot be read: {error}") from error
 
 
-def _check_size(changes: Sequence[Change]) -> None:
+def _check_distinct(changes: Sequence[Change]) -> None:
     if len({change.key for change in changes}) != len(changes):
         raise ValueError("a write changes each document once")
+
+
+def _check_size(changes: Sequence[Change]) -> None:
     if len(changes) > MOST_CHANGES:
         said = f"a write changes at most {MOST_CHANGES} documents, not {len(changes)}"
         raise TooManyChangesError(said)

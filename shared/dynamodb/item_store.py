@@ -55,6 +55,22 @@ class ItemStore(Generic[T]):
         found = [(row[DOCUMENT]["S"], self._read(row)) for row in answer["Items"]]
         return found, found[-1][0] if "LastEvaluatedKey" in answer and found else None
 
+    def between(self, partition: str, first: str, last: str) -> list[tuple[str, T]]:
+        """Items of a partition whose sort keys are from `first` to `last`, both included."""
+        values = {":p": {"S": partition}, ":a": {"S": first}, ":b": {"S": last}}
+        asked: dict[str, Any] = {
+            "ConsistentRead": True,
+            "KeyConditionExpression": f"{TENANT} = :p AND {DOCUMENT} BETWEEN :a AND :b",
+            "ExpressionAttributeValues": values,
+        }
+        found: list[tuple[str, T]] = []
+        while True:
+            answer = self._call("query", **asked)
+            found += [(row[DOCUMENT]["S"], self._read(row)) for row in answer["Items"]]
+            if "LastEvaluatedKey" not in answer:
+                return found
+            asked["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+
     def all(self, partition: str, prefix: str = "") -> list[tuple[str, T]]:
         """Every item of a partition with its sort key."""
         found, after = self.page(partition, None, 1_000, prefix=prefix)

@@ -13,9 +13,19 @@ from shared.runtime.errors import OperatorError
 
 
 def config_table(
-    bootstrap: str, client_id: str, seen: Callable[[Catalogue], None] = lambda _: None
+    bootstrap: str,
+    client_id: str,
+    seen: Callable[[Catalogue], None] = lambda _: None,
+    used: Callable[[int], None] = lambda _: None,
 ) -> GlobalTable[Catalogue]:
-    """A started table of the `config` topic; `seen` is called with each new catalogue before it is used."""
+    """A started table of the `config` topic.
+
+    Args:
+        bootstrap: the brokers.
+        client_id: who reads.
+        seen: called with each new catalogue before it is used.
+        used: called again and again with the offset up to which the table is used.
+    """
 
     def view(entries: Mapping[bytes, Entry]) -> Catalogue:
         catalogue = Catalogue(entries)
@@ -28,6 +38,7 @@ def config_table(
         topic=Topic.CONFIG,
         decode=decode_entry,
         view=view,
+        used=used,
     ).start()
 
 

@@ -23,7 +23,7 @@ class GlobalTable(BackgroundReader, Generic[T]):
     unavailable it keeps what it has. A value that cannot be decoded is logged and the former one kept.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # what to read, and what to make of it
         self,
         *,
         bootstrap: str,
@@ -31,13 +31,27 @@ class GlobalTable(BackgroundReader, Generic[T]):
         topic: Topic,
         decode: Callable[[bytes], Any],
         view: Callable[[Mapping[bytes, Any]], T],
+        used: Callable[[int], None] = lambda _: None,
     ) -> None:
+        """Read a topic.
+
+        Args:
+            bootstrap: the brokers.
+            client_id: who reads.
+            topic: a compacted one.
+            decode: of a value.
+            view: made of the decoded values at each change.
+            used: called on the thread some times a second, once loaded, with the `position`.
+        """
         super().__init__(name=f"table-{topic}", config=reader_config(bootstrap, client_id))
         self._topic = topic
         self._decode = decode
         self._make_view = view
         self._values: dict[bytes, Any] = {}
         self._view = view({})
+        self._position = 0
+        self._offsets: dict[bytes, int] = {}
+        self._used = used
         self._unread: set[int] = set()
         """Partitions still to be read to the end."""
 
@@ -47,6 +61,15 @@ class GlobalTable(BackgroundReader, Generic[T]):
     def view(self) -> T:
         """The current view. The object is replaced, never changed."""
         return self._view
+
+    @property
+    def position(self) -> int:
+        """The offset up to which, itself excluded, the view holds everything. For one partition."""
+        return self._position
+
+    def offset(self, key: bytes) -> int:
+        """Of the newest record of a key, also of its deletion; -1 if none was read."""
+        return self._offsets.get(key, -1)
 
     def _turn(self, consumer: Consumer) -> bool:
         """Read until the topic is deleted; then keep the table and wait for a new topic of that name.
@@ -61,6 +84,8 @@ class GlobalTable(BackgroundReader, Generic[T]):
                 )
                 return False
             self._looked = time.monotonic()
+        if self.loaded:
+            self._used(self._position)
         return True
 
     def _deleted(self, consumer: Consumer) -> bool:
@@ -78,6 +103,7 @@ class GlobalTable(BackgroundReader, Generic[T]):
             _log.warning("topic metadata not available; retrying", extra={"error": str(error)})
             return False
         if found:
+            self._offsets, self._position = {}, 0
             consumer.assign([TopicPartition(self._topic, p, 0) for p in found])
             self._unread = set(found)
             self._looked = time.monotonic()
@@ -87,6 +113,7 @@ class GlobalTable(BackgroundReader, Generic[T]):
         changed = [self._apply(message) for message in messages if message.error() is None]
         if any(changed):
             self._view = self._make_view(self._values)
+        self._position = max([self._position, *(_end_of(message) for message in messages)])
         if self._unread:
             self._unread.difference_update(m.partition() for m in messages if is_end(m))
             if not self._unread:
@@ -94,6 +121,7 @@ class GlobalTable(BackgroundReader, Generic[T]):
 
     def _apply(self, message: Message) -> bool:
         key, value = message.key() or b"", message.value()
+        self._offsets[key] = message.offset() or 0
         if value is None:
             return self._values.pop(key, None) is not None
         try:
@@ -102,6 +130,14 @@ class GlobalTable(BackgroundReader, Generic[T]):
             _log.error("record ignored: it cannot be decoded", extra={"key": repr(key), "error": str(error)})
             return False
         return True
+
+
+def _end_of(message: Message) -> int:
+    """The offset after a message; that of an end is the end's."""
+    offset = message.offset() or 0
+    if message.error() is None:
+        return offset + 1
+    return offset if is_end(message) else 0
 
 
 class ExactTable(GlobalTable[T]):

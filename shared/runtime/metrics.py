@@ -241,6 +241,9 @@ class ProvisionMetric(StrEnum):
     REFUSED = "hifi_provision_refused_documents"
     """Gauge: documents that are not published because another tenant's has the same kind and name."""
 
+    INSTANCES = "hifi_provision_node_processes"
+    """Gauge: processes that say which configuration they use, by `node`."""
+
     LEADER = "hifi_provision_leader"
     """Gauge: 1 when this process is the one that publishes."""
 

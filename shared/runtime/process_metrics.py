@@ -15,11 +15,12 @@ def process_registry(process: str) -> CollectorRegistry:
     registry = CollectorRegistry()
     ProcessCollector(registry=registry)
     build = Gauge(ProcessMetric.BUILD, "What runs", ["process", "version"], registry=registry)
-    build.labels(process, _version()).set(1)
+    build.labels(process, build_version()).set(1)
     return registry
 
 
-def _version() -> str:
+def build_version() -> str:
+    """The version of hifi that runs."""
     try:
         return version(_PACKAGE)
     except PackageNotFoundError:  # an image holds the code without its package

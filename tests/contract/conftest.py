@@ -8,13 +8,16 @@ from pathlib import Path
 import pytest
 
 from scripts.local.jars import ensure_store
+from scripts.local.kafka.cluster import Cluster
 from scripts.local.processes import dynamodb_local as local_store
 from scripts.local.side import Side, free_base
+from shared.contracts.topics import topic_specs
+from shared.kafka.admin import ensure_topics
 from tests.contract.lanes import PATIENCE
+from tests.contract.managed import managed
 from tests.contract.transmit_rig import Rig
 from tests.harness.command_line import Hifi
 from tests.harness.local_aws import local_aws
-from tests.harness.provision_process import provisioned
 from tests.harness.waiting import eventually
 
 
@@ -47,11 +50,20 @@ def _answers(port: int) -> bool:
         return asked.connect_ex(("127.0.0.1", port)) == 0
 
 
+@pytest.fixture(scope="module")
+def management(
+    brokers: Cluster, dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, str]]:
+    """Real brokers, a table, its provisioner and the management API; gives the settings of `hifi`."""
+    ensure_topics(brokers.bootstrap, topic_specs(brokers.side.partitions))
+    with managed(brokers.bootstrap, dynamodb_local, tmp_path_factory.mktemp("management")) as settings:
+        yield settings
+
+
 @pytest.fixture
-def hifi(topics: str, dynamodb_local: str, tmp_path: Path) -> Iterator[Hifi]:
-    """The command over real brokers, a table in DynamoDB Local and the provisioner between them."""
-    with provisioned(topics, dynamodb_local, tmp_path) as settings:
-        yield Hifi(tmp_path, settings)
+def hifi(management: dict[str, str], tmp_path: Path) -> Hifi:
+    """The command, with a management API."""
+    return Hifi(tmp_path, management)
 
 
 @pytest.fixture(params=["moto", "DynamoDB Local"])

@@ -42,10 +42,7 @@ def failed(arguments: Sequence[object], **environment: str) -> tuple[int, str]:
 @pytest.mark.parametrize(
     "command",
     [
-        ("get",),
-        ("delete", "pipe", "orders"),
         ("dead-letters", "list"),
-        ("apply", "scripts/samples/first.yaml"),
         ("trial", "outage"),
     ],
 )
@@ -56,6 +53,19 @@ def test_a_side_without_brokers_is_named_with_the_command_that_starts_it(
     status, line = failed([*command, "--data", tmp_path])
     assert status == 1
     assert line.startswith("error the side is not running: no broker answers at 127.0.0.1:")
+    assert "start it with `hifi up`" in line
+
+
+@pytest.mark.parametrize(
+    "command", [("get",), ("delete", "pipe", "orders"), ("apply", "scripts/samples/first.yaml")]
+)
+def test_a_side_without_a_management_api_is_named_with_the_command_that_starts_it(
+    command: Sequence[str], tmp_path: Path
+) -> None:
+    Side(root=tmp_path, port=free_base()).create()
+    status, line = failed([*command, "--data", tmp_path])
+    assert status == 1
+    assert line.startswith("error the side is not running: no management API answers at http://127.0.0.1:")
     assert "start it with `hifi up`" in line
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import yaml
 
 from shared.contracts.documents import CANARY, Source, sealed
+from tests.contract.managed import managed
 from tests.harness.command_line import Hifi
 from tests.harness.topics import Topics
 
@@ -59,8 +60,10 @@ def test_documents_are_applied_shown_changed_and_deleted(hifi: Hifi) -> None:
     refused = hifi.run("delete", "destination", "orders")
     assert refused.returncode == 1
     assert "used by pipe orders" in refused.stderr
-    for kind in reversed(kinds):
-        assert hifi.run("delete", kind, "orders").returncode == 0
+    assert words(hifi.run("delete", "destination", "orders", "--with-pipes")) == [
+        ["destination", "orders", "deleted"]
+    ]
+    assert hifi.run("delete", "source", "orders").returncode == 0
     assert hifi.run("get", "pipe", "orders").returncode == 1
 
 
@@ -73,30 +76,29 @@ def test_nothing_is_published_when_one_document_is_wrong(hifi: Hifi, tmp_path: P
     assert hifi.run("get", "source", "wrong").returncode == 1
 
 
-def test_a_destination_on_loopback_is_only_for_a_side_that_allows_it(hifi: Hifi, tmp_path: Path) -> None:
+def test_a_destination_on_loopback_is_only_for_a_side_that_allows_it(
+    topics: str, dynamodb_local: str, tmp_path: Path
+) -> None:
     file = tmp_path / "inner.yaml"
     file.write_text(DOCUMENTS.replace("orders", "inner"))
-    del hifi.environment["HIFI_ALLOW_LOOPBACK"]
-    done = hifi.run("apply", str(file))
-    assert done.returncode == 1
-    assert f"{file}:10: $.options.url: leads to a loopback address; give a public address" in done.stderr
-    assert "HIFI_ALLOW_LOOPBACK=true" in done.stderr
-    hifi.environment |= {"HIFI_ALLOW_LOOPBACK": "true", "HIFI_SIDE": "blue"}
-    done = hifi.run("apply", str(file))
-    assert done.returncode == 1
-    assert "allow_loopback is for a local side, and this is 'blue'" in done.stderr
-    assert hifi.run("get", "source", "inner").returncode == 1
+    with managed(topics, dynamodb_local, tmp_path, allow_loopback="false") as settings:
+        hifi = Hifi(tmp_path, settings)
+        done = hifi.run("apply", str(file))
+        assert done.returncode == 1
+        assert f"{file}:10: $.options.url: leads to a loopback address; give a public address" in done.stderr
+        assert "HIFI_ALLOW_LOOPBACK=true" in done.stderr
+        assert hifi.run("get", "source", "inner").returncode == 1
 
 
-def test_a_side_that_does_not_run_is_said(tmp_path: Path) -> None:
-    done = Hifi(tmp_path, {"HIFI_BOOTSTRAP": "127.0.0.1:9"}).run("get")
+def test_a_server_that_does_not_answer_is_named(tmp_path: Path) -> None:
+    settings = {"HIFI_SERVER": "http://127.0.0.1:9", "HIFI_TOKEN": "any"}
+    done = Hifi(tmp_path, settings).run("get")
     assert done.returncode == 1
-    assert "not running" in done.stderr
-    assert "hifi up" in done.stderr
+    assert "the management API at http://127.0.0.1:9 does not answer" in done.stderr
 
 
 def test_a_command_that_is_not_understood_is_a_usage_error(tmp_path: Path) -> None:
-    assert Hifi(tmp_path, {"HIFI_BOOTSTRAP": "127.0.0.1:9"}).run("get", "pipes").returncode == 2
+    assert Hifi(tmp_path, {}).run("get", "pipes").returncode == 2
 
 
 def test_hifis_own_documents_are_listed_only_when_asked_for(hifi: Hifi) -> None:
@@ -107,7 +109,7 @@ def test_hifis_own_documents_are_listed_only_when_asked_for(hifi: Hifi) -> None:
         item["document"]["name"] for item in json.loads(hifi.run("get", "-o", "json").stdout)
     ]
     assert ["source", "own"] in [line[:2] for line in words(hifi.run("get", "--all"))]
-    assert yaml.safe_load(hifi.run("get", "source", "own").stdout)["tenant"] == CANARY
+    assert yaml.safe_load(hifi.run("get", "source", "own", "--all").stdout)["tenant"] == CANARY
 
 
 def test_a_document_of_hifis_own_tenants_is_refused(hifi: Hifi) -> None:

@@ -27,9 +27,9 @@ def test_every_version_is_kept_and_one_that_was_deleted_comes_back(hifi: Hifi, n
 
     rows = words(hifi.run("history", f"destination/{name}"))
     assert [row[0] for row in rows] == ["3", "2", "1"]
-    assert rows[0][3] == "deleted"
-    assert rows[2][4] == "http://127.0.0.1:9/one"
-    assert all(row[2].startswith("cli:") for row in rows)
+    assert rows[0][4] == "deleted"
+    assert rows[2][5] == "http://127.0.0.1:9/one"
+    assert {row[2] for row in rows} == {"operator"}
     whole = hifi.json("history", f"destination/{name}")
     assert [each["document"] and each["document"]["options"]["url"] for each in whole] == [
         None,

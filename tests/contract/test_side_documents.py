@@ -1,24 +1,26 @@
-"""Documents written for a side, over DynamoDB Local and real brokers."""
+"""Documents written through the management API, over DynamoDB Local and real brokers."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
-from scripts.documents.publication import publication
+from scripts.documents.api_client import ApiClient, DocumentsError, RefusedError, Server
+from scripts.documents.bundle import Wanted
 from scripts.documents.side_documents import SideDocuments
-from scripts.documents.store import DocumentsError, DocumentStore, TableAddress
+from scripts.documents.topic import read_catalogue
+from shared.contracts.document_items import MOST_CHANGES
 from shared.contracts.documents import Destination, Document, Pipe, Source
-from shared.dynamodb.document_table import DocumentTable
-from shared.runtime.clock import wall_clock
-from shared.runtime.settings import LOCAL
-from tests.harness.provision_process import provisioned
+from tests.contract.management.api_process import ApiProcess
 from tests.harness.waiting import free_port
 
+OPTIONS = {"url": "http://127.0.0.1:9/"}
 
-def store(table: str, endpoint: str, open_seconds: float = 20) -> DocumentStore:
-    address = TableAddress(side=LOCAL, table=table, endpoint=endpoint)
-    return DocumentStore(address, by="test", clock=wall_clock, open_seconds=open_seconds)
+
+def documents_of(settings: dict[str, str], publish_seconds: float = 30) -> SideDocuments:
+    server = Server(url=settings["HIFI_SERVER"], token=settings["HIFI_TOKEN"])
+    return SideDocuments(ApiClient(server), publish_seconds=publish_seconds)
 
 
 @pytest.fixture
@@ -27,65 +29,74 @@ def tenant() -> str:
     return f"t{uuid4().hex[:8]}"
 
 
-def destination(tenant: str, timeout: float) -> Destination:
-    return Destination(name=tenant, tenant=tenant, timeout_seconds=timeout)
+def destination(tenant: str, timeout: float = 5, name: str = "") -> Destination:
+    return Destination(name=name or tenant, tenant=tenant, timeout_seconds=timeout, options=OPTIONS)
+
+
+def pipe(tenant: str) -> Pipe:
+    return Pipe(name=tenant, tenant=tenant, source=tenant, destination=tenant)
 
 
 def test_documents_put_are_published_and_removed_are_gone_when_the_call_returns(
-    topics: str, dynamodb_local: str, tmp_path: Path, tenant: str
+    topics: str, management: dict[str, str], tenant: str
 ) -> None:
-    with provisioned(topics, dynamodb_local, tmp_path) as settings:
-        documents = SideDocuments(store(settings["HIFI_DOCUMENTS_TABLE"], dynamodb_local), topics)
-        written: list[Document] = [
-            Source(name=tenant, tenant=tenant, write_keys=[f"write-key-of-{tenant}"]),
-            destination(tenant, 5),
-            Pipe(name=tenant, tenant=tenant, source=tenant, destination=tenant),
-        ]
-        keys = {f"{kind}/{tenant}".encode() for kind in ("source", "destination", "pipe")}
-        documents.put(written)
-        with publication(topics) as topic:
-            assert keys <= topic.entries().keys()
-        documents.put(written)  # as they are: nothing to wait for
-        documents.remove(written)
-        with publication(topics) as topic:
-            assert not keys & topic.entries().keys()
-        documents.remove(written)
+    documents = documents_of(management)
+    source = Source(name=tenant, tenant=tenant, write_keys=[f"write-key-of-{tenant}"])
+    written: list[Document] = [source, destination(tenant), pipe(tenant)]
+    keys = {f"{kind}/{tenant}".encode() for kind in ("source", "destination", "pipe")}
+    documents.put(written)
+    assert keys <= read_catalogue(topics).entries.keys()
+    documents.put(written)  # as they are: nothing to wait for
+    documents.remove(written)
+    assert not keys & read_catalogue(topics).entries.keys()
+    documents.remove(written)
+
+
+def test_a_set_larger_than_one_write_is_checked_whole_before_any_of_it_is_written(
+    management: dict[str, str], tenant: str
+) -> None:
+    documents = documents_of(management)
+    many: list[Document] = [destination(tenant, name=f"{tenant}-{n:03}") for n in range(2 * MOST_CHANGES)]
+    wanted = [Wanted(document=each) for each in many]
+    with pytest.raises(RefusedError, match=f"there is no source '{tenant}'"):
+        documents.check([*wanted, Wanted(document=pipe(tenant))])
+    assert documents.current(tenant) == []
+    steps = documents.write(wanted, documents.check(wanted))
+    assert [(str(step.key), step.after) for step in steps] == [(str(each.key), 1) for each in wanted]
+    assert len(documents.current(tenant)) == len(many)
 
 
 def test_a_change_of_somebody_else_in_between_is_not_overwritten(
-    topics: str, dynamodb_local: str, tenant: str
+    management: dict[str, str], tenant: str
 ) -> None:
-    """Without a provisioner: the write fails before there is anything to wait for."""
-    table = DocumentTable(tenant, dynamodb_local)
-    table.ensure()
-    table.adopt(LOCAL, [])
-    documents = SideDocuments(store(tenant, dynamodb_local), topics)
-    seen = documents.snapshot()
+    documents = documents_of(management)
     mine, theirs = destination(tenant, 5), destination(tenant, 7)
-    other = documents.snapshot()
-    store(tenant, dynamodb_local).write(tenant, next(iter(other.writes([other.step(theirs)])))[1])
-    with pytest.raises(DocumentsError, match=f"destination/{tenant} was changed by somebody else"):
-        documents.apply([seen.step(mine)], seen)
-    assert documents.snapshot().catalogue.destinations == {tenant: theirs}
+    steps = documents.check([Wanted(document=mine)])
+    documents.put([theirs])
+    with pytest.raises(DocumentsError, match="somebody else was faster"):
+        documents.write([Wanted(document=mine)], steps)
+    assert [each.document for each in documents.current(tenant)] == [theirs]
+
+
+@pytest.fixture
+def alone(dynamodb_local: str, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """A management API without a provisioner."""
+    api = ApiProcess(tmp_path, dynamodb_local, allow_loopback="true")
+    yield {"HIFI_SERVER": f"http://127.0.0.1:{api.port}", "HIFI_TOKEN": api.operator}
+    api.kill()
 
 
 def test_without_a_provisioner_a_write_stays_in_the_table_and_its_writer_is_told(
-    topics: str, dynamodb_local: str, tenant: str
+    alone: dict[str, str], tenant: str
 ) -> None:
-    table = DocumentTable(tenant, dynamodb_local)
-    table.ensure()
-    table.adopt(LOCAL, [])
-    seen = SideDocuments(store(tenant, dynamodb_local), topics).snapshot()
-    ((_, changes),) = seen.writes([seen.step(destination(tenant, 5))])
-    written = store(tenant, dynamodb_local).write(tenant, changes)
-    with (
-        publication(topics) as topic,
-        pytest.raises(DocumentsError, match=f"not published within 1 s: destination/{tenant} version 1"),
-    ):
-        topic.wait(written, seconds=1)
+    documents = documents_of(alone, publish_seconds=1)
+    with pytest.raises(DocumentsError, match=f"not published within 1 s: destination/{tenant}"):
+        documents.put([destination(tenant)])
+    assert [each.document for each in documents.current(tenant)] == [destination(tenant)]
 
 
-def test_a_table_that_no_provisioner_opened_is_named(dynamodb_local: str) -> None:
-    for endpoint in (dynamodb_local, f"http://127.0.0.1:{free_port()}"):
-        with pytest.raises(DocumentsError, match=r"has not opened the table nothing at .*`hifi doctor`"):
-            store("nothing", endpoint, open_seconds=1).current()
+def test_an_api_that_does_not_answer_is_named() -> None:
+    documents = documents_of({"HIFI_SERVER": f"http://127.0.0.1:{free_port()}", "HIFI_TOKEN": "x"})
+    assert not documents.opened()
+    with pytest.raises(DocumentsError, match=r"the management API at http:.* does not answer"):
+        documents.tenants()

@@ -18,8 +18,9 @@ def without_settings() -> dict[str, str]:
 class Hifi:
     """The command in one folder, with an environment of its own."""
 
-    def __init__(self, folder: Path, environment: dict[str, str]) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path | None, environment: dict[str, str]) -> None:
+        """`folder` is that of the side; None leaves it open which side is meant."""
+        self._data = () if folder is None else ("--data", str(folder))
         self.environment = without_settings() | {"COLUMNS": "200"} | environment
 
     def run(
@@ -27,7 +28,7 @@ class Hifi:
     ) -> "subprocess.CompletedProcess[str]":
         """Run it to its end; `timeout` in seconds."""
         return subprocess.run(
-            [*HIFI, *arguments, "--data", str(self._folder)],
+            [*HIFI, *arguments, *self._data],
             env=self.environment,
             input=stdin,
             capture_output=True,

@@ -17,7 +17,7 @@ import psutil
 from scripts.local.jars import ensure_jars
 from scripts.local.process_marks import end, kill
 from shared.contracts.alarms import Alarm
-from shared.contracts.scorecard import DayCard, DestinationHealth, EventLocation, MinuteCard, Now
+from shared.contracts.scorecard import DayCard, DestinationHealth, EventLocation, EventSearch, MinuteCard, Now
 from tests.harness.waiting import eventually, free_port
 
 T = TypeVar("T")
@@ -73,7 +73,7 @@ class Meter:
         return self.ask("/v1/destinations", list[DestinationHealth], tenant=tenant)
 
     def places(self, tenant: str, event_id: str) -> list[EventLocation]:
-        return self.ask(f"/v1/events/{event_id}", list[EventLocation], tenant=tenant)
+        return self.ask(f"/v1/events/{event_id}", EventSearch, tenant=tenant).places
 
 
 class Process:

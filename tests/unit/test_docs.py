@@ -3,7 +3,12 @@
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
+
+from scripts.local.side import Side
+from shared.connectors.registry import SPECS
+from shared.contracts.documents import Contact, Destination, Pipe, Source
 
 pytestmark = pytest.mark.unit
 
@@ -62,3 +67,33 @@ def test_a_dead_link_a_missing_heading_and_a_missing_path_are_found(tmp_path: Pa
     page.write_text(f"{text}```\n[d](gone.md)\n```\n")
     assert dead_links(page) == ["#there", "gone.md"]
     assert dead_paths(page) == ["shared/gone.py"]
+
+
+def test_every_field_of_a_document_is_described() -> None:
+    page = (ROOT / "docs" / "documents.md").read_text()
+    for kind in (Source, Destination, Pipe, Contact):
+        section = re.split(r"(?m)^## ", page)
+        (text,) = (each for each in section if each.startswith(kind.__name__))
+        for field in msgspec.structs.fields(kind):
+            inner = getattr(field.type, "__struct_fields__", None)
+            names = [f"{field.name}.{name}" for name in inner] if inner else [field.name]
+            for name in names:
+                assert name in ("name", "tenant") or f"`{name}`" in text, f"{kind.__name__}: {name}"
+
+
+def test_the_table_of_a_sides_ports_has_each_of_them() -> None:
+    page = (ROOT / "docs" / "cli.md").read_text()
+    first = re.findall(r"(?m)^\| (8\d{3}[^|]*) \|", page)
+    found: set[int] = set()
+    for cell in first:
+        for part in cell.split(", "):
+            begin, _, end = part.partition("-")
+            found |= set(range(int(begin), int(end or begin) + 1))
+    assert found == set(Side(root=ROOT).ports)
+
+
+def test_every_connector_has_a_page_and_a_line_in_the_list() -> None:
+    listed = (ROOT / "docs" / "delivery.md").read_text()
+    for name in SPECS:
+        assert (ROOT / "docs" / "connectors" / f"{name}.md").exists()
+        assert f"[`{name}`](connectors/{name}.md)" in listed

@@ -16,7 +16,9 @@ NAMESPACE = "hifi"
 _NO_OFFSETS = ("*-unused",)
 _SPARK_NODES = ("ingest", "route", "transmit", "transmit_slow")
 _ACCESS = {
-    "collect": KafkaAccess(reads=[Topic.CONFIG], writes=OUTPUTS["collect"], watches=_NO_OFFSETS),
+    "collect": KafkaAccess(
+        reads=[Topic.CONFIG], writes=[*OUTPUTS["collect"], Topic.HEARTBEATS], watches=_NO_OFFSETS
+    ),
     "retry": KafkaAccess(reads=INPUTS["retry"], writes=OUTPUTS["retry"], joins=["hifi.retry"]),
     # It identifies lost events in the topics where they are missing or were last seen.
     "observe": KafkaAccess(reads=list(Topic), watches=["hifi.*", *_NO_OFFSETS]),
@@ -30,7 +32,7 @@ _ACCESS = {
     "trace": KafkaAccess(reads=INPUTS["trace"], joins=["hifi.trace"]),
     "canary": KafkaAccess(reads=[Topic.CONFIG], writes=[Topic.CONFIG], watches=_NO_OFFSETS),
     "provision": KafkaAccess(
-        reads=[Topic.CONFIG],
+        reads=[Topic.CONFIG, Topic.HEARTBEATS],
         writes=[Topic.CONFIG],
         watches=_NO_OFFSETS,
         transacts=["hifi-*-provision"],
@@ -38,7 +40,10 @@ _ACCESS = {
     # Master, workers and drivers: an executor runs tasks of every node of the chain.
     "spark": KafkaAccess(
         reads=list(Topic),
-        writes=[topic for topic in Topic if any(topic in OUTPUTS[node] for node in _SPARK_NODES)],
+        writes=[
+            *(topic for topic in Topic if any(topic in OUTPUTS[node] for node in _SPARK_NODES)),
+            Topic.HEARTBEATS,
+        ],
         joins=["hifi.*", "spark-kafka-*"],
         watches=_NO_OFFSETS,
     ),

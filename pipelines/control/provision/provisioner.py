@@ -5,9 +5,13 @@ from collections.abc import Callable
 from typing import Final
 
 from pipelines.control.provision.catalogue_reader import CatalogueReader
+from pipelines.control.provision.live_nodes import LiveNodes
 from pipelines.control.provision.metrics import ProvisionMetrics
-from pipelines.control.provision.reconciliation import Difference, adopted, difference, due, wanted
+from pipelines.control.provision.reconciliation import Difference, Entries, adopted, difference, due, wanted
+from pipelines.control.provision.status import judged
+from pipelines.control.provision.status_writer import StatusWriter
 from shared.contracts.documents import Catalogue, Entry, decode_entry
+from shared.contracts.heartbeats import Usage, lacking
 from shared.contracts.publish_plan import Records
 from shared.dynamodb.document_table import DocumentTable
 from shared.kafka.global_table import GlobalTable
@@ -29,6 +33,8 @@ class Provisioner:
         table: DocumentTable,
         topic: GlobalTable[Catalogue],
         publish: Callable[[Records], None],
+        statuses: StatusWriter,
+        nodes: LiveNodes,
         metrics: ProvisionMetrics,
         clock: Clock,
     ) -> None:
@@ -39,11 +45,16 @@ class Provisioner:
             table: what customers want.
             topic: the side's `config` topic, read to its end.
             publish: writes records to that topic and returns when the brokers have them.
+            statuses: writes how far the side is.
+            nodes: what the side's nodes use.
             metrics: where to count.
             clock: tells the time.
         """
         self._side, self._table, self._topic, self._publish = side, table, topic, publish
-        self._metrics, self._clock = metrics, clock
+        self._statuses, self._nodes, self._metrics, self._clock = statuses, nodes, metrics, clock
+        self._said: tuple[int, Entries, Usage] | None = None
+        """What the status in the table was made from: the catalogue's version, the topic, its use."""
+
         self._reader = CatalogueReader(table)
         self._published_ms: dict[str, int] = {}
         self._began_ms = clock()
@@ -65,12 +76,27 @@ class Provisioner:
         want = wanted(self._reader, published)
         found = difference(want.entries, published)
         now_ms = self._clock()
-        records = due(found, self._published_ms, self._began_ms, now_ms)
+        records = due(found, self._in_force, self._published_ms, self._began_ms, now_ms)
         if records:
             self._publish(records)
             self._note(found, records, now_ms)
             self._await(records)
         self._metrics.looked(self._reader.version, _waiting(found, records), len(want.refused))
+        self._say()
+
+    def _in_force(self, tenant: str) -> bool:
+        """Whether the nodes that pipes need say that they use all that is published of a tenant."""
+        entries = self._topic.view.entries.items()
+        offsets = (self._topic.offset(key) for key, entry in entries if entry.document.tenant == tenant)
+        return not lacking("pipe", max(offsets, default=-1), self._nodes.usage(self._clock()))
+
+    def _say(self) -> None:
+        """Write how far the side is, if anything has changed since the last time."""
+        at, entries, used = self._reader.version, self._topic.view.entries, self._nodes.usage(self._clock())
+        if self._said is not None and self._said[1] is entries and self._said[::2] == (at, used):
+            return
+        self._statuses.write(judged(self._reader, entries, self._topic.offset, used))
+        self._said = (at, entries, used)
 
     def _adopt_once(self) -> None:
         """Take over a side whose documents were published before there was a table."""

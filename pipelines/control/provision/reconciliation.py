@@ -1,6 +1,6 @@
 """What the `config` topic lacks of what customers want, and which of it may be published now. Pure."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
 
 from msgspec import Struct
@@ -96,14 +96,21 @@ def _customers(entry: Entry) -> bool:
     return entry.document.tenant not in OWN_TENANTS and kind_of(entry.document) in KINDS
 
 
-def due(found: Difference, published_ms: Mapping[str, int], began_ms: int, now_ms: int) -> Records:
+def due(
+    found: Difference,
+    in_force: Callable[[str], bool],
+    published_ms: Mapping[str, int],
+    began_ms: int,
+    now_ms: int,
+) -> Records:
     """The records to write now.
 
-    A new source waits until everything of its tenant has been in force for a moment: its first events would
-    be acknowledged, and match no pipe.
+    A new source waits until everything of its tenant is in force: its first events would be acknowledged, and
+    match no pipe. While nodes do not say what they use, that is taken for granted after LIVE_SECONDS.
 
     Args:
         found: what is different.
+        in_force: whether route and transmit say that they use everything that is published of a tenant.
         published_ms: when something of a tenant was last published, epoch milliseconds.
         began_ms: since when that is known; a former leader may have published something just before.
         now_ms: now, epoch milliseconds.
@@ -113,7 +120,10 @@ def due(found: Difference, published_ms: Mapping[str, int], began_ms: int, now_m
         key: entry
         for key, entry in found.opened.items()
         if entry.document.tenant not in busy
-        and now_ms - published_ms.get(entry.document.tenant, began_ms) >= _LIVE_MS
+        and (
+            in_force(entry.document.tenant)
+            or now_ms - published_ms.get(entry.document.tenant, began_ms) >= _LIVE_MS
+        )
     }
     records: dict[bytes, bytes | None] = dict.fromkeys(found.gone)
     return records | {key: encode_entry(entry) for key, entry in {**found.changed, **ready}.items()}

@@ -7,16 +7,22 @@ from uuid import uuid4
 
 from confluent_kafka import KafkaException
 
+from pipelines.control.provision.live_nodes import WINDOW_MS, LiveNodes
 from pipelines.control.provision.metrics import ProvisionMetrics
 from pipelines.control.provision.provisioner import Provisioner
 from pipelines.control.provision.publisher import ConfigPublisher, FencedError
 from pipelines.control.provision.settings import ProvisionSettings
+from pipelines.control.provision.status_writer import StatusWriter
 from shared.contracts.document_items import LEASES
+from shared.contracts.document_status import DocumentStatus
+from shared.contracts.topics import Topic
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.document_rows import DOCUMENT, TENANT
 from shared.dynamodb.document_table import DocumentTable
+from shared.dynamodb.item_store import ItemStore
 from shared.dynamodb.lease import Lease
 from shared.kafka.config_topic import exact_config_table
+from shared.kafka.tail import Tail
 from shared.runtime.clock import Clock
 from shared.runtime.health import health_served
 from shared.runtime.logging import get_logger
@@ -36,6 +42,16 @@ class Provision:
         self._metrics = ProvisionMetrics()
         self._metrics.ready.set_function(lambda: all(self._report().values()))
         self._table = DocumentTable(settings.documents_table, settings.documents_endpoint)
+        self._nodes = LiveNodes()
+        self._metrics.watch(lambda: self._nodes.instances(clock()))
+        self._tail = Tail(
+            bootstrap=settings.bootstrap,
+            client_id=f"hifi-{settings.side}-{NODE}",
+            topic=Topic.HEARTBEATS,
+            window_ms=WINDOW_MS,
+            take=self._nodes.take,
+        ).start()
+        self._items = ItemStore(settings.documents_table, settings.documents_endpoint, DocumentStatus)
         self._topic = exact_config_table(settings.bootstrap, f"hifi-{settings.side}-{NODE}")
         self._lease = Lease(
             settings.documents_table,
@@ -46,7 +62,7 @@ class Provision:
             monotonic=monotonic,
         )
         self._leader: Provisioner | None = None
-        self._table_answers = False
+        self._table_answers = self._adopted = False
 
     def run(self, stopping: threading.Event) -> None:
         """Serve and provision until stopping.
@@ -62,10 +78,11 @@ class Provision:
                 self._turn()
         if self._leader is not None:
             self._lease.release()
+        self._tail.stop()
         self._topic.stop()
 
     def _report(self) -> Mapping[str, bool]:
-        return {"table": self._table_answers, "brokers": self._topic.loaded}
+        return {"table": self._table_answers, "brokers": self._topic.loaded, "adopted": self._adopted}
 
     def _turn(self) -> None:
         try:
@@ -74,6 +91,7 @@ class Provision:
                 self._table_answers = True
             if self._leads():
                 self._leading().look()
+            self._adopted = self._adopted or self._table.is_adopted(self._settings.side)
         except StoreError as error:
             self._table_answers = False
             _log.warning("documents cannot be read or written, trying again", extra={"error": str(error)})
@@ -102,6 +120,8 @@ class Provision:
                 table=self._table,
                 topic=self._topic,
                 publish=publisher.publish,
+                nodes=self._nodes,
+                statuses=StatusWriter(self._items, self._settings.side, self._clock),
                 metrics=self._metrics,
                 clock=self._clock,
             )

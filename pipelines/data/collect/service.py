@@ -18,6 +18,7 @@ from pipelines.data.collect.readiness import Readiness
 from pipelines.data.collect.settings import CollectSettings
 from shared.contracts.limits import MAX_BODY_BYTES
 from shared.kafka.config_topic import config_table
+from shared.kafka.heartbeat_writer import HeartbeatWriter, process_name
 from shared.kafka.producer import AwaitedProducer, producer_config
 from shared.runtime.clock import wall_clock
 from shared.runtime.health import health_served
@@ -41,7 +42,10 @@ class CollectService:
             OSError: the port for metrics is in use.
         """
         settings, metrics = self._settings, CollectMetrics()
-        self._table = config_table(settings.bootstrap, self._client_id)
+        self._beats = HeartbeatWriter(
+            settings.bootstrap, node="collect", instance=process_name(), clock=wall_clock, monotonic=monotonic
+        )
+        self._table = config_table(settings.bootstrap, self._client_id, used=self._beats.beat)
         self._producer = AwaitedProducer(self._producer_config(), settings.ack_timeout)
         budget = BodyBudget(settings.bodies_bytes)
         metrics.held_bytes.set_function(lambda: budget.held)
@@ -67,6 +71,7 @@ class CollectService:
         self._watch.cancel()
         await self._producer.close()
         await asyncio.to_thread(self._table.stop)
+        await asyncio.to_thread(self._beats.close)
 
     def _serve_metrics(self, port: int, readiness: Readiness, metrics: CollectMetrics) -> None:
         """Serve metrics on a port that the load balancer does not reach."""

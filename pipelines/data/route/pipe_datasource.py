@@ -5,8 +5,10 @@ each batch and yields from the table of documents that the worker process keeps.
 loads the topic once.
 """
 
+import time
 from collections.abc import Iterator
 from functools import cache
+from typing import Final
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
@@ -16,16 +18,32 @@ from pipelines.data.route.schema import SOURCE_ROW
 from shared.contracts.documents import Catalogue, Pipe
 from shared.kafka.config_topic import config_table
 from shared.kafka.global_table import GlobalTable
+from shared.kafka.heartbeat_writer import HeartbeatWriter
 from shared.runtime.clock import wall_clock
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
+_VALID_SECONDS: Final = 30.0
+"""Some batches: each reads the pipes once."""
 
 
 @cache
 def _table(bootstrap: str, client_id: str) -> GlobalTable[Catalogue]:
     """The worker process's table. Spark gives a reader no other place to keep it between batches."""
     return config_table(bootstrap, client_id)
+
+
+@cache
+def _beats(bootstrap: str) -> HeartbeatWriter:
+    """Any worker may read for the query, which is what is alive: all of them speak for it."""
+    return HeartbeatWriter(
+        bootstrap,
+        node="route",
+        instance="query",
+        clock=wall_clock,
+        monotonic=time.monotonic,
+        valid_seconds=_VALID_SECONDS,
+    )
 
 
 class PipesDataSource(DataSource):
@@ -57,6 +75,7 @@ class _Reader(DataSourceReader):
         """All rows; waits without a timeout until the topic was read to its end."""
         table = _table(self._bootstrap, self._client_id)
         table.wait()
+        _beats(self._bootstrap).beat(table.position)  # of a view that is no newer than the one used
         now_ms = wall_clock()
         return source_rows(valid_pipes(table.view, now_ms, _log_refused), now_ms)
 

@@ -10,6 +10,7 @@ import itertools
 import queue
 import random
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -40,6 +41,7 @@ from shared.contracts.receipts import Lane
 from shared.contracts.secrets import named_secrets
 from shared.contracts.topics import Topic
 from shared.kafka.config_topic import config_table
+from shared.kafka.heartbeat_writer import HeartbeatWriter, process_name
 from shared.kafka.tail import Tail
 from shared.runtime.clock import wall_clock
 from shared.runtime.egress import open_session
@@ -92,7 +94,14 @@ class Worker:
             DedupWindow(int(settings.memory_seconds * 1000), settings.memory_entries)
         )
         self._secrets = SecretTable(store_for(settings.side, settings.secrets)).start()
-        self._table = config_table(settings.bootstrap, client, self._learn)
+        self._beats = HeartbeatWriter(
+            settings.bootstrap,
+            node="transmit",
+            instance=process_name(),
+            clock=wall_clock,
+            monotonic=time.monotonic,
+        )
+        self._table = config_table(settings.bootstrap, client, self._learn, self._beats.beat)
         self._tail = Tail(
             bootstrap=settings.bootstrap,
             client_id=client,
@@ -168,6 +177,7 @@ class Worker:
         self._transformer.close()
         self._tail.stop()
         self._table.stop()
+        self._beats.close()
         self._secrets.stop()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()

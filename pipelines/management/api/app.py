@@ -18,7 +18,10 @@ from pipelines.management.api.audit import AuditLog, row_of
 from pipelines.management.api.connector_routes import connector_routes
 from pipelines.management.api.document_routes import document_routes
 from pipelines.management.api.documents import Documents
+from pipelines.management.api.listing_routes import listing_routes
+from pipelines.management.api.meter_routes import meter_routes
 from pipelines.management.api.metrics import ApiMetrics
+from pipelines.management.api.observe_client import ObserveClient
 from pipelines.management.api.problems import ProblemError
 from pipelines.management.api.token_routes import audit_routes, key_routes, token_routes
 from pipelines.management.api.tokens import Token, TokenStore
@@ -40,6 +43,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     tokens: TokenStore
     access: Access
     audit: AuditLog
+    observe: ObserveClient
     metrics: ApiMetrics
     answers: Callable[[], bool]
     """Whether the table answers."""
@@ -56,6 +60,8 @@ def create_app(parts: Parts) -> FastAPI:
     app.include_router(connector_routes(parts.access))
     app.include_router(audit_routes(parts.audit, parts.access))
     app.include_router(key_routes(parts.documents, parts.access, parts.body_bytes))
+    app.include_router(meter_routes(parts.observe, parts.access))
+    app.include_router(listing_routes(parts.documents, parts.access))
     app.include_router(try_routes(parts.documents, parts.access, parts.clock, parts.body_bytes))
     app.include_router(document_routes(parts.documents, parts.access, parts.body_bytes))
     _add_errors(app)

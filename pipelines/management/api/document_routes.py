@@ -72,12 +72,15 @@ def _add_reading(router: APIRouter, documents: Documents, access: Access) -> Non
             raise not_found()
         most, after = requests.limit(limit), requests.after(cursor)
         found, following = documents.table.page(tenant, intent.PLURALS[kind], after, most)
-        return views.listed([views.version(each) for each in found], following)
+        statuses = documents.statuses(tenant, found)
+        items = [views.newest(each, status) for each, status in zip(found, statuses, strict=True)]
+        return views.listed(items, following)
 
     @router.get(_ONE, dependencies=[guard], **route(200))
     def document(tenant: str, kind: Kind, name: str) -> Response:
         found = documents.live(tenant, key_of(kind, name))
-        return views.json_response(views.version(found), headers=views.etag(found))
+        (status,) = documents.statuses(tenant, [found])
+        return views.json_response(views.newest(found, status), headers=views.etag(found))
 
     @router.get(_ONE + "/history", dependencies=[guard], **route(200))
     def history(tenant: str, kind: Kind, name: str, limit: Text = None, cursor: Text = None) -> Response:
@@ -107,7 +110,7 @@ def _add_put(router: APIRouter, documents: Documents, access: Access, most: int)
         raw = intent.within(tenant, requests.plain(body), key)
         before = {key: live_version(documents.table.get(tenant, key))}
         expected = {} if asked.expected is None else {str(key): asked.expected}
-        done = documents.put(tenant, [raw], [], expected, by=token.id, dry_run=dry)
+        done = documents.put(tenant, [raw], [], expected, by=token.signature, dry_run=dry)
         if dry:
             return views.json_response(views.changes([key], done.versions, before, {}, dry_run=True))
         found = done.versions[0] if done.versions else documents.live(tenant, key)
@@ -132,7 +135,7 @@ def _add_delete(router: APIRouter, documents: Documents, access: Access) -> None
         asked = requests.condition(if_match, None)
         found = documents.live(tenant, key)
         change = Change(key=key, document=None, expected=asked.expected)
-        versions = documents.write(tenant, [change], by=token.id, dry_run=dry)
+        versions = documents.write(tenant, [change], by=token.signature, dry_run=dry)
         if dry:
             before = {key: live_version(found)}
             return views.json_response(views.changes([key], versions, before, {}, dry_run=True))
@@ -157,7 +160,7 @@ def _add_apply(router: APIRouter, documents: Documents, access: Access, most: in
         asked = [*(_named(raw) for raw in raws), *bundle.delete]
         _refuse_unnamed(bundle, asked)
         before = {key: live_version(documents.table.get(tenant, key)) for key in asked}
-        done = documents.put(tenant, raws, gone, bundle.expected, by=token.id, dry_run=dry)
+        done = documents.put(tenant, raws, gone, bundle.expected, by=token.signature, dry_run=dry)
         return views.json_response(views.changes(asked, done.versions, before, done.keys, dry_run=dry))
 
 
@@ -180,7 +183,7 @@ def _add_revert(router: APIRouter, documents: Documents, access: Access, most: i
         former = documents.table.get(tenant, key)
         if former is None:
             raise not_found()
-        versions = documents.revert(tenant, key, wanted, asked.expected, by=token.id, dry_run=dry)
+        versions = documents.revert(tenant, key, wanted, asked.expected, by=token.signature, dry_run=dry)
         if dry:
             before = {key: live_version(former)}
             return views.json_response(views.changes([key], versions, before, {}, dry_run=True))

@@ -1,6 +1,7 @@
 """Reads and writes documents for the routes."""
 
 import threading
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
@@ -20,6 +21,7 @@ from shared.contracts.document_items import (
     VersionConflictError,
     live_version,
 )
+from shared.contracts.document_status import DocumentStatus, current, document_and_side, status_partition
 from shared.contracts.documents import Document, Source, key_digest, kind_of
 from shared.contracts.egress_policy import EgressPolicy
 from shared.dynamodb.document_table import DocumentTable
@@ -30,6 +32,10 @@ _LOCKS: Final = 64
 _TRIES: Final = 5
 _MOST_DOCUMENT: Final = 256 * 1024
 """Bytes; an item of DynamoDB takes 400 KB."""
+
+
+SideStatuses = Mapping[str, DocumentStatus]
+"""By side."""
 
 
 class Written(Struct, frozen=True, kw_only=True):
@@ -44,9 +50,15 @@ class Documents:
     """May be used from any thread."""
 
     def __init__(
-        self, table: DocumentTable, notes: ItemStore[KeyNote], reach: EgressPolicy, clock: Clock
+        self,
+        table: DocumentTable,
+        notes: ItemStore[KeyNote],
+        statuses: ItemStore[DocumentStatus],
+        reach: EgressPolicy,
+        clock: Clock,
     ) -> None:
-        self.table, self._notes, self._reach, self._clock = table, notes, reach, clock
+        self.table, self._notes, self._statuses = table, notes, statuses
+        self._reach, self._clock = reach, clock
         self._locks = [threading.Lock() for _ in range(_LOCKS)]
 
     def live(self, tenant: str, key: DocumentKey) -> StoredDocument:
@@ -55,6 +67,18 @@ class Documents:
         if found is None or found.document is None:
             raise not_found()
         return found
+
+    def statuses(self, tenant: str, found: Sequence[StoredDocument]) -> list[SideStatuses]:
+        """How far each side is with documents, in their order."""
+        if not found:
+            return []
+        names = sorted(str(each.key) for each in found)
+        last = max(f"{name}/" for name in names) + "\uffff"
+        known: dict[str, dict[str, DocumentStatus]] = defaultdict(dict)
+        for sort, status in self._statuses.between(status_partition(tenant), names[0], last):
+            document, side = document_and_side(sort)
+            known[document][side] = status
+        return [current(each, known.get(str(each.key), {})) for each in found]
 
     def put(  # noqa: PLR0913  # the parts of one request
         self,

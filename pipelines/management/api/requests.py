@@ -11,11 +11,13 @@ from msgspec import Struct
 
 from pipelines.management.api.problems import ProblemError
 from shared.contracts.document_items import ABSENT
+from shared.contracts.documents import KINDS
 
 _ETAG: Final = re.compile(r'"([1-9][0-9]{0,9})"')
 MOST_LISTED: Final = 200
 _LISTED: Final = 100
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
+_DOCUMENT: Final = re.compile(rf"({'|'.join(KINDS)})/{_NAME.pattern}")
 
 
 class Condition(Struct, frozen=True):
@@ -72,18 +74,31 @@ def cursor_of(text: str | None) -> str | None:
 
 
 def after(cursor: str | None) -> str | None:
-    """Where a list goes on.
+    """The name that a list goes on after.
 
     Raises:
-        ProblemError: 400 if it is none of ours.
+        ProblemError: 400 if the cursor is none of ours.
     """
+    return _decoded(cursor, _NAME)
+
+
+def after_document(cursor: str | None) -> str | None:
+    """The `kind/name` that a list of all kinds goes on after.
+
+    Raises:
+        ProblemError: 400 if the cursor is none of ours.
+    """
+    return _decoded(cursor, _DOCUMENT)
+
+
+def _decoded(cursor: str | None, form: re.Pattern[str]) -> str | None:
     if cursor is None:
         return None
     try:
         found = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
     except (ValueError, binascii.Error):
         found = ""
-    if not _NAME.fullmatch(found):
+    if not form.fullmatch(found):
         raise ProblemError(HTTPStatus.BAD_REQUEST, "cursor: give `next` of the former answer as it is")
     return found
 

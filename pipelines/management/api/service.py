@@ -8,10 +8,12 @@ from pipelines.management.api.app import Parts, create_app
 from pipelines.management.api.audit import AuditLog, AuditRow
 from pipelines.management.api.documents import Documents
 from pipelines.management.api.metrics import ApiMetrics
+from pipelines.management.api.observe_client import ObserveClient
 from pipelines.management.api.rate_limits import RateLimits
 from pipelines.management.api.settings import ApiSettings
 from pipelines.management.api.tokens import Token, TokenStore, write_first_token
 from pipelines.management.api.write_keys import KeyNote
+from shared.contracts.document_status import DocumentStatus
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.item_store import ItemStore
@@ -36,10 +38,17 @@ def parts_of(settings: ApiSettings, table: DocumentTable, tokens: TokenStore, cl
         return True
 
     return Parts(
-        documents=Documents(table, ItemStore(*place, KeyNote), settings.egress, clock),
+        documents=Documents(
+            table,
+            ItemStore(*place, KeyNote),
+            ItemStore(*place, DocumentStatus),
+            settings.egress,
+            clock,
+        ),
         tokens=tokens,
         access=Access(tokens, RateLimits(settings.token_rate, time.monotonic), clock),
         audit=AuditLog(ItemStore(*place, AuditRow)),
+        observe=ObserveClient(settings.observe_url),
         metrics=ApiMetrics(),
         answers=answers,
         clock=clock,

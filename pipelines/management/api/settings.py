@@ -20,6 +20,7 @@ class ApiSettings(DocumentsSettings):
     )
     tls_certificate: Path | None = Field(None, description="PEM file of the server's certificate chain.")
     tls_key: Path | None = Field(None, description="PEM file of its private key.")
+    observe_url: str | None = Field(None, description="Base URL of observe, for customers' own meters.")
     body_bytes: int = Field(1024 * 1024, ge=1_024, description="Largest body of a request.")
     token_rate: float = Field(50.0, gt=0, description="Requests a second and token.")
     drain_timeout: int = Field(3, ge=1, description="Seconds for requests in flight when the process stops.")

@@ -56,14 +56,14 @@ def key_routes(documents: Documents, access: Access, body_bytes: int) -> APIRout
         body: Annotated[bytes, Depends(body_reader(body_bytes))],
     ) -> Response:
         label = decoded(_NewKey, body).label
-        text, key = documents.add_key(tenant, _name(name), label, by=token.id)
+        text, key = documents.add_key(tenant, _name(name), label, by=token.signature)
         return views.json_response(msgspec.to_builtins(key) | {"key": text}, HTTPStatus.CREATED)
 
     @router.delete(_KEYS + "/{key}", **route(204, 409, 412))
     def remove(
         tenant: str, name: str, key: str, token: Annotated[Token, Depends(access.guard(Action.WRITE))]
     ) -> Response:
-        documents.remove_key(tenant, _name(name), key, by=token.id)
+        documents.remove_key(tenant, _name(name), key, by=token.signature)
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     return router
@@ -101,7 +101,7 @@ def _add_tokens(  # noqa: PLR0913  # what the routes need
         tenant = request.path_params.get("tenant")
         _refuse_role(token, asked.role, tenant)
         text, made = store.make(
-            asked.role, tenant, label=asked.label, by=token.id, now_ms=clock(), days=asked.days
+            asked.role, tenant, label=asked.label, by=token.signature, now_ms=clock(), days=asked.days
         )
         return views.json_response(msgspec.to_builtins(made) | {"token": text}, HTTPStatus.CREATED)
 

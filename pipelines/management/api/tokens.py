@@ -33,6 +33,11 @@ class Token(Struct, frozen=True, kw_only=True):
     expires_ms: int | None
     """Epoch milliseconds; None is never."""
 
+    @property
+    def signature(self) -> str:
+        """How the history and the audit log name its holder's writes."""
+        return f"{self.label} ({self.id})"
+
 
 def digest(text: str) -> str:
     """The sort key of a token. It has 256 random bits, so that a plain hash is enough."""
@@ -108,7 +113,7 @@ def write_first_token(store: TokenStore, file: Path, now_ms: int) -> bool:
     if store.of(None):
         return False
     file.parent.mkdir(parents=True, exist_ok=True)
-    text, token = new_token(Role.OPERATOR, None, label="first start", by="hifi", now_ms=now_ms, days=None)
+    text, token = new_token(Role.OPERATOR, None, label="operator", by="hifi", now_ms=now_ms, days=None)
     part = file.with_name(f"{file.name}.part")
     part.unlink(missing_ok=True)
     with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:

@@ -9,6 +9,7 @@ from fastapi import Response
 
 from pipelines.management.api.requests import cursor_of
 from shared.contracts.document_items import DocumentKey, StoredDocument
+from shared.contracts.document_status import DocumentStatus
 
 _encoder = msgspec.json.Encoder()
 
@@ -29,6 +30,16 @@ def version(stored: StoredDocument) -> dict[str, Any]:
     """One version of a document."""
     document = None if stored.document is None else msgspec.to_builtins(stored.document)
     return {"version": stored.version, "by": stored.by, "at_ms": stored.at_ms, "document": document}
+
+
+def named(stored: StoredDocument, statuses: Mapping[str, DocumentStatus]) -> dict[str, Any]:
+    """A document with its kind and name, which a deletion says nowhere else, and its status."""
+    return {"kind": stored.key.kind, "name": stored.key.name} | newest(stored, statuses)
+
+
+def newest(stored: StoredDocument, statuses: Mapping[str, DocumentStatus]) -> dict[str, Any]:
+    """The newest version of a document, and how far each side is with it."""
+    return version(stored) | {"status": msgspec.to_builtins(statuses)}
 
 
 def etag(stored: StoredDocument) -> dict[str, str]:

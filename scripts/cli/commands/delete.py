@@ -4,27 +4,43 @@ from typing import Annotated
 
 import typer
 
-from scripts.cli.commands.options import DATA_DEFAULT, Data, Kind
-from scripts.documents.plan import users
-from scripts.local.documents import side_documents
+from scripts.cli.commands.options import Kind, Server, SideFolder, Tenant
+from scripts.cli.document_names import live_document
+from scripts.local.documents import documents_at
 from scripts.terminal import out
+from shared.contracts.document_items import DocumentKey, StoredDocument
+from shared.contracts.documents import Pipe
 from shared.runtime.errors import OperatorError
 
 
-def delete(
+def delete(  # noqa: PLR0913, PLR0917 - one parameter an option
     kind: Annotated[Kind, typer.Argument(help="Kind of the document.")],
     name: Annotated[str, typer.Argument(help="Name of the document.")],
-    force: Annotated[bool, typer.Option("--force", help="Delete it even if a pipe uses it.")] = False,
-    data: Data = DATA_DEFAULT,
+    with_pipes: Annotated[
+        bool, typer.Option("--with-pipes", help="Delete the pipes that use it as well.")
+    ] = False,
+    tenant: Tenant = None,
+    server: Server = None,
+    data: SideFolder = None,
 ) -> None:
     """Delete a document; events under way to a deleted destination or pipe become dead letters."""
-    documents = side_documents(data)
-    seen = documents.snapshot()
-    found = [each for each in seen.find(kind, name) if each.document is not None]
-    if not found:
-        raise OperatorError(f"there is no {kind} {name!r}", f"`hifi get {kind}` lists them")
-    if (pipes := users(seen.catalogue, kind, name)) and not force:
-        used = f"{kind} {name!r} is used by pipe {', '.join(pipes)}"
-        raise OperatorError(used, "delete that first, or add --force")
-    documents.delete(found[:1])
-    out().print(f"{kind} {name} [green]deleted[/]")
+    documents = documents_at(server, data)
+    found = live_document(documents, DocumentKey(kind, name), tenant)
+    pipes = _users(found, documents.current(found.tenant))
+    if pipes and not with_pipes:
+        used = f"{kind} {name!r} is used by pipe {', '.join(each.key.name for each in pipes)}"
+        raise OperatorError(used, "delete that first, or add --with-pipes")
+    documents.delete(found.tenant, [*pipes, found])
+    for each in (*pipes, found):
+        out().print(f"{each.key.kind} {each.key.name} [green]deleted[/]")
+
+
+def _users(of: StoredDocument, among: list[StoredDocument]) -> list[StoredDocument]:
+    """The pipes that use a source or destination."""
+    if of.key.kind not in ("source", "destination"):
+        return []
+    return [
+        each
+        for each in among
+        if isinstance(each.document, Pipe) and getattr(each.document, of.key.kind) == of.key.name
+    ]

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from scripts.cli.commands.options import DATA_DEFAULT, Data, DocumentName, Tenant
+from scripts.cli.commands.options import DocumentName, Server, SideFolder, Tenant
 from scripts.cli.document_names import document_key, stored_document
 from scripts.documents.text import as_mapping, in_short
-from scripts.local.documents import side_documents
+from scripts.local.documents import documents_at
 from scripts.terminal import out, plain_table, printable
 from shared.contracts.document_items import StoredDocument
 
@@ -20,15 +20,16 @@ def history(
     document: DocumentName,
     tenant: Tenant = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with every version whole.")] = False,
-    data: Data = DATA_DEFAULT,
+    server: Server = None,
+    data: SideFolder = None,
 ) -> None:
     """Show every version of a document, newest first: when, by whom, and what it was.
 
     Deletions are versions too. `hifi revert` brings an earlier one back.
     """
     key = document_key(document)
-    documents = side_documents(data)
-    newest = stored_document(documents.snapshot(), key, tenant)
+    documents = documents_at(server, data)
+    newest = stored_document(documents, key, tenant)
     versions = documents.history(newest.tenant, newest.key)
     if as_json:
         typer.echo(json.dumps([_mapping(each) for each in versions], indent=2, ensure_ascii=False))

@@ -6,13 +6,32 @@ from typing import Annotated
 
 import typer
 
+from scripts.local.side import DATA_FOLDER
+
 Data = Annotated[
     Path,
     typer.Option("--data", envvar="HIFI_DATA", help="Folder of the local side.", file_okay=False),
 ]
 """Folder of the side; use with the default `DATA_DEFAULT`."""
 
-DATA_DEFAULT = Path(".hifi")
+DATA_DEFAULT = DATA_FOLDER
+
+Server = Annotated[
+    str | None,
+    typer.Option(
+        "--server",
+        envvar="HIFI_SERVER",
+        help="URL of a management API (token in HIFI_TOKEN), or a context of `hifi login`; "
+        "`local` is the side in the folder of --data.",
+    ),
+]
+"""Whose documents: see `scripts.local.documents.documents_at`."""
+
+SideFolder = Annotated[
+    Path | None,
+    typer.Option("--data", envvar="HIFI_DATA", help="Folder of a local side.", file_okay=False),
+]
+"""Beside `Server`: without one of them, it is the current context, else the side in `.hifi`."""
 
 
 class Kind(StrEnum):

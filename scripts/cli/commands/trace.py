@@ -11,7 +11,7 @@ from scripts.scorecard import formatting
 from scripts.scorecard.observe_client import in_path, observe_url, query_observe
 from scripts.terminal import err, out, plain_table, printable
 from scripts.time_args import duration_text, moment_ms
-from shared.contracts.scorecard import ALL_TENANTS, EventLocation
+from shared.contracts.scorecard import ALL_TENANTS, EventLocation, EventSearch
 from shared.runtime.clock import wall_clock
 from shared.runtime.errors import OperatorError, UsageError
 
@@ -30,16 +30,17 @@ def trace(
     except ValueError as error:
         raise UsageError(f"--since: {error}") from error
     path = f"/v1/events/{in_path(event_id)}"
-    places = query_observe(observe_url(data), path, list[EventLocation], tenant=tenant, since=seconds)
-    if not places:
-        raise OperatorError(
-            f"no record of {event_id!r} in the last {duration_text(seconds)}",
-            "search further back with --since; check the id, and --tenant if given",
-        )
+    found = query_observe(observe_url(data), path, EventSearch, tenant=tenant, since=seconds)
+    if not found.complete:
+        err().print("[yellow]only the newest records were searched[/]: there are more than one search reads")
+    if not found.places:
+        fix = "check the id, and --tenant if given"
+        further = f"search further back with --since; {fix}" if found.complete else fix
+        raise OperatorError(f"no record of {event_id!r} in the last {duration_text(seconds)}", further)
     if as_json:
-        typer.echo(msgspec.json.format(msgspec.json.encode(places), indent=2))
+        typer.echo(msgspec.json.format(msgspec.json.encode(found.places), indent=2))
     else:
-        _show(places)
+        _show(found.places)
 
 
 def _show(places: list[EventLocation]) -> None:

@@ -71,7 +71,7 @@ def _greeting(side: Side, profile: SideProfile) -> str:
         return f"[bold green]ready[/]  brokers: {side.bootstrap}"
     collect = f"[bold green]ready[/]  collect: {side.collect_url}/v1/events"
     console = f"   console: {side.console_url}" if profile is SideProfile.ALL else ""
-    api = f"\nmanagement API: {side.api_url}   its token: {side.token_file}" if console else ""
+    api = f"\nmanagement API: {side.api_url}   its token: {side.token_file}"
     return f"""\
 {collect}   brokers: {side.bootstrap}   logs: {side.logs}{console}{api}
 Next, in another terminal:

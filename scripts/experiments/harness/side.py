@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from scripts.experiments.harness.documents import documents
 from scripts.experiments.harness.subprocesses import child_process, wait_until
-from scripts.local.documents import documents_of
+from scripts.local.documents import documents_of, documents_open
 from scripts.local.processes.profile import SideProfile
 from scripts.local.processes.supervisor import end_leftovers
 from scripts.local.side import Side
@@ -47,9 +47,8 @@ def hifi(side: Side, destination: str, profile: SideProfile = SideProfile.ALL) -
     with ExitStack() as stack:
         stack.callback(end_leftovers, side.root)  # finds processes only if `up` itself had to be killed
         up = stack.enter_context(child_process(_UP, command, side.logs, {}))
-        side_documents = documents_of(side)
-        wait_until(side_documents.opened, [up])
-        side_documents.put(documents(destination))  # before ready: the first minute counts
+        wait_until(lambda: documents_open(side), [up])
+        documents_of(side).put(documents(destination))  # before ready: the first minute counts
         wait_until(lambda: _READY in up.text(), [up])
         ready = time.monotonic() - began
         yield RunningChain(name="hifi", side=side, roots=[up.pid], ready_seconds=ready, check=up.check)

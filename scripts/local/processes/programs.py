@@ -168,6 +168,7 @@ def _api(side: Side) -> Program:
         "HIFI_DOCUMENTS_ENDPOINT": side.store_url,
         "HIFI_DOCUMENTS_TABLE": DOCUMENTS_TABLE,
         "HIFI_TOKEN_FILE": str(side.token_file),
+        "HIFI_OBSERVE_URL": side.observe_url,
     }
     return _service(side, API, "pipelines.management.api", _MIDDLE, settings)
 

@@ -94,10 +94,10 @@ def test_lost_and_doubled_events_are_named_where_they_can_be_read(topics: str, s
         lambda: 'hifi_observe_lost_events_total{node="ingest",tenant="acme"} 2.0' in observe.get("/metrics")
     )
 
-    places = observe.get("/v1/events/e3?tenant=acme")
+    places = observe.get("/v1/events/e3?tenant=acme")["places"]
     assert [place["topic"] for place in places].count("receipts") == 2
     assert {place["node"] for place in places} == {"collect", "ingest", "route", "transmit"}
-    assert observe.get("/v1/events/e3?tenant=nobody") == []
+    assert observe.get("/v1/events/e3?tenant=nobody") == {"places": [], "complete": True}
 
 
 def test_nothing_is_lost_while_a_node_has_still_to_read_it(topics: str, start: Start) -> None:

@@ -13,6 +13,7 @@ from shared.contracts.topics import Topic, topic_specs
 from shared.dynamodb.document_table import DocumentTable
 from shared.kafka.admin import admin_client, ensure_topics
 from shared.runtime.settings import LOCAL
+from tests.contract.managed import managed
 from tests.harness.command_line import Hifi
 from tests.harness.provision_process import ProvisionProcess, provisioned
 from tests.harness.topics import Topics
@@ -43,7 +44,7 @@ def test_the_commands_go_on_from_what_an_older_version_published(
     topic = Topics(topics)
     published_before(topic, tenant)
     before = len(topic.all_of(Topic.CONFIG))
-    with provisioned(topics, dynamodb_local, tmp_path) as settings:
+    with managed(topics, dynamodb_local, tmp_path) as settings:
         hifi = Hifi(tmp_path, settings)
         shown = hifi.run("get", "pipe", tenant)
         assert shown.stdout.startswith(f"# version {VERSION}\n"), shown.stderr

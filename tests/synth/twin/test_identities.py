@@ -98,7 +98,7 @@ def test_no_action_is_a_wildcard(side: Stack) -> None:
 @pytest.mark.parametrize(
     ("account", "topics"),
     [
-        ("collect", {Topic.COLLECTED}),
+        ("collect", {Topic.COLLECTED, Topic.HEARTBEATS}),
         ("retry", {Topic.RETRY_OUT, Topic.QUARANTINE}),
         ("audit", {Topic.LEDGER, Topic.TRACES}),
         ("observe", set()),

@@ -20,7 +20,7 @@ from shared.contracts.scorecard import (
     DayCard,
     DayMark,
     DestinationHealth,
-    EventLocation,
+    EventSearch,
     MinuteCard,
     MinuteMark,
     Now,
@@ -120,7 +120,7 @@ class Queries:
         """End a window; False if there is none of that id."""
         return self._alarms.remove_window(window)
 
-    def places(self, tenant: str, event_id: str, seconds: int) -> list[EventLocation]:
+    def places(self, tenant: str, event_id: str, seconds: int) -> EventSearch:
         """Where an event was in the last seconds.
 
         Raises:

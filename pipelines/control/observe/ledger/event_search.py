@@ -7,7 +7,7 @@ from confluent_kafka import Message
 
 from pipelines.control.observe.ledger.record_parser import ObservedEvent, Record, events_in
 from shared.contracts.ledger import Stage
-from shared.contracts.scorecard import ALL_TENANTS, EventLocation, Node
+from shared.contracts.scorecard import ALL_TENANTS, EventLocation, EventSearch, Node
 from shared.contracts.topics import TALLIED, Topic
 from shared.contracts.topology import INPUTS, OUTPUTS
 from shared.kafka.offset_range_reader import OffsetRange, OffsetRangeReader
@@ -27,19 +27,21 @@ _READERS: Final[Mapping[str, Node]] = {
 """The node that quarantines unreadable records of a topic; transmit for topics not listed."""
 
 
-def find(reader: OffsetRangeReader, tenant: str, event_id: str, since_ms: int) -> list[EventLocation]:
-    """All records of an event since `since_ms` (epoch milliseconds), oldest first.
+def find(reader: OffsetRangeReader, tenant: str, event_id: str, since_ms: int) -> EventSearch:
+    """The records of an event since `since_ms` (epoch milliseconds).
 
     Raises:
         KafkaException: if the brokers refuse the request.
         TimeoutError: if the brokers do not answer in time.
     """
-    spans = bounded(reader.since(reader.whole(TALLIED), since_ms), MOST_RECORDS)
+    asked = list(reader.since(reader.whole(TALLIED), since_ms))
+    spans = bounded(asked, MOST_RECORDS)
     wanted = event_id.encode()
     records = (record_of(message) for message in reader.read(spans))
     near = (record for record in records if _may_hold(record, wanted))
     found = [seen for record in near for seen in events_in(record) if _is(seen, tenant, event_id)]
-    return sorted(map(place_of, found), key=lambda place: (place.at_ms, place.topic, place.offset))
+    places = sorted(map(place_of, found), key=lambda place: (place.at_ms, place.topic, place.offset))
+    return EventSearch(places=places, complete=spans == asked)
 
 
 def bounded(spans: Iterable[OffsetRange], most: int) -> list[OffsetRange]:

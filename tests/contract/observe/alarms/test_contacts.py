@@ -32,7 +32,7 @@ def test_a_contact_is_applied_shown_used_and_deleted(topics: str, hifi: Hifi, st
             applied = hifi.run("apply", "-", stdin=document)
             assert words(applied) == [["contact", "shop-ops", "1", "created"]], applied.stderr
             shown = hifi.run("get", "contact")
-            assert words(shown) == [["contact", "shop-ops", "1", "shop", f"{shop.url}/alarms"]]
+            assert words(shown) == [["contact", "shop-ops", "1", "shop", "in", "force", f"{shop.url}/alarms"]]
 
             def told() -> bool:
                 alarms.update(refused())

@@ -5,10 +5,8 @@ from pathlib import Path
 import pytest
 
 from scripts.documents.files import read_documents
-from scripts.documents.plan import plan
 from scripts.documents.text import in_short
-from shared.contracts.documents import Catalogue, Destination
-from shared.contracts.egress_policy import EgressPolicy
+from shared.contracts.documents import Destination
 from shared.documents.problems import ProblemsError
 
 HEAD = "kind: destination\nname: hook\ntenant: acme\noptions:\n  url: https://example.com/hook\n"
@@ -21,7 +19,7 @@ def applied(tmp_path: Path, text: str) -> list[str]:
     path = tmp_path / "f.yaml"
     path.write_text(HEAD + text)
     try:
-        plan(read_documents([path]), Catalogue(), EgressPolicy())
+        read_documents([path])
     except ProblemsError as error:
         return [str(each).replace(str(path), "f") for each in error.problems]
     return []
@@ -47,10 +45,6 @@ def applied(tmp_path: Path, text: str) -> list[str]:
         (
             "  auth: {type: basic, username: 'a:b', password: secret://acme/a}\n",
             f"f:6: $.options.auth.username: is not allowed here{FIX}",
-        ),
-        (
-            "  auth: {type: oauth2, token_url: 'http://10.0.0.1/', client_id: a, client_secret: secret://acme/a}\n",
-            "f:6: $.options.auth.token_url: leads to a private address",
         ),
         ("  signing: {keys: []}\n", "f:6: $.options.signing.keys: Expected list of length >= 1; for example"),
         (

@@ -75,7 +75,7 @@ def test_after_two_rounds_the_topic_holds_what_is_wanted_and_hifis_own(
     want = wanted([stored(each) for each in found], published).entries
     now, seen = published, dict.fromkeys(TENANTS, 0)
     for now_ms in (0, LIVE_MS):
-        now = applied(now, due(difference(want, now), seen, 0, now_ms))
+        now = applied(now, due(difference(want, now), silent, seen, 0, now_ms))
     own = {key: entry for key, entry in published.items() if entry.document.tenant == CANARY}
     assert now == {**want, **own}
     assert not own.keys() & want.keys(), "a name of hifi's own is nobody else's"
@@ -97,8 +97,19 @@ def test_a_source_that_is_there_already_changes_at_once() -> None:
     assert (list(found.changed), found.opened) == ([b"source/a"], {})
 
 
+def silent(_: str) -> bool:
+    """The nodes do not say that they use everything."""
+    return False
+
+
 def waiting(changed_ms: Mapping[str, int], now_ms: int) -> bool:
-    return not due(difference(entries(source("a")), {}), changed_ms, -LIVE_MS, now_ms)
+    return not due(difference(entries(source("a")), {}), silent, changed_ms, -LIVE_MS, now_ms)
+
+
+def test_a_new_source_is_opened_as_soon_as_the_nodes_say_that_its_tenants_pipes_are_in_force() -> None:
+    found = difference(entries(source("a", "acme")), {})
+    assert due(found, lambda tenant: tenant == "acme", {"acme": 100}, 0, 101)
+    assert not due(found, lambda tenant: tenant == "zoo", {"acme": 100}, 0, 101)
 
 
 def test_a_new_source_waits_for_what_its_own_tenant_changed_and_for_nobody_else() -> None:
@@ -124,8 +135,8 @@ def test_what_is_adopted_is_the_customers_at_its_versions() -> None:
 
 def test_a_new_leader_opens_no_source_before_what_its_predecessor_published_is_in_force() -> None:
     found = difference(entries(source("a")), {})
-    assert not due(found, {}, 500, 499 + LIVE_MS)
-    assert due(found, {}, 500, 500 + LIVE_MS)
+    assert not due(found, silent, {}, 500, 499 + LIVE_MS)
+    assert due(found, silent, {}, 500, 500 + LIVE_MS)
 
 
 def test_a_source_that_another_tenant_had_is_a_new_one() -> None:

@@ -1,0 +1,62 @@
+"""How far a side is with each document, from what is wanted and what is on the topic. Pure."""
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from msgspec import Struct
+
+from pipelines.control.provision.reconciliation import Entries
+from shared.contracts.document_items import DocumentKey, StoredDocument
+from shared.contracts.document_status import State
+from shared.contracts.documents import LIVE_SECONDS, OWN_TENANTS, Entry, Source, topic_key
+from shared.contracts.heartbeats import Usage, lacking
+
+_OPENS: Final = f"a new source is opened when its pipes are in force, after {LIVE_SECONDS} s at the latest"
+_TAKEN: Final = "another tenant has a document of this kind and name"
+
+
+class Judged(Struct, frozen=True, kw_only=True):
+    """How far the side is with one document."""
+
+    tenant: str
+    key: DocumentKey
+    version: int
+    state: State
+    reason: str = ""
+
+
+def judged(
+    stored: Iterable[StoredDocument], published: Entries, offset: Callable[[bytes], int], used: Usage
+) -> list[Judged]:
+    """How far the side is with the newest version of each document, deletions included.
+
+    Args:
+        stored: the documents.
+        published: what the topic holds.
+        offset: of a key's newest record on the topic; -1 if none was read.
+        used: by node, up to where the topic is used.
+    """
+    return [_judged(each, published, offset, used) for each in stored if each.tenant not in OWN_TENANTS]
+
+
+def _judged(each: StoredDocument, published: Entries, offset: Callable[[bytes], int], used: Usage) -> Judged:
+    key = topic_key(each.key.kind, each.key.name)
+    state, reason = _state(each, published.get(key))
+    if state is State.PUBLISHED:
+        at = lacking(each.key.kind, offset(key), used)
+        state, reason = (
+            (State.PUBLISHED, f"not in use yet at {', '.join(at)}") if at else (State.IN_FORCE, "")
+        )
+    return Judged(tenant=each.tenant, key=each.key, version=each.version, state=state, reason=reason)
+
+
+def _state(each: StoredDocument, entry: Entry | None) -> tuple[State, str]:
+    theirs = entry is not None and entry.document.tenant != each.tenant
+    if each.document is None:
+        return (State.PUBLISHED if entry is None or theirs else State.PENDING), ""
+    if theirs:
+        return State.HELD, _TAKEN
+    if entry is None:
+        return (State.HELD, _OPENS) if isinstance(each.document, Source) else (State.PENDING, "")
+    same = entry == Entry(version=each.version, document=each.document)
+    return (State.PUBLISHED if same else State.PENDING), ""

@@ -1,0 +1,60 @@
+"""Routes of a tenant's own meter: what observe knows of it, under the same tokens."""
+
+from typing import Annotated, Final
+from urllib.parse import quote
+
+from fastapi import APIRouter, Depends, Query, Response
+
+from pipelines.management.api.access import Access
+from pipelines.management.api.declared import route
+from pipelines.management.api.observe_client import ObserveClient
+from pipelines.management.api.permissions import Action
+
+Text = Annotated[str | None, Query()]
+_ROOT: Final = "/v1/tenants/{tenant}/meter"
+
+
+def meter_routes(observe: ObserveClient, access: Access) -> APIRouter:
+    """The routes. Handlers run on threads: they wait for observe."""
+    router = APIRouter(dependencies=[Depends(access.guard(Action.READ))])
+
+    def answer(tenant: str, path: str, **query: str | None) -> Response:
+        return Response(observe.get(tenant, path, query), media_type="application/json")
+
+    @router.get(_ROOT + "/now", **route(200))
+    def now(tenant: str) -> Response:
+        return answer(tenant, "/v1/now")
+
+    @router.get(_ROOT + "/minutes", **route(200))
+    def minutes(
+        tenant: str,
+        first: Annotated[str | None, Query(alias="from")] = None,
+        last: Annotated[str | None, Query(alias="to")] = None,
+    ) -> Response:
+        return answer(tenant, "/v1/minutes", **{"from": first, "to": last})
+
+    @router.get(_ROOT + "/minutes/{minute}", **route(200))
+    def minute(tenant: str, minute: str) -> Response:
+        return answer(tenant, f"/v1/minutes/{quote(minute, safe='')}")
+
+    @router.get(_ROOT + "/days/{day}", **route(200))
+    def day(tenant: str, day: str) -> Response:
+        return answer(tenant, f"/v1/days/{quote(day, safe='')}")
+
+    @router.get(_ROOT + "/calendar", **route(200))
+    def calendar(tenant: str, days: Text = None) -> Response:
+        return answer(tenant, "/v1/calendar", days=days)
+
+    @router.get(_ROOT + "/destinations", **route(200))
+    def destinations(tenant: str) -> Response:
+        return answer(tenant, "/v1/destinations")
+
+    @router.get(_ROOT + "/alarms", **route(200))
+    def alarms(tenant: str, is_open: Annotated[str | None, Query(alias="open")] = None) -> Response:
+        return answer(tenant, "/v1/alarms", open=is_open)
+
+    @router.get(_ROOT + "/events/{event_id:path}", **route(200))
+    def event(tenant: str, event_id: str, since: Text = None) -> Response:
+        return answer(tenant, f"/v1/events/{quote(event_id, safe='')}", since=since)
+
+    return router

@@ -1,0 +1,56 @@
+"""What observe answers about one tenant, passed on as it is."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Final
+
+import httpx
+import msgspec
+
+from pipelines.management.api.problems import ProblemError
+from shared.runtime.logging import get_logger
+
+_log = get_logger(__name__)
+_SECONDS: Final = 30.0
+"""Time limit of a request: to find one event, observe reads topics."""
+
+_AWAY: Final = {"Retry-After": "5"}
+
+
+class ObserveClient:
+    """May be used from any thread."""
+
+    def __init__(self, url: str | None) -> None:
+        """`url` is observe's; None if this API has none."""
+        self._http = None if url is None else httpx.Client(base_url=url, timeout=_SECONDS, trust_env=False)
+
+    def get(self, tenant: str, path: str, query: Mapping[str, str | None]) -> bytes:
+        """What observe answers to GET `path` about a tenant: JSON.
+
+        Raises:
+            ProblemError: 400 as observe says it, 503 if it does not answer.
+        """
+        if self._http is None:
+            raise ProblemError(
+                HTTPStatus.SERVICE_UNAVAILABLE, "this server has no meter: its operator sets HIFI_OBSERVE_URL"
+            )
+        asked = {name: text for name, text in query.items() if text is not None} | {"tenant": tenant}
+        try:
+            answer = self._http.get(path, params=asked)
+        except httpx.HTTPError as error:
+            _log.warning("observe does not answer", extra={"error": str(error) or type(error).__name__})
+            said = "the meter does not answer; try again"
+            raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, said, headers=_AWAY) from error
+        if answer.status_code == HTTPStatus.OK:
+            return answer.content
+        if answer.status_code in (HTTPStatus.BAD_REQUEST, HTTPStatus.SERVICE_UNAVAILABLE):
+            raise ProblemError(answer.status_code, _said(answer.content))
+        _log.error("observe refused", extra={"path": path, "status": answer.status_code})
+        raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, "the meter cannot answer this", headers=_AWAY)
+
+
+def _said(body: bytes) -> str:
+    try:
+        return str(msgspec.json.decode(body)["error"])
+    except (msgspec.DecodeError, KeyError, TypeError):
+        return "the meter cannot answer this"

@@ -1,0 +1,179 @@
+"""HTTP client of the management API, which alone writes documents."""
+
+import ssl
+import time
+from collections.abc import Callable, Iterator, Mapping
+from http import HTTPStatus
+from types import TracebackType
+from typing import Any, Final, Self
+from urllib.parse import urlsplit
+
+import httpx
+import msgspec
+from msgspec import Struct
+
+from shared.contracts.egress_policy import literal
+from shared.runtime.errors import OperatorError
+
+_TIMEOUT_SECONDS: Final = 30.0
+_CONNECT_SECONDS: Final = 2.0
+_LONGEST_WAIT: Final = 30.0
+_LISTED: Final = "200"
+
+
+class Server(Struct, frozen=True, kw_only=True):
+    """Where a management API is, and who asks."""
+
+    url: str
+    token: str
+    tenant: str | None = None
+    """Whose documents are meant where nothing is said; None for all that the token may see."""
+
+    fix: str = "check the address"
+    """What to do if it does not answer."""
+
+
+class DocumentsError(OperatorError):
+    """The documents cannot be read or written; the text says why and what to do."""
+
+
+class FieldRefusal(Struct, frozen=True, kw_only=True):
+    """What the API says of one field of a document."""
+
+    document: str
+    """`kind/name`."""
+
+    pointer: str
+    detail: str
+    fix: str = ""
+
+
+class RefusedError(DocumentsError):
+    """The API refused a request."""
+
+    def __init__(self, status: int, detail: str, errors: list[FieldRefusal]) -> None:
+        super().__init__(detail)
+        self.code, self.errors = status, errors
+
+
+class _Problem(Struct, frozen=True):
+    detail: str = ""
+    errors: list[FieldRefusal] = []
+
+
+class ApiClient:
+    """A context manager. Every method raises DocumentsError if the API does not answer."""
+
+    def __init__(self, server: Server, pause: Callable[[float], None] = time.sleep) -> None:
+        """Ask a server; `pause` waits when it says that requests come too fast.
+
+        Raises:
+            DocumentsError: for an address to which a token would travel in the clear.
+        """
+        _check(server.url)
+        self.server, self._pause = server, pause
+        self._http = httpx.Client(
+            base_url=server.url.rstrip("/"),
+            headers={"Authorization": f"Bearer {server.token}"},
+            timeout=httpx.Timeout(_TIMEOUT_SECONDS, connect=_CONNECT_SECONDS),
+            verify=ssl.create_default_context() if server.url.startswith("https:") else True,
+            trust_env=False,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._http.close()
+
+    def ready(self) -> bool:
+        """Whether the API answers and can use its store."""
+        try:
+            return self._http.get("/readyz").status_code == HTTPStatus.OK
+        except httpx.HTTPError:
+            return False
+
+    def get(self, path: str) -> Any:
+        """What a path answers, decoded.
+
+        Raises:
+            RefusedError: for a status from 400 on.
+        """
+        return self.send("GET", path)
+
+    def items(self, path: str, body: Any = None) -> Iterator[Any]:
+        """Everything that a list holds, page by page; one that depends on a body is asked for with POST."""
+        query = {"limit": _LISTED}
+        while True:
+            page = self.send("GET" if body is None else "POST", path, body, query=query)
+            yield from page["items"]
+            if page["next"] is None:
+                return
+            query |= {"cursor": page["next"]}
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        query: Mapping[str, str] | None = None,
+    ) -> Any:
+        """Ask, again as long as the server says that requests come too fast; None for an empty answer.
+
+        Raises:
+            RefusedError: for a status from 400 on.
+        """
+        content = None if body is None else msgspec.json.encode(body)
+        waited = 0.0
+        while True:
+            answer = self._answer(method, path, content, headers or {}, query or {})
+            if answer.status_code != HTTPStatus.TOO_MANY_REQUESTS or waited > _LONGEST_WAIT:
+                return _decoded(answer)
+            wait = float(answer.headers.get("Retry-After", "1"))
+            self._pause(wait)
+            waited += wait
+
+    def _answer(
+        self,
+        method: str,
+        path: str,
+        content: bytes | None,
+        headers: Mapping[str, str],
+        query: Mapping[str, str],
+    ) -> httpx.Response:
+        try:
+            return self._http.request(method, path, content=content, headers=headers, params=query)
+        except httpx.HTTPError as error:
+            said = f"the management API at {self.server.url} does not answer: {error or type(error).__name__}"
+            raise DocumentsError(said, self.server.fix) from error
+
+
+def _check(url: str) -> None:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise DocumentsError(f"{url} is no address of a server", "write it like https://api.example.com")
+    address = literal(parts.hostname)
+    if parts.scheme == "http" and not (address and address.is_loopback):
+        raise DocumentsError(f"{url}: a token must not travel in the clear", "use https://")
+
+
+def _decoded(answer: httpx.Response) -> Any:
+    if answer.is_success:
+        try:
+            return msgspec.json.decode(answer.content) if answer.content else None
+        except msgspec.DecodeError as error:
+            raise DocumentsError(f"{answer.url} is no management API: its answer is not JSON") from error
+    try:
+        problem = msgspec.json.decode(answer.content, type=_Problem)
+    except msgspec.MsgspecError:
+        problem = _Problem()
+    detail = problem.detail or f"{answer.url} answers {answer.status_code}"
+    if answer.status_code == HTTPStatus.UNAUTHORIZED:
+        raise DocumentsError(
+            f"{answer.url.host} does not know the token", "`hifi login URL` with a valid one"
+        )
+    raise RefusedError(answer.status_code, detail, problem.errors)

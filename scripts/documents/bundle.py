@@ -1,0 +1,104 @@
+"""What the API is asked to write: documents by tenant, in parts that it takes. Pure."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from itertools import groupby
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from shared.contracts.document_items import MOST_ITEMS, DocumentKey
+from shared.contracts.documents import Document, Source, kind_of, sealed
+
+_ITEMS: Final = 3
+"""Items of a transaction that a document takes; a source takes one more for each of its write keys."""
+
+_CATALOGUE: Final = 1
+
+
+class Action(StrEnum):
+    """What a write does to a document."""
+
+    CREATE = "create"
+    CHANGE = "change"
+    DELETE = "delete"
+    NONE = "none"
+
+
+class Step(Struct, frozen=True, kw_only=True, rename={"before": "from", "after": "to"}):
+    """What the API says that it does, or would do, to one document."""
+
+    kind: str
+    name: str
+    action: Action
+    before: int | None
+    """The version that is there; None for none."""
+
+    after: int | None
+    write_key: str | None = None
+    """The key of a new source that stated none: shown once."""
+
+    @property
+    def key(self) -> DocumentKey:
+        """What names the document."""
+        return DocumentKey(self.kind, self.name)
+
+
+class Wanted(Struct, frozen=True, kw_only=True):
+    """A document as the API is to have it."""
+
+    document: Document
+    states_keys: bool = True
+    """False for a source that leaves its write keys as they are."""
+
+    @property
+    def key(self) -> DocumentKey:
+        """What names the document within its tenant."""
+        return DocumentKey(kind_of(self.document), self.document.name)
+
+    @property
+    def items(self) -> int:
+        """How many items its write takes at most."""
+        keys = len(self.document.write_keys) if isinstance(self.document, Source) else 0
+        return _ITEMS + keys
+
+    def body(self) -> dict[str, Any]:
+        """Its JSON; a write key leaves this process as its digest only."""
+        fields: dict[str, Any] = msgspec.to_builtins(sealed(self.document))
+        return fields if self.states_keys else {k: v for k, v in fields.items() if k != "write_keys"}
+
+
+def by_tenant(wanted: Iterable[Wanted]) -> Iterator[tuple[str, Sequence[Wanted]]]:
+    """Each tenant's documents, in an order in which every part of them can be written: pipes last."""
+    ordered = sorted(wanted, key=lambda each: (each.document.tenant, each.key.kind == "pipe"))
+    for tenant, group in groupby(ordered, key=lambda each: each.document.tenant):
+        yield tenant, list(group)
+
+
+def parts(wanted: Iterable[Wanted]) -> Iterator[Sequence[Wanted]]:
+    """Documents of a tenant in groups that fit into one transaction each, in their order."""
+    part: list[Wanted] = []
+    for each in wanted:
+        if part and _CATALOGUE + each.items + sum(other.items for other in part) > MOST_ITEMS:
+            yield part
+            part = []
+        part.append(each)
+    if part:
+        yield part
+
+
+def put_body(wanted: Sequence[Wanted], seen: Mapping[DocumentKey, Step]) -> dict[str, Any]:
+    """The body of `apply` that writes documents, of those in `seen` at the versions that were seen only."""
+    expected = {str(each.key): seen[each.key].before or 0 for each in wanted if each.key in seen}
+    return {"documents": [each.body() for each in wanted], "expected": expected}
+
+
+def delete_bodies(found: Iterable[tuple[DocumentKey, int | None]]) -> Iterator[dict[str, Any]]:
+    """Bodies of `apply` that delete documents at the versions given, or at any; pipes first, others after."""
+    ordered = sorted(found, key=lambda each: each[0].kind != "pipe")
+    most = (MOST_ITEMS - _CATALOGUE) // _ITEMS
+    for at in range(0, len(ordered), most):
+        part = ordered[at : at + most]
+        expected = {str(key): version for key, version in part if version is not None}
+        yield {"delete": [msgspec.to_builtins(key) for key, _ in part], "expected": expected}

@@ -1,0 +1,106 @@
+"""The servers that a user has signed in to, in one file of their own."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from shared.runtime.errors import OperatorError
+
+LOCAL_CONTEXT: Final = "local"
+"""Stands for the side in a folder; no context is called so."""
+
+
+class ContextsError(OperatorError):
+    """The file of contexts cannot be read or written, or has no such context."""
+
+
+class Context(Struct, frozen=True, kw_only=True):
+    """A server, and the token for it."""
+
+    server: str
+    """URL."""
+
+    token: str
+    tenant: str | None = None
+    """Whose documents are meant where nothing is said."""
+
+
+class Contexts(Struct, frozen=True, kw_only=True):
+    """All of a user's contexts. Immutable."""
+
+    current: str = LOCAL_CONTEXT
+    contexts: Mapping[str, Context] = {}
+
+    def named(self, name: str) -> Context:
+        """One context.
+
+        Raises:
+            ContextsError: if there is none of that name.
+        """
+        if name not in self.contexts:
+            known = ", ".join([LOCAL_CONTEXT, *sorted(self.contexts)])
+            raise ContextsError(
+                f"there is no context {name!r}; there are {known}", "`hifi login URL` adds one"
+            )
+        return self.contexts[name]
+
+    def using(self, name: str) -> "Contexts":
+        """The same with another current one."""
+        if name != LOCAL_CONTEXT:
+            self.named(name)
+        return msgspec.structs.replace(self, current=name)
+
+    def adding(self, name: str, context: Context) -> "Contexts":
+        """The same with one more, which becomes the current one."""
+        if name == LOCAL_CONTEXT:
+            raise ContextsError(f"{name!r} stands for the side in a folder; choose another --context")
+        return Contexts(current=name, contexts={**self.contexts, name: context})
+
+    def without(self, name: str) -> "Contexts":
+        """The same without one; if it was the current one, that is now the local side."""
+        self.named(name)
+        left = {each: context for each, context in self.contexts.items() if each != name}
+        return Contexts(current=LOCAL_CONTEXT if name == self.current else self.current, contexts=left)
+
+
+def contexts_file() -> Path:
+    """HIFI_CONTEXTS, or `hifi/contexts.yaml` in the user's folder of settings."""
+    given = os.environ.get("HIFI_CONTEXTS")
+    if given:
+        return Path(given)
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "hifi" / "contexts.yaml"
+
+
+def read_contexts(file: Path) -> Contexts:
+    """The contexts in a file; none if there is no file.
+
+    Raises:
+        ContextsError: if it cannot be read.
+    """
+    try:
+        return msgspec.yaml.decode(file.read_bytes(), type=Contexts)
+    except FileNotFoundError:
+        return Contexts()
+    except (OSError, msgspec.MsgspecError) as error:
+        raise ContextsError(f"{file} cannot be read: {error}", "correct it, or remove it") from error
+
+
+def write_contexts(file: Path, contexts: Contexts) -> None:
+    """Replace the file, which only its owner can read: it holds tokens.
+
+    Raises:
+        ContextsError: if it cannot be written.
+    """
+    part = file.with_name(f"{file.name}.part")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        part.unlink(missing_ok=True)
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
+            out.write(msgspec.yaml.encode(contexts))
+        part.replace(file)
+    except OSError as error:
+        raise ContextsError(f"{file} cannot be written: {error.strerror}", "set HIFI_CONTEXTS") from error

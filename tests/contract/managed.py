@@ -1,0 +1,25 @@
+"""A table with its provisioner and the management API, as `hifi` finds them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.contract.management.api_process import ApiProcess
+from tests.harness.provision_process import provisioned
+
+
+@contextmanager
+def managed(bootstrap: str, endpoint: str, folder: Path, **settings: str) -> Iterator[dict[str, str]]:
+    """Run both over a table of their own; `settings` are the API's. Yields the settings of `hifi`."""
+    with provisioned(bootstrap, endpoint, folder) as found:
+        api = ApiProcess(
+            folder, endpoint, found["HIFI_DOCUMENTS_TABLE"], **({"allow_loopback": "true"} | settings)
+        )
+        try:
+            yield found | {
+                "HIFI_SERVER": f"http://127.0.0.1:{api.port}",
+                "HIFI_TOKEN": api.operator,
+                "HIFI_CONTEXTS": str(folder / "contexts.yaml"),
+            }
+        finally:
+            api.kill()

@@ -1,0 +1,72 @@
+"""How far a side is with each document."""
+
+import pytest
+
+from pipelines.control.provision.status import judged
+from shared.contracts.document_items import DocumentKey, StoredDocument
+from shared.contracts.document_status import DocumentStatus, State, current
+from shared.contracts.documents import Destination, Document, Entry, Source, kind_of, topic_key
+
+DESTINATION = Destination(name="x", tenant="acme")
+SOURCE = Source(name="x", tenant="acme", write_keys=["sha256:00"])
+
+
+def stored(document: Document | None, version: int = 2, kind: str = "destination") -> StoredDocument:
+    return StoredDocument(
+        tenant="acme", key=DocumentKey(kind, "x"), version=version, document=document, by="ann", at_ms=1
+    )
+
+
+def entry(document: Document, version: int) -> dict[bytes, Entry]:
+    return {topic_key(kind_of(document), document.name): Entry(version=version, document=document)}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "topic", "state"),
+    [
+        (stored(DESTINATION), {}, State.PENDING),
+        (stored(DESTINATION), entry(DESTINATION, 1), State.PENDING),
+        (stored(DESTINATION), entry(DESTINATION, 2), State.PUBLISHED),
+        (stored(DESTINATION), entry(Destination(name="x", tenant="zoo"), 2), State.HELD),
+        (stored(None), entry(DESTINATION, 1), State.PENDING),
+        (stored(None), {}, State.PUBLISHED),
+        (stored(None), entry(Destination(name="x", tenant="zoo"), 2), State.PUBLISHED),
+        (stored(SOURCE, kind="source"), {}, State.HELD),
+        (stored(SOURCE, kind="source"), entry(SOURCE, 1), State.PENDING),
+    ],
+)
+def test_a_version_is_published_when_the_topic_holds_just_it(
+    wanted: StoredDocument, topic: dict[bytes, Entry], state: State
+) -> None:
+    (found,) = judged([wanted], topic, lambda _: 7, {})
+    assert (found.state, found.version) == (state, 2)
+    assert bool(found.reason) == (state in (State.HELD, State.PUBLISHED))
+
+
+def test_what_a_side_said_of_an_earlier_version_does_not_stand_for_a_later_one() -> None:
+    said = DocumentStatus(state=State.IN_FORCE, version=1, since_ms=5)
+    assert current(stored(DESTINATION, 1), {"blue": said}) == {"blue": said}
+    assert current(stored(DESTINATION, 2), {"blue": said})["blue"].state is State.PENDING
+
+
+@pytest.mark.parametrize(
+    ("used", "state", "reason"),
+    [
+        ({}, State.PUBLISHED, "not in use yet at transmit"),
+        ({"transmit": 7, "collect": 9}, State.PUBLISHED, "not in use yet at transmit"),
+        ({"transmit": 8}, State.IN_FORCE, ""),
+    ],
+)
+def test_a_version_is_in_force_when_every_process_of_the_nodes_that_need_it_is_past_its_record(
+    used: dict[str, int], state: State, reason: str
+) -> None:
+    (found,) = judged([stored(DESTINATION)], entry(DESTINATION, 2), lambda _: 7, used)
+    assert (found.state, found.reason) == (state, reason)
+
+
+@pytest.mark.parametrize(("offset", "used"), [(7, 8), (-1, 0)])
+def test_a_deletion_is_in_force_when_the_nodes_are_past_it_and_also_if_its_record_is_gone(
+    offset: int, used: int
+) -> None:
+    (found,) = judged([stored(None)], {}, lambda _: offset, {"transmit": used})
+    assert found.state is State.IN_FORCE
