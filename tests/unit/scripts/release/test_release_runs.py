@@ -118,3 +118,37 @@ def test_a_release_prunes_by_its_label_before_it_waits_for_the_pods(release: Rel
     (deleted,) = (number for number, call in enumerate(calls) if "delete job topics" in call)
     (waited,) = (number for number, call in enumerate(calls) if "condition=complete job/topics" in call)
     assert deleted < applied < waited
+
+
+def quiesced(
+    release: Release, *, light: bool = False, clusters: str = "hifi-test-green"
+) -> tuple[int, list[str]]:
+    """`quiesce.sh` of a side that is closed, unless it is light, in an account with these clusters."""
+    release.program(".venv/bin/python", f'#!/bin/bash\necho "$*" >> "$CALLS"\nexit {int(light)}\n')
+    release.program("bin/aws", f'#!/bin/bash\ncase "$*" in *list-clusters*) printf "{clusters}\\n" ;; esac\n')
+    release.program(
+        "bin/kubectl", STUB + 'case "$*" in *" get deployment"*) echo deployment/ingest ;; esac\n'
+    )
+    return release.run("quiesce.sh")
+
+
+def test_a_dark_sides_drivers_stop_once_traffic_is_kept_from_it(release: Release) -> None:
+    status, calls = quiesced(release)
+    assert status == 0
+    assert calls[0].endswith("scripts.release.traffic close green")
+    scaled, waited = calls[-2:]
+    for node in ("ingest", "route", "transmit", "audit"):
+        assert node in scaled
+        assert node in waited
+    assert "scale deployment --replicas=0" in scaled
+    assert "wait --for=delete pod" in waited
+
+
+def test_a_light_sides_drivers_go_on(release: Release) -> None:
+    status, calls = quiesced(release, light=True)
+    assert (status != 0, len(calls)) == (True, 1)
+
+
+def test_a_side_that_is_not_there_yet_has_nothing_to_stop(release: Release) -> None:
+    status, calls = quiesced(release, clusters="hifi-test-blue")
+    assert (status, len(calls)) == (0, 1)
