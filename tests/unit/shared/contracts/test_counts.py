@@ -10,8 +10,7 @@ from pipelines.control.observe.scorecards.day_cards import day_card
 from shared.contracts.counts import GOOD_SHARE, Counts, summed
 from shared.contracts.scorecard import DayCard, MinuteCard
 from shared.contracts.timestamps import day_of
-from tests.unit.pipelines.control.observe.alarm_inputs import MINUTE, card
-from tests.unit.pipelines.control.observe.alarms.test_rules import inputs
+from tests.unit.pipelines.control.observe.alarm_inputs import MINUTE, card, inputs
 
 NUMBERS = st.integers(0, 200)
 COUNTS = st.builds(Counts, **dict.fromkeys(Counts().by_name(), NUMBERS))

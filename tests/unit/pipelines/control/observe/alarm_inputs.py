@@ -42,6 +42,10 @@ def cards(*minutes: MinuteCard, tenant: str = "shop") -> dict[str, list[MinuteCa
     return {tenant: sorted(minutes, key=lambda each: each.minute)}
 
 
+def inputs(*minutes: MinuteCard, **given: object) -> Inputs:
+    return Inputs(**{"at_ms": NOW, "cards": cards(*minutes)} | given)  # type: ignore[arg-type]
+
+
 def lossy(minute: int, lost: int = 1, node: Node = Node.ROUTE, **given: Any) -> MinuteCard:
     """A minute in which a hop lost the first of 100 events, with their names."""
     named = [NamedEvent(hash=f"{at:016x}", times=1, id=f"id-{at}") for at in range(lost)]

@@ -1,0 +1,61 @@
+"""Failures that only a customer can repair are told to the customer, with the likely cause and the fix."""
+
+import pytest
+
+from shared.contracts.alarms import AlarmKind, Audience
+from tests.unit.pipelines.control.observe.alarm_inputs import destination, found, inputs
+
+
+@pytest.mark.parametrize(
+    ("reason", "subject", "said"),
+    [
+        (
+            "401 refused",
+            "hook 401",
+            "answered 401 for 7 events in the last minutes: the key is missing, has changed",
+        ),
+        ("404 refused", "hook 404", "answered 404"),
+        ("302 redirect", "hook 302", "redirects are not followed"),
+        ("409 refused", "hook 409", "correct what the endpoint refuses"),
+        ("413 refused", "hook 413", "lower the destination's batch"),
+        ("415 refused", "hook 415", "choose another format"),
+        ("422 refused", "hook 422", "its schema refuses the event"),
+        ("- refused_address", "hook refused_address", "public address"),
+        ("- transform_failed", "hook transform_failed", "correct the pipe's transform"),
+    ],
+)
+def test_a_customers_own_failure_is_for_the_customer(reason: str, subject: str, said: str) -> None:
+    (finding,) = found(inputs(destinations=[destination(failed=7, reasons={reason: 7})]))
+    assert (finding.kind, finding.audience) == (AlarmKind.CUSTOMER, Audience.CUSTOMER)
+    assert (finding.tenant, finding.subject) == ("shop", subject)
+    assert "destination hook (pipe orders)" in finding.text
+    assert said in finding.text
+
+
+@pytest.mark.parametrize(
+    ("word", "said"),
+    [
+        ("dns_failed", "its host name does not resolve: correct the URL"),
+        ("certificate_expired", "its TLS certificate has expired: renew it"),
+        ("certificate_refused", "not for this host"),
+        ("tls_failed", "enable TLS"),
+        ("connection_refused", "start the endpoint"),
+    ],
+)
+def test_a_destination_that_no_connection_reaches_any_more_is_its_customers_to_repair(
+    word: str, said: str
+) -> None:
+    down = destination(delivered=0, failed=7, reasons={f"- {word}": 7})
+    other = destination("other")
+    (finding,) = found(inputs(destinations=[down, other]))
+    assert (finding.audience, finding.subject) == (Audience.CUSTOMER, f"hook {word}")
+    assert f"failed with {word} for 7 events in the last minutes: " in finding.text
+    assert said in finding.text
+    assert found(inputs(destinations=[destination(failed=7, reasons={f"- {word}": 7}), other])) == []
+    nothing_arrives = destination("other", delivered=0)
+    assert found(inputs(destinations=[down, nothing_arrives])) == [], "it may be hifi that reaches nobody"
+
+
+@pytest.mark.parametrize("reason", ["429 refused", "408 refused", "503 failed", "- timeout", "- internal"])
+def test_transient_failures_and_hifis_own_are_not_sent_to_customers(reason: str) -> None:
+    assert found(inputs(destinations=[destination(failed=7, reasons={reason: 7})])) == []
