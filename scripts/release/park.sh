@@ -27,6 +27,6 @@ until left=$(metrics | .venv/bin/python -m scripts.release.drained); do
     sleep 15
 done
 kube scale deployment --replicas=0 \
-    ingest-driver route-driver transmit-driver audit-driver retry canary console provision observe
+    ingest-driver route-driver transmit-driver audit-driver retry canary console api provision observe
 kube annotate --overwrite scaledobject/spark-worker autoscaling.keda.sh/paused-replicas=0
 kube scale statefulset --replicas=0 spark-master

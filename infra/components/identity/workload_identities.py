@@ -117,13 +117,13 @@ class Scorecards:
 
 @dataclass(frozen=True, kw_only=True)
 class DocumentTable:
-    """The customers' documents, which the provisioner publishes on its side."""
+    """The customers' documents, which the API writes and the provisioner publishes on its side."""
 
     table_arn: str
     key_arn: str
 
     def statements(self) -> list[Statement]:
-        """Read the documents, adopt those of an older side, hold the lease."""
+        """Read and write documents, and what stands beside them: tokens, status, the lease."""
         return [
             Statement(
                 sid="Documents",
@@ -171,13 +171,17 @@ def workload_identities(
         "spark": [*checkpoints.statements(), *secret_statements(secrets_arn)],
         "audit": checkpoints.statements(),
         "provision": documents.statements(),
+        "api": documents.statements(),
         "observe": [*scorecards.statements(), *secret_statements(secrets_arn)],
     }
     return [
         PodIdentity(
             namespace=NAMESPACE,
             service_account=account,
-            statements=[*access.statements(kafka), *other_statements.get(account, [])],
+            statements=[
+                *(_ACCESS[account].statements(kafka) if account in _ACCESS else ()),
+                *other_statements.get(account, ()),
+            ],
         )
-        for account, access in _ACCESS.items()
+        for account in dict.fromkeys([*_ACCESS, *other_statements])
     ]

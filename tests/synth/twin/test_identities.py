@@ -11,7 +11,18 @@ from shared.contracts.topics import Topic
 from ..conftest import Synthesised
 from .references import Resource, Stack, follow, kafka_resource, one, resources, statements
 
-_WORKLOADS = {"collect", "retry", "audit", "observe", "trace", "canary", "provision", "spark", "topics"}
+_WORKLOADS = {
+    "collect",
+    "retry",
+    "audit",
+    "observe",
+    "trace",
+    "canary",
+    "provision",
+    "api",
+    "spark",
+    "topics",
+}
 _STRANGERS = {"console"}
 """Pods that do not use AWS."""
 

@@ -100,3 +100,7 @@ def selects(selector: dict[str, Any], labels: dict[str, str]) -> bool:
 def seconds_before_kill(workload: Manifest) -> int:
     grace: int = pod(workload)["terminationGracePeriodSeconds"]
     return grace
+
+
+def wanted(settings: Any) -> set[str]:
+    return {f"HIFI_{name.upper()}" for name, field in settings.model_fields.items() if field.is_required()}

@@ -76,7 +76,7 @@ def test_spark_reaches_itself_at_every_port_it_uses(manifests: list[Manifest]) -
 
 
 def test_a_service_reaches_nothing_of_spark(manifests: list[Manifest]) -> None:
-    for name in ("collect", "retry", "observe", "console", "canary", "provision"):
+    for name in ("collect", "retry", "observe", "console", "canary", "provision", "api"):
         service = named(manifests, "Deployment", name)
         assert not reaches(manifests, service, named(manifests, "StatefulSet", "spark-master"), 7077)
         assert not reaches(manifests, service, named(manifests, "Deployment", "spark-worker"), 7200)
@@ -84,16 +84,27 @@ def test_a_service_reaches_nothing_of_spark(manifests: list[Manifest]) -> None:
 
 def test_the_meter_is_asked_by_its_console_and_collect_by_the_canary(manifests: list[Manifest]) -> None:
     services = {
-        name: named(manifests, "Deployment", name) for name in ("collect", "observe", "console", "canary")
+        name: named(manifests, "Deployment", name)
+        for name in ("collect", "observe", "console", "canary", "api")
     }
     services["spark-worker"] = named(manifests, "Deployment", "spark-worker")
-    for caller, called in (("console", "observe"), ("canary", "collect"), ("spark-worker", "canary")):
+    for caller, called in (
+        ("console", "observe"),
+        ("api", "observe"),
+        ("canary", "collect"),
+        ("spark-worker", "canary"),
+    ):
         assert reaches(manifests, services[caller], services[called], 8080)
-    for caller, called in (("canary", "observe"), ("collect", "observe"), ("observe", "console")):
+    for caller, called in (
+        ("canary", "observe"),
+        ("collect", "observe"),
+        ("observe", "console"),
+        ("console", "api"),
+    ):
         assert not reaches(manifests, services[caller], services[called], 8080)
 
 
-def test_the_internet_is_open_to_spark_observe_and_provision_alone_and_never_by_a_private_address(
+def test_the_internet_is_open_to_spark_observe_and_the_documents_alone_and_never_by_a_private_address(
     manifests: list[Manifest],
 ) -> None:
     for workload in of_kind(manifests, *WITH_PODS):
@@ -107,7 +118,7 @@ def test_the_internet_is_open_to_spark_observe_and_provision_alone_and_never_by_
             assert sorted(block["except"], key=ip_network) == sorted(PRIVATE, key=ip_network)
         any_port = [ports for _, ports in wide if ports != [{"protocol": "TCP", "port": 443}]]
         name = workload["metadata"]["name"]
-        may = pod_labels(workload).get("hifi/spark") == "true" or name in ("observe", "provision")
+        may = pod_labels(workload).get("hifi/spark") == "true" or name in ("observe", "provision", "api")
         assert bool(wide) == may, label(workload)
         assert bool(any_port) == (name == "spark-worker"), label(workload)
 

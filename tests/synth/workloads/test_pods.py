@@ -2,7 +2,6 @@
 
 import importlib.util
 from ipaddress import ip_address, ip_network
-from typing import Any
 
 import pytest
 
@@ -30,6 +29,7 @@ from tests.synth.workloads.manifests import (
     pod_labels,
     seconds_before_kill,
     selects,
+    wanted,
 )
 
 SPOT_NOTICE_SECONDS = 120
@@ -45,6 +45,7 @@ def test_all_of_a_side_is_there(manifests: list[Manifest]) -> None:
         "Deployment/collect",
         "Deployment/retry",
         "Deployment/provision",
+        "Deployment/api",
         *(f"Deployment/{name}" for name in METER),
         "StatefulSet/spark-master",
         "Deployment/spark-worker",
@@ -61,6 +62,7 @@ def test_every_module_that_is_started_exists(manifests: list[Manifest]) -> None:
         "pipelines.data.collect",
         "pipelines.data.retry",
         "pipelines.control.provision",
+        "pipelines.management.api",
         *(f"pipelines.data.{node}" for node in CHAIN),
         *METER.values(),
     }
@@ -257,10 +259,6 @@ def test_the_canary_receives_at_the_one_private_address_that_transmit_may_dial(
         {"bootstrap": side["HIFI_BOOTSTRAP"], "side": side["HIFI_SIDE"]}
         | {"allow_address": side["HIFI_ALLOW_ADDRESS"], "canary_sinks": side["HIFI_CANARY_SINKS"]}
     )
-
-
-def wanted(settings: Any) -> set[str]:
-    return {f"HIFI_{name.upper()}" for name, field in settings.model_fields.items() if field.is_required()}
 
 
 def test_the_job_makes_every_topic_of_the_contracts(
