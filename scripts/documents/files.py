@@ -8,10 +8,10 @@ from typing import Any, Final
 from msgspec import Struct
 
 from scripts.documents.bundle import Wanted
-from scripts.documents.yaml_loader import Section, YamlError, sections
 from shared.contracts.documents import SEALED_PREFIX, Document, parse
 from shared.documents.check import field_problems
 from shared.documents.problems import Problem, ProblemsError
+from shared.documents.yaml_loader import Section, YamlError, sections
 
 STANDARD_INPUT: Final = Path("-")
 _SUFFIXES: Final = {".yaml", ".yml", ".json"}

@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 import yaml
 
-from scripts.documents.yaml_loader import CoreLoader
 from shared.contracts.documents import Contact, Destination, Document, Entry, Pipe, Source, kind_of
 from shared.documents.options import summary
+from shared.documents.yaml_dumper import CoreDumper
 
 
 def as_mapping(document: Document) -> dict[str, Any]:
@@ -28,24 +28,12 @@ def _at_default(document: Document, field: msgspec.structs.FieldInfo) -> bool:
     return bool(getattr(document, field.name) == (field.default_factory() if has_factory else field.default))
 
 
-class _Dumper(yaml.SafeDumper):
-    """Quotes text that YAML 1.1 or 1.2 would read as another type."""
-
-    yaml_implicit_resolvers = {  # noqa: RUF012 PyYAML's interface
-        first: [
-            *yaml.SafeDumper.yaml_implicit_resolvers.get(first, []),
-            *CoreLoader.yaml_implicit_resolvers.get(first, []),
-        ]
-        for first in {*yaml.SafeDumper.yaml_implicit_resolvers, *CoreLoader.yaml_implicit_resolvers}
-    }
-
-
 def to_yaml(entries: Iterable[Entry]) -> str:
     """Documents as a YAML stream that `hifi apply` takes; the version is a comment."""
     texts = [
         f"# version {entry.version}\n"
         + yaml.dump(
-            as_mapping(entry.document), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100
+            as_mapping(entry.document), Dumper=CoreDumper, sort_keys=False, allow_unicode=True, width=100
         )
         for entry in entries
     ]

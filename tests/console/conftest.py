@@ -9,13 +9,19 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.console.console_process import ConsoleProcess
+from tests.console.documents import Office
+from tests.contract.conftest import dynamodb_local
+from tests.contract.management.api_process import ApiProcess
+from tests.contract.management.conftest import api
 from tests.contract.observe.conftest import start, store_url
 from tests.harness.waiting import eventually
 
-__all__ = ["start", "store_url"]
+__all__ = ["api", "dynamodb_local", "start", "store_url"]
 
 StartConsole = Callable[..., ConsoleProcess]
 Open = Callable[..., Page]
+_NOBODY = 9
+"""A port on which nothing listens."""
 
 
 @pytest.fixture(scope="module")  # Playwright keeps an event loop running in this thread until it is closed
@@ -65,6 +71,7 @@ def open_page(chromium: Browser) -> Iterator[Open]:
         page = chromium.new_page(
             viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light"
         )
+        page.set_default_timeout(15_000)
         page.on("request", lambda request: asked.append(request.url))
         page.on("websocket", lambda socket: asked.append(socket.url.replace("ws:", "http:", 1)))
         page.on("pageerror", lambda error: wrong.append(str(error)))
@@ -80,3 +87,18 @@ def open_page(chromium: Browser) -> Iterator[Open]:
     outside = [url for url in asked if not url.startswith((*origins, "data:", "blob:"))]
     assert asked and not outside, outside
     assert not wrong, wrong
+
+
+@pytest.fixture(scope="module")
+def office_console(api: ApiProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
+    """A console with the pages of documents, for the tests of a module; observe is away."""
+    log = tmp_path_factory.mktemp("console") / "console.log"
+    process = ConsoleProcess(f"http://127.0.0.1:{_NOBODY}", log, api=api.url)
+    eventually(process.ready)
+    yield process
+    assert process.stop() == 0
+
+
+@pytest.fixture
+def office(api: ApiProcess, office_console: ConsoleProcess, open_page: Open) -> Office:
+    return Office(office_console, api, open_page)

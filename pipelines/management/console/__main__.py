@@ -2,9 +2,11 @@
 
 import logging
 import sys
+from contextlib import AsyncExitStack
 
 import uvloop
 
+from pipelines.management.console.api_client import ApiClient
 from pipelines.management.console.app import create_app
 from pipelines.management.console.client import ObserveClient
 from pipelines.management.console.poller import Pollers
@@ -17,8 +19,13 @@ from shared.runtime.uvicorn_config import serve_until_stopped, server_config
 
 async def serve(settings: ConsoleSettings) -> bool:
     """Serve until SIGTERM or SIGINT; False if the port could not be taken."""
-    async with ObserveClient(settings.observe_url, settings.observe_timeout) as client:
-        app = create_app(settings, Pollers(client, settings.look_seconds, wall_clock), wall_clock)
+    async with AsyncExitStack() as open_clients:
+        observe = ObserveClient(settings.observe_url, settings.observe_timeout)
+        pollers = Pollers(await open_clients.enter_async_context(observe), settings.look_seconds, wall_clock)
+        management = None if settings.api is None else ApiClient(settings.api, settings.api_timeout)
+        if management is not None:
+            await open_clients.enter_async_context(management)
+        app = create_app(settings, pollers, management, wall_clock)
         config = server_config(
             app, host=settings.host, port=settings.port, drain_seconds=settings.drain_timeout
         )

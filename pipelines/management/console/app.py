@@ -10,9 +10,15 @@ from prometheus_client import Gauge, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.staticfiles import StaticFiles
 
+from pipelines.management.console.api_client import ApiClient
 from pipelines.management.console.page import HOURS, shown
+from pipelines.management.console.pages.routes import add_pages
+from pipelines.management.console.pages.visit import Desk
 from pipelines.management.console.poller import Pollers, View
+from pipelines.management.console.same_origin import SameOrigin
+from pipelines.management.console.session import Sessions
 from pipelines.management.console.settings import ConsoleSettings
+from pipelines.management.console.sign_in import HOME, SIGN_IN, add_sign_in
 from shared.contracts.scorecard import ALL_TENANTS
 from shared.runtime.clock import Clock
 from shared.runtime.metrics import ConsoleMetric
@@ -32,7 +38,7 @@ class ConsoleMetrics:
 _FILES: Final = Path(__file__).parent / "static"
 _HEAD: Final = (
     '<link rel="stylesheet" href="/static/style.css"><script src="/static/page.js"></script>'
-    '<meta name="referrer" content="no-referrer">'
+    '<meta name="referrer" content="same-origin">'
 )
 _RECONNECT_SECONDS: Final = 10.0
 _HEADERS: Final = {
@@ -41,15 +47,27 @@ _HEADERS: Final = {
     "style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; frame-ancestors 'none'; "
     "base-uri 'none'; form-action 'self'",
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    "X-Frame-Options": "DENY",
+    # Not no-referrer: a browser then calls the origin of the console's own forms null.
+    "Referrer-Policy": "same-origin",
 }
 
 
-def create_app(settings: ConsoleSettings, pollers: Pollers, clock: Clock) -> FastAPI:
-    """The application. NiceGUI registers pages globally, so a process can have only one."""
+def create_app(
+    settings: ConsoleSettings, pollers: Pollers, management: ApiClient | None, clock: Clock
+) -> FastAPI:
+    """The application. NiceGUI registers pages globally, so a process can have only one.
+
+    Args:
+        settings: of the process.
+        pollers: of observe, for the meter's page.
+        management: client of the management API; None leaves the pages of documents out.
+        clock: epoch milliseconds.
+    """
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     meters = ConsoleMetrics(pollers)
     app.middleware("http")(_with_headers)
+    app.add_middleware(SameOrigin, public=settings.public_url)
 
     @app.get("/healthz")
     async def alive() -> dict[str, bool]:
@@ -66,11 +84,15 @@ def create_app(settings: ConsoleSettings, pollers: Pollers, clock: Clock) -> Fas
 
     @ui.page("/", title="hifi")
     async def page(client: Client, tenant: str = ALL_TENANTS, hours: int = 1) -> None:
-        ui.add_head_html(_HEAD)
-        shown(
-            pollers, client, View(tenant or ALL_TENANTS, hours if hours in HOURS else 1), settings.side, clock
-        )
+        _add_head()
+        view = View(tenant or ALL_TENANTS, hours if hours in HOURS else 1)
+        documents = HOME if management is not None else None
+        shown(pollers, client, view, settings.side, clock, documents)
 
+    if management is not None:
+        sessions = Sessions(clock)
+        add_sign_in(app, management, sessions, secure=settings.tls)
+        add_pages(Desk(client=management, sessions=sessions), _add_head)
     app.mount("/static", StaticFiles(directory=_FILES))
     ui.run_with(
         app,
@@ -86,8 +108,14 @@ def create_app(settings: ConsoleSettings, pollers: Pollers, clock: Clock) -> Fas
     return app
 
 
+def _add_head() -> None:
+    ui.add_head_html(_HEAD)
+
+
 async def _with_headers(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
     response = await answer(request)
     for name, value in _HEADERS.items():
         response.headers[name] = value
+    if request.url.path.startswith((HOME, SIGN_IN)):
+        response.headers["Cache-Control"] = "no-store"  # another person may go back in this browser
     return response

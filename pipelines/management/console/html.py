@@ -3,7 +3,7 @@
 import html
 from typing import Final
 
-_VOID: Final = frozenset({"br", "rect"})
+_VOID: Final = frozenset({"br", "input", "rect"})
 
 
 class Markup(str):
@@ -16,7 +16,7 @@ Child = str | None
 """Markup, or text to be escaped; None is left out."""
 
 
-def tag(name: str, *children: Child, **attributes: str | int | None) -> Markup:
+def tag(name: str, /, *children: Child, **attributes: str | int | None) -> Markup:
     """An element. In attribute names `_` becomes `-`, a trailing `_` is dropped; None values are left out."""
     written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{html.escape(str(value))}"'

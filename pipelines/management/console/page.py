@@ -37,9 +37,11 @@ _NO_EVENTS: Final = tag(
 class Page:
     """The page in one browser."""
 
-    def __init__(self, pollers: Pollers, view: View, side: str, clock: Clock) -> None:
+    def __init__(  # what a page is of
+        self, pollers: Pollers, view: View, side: str, clock: Clock, documents: str | None
+    ) -> None:
         self._view = view
-        self._head(side)
+        self._head(side, documents)
         self._banner = Banner()
         with ui.element("main").classes("page") as self._main:
             self._tiles = Summary()
@@ -74,9 +76,11 @@ class Page:
         ):  # fmt: skip
             panel.show(snapshot)
 
-    def _head(self, side: str) -> None:
+    def _head(self, side: str, documents: str | None) -> None:
         with ui.element("header").classes("top"):
             write(joined(tag("h1", "hifi"), tag("span", f"{side} side", class_="quiet")), "brand")
+            if documents is not None:
+                write(tag("nav", tag("a", "Documents", href=documents), aria_label="Pages"), "links")
             self._status = write(Markup(), "status")
             with ui.element("div").classes("controls"):
                 self._tenants = ui.select(
@@ -127,7 +131,12 @@ def address(view: View) -> str:
     return f"/?{urlencode(asked)}" if asked else "/"
 
 
-def shown(pollers: Pollers, client: Client, view: View, side: str, clock: Clock) -> None:
-    """Build the page for a browser; its poller is released when the browser disconnects."""
-    page = Page(pollers, view, side, clock)
+def shown(  # noqa: PLR0913, PLR0917  # what a page is of
+    pollers: Pollers, client: Client, view: View, side: str, clock: Clock, documents: str | None
+) -> None:
+    """Build the page for a browser; its poller is released when the browser disconnects.
+
+    `documents` is the address of the pages of documents, if there are any.
+    """
+    page = Page(pollers, view, side, clock, documents)
     client.on_delete(lambda: pollers.leave(view, page.show))

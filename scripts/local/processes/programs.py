@@ -185,7 +185,11 @@ def _collect(side: Side) -> Program:
 
 
 def _console(side: Side) -> Program:
-    settings = {"HIFI_PORT": str(side.console_port), "HIFI_OBSERVE_URL": side.observe_url}
+    settings = {
+        "HIFI_PORT": str(side.console_port),
+        "HIFI_OBSERVE_URL": side.observe_url,
+        "HIFI_API": side.api_url,
+    }
     return _service(side, CONSOLE, "pipelines.management.console", _FRONT, settings)
 
 

@@ -19,6 +19,20 @@
     apply();
   });
 
+  // Copies what is written in an element, for example a key that is shown once.
+  document.addEventListener("click", async ({ target }) => {
+    const button = target.closest("[data-copy]");
+    const text = button && document.getElementById(button.dataset.copy);
+    if (!text) return;
+    try {
+      await navigator.clipboard.writeText(text.textContent);
+      button.textContent = "Copied";
+    } catch {
+      getSelection().selectAllChildren(text);
+      button.textContent = "Selected: press Ctrl+C";
+    }
+  });
+
   let focused = null;
   document.addEventListener("focusin", (event) => {
     focused = event.target.closest("[data-key]")?.dataset.key ?? null;

@@ -1,0 +1,211 @@
+"""The page of one document: its form and its YAML text, saving, and what to do when somebody was faster."""
+
+from collections.abc import Callable, Mapping, Sequence
+from http import HTTPStatus
+
+from msgspec import Struct
+from nicegui import ui
+
+from pipelines.management.console.api_client import (
+    NEW as IF_NEW,
+)
+from pipelines.management.console.api_client import (
+    Document,
+    FieldError,
+    ProblemError,
+    Schema,
+    Version,
+    if_match,
+)
+from pipelines.management.console.client import UnreachableError
+from pipelines.management.console.forms.values import TypedError, sentence
+from pipelines.management.console.html import Markup, tag
+from pipelines.management.console.pages.conflict import show_conflict
+from pipelines.management.console.pages.form import FormView
+from pipelines.management.console.pages.frame import agreed, button, show_key
+from pipelines.management.console.pages.text_view import TextView
+from pipelines.management.console.pages.visit import KINDS, Visit, refusal
+from pipelines.management.console.panels.base import write
+
+
+class Choices(Struct, frozen=True, kw_only=True):
+    """What a form offers to choose from."""
+
+    connectors: Mapping[str, Schema] = {}
+    names: Mapping[str, Sequence[str]] = {}
+    """Documents by the pointer of the field that names one."""
+
+
+class Editor:
+    """The panel; `stored` is None for a new document."""
+
+    def __init__(self, visit: Visit, kind: str, stored: Version | None, choices: Choices) -> None:
+        self._visit, self._kind, self._stored = visit, kind, stored
+        self._writes = visit.session.identity.writes
+        with ui.element("form").classes("edit").on("submit.prevent", self.save):
+            self._name = self._draw_name()
+            with ui.element("div").classes("views").props("role=group aria-label=View"):
+                self._as_form = button("Form", self._show_form, "view-form")
+                self._as_text = button("YAML", self._show_text, "view-yaml")
+            self._problems = write(Markup())
+            self._conflict = ui.element("div")
+            document = self._document_now()
+            self._form = FormView(kind, document, choices.connectors, choices.names, writes=self._writes)
+            self._text = TextView(writes=self._writes)
+            self._textual = False
+            self._mark_view()
+            if self._writes:
+                self._draw_acts()
+
+    async def save(self) -> None:
+        """Write what is typed, if nobody wrote since it was loaded."""
+        await self._save(IF_NEW if self._stored is None else if_match(self._stored.version))
+
+    async def _save(self, condition: Mapping[str, str]) -> None:
+        self._show_errors([])
+        document = self._typed()
+        if document is None:
+            return
+        name = self._named(document)
+        if not name:
+            self._show_errors([FieldError(pointer="/name", detail="give it a name")])
+            return
+        try:
+            put = self._visit.account.put(self._visit.tenant, self._kind, name, document, condition)
+            saved = await self._visit.allowed(put)
+        except ProblemError as error:
+            await self._refused(error, name)
+        except UnreachableError as error:
+            self._show_errors([FieldError(pointer="", detail=str(error))])
+        else:
+            await self._saved(saved, name)
+
+    async def _refused(self, error: ProblemError, name: str) -> None:
+        if error.status == HTTPStatus.PRECONDITION_FAILED:
+            await self._overtaken(name)
+        elif error.errors:
+            self._show_errors(error.errors)
+        elif error.status != HTTPStatus.UNAUTHORIZED:
+            self._show_errors([FieldError(pointer="", detail=refusal(error))])
+
+    async def _saved(self, saved: Version, name: str) -> None:
+        new, self._stored = self._stored is None, saved
+        self._conflict.clear()
+        if saved.write_key is not None:
+            await show_key(saved.write_key)
+        if new:
+            ui.navigate.to(self._visit.address(self._kind, name))
+            return
+        self._load(saved)
+        ui.notify(f"Saved as version {saved.version}.", type="positive")
+
+    async def _overtaken(self, name: str) -> None:
+        """Somebody wrote meanwhile: show what, and let the writer choose; what is typed stays."""
+        read = self._visit.account.document(self._visit.tenant, self._kind, name)
+        theirs: Version | None = None
+        try:
+            theirs = await self._visit.allowed(read)
+        except ProblemError as error:
+            if error.status != HTTPStatus.NOT_FOUND:
+                self._show_errors([FieldError(pointer="", detail=refusal(error))])
+                return
+        except UnreachableError as error:
+            self._show_errors([FieldError(pointer="", detail=str(error))])
+            return
+        self._conflict.clear()
+        with self._conflict:
+            show_conflict(self._stored, theirs, self._save, self._take)
+
+    def _take(self, theirs: Version) -> None:
+        """Drop what is typed for what is stored."""
+        self._stored = theirs
+        self._conflict.clear()
+        self._show_errors([])
+        self._load(theirs)
+
+    def _load(self, stored: Version) -> None:
+        self._form.show(stored.document or {})
+        self._text.show(self._document_now())
+
+    async def delete(self) -> None:
+        """Ask, then delete the version that is shown."""
+        stored, name = self._stored, str(self._name)
+        if stored is None or not await agreed(
+            f"Delete {KINDS[self._kind]} {name}?",
+            "Its history stays, and a former version can be brought back.",
+            "Delete",
+        ):
+            return
+        if await self._visit.change(
+            self._visit.account.delete(self._visit.tenant, self._kind, name, stored.version)
+        ):
+            ui.navigate.to(self._visit.address(self._kind))
+
+    def _draw_name(self) -> ui.input | str:
+        if self._stored is not None:
+            return str((self._stored.document or {}).get("name", ""))
+        made = ui.input("Name *").props("outlined dense autofocus data-testid=field-name no-error-icon")
+        made.props["hint"] = "Lower-case letters, digits, dots, dashes. It cannot be changed later."
+        return made
+
+    def _draw_acts(self) -> None:
+        with ui.element("div").classes("acts"):
+            button("Save", lambda: None, "save", "main").props("type=submit")
+            if self._stored is not None:
+                button("Delete …", self.delete, "delete", "danger")
+
+    def _document_now(self) -> Document:
+        if self._stored is not None and self._stored.document is not None:
+            return self._stored.document
+        return {}
+
+    def _typed(self) -> Document | None:
+        try:
+            return self._text.document() if self._textual else self._form.document()
+        except TypedError as error:
+            self._show_errors(error.errors)
+            return None
+
+    def _named(self, document: Document) -> str:
+        if isinstance(self._name, str):
+            return self._name
+        return str(self._name.value or document.get("name") or "").strip()
+
+    def _show_form(self) -> None:
+        if self._textual:
+            self._switch(self._form.show)
+
+    def _show_text(self) -> None:
+        if not self._textual:
+            self._switch(lambda document: self._text.show(self._headed(document)))
+
+    def _headed(self, document: Document) -> Document:
+        head = {"kind": KINDS[self._kind], "name": self._named(document), "tenant": self._visit.tenant}
+        return {**{key: value for key, value in head.items() if value}, **document}
+
+    def _switch(self, show: Callable[[Document], None]) -> None:
+        self._show_errors([])
+        document = self._typed()
+        if document is not None:
+            show(document)
+            self._textual = not self._textual
+            self._mark_view()
+
+    def _mark_view(self) -> None:
+        self._form.shown(not self._textual)
+        self._text.shown(self._textual)
+        for each, on in ((self._as_form, not self._textual), (self._as_text, self._textual)):
+            each.props["aria-pressed"] = str(on).lower()
+            each.update()
+
+    def _show_errors(self, errors: Sequence[FieldError]) -> None:
+        """At their fields; in one list what has none."""
+        others = self._text.show_errors(errors) if self._textual else self._form.show_errors(errors)
+        if not isinstance(self._name, str):
+            of_name = [each for each in others if each.pointer == "/name"]
+            self._name.error = "; ".join(sentence(each, "/name") for each in of_name) or None
+            others = [each for each in others if each not in of_name]
+        lines = [tag("li", sentence(each)) for each in others]
+        self._problems.content = (
+            tag("ul", *lines, class_="said", role="alert", data_testid="problems") if lines else Markup()
+        )

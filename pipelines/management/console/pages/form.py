@@ -1,0 +1,138 @@
+"""The form of a document: one input for each field that its kind has."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from itertools import groupby
+from typing import Final
+
+from nicegui import ui
+from nicegui.elements.mixins.validation_element import ValidationElement
+from nicegui.events import ValueChangeEventArguments
+
+from pipelines.management.console.api_client import Document, FieldError, Schema
+from pipelines.management.console.forms.fields import OPTIONS, Field, Shape, document_fields
+from pipelines.management.console.forms.values import document_of, spread, typed
+from pipelines.management.console.forms.yaml_text import without_keys
+from shared.contracts.documents import DEFAULT_CONNECTOR
+
+CONNECTOR: Final = "/connector"
+_MULTILINE: Final = frozenset({Shape.YAML, Shape.LONG})
+
+
+class FormView:
+    """The inputs; what is typed stays when they are drawn anew."""
+
+    def __init__(
+        self,
+        kind: str,
+        document: Document,
+        connectors: Mapping[str, Schema],
+        names: Mapping[str, Sequence[str]],
+        *,
+        writes: bool,
+    ) -> None:
+        """Draw the form.
+
+        Args:
+            kind: in the plural.
+            document: what it shows.
+            connectors: JSON Schemas of the options of destinations, by the connector's name.
+            names: what can be chosen for a field, by its pointer.
+            writes: whether anything can be changed.
+        """
+        self._kind, self._connectors, self._names, self._writes = kind, connectors, names, writes
+        self._box = ui.element("div").classes("fields")
+        self.show(document)
+
+    def show(self, document: Document) -> None:
+        """Show another document."""
+        self._stored = self._base = without_keys(document)
+        self._fields = document_fields(self._kind, self._connectors.get(self._connector(document)))
+        self._texts = typed(self._base, self._fields)
+        self._draw()
+
+    def shown(self, on: bool) -> None:
+        """Show or hide it."""
+        self._box.set_visibility(on)
+
+    def document(self) -> Document:
+        """What the form states.
+
+        Raises:
+            TypedError: if something that is typed cannot be read.
+        """
+        return document_of(self._texts, self._fields, self._base)
+
+    def show_errors(self, errors: Sequence[FieldError]) -> list[FieldError]:
+        """Say what is wrong at each field; returns what no field can show."""
+        shown, others = spread(errors, self._fields)
+        for pointer, element in self._inputs.items():
+            element.error = shown.get(pointer)
+        return others
+
+    def _connector(self, document: Document) -> str:
+        return str(document.get("connector", DEFAULT_CONNECTOR))
+
+    def _draw(self) -> None:
+        self._box.clear()
+        self._inputs: dict[str, ValidationElement] = {}
+        with self._box:
+            for group, fields in groupby(self._fields, key=lambda each: each.path[:-1]):
+                with _group(group):
+                    for field in fields:
+                        self._draw_field(field)
+
+    def _draw_field(self, field: Field) -> None:
+        made = self._input(field)
+        made.props["data-testid"] = f"field{field.pointer.replace('/', '-')}"
+        if isinstance(made, ValidationElement):
+            made.props["hint"] = field.hint
+            made.props("outlined dense no-error-icon")
+            self._inputs[field.pointer] = made
+        if field.shape in _MULTILINE:
+            made.classes("wide code").props("autogrow spellcheck=false")
+        if not self._writes:
+            made.disable()
+
+    def _input(self, field: Field) -> ui.input | ui.textarea | ui.select | ui.checkbox:
+        value, kept = self._texts[field.pointer], self._keeper(field)
+        choices = self._choices(field)
+        if field.shape is Shape.FLAG:
+            return ui.checkbox(field.label, value=bool(value), on_change=kept)
+        if choices:
+            options = list(dict.fromkeys([*choices, *([str(value)] if value else [])]))
+            return ui.select(options, label=field.label, value=value or None, on_change=kept, clearable=True)
+        usual = "" if field.default in (None, {}, []) else f"{field.default} unless given"
+        if field.shape in _MULTILINE:
+            return ui.textarea(field.label, value=str(value or ""), on_change=kept)
+        return ui.input(field.label, value=str(value or ""), placeholder=usual, on_change=kept)
+
+    def _choices(self, field: Field) -> Sequence[str]:
+        if field.pointer == CONNECTOR:
+            return sorted(self._connectors)
+        return self._names.get(field.pointer, field.choices)
+
+    def _keeper(self, field: Field) -> Callable[[ValueChangeEventArguments], None]:
+        def keep(event: ValueChangeEventArguments) -> None:
+            self._texts[field.pointer] = event.value
+            if field.pointer == CONNECTOR and self._connectors:
+                self._of_connector(str(event.value or DEFAULT_CONNECTOR))
+
+        return keep
+
+    def _of_connector(self, connector: str) -> None:
+        """Show another connector's options; what is typed elsewhere stays."""
+        same = connector == self._connector(self._stored)
+        self._base = {**self._base, OPTIONS: self._stored.get(OPTIONS, {}) if same else {}}
+        self._fields = document_fields(self._kind, self._connectors.get(connector))
+        self._texts = {**typed(self._base, self._fields), **self._texts}
+        self._draw()
+
+
+def _group(path: Sequence[str]) -> AbstractContextManager[object]:
+    """The fields of the document itself, or of a part of it, under its name."""
+    if not path:
+        return ui.element("div").classes("group")
+    with ui.element("fieldset").classes("group") as made, ui.element("legend"):
+        ui.label(" · ".join(path).replace("_", " ").capitalize())
+    return made

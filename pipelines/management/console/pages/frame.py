@@ -1,0 +1,103 @@
+"""What the pages of documents have in common: head, navigation, dialogs."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from nicegui import ui
+
+from pipelines.management.console.html import Markup, joined, tag
+from pipelines.management.console.pages.visit import KINDS, Visit
+from pipelines.management.console.panels.base import write
+from pipelines.management.console.sign_in import HOME, sign_out_form
+
+THEME_BUTTON = tag("button", "Theme: auto", type="button", class_="theme", data_theme_button="1")
+
+
+def plain_head() -> None:
+    """The head of a page without a session."""
+    with ui.element("header").classes("top"):
+        write(brand("documents"), "brand")
+        write(tag("a", "Meter", href="/"), "links")
+        write(THEME_BUTTON)
+
+
+def brand(note: str) -> Markup:
+    """The name, and what of it this is."""
+    return joined(tag("h1", "hifi"), tag("span", note, class_="quiet"))
+
+
+@contextmanager
+def page_of(visit: Visit, here: str = "") -> Iterator[None]:
+    """The head of a signed-in page, and its main part; `here` is the kind that is open."""
+    identity = visit.session.identity
+    with ui.element("header").classes("top"):
+        write(brand(visit.tenant or "documents"), "brand")
+        write(_links(visit, here), "links")
+        write(sign_out_form(f"{identity.label or identity.id} · {identity.role}"))
+        write(THEME_BUTTON)
+    with ui.element("main").classes("page"):
+        yield
+
+
+def _links(visit: Visit, here: str) -> Markup:
+    links = [tag("a", "Meter", href="/")]
+    if visit.session.identity.tenant is None:
+        links.append(tag("a", "Tenants", href=HOME))
+    if visit.tenant:
+        links += [
+            tag("a", kind.title(), href=visit.address(kind), aria_current="page" if kind == here else None)
+            for kind in KINDS
+        ]
+    return tag("nav", *links, aria_label="Pages")
+
+
+def trail(*steps: tuple[str, str]) -> Markup:
+    """Links to where a page is; the last is the page itself."""
+    links: list[Markup] = []
+    for text, path in steps[:-1]:
+        links += [tag("a", text, href=path), tag("span", "/", aria_hidden="true")]
+    return tag("div", *links, tag("h2", steps[-1][0]), class_="trail")
+
+
+def failure(text: str) -> None:
+    """A page that cannot be shown."""
+    with ui.element("section").classes("card span-12"):
+        write(joined(tag("h2", "This cannot be shown"), tag("p", text, role="alert")))
+
+
+def button(text: str, act: Callable[[], object], name: str, style: str = "plain") -> ui.button:
+    """A button of a page."""
+    made = ui.button(text, on_click=act, color=None).classes(f"act {style}")
+    return made.props(f"unelevated no-caps data-testid={name}")
+
+
+async def agreed(title: str, text: str, act: str) -> bool:
+    """Ask before something is done; Escape is no."""
+    with (
+        ui.dialog() as dialog,
+        ui.element("div").classes("card ask").props("role=alertdialog aria-modal=true"),
+    ):
+        write(joined(tag("h2", title), tag("p", text)))
+        with ui.element("div").classes("acts"):
+            button("Cancel", lambda: dialog.submit(False), "cancel").props("autofocus")
+            button(act, lambda: dialog.submit(True), "confirm", "danger")
+    answer = await dialog
+    dialog.delete()
+    return bool(answer)
+
+
+async def show_key(key: str) -> None:
+    """Show a write key, once; it is gone from the page when the window is closed."""
+    with ui.dialog().props("persistent") as dialog, ui.element("div").classes("card ask"):
+        write(
+            joined(
+                tag("h2", "The write key"),
+                tag("p", "Copy it now: it is shown only this once. Send it as  Authorization: Bearer KEY."),
+                tag("code", key, id="new-key", class_="secret", tabindex=0, data_testid="new-key"),
+            )
+        )
+        with ui.element("div").classes("acts"):
+            write(tag("button", "Copy", type="button", class_="act plain", data_copy="new-key"))
+            button("I have kept it", lambda: dialog.submit(True), "kept", "main")
+    await dialog
+    dialog.delete()

@@ -1,0 +1,90 @@
+"""The list of a tenant's documents of one kind, and the choice of a tenant."""
+
+from typing import Final
+
+from nicegui import ui
+
+from pipelines.management.console import formatting
+from pipelines.management.console.api_client import SideStatus, Version
+from pipelines.management.console.html import Markup, joined, tag
+from pipelines.management.console.pages.frame import button, trail
+from pipelines.management.console.pages.visit import KINDS, Visit
+from pipelines.management.console.panels.base import badge, table, write
+from pipelines.management.console.sign_in import HOME
+
+NEW: Final = "-new"
+"""The last step of the address of a new document: no document can have this name."""
+
+_DOTS: Final = {"in force": "kept", "held": "far"}
+_SAYS: Final = {
+    "sources": "Where events come from. Each has write keys.",
+    "destinations": "Where events go.",
+    "pipes": "Which events of a source go to which destination.",
+    "contacts": "Who is told of failures that only you can repair.",
+}
+
+
+def status_of(sides: dict[str, SideStatus] | None) -> Markup:
+    """The status of a document on each side."""
+    words = [
+        tag(
+            "span", badge(f"{side}: {each.state}", _DOTS.get(each.state, "missed")), title=each.reason or None
+        )
+        for side, each in sorted((sides or {}).items())
+    ]
+    return joined(*words)
+
+
+def show_listing(visit: Visit, kind: str, found: list[Version]) -> None:
+    """The page."""
+    with ui.element("section").classes("card span-12"):
+        with ui.element("div").classes("row title"):
+            write(joined(trail((kind.title(), "")), tag("p", _SAYS[kind], class_="note")))
+            if visit.session.identity.writes:
+                write(tag("a", f"New {KINDS[kind]}", href=visit.address(kind, NEW), class_="act main"))
+        write(_table(visit, kind, found) if found else _empty(kind))
+
+
+def _empty(kind: str) -> Markup:
+    return tag("p", f"No {kind} yet.", class_="empty")
+
+
+def _table(visit: Visit, kind: str, found: list[Version]) -> Markup:
+    with_status = any(each.status is not None for each in found)
+    titles = ["Name", "Version", "Changed", "By", *(["Status"] if with_status else [])]
+    return table(kind, titles, [_row(visit, kind, each, with_status) for each in found])
+
+
+def _row(visit: Visit, kind: str, each: Version, with_status: bool) -> Markup:
+    name = str((each.document or {}).get("name", ""))
+    return tag(
+        "tr",
+        tag("th", tag("a", name, href=visit.address(kind, name)), scope="row"),
+        tag("td", str(each.version)),
+        tag("td", formatting.moment(each.at_ms)),
+        tag("td", each.by),
+        tag("td", status_of(each.status)) if with_status else None,
+        data_document=name,
+    )
+
+
+def show_tenants(known: list[str] | None) -> None:
+    """The page on which an operator chooses a tenant."""
+    with ui.element("section").classes("card span-12"):
+        write(
+            joined(tag("h2", "Tenants"), tag("p", "Choose the tenant whose documents to see.", class_="note"))
+        )
+        with ui.element("form").classes("form").on("submit.prevent", lambda: _go(typed)):
+            typed = ui.input("Tenant").props("outlined dense autofocus data-testid=tenant-name")
+            button("Open", lambda: None, "open", "main").props("type=submit")
+        if known:
+            items = (tag("li", tag("a", each, href=f"{HOME}/{each}")) for each in known)
+            write(tag("ul", *items, class_="names"))
+
+
+def _go(typed: ui.input) -> None:
+    name = (typed.value or "").strip()
+    if name.replace("-", "").replace("_", "").replace(".", "").isalnum():
+        ui.navigate.to(f"{HOME}/{name}")
+    else:
+        ui.notify("Write the tenant's name: lower-case letters, digits, dots, dashes.", type="warning")

@@ -1,0 +1,167 @@
+"""The addresses of the pages of documents."""
+
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from typing import Final
+
+from fastapi import Request, Response
+from nicegui import ui
+from starlette.responses import RedirectResponse
+
+from pipelines.management.console.api_client import ProblemError, Version
+from pipelines.management.console.client import UnreachableError
+from pipelines.management.console.html import joined, tag
+from pipelines.management.console.pages.editor import Choices, Editor
+from pipelines.management.console.pages.frame import failure, page_of, plain_head, trail
+from pipelines.management.console.pages.history import History, history_button
+from pipelines.management.console.pages.keys import show_keys
+from pipelines.management.console.pages.listing import NEW, show_listing, show_tenants, status_of
+from pipelines.management.console.pages.visit import KINDS, Desk, Visit, refusal
+from pipelines.management.console.panels.base import write
+from pipelines.management.console.sign_in import HOME, SIGN_IN, sign_in_form
+
+_SECONDS: Final = 30.0
+Build = Callable[[Visit], Awaitable[Callable[[], object]]]
+"""Reads what a page shows; gives what draws it."""
+
+
+def add_pages(desk: Desk, add_head: Callable[[], None]) -> None:
+    """Register the pages. `add_head` adds the console's style sheet to a page."""
+
+    @ui.page(SIGN_IN, title="hifi: sign in")
+    def sign_in(reason: str = "", next: str = HOME) -> None:  # noqa: A002  # the query's name
+        add_head()
+        plain_head()
+        with ui.element("main").classes("page"):
+            write(sign_in_form(reason, next), "span-12")
+
+    async def shown(request: Request, tenant: str, here: str, build: Build) -> Response | None:
+        visit = desk.visit(request, tenant)
+        if visit is None:
+            return desk.to_sign_in(request)
+        try:
+            draw = await build(visit)
+        except ProblemError as error:
+            if error.status == HTTPStatus.UNAUTHORIZED:
+                desk.sessions.end(visit.session.id)
+                return desk.to_sign_in(request)
+            draw = _failed(
+                refusal(error) if error.status != HTTPStatus.NOT_FOUND else "There is nothing here."
+            )
+        except UnreachableError as error:
+            draw = _failed(str(error))
+        add_head()
+        with page_of(visit, here):
+            draw()
+        return None
+
+    _add_choice_of_tenant(shown)
+    _add_documents(shown)
+
+
+Shown = Callable[[Request, str, str, Build], Awaitable[Response | None]]
+
+
+def _failed(text: str) -> Callable[[], object]:
+    return lambda: failure(text)
+
+
+def _add_choice_of_tenant(shown: Shown) -> None:
+    @ui.page(HOME, title="hifi: documents", response_timeout=_SECONDS)
+    async def home(request: Request) -> Response | None:
+        async def build(visit: Visit) -> Callable[[], object]:
+            known = await visit.account.tenants() if visit.session.identity.tenant is None else None
+            return lambda: show_tenants(known)
+
+        return await shown(request, "", "", build)
+
+    @ui.page(HOME + "/{tenant}", title="hifi: documents")
+    async def of_tenant(request: Request) -> Response:
+        return RedirectResponse(f"{request.url.path}/sources", HTTPStatus.SEE_OTHER)
+
+
+def _add_documents(shown: Shown) -> None:
+    @ui.page(HOME + "/{tenant}/{kind}", title="hifi: documents", response_timeout=_SECONDS)
+    async def listing(request: Request, tenant: str, kind: str) -> Response | None:
+        async def build(visit: Visit) -> Callable[[], object]:
+            found = await visit.account.documents(tenant, _known(kind))
+            return lambda: show_listing(visit, kind, found)
+
+        return await shown(request, tenant, kind, build)
+
+    @ui.page(HOME + "/{tenant}/{kind}/{name}", title="hifi: document", response_timeout=_SECONDS)
+    async def document(request: Request, tenant: str, kind: str, name: str) -> Response | None:
+        async def build(visit: Visit) -> Callable[[], object]:
+            return (
+                await _new(visit, _known(kind)) if name == NEW else await _document(visit, _known(kind), name)
+            )
+
+        return await shown(request, tenant, kind, build)
+
+    @ui.page(HOME + "/{tenant}/{kind}/{name}/history", title="hifi: history", response_timeout=_SECONDS)
+    async def history(request: Request, tenant: str, kind: str, name: str) -> Response | None:
+        async def build(visit: Visit) -> Callable[[], object]:
+            versions = await visit.account.history(tenant, _known(kind), name)
+            return lambda: _show_history(visit, kind, name, versions)
+
+        return await shown(request, tenant, kind, build)
+
+
+def _known(kind: str) -> str:
+    if kind not in KINDS:
+        raise ProblemError(HTTPStatus.NOT_FOUND, "not found")
+    return kind
+
+
+async def _choices(visit: Visit, kind: str) -> Choices:
+    if kind == "destinations":
+        return Choices(connectors={each.name: each.options for each in await visit.account.connectors()})
+    if kind == "pipes":
+        names = {
+            f"/{KINDS[other]}": [
+                str((each.document or {}).get("name"))
+                for each in await visit.account.documents(visit.tenant, other)
+            ]
+            for other in ("sources", "destinations")
+        }
+        return Choices(names=names)
+    return Choices()
+
+
+async def _new(visit: Visit, kind: str) -> Callable[[], object]:
+    choices = await _choices(visit, kind)
+
+    def draw() -> None:
+        with ui.element("section").classes("card span-12"):
+            write(trail((kind.title(), visit.address(kind)), (f"New {KINDS[kind]}", "")))
+            Editor(visit, kind, None, choices)
+
+    return draw
+
+
+async def _document(visit: Visit, kind: str, name: str) -> Callable[[], object]:
+    stored = await visit.account.document(visit.tenant, kind, name)
+    choices = await _choices(visit, kind)
+    keys = await visit.account.keys(visit.tenant, name) if kind == "sources" else []
+
+    def draw() -> None:
+        with ui.element("section").classes("card span-12"):
+            with ui.element("div").classes("row title"):
+                write(joined(trail((kind.title(), visit.address(kind)), (name, "")), _facts(stored)))
+                write(history_button(visit, kind, name))
+            Editor(visit, kind, stored, choices)
+        if kind == "sources":
+            show_keys(visit, name, keys)
+
+    return draw
+
+
+def _facts(stored: Version) -> str:
+    return tag("p", f"Version {stored.version}, by {stored.by} ", status_of(stored.status), class_="note")
+
+
+def _show_history(visit: Visit, kind: str, name: str, versions: list[Version]) -> None:
+    with ui.element("section").classes("card span-12"):
+        steps = ((kind.title(), visit.address(kind)), (name, visit.address(kind, name)), ("History", ""))
+        write(trail(*steps))
+        History(visit, kind, name, versions)

@@ -1,0 +1,100 @@
+"""One signed-in page: whose it is, what it may ask the API, and what happens when the API refuses."""
+
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Final, TypeVar
+from urllib.parse import quote
+
+from fastapi import Request, Response
+from nicegui import ui
+from starlette.responses import RedirectResponse
+
+from pipelines.management.console.api_client import Account, ApiClient, ProblemError
+from pipelines.management.console.client import UnreachableError
+from pipelines.management.console.session import COOKIE, Session, Sessions
+from pipelines.management.console.sign_in import HOME, sign_in_path
+
+KINDS: Final = {
+    "sources": "source",
+    "destinations": "destination",
+    "pipes": "pipe",
+    "contacts": "contact",
+}
+"""Kinds of documents as addresses name them, and one of each."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Visit:
+    """A page of a tenant in a signed-in browser."""
+
+    session: Session
+    sessions: Sessions
+    account: Account
+    tenant: str
+
+    def address(self, *steps: str) -> str:
+        """The path of a page of this tenant."""
+        return "/".join((HOME, *(quote(step, safe="") for step in (self.tenant, *steps))))
+
+    async def change(self, act: Awaitable[None]) -> bool:
+        """Do it; False if it was refused, which the page then says."""
+        try:
+            await self.allowed(act)
+        except ProblemError as error:
+            ui.notify(refusal(error), type="negative", timeout=8_000)
+            return False
+        except UnreachableError as error:
+            ui.notify(str(error), type="negative", timeout=8_000)
+            return False
+        return True
+
+    async def allowed(self, call: Awaitable[T]) -> T:
+        """What the call gives, if the session is open; the page goes to the sign-in form when it has ended.
+
+        Raises:
+            ProblemError: what the API refused.
+            UnreachableError: the API does not answer.
+        """
+        try:
+            if self.sessions.find(self.session.id) is None:
+                raise ProblemError(HTTPStatus.UNAUTHORIZED, "your session has ended")
+            return await call
+        except ProblemError as error:
+            if error.status == HTTPStatus.UNAUTHORIZED:
+                self.sessions.end(self.session.id)
+                ui.navigate.to(sign_in_path("ended"))
+            raise
+
+
+@dataclass(frozen=True, kw_only=True)
+class Desk:
+    """What all pages share."""
+
+    client: ApiClient
+    sessions: Sessions
+
+    def visit(self, request: Request, tenant: str) -> Visit | None:
+        """The visit of a request; None if nobody is signed in."""
+        session = self.sessions.find(request.cookies.get(COOKIE))
+        if session is None:
+            return None
+        account = self.client.account(session.token)
+        return Visit(session=session, sessions=self.sessions, account=account, tenant=tenant)
+
+    @staticmethod
+    def to_sign_in(request: Request) -> Response:
+        """To the form, and back here after it."""
+        reason = "ended" if COOKIE in request.cookies else ""
+        return RedirectResponse(sign_in_path(reason, request.url.path), HTTPStatus.SEE_OTHER)
+
+
+def refusal(error: ProblemError) -> str:
+    """A refusal as a person reads it."""
+    if error.status == HTTPStatus.PRECONDITION_FAILED:
+        return "Somebody changed it meanwhile. Load the page again to see the newest version."
+    if error.status == HTTPStatus.FORBIDDEN:
+        return "Your token's role does not allow this."
+    return str(error)

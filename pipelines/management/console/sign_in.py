@@ -1,0 +1,126 @@
+"""Signing in and out: plain forms, so that a token travels in one POST and never over a websocket."""
+
+from http import HTTPStatus
+from typing import Final
+from urllib.parse import parse_qs, quote
+
+from fastapi import FastAPI, Request, Response
+from starlette.responses import RedirectResponse
+
+from pipelines.management.console.api_client import ApiClient, ProblemError
+from pipelines.management.console.client import UnreachableError
+from pipelines.management.console.html import Markup, tag
+from pipelines.management.console.session import COOKIE, Session, Sessions
+
+SIGN_IN: Final = "/sign-in"
+SIGN_OUT: Final = "/sign-out"
+HOME: Final = "/documents"
+"""Where a signed-in person arrives, and what the paths of all such pages begin with."""
+
+_MOST_BODY: Final = 4_096
+_REASONS: Final = {
+    "refused": "That token is unknown, expired or revoked. Ask an owner of your tenant for another.",
+    "away": "The management API does not answer. Try again in a moment.",
+    "ended": "Your session has ended. Sign in again.",
+    "out": "You are signed out.",
+}
+
+
+def sign_in_path(reason: str = "", after: str = "") -> str:
+    """The address of the form."""
+    asked = [f"{name}={quote(text, safe='')}" for name, text in (("reason", reason), ("next", after)) if text]
+    return SIGN_IN + ("?" + "&".join(asked) if asked else "")
+
+
+def safe_next(path: str) -> str:
+    """Where to go after signing in: only to the console's own pages."""
+    plain = path.isprintable() and "\\" not in path and ".." not in path
+    return path if plain and (path == HOME or path.startswith(HOME + "/")) else HOME
+
+
+def sign_in_form(reason: str, after: str) -> Markup:
+    """The form."""
+    said = _REASONS.get(reason)
+    return tag(
+        "form",
+        tag("h2", "Sign in"),
+        tag("p", said, class_="said", role="alert") if said else None,
+        tag("label", "Token", for_="token"),
+        _field("token", "password", ""),
+        _hidden("next", safe_next(after)),
+        tag("p", "A token of the management API: an owner of your tenant makes one; of a local side, "
+            "it is in the file that hifi up names.", class_="note"),
+        tag("button", "Sign in", type="submit", class_="act main"),
+        method="post",
+        action=SIGN_IN,
+        class_="card sign-in",
+    )  # fmt: skip
+
+
+def sign_out_form(who: str) -> Markup:
+    """A button that signs out."""
+    button = tag("button", "Sign out", type="submit", class_="theme")
+    return tag("form", tag("span", who, class_="quiet"), button, method="post", action=SIGN_OUT, class_="who")
+
+
+def _field(name: str, kind: str, value: str) -> Markup:
+    return tag(
+        "input", id=name, name=name, type=kind, value=value, required="", autocomplete="off",
+        spellcheck="false", maxlength=512,
+    )  # fmt: skip
+
+
+def _hidden(name: str, value: str) -> Markup:
+    return tag("input", name=name, type="hidden", value=value)
+
+
+def add_sign_in(app: FastAPI, client: ApiClient, sessions: Sessions, *, secure: bool) -> None:
+    """Add the routes that take the forms.
+
+    Args:
+        app: the application.
+        client: of the API, which says whose a token is.
+        sessions: of this process.
+        secure: browsers come by TLS, so the cookie may travel only by it.
+    """
+
+    @app.post(SIGN_IN)
+    async def sign_in(request: Request) -> Response:
+        fields = await _posted(request)
+        token, after = fields.get("token", "").strip(), safe_next(fields.get("next", ""))
+        try:
+            identity = await client.whoami(token)
+        except (ProblemError, UnicodeEncodeError):
+            return _to(sign_in_path("refused", after))
+        except UnreachableError:
+            return _to(sign_in_path("away", after))
+        sessions.end(request.cookies.get(COOKIE))
+        answer = _to(after)
+        _keep(answer, sessions.begin(token, identity), secure)
+        return answer
+
+    @app.post(SIGN_OUT)
+    async def sign_out(request: Request) -> Response:
+        sessions.end(request.cookies.get(COOKIE))
+        answer = _to(sign_in_path("out"))
+        answer.delete_cookie(COOKIE, httponly=True, samesite="lax", secure=secure)
+        return answer
+
+
+def _keep(answer: Response, session: Session, secure: bool) -> None:
+    """The cookie ends with the browser; the session ends here."""
+    answer.set_cookie(COOKIE, session.id, httponly=True, samesite="lax", secure=secure)
+
+
+def _to(path: str) -> Response:
+    return RedirectResponse(path, HTTPStatus.SEE_OTHER)
+
+
+async def _posted(request: Request) -> dict[str, str]:
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > _MOST_BODY:
+            return {}
+    found = parse_qs(body.decode("utf-8", "replace"), max_num_fields=8)
+    return {name: values[0] for name, values in found.items()}
