@@ -85,7 +85,7 @@ def open_page(chromium: Browser) -> Iterator[Open]:
     for page in pages:
         page.close()
     outside = [url for url in asked if not url.startswith((*origins, "data:", "blob:"))]
-    assert asked and not outside, outside
+    assert not outside and bool(asked) == bool(pages), outside
     assert not wrong, wrong
 
 

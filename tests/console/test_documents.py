@@ -1,10 +1,14 @@
 """The pages of documents in a real Chromium, over a real management API and DynamoDB Local."""
 
 import re
+from itertools import product
+from pathlib import Path
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.console.documents import Office, field
+from tests.contract.management.api_process import destination
 
 
 def test_a_person_signs_in_makes_a_source_and_sees_its_key_once(office: Office) -> None:
@@ -21,3 +25,142 @@ def test_a_person_signs_in_makes_a_source_and_sees_its_key_once(office: Office) 
     assert key not in page.content()
     page.get_by_role("link", name="Sources", exact=True).first.click()
     expect(page.locator("[data-document='story.shop']")).to_contain_text("1")
+
+
+def test_a_destination_and_a_pipe_are_made_changed_and_deleted(office: Office) -> None:
+    office.put("made", "sources", "made.shop", {})
+    page = office.signed_in("made", "destinations", "-new")
+    field(page, "name").fill("made.sink")
+    field(page, "options").fill("url: https://example.com/hook")
+    field(page, "batch-max_events").fill("20")
+    page.get_by_test_id("save").click()
+    page.wait_for_url(office.url("made", "destinations", "made.sink"))
+    stored = office.api.ask("GET", "/v1/tenants/made/destinations/made.sink").json["document"]
+    assert stored["options"] == {"url": "https://example.com/hook"}
+    assert (stored["batch"]["max_events"], stored["timeout_seconds"]) == (20, 5.0)
+
+    page.goto(office.url("made", "pipes", "-new"))
+    field(page, "name").fill("made.orders")
+    for name, choice in (("source", "made.shop"), ("destination", "made.sink")):
+        page.get_by_label(name.title()).click()
+        page.get_by_role("option", name=choice).click()
+    field(page, "match").fill("type: [order.placed]")
+    page.get_by_test_id("save").click()
+    page.wait_for_url(office.url("made", "pipes", "made.orders"))
+    field(page, "sample").fill("50")
+    page.get_by_test_id("save").click()
+    expect(page.get_by_text("Saved as version 2.")).to_be_visible()
+    pipe = office.api.ask("GET", "/v1/tenants/made/pipes/made.orders").json["document"]
+    assert (pipe["match"], pipe["sample"]) == ({"type": ["order.placed"]}, 50)
+
+    page.get_by_test_id("delete").click()
+    page.get_by_test_id("cancel").click()
+    page.get_by_test_id("delete").click()
+    page.get_by_test_id("confirm").click()
+    expect(page.get_by_text("No pipes yet.")).to_be_visible()
+    assert office.api.ask("GET", "/v1/tenants/made/pipes/made.orders").status == 404
+
+
+def test_a_save_over_another_writers_shows_what_changed_and_keeps_what_was_typed(office: Office) -> None:
+    office.put("race", "destinations", "race.sink", destination())
+    page = office.signed_in("race", "destinations", "race.sink")
+    field(page, "timeout_seconds").fill("7")
+    office.put("race", "destinations", "race.sink", destination(2.0))
+    page.get_by_test_id("save").click()
+    conflict = page.get_by_test_id("conflict")
+    expect(conflict.locator(".removed")).to_have_text("-timeout_seconds: 5.0\n")
+    expect(conflict.locator(".added")).to_have_text("+timeout_seconds: 2.0\n")
+    expect(field(page, "timeout_seconds")).to_have_value("7")
+    page.get_by_test_id("overwrite").click()
+    expect(page.get_by_text("Saved as version 3.")).to_be_visible()
+    stored = office.api.ask("GET", "/v1/tenants/race/destinations/race.sink").json
+    assert (stored["version"], stored["document"]["timeout_seconds"]) == (3, 7.0)
+
+
+def test_what_is_wrong_is_said_at_its_field_and_nothing_typed_is_lost(office: Office) -> None:
+    page = office.signed_in("wrong", "destinations", "-new")
+    field(page, "name").fill("wrong.sink")
+    field(page, "options").fill("url: https://example.com/hook")
+    field(page, "timeout_seconds").fill("soon")
+    page.get_by_test_id("save").click()
+    timeout = page.locator("label", has=field(page, "timeout_seconds"))
+    expect(timeout.get_by_role("alert")).to_contain_text("write a number")
+    field(page, "timeout_seconds").fill("99")
+    page.get_by_test_id("save").click()
+    expect(timeout.get_by_role("alert")).to_contain_text("<= 10")
+    expect(field(page, "options")).to_have_value("url: https://example.com/hook")
+    field(page, "timeout_seconds").fill("")
+    page.get_by_test_id("save").click()
+    page.wait_for_url(office.url("wrong", "destinations", "wrong.sink"))
+
+
+def test_the_yaml_is_the_same_document_and_its_errors_name_their_line(office: Office) -> None:
+    office.put("text", "destinations", "text.sink", destination())
+    page = office.signed_in("text", "destinations", "text.sink")
+    field(page, "timeout_seconds").fill("4")
+    page.get_by_test_id("view-yaml").click()
+    text = page.locator("textarea[data-testid=yaml]")
+    expect(text).to_have_value(re.compile(r"kind: destination\nname: text\.sink\n[\s\S]*timeout_seconds: 4"))
+    text.fill("kind: destination\noptions: {url: 'https://example.com/x'}\ntiemout: 1\n")
+    page.get_by_test_id("save").click()
+    expect(page.get_by_test_id("problems")).to_contain_text("line 3")
+    text.fill("kind: destination\noptions: {url: 'https://example.com/x'}\ntimeout_seconds: 6\n")
+    page.get_by_test_id("save").click()
+    expect(page.get_by_text("Saved as version 2.")).to_be_visible()
+    page.get_by_test_id("view-form").click()
+    expect(field(page, "timeout_seconds")).to_have_value("6")
+
+
+def test_history_shows_the_difference_of_two_versions_and_goes_back_to_one(office: Office) -> None:
+    for seconds in (1.0, 2.0, 3.0):
+        office.put("past", "destinations", "past.sink", destination(seconds))
+    page = office.signed_in("past", "destinations", "past.sink", "history")
+    expect(page.locator(".diff .removed")).to_have_text("-timeout_seconds: 2.0\n")
+    page.get_by_role("button", name="Revert to version 1").click()
+    page.get_by_test_id("confirm").click()
+    page.locator("[data-version='4']").wait_for()
+    stored = office.api.ask("GET", "/v1/tenants/past/destinations/past.sink").json
+    assert (stored["version"], stored["document"]["timeout_seconds"]) == (4, 1.0)
+
+
+def test_write_keys_are_made_shown_once_and_removed(office: Office) -> None:
+    office.put("keys", "sources", "keys.shop", {})
+    page = office.signed_in("keys", "sources", "keys.shop")
+    page.locator("input[data-testid=key-label]").fill("second")
+    page.get_by_test_id("key-add").click()
+    key = page.get_by_test_id("new-key").inner_text()
+    page.get_by_test_id("kept").click()
+    expect(page.locator("[data-key-id]")).to_have_count(2)
+    assert key not in page.content()
+    page.get_by_role("button", name="Remove the key first key").click()
+    page.get_by_test_id("confirm").click()
+    expect(page.locator("[data-key-id]")).to_have_count(1)
+    page.get_by_role("button", name="Remove the key second").click()
+    page.get_by_test_id("confirm").click()
+    expect(page.get_by_text("last")).to_be_visible()
+    assert len(office.api.ask("GET", "/v1/tenants/keys/sources/keys.shop/keys").json["items"]) == 1
+
+
+def test_a_viewer_reads_and_finds_no_button_that_writes(office: Office) -> None:
+    office.put("seen", "sources", "seen.shop", {"rate_limit": 5})
+    page = office.signed_in("seen", "sources", "seen.shop", token=office.api.token("seen", "viewer"))
+    expect(field(page, "rate_limit")).to_have_value("5")
+    expect(field(page, "rate_limit")).to_be_disabled()
+    for name in ("save", "delete", "key-add"):
+        expect(page.get_by_test_id(name)).to_have_count(0)
+
+
+@pytest.mark.proof
+def test_the_pages_can_be_read_at_any_width_and_in_both_themes(office: Office, artefacts: Path) -> None:
+    office.put("wide", "sources", "wide.a-source-with-a-rather-long-name-of-more-than-fifty-letters", {})
+    office.put("wide", "destinations", "wide.sink", destination())
+    long = "wide.a-source-with-a-rather-long-name-of-more-than-fifty-letters"
+    paths = (("sources",), ("sources", long), ("destinations", "wide.sink"), ("pipes", "-new"))
+    for width, dark in product((1280, 360), (False, True)):
+        page = office.signed_in("wide", "sources", width=width, height=800, dark=dark)
+        for path in paths:
+            page.goto(office.url("wide", *path))
+            page.locator("main").wait_for()
+            assert page.evaluate("document.documentElement.scrollWidth") == width, path
+            theme = "dark" if dark else "light"
+            page.screenshot(path=artefacts / f"{'-'.join(path)[:24]}-{width}-{theme}.png", full_page=True)

@@ -76,9 +76,7 @@ class Field(Struct, frozen=True, kw_only=True):
     @property
     def label(self) -> str:
         """What it is called on the page."""
-        words = " · ".join(
-            step.replace("_", " ") for step in self.path if step != OPTIONS or len(self.path) == 1
-        )
+        words = self.path[-1].replace("_", " ")
         return words[:1].upper() + words[1:] + (" *" if self.required else "")
 
 
@@ -92,11 +90,17 @@ def document_fields(kind: str, options: Schema | None = None) -> list[Field]:
     schema = msgspec.json.schema(_STRUCTS[kind])
     found = list(_fields(schema, schema, (), required=True))
     shown = [each for each in found if each.path[0] not in _OF_PATH | _OF_SERVER]
-    if options is None:
-        return shown
-    of_connector = list(_fields(options, options, (OPTIONS,), required=True))
-    at = next(index for index, each in enumerate(shown) if each.path == (OPTIONS,))
-    return [*shown[:at], *of_connector, *shown[at + 1 :]]
+    if options is not None:
+        of_connector = _fields(options, options, (OPTIONS,), required=True)
+        shown = [*(each for each in shown if each.path != (OPTIONS,)), *of_connector]
+    return sorted(shown, key=_group_order)
+
+
+def _group_order(field: Field) -> int:
+    """The document's own fields come first, then its connector's options, then the other parts."""
+    if len(field.path) == 1:
+        return 0
+    return 1 if field.path[0] == OPTIONS else 2
 
 
 def _fields(schema: Schema, root: Schema, path: tuple[str, ...], *, required: bool) -> Iterator[Field]:

@@ -82,6 +82,8 @@ def _shown(value: Any, field: Field) -> str | bool | None:
         return None if field.shape is Shape.CHOICE else ""
     if field.shape is Shape.YAML:
         return "" if value in ({}, []) else written(value).rstrip("\n")
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
     return str(value)
 
 

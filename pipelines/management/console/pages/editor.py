@@ -42,7 +42,7 @@ class Editor:
     def __init__(self, visit: Visit, kind: str, stored: Version | None, choices: Choices) -> None:
         self._visit, self._kind, self._stored = visit, kind, stored
         self._writes = visit.session.identity.writes
-        with ui.element("form").classes("edit").on("submit.prevent", self.save):
+        with ui.element("form").classes("edit").on("submit.prevent", self.save) as self._root:
             self._name = self._draw_name()
             with ui.element("div").classes("views").props("role=group aria-label=View"):
                 self._as_form = button("Form", self._show_form, "view-form")
@@ -62,6 +62,10 @@ class Editor:
         await self._save(IF_NEW if self._stored is None else if_match(self._stored.version))
 
     async def _save(self, condition: Mapping[str, str]) -> None:
+        with self._root:  # what was clicked may be gone when its click has been handled
+            await self._try_save(condition)
+
+    async def _try_save(self, condition: Mapping[str, str]) -> None:
         self._show_errors([])
         document = self._typed()
         if document is None:
@@ -144,7 +148,9 @@ class Editor:
     def _draw_name(self) -> ui.input | str:
         if self._stored is not None:
             return str((self._stored.document or {}).get("name", ""))
-        made = ui.input("Name *").props("outlined dense autofocus data-testid=field-name no-error-icon")
+        made = ui.input("Name *").props(
+            "outlined dense stack-label autofocus data-testid=field-name no-error-icon hide-bottom-space"
+        )
         made.props["hint"] = "Lower-case letters, digits, dots, dashes. It cannot be changed later."
         return made
 

@@ -87,7 +87,7 @@ class FormView:
         made.props["data-testid"] = f"field{field.pointer.replace('/', '-')}"
         if isinstance(made, ValidationElement):
             made.props["hint"] = field.hint
-            made.props("outlined dense no-error-icon")
+            made.props("outlined dense stack-label no-error-icon hide-bottom-space")
             self._inputs[field.pointer] = made
         if field.shape in _MULTILINE:
             made.classes("wide code").props("autogrow spellcheck=false")

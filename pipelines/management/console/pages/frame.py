@@ -33,9 +33,9 @@ def page_of(visit: Visit, here: str = "") -> Iterator[None]:
     with ui.element("header").classes("top"):
         write(brand(visit.tenant or "documents"), "brand")
         write(_links(visit, here), "links")
-        write(sign_out_form(f"{identity.label or identity.id} · {identity.role}"))
+        write(sign_out_form(f"{identity.label or identity.id} · {identity.role}"), "account")
         write(THEME_BUTTON)
-    with ui.element("main").classes("page"):
+    with ui.element("div").classes("page"):
         yield
 
 

@@ -39,7 +39,7 @@ class History:
 
     def _table(self, versions: list[Version]) -> Markup:
         may = self._visit.session.identity.writes
-        titles = ["Version", "When", "By", "What", *([""] if may else [])]
+        titles = ["Version", "When, UTC", "By", "What", *([""] if may else [])]
         return table("versions", titles, [self._row(each, may) for each in versions])
 
     def _row(self, each: Version, may: bool) -> Markup:

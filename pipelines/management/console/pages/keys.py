@@ -27,7 +27,7 @@ class Keys:
 
     def _show(self, keys: list[Key]) -> None:
         may = self._visit.session.identity.writes
-        titles = ["Label", "Key", "Made", "By", *([""] if may else [])]
+        titles = ["Label", "Key", "Made, UTC", "By", *([""] if may else [])]
         self._list.content = table("keys", titles, [_row(each, may) for each in keys])
 
     async def _add(self) -> None:

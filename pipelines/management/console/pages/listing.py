@@ -51,7 +51,7 @@ def _empty(kind: str) -> Markup:
 
 def _table(visit: Visit, kind: str, found: list[Version]) -> Markup:
     with_status = any(each.status is not None for each in found)
-    titles = ["Name", "Version", "Changed", "By", *(["Status"] if with_status else [])]
+    titles = ["Name", "Version", "Changed, UTC", "By", *(["Status"] if with_status else [])]
     return table(kind, titles, [_row(visit, kind, each, with_status) for each in found])
 
 

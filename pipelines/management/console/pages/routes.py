@@ -32,7 +32,7 @@ def add_pages(desk: Desk, add_head: Callable[[], None]) -> None:
     def sign_in(reason: str = "", next: str = HOME) -> None:  # noqa: A002  # the query's name
         add_head()
         plain_head()
-        with ui.element("main").classes("page"):
+        with ui.element("div").classes("page"):
             write(sign_in_form(reason, next), "span-12")
 
     async def shown(request: Request, tenant: str, here: str, build: Build) -> Response | None:

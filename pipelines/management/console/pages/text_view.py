@@ -18,7 +18,7 @@ class TextView:
         self._box = ui.element("div").classes("fields")
         with self._box:
             self._text = ui.textarea("The document in YAML").classes("wide code whole")
-            self._text.props("outlined autogrow spellcheck=false data-testid=yaml no-error-icon")
+            self._text.props("outlined stack-label autogrow spellcheck=false data-testid=yaml no-error-icon")
         if not writes:
             self._text.props("readonly")
 
