@@ -1,5 +1,6 @@
 """Between a document and what is typed into its form. Pure: a form's texts stand by their JSON pointer."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, Final
@@ -114,7 +115,9 @@ def _number(text: str) -> int | float:
     try:
         found = float(text)
     except ValueError:
-        raise ValueError("write a number, for example 2.5") from None
+        found = math.nan
+    if not math.isfinite(found):
+        raise ValueError("write a number, for example 2.5")
     return int(found) if found.is_integer() and "e" not in text.lower() else found
 
 

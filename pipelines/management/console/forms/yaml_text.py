@@ -1,6 +1,7 @@
 """Documents as YAML text, and the differences between two. Pure."""
 
 import difflib
+import re
 from typing import Final
 
 import yaml
@@ -9,17 +10,25 @@ from pipelines.management.console.api_client import Document
 from pipelines.management.console.html import Markup, tag
 from shared.documents.yaml_dumper import CoreDumper
 
+_BREAKS: Final = re.compile("[\r\x85\u2028\u2029]")
 _WIDTH: Final = 100
 _FIRST: Final = ("kind", "name", "tenant")
 _STYLES: Final = {"+": "added", "-": "removed", "@": "place"}
 
 
 class _Dumper(CoreDumper):
-    """Writes text of several lines as a block."""
+    """Writes text of several lines as a block, and nothing as a reference to something above."""
+
+    def ignore_aliases(self, data: object) -> bool:
+        del data
+        return True
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+    style = "|" if "\n" in text else None
+    if _BREAKS.search(text):
+        style = '"'  # PyYAML would write them as they are, and read them as spaces
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
 _Dumper.add_representer(str, _text)
@@ -36,12 +45,13 @@ def document_text(document: Document | None) -> str:
     if document is None:
         return ""
     first = {key: document[key] for key in _FIRST if key in document}
-    return written({**first, **without_keys(document)})
+    return written(first | without_keys(document))
 
 
 def without_keys(document: Document) -> Document:
     """The document without the digests of its write keys, which the server keeps."""
-    return {key: value for key, value in document.items() if key != "write_keys"}
+    kept: Document = {key: value for key, value in document.items() if key != "write_keys"}
+    return kept
 
 
 def difference(before: Document | None, after: Document | None) -> Markup:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import groupby
-from typing import Final
+from typing import Any, Final
 
 from nicegui import ui
 from nicegui.elements.mixins.validation_element import ValidationElement
@@ -75,7 +75,7 @@ class FormView:
 
     def _draw(self) -> None:
         self._box.clear()
-        self._inputs: dict[str, ValidationElement] = {}
+        self._inputs: dict[str, ValidationElement[Any]] = {}
         with self._box:
             for group, fields in groupby(self._fields, key=lambda each: each.path[:-1]):
                 with _group(group):
@@ -112,8 +112,8 @@ class FormView:
             return sorted(self._connectors)
         return self._names.get(field.pointer, field.choices)
 
-    def _keeper(self, field: Field) -> Callable[[ValueChangeEventArguments], None]:
-        def keep(event: ValueChangeEventArguments) -> None:
+    def _keeper(self, field: Field) -> Callable[[ValueChangeEventArguments[Any]], None]:
+        def keep(event: ValueChangeEventArguments[Any]) -> None:
             self._texts[field.pointer] = event.value
             if field.pointer == CONNECTOR and self._connectors:
                 self._of_connector(str(event.value or DEFAULT_CONNECTOR))

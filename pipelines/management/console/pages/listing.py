@@ -74,9 +74,10 @@ def show_tenants(known: list[str] | None) -> None:
         write(
             joined(tag("h2", "Tenants"), tag("p", "Choose the tenant whose documents to see.", class_="note"))
         )
-        with ui.element("form").classes("form").on("submit.prevent", lambda: _go(typed)):
+        with ui.element("form").classes("form") as form:
             typed = ui.input("Tenant").props("outlined dense autofocus data-testid=tenant-name")
             button("Open", lambda: None, "open", "main").props("type=submit")
+        form.on("submit.prevent", lambda: _go(typed))
         if known:
             items = (tag("li", tag("a", each, href=f"{HOME}/{each}")) for each in known)
             write(tag("ul", *items, class_="names"))

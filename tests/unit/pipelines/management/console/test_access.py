@@ -1,0 +1,74 @@
+"""Sessions, and requests of other sites."""
+
+import pytest
+from pydantic import ValidationError
+
+from pipelines.management.console.same_origin import foreign
+from pipelines.management.console.session import LIFE_MS, Identity, Sessions
+from pipelines.management.console.settings import ConsoleSettings
+from pipelines.management.console.sign_in import safe_next
+
+IDENTITY = Identity(id="t1", role="editor", tenant="shop")
+
+
+class Time:
+    """A clock that a test sets."""
+
+    now = 1_000
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def test_a_session_ends_after_its_life_with_its_token_or_when_it_is_told_to() -> None:
+    clock = Time()
+    sessions = Sessions(clock)
+    long = sessions.begin("secret", IDENTITY)
+    short = sessions.begin("secret", Identity(id="t2", role="viewer", expires_ms=2_000))
+    assert sessions.find(long.id) == long and sessions.find("guess") is None and sessions.find(None) is None
+    clock.now = 2_000
+    assert sessions.find(short.id) is None and sessions.find(long.id) == long
+    clock.now = 1_000 + LIFE_MS
+    assert sessions.find(long.id) is None
+    other = sessions.begin("secret", IDENTITY)
+    sessions.end(other.id)
+    assert sessions.find(other.id) is None
+
+
+@pytest.mark.parametrize(
+    ("origin", "public", "refused"),
+    [
+        (None, None, False),
+        ("http://console.test:8090", None, False),
+        ("http://CONSOLE.test:8090", None, False),
+        ("https://console.example.com", "https://console.example.com", False),
+        ("https://console.example.com", None, True),
+        ("http://console.test", None, True),
+        ("http://console.test:8090.evil.example", None, True),
+        ("http://console.test:8090@evil.example", None, True),
+        ("null", None, True),
+        ("", None, True),
+    ],
+)
+def test_only_the_consoles_own_origin_is_let_in(
+    origin: str | None, public: str | None, refused: bool
+) -> None:
+    headers = [(b"Host", b"console.test:8090")]
+    headers += [] if origin is None else [(b"Origin", origin.encode())]
+    assert foreign(headers, public) is refused
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["https://evil.example", "//evil.example", "/documents/../", "/documents\\x", "/documentsx", "/\r\nx"],
+)
+def test_signing_in_leads_nowhere_but_to_the_pages(path: str) -> None:
+    assert safe_next(path) == "/documents"
+    assert safe_next("/documents/shop/pipes") == "/documents/shop/pipes"
+
+
+def test_tokens_are_not_taken_in_the_clear_outside_of_loopback() -> None:
+    given = {"bootstrap": "x:1", "api": "http://127.0.0.1:8096", "host": "0.0.0.0"}
+    with pytest.raises(ValidationError, match="HIFI_PUBLIC_URL"):
+        ConsoleSettings.model_validate(given)
+    assert ConsoleSettings.model_validate(given | {"public_url": "https://c.example"}).tls
