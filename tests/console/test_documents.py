@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from tests.console.documents import Office, field
+from tests.console.documents import Office, field, give_url
 from tests.contract.management.api_process import destination
 
 
@@ -31,12 +31,12 @@ def test_a_destination_and_a_pipe_are_made_changed_and_deleted(office: Office) -
     office.put("made", "sources", "made.shop", {})
     page = office.signed_in("made", "destinations", "-new")
     field(page, "name").fill("made.sink")
-    field(page, "options").fill("url: https://example.com/hook")
+    give_url(page, "https://example.com/hook")
     field(page, "batch-max_events").fill("20")
     page.get_by_test_id("save").click()
     page.wait_for_url(office.url("made", "destinations", "made.sink"))
     stored = office.api.ask("GET", "/v1/tenants/made/destinations/made.sink").json["document"]
-    assert stored["options"] == {"url": "https://example.com/hook"}
+    assert stored["options"]["url"] == "https://example.com/hook"
     assert (stored["batch"]["max_events"], stored["timeout_seconds"]) == (20, 5.0)
 
     page.goto(office.url("made", "pipes", "-new"))
@@ -80,7 +80,7 @@ def test_a_save_over_another_writers_shows_what_changed_and_keeps_what_was_typed
 def test_what_is_wrong_is_said_at_its_field_and_nothing_typed_is_lost(office: Office) -> None:
     page = office.signed_in("wrong", "destinations", "-new")
     field(page, "name").fill("wrong.sink")
-    field(page, "options").fill("url: https://example.com/hook")
+    give_url(page, "https://example.com/hook")
     field(page, "timeout_seconds").fill("soon")
     page.get_by_test_id("save").click()
     timeout = page.locator("label", has=field(page, "timeout_seconds"))
@@ -88,7 +88,8 @@ def test_what_is_wrong_is_said_at_its_field_and_nothing_typed_is_lost(office: Of
     field(page, "timeout_seconds").fill("99")
     page.get_by_test_id("save").click()
     expect(timeout.get_by_role("alert")).to_contain_text("<= 10")
-    expect(field(page, "options")).to_have_value("url: https://example.com/hook")
+    expect(page.get_by_test_id("view-form")).to_have_attribute("aria-pressed", "true")
+    expect(field(page, "name")).to_have_value("wrong.sink")
     field(page, "timeout_seconds").fill("")
     page.get_by_test_id("save").click()
     page.wait_for_url(office.url("wrong", "destinations", "wrong.sink"))

@@ -127,6 +127,7 @@ class FormView:
         self._fields = document_fields(self._kind, self._connectors.get(connector))
         self._texts = {**typed(self._base, self._fields), **self._texts}
         self._draw()
+        self._inputs[CONNECTOR].run_method("focus")  # where the person was
 
 
 def _group(path: Sequence[str]) -> AbstractContextManager[object]:
