@@ -44,12 +44,12 @@ def sign_in(page: Page, token: str) -> None:
 
 
 def field(page: Page, name: str) -> Locator:
-    """The input of a form's field, by its path joined with dashes."""
+    """The input of a field, by its path joined with dashes."""
     return page.locator(f"input[data-testid=field-{name}], textarea[data-testid=field-{name}]")
 
 
 def give_url(page: Page, url: str) -> None:
-    """Type a webhook's URL: into its field, or into the YAML of all options if the API names no connectors."""
+    """Type a webhook's URL: into its field, or into the YAML of options if the API names no connectors."""
     page.get_by_label("Timeout seconds").wait_for()
     own = field(page, "options-url")
     if own.count():

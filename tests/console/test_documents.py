@@ -54,8 +54,6 @@ def test_a_destination_and_a_pipe_are_made_changed_and_deleted(office: Office) -
     assert (pipe["match"], pipe["sample"]) == ({"type": ["order.placed"]}, 50)
 
     page.get_by_test_id("delete").click()
-    page.get_by_test_id("cancel").click()
-    page.get_by_test_id("delete").click()
     page.get_by_test_id("confirm").click()
     expect(page.get_by_text("No pipes yet.")).to_be_visible()
     assert office.api.ask("GET", "/v1/tenants/made/pipes/made.orders").status == 404
@@ -151,17 +149,43 @@ def test_a_viewer_reads_and_finds_no_button_that_writes(office: Office) -> None:
         expect(page.get_by_test_id(name)).to_have_count(0)
 
 
+LONG = "wide.a-source-with-a-rather-long-name-of-over-fifty-letters"
+
+
+def test_the_pages_fit_a_phone_and_are_used_by_keyboard(office: Office) -> None:
+    office.put("wide", "sources", LONG, {})
+    page = office.signed_in("wide", "sources", width=360, height=700)
+    for path in ((), (LONG,), (LONG, "history"), ("-new",)):
+        page.goto(office.url("wide", "sources", *path))
+        page.locator(".card").first.wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth") == 360, path
+    expect(field(page, "name")).to_be_focused()
+    page.keyboard.type("wide.keys")
+    for _ in range(3):
+        page.keyboard.press("Tab")
+    expect(field(page, "rate_limit")).to_be_focused()
+    page.keyboard.type("5")
+    page.keyboard.press("Enter")
+    page.get_by_test_id("kept").press("Enter")
+    page.wait_for_url(office.url("wide", "sources", "wide.keys"))
+    page.get_by_test_id("delete").press("Enter")
+    expect(page.get_by_test_id("cancel")).to_be_focused()
+    page.keyboard.press("Escape")
+    expect(page.get_by_test_id("cancel")).to_have_count(0)
+    assert office.api.ask("GET", "/v1/tenants/wide/sources/wide.keys").status == 200
+
+
 @pytest.mark.proof
 def test_the_pages_can_be_read_at_any_width_and_in_both_themes(office: Office, artefacts: Path) -> None:
-    office.put("wide", "sources", "wide.a-source-with-a-rather-long-name-of-more-than-fifty-letters", {})
-    office.put("wide", "destinations", "wide.sink", destination())
-    long = "wide.a-source-with-a-rather-long-name-of-more-than-fifty-letters"
-    paths = (("sources",), ("sources", long), ("destinations", "wide.sink"), ("pipes", "-new"))
+    office.put("both", "sources", "both.shop", {})
+    office.put("both", "destinations", "both.sink", destination())
+    paths = (("sources",), ("sources", "both.shop"), ("destinations", "both.sink"), ("pipes", "-new"))
     for width, dark in product((1280, 360), (False, True)):
-        page = office.signed_in("wide", "sources", width=width, height=800, dark=dark)
+        page = office.signed_in("both", "sources", width=width, height=800, dark=dark)
         for path in paths:
-            page.goto(office.url("wide", *path))
-            page.locator("main").wait_for()
+            page.goto(office.url("both", *path))
+            page.locator(".card").first.wait_for()
             assert page.evaluate("document.documentElement.scrollWidth") == width, path
+            assert page.evaluate("document.body.classList.contains('body--dark')") is dark
             theme = "dark" if dark else "light"
-            page.screenshot(path=artefacts / f"{'-'.join(path)[:24]}-{width}-{theme}.png", full_page=True)
+            page.screenshot(path=artefacts / f"{'-'.join(path)}-{width}-{theme}.png", full_page=True)

@@ -102,7 +102,7 @@ class FormView:
         if choices:
             options = list(dict.fromkeys([*choices, *([str(value)] if value else [])]))
             return ui.select(options, label=field.label, value=value or None, on_change=kept, clearable=True)
-        usual = "" if field.default in (None, {}, []) else f"{field.default} unless given"
+        usual = "" if field.default in (None, "", {}, []) else f"{field.default} unless given"
         if field.shape in _MULTILINE:
             return ui.textarea(field.label, value=str(value or ""), on_change=kept)
         return ui.input(field.label, value=str(value or ""), placeholder=usual, on_change=kept)
