@@ -1,7 +1,6 @@
 """HTTP client of the management API: each request carries the token of the session that asks."""
 
 from collections.abc import Mapping, Sequence
-from http import HTTPStatus
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote
@@ -130,10 +129,6 @@ class ApiClient:
         """Whose token it is; a ProblemError with status 401 if nobody's."""
         return self.decoded(await self.send(token, "GET", path_of("whoami")), Identity)
 
-    def account(self, token: str) -> "Account":
-        """The API as a token sees it."""
-        return Account(self, token)
-
     async def send(
         self,
         token: str,
@@ -194,75 +189,3 @@ class ApiClient:
                 break
             query = f"?limit={_PAGE}&cursor={quote(page.next, safe='')}"
         return found
-
-
-class Account:
-    """The API with one session's token."""
-
-    def __init__(self, client: ApiClient, token: str) -> None:
-        self._client, self._token = client, token
-
-    async def tenants(self) -> list[str] | None:
-        """The tenants there are; None if the API does not say."""
-        found = await self._if_there(path_of("tenants"), TenantEntry)
-        return None if found is None else [each.tenant for each in found]
-
-    async def connectors(self) -> list[Connector]:
-        """The connectors with their options; none if the API does not say."""
-        return await self._if_there(path_of("connectors"), Connector) or []
-
-    async def _if_there(self, path: str, kind: type[T]) -> list[T] | None:
-        try:
-            return await self._client.listed(self._token, path, kind)
-        except ProblemError as error:
-            if error.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.TOO_MANY_REQUESTS):
-                raise
-            return None
-
-    async def documents(self, tenant: str, kind: str) -> list[Version]:
-        """A tenant's documents of a kind (in the plural), by name."""
-        return await self._client.listed(self._token, path_of("tenants", tenant, kind), Version)
-
-    async def document(self, tenant: str, kind: str, name: str) -> Version:
-        """One document."""
-        return await self._client.get(self._token, path_of("tenants", tenant, kind, name), Version)
-
-    async def put(
-        self, tenant: str, kind: str, name: str, document: Document, condition: Mapping[str, str]
-    ) -> Version:
-        """Write a document under a condition."""
-        path = path_of("tenants", tenant, kind, name)
-        answer = await self._client.send(self._token, "PUT", path, document, condition)
-        return ApiClient.decoded(answer, Version)
-
-    async def delete(self, tenant: str, kind: str, name: str, version: int) -> None:
-        """Delete a document that is at a version."""
-        path = path_of("tenants", tenant, kind, name)
-        await self._client.send(self._token, "DELETE", path, headers=if_match(version))
-
-    async def history(self, tenant: str, kind: str, name: str) -> list[Version]:
-        """Its versions, newest first."""
-        path = path_of("tenants", tenant, kind, name, "history")
-        return await self._client.listed(self._token, path, Version)
-
-    async def revert(self, tenant: str, kind: str, name: str, to: int, version: int) -> None:
-        """Make a document that is at `version` what it was at `to`."""
-        path = path_of("tenants", tenant, kind, name, "revert")
-        await self._client.send(self._token, "POST", path, {"version": to}, if_match(version))
-
-    async def keys(self, tenant: str, source: str) -> list[Key]:
-        """The write keys of a source."""
-        return await self._client.listed(
-            self._token, path_of("tenants", tenant, "sources", source, "keys"), Key
-        )
-
-    async def add_key(self, tenant: str, source: str, label: str) -> str:
-        """A new write key."""
-        path = path_of("tenants", tenant, "sources", source, "keys")
-        answer = await self._client.send(self._token, "POST", path, {"label": label})
-        return ApiClient.decoded(answer, NewKey).key
-
-    async def remove_key(self, tenant: str, source: str, key_id: str) -> None:
-        """Remove a write key."""
-        path = path_of("tenants", tenant, "sources", source, "keys", key_id)
-        await self._client.send(self._token, "DELETE", path)

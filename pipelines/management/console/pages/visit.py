@@ -10,7 +10,8 @@ from fastapi import Request, Response
 from nicegui import ui
 from starlette.responses import RedirectResponse
 
-from pipelines.management.console.api_client import Account, ApiClient, ProblemError
+from pipelines.management.console.account import Account
+from pipelines.management.console.api_client import ApiClient, ProblemError
 from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.session import COOKIE, Session, Sessions
 from pipelines.management.console.sign_in import HOME, sign_in_path
@@ -81,7 +82,7 @@ class Desk:
         session = self.sessions.find(request.cookies.get(COOKIE))
         if session is None:
             return None
-        account = self.client.account(session.token)
+        account = Account(self.client, session.token)
         return Visit(session=session, sessions=self.sessions, account=account, tenant=tenant)
 
     @staticmethod
