@@ -124,7 +124,7 @@ def test_an_address_without_a_listener_is_retried_later(rig: Rig) -> None:
     assert [r.topic for r in records(rows)] == [Topic.RETRY_IN_30S]
     (receipt,) = receipts(rows)
     assert (receipt.status, receipt.tries) == (None, 3)
-    assert receipt.reason.startswith("unreachable: ")
+    assert receipt.reason.startswith("connection_refused: ")
 
 
 @pytest.mark.parametrize("url", ["http://no-such-host.invalid/", "https://127.0.0.1:{port}/"])
