@@ -1,7 +1,6 @@
 """Documents as YAML text, and the differences between two. Pure."""
 
 import difflib
-import re
 from typing import Final
 
 import yaml
@@ -10,33 +9,14 @@ from pipelines.management.console.api_client import Document
 from pipelines.management.console.html import Markup, tag
 from shared.documents.yaml_dumper import CoreDumper
 
-_BREAKS: Final = re.compile("[\r\x85\u2028\u2029]")
 _WIDTH: Final = 100
 _FIRST: Final = ("kind", "name", "tenant")
 _STYLES: Final = {"+": "added", "-": "removed", "@": "place"}
 
 
-class _Dumper(CoreDumper):
-    """Writes text of several lines as a block, and nothing as a reference to something above."""
-
-    def ignore_aliases(self, data: object) -> bool:
-        del data
-        return True
-
-
-def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in text else None
-    if _BREAKS.search(text):
-        style = '"'  # PyYAML would write them as they are, and read them as spaces
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
-
-
-_Dumper.add_representer(str, _text)
-
-
 def written(value: object) -> str:
     """A value as YAML, its members in their order."""
-    dumped: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_WIDTH)
+    dumped: str = yaml.dump(value, Dumper=CoreDumper, sort_keys=False, allow_unicode=True, width=_WIDTH)
     return dumped.removesuffix("...\n")
 
 

@@ -1,5 +1,6 @@
 """Problems of a user's file are reported with line, field and fix."""
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -168,6 +169,13 @@ def test_documents_that_are_shown_can_be_read_again_as_they_were(tmp_path: Path)
     extra = f"ramp: {{start: 2026-01-31T12:00:00Z, minutes: 5}}\nmatch: {{type: {words}}}\n"
     before = read(tmp_path, GOOD + extra)
     assert read(tmp_path, shown(before)) == before
+
+
+@pytest.mark.parametrize("text", ["a\nb", "a\r\nb", "a\x85b", "a\u2028b", "  a\n", "a\n\n b"])
+def test_line_breaks_of_any_kind_survive_being_shown(tmp_path: Path, text: str) -> None:
+    before = pipe_of(tmp_path, GOOD + f"match: {{type: [{json.dumps(text)}]}}\n")
+    assert before.match["type"] == [text]
+    assert read(tmp_path, shown([before])) == [before]
 
 
 def test_a_document_of_a_newer_version_is_read_as_far_as_it_is_understood() -> None:
