@@ -147,7 +147,7 @@ def test_down_ends_what_a_killed_supervisor_left_behind(up: Up) -> None:
     assert side_processes(up.side.root), "the brokers survive their supervisor"
     stopped = _hifi("down", "--data", str(up.side.root))
     assert stopped.returncode == 0
-    assert "lost their `hifi up`" in stopped.stdout
+    assert "left by an earlier `hifi up`" in stopped.stdout
     assert side_processes(up.side.root) == []
 
 
