@@ -17,7 +17,9 @@ _NO_OFFSETS = ("*-unused",)
 _SPARK_NODES = ("ingest", "route", "transmit", "transmit_slow")
 _ACCESS = {
     "collect": KafkaAccess(
-        reads=[Topic.CONFIG], writes=[*OUTPUTS["collect"], Topic.HEARTBEATS], watches=_NO_OFFSETS
+        reads=[Topic.CONFIG],
+        writes=[*OUTPUTS["collect"], Topic.HEARTBEATS, Topic.KEY_USAGE],
+        watches=_NO_OFFSETS,
     ),
     "retry": KafkaAccess(reads=INPUTS["retry"], writes=OUTPUTS["retry"], joins=["hifi.retry"]),
     # It identifies lost events in the topics where they are missing or were last seen.
@@ -32,7 +34,7 @@ _ACCESS = {
     "trace": KafkaAccess(reads=INPUTS["trace"], joins=["hifi.trace"]),
     "canary": KafkaAccess(reads=[Topic.CONFIG], writes=[Topic.CONFIG], watches=_NO_OFFSETS),
     "provision": KafkaAccess(
-        reads=[Topic.CONFIG, Topic.HEARTBEATS],
+        reads=[Topic.CONFIG, Topic.HEARTBEATS, Topic.KEY_USAGE],
         writes=[Topic.CONFIG],
         watches=_NO_OFFSETS,
         transacts=["hifi-*-provision"],
