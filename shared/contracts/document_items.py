@@ -12,6 +12,7 @@
 | `tokens#` | digest of a token | tenant, role, label and expiry |
 | `audit#` and the tenant | time and a random part | a write, or a refused one |
 | `status#` and the tenant | `kind/name/` and a side | how far the side is: .document_status |
+| `activities#` and a side | `serial`, `activity/` or `wish/` and an id | who acts: .diamond |
 | `leases#` | what is led | which process leads: shared.dynamodb.lease |
 """
 
