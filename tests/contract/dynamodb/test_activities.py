@@ -185,7 +185,7 @@ def _written(url: str, process: Process) -> bool:
 def _run(url: str, examples: int) -> None:
     DocumentTable(TABLE, url).ensure()
     Diamond.url = url
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(
         Diamond,
         settings=settings(
             max_examples=examples,
