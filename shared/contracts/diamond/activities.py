@@ -91,3 +91,11 @@ class Activity(Struct, frozen=True, kw_only=True):
     def __str__(self) -> str:
         phase = f", {self.phase}" if self.phase else ""
         return f"{self.actor}: {self.action} ({self.reason}{phase})"
+
+
+class UnderWay(Struct, frozen=True, kw_only=True):
+    """What observe answers of a side's activities, oldest first."""
+
+    activities: list[Activity]
+    wishes: list[Activity]
+    """What waits."""

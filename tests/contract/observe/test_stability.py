@@ -12,6 +12,7 @@ from shared.runtime.clock import wall_clock
 from shared.runtime.settings import LOCAL
 from tests.contract.observe.conftest import Start
 from tests.contract.observe.side import Side
+from tests.harness.command_line import Hifi
 from tests.harness.observe_process import ObserveProcess
 from tests.harness.waiting import eventually
 
@@ -83,3 +84,34 @@ def test_what_is_under_way_is_listed_and_keeps_lag_alarms_quiet(start: Start, st
 def test_without_a_table_the_activities_are_not_known(asked: ObserveProcess) -> None:
     status, found = asked.ask("/v1/activities")
     assert (status, "HIFI_DOCUMENTS_TABLE" in found["error"]) == (503, True)
+
+
+def test_a_person_begins_maintenance_waits_for_a_release_and_ends_it(
+    start: Start, store_url: str, tmp_path: Path
+) -> None:
+    DocumentTable(TABLE, store_url).ensure()
+    observe = start(documents_table=TABLE, documents_endpoint=store_url)
+    place = {"HIFI_DOCUMENTS_TABLE": TABLE, "HIFI_DOCUMENTS_ENDPOINT": store_url}
+    hifi = Hifi(tmp_path, place | {"HIFI_OBSERVE_URL": observe.url})
+    deployer = _register(store_url, "deployer-1")
+    release = deployer.begin(Action.REPLACE_CODE, "release 2", STABLE)
+    assert isinstance(release, Activity)
+
+    refused = hifi.run("maintenance", "begin", "--reason", "a patch")
+    assert refused.returncode == 1
+    assert "not begun: deployer: replace code (release 2) is under way" in refused.stderr
+    assert deployer.look().wishes == [], "a person asks again, and nothing waits for them"
+    assert hifi.run("maintenance", "begin", "--reason", "a patch", "--for", "soon").returncode == 2
+    deployer.end(release)
+
+    assert hifi.run("maintenance", "begin", "--reason", "[b]a patch[/b]", "--for", "30m").returncode == 0
+    waits = deployer.begin(Action.REPLACE_CODE, "release 3", STABLE)
+    assert waits == Waits(("maintenance: maintain ([b]a patch[/b]) is under way",))
+    eventually(lambda: len(observe.get("/v1/activities")["wishes"]) == 1)
+    shown = hifi.run("maintenance", "show").stdout
+    assert all(text in shown for text in ("the side is stable", "[b]a patch[/b]", "release 3", "waits")), (
+        shown
+    )
+    assert hifi.run("maintenance", "end").returncode == 0
+    assert hifi.run("maintenance", "end").returncode == 1
+    assert isinstance(deployer.begin(Action.REPLACE_CODE, "release 3", STABLE), Activity)

@@ -15,6 +15,7 @@ from pipelines.control.observe.scorecards.day_state import Cards
 from pipelines.control.observe.scorecards.minute_cards import empty_card
 from pipelines.control.observe.storage.repository import Repository
 from shared.contracts.alarms import Alarm, QuietWindow
+from shared.contracts.diamond.activities import UnderWay
 from shared.contracts.diamond.stability import GOOD_MINUTES, Stability, stability
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import (
@@ -141,7 +142,7 @@ class Queries:
             at_ms=found.at_ms,
         )
 
-    def activities(self) -> Register:
+    def activities(self) -> UnderWay:
         """What is under way on the side, and who waits.
 
         Raises:
@@ -150,7 +151,7 @@ class Queries:
         found = self._register()
         if found is None:
             raise UnavailableError("the register of activities is not known: see HIFI_DOCUMENTS_TABLE")
-        return found
+        return UnderWay(activities=list(found.activities), wishes=list(found.wishes))
 
     def places(self, tenant: str, event_id: str, seconds: int) -> EventSearch:
         """Where an event was in the last seconds.

@@ -131,8 +131,7 @@ def _add_present(app: FastAPI, answers: Queries) -> None:
 
     @app.get("/v1/activities")
     async def activities() -> Response:
-        found = answers.activities()
-        return json_response({"activities": found.activities, "wishes": found.wishes})
+        return json_response(answers.activities())
 
     @app.get("/v1/alarms")
     async def alarms(
