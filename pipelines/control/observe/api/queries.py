@@ -8,10 +8,12 @@ from confluent_kafka import KafkaException
 from pipelines.control.observe.alarms.service import Alarms
 from pipelines.control.observe.api.query_params import UnavailableError
 from pipelines.control.observe.health.snapshot import Snapshot, now
+from pipelines.control.observe.health.stability import stability
 from pipelines.control.observe.ledger.event_search import find
 from pipelines.control.observe.scorecards.day_cards import day_mark, minute_mark
 from pipelines.control.observe.scorecards.day_state import Cards
 from pipelines.control.observe.scorecards.minute_cards import empty_card
+from pipelines.control.observe.scorecards.pipe_cards import pipe_card
 from pipelines.control.observe.storage.repository import Repository
 from shared.contracts.alarms import Alarm, QuietWindow
 from shared.contracts.envelope import MINUTE_MS
@@ -24,6 +26,8 @@ from shared.contracts.scorecard import (
     MinuteCard,
     MinuteMark,
     Now,
+    PipeCard,
+    Stability,
 )
 from shared.contracts.timestamps import DAY_MINUTES, day_of, first_minute
 from shared.kafka.offset_range_reader import OffsetRangeReader
@@ -66,6 +70,16 @@ class Queries:
     def minute(self, tenant: str, minute: int) -> MinuteCard:
         """A minute's card; an empty one where there was no event."""
         return next(iter(self.minutes(tenant, minute, minute)), empty_card(tenant, minute))
+
+    def pipe(self, tenant: str, pipe: str, first: int) -> PipeCard:
+        """What became of a pipe's events since a minute, as far as minutes are complete."""
+        last = self._snapshot().whole_minute
+        cards = self.minutes(tenant, first, last) if first <= last else []
+        return pipe_card(tenant, pipe, first, last, cards)
+
+    def stability(self) -> Stability:
+        """Whether the side is stable."""
+        return stability(self._snapshot(), self._alarms.listed(ALL_TENANTS, is_open=True))
 
     def _day(self, tenant: str, day: date, first: int, last: int) -> Iterable[MinuteCard]:
         """Of a day's cards, those of a span."""

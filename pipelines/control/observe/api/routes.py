@@ -91,6 +91,15 @@ def _add_minutes(app: FastAPI, answers: Queries, clock: Clock) -> None:
         at = query_params.minute("minute", minute, 0)
         return json_response(answers.minute(query_params.tenant(tenant), at))
 
+    @app.get("/v1/pipes/{pipe}")
+    def pipe(
+        pipe: Annotated[str, Path()],
+        tenant: Text = None,
+        first: Annotated[str | None, Query(alias="from")] = None,
+    ) -> Response:
+        since, _ = query_params.minutes(first, None, clock())
+        return json_response(answers.pipe(query_params.tenant(tenant), pipe, since))
+
     @app.get("/v1/events/{event_id:path}")
     def event(event_id: Annotated[str, Path()], tenant: Text = None, since: Text = None) -> Response:
         seconds = query_params.number("since", since, _SEARCH_SECONDS, 1, _MOST_SEARCH_SECONDS)
@@ -120,6 +129,10 @@ def _add_present(app: FastAPI, answers: Queries) -> None:
     @app.get("/v1/now")
     async def now(tenant: Text = None) -> Response:
         return json_response(answers.now(query_params.tenant(tenant)))
+
+    @app.get("/v1/stability")
+    async def stability() -> Response:
+        return json_response(answers.stability())
 
     @app.get("/v1/destinations")
     async def destinations(tenant: Text = None) -> Response:
