@@ -13,6 +13,7 @@ MOST_STEPS: Final = 20
 _DURATION: Final = r"^[1-9][0-9]{0,3}[smhd]$"
 _UNIT_MS: Final = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
+Share = Annotated[float, Meta(gt=0, le=FULL_SHARE)]
 Duration = Annotated[str, Meta(pattern=_DURATION)]
 """Such as 30s, 5m, 2h or 1d."""
 
@@ -20,7 +21,7 @@ Duration = Annotated[str, Meta(pattern=_DURATION)]
 class Rollout(Struct, kw_only=True, frozen=True):
     """A pipe that is opened step by step, as long as its own events fare well."""
 
-    steps: Annotated[list[Annotated[float, Meta(gt=0, le=FULL_SHARE)]], Meta(min_length=1, max_length=MOST_STEPS)]
+    steps: Annotated[list[Share], Meta(min_length=1, max_length=MOST_STEPS)]
     """Percentages of the matching events, rising to FULL_SHARE."""
 
     every: Duration = "5m"
@@ -39,10 +40,6 @@ class Rollout(Struct, kw_only=True, frozen=True):
     def every_ms(self) -> int:
         """How long a step lasts at least, milliseconds."""
         return int(self.every[:-1]) * _UNIT_MS[self.every[-1]]
-
-    def share(self, step: int) -> float:
-        """Percent of the matching events at a step: 1 is the first, at 0 the pipe takes nothing."""
-        return self.steps[step - 1] if step else 0.0
 
 
 def step_problems(rollout: Rollout, smallest: float) -> Iterator[tuple[str, str]]:

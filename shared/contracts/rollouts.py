@@ -4,7 +4,7 @@ One item a pipe in the partition ROLLOUTS; who writes it says which revision it 
 meter says of the present step, in the partition ROLLOUT_CARDS.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
@@ -108,9 +108,15 @@ def state_key(tenant: str, pipe: str) -> str:
     return f"{tenant}/{pipe}"
 
 
-def card_key(tenant: str, pipe: str, side: str) -> str:
-    """Sort key of a side's card."""
-    return f"{tenant}/{pipe}/{side}"
+def card_key(state: str, side: str) -> str:
+    """Sort key of a side's card; `state` is that of the state."""
+    return f"{state}/{side}"
+
+
+def key_and_side(sort: str) -> tuple[str, str]:
+    """The state's sort key and the side in a card's."""
+    key, _, side = sort.rpartition("/")
+    return key, side
 
 
 def at_step(rollout: Rollout, step: int, now_ms: int, *, revision: int, reason: str = "") -> RolloutState:
@@ -118,7 +124,7 @@ def at_step(rollout: Rollout, step: int, now_ms: int, *, revision: int, reason: 
     return RolloutState(
         state=RolloutPhase.RISING,
         step=step,
-        share=rollout.share(step),
+        share=_share(rollout.steps, step),
         since_ms=now_ms,
         next_ms=now_ms + rollout.every_ms,
         reason=reason,
@@ -128,7 +134,7 @@ def at_step(rollout: Rollout, step: int, now_ms: int, *, revision: int, reason: 
 
 
 def standing(rollout: Rollout, stored: RolloutState | None, now_ms: int) -> RolloutState:
-    """The state that holds for a document: that in the table, unless it is of other steps or there is none."""
+    """The state that holds for a document: that in the table, or a new one if its steps are others."""
     if stored is None:
         return at_step(rollout, 1, now_ms, revision=0)
     if stored.steps != rollout.steps:
@@ -136,20 +142,21 @@ def standing(rollout: Rollout, stored: RolloutState | None, now_ms: int) -> Roll
     return stored
 
 
-def halted(
-    rollout: Rollout, state: RolloutState, phase: RolloutPhase, step: int, now_ms: int, reason: str
-) -> RolloutState:
+def halted(state: RolloutState, phase: RolloutPhase, step: int, now_ms: int, reason: str) -> RolloutState:
     """At a step that it does not leave by itself."""
-    since_ms = state.since_ms if step == state.step else now_ms
     return replace(
         state,
         state=phase,
         step=step,
-        share=rollout.share(step),
-        since_ms=since_ms,
+        share=_share(state.steps, step),
+        since_ms=state.since_ms if step == state.step else now_ms,
         next_ms=None,
         reason=reason,
     )
+
+
+def _share(steps: Sequence[float], step: int) -> float:
+    return steps[step - 1] if step else 0.0
 
 
 def requested(rollout: Rollout, state: RolloutState, action: RolloutAction, now_ms: int) -> RolloutState:
@@ -160,18 +167,16 @@ def requested(rollout: Rollout, state: RolloutState, action: RolloutAction, now_
     """
     match action:
         case RolloutAction.PAUSE if state.state in MOVING:
-            return halted(rollout, state, RolloutPhase.PAUSED, state.step, now_ms, "on request")
+            return halted(state, RolloutPhase.PAUSED, state.step, now_ms, "on request")
         case RolloutAction.RESUME if state.state is RolloutPhase.STOPPED or not state.step:
             return at_step(rollout, state.step + 1, now_ms, revision=state.revision)
         case RolloutAction.RESUME if state.state is RolloutPhase.PAUSED:
             return at_step(rollout, state.step, now_ms, revision=state.revision)
         case RolloutAction.BACK if state.step:
-            return halted(
-                rollout, state, RolloutPhase.PAUSED, state.step - 1, now_ms, "one step back on request"
-            )
+            return halted(state, RolloutPhase.PAUSED, state.step - 1, now_ms, "one step back on request")
         case RolloutAction.FINISH if state.state is not RolloutPhase.DONE:
             last = len(rollout.steps)
-            return halted(rollout, state, RolloutPhase.DONE, last, now_ms, "opened on request")
+            return halted(state, RolloutPhase.DONE, last, now_ms, "opened on request")
     raise NotApplicableError(_REFUSALS[action].format(state=state.state))
 
 

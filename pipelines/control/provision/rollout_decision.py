@@ -89,8 +89,8 @@ def decided(rollout: Rollout, state: RolloutState, known: Evidence, now_ms: int)
         return state
     broken = _broken(rollout, known)
     if broken:
-        said = f"{broken}, at {rollout.share(state.step):g} %: {known}"
-        return halted(rollout, state, RolloutPhase.STOPPED, state.step - 1, now_ms, said)
+        said = f"{broken}, at {state.share:g} %: {known}"
+        return halted(state, RolloutPhase.STOPPED, state.step - 1, now_ms, said)
     due_ms = state.since_ms + rollout.every_ms
     if now_ms < due_ms:
         return replace(state, state=RolloutPhase.RISING, next_ms=due_ms, reason=str(known))
@@ -98,7 +98,7 @@ def decided(rollout: Rollout, state: RolloutState, known: Evidence, now_ms: int)
     if lacking:
         return replace(state, state=RolloutPhase.WAITING, next_ms=due_ms, reason=f"{lacking}; {known}")
     if state.step == len(rollout.steps):
-        return halted(rollout, state, RolloutPhase.DONE, state.step, now_ms, str(known))
+        return halted(state, RolloutPhase.DONE, state.step, now_ms, str(known))
     return at_step(rollout, state.step + 1, now_ms, revision=state.revision)
 
 

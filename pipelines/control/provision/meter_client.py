@@ -1,0 +1,73 @@
+"""What observe says of a pipe and of its side, for ramp-ups."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Final, TypeVar
+from urllib.parse import quote
+
+import httpx
+import msgspec
+
+from shared.contracts.envelope import MINUTE_MS
+from shared.contracts.rollouts import RolloutCard
+from shared.contracts.scorecard import PipeCard, Stability
+from shared.contracts.timestamps import DAY_MINUTES
+from shared.runtime.clock import Clock
+from shared.runtime.logging import get_logger
+
+T = TypeVar("T")
+_log = get_logger(__name__)
+_SECONDS: Final = 5.0
+
+
+class MeterClient:
+    """Belongs to one thread."""
+
+    def __init__(self, url: str | None, clock: Clock) -> None:
+        """`url` is observe's; None if there is none, which is the same as one that does not answer."""
+        self._http = None if url is None else httpx.Client(base_url=url, timeout=_SECONDS, trust_env=False)
+        self._clock = clock
+
+    def unstable(self) -> str | None:
+        """Why the side is not stable, empty if it is; None if observe does not answer."""
+        found = self._get("/v1/stability", {}, Stability)
+        return None if found is None else "; ".join(found.reasons)
+
+    def card(self, tenant: str, pipe: str, since_ms: int, unstable: str) -> RolloutCard | None:
+        """What became of a pipe's events since a step began, a day at most; None if observe does not answer.
+
+        Args:
+            tenant: the pipe's.
+            pipe: its name.
+            since_ms: when the step began, epoch milliseconds: the first whole minute after it counts.
+            unstable: what `unstable` said.
+        """
+        now_ms = self._clock()
+        first = max(-(-since_ms // MINUTE_MS), now_ms // MINUTE_MS - DAY_MINUTES + 1)
+        if first * MINUTE_MS > now_ms:
+            return RolloutCard(since_ms=since_ms, at_ms=now_ms, unstable=unstable)
+        asked = {"tenant": tenant, "from": str(first)}
+        found = self._get(f"/v1/pipes/{quote(pipe, safe='')}", asked, PipeCard)
+        if found is None:
+            return None
+        return RolloutCard(
+            since_ms=since_ms,
+            at_ms=now_ms,
+            events=found.events,
+            good=found.good,
+            dead=found.dead,
+            unstable=unstable,
+        )
+
+    def _get(self, path: str, query: Mapping[str, str], kind: type[T]) -> T | None:
+        if self._http is None:
+            return None
+        try:
+            answer = self._http.get(path, params=query)
+            if answer.status_code == HTTPStatus.OK:
+                return msgspec.json.decode(answer.content, type=kind)
+            said = f"status {answer.status_code}"
+        except (httpx.HTTPError, msgspec.MsgspecError) as error:
+            said = str(error) or type(error).__name__
+        _log.warning("rollouts wait: the meter does not answer", extra={"path": path, "error": said})
+        return None
