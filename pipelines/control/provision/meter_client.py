@@ -11,7 +11,6 @@ import msgspec
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.rollouts import RolloutCard
 from shared.contracts.scorecard import PipeCard, Stability
-from shared.contracts.timestamps import DAY_MINUTES
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
 
@@ -34,7 +33,7 @@ class MeterClient:
         return None if found is None else "; ".join(found.reasons)
 
     def card(self, tenant: str, pipe: str, since_ms: int, unstable: str) -> RolloutCard | None:
-        """What became of a pipe's events since a step began, a day at most; None if observe does not answer.
+        """What became of a pipe's events since a step began; None if observe does not answer.
 
         Args:
             tenant: the pipe's.
@@ -42,17 +41,13 @@ class MeterClient:
             since_ms: when the step began, epoch milliseconds: the first whole minute after it counts.
             unstable: what `unstable` said.
         """
-        now_ms = self._clock()
-        first = max(-(-since_ms // MINUTE_MS), now_ms // MINUTE_MS - DAY_MINUTES + 1)
-        if first * MINUTE_MS > now_ms:
-            return RolloutCard(since_ms=since_ms, at_ms=now_ms, unstable=unstable)
-        asked = {"tenant": tenant, "from": str(first)}
+        asked = {"tenant": tenant, "from": str(-(-since_ms // MINUTE_MS))}
         found = self._get(f"/v1/pipes/{quote(pipe, safe='')}", asked, PipeCard)
         if found is None:
             return None
         return RolloutCard(
             since_ms=since_ms,
-            at_ms=now_ms,
+            at_ms=self._clock(),
             events=found.events,
             good=found.good,
             dead=found.dead,

@@ -72,8 +72,9 @@ class Queries:
         return next(iter(self.minutes(tenant, minute, minute)), empty_card(tenant, minute))
 
     def pipe(self, tenant: str, pipe: str, first: int) -> PipeCard:
-        """What became of a pipe's events since a minute, as far as minutes are complete."""
+        """What became of a pipe's events since a minute, as far as minutes are complete; of a day at most."""
         last = self._snapshot().whole_minute
+        first = max(first, last - DAY_MINUTES + 1)
         cards = self.minutes(tenant, first, last) if first <= last else []
         return pipe_card(tenant, pipe, first, last, cards)
 
