@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "delete": "Configuration",
     "history": "Configuration",
     "revert": "Configuration",
+    "rollout": "Configuration",
     "try": "Configuration",
     "keys": "Configuration",
     "tokens": "Configuration",

@@ -145,6 +145,7 @@ def test_it_stops_when_it_hurts_and_requests_through_the_api_lead_on(
     assert [row["detail"] for row in rows if row["status"] == 200][:2] == ["finish", "back"]
 
 
+@pytest.mark.proof
 def test_killed_midway_another_goes_on_from_there_and_sides_add_up(rig: Rig, ending: ExitStack) -> None:
     rig.write(rollout=Rollout(steps=[1, 10, 50, 100], every="1s"))
     first = rig.start()
