@@ -1,6 +1,7 @@
 """`hifi rollout` over the management API and a provisioner."""
 
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import yaml
@@ -14,7 +15,7 @@ def test_a_ramp_up_is_shown_and_led_from_the_command_line(
     topics: str, dynamodb_local: str, tmp_path: Path
 ) -> None:
     name = f"t{uuid4().hex[:8]}"
-    documents = [
+    documents: list[dict[str, Any]] = [
         {"kind": "source", "name": name, "tenant": name, "write_keys": [f"key-of-{name}"]},
         {"kind": "destination", "name": name, "tenant": name, "options": {"url": "http://127.0.0.1:9/"}},
         {"kind": "pipe", "name": name, "tenant": name, "source": name, "destination": name},

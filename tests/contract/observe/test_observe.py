@@ -53,8 +53,8 @@ def test_responses_match_the_tallies(topics: str, start: Start) -> None:
     assert (mark["day"], mark["spent"], mark["nines"]) == (day_of(minute), 0, 9.0)
 
     pipe = observe.get(f"/v1/pipes/p?tenant=acme&from={minute}")
-    wanted = {"tenant": "acme", "pipe": "p", "first": minute, "events": 40, "good": 40, "dead": 0}
-    assert pipe.pop("last") >= minute and pipe == wanted
+    whose = {"tenant": "acme", "pipe": "p", "first": minute}
+    assert pipe.pop("last") >= minute and pipe == whose | {"events": 40, "good": 40, "dead": 0}
     assert observe.get(f"/v1/pipes/p?tenant=zoo&from={minute}")["events"] == 0
     assert observe.get(f"/v1/pipes/p?tenant=acme&from={minute + 60}")["events"] == 0, "in the future"
     assert observe.get("/v1/stability") == {"stable": True, "reasons": []}
