@@ -14,6 +14,7 @@
 | `status#` and the tenant | `kind/name/` and a side | how far the side is: .document_status |
 | `rollouts#` | the tenant, `/` and a pipe | how far its ramp-up is: .rollouts |
 | `rollout_cards#` | the tenant, a pipe and a side | what the side's meter says of the present step |
+| `activities#` and a side | `serial`, `activity/` or `wish/` and an id | who acts: .diamond |
 | `leases#` | what is led | which process leads: shared.dynamodb.lease |
 """
 

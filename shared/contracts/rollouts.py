@@ -86,8 +86,8 @@ class RolloutCard(Struct, frozen=True, kw_only=True):
 
     good: int = 0
     dead: int = 0
-    unstable: str = ""
-    """Why the side is not stable; empty if it is."""
+    obstacle: str = ""
+    """Why the side does not allow a step up now; empty if it does. Customers read it: it names nobody."""
 
 
 class RolloutAction(StrEnum):

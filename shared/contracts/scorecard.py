@@ -155,14 +155,6 @@ class PipeCard(Struct, kw_only=True, frozen=True):
     """Dead letters that were not replayed since."""
 
 
-class Stability(Struct, kw_only=True, frozen=True):
-    """Whether a side is in a state to be changed."""
-
-    stable: bool
-    reasons: list[str]
-    """Why it is not."""
-
-
 class SpentMinute(Struct, kw_only=True, frozen=True):
     """A minute that broke a promise."""
 

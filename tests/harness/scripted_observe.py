@@ -8,7 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 
-from shared.contracts.scorecard import PipeCard, Stability
+from shared.contracts.diamond.stability import Stability
+from shared.contracts.scorecard import PipeCard
 
 
 class ScriptedObserve:

@@ -146,6 +146,17 @@ class DocumentTable:
             ),
         ]
 
+    def reading(self) -> list[Statement]:
+        """Read the register of activities, which is beside the documents."""
+        return [
+            Statement(
+                sid="Activities",
+                actions=["dynamodb:GetItem", "dynamodb:Query"],
+                resources=[self.table_arn],
+            ),
+            Statement(sid="ActivitiesKey", actions=["kms:Decrypt"], resources=[self.key_arn]),
+        ]
+
 
 def secret_statements(secrets_arn: str) -> list[Statement]:
     """Read the secrets that destinations name; transmit requests twenty at once."""
@@ -174,7 +185,7 @@ def workload_identities(
         "audit": checkpoints.statements(),
         "provision": documents.statements(),
         "api": documents.statements(),
-        "observe": [*scorecards.statements(), *secret_statements(secrets_arn)],
+        "observe": [*scorecards.statements(), *documents.reading(), *secret_statements(secrets_arn)],
     }
     return [
         PodIdentity(

@@ -8,10 +8,9 @@ from urllib.parse import quote
 import httpx
 import msgspec
 
+from shared.contracts.diamond.stability import SILENT, Stability
 from shared.contracts.envelope import MINUTE_MS
-from shared.contracts.rollouts import RolloutCard
-from shared.contracts.scorecard import PipeCard, Stability
-from shared.runtime.clock import Clock
+from shared.contracts.scorecard import PipeCard
 from shared.runtime.logging import get_logger
 
 T = TypeVar("T")
@@ -22,37 +21,24 @@ _SECONDS: Final = 5.0
 class MeterClient:
     """Belongs to one thread."""
 
-    def __init__(self, url: str | None, clock: Clock) -> None:
+    def __init__(self, url: str | None) -> None:
         """`url` is observe's; None if there is none, which is the same as one that does not answer."""
         self._http = None if url is None else httpx.Client(base_url=url, timeout=_SECONDS, trust_env=False)
-        self._clock = clock
 
-    def unstable(self) -> str | None:
-        """Why the side is not stable, empty if it is; None if observe does not answer."""
-        found = self._get("/v1/stability", {}, Stability)
-        return None if found is None else "; ".join(found.reasons)
+    def stability(self) -> Stability:
+        """Whether the side is stable; SILENT if observe does not answer."""
+        return self._get("/v1/stability", {}, Stability) or SILENT
 
-    def card(self, tenant: str, pipe: str, since_ms: int, unstable: str) -> RolloutCard | None:
+    def pipe(self, tenant: str, pipe: str, since_ms: int) -> PipeCard | None:
         """What became of a pipe's events since a step began; None if observe does not answer.
 
         Args:
             tenant: the pipe's.
             pipe: its name.
             since_ms: when the step began, epoch milliseconds: the first whole minute after it counts.
-            unstable: what `unstable` said.
         """
         asked = {"tenant": tenant, "from": str(-(-since_ms // MINUTE_MS))}
-        found = self._get(f"/v1/pipes/{quote(pipe, safe='')}", asked, PipeCard)
-        if found is None:
-            return None
-        return RolloutCard(
-            since_ms=since_ms,
-            at_ms=self._clock(),
-            events=found.events,
-            good=found.good,
-            dead=found.dead,
-            unstable=unstable,
-        )
+        return self._get(f"/v1/pipes/{quote(pipe, safe='')}", asked, PipeCard)
 
     def _get(self, path: str, query: Mapping[str, str], kind: type[T]) -> T | None:
         if self._http is None:

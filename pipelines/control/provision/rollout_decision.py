@@ -1,11 +1,14 @@
 """Whether a pipe's ramp-up goes up, waits or stops. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from shared.contracts.diamond.activities import Action, Activity
+from shared.contracts.diamond.permission import reasons_to_wait
+from shared.contracts.diamond.stability import Stability
 from shared.contracts.rollout_plan import Rollout
 from shared.contracts.rollouts import (
     MOVING,
@@ -69,8 +72,17 @@ def _obstacles(cards: Mapping[str, RolloutCard], now_ms: int) -> Iterator[str]:
     for side, card in sorted(cards.items()):
         if FRESH_MS < ages[side] <= GONE_MS:
             yield f"the meter of side {side} does not answer"
-        elif card.unstable and ages[side] <= FRESH_MS:
-            yield f"side {side} is not stable: {card.unstable}"
+        elif card.obstacle and ages[side] <= FRESH_MS:
+            yield f"side {side} {card.obstacle}"
+
+
+def side_obstacle(others: Iterable[Activity], health: Stability) -> str:
+    """Why a side does not allow a step up now, in words that may be shown to any customer; empty if it does."""
+    if not health.stable:
+        return "is not stable"
+    if reasons_to_wait(Action.RAMP_STEP, others, health):
+        return "is being worked on by its operator"
+    return ""
 
 
 def decided(rollout: Rollout, state: RolloutState, known: Evidence, now_ms: int) -> RolloutState:

@@ -7,9 +7,12 @@ from typing import Final
 from msgspec.structs import replace
 
 from pipelines.control.provision.meter_client import MeterClient
-from pipelines.control.provision.rollout_decision import decided, evidence
+from pipelines.control.provision.rollout_decision import decided, evidence, side_obstacle
+from shared.contracts.diamond.stability import SILENT
 from shared.contracts.documents import Pipe
 from shared.contracts.rollouts import MOVING, RolloutCard, RolloutState, standing, state_key
+from shared.contracts.scorecard import PipeCard
+from shared.dynamodb.activity_reader import ActivityReader
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.lease import Lease
 from shared.dynamodb.rollout_store import RolloutStore
@@ -30,13 +33,14 @@ class RolloutWorker:
         side: str,
         store: RolloutStore,
         meter: MeterClient,
+        activities: ActivityReader,
         lease: Lease,
         clock: Clock,
         seconds: float,
     ) -> None:
         """Work when `want` has said on what; `seconds` between two turns."""
-        self._side, self._store, self._meter, self._lease = side, store, meter, lease
-        self._clock, self._seconds = clock, seconds
+        self._side, self._store, self._meter, self._activities = side, store, meter, activities
+        self._lease, self._clock, self._seconds = lease, clock, seconds
         self._wanted: Sequence[Pipe] | None = None
         self._written: dict[str, RolloutCard] = {}
         self._strays: set[str] = set()
@@ -107,14 +111,29 @@ class RolloutWorker:
         """Write what this side's meter says of the steps that go on."""
         moving = {key: state for key, state in self._moving(pipes).items() if key in pipes}
         self._written = {key: card for key, card in self._written.items() if key in moving}
-        unstable = self._meter.unstable() if moving else None
-        if unstable is None:
+        health = self._meter.stability() if moving else SILENT
+        if health.silent:
             return
+        obstacle = side_obstacle(self._activities.look().activities, health)
         for key, state in moving.items():
-            card = self._meter.card(pipes[key].tenant, pipes[key].name, state.since_ms, unstable)
-            if card is not None and self._tells(key, card):
-                self._store.put_card(key, self._side, card)
-                self._written[key] = card
+            found = self._meter.pipe(pipes[key].tenant, pipes[key].name, state.since_ms)
+            if found is not None:
+                self._put(key, self._card(state, found, obstacle))
+
+    def _card(self, state: RolloutState, found: PipeCard, obstacle: str) -> RolloutCard:
+        return RolloutCard(
+            since_ms=state.since_ms,
+            at_ms=self._clock(),
+            events=found.events,
+            good=found.good,
+            dead=found.dead,
+            obstacle=obstacle,
+        )
+
+    def _put(self, key: str, card: RolloutCard) -> None:
+        if self._tells(key, card):
+            self._store.put_card(key, self._side, card)
+            self._written[key] = card
 
     def _moving(self, pipes: Mapping[str, Pipe]) -> Mapping[str, RolloutState]:
         if not pipes:

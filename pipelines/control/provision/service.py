@@ -21,6 +21,7 @@ from shared.contracts.document_items import LEASES
 from shared.contracts.document_status import DocumentStatus
 from shared.contracts.rollouts import DECIDER
 from shared.contracts.topics import Topic
+from shared.dynamodb.activity_reader import ActivityReader
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.document_rows import DOCUMENT, TENANT
 from shared.dynamodb.document_table import DocumentTable
@@ -63,7 +64,8 @@ class Provision:
         self._rollouts = RolloutWorker(
             side=settings.side,
             store=self._rollout_store,
-            meter=MeterClient(settings.observe_url, clock),
+            meter=MeterClient(settings.observe_url),
+            activities=ActivityReader(*place, side=settings.side, monotonic=monotonic),
             lease=self._lease_of(DECIDER, settings.lease_seconds + _BEATS * settings.rollout_seconds),
             clock=clock,
             seconds=settings.rollout_seconds,

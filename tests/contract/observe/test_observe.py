@@ -57,7 +57,6 @@ def test_responses_match_the_tallies(topics: str, start: Start) -> None:
     assert pipe.pop("last") >= minute and pipe == whose | {"events": 40, "good": 40, "dead": 0}
     assert observe.get(f"/v1/pipes/p?tenant=zoo&from={minute}")["events"] == 0
     assert observe.get(f"/v1/pipes/p?tenant=acme&from={minute + 60}")["events"] == 0, "in the future"
-    assert observe.get("/v1/stability") == {"stable": True, "reasons": []}
 
     now = observe.get("/v1/now?tenant=acme")
     assert not now["behind"] and now["behind_seconds"] < 5

@@ -36,7 +36,7 @@ def test_it_goes_up_step_by_step_and_is_done_once_the_last_step_has_held() -> No
     [
         (seen(99), "99 of 100 events"),
         (seen(0), "no events yet"),
-        (seen(500, obstacle="side blue is not stable: the alarm burn is open"), "burn"),
+        (seen(500, obstacle="side blue is not stable"), "side blue is not stable"),
         (Evidence(events=500, good=500), "the meter does not answer"),
     ],
 )
@@ -75,8 +75,8 @@ def test_at_the_first_step_it_stops_at_nothing() -> None:
     assert decided(PLAN, START, seen(1_000, good=0), 1).share == 0
 
 
-def card(at_ms: int, events: int = 100, since_ms: int = 0, unstable: str = "") -> RolloutCard:
-    return RolloutCard(since_ms=since_ms, at_ms=at_ms, events=events, good=events, unstable=unstable)
+def card(at_ms: int, events: int = 100, since_ms: int = 0, obstacle: str = "") -> RolloutCard:
+    return RolloutCard(since_ms=since_ms, at_ms=at_ms, events=events, good=events, obstacle=obstacle)
 
 
 NOW = 10 * GONE_MS
@@ -97,7 +97,7 @@ NOW = 10 * GONE_MS
         ({"blue": card(NOW), "green": card(NOW - GONE_MS - 1)}, 200, ""),
         ({"blue": card(NOW - FRESH_MS - 1)}, 100, "the meter does not answer"),
         ({"blue": card(NOW - GONE_MS - 1)}, 100, "the meter does not answer"),
-        ({"blue": card(NOW), "green": card(NOW, unstable="why")}, 200, "side green is not stable: why"),
+        ({"blue": card(NOW), "green": card(NOW, obstacle="is not stable")}, 200, "side green is not stable"),
     ],
 )
 def test_cards_of_the_sides_add_up_and_a_silent_side_holds(
