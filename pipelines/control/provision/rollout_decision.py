@@ -77,7 +77,7 @@ def _obstacles(cards: Mapping[str, RolloutCard], now_ms: int) -> Iterator[str]:
 
 
 def side_obstacle(others: Iterable[Activity], health: Stability) -> str:
-    """Why a side does not allow a step up now, in words that may be shown to any customer; empty if it does."""
+    """Why a side does not allow a step up now, in words that any customer may read; empty if it does."""
     if not health.stable:
         return "is not stable"
     if reasons_to_wait(Action.RAMP_STEP, others, health):

@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.control.provision.rollout_decision import FRESH_MS, GONE_MS, Evidence, decided, evidence
+from pipelines.control.provision.rollout_decision import (
+    FRESH_MS,
+    GONE_MS,
+    Evidence,
+    decided,
+    evidence,
+    side_obstacle,
+)
+from shared.contracts.diamond.activities import Action, Activity
+from shared.contracts.diamond.stability import Stability
 from shared.contracts.rollout_plan import Rollout
 from shared.contracts.rollouts import MOVING, RolloutCard, RolloutPhase, RolloutState, standing
 
@@ -161,3 +170,18 @@ def _holds_together(plan: Rollout, state: RolloutState) -> None:
     assert (state.next_ms is None) == (state.state not in MOVING)
     if state.state is RolloutPhase.DONE:
         assert state.share == 100
+
+
+def activity(action: Action) -> Activity:
+    return Activity(
+        id="a", action=action, reason="release 1.4.0", owner="x", fence=1, since_ms=1, lease_seconds=9
+    )
+
+
+def test_a_side_that_is_unstable_or_worked_on_allows_no_step_and_the_customer_learns_no_more() -> None:
+    fine = Stability(stable=True)
+    lost = Stability(stable=False, reasons=("alarm loss: zoo lost 3 events",))
+    assert side_obstacle([], fine) == side_obstacle([activity(Action.PUBLISH)], fine) == ""
+    assert side_obstacle([], lost) == "is not stable"
+    for action in (Action.STEP_FORWARD, Action.SCALE_IN, Action.MAINTAIN):
+        assert side_obstacle([activity(action)], fine) == "is being worked on by its operator"
