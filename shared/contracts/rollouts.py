@@ -65,6 +65,9 @@ class RolloutState(Struct, frozen=True, kw_only=True):
     next_ms: int | None = None
     """The earliest time of the next step, epoch milliseconds; None if it does not go on by itself."""
 
+    side: str = ""
+    """Whose provisioner wrote it; empty for a request."""
+
     steps: list[float]
     """Of the document that it belongs to: other steps begin anew."""
 
@@ -106,6 +109,12 @@ class NotApplicableError(Exception):
 def state_key(tenant: str, pipe: str) -> str:
     """Sort key of a pipe's state."""
     return f"{tenant}/{pipe}"
+
+
+def tenant_and_pipe(key: str) -> tuple[str, str]:
+    """The tenant and the pipe in a `state_key`."""
+    tenant, _, pipe = key.partition("/")
+    return tenant, pipe
 
 
 def card_key(state: str, side: str) -> str:
@@ -198,6 +207,6 @@ def opened(document: Document, stored: RolloutState | None) -> Document:
 
 def as_published(each: StoredDocument, states: Mapping[str, RolloutState]) -> StoredDocument:
     """A version as nodes are to see it; `states` by `state_key`."""
-    if each.document is None:
+    if not isinstance(each.document, Pipe) or each.document.rollout is None:
         return each
     return replace(each, document=opened(each.document, states.get(state_key(each.tenant, each.key.name))))

@@ -32,9 +32,15 @@ class RolloutStore:
         """One pipe's state."""
         return self._states.get(ROLLOUTS, state_key(tenant, pipe))
 
-    def put(self, key: str, state: RolloutState) -> RolloutState | None:
-        """Write a state as the next revision; None if somebody else wrote since it was read."""
-        following = replace(state, revision=state.revision + 1)
+    def put(self, key: str, state: RolloutState, side: str = "") -> RolloutState | None:
+        """Write a state as the next revision; None if somebody else wrote since it was read.
+
+        Args:
+            key: `state_key` of its pipe.
+            state: as it was read, or changed.
+            side: whose provisioner writes; empty for a request.
+        """
+        following = replace(state, revision=state.revision + 1, side=side)
         return following if self._states.put_after(ROLLOUTS, key, following, state.revision) else None
 
     def forget(self, key: str) -> None:

@@ -95,7 +95,7 @@ class RolloutWorker:
         self._forget(states.keys() - pipes.keys())
 
     def _write(self, key: str, former: RolloutState | None, state: RolloutState) -> None:
-        if self._store.put(key, state) is None:
+        if self._store.put(key, state, self._side) is None:
             return  # somebody asked for something: the next turn starts from that
         if former is None or (former.state, former.step) != (state.state, state.step):
             said = {"pipe": key, "state": state.state, "share": state.share, "reason": state.reason}
