@@ -34,6 +34,7 @@ COMMANDS: Final = {
     "delete": "Configuration",
     "history": "Configuration",
     "revert": "Configuration",
+    "rollout": "Configuration",
     "try": "Configuration",
     "keys": "Configuration",
     "tokens": "Configuration",

@@ -17,6 +17,7 @@ from scripts.documents.publication import Status, unpublished
 from shared.contracts.document_items import DocumentKey, StoredDocument
 from shared.contracts.document_status import DocumentStatus
 from shared.contracts.documents import LIVE_SECONDS, Document
+from shared.contracts.rollouts import RolloutAction
 
 PUBLISH_SECONDS: Final = LIVE_SECONDS + 20.0
 """A new source is held back for LIVE_SECONDS at most; the rest is published within two on an idle machine."""
@@ -159,6 +160,19 @@ class SideDocuments:
         """What pipes would do with an event, as the API says it."""
         asked = {"event": event} | ({"source": source} if source else {}) | ({"pipe": pipe} if pipe else {})
         return list(self._api.items(f"/v1/tenants/{tenant}/try", asked))
+
+    def rollout(self, tenant: str, pipe: str) -> Any:
+        """How far a pipe with a rollout is opened."""
+        return self._api.get(_path(tenant, DocumentKey("pipe", pipe)))["rollout"]
+
+    def request_rollout(self, tenant: str, pipe: str, action: RolloutAction) -> Any:
+        """Lead a rollout on; gives how far it is then.
+
+        Raises:
+            RefusedError: also if that does not apply now.
+        """
+        path = f"{_path(tenant, DocumentKey('pipe', pipe))}/rollout"
+        return self._api.send("POST", path, {"action": action})["rollout"]
 
     def write_keys(self, tenant: str, source: str) -> list[Any]:
         """The write keys of a source, without their texts."""

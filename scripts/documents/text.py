@@ -58,7 +58,7 @@ def in_short(document: Document) -> str:
             return f"{document.webhook}{', signed' if document.secret else ''}"
         case Pipe():
             share = "" if document.sample == 100 else f", {document.sample:g} %"
-            ramp = ", ramp" if document.ramp else ""
+            ramp = ", ramp" if document.ramp else ", rollout" if document.rollout else ""
             masks = f", {len(document.masks)} mask{'s' * (len(document.masks) > 1)}" if document.masks else ""
             transform = ", transform" if document.transform is not None else ""
             match_text = f", match {json.dumps(document.match, ensure_ascii=False)}" if document.match else ""

@@ -12,6 +12,8 @@
 | `tokens#` | digest of a token | tenant, role, label and expiry |
 | `audit#` and the tenant | time and a random part | a write, or a refused one |
 | `status#` and the tenant | `kind/name/` and a side | how far the side is: .document_status |
+| `rollouts#` | the tenant, `/` and a pipe | how far its ramp-up is: .rollouts |
+| `rollout_cards#` | the tenant, a pipe and a side | what the side's meter says of the present step |
 | `activities#` and a side | `serial`, `activity/` or `wish/` and an id | who acts: .diamond |
 | `leases#` | what is led | which process leads: shared.dynamodb.lease |
 """

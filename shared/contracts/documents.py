@@ -16,6 +16,7 @@ from msgspec import Meta, Struct
 from shared.contracts.expressions import ExpressionError, compile_expression
 from shared.contracts.masks import MAX_MASKS, Mask, MaskError, mask_steps
 from shared.contracts.patterns import PatternError, compile_pattern
+from shared.contracts.rollout_plan import FULL_SHARE, Rollout, step_problems
 from shared.contracts.webhook_url import webhook_problem
 
 KINDS: Final = ("source", "destination", "pipe", "contact")
@@ -113,10 +114,13 @@ class Pipe(Struct, tag="pipe", tag_field="kind", kw_only=True, frozen=True):
     match: dict[str, Any] = {}
     """An event pattern (the language of EventBridge rules) over attributes and `data`; empty matches all."""
 
-    sample: Percent = 100.0
+    sample: Percent = FULL_SHARE
     """Percentage of the matching events, chosen by a stable hash of the event id: raising it only adds."""
 
     ramp: Ramp | None = None
+    rollout: Rollout | None = None
+    """Opened step by step. On the topic it is left out, and `sample` is the present step's share."""
+
     masks: Annotated[list[Mask], Meta(max_length=MAX_MASKS)] = []
     """Places whose values do not leave as they are. They come before the transform."""
 
@@ -202,6 +206,7 @@ def _check_pipe(pipe: Pipe) -> None:
         raise ConfigError("$.sample", f"the smallest sample is {SAMPLE_STEP} percent; 0 takes nothing")
     if pipe.ramp and pipe.ramp.start.tzinfo is None:
         raise ConfigError("$.ramp.start", "a time needs its offset, for example 2026-01-31T12:00:00Z")
+    _check_rollout(pipe)
     for at, mask in enumerate(pipe.masks):
         try:
             mask_steps(mask.path)
@@ -212,6 +217,17 @@ def _check_pipe(pipe: Pipe) -> None:
             compile_expression(pipe.transform)
         except ExpressionError as error:
             raise ConfigError("$.transform", str(error)) from error
+
+
+def _check_rollout(pipe: Pipe) -> None:
+    if pipe.rollout is None:
+        return
+    if pipe.ramp is not None:
+        raise ConfigError("$.ramp", "a pipe has a ramp or a rollout; leave one of them out")
+    if pipe.sample != FULL_SHARE:
+        raise ConfigError("$.sample", "the steps of the rollout are the share; leave sample out")
+    for path, message in step_problems(pipe.rollout, SAMPLE_STEP):
+        raise ConfigError(f"$.rollout{path}", message)
 
 
 def _check_contact(contact: Contact) -> None:

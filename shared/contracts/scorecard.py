@@ -90,6 +90,12 @@ class HopRow(Struct, kw_only=True, frozen=True):
     dead: int = 0
     """In the dead-letter topic."""
 
+    events: int = 0
+    """Of transmit: events that were to be delivered through the pipe, each once."""
+
+    good: int = 0
+    """Of transmit: those that left hifi within a second of entering it."""
+
     quarantined: int = 0
     lost_percent: float = 0.0
     named: list[NamedEvent] = []
@@ -126,6 +132,27 @@ class MinuteCard(Counts, kw_only=True, frozen=True):
 
     nodes: list[NodeLags] = field(default_factory=list)
     hops: list[HopRow] = field(default_factory=list)
+
+
+class PipeCard(Struct, kw_only=True, frozen=True):
+    """What became of one pipe's events, of minutes that audit has read to their end."""
+
+    tenant: str
+    pipe: str
+    first: int
+    """The first minute."""
+
+    last: int
+    """The last one; before the first if none is complete yet."""
+
+    events: int = 0
+    """Whose delivery was tried."""
+
+    good: int = 0
+    """That left hifi within a second of entering it."""
+
+    dead: int = 0
+    """Dead letters that were not replayed since."""
 
 
 class SpentMinute(Struct, kw_only=True, frozen=True):

@@ -20,6 +20,7 @@ _FIXES: Final = {
     "name": "at most 63 lower-case letters, digits, '.', '_' and '-', a letter or digit first",
     "write_keys": "a list of keys of at least 8 characters, for example one of `openssl rand -hex 24`",
     "sample": "a percentage from 0 to 100",
+    "rollout": "shares that rise to 100, for example {steps: [1, 10, 50, 100], every: 5m, at_least: 100}",
     "masks": "a list, for example [{path: $.data.user.email, action: redact}], or drop, or hash",
     "transform": "a JMESPath expression, for example data.{order: id, total: sum(items[].price)}",
     "webhook": "an https URL, for example https://example.com/hifi",

@@ -6,11 +6,13 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
-from shared.dynamodb.client import StoreError, dynamodb_client
+from shared.dynamodb.client import StoreError, dynamodb_client, error_code
 from shared.dynamodb.document_rows import DOCUMENT, TENANT, row_key
 
 T = TypeVar("T")
 _ITEM: Final = "item"
+_REVISION: Final = "revision"
+_CONFLICT: Final = "ConditionalCheckFailedException"
 
 
 class ItemStore(Generic[T]):
@@ -31,6 +33,21 @@ class ItemStore(Generic[T]):
         """Write an item over what is there."""
         row = row_key(partition, sort) | {_ITEM: {"S": msgspec.json.encode(item).decode()}}
         self._call("put_item", Item=row)
+
+    def put_after(self, partition: str, sort: str, item: T, revision: int) -> bool:
+        """Write an item as the one after a revision, 0 if there is none; False if it is at another one."""
+        row = row_key(partition, sort) | {_ITEM: {"S": msgspec.json.encode(item).decode()}}
+        condition: dict[str, Any] = {"ConditionExpression": f"attribute_not_exists({_REVISION})"}
+        if revision:
+            values = {":r": {"N": str(revision)}}
+            condition = {"ConditionExpression": f"{_REVISION} = :r", "ExpressionAttributeValues": values}
+        try:
+            self._call("put_item", Item=row | {_REVISION: {"N": str(revision + 1)}}, **condition)
+        except StoreError as error:
+            if isinstance(error.__cause__, ClientError) and error_code(error.__cause__) == _CONFLICT:
+                return False
+            raise
+        return True
 
     def delete(self, partition: str, sort: str) -> None:
         """Delete an item; nothing if it is not there."""

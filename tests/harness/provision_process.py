@@ -7,22 +7,23 @@ from uuid import uuid4
 
 from shared.contracts.document_items import DOCUMENTS_TABLE
 from shared.runtime.metrics import ProvisionMetric
-from tests.harness.service_process import ServiceProcess
+from tests.harness.service_process import ServiceProcess, hifi_settings
 from tests.harness.waiting import eventually
 
 
 class ProvisionProcess(ServiceProcess):
     """`python -m pipelines.control.provision`, with short pauses."""
 
-    def __init__(self, bootstrap: str, endpoint: str, table: str, log: Path) -> None:
+    def __init__(self, bootstrap: str, endpoint: str, table: str, log: Path, **more: str) -> None:
         settings = {
             "HIFI_BOOTSTRAP": bootstrap,
             "HIFI_DOCUMENTS_TABLE": table,
             "HIFI_DOCUMENTS_ENDPOINT": endpoint,
             "HIFI_PROVISION_SECONDS": "0.3",
             "HIFI_LEASE_SECONDS": "3",
+            "HIFI_ROLLOUT_SECONDS": "0.3",
         }
-        super().__init__("pipelines.control.provision", log, settings)
+        super().__init__("pipelines.control.provision", log, settings | hifi_settings(more))
 
     def leads(self) -> bool:
         """Whether it says so."""

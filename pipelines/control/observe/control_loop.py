@@ -8,6 +8,7 @@ from confluent_kafka import KafkaException
 from pipelines.control.observe.alarms.inputs import Inputs, NodeProgress
 from pipelines.control.observe.alarms.service import Alarms
 from pipelines.control.observe.health.offsets import Progress
+from pipelines.control.observe.health.rollout_watch import RolloutWatch
 from pipelines.control.observe.health.snapshot import (
     Snapshot,
     Sources,
@@ -62,12 +63,13 @@ class ControlLoop:
         progress: Progress,
         resolver: EventResolver,
         alarms: Alarms,
+        rollouts: RolloutWatch,
         clock: Clock,
     ) -> None:
         self._settings = settings
         self._tracker, self._days, self._persistence = tracker, days, persistence
         self._progress, self._resolver, self._alarms = progress, resolver, alarms
-        self._clock = clock
+        self._rollouts, self._clock = rollouts, clock
         self._watermarks = Watermarks(int(settings.settle_seconds * 1_000))
         self._staleness, self._stall_detection, self._sources = Staleness(), StallDetection(), Sources()
         self._nodes: Sequence[NodeProgress] = ()
@@ -195,6 +197,7 @@ class ControlLoop:
             nodes=self._nodes,
             sources=self._sources.recent(now_ms),
             waiting=found.waiting,
+            stopped=self._rollouts.stopped(),
             rate=now(found, ALL_TENANTS, 0).rate,
             behind_seconds=found.behind_seconds,
         )

@@ -16,6 +16,7 @@ from pipelines.control.observe.control_loop import ControlLoop
 from pipelines.control.observe.dynamodb import Store
 from pipelines.control.observe.health.activity_watch import watch
 from pipelines.control.observe.health.offsets import Progress
+from pipelines.control.observe.health.rollout_watch import RolloutWatch
 from pipelines.control.observe.ledger.reader import LedgerReader, ledger_end
 from pipelines.control.observe.scorecards.day_state import DayState
 from pipelines.control.observe.scorecards.minute_state import MinuteTracker
@@ -24,6 +25,7 @@ from pipelines.control.observe.storage.persistence import Persistence
 from pipelines.control.observe.storage.repository import Repository
 from pipelines.control.observe.verdicts.event_resolver import EventResolver
 from shared.dynamodb.client import StoreError
+from shared.dynamodb.rollout_store import RolloutStore
 from shared.kafka.offset_range_reader import OffsetRangeReader
 from shared.runtime.clock import wall_clock
 from shared.runtime.logging import get_logger
@@ -48,6 +50,9 @@ class Observe:
             clock=wall_clock,
             monotonic=monotonic,
         )
+        place = (settings.documents_table, settings.documents_endpoint)
+        states = None if place[0] is None else RolloutStore(place[0], place[1])
+        self._rollouts = RolloutWatch(states, settings.side)
         self._alarms: Alarms = open_alarms(settings, self._store, wall_clock, self._activities.windows)
         self._tables = Repository(self._store)
         self._tracker = MinuteTracker(int(settings.settle_seconds * 1_000))
@@ -63,10 +68,12 @@ class Observe:
             OSError: if the port is taken.
         """
         self._activities.start()
+        self._rollouts.start()
         try:
             with Progress(self._settings.bootstrap, self._client) as progress:
                 self._serve(self._loop(progress))
         finally:
+            self._rollouts.stop()
             self._activities.stop()
             self._alarms.close()
 
@@ -79,6 +86,7 @@ class Observe:
             progress=progress,
             resolver=self._resolver,
             alarms=self._alarms,
+            rollouts=self._rollouts,
             clock=wall_clock,
         )
 

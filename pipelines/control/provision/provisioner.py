@@ -1,7 +1,7 @@
 """Brings the `config` topic to what customers want, one look at a time."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from pipelines.control.provision.catalogue_reader import CatalogueReader
@@ -10,9 +10,11 @@ from pipelines.control.provision.metrics import ProvisionMetrics
 from pipelines.control.provision.reconciliation import Difference, Entries, adopted, difference, due, wanted
 from pipelines.control.provision.status import judged
 from pipelines.control.provision.status_writer import StatusWriter
-from shared.contracts.documents import Catalogue, Entry, decode_entry
+from shared.contracts.document_items import StoredDocument
+from shared.contracts.documents import Catalogue, Entry, Pipe, decode_entry
 from shared.contracts.heartbeats import Usage, lacking
 from shared.contracts.publish_plan import Records
+from shared.contracts.rollouts import RolloutState, as_published
 from shared.dynamodb.document_table import DocumentTable
 from shared.kafka.global_table import GlobalTable
 from shared.runtime.clock import Clock
@@ -35,6 +37,8 @@ class Provisioner:
         publish: Callable[[Records], None],
         statuses: StatusWriter,
         nodes: LiveNodes,
+        rollouts: Callable[[], Mapping[str, RolloutState]],
+        ramps: Callable[[Sequence[Pipe]], None],
         metrics: ProvisionMetrics,
         clock: Clock,
     ) -> None:
@@ -47,11 +51,14 @@ class Provisioner:
             publish: writes records to that topic and returns when the brokers have them.
             statuses: writes how far the side is.
             nodes: what the side's nodes use.
+            rollouts: reads how far ramp-ups are; asked only if there are any.
+            ramps: gets the pipes that have one, at each look.
             metrics: where to count.
             clock: tells the time.
         """
         self._side, self._table, self._topic, self._publish = side, table, topic, publish
         self._statuses, self._nodes, self._metrics, self._clock = statuses, nodes, metrics, clock
+        self._rollouts, self._ramps = rollouts, ramps
         self._said: tuple[int, Entries, Usage] | None = None
         """What the status in the table was made from: the catalogue's version, the topic, its use."""
 
@@ -72,8 +79,8 @@ class Provisioner:
         self._reader.refresh()
         if not self._reader.version:  # never written: a lost table must not empty the topic
             return
-        published = self._topic.view.entries
-        want = wanted(self._reader, published)
+        published, current = self._topic.view.entries, self._current()
+        want = wanted(current, published)
         found = difference(want.entries, published)
         now_ms = self._clock()
         records = due(found, self._in_force, self._published_ms, self._began_ms, now_ms)
@@ -82,7 +89,15 @@ class Provisioner:
             self._note(found, records, now_ms)
             self._await(records)
         self._metrics.looked(self._reader.version, _waiting(found, records), len(want.refused))
-        self._say()
+        self._say(current)
+
+    def _current(self) -> list[StoredDocument]:
+        """The newest versions as the nodes are to see them."""
+        documents = [each.document for each in self._reader]
+        pipes = [each for each in documents if isinstance(each, Pipe) and each.rollout is not None]
+        self._ramps(pipes)
+        states = self._rollouts() if pipes else {}
+        return [as_published(each, states) for each in self._reader]
 
     def _in_force(self, tenant: str) -> bool:
         """Whether the nodes that pipes need say that they use all that is published of a tenant."""
@@ -90,12 +105,12 @@ class Provisioner:
         offsets = (self._topic.offset(key) for key, entry in entries if entry.document.tenant == tenant)
         return not lacking("pipe", max(offsets, default=-1), self._nodes.usage(self._clock()))
 
-    def _say(self) -> None:
+    def _say(self, current: Sequence[StoredDocument]) -> None:
         """Write how far the side is, if anything has changed since the last time."""
         at, entries, used = self._reader.version, self._topic.view.entries, self._nodes.usage(self._clock())
         if self._said is not None and self._said[1] is entries and self._said[::2] == (at, used):
             return
-        self._statuses.write(judged(self._reader, entries, self._topic.offset, used))
+        self._statuses.write(judged(current, entries, self._topic.offset, used))
         self._said = (at, entries, used)
 
     def _adopt_once(self) -> None:

@@ -10,19 +10,24 @@ from confluent_kafka import KafkaException, Message
 from pipelines.control.provision import key_usage
 from pipelines.control.provision.key_usage import KeyUsageWriter
 from pipelines.control.provision.live_nodes import WINDOW_MS, LiveNodes
+from pipelines.control.provision.meter_client import MeterClient
 from pipelines.control.provision.metrics import ProvisionMetrics
 from pipelines.control.provision.provisioner import Provisioner
 from pipelines.control.provision.publisher import ConfigPublisher, FencedError
+from pipelines.control.provision.rollout_worker import RolloutWorker
 from pipelines.control.provision.settings import ProvisionSettings
 from pipelines.control.provision.status_writer import StatusWriter
 from shared.contracts.document_items import LEASES
 from shared.contracts.document_status import DocumentStatus
+from shared.contracts.rollouts import DECIDER
 from shared.contracts.topics import Topic
+from shared.dynamodb.activity_reader import ActivityReader
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.document_rows import DOCUMENT, TENANT
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.item_store import ItemStore
 from shared.dynamodb.lease import Lease
+from shared.dynamodb.rollout_store import RolloutStore
 from shared.kafka.config_topic import exact_config_table
 from shared.kafka.tail import Tail
 from shared.runtime.clock import Clock
@@ -54,13 +59,16 @@ class Provision:
         ]
         self._items = ItemStore(*place, DocumentStatus)
         self._topic = exact_config_table(settings.bootstrap, f"hifi-{settings.side}-{NODE}")
-        self._lease = Lease(
-            settings.documents_table,
-            settings.documents_endpoint,
-            keys={TENANT: LEASES, DOCUMENT: f"{NODE}/{settings.side}"},
-            owner=uuid4().hex,
-            seconds=settings.lease_seconds,
-            monotonic=monotonic,
+        self._lease = self._lease_of(f"{NODE}/{settings.side}", settings.lease_seconds)
+        self._rollout_store = RolloutStore(*place)
+        self._rollouts = RolloutWorker(
+            side=settings.side,
+            store=self._rollout_store,
+            meter=MeterClient(settings.observe_url),
+            activities=ActivityReader(*place, side=settings.side, monotonic=monotonic),
+            lease=self._lease_of(DECIDER, settings.lease_seconds + _BEATS * settings.rollout_seconds),
+            clock=clock,
+            seconds=settings.rollout_seconds,
         )
         self._leader: Provisioner | None = None
         self._table_answers = self._adopted = False
@@ -74,14 +82,26 @@ class Provision:
         host, port = self._settings.host, self._settings.port
         with health_served(host, port, self._report, self._metrics.registry) as port:
             _log.info("serving", extra={"port": port})
+            self._rollouts.start()
             pause = min(self._settings.provision_seconds, self._settings.lease_seconds / _BEATS)
             while not stopping.wait(pause):
                 self._turn()
+        self._rollouts.stop()
         if self._leader is not None:
             self._lease.release()
         for tail in self._tails:
             tail.stop()
         self._topic.stop()
+
+    def _lease_of(self, what: str, seconds: float) -> Lease:
+        return Lease(
+            self._settings.documents_table,
+            self._settings.documents_endpoint,
+            keys={TENANT: LEASES, DOCUMENT: what},
+            owner=uuid4().hex,
+            seconds=seconds,
+            monotonic=self._monotonic,
+        )
 
     def _tail(self, topic: Topic, window_ms: int, take: Callable[[list[Message]], None]) -> Tail:
         client_id = f"hifi-{self._settings.side}-{NODE}"
@@ -115,6 +135,8 @@ class Provision:
         except KafkaException as error:
             self._leader = None
             _log.warning("documents cannot be published, trying again", extra={"error": str(error)})
+        if self._leader is None:
+            self._rollouts.want(None)
         self._metrics.leader.set(self._leader is not None)
 
     def _leads(self) -> bool:
@@ -135,6 +157,8 @@ class Provision:
                 topic=self._topic,
                 publish=publisher.publish,
                 nodes=self._nodes,
+                rollouts=self._rollout_store.states,
+                ramps=self._rollouts.want,
                 statuses=StatusWriter(self._items, self._settings.side, self._clock),
                 metrics=self._metrics,
                 clock=self._clock,

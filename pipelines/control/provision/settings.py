@@ -11,6 +11,10 @@ class ProvisionSettings(DocumentsSettings):
     host: str = Field("127.0.0.1", description="Address to listen on: health and metrics.")
     port: int = Field(8095, ge=0, le=65535, description="TCP port to listen on; 0 takes a free one.")
     provision_seconds: float = Field(1.0, gt=0, le=60, description="Seconds between two looks at the table.")
+    observe_url: str | None = Field(
+        None, description="Base URL of observe, for ramp-ups of pipes; without it they wait."
+    )
+    rollout_seconds: float = Field(5.0, gt=0, le=60, description="Seconds between two looks at ramp-ups.")
     lease_seconds: float = Field(
         5.0, gt=0, le=60, description="Seconds of silence after which another process takes over."
     )

@@ -25,6 +25,8 @@ from pipelines.management.api.meter_routes import meter_routes
 from pipelines.management.api.metrics import ApiMetrics
 from pipelines.management.api.observe_client import ObserveClient
 from pipelines.management.api.problems import ProblemError
+from pipelines.management.api.rollout_routes import rollout_routes
+from pipelines.management.api.rollouts import Rollouts
 from pipelines.management.api.token_routes import audit_routes, key_routes, token_routes
 from pipelines.management.api.tokens import Token, TokenStore
 from pipelines.management.api.try_routes import try_routes
@@ -42,6 +44,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     """What the application is made of."""
 
     documents: Documents
+    rollouts: Rollouts
     tokens: TokenStore
     access: Access
     audit: AuditLog
@@ -64,8 +67,11 @@ def create_app(parts: Parts) -> FastAPI:
     app.include_router(key_routes(parts.documents, parts.access, parts.body_bytes))
     app.include_router(meter_routes(parts.observe, parts.access))
     app.include_router(listing_routes(parts.documents, parts.access))
-    app.include_router(try_routes(parts.documents, parts.access, parts.clock, parts.body_bytes))
-    app.include_router(document_routes(parts.documents, parts.access, parts.body_bytes))
+    app.include_router(
+        try_routes(parts.documents, parts.rollouts, parts.access, parts.clock, parts.body_bytes)
+    )
+    app.include_router(rollout_routes(parts.documents, parts.rollouts, parts.access, parts.body_bytes))
+    app.include_router(document_routes(parts.documents, parts.rollouts, parts.access, parts.body_bytes))
     _add_errors(app)
     _add_audit(app, parts)
     described(app.openapi())  # kept by the application

@@ -14,6 +14,7 @@ from pipelines.management.api.declared import route
 from pipelines.management.api.documents import Documents
 from pipelines.management.api.permissions import Action
 from pipelines.management.api.problems import ProblemError, not_found
+from pipelines.management.api.rollouts import Rollouts
 from pipelines.management.api.tokens import Token
 from shared.contracts.document_items import Change, DocumentKey, StoredDocument, live_version
 
@@ -52,10 +53,10 @@ def decoded(kind: type[Any], body: bytes) -> Any:
         raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, f"body: {error}") from None
 
 
-def document_routes(documents: Documents, access: Access, body_bytes: int) -> APIRouter:
+def document_routes(documents: Documents, rollouts: Rollouts, access: Access, body_bytes: int) -> APIRouter:
     """The routes."""
     router = APIRouter()
-    _add_reading(router, documents, access)
+    _add_reading(router, documents, rollouts, access)
     _add_put(router, documents, access, body_bytes)
     _add_delete(router, documents, access)
     _add_apply(router, documents, access, body_bytes)
@@ -63,7 +64,7 @@ def document_routes(documents: Documents, access: Access, body_bytes: int) -> AP
     return router
 
 
-def _add_reading(router: APIRouter, documents: Documents, access: Access) -> None:
+def _add_reading(router: APIRouter, documents: Documents, rollouts: Rollouts, access: Access) -> None:
     guard = Depends(access.guard(Action.READ))
 
     @router.get(_ROOT + "/{kind}", dependencies=[guard], **route(200))
@@ -80,7 +81,8 @@ def _add_reading(router: APIRouter, documents: Documents, access: Access) -> Non
     def document(tenant: str, kind: Kind, name: str) -> Response:
         found = documents.live(tenant, key_of(kind, name))
         (status,) = documents.statuses(tenant, [found])
-        return views.json_response(views.newest(found, status), headers=views.etag(found))
+        shown = views.newest(found, status) | rollouts.shown(found)
+        return views.json_response(shown, headers=views.etag(found))
 
     @router.get(_ONE + "/history", dependencies=[guard], **route(200))
     def history(tenant: str, kind: Kind, name: str, limit: Text = None, cursor: Text = None) -> Response:

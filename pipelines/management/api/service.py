@@ -10,6 +10,7 @@ from pipelines.management.api.documents import Documents
 from pipelines.management.api.metrics import ApiMetrics
 from pipelines.management.api.observe_client import ObserveClient
 from pipelines.management.api.rate_limits import RateLimits
+from pipelines.management.api.rollouts import Rollouts
 from pipelines.management.api.settings import ApiSettings
 from pipelines.management.api.tokens import Token, TokenStore, write_first_token
 from pipelines.management.api.write_keys import KeyNote
@@ -17,6 +18,7 @@ from shared.contracts.document_status import DocumentStatus
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.item_store import ItemStore
+from shared.dynamodb.rollout_store import RolloutStore
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
 from shared.runtime.uvicorn_config import serve_until_stopped, server_config
@@ -46,6 +48,7 @@ def parts_of(settings: ApiSettings, table: DocumentTable, tokens: TokenStore, cl
             settings.egress,
             clock,
         ),
+        rollouts=Rollouts(RolloutStore(*place), clock),
         tokens=tokens,
         access=Access(tokens, RateLimits(settings.token_rate, time.monotonic), clock),
         audit=AuditLog(ItemStore(*place, AuditRow)),

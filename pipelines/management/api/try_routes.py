@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from typing import Annotated, Any, Final
 
@@ -17,6 +17,7 @@ from pipelines.management.api.documents import Documents
 from pipelines.management.api.permissions import Action
 from pipelines.management.api.preview import PreviewEvent, preview, preview_event
 from pipelines.management.api.problems import FieldError, ProblemError
+from pipelines.management.api.rollouts import Rollouts
 from shared.cloudevents.events import RequestContext, read_cloudevent
 from shared.cloudevents.refusal import Refusal
 from shared.contracts.document_items import DocumentKey
@@ -41,7 +42,9 @@ class _Asked(Struct, frozen=True, forbid_unknown_fields=True):
     pipe: str | dict[str, Any] | None = None
 
 
-def try_routes(documents: Documents, access: Access, clock: Clock, body_bytes: int) -> APIRouter:
+def try_routes(
+    documents: Documents, rollouts: Rollouts, access: Access, clock: Clock, body_bytes: int
+) -> APIRouter:
     """The route."""
     router = APIRouter()
     free = threading.BoundedSemaphore(AT_ONCE)
@@ -67,15 +70,20 @@ def try_routes(documents: Documents, access: Access, clock: Clock, body_bytes: i
                 headers={"Retry-After": "1"},
             )
         try:
-            return _answer(documents, tenant, _asked(body), (most, after), clock())
+            return _answer(documents, rollouts.as_open, tenant, _asked(body), (most, after), clock())
         finally:
             free.release()
 
     return router
 
 
-def _answer(
-    documents: Documents, tenant: str, asked: _Asked, page: tuple[int, str | None], now_ms: int
+def _answer(  # noqa: PLR0913, PLR0917  # what is read, what is asked, and the time
+    documents: Documents,
+    as_open: Callable[[Pipe], Pipe],
+    tenant: str,
+    asked: _Asked,
+    page: tuple[int, str | None],
+    now_ms: int,
 ) -> Response:
     event = _event(asked, now_ms)
     chosen, destinations = _chosen(documents, tenant, asked)
@@ -84,7 +92,7 @@ def _answer(
     items: list[dict[str, Any]] = []
     until = time.monotonic() + _SECONDS
     for pipe in left[:most]:
-        items.append(preview(pipe, event, destinations.get(pipe.destination), now_ms))
+        items.append(preview(as_open(pipe), event, destinations.get(pipe.destination), now_ms))
         if time.monotonic() > until:
             break
     return views.listed(items, left[len(items) - 1].name if len(items) < len(left) else None)

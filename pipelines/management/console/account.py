@@ -74,6 +74,11 @@ class Account:
         path = path_of("tenants", tenant, kind, name, "revert")
         await self._client.send(self._token, "POST", path, {"version": to}, if_match(version))
 
+    async def lead(self, tenant: str, pipe: str, action: str) -> None:
+        """Pause, resume, take back or finish the rollout of a pipe."""
+        path = path_of("tenants", tenant, "pipes", pipe, "rollout")
+        await self._client.send(self._token, "POST", path, {"action": action})
+
     async def keys(self, tenant: str, source: str) -> list[Key]:
         """The write keys of a source."""
         return await self._client.listed(

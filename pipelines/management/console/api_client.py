@@ -44,6 +44,17 @@ class SideStatus(Struct, frozen=True, kw_only=True):
     reason: str = ""
 
 
+class RolloutView(Struct, frozen=True, kw_only=True):
+    """How far a pipe with a rollout is opened."""
+
+    state: str
+    step: int
+    share: float
+    since_ms: int
+    reason: str = ""
+    next_ms: int | None = None
+
+
 class Version(Struct, frozen=True, kw_only=True):
     """One version of a document; a deletion has none."""
 
@@ -52,6 +63,9 @@ class Version(Struct, frozen=True, kw_only=True):
     at_ms: int
     document: Document | None = None
     status: dict[str, SideStatus] | None = None
+    rollout: RolloutView | None = None
+    """Of a pipe that has one."""
+
     write_key: str | None = None
     """Of a new source, once."""
 

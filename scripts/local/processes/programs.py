@@ -157,9 +157,13 @@ def _retry(side: Side) -> Program:
 
 
 def _provision(side: Side) -> Program:
-    settings = {"HIFI_PORT": str(side.provision_port), "HIFI_DOCUMENTS_ENDPOINT": side.store_url}
-    table = {"HIFI_DOCUMENTS_TABLE": DOCUMENTS_TABLE}
-    return _service(side, PROVISION, "pipelines.control.provision", _MIDDLE, settings | table)
+    settings = {
+        "HIFI_PORT": str(side.provision_port),
+        "HIFI_DOCUMENTS_ENDPOINT": side.store_url,
+        "HIFI_DOCUMENTS_TABLE": DOCUMENTS_TABLE,
+        "HIFI_OBSERVE_URL": side.observe_url,
+    }
+    return _service(side, PROVISION, "pipelines.control.provision", _MIDDLE, settings)
 
 
 def _api(side: Side) -> Program:

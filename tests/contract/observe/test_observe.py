@@ -52,6 +52,12 @@ def test_responses_match_the_tallies(topics: str, start: Start) -> None:
     (mark,) = [mark for mark in calendar if mark["minutes"]]
     assert (mark["day"], mark["spent"], mark["nines"]) == (day_of(minute), 0, 9.0)
 
+    pipe = observe.get(f"/v1/pipes/p?tenant=acme&from={minute}")
+    whose = {"tenant": "acme", "pipe": "p", "first": minute}
+    assert pipe.pop("last") >= minute and pipe == whose | {"events": 40, "good": 40, "dead": 0}
+    assert observe.get(f"/v1/pipes/p?tenant=zoo&from={minute}")["events"] == 0
+    assert observe.get(f"/v1/pipes/p?tenant=acme&from={minute + 60}")["events"] == 0, "in the future"
+
     now = observe.get("/v1/now?tenant=acme")
     assert not now["behind"] and now["behind_seconds"] < 5
     assert now["loss_percent"] == 0

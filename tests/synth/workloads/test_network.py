@@ -85,12 +85,13 @@ def test_a_service_reaches_nothing_of_spark(manifests: list[Manifest]) -> None:
 def test_the_meter_is_asked_by_its_console_and_collect_by_the_canary(manifests: list[Manifest]) -> None:
     services = {
         name: named(manifests, "Deployment", name)
-        for name in ("collect", "observe", "console", "canary", "api")
+        for name in ("collect", "observe", "console", "canary", "api", "provision")
     }
     services["spark-worker"] = named(manifests, "Deployment", "spark-worker")
     for caller, called in (
         ("console", "observe"),
         ("api", "observe"),
+        ("provision", "observe"),
         ("canary", "collect"),
         ("spark-worker", "canary"),
     ):

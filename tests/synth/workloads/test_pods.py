@@ -234,7 +234,9 @@ def test_the_meter_stores_and_notifies_where_the_stacks_say(manifests: list[Mani
     console = named(manifests, "Deployment", "console")
     service = named(manifests, "Service", "observe")
     address = f"http://observe.hifi.svc.cluster.local:{service['spec']['ports'][0]['port']}"
-    assert environment(console)["HIFI_OBSERVE_URL"] == address
+    provisioner = named(manifests, "Deployment", "provision")
+    for reader in (console, provisioner):
+        assert environment(reader)["HIFI_OBSERVE_URL"] == address
 
 
 def test_of_two_provisioners_one_goes_on_during_a_release(manifests: list[Manifest]) -> None:

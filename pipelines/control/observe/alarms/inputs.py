@@ -40,6 +40,18 @@ class DeadLetters(Struct, kw_only=True, frozen=True):
     """Events by `status reason`, as in `Tally.reasons`."""
 
 
+class StoppedRollout(Struct, kw_only=True, frozen=True):
+    """A ramp-up that broke a limit and waits for its customer."""
+
+    tenant: str
+    pipe: str
+    share: float
+    """Percent that the pipe takes now."""
+
+    reason: str
+    """Which limit, with the figures."""
+
+
 class Inputs(Struct, kw_only=True, frozen=True):
     """Everything that the rules evaluate in one pass."""
 
@@ -59,6 +71,7 @@ class Inputs(Struct, kw_only=True, frozen=True):
     waiting: Mapping[str, int] = {}
     """Events in the retry topics, of all minutes, by pipe."""
 
+    stopped: Sequence[StoppedRollout] = ()
     rate: float = 0.0
     """Events per second that the side accepted in the last whole minute that audit has read."""
 

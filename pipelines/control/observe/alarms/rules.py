@@ -45,6 +45,7 @@ def evaluate(
         throughput_rules.rating(inputs, settings),
         throughput_rules.meter(inputs, settings),
         failures(inputs, settings),
+        stopped_rollouts(inputs),
     )
     unknown = (_FROM_TALLIES if behind else frozenset()) | (
         _FROM_DOCUMENTS if catalogue is None else frozenset()
@@ -71,6 +72,19 @@ def failures(inputs: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
                     subject=f"{each.name} {_short(reason)}",
                     text=_text(each, reason, count, fix),
                 )
+
+
+def stopped_rollouts(inputs: Inputs) -> Iterator[Finding]:
+    """One finding for each rollout that stopped: only its customer can say how to go on."""
+    for each in inputs.stopped:
+        yield Finding(
+            kind=AlarmKind.CUSTOMER,
+            audience=Audience.CUSTOMER,
+            tenant=each.tenant,
+            subject=f"rollout {each.pipe}",
+            text=f"the rollout of pipe {each.pipe} stopped and is back at {each.share:g} %: {each.reason}; "
+            f"repair what fails, then `hifi rollout {each.pipe} resume` tries the step again",
+        )
 
 
 def _short(reason: str) -> str:

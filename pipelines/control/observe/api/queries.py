@@ -13,6 +13,7 @@ from pipelines.control.observe.ledger.event_search import find
 from pipelines.control.observe.scorecards.day_cards import day_mark, minute_mark
 from pipelines.control.observe.scorecards.day_state import Cards
 from pipelines.control.observe.scorecards.minute_cards import empty_card
+from pipelines.control.observe.scorecards.pipe_cards import pipe_card
 from pipelines.control.observe.storage.repository import Repository
 from shared.contracts.alarms import Alarm, QuietWindow
 from shared.contracts.diamond.activities import UnderWay
@@ -27,6 +28,7 @@ from shared.contracts.scorecard import (
     MinuteCard,
     MinuteMark,
     Now,
+    PipeCard,
 )
 from shared.contracts.timestamps import DAY_MINUTES, day_of, first_minute
 from shared.dynamodb.activity_reader import Register
@@ -75,6 +77,13 @@ class Queries:
     def minute(self, tenant: str, minute: int) -> MinuteCard:
         """A minute's card; an empty one where there was no event."""
         return next(iter(self.minutes(tenant, minute, minute)), empty_card(tenant, minute))
+
+    def pipe(self, tenant: str, pipe: str, first: int) -> PipeCard:
+        """What became of a pipe's events since a minute, as far as minutes are complete; of a day at most."""
+        last = self._snapshot().whole_minute
+        first = max(first, last - DAY_MINUTES + 1)
+        cards = self.minutes(tenant, first, last) if first <= last else []
+        return pipe_card(tenant, pipe, first, last, cards)
 
     def _day(self, tenant: str, day: date, first: int, last: int) -> Iterable[MinuteCard]:
         """Of a day's cards, those of a span."""

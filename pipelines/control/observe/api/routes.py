@@ -17,6 +17,7 @@ from pipelines.control.observe.api import query_params
 from pipelines.control.observe.api.queries import Queries
 from pipelines.control.observe.api.query_params import BadParameterError, UnavailableError
 from shared.contracts.alarms import QuietWindow
+from shared.contracts.envelope import MINUTE_MS
 from shared.dynamodb.client import StoreError
 from shared.runtime.clock import Clock
 from shared.runtime.known_hosts import KnownHosts
@@ -101,6 +102,16 @@ def _add_minutes(app: FastAPI, answers: Queries, clock: Clock) -> None:
     def minute(minute: Annotated[str, Path()], tenant: Text = None) -> Response:
         at = query_params.minute("minute", minute, 0)
         return json_response(answers.minute(query_params.tenant(tenant), at))
+
+    @app.get("/v1/pipes/{pipe}")
+    def pipe(
+        pipe: Annotated[str, Path()],
+        tenant: Text = None,
+        first: Annotated[str | None, Query(alias="from")] = None,
+    ) -> Response:
+        hour_ago = clock() // MINUTE_MS - 59
+        since = query_params.minute("from", first, hour_ago)
+        return json_response(answers.pipe(query_params.tenant(tenant), pipe, since))
 
     @app.get("/v1/events/{event_id:path}")
     def event(event_id: Annotated[str, Path()], tenant: Text = None, since: Text = None) -> Response:

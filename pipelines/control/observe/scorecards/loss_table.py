@@ -53,6 +53,8 @@ def _merged(rows: Sequence[HopRow]) -> HopRow:
         waiting=sum(row.waiting for row in rows),
         dropped=sum(row.dropped for row in rows),
         dead=sum(row.dead for row in rows),
+        events=sum(row.events for row in rows),
+        good=sum(row.good for row in rows),
         quarantined=sum(row.quarantined for row in rows),
         lost_percent=percent(lost, taken),
         named=shown,
@@ -129,9 +131,16 @@ class _Rows:
             given=given,
             dropped=self._count(Stage.DROPPED, pipe),
             dead=dead(self._state, pipe),
+            events=self._events(pipe),
+            good=sum(line.good for line in self._state.of((Stage.DELIVERED,), pipe)),
             quarantined=self._verdict(keys[0]).quarantined,
         )
         yield self._judged(row, keys)
+
+    def _events(self, pipe: str) -> int:
+        """Copies that route made of events, without those that transmit recognised as second ones."""
+        copies = self._count(Stage.FIRST, pipe) + self._count(Stage.FURTHER, pipe)
+        return max(0, copies - self._count(Stage.DROPPED, pipe))
 
     def _retry(self, pipe: str) -> Iterator[HopRow]:
         taken, given = self._count(Stage.WAITING, pipe), self._count(Stage.RETRIED, pipe)

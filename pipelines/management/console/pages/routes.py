@@ -16,6 +16,7 @@ from pipelines.management.console.pages.frame import failure, page_of, plain_hea
 from pipelines.management.console.pages.history import History, history_button
 from pipelines.management.console.pages.keys import show_keys
 from pipelines.management.console.pages.listing import NEW, show_listing, show_tenants, status_of
+from pipelines.management.console.pages.rollout import RolloutPanel
 from pipelines.management.console.pages.visit import KINDS, Desk, Visit, refusal
 from pipelines.management.console.panels.base import write
 from pipelines.management.console.sign_in import HOME, SIGN_IN, sign_in_form
@@ -152,6 +153,8 @@ async def _document(visit: Visit, kind: str, name: str) -> Callable[[], object]:
             Editor(visit, kind, stored, choices)
         if kind == "sources":
             show_keys(visit, name, keys)
+        if kind == "pipes":
+            RolloutPanel(visit, name, stored)
 
     return draw
 

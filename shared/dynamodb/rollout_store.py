@@ -1,0 +1,62 @@
+"""The states of ramp-ups in the table `documents`, and what each side's meter says of them."""
+
+from collections import defaultdict
+
+from msgspec.structs import replace
+
+from shared.contracts.rollouts import (
+    ROLLOUT_CARDS,
+    ROLLOUTS,
+    RolloutCard,
+    RolloutState,
+    card_key,
+    key_and_side,
+    state_key,
+)
+from shared.dynamodb.item_store import ItemStore
+
+
+class RolloutStore:
+    """Every method may be called from any thread and raises StoreError."""
+
+    def __init__(self, table: str, endpoint: str | None) -> None:
+        """`endpoint` is the URL of DynamoDB Local; None is AWS."""
+        self._states = ItemStore(table, endpoint, RolloutState)
+        self._cards = ItemStore(table, endpoint, RolloutCard)
+
+    def states(self) -> dict[str, RolloutState]:
+        """Every state, by `state_key`."""
+        return dict(self._states.all(ROLLOUTS))
+
+    def state(self, tenant: str, pipe: str) -> RolloutState | None:
+        """One pipe's state."""
+        return self._states.get(ROLLOUTS, state_key(tenant, pipe))
+
+    def put(self, key: str, state: RolloutState, side: str = "") -> RolloutState | None:
+        """Write a state as the next revision; None if somebody else wrote since it was read.
+
+        Args:
+            key: `state_key` of its pipe.
+            state: as it was read, or changed.
+            side: whose provisioner writes; empty for a request.
+        """
+        following = replace(state, revision=state.revision + 1, side=side)
+        return following if self._states.put_after(ROLLOUTS, key, following, state.revision) else None
+
+    def forget(self, key: str) -> None:
+        """Delete a state and its cards."""
+        self._states.delete(ROLLOUTS, key)
+        for sort, _ in self._cards.all(ROLLOUT_CARDS, f"{key}/"):
+            self._cards.delete(ROLLOUT_CARDS, sort)
+
+    def cards(self) -> dict[str, dict[str, RolloutCard]]:
+        """Every card, by `state_key` and side."""
+        found: dict[str, dict[str, RolloutCard]] = defaultdict(dict)
+        for sort, card in self._cards.all(ROLLOUT_CARDS):
+            key, side = key_and_side(sort)
+            found[key][side] = card
+        return found
+
+    def put_card(self, key: str, side: str, card: RolloutCard) -> None:
+        """Write a side's card over its former one."""
+        self._cards.put(ROLLOUT_CARDS, card_key(key, side), card)
