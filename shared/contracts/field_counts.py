@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shared.contracts.lag_histogram import merged
+from shared.contracts.watches import WatchKind
 
 MAX_TEXTS: Final = 50
 """Distinct texts that are kept; the others are counted together."""
@@ -31,7 +32,7 @@ LARGEST: Final = 1e15
 _LOG_GROWTH: Final = math.log(GROWTH)
 _SHIFT: Final = math.ceil(-math.log(SMALLEST) / _LOG_GROWTH)
 
-WatchKey = tuple[str, str]
+WatchKey = tuple[str, WatchKind]
 """Field and kind, as a `Watch` has them."""
 
 

@@ -42,7 +42,7 @@ def routed(spark: SparkSession, values: list[bytes], *pipes: Pipe) -> list[Recor
     sources = one_partition(spark, [source_row("player", pipes, 0)], SOURCE_ROW)
     written = outbound(kafka_rows(spark, "events", events), sources).collect()
     return [
-        Record(Topic(row["topic"]), bytes(row["value"]), [tuple(each) for each in row["headers"]])  # type: ignore[misc]
+        Record(Topic(row["topic"]), bytes(row["value"]), [tuple(each) for each in row["headers"]])
         for row in written
         if row["topic"] == Topic.OUTBOUND
     ]
@@ -117,7 +117,11 @@ def test_a_pipe_without_watches_has_the_headers_that_it_had(spark: SparkSession)
 
 def test_only_what_is_watched_reaches_python(spark: SparkSession) -> None:
     """A column of nulls for everything else; and never the event's data."""
-    plain = [event(Topic.OUTBOUND, hifi_pipe="p"), event(Topic.EVENTS), event(Topic.EVENTS, hifi_watched="[]")]
+    plain = [
+        event(Topic.OUTBOUND, hifi_pipe="p"),
+        event(Topic.EVENTS),
+        event(Topic.EVENTS, hifi_watched="[]"),
+    ]
     arrow = rows(frame(spark, plain)).toArrow()
     assert arrow["watched"].null_count == len(plain)
     assert not {"value", "data"} & set(arrow.column_names)

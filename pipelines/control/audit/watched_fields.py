@@ -1,4 +1,4 @@
-"""Counts the values of watched fields in the rows of a group. Works on columns; events without watches are null."""
+"""Counts the values of watched fields in the rows of a group, by columns. Events without watches are null."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -48,9 +48,7 @@ def data_values(text: Column, paths: Column) -> Column:
 
     Text that is not a JSON object has no leaves.
     """
-    return computed_once(
-        members(text), lambda top: fn.transform(paths, lambda path: leaves(top, path))
-    )
+    return computed_once(members(text), lambda top: fn.transform(paths, lambda path: leaves(top, path)))
 
 
 def members(text: Column) -> Column:

@@ -110,9 +110,7 @@ def outbound_headers() -> Column:
         fn.concat("headers", fn.array(*added))
     )
     seen = fn.try_element_at("watched", fn.col("pipe"))
-    return fn.when(seen.isNull(), heads).otherwise(
-        fn.concat(heads, fn.array(text_header(h.WATCHED, seen)))
-    )
+    return fn.when(seen.isNull(), heads).otherwise(fn.concat(heads, fn.array(text_header(h.WATCHED, seen))))
 
 
 def unmatched_headers() -> Column:

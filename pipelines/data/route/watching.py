@@ -35,7 +35,9 @@ def _fields(top: Column, fields: Column) -> Column:
     return fn.transform(
         fields,
         lambda each: fn.struct(
-            each["field"].alias("field"), each["kind"].alias("kind"), _values(top, each["path"]).alias("values")
+            each["field"].alias("field"),
+            each["kind"].alias("kind"),
+            _values(top, each["path"]).alias("values"),
         ),
     )
 

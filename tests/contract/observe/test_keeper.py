@@ -9,6 +9,7 @@ import pytest
 from pipelines.control.observe.dynamodb import Item, Store
 from pipelines.control.observe.scorecards.day_state import DayState
 from pipelines.control.observe.scorecards.minute_state import MinuteTracker
+from pipelines.control.observe.skew.watched_hours import WatchedHours
 from pipelines.control.observe.storage.persistence import Persistence
 from pipelines.control.observe.storage.repository import Repository
 from pipelines.control.observe.verdicts.verdicts import ReadProgress
@@ -55,7 +56,8 @@ class Meter:
         self.store.ensure()
         self.tables = Repository(self.store)
         self.board, self.days = MinuteTracker(1_000), DayState()
-        self.keeper = Persistence(self.tables, self.board, self.days)
+        self.watched = WatchedHours()
+        self.keeper = Persistence(self.tables, self.board, self.days, self.watched)
         self.position = self.keeper.restore(NEVER)
 
     def enter(self, ledger: list[Range]) -> None:
@@ -194,7 +196,7 @@ def test_a_recreated_ledger_is_read_from_its_start(url: str) -> None:
     meter = Meter(url)
     meter.enter(ledger(3))
     meter.keeper.save()
-    keeper = Persistence(meter.tables, MinuteTracker(1_000), DayState())
+    keeper = Persistence(meter.tables, MinuteTracker(1_000), DayState(), WatchedHours())
     assert keeper.restore(ledger_end := 5) == 0
     assert keeper.restore(ledger_end + 7) == 12
 
