@@ -25,7 +25,7 @@ joined by PIPES_SEPARATOR; on the others the first's, so that a thousand pipes c
 PIPES_SEPARATOR = ","
 
 WATCHED = "hifi_watched"
-"""On an `outbound` record of a pipe that watches fields: what they held, as JSON (`shared.contracts.watches`).
+"""On an `outbound` record of a pipe that watches fields: a JSON array of them with the values of the event.
 Not on later records of the event."""
 
 LETTER = "hifi_letter"

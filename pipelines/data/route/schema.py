@@ -18,8 +18,8 @@ SOURCE_ROW: Final = (
     f"alternatives array<{_ALTERNATIVE}>, watches array<{_WATCH}>"
 )
 """`slot` of a condition on an attribute counts in `attribute_headers`, of one on data in `data_paths`, so
-that each distinct path of an event is read once, however many pipes use it. `watches` is null where no pipe of
-the source watches a field."""
+that each distinct path of an event is read once, however many pipes use it. `watches` is null where no pipe
+of the source watches a field."""
 
 REQUIRED_HEADERS: Final = (
     h.SOURCE,

@@ -1,4 +1,4 @@
-"""The values of watched fields as Column expressions. For a source without watches it is one look at a null."""
+"""The values of watched fields as Column expressions. A source without watches costs one look at a null."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Alarm rule for watched fields that differ from the days before: for the customer, not the operator. Pure."""
+"""Alarm rule for watched fields that differ from the days before, for the customer alone. Pure."""
 
 from collections.abc import Iterator
 

@@ -1,6 +1,7 @@
 """Compares all watched fields from time to time. No I/O: hours that are not in memory are asked for."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Final
 
 from pipelines.control.observe.ledger.minute_sums import FieldKey, MinuteKey, MinuteState
@@ -40,9 +41,8 @@ class SkewWatch:
         self._hours.keep(needed)
         if self._hours.want(needed):
             self._looked_ms = now_ms
-            self._found = [
-                each for tenant in sorted(tenants) for each in self._compared(tenant, hour, states)
-            ]
+            found = (self._compared(tenant, hour, states) for tenant in sorted(tenants))
+            self._found = list(chain.from_iterable(found))
         return self._found
 
     def _compared(self, tenant: str, hour: int, states: States) -> Iterator[FieldSkew]:

@@ -67,13 +67,11 @@ class Persistence:
         return position.offset
 
     def load(self) -> None:
-        """Load the stored part of days that are new in memory, and the hours of watched fields that are needed."""
+        """Load the stored part of days and of watched hours that are new in memory."""
         try:
             self._load()
         except StoreError as error:
-            _log.warning(
-                "days and watched hours not loaded: the store failed; retrying", extra={"error": str(error)}
-            )
+            _log.warning("stored days not loaded: the store failed; retrying", extra={"error": str(error)})
 
     def _load(self) -> None:
         for day in {day for (tenant, day), _ in self._days.unloaded() if tenant == ALL_TENANTS}:

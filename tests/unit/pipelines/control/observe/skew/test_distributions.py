@@ -1,6 +1,7 @@
 """The population stability index: zero for what is equal, symmetric, and larger the more differs."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -71,7 +72,7 @@ def test_the_index_grows_on_the_way_from_one_to_another(shares: list[float], dat
         mixed = [b + (o / total - b) * step / 5 for b, o in zip(before, other, strict=True)]
         found.append(psi(Part("", now, b) for now, b in zip(mixed, before, strict=True)))
     assert found[0] == pytest.approx(0, abs=1e-12)
-    assert all(later >= earlier - 1e-9 for earlier, later in zip(found, found[1:], strict=False))
+    assert all(later >= earlier - 1e-9 for earlier, later in pairwise(found))
 
 
 @given(_numbers, _numbers)
