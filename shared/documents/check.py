@@ -20,6 +20,7 @@ _FIXES: Final = {
     "write_keys": "a list of keys of at least 8 characters, for example one of `openssl rand -hex 24`",
     "sample": "a percentage from 0 to 100",
     "masks": "a list, for example [{path: $.data.user.email, action: redact}], or drop, or hash",
+    "watch": "a list of at most five, for example [{field: data.score, kind: distribution}], or categories",
     "transform": "a JMESPath expression, for example data.{order: id, total: sum(items[].price)}",
     "webhook": "an https URL, for example https://example.com/hifi",
     "secret": "the name of a secret, never the secret itself, for example secret://shop/alarms",

@@ -231,7 +231,7 @@ def test_watched_fields_of_dropped_minutes_count_once_whenever_the_store_fails(
     reference.enter(whole)
     expected = hour(reference)
     assert expected["p", "data.country", "categories"].values == sum(range(1, 13)) + 12
-    for writes in range(6):
+    for writes in range(3):
         table = f"table-{writes}"
         meter = Meter(url, table)
         meter.enter(whole)
