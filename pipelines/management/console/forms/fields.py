@@ -33,7 +33,7 @@ _HINTS: Final[Mapping[str, str]] = {
     "/ramp/start": "With its offset, for example 2026-01-31T12:00:00Z. Empty: no ramp.",
     "/ramp/minutes": "From 0 to the sample in so many minutes.",
     "/masks": "A YAML list of places, for example  - {path: $.data.email, action: redact}.",
-    "/watch": "A YAML list of fields to compare with the days before: - {field: data.score, kind: distribution}.",
+    "/watch": "A YAML list of fields, for example  - {field: data.score, kind: distribution}.",
     "/transform": "A JMESPath expression over the event; its result is the new data. Empty: unchanged.",
     "/connector": "What speaks to the destination.",
     "/options": "The connector's options in YAML.",
