@@ -72,6 +72,16 @@ PARTS: Final = (
     Part(
         "overhead", "what the meter costs the chain", (sys.executable, "-m", "scripts.experiments.overhead")
     ),
+    Part(
+        "in-force",
+        "a change of a pipe is in force within five seconds, under load",
+        (sys.executable, "-m", "scripts.experiments.configuration", "in-force"),
+    ),
+    Part(
+        "documents",
+        "10,000 pipes of 1,000 tenants: start, changes, memory, CPU per event",
+        (sys.executable, "-m", "scripts.experiments.configuration", "many"),
+    ),
     Part("rating", "lag, CPU and rating beside plain loops", (sys.executable, "-m", "scripts.cli", "bench")),
 )
 

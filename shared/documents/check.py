@@ -1,13 +1,14 @@
 """Finds all problems of one document, its connector's options included. Pure."""
 
 from collections.abc import Iterator, Mapping
+from itertools import chain, islice
 from typing import Any, Final
 
 import msgspec
 
 from shared.contracts.documents import KINDS, ConfigError, Contact, Destination, Document, Pipe, Source, parse
 from shared.documents.options import option_fields, option_problems
-from shared.documents.problems import FieldProblem, did_you_mean, plain
+from shared.documents.problems import MOST_PROBLEMS, FieldProblem, did_you_mean, plain, shown
 
 _TYPES: Final[Mapping[str, type[Document]]] = {
     "source": Source,
@@ -30,7 +31,7 @@ _NAMES: Final = ("name", "tenant", "source", "destination")
 
 
 def field_problems(raw: object) -> Iterator[FieldProblem]:
-    """The reasons why `parse` would refuse a document; none if it would accept it."""
+    """Reasons why `parse` would refuse a document, at most MOST_PROBLEMS; none if it would accept it."""
     if not isinstance(raw, dict):
         yield "$", f"a document is a mapping, not {_called(raw)}", "start it with `kind: source`, for example"
         return
@@ -38,16 +39,15 @@ def field_problems(raw: object) -> Iterator[FieldProblem]:
     if kind not in KINDS:
         yield _kind_fault(kind)
         return
-    found = list(_field_faults(_TYPES[str(kind)], raw))
-    if kind == "destination":
-        found += option_problems(raw)
+    options = option_problems(raw) if kind == "destination" else ()
+    found = list(islice(chain(_field_faults(_TYPES[str(kind)], raw), options), MOST_PROBLEMS))
     yield from found or _last_faults(raw)
 
 
 def _kind_fault(kind: object) -> FieldProblem:
     if kind is None:
         return "$", "the document has no kind", f"add `kind:` with one of {', '.join(KINDS)}"
-    return "$.kind", f"unknown kind {kind!r}", did_you_mean(str(kind), KINDS)
+    return "$.kind", f"unknown kind {shown(kind)}", did_you_mean(str(kind), KINDS)
 
 
 def _field_faults(struct: type[Document], raw: Mapping[Any, Any]) -> Iterator[FieldProblem]:
@@ -56,7 +56,7 @@ def _field_faults(struct: type[Document], raw: Mapping[Any, Any]) -> Iterator[Fi
         if name not in fields and name != "kind":
             misplaced = raw["kind"] == "destination" and name in option_fields(raw)
             fix = f"write {name!r} below `options:`" if misplaced else did_you_mean(str(name), fields)
-            yield f"$.{name}", f"a {raw['kind']} has no field {name!r}", fix
+            yield f"$.{name}", f"a {raw['kind']} has no field {shown(name)}", fix
     for name, field in fields.items():
         if name in raw:
             yield from _value_fault(name, raw[name], field.type)
@@ -70,7 +70,7 @@ def _value_fault(name: str, value: object, wanted: Any) -> Iterator[FieldProblem
     except msgspec.ValidationError as error:
         message, _, below = str(error).partition(" - at `$")
         path = f"$.{name}{below.rstrip('`')}"
-        yield path, _plain(message, "what is given" if name == "secret" else repr(value)), _fix(name)
+        yield path, _plain(message, "what is given" if name == "secret" else shown(value)), _fix(name)
 
 
 def _last_faults(raw: object) -> Iterator[FieldProblem]:
@@ -80,10 +80,10 @@ def _last_faults(raw: object) -> Iterator[FieldProblem]:
         yield error.path, str(error), ""
 
 
-def _plain(message: str, shown: str) -> str:
-    """msgspec's message in plain words; `shown` is the value, unless that may be a secret."""
+def _plain(message: str, value: str) -> str:
+    """msgspec's message in plain words, with the value unless that may be a secret."""
     if "matching regex" in message:
-        return f"{shown} is not allowed here"
+        return f"{value} is not allowed here"
     return plain(message)
 
 
@@ -92,4 +92,4 @@ def _fix(name: str) -> str:
 
 
 def _called(raw: object) -> str:
-    return {list: "a list", str: "text", type(None): "nothing"}.get(type(raw), f"{raw!r}")
+    return {list: "a list", str: "text", type(None): "nothing"}.get(type(raw)) or shown(raw)

@@ -1,6 +1,7 @@
 """Finds the problems of a destination's options, which its connector declares. Pure."""
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
@@ -9,7 +10,7 @@ from shared.connectors.registry import SPECS, OptionsError, options_of
 from shared.connectors.spec import ConnectorSpec, OptionHost
 from shared.contracts.documents import DEFAULT_CONNECTOR, Destination, unknown_fields
 from shared.contracts.secrets import foreign_secrets
-from shared.documents.problems import FieldProblem, did_you_mean, plain
+from shared.documents.problems import MOST_PROBLEMS, FieldProblem, did_you_mean, plain, shown
 
 _ROOT: Final = "$.options"
 
@@ -25,9 +26,9 @@ def option_problems(raw: Mapping[Any, Any]) -> Iterator[FieldProblem]:
     name, options = _connector(raw), raw.get("options", {})
     spec = SPECS.get(name)
     if spec is None:
-        yield "$.connector", f"unknown connector {name!r}", did_you_mean(name, SPECS)
+        yield "$.connector", f"unknown connector {shown(name)}", did_you_mean(name, SPECS)
     elif isinstance(options, dict):
-        found = list(_field_faults(name, spec.options, options))
+        found = list(islice(_field_faults(name, spec.options, options), MOST_PROBLEMS))
         yield from found or _last_faults(spec, options)
         tenant = str(raw.get("tenant"))
         for path, reference in foreign_secrets(tenant, options):
@@ -71,7 +72,7 @@ def _field_faults(connector: str, struct: Any, raw: Mapping[Any, Any]) -> Iterat
     fields = _fields(struct)
     for name in raw:
         if name not in fields:
-            said = f"the {connector} connector has no option {name!r}"
+            said = f"the {connector} connector has no option {shown(name)}"
             yield f"{_ROOT}.{name}", said, did_you_mean(str(name), fields)
     for name, field in fields.items():
         if name in raw:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Final
 
 from msgspec import Struct
 
@@ -9,6 +10,12 @@ from shared.runtime.errors import OperatorError
 
 FieldProblem = tuple[str, str, str]
 """Path, message and fix of a problem within a document."""
+
+MOST_PROBLEMS: Final = 20
+"""Most problems that are looked for in one document: a hostile one may have thousands."""
+
+_SHOWN: Final = 80
+"""Characters of a wrong value that an error repeats."""
 
 
 class Problem(Struct, frozen=True, kw_only=True, order=True):
@@ -38,8 +45,14 @@ class ProblemsError(OperatorError):
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """`did you mean 'x'?`, or the list of known names."""
     names = list(known)
-    close = get_close_matches(name, names, n=1)
+    close = get_close_matches(name[:_SHOWN], names, n=1)
     return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(names)}"
+
+
+def shown(value: object) -> str:
+    """A wrong value as an error repeats it, cut if it is long."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def plain(message: str) -> str:

@@ -1,11 +1,10 @@
-"""The table `documents`: what customers want, every version of it. See shared.contracts.document_items."""
+"""Writes of the table `documents`, each all or nothing. See shared.contracts.document_items."""
 
 import random
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import islice
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from botocore.exceptions import BotoCoreError, ClientError
 
@@ -21,12 +20,11 @@ from shared.contracts.document_items import (
     StoredDocument,
     TooManyChangesError,
     documents_after,
-    history_key,
-    history_partition,
     next_versions,
     reserved_names,
 )
-from shared.dynamodb.client import StoreError, create_table, dynamodb_client, error_code
+from shared.dynamodb.client import CONDITION_FAILED, StoreError, cancellations, conflicts, create_table
+from shared.dynamodb.document_reader import DocumentReader
 from shared.dynamodb.document_rows import (
     DOCUMENT,
     OWNER,
@@ -36,16 +34,11 @@ from shared.dynamodb.document_rows import (
     counted_row,
     reserved_row,
     row_key,
-    stored,
 )
 from shared.runtime.logging import get_logger
 
 T = TypeVar("T")
 _log = get_logger(__name__)
-_READ: Final = 100
-"""Most items that one BatchGetItem takes."""
-
-_REFUSED: Final = "ConditionalCheckFailed"
 _TRIES: Final = 12
 _PAUSE_SECONDS: Final = 0.02
 _LONGEST_PAUSE_SECONDS: Final = 0.5
@@ -55,7 +48,7 @@ Verify = Callable[[Mapping[DocumentKey, StoredDocument], Sequence[StoredDocument
 """Refuses a write by raising; gets the tenant's documents after it, and the versions that it adds."""
 
 
-class DocumentTable:
+class DocumentTable(DocumentReader):
     """Every method may be called from any thread, and raises StoreError if the table cannot be used."""
 
     def __init__(
@@ -67,8 +60,8 @@ class DocumentTable:
         uniform: Callable[[float, float], float] = random.uniform,
     ) -> None:
         """`endpoint` is the URL of DynamoDB Local; None is AWS. `pause` and `uniform` space out retries."""
-        self._client: Any = dynamodb_client(endpoint)
-        self._table, self._makes_table = table, endpoint is not None
+        super().__init__(table, endpoint)
+        self._makes_table = endpoint is not None
         self._pause, self._uniform = pause, uniform
 
     def ensure(self) -> None:
@@ -78,58 +71,6 @@ class DocumentTable:
                 create_table(self._client, self._table, TENANT, DOCUMENT)
             except (BotoCoreError, ClientError) as error:
                 raise StoreError(f"table {self._table} cannot be made: {error}") from error
-
-    def catalogues(self) -> Mapping[str, int]:
-        """The version of each tenant's catalogue: how many versions of documents it holds."""
-        return {row[DOCUMENT]["S"]: int(row[VERSION]["N"]) for row in self._query(CATALOGUES)}
-
-    def documents(self, tenant: str) -> list[StoredDocument]:
-        """The newest version of each document, deletions included, in order of kind and name."""
-        return [stored(tenant, row) for row in self._query(tenant)]
-
-    def get(self, tenant: str, key: DocumentKey) -> StoredDocument | None:
-        """The newest version of a document, perhaps its deletion; None if there never was one."""
-        return self._current(tenant, [key]).get(key)
-
-    def history(self, tenant: str, key: DocumentKey) -> list[StoredDocument]:
-        """Every version of a document, newest first."""
-        partition = history_partition(tenant)
-        rows = self._query(partition, f"{key}/", forward=False)
-        return [stored(tenant, row, key) for row in rows]
-
-    def page(
-        self, tenant: str, kind: str, after: str | None, limit: int
-    ) -> tuple[list[StoredDocument], str | None]:
-        """Documents of a kind in order of name, and the name to go on after, if there are more.
-
-        Args:
-            tenant: whose they are.
-            kind: one of KINDS.
-            after: the name that the former page ended with; None begins.
-            limit: most documents to give.
-        """
-        start = None if after is None else f"{kind}/{after}"
-        rows = self._query(tenant, f"{kind}/", after=start, page=limit + 1)
-        live = (each for each in (stored(tenant, row) for row in rows) if each.document is not None)
-        found = list(islice(live, limit + 1))
-        return found[:limit], found[limit - 1].key.name if len(found) > limit else None
-
-    def page_of_all(
-        self, tenant: str, after: str | None, limit: int
-    ) -> tuple[list[StoredDocument], str | None]:
-        """Documents of every kind, deletions included, as `documents` has them, and where to go on."""
-        rows = self._query(tenant, after=after, page=limit + 1)
-        found = [stored(tenant, row) for row in islice(rows, limit + 1)]
-        return found[:limit], str(found[limit - 1].key) if len(found) > limit else None
-
-    def history_page(
-        self, tenant: str, key: DocumentKey, before: int | None, limit: int
-    ) -> tuple[list[StoredDocument], int | None]:
-        """Versions of a document, newest first, and the version to go on before, if there are more."""
-        start = None if before is None else history_key(key, before)
-        rows = self._query(history_partition(tenant), f"{key}/", forward=False, after=start, page=limit + 1)
-        found = [stored(tenant, row, key) for row in islice(rows, limit + 1)]
-        return found[:limit], found[limit - 1].version if len(found) > limit else None
 
     def write(
         self,
@@ -198,10 +139,6 @@ class DocumentTable:
         verify(documents_after(all_of_it, versions), versions)
         return versions, at
 
-    def is_adopted(self, side: str) -> bool:
-        """Whether `adopt` was finished for a side once."""
-        return any(row[DOCUMENT]["S"] == side for row in self._query(ADOPTIONS, side))
-
     def adopt(self, side: str, found: Sequence[StoredDocument]) -> None:
         """Take in the documents that a side published before there was a table, at their versions.
 
@@ -264,61 +201,13 @@ class DocumentTable:
         try:
             self._client.transact_write_items(TransactItems=[*reserved, *items])
         except (BotoCoreError, ClientError) as error:
-            for name, reason in zip(names, _reasons(error), strict=False):
-                if reason == _REFUSED:
+            for name, reason in zip(names, cancellations(error), strict=False):
+                if reason == CONDITION_FAILED:
                     raise NameTakenError(name) from error
             if _raced(error):
                 return False
             raise StoreError(f"table {self._table} cannot be written: {error}") from error
         return True
-
-    def _current(self, tenant: str, keys: Sequence[DocumentKey]) -> dict[DocumentKey, StoredDocument]:
-        rows = self._rows([row_key(tenant, str(key)) for key in keys])
-        return {each.key: each for each in (stored(tenant, row) for row in rows)}
-
-    def _rows(self, wanted: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Those of the rows that are there."""
-        rows: list[dict[str, Any]] = []
-        tries = _TRIES + len(wanted) // _READ
-        try:
-            while wanted and tries:
-                request = {self._table: {"Keys": wanted[:_READ], "ConsistentRead": True}}
-                answer = self._client.batch_get_item(RequestItems=request)
-                rows += answer["Responses"].get(self._table, [])
-                left = answer.get("UnprocessedKeys", {}).get(self._table, {}).get("Keys", [])
-                wanted = [*left, *wanted[_READ:]]
-                tries -= 1
-        except (BotoCoreError, ClientError) as error:
-            raise StoreError(f"table {self._table} cannot be read: {error}") from error
-        if wanted:
-            raise StoreError(f"table {self._table} leaves {len(wanted)} items unread: it is throttled")
-        return rows
-
-    def _query(
-        self,
-        partition: str,
-        prefix: str = "",
-        *,
-        forward: bool = True,
-        after: str | None = None,
-        page: int | None = None,
-    ) -> Iterator[dict[str, Any]]:
-        values = {":p": {"S": partition}} | ({":d": {"S": prefix}} if prefix else {})
-        condition = f"{TENANT} = :p" + (f" AND begins_with({DOCUMENT}, :d)" if prefix else "")
-        asked: dict[str, Any] = {
-            "TableName": self._table,
-            "ConsistentRead": True,
-            "KeyConditionExpression": condition,
-            "ExpressionAttributeValues": values,
-            "ScanIndexForward": forward,
-        }
-        asked |= {"ExclusiveStartKey": row_key(partition, after)} if after is not None else {}
-        asked |= {"Limit": page} if page is not None else {}
-        try:
-            for answer in self._client.get_paginator("query").paginate(**asked):
-                yield from answer["Items"]
-        except (BotoCoreError, ClientError) as error:
-            raise StoreError(f"table {self._table} cannot be read: {error}") from error
 
 
 def _check_distinct(changes: Sequence[Change]) -> None:
@@ -340,15 +229,6 @@ def _check_items(versions: Sequence[StoredDocument], names: Sequence[str]) -> No
         )
 
 
-def _reasons(error: Exception) -> list[str]:
-    """Why each item of a transaction failed, in their order; empty for other errors."""
-    if error_code(error) != "TransactionCanceledException" or not isinstance(error, ClientError):
-        return []
-    return [str(reason.get("Code")) for reason in error.response.get("CancellationReasons", [])]
-
-
 def _raced(error: Exception) -> bool:
     """Whether a transaction failed because of another one, so that it is worth another try."""
-    if error_code(error) == "TransactionInProgressException":
-        return True
-    return bool({_REFUSED, "TransactionConflict"} & set(_reasons(error)))
+    return conflicts(error) or CONDITION_FAILED in cancellations(error)

@@ -98,6 +98,5 @@ class SparkSettings(SideSettings):
     )
     route_batch: str = Field(
         "7 seconds",
-        description="The same of route's, and the delay of a new configuration. Spark takes 5 seconds "
-        "at least.",
+        description="The same of route's, and the delay of a new configuration; at least 1 second.",
     )

@@ -53,7 +53,7 @@ def used(roots: Iterable[int]) -> Seconds:
     the parent lives.
     """
     totals: Seconds = defaultdict(float)
-    for process in _trees(roots):
+    for process in process_trees(roots):
         with suppress(psutil.NoSuchProcess, psutil.ZombieProcess):
             times = process.cpu_times()
             own, ended = times.user + times.system, times.children_user + times.children_system
@@ -67,7 +67,8 @@ def of_ended_children() -> float:
     return found.ru_utime + found.ru_stime
 
 
-def _trees(roots: Iterable[int]) -> Iterator[psutil.Process]:
+def process_trees(roots: Iterable[int]) -> Iterator[psutil.Process]:
+    """The processes `roots` and all below them, each once."""
     seen: set[int] = set()
     for root in roots:
         with suppress(psutil.NoSuchProcess):

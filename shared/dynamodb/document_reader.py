@@ -1,0 +1,136 @@
+"""Reads of the table `documents`: every version of what customers want. See document_items."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from shared.contracts.document_items import (
+    ADOPTIONS,
+    CATALOGUES,
+    DocumentKey,
+    StoredDocument,
+    history_key,
+    history_partition,
+)
+from shared.dynamodb.client import StoreError, dynamodb_client
+from shared.dynamodb.document_rows import DOCUMENT, TENANT, VERSION, row_key, stored
+
+_READ: Final = 100
+"""Most items that one BatchGetItem takes."""
+
+_TRIES: Final = 12
+
+
+class DocumentReader:
+    """Every method may be called from any thread, and raises StoreError if the table cannot be used."""
+
+    def __init__(self, table: str, endpoint: str | None = None) -> None:
+        """`endpoint` is the URL of DynamoDB Local; None is AWS."""
+        self._client: Any = dynamodb_client(endpoint)
+        self._table = table
+
+    def catalogues(self) -> Mapping[str, int]:
+        """The version of each tenant's catalogue: how many versions of documents it holds."""
+        return {row[DOCUMENT]["S"]: int(row[VERSION]["N"]) for row in self._query(CATALOGUES)}
+
+    def documents(self, tenant: str) -> list[StoredDocument]:
+        """The newest version of each document, deletions included, in order of kind and name."""
+        return [stored(tenant, row) for row in self._query(tenant)]
+
+    def get(self, tenant: str, key: DocumentKey) -> StoredDocument | None:
+        """The newest version of a document, perhaps its deletion; None if there never was one."""
+        return self._current(tenant, [key]).get(key)
+
+    def history(self, tenant: str, key: DocumentKey) -> list[StoredDocument]:
+        """Every version of a document, newest first."""
+        partition = history_partition(tenant)
+        rows = self._query(partition, f"{key}/", forward=False)
+        return [stored(tenant, row, key) for row in rows]
+
+    def page(
+        self, tenant: str, kind: str, after: str | None, limit: int
+    ) -> tuple[list[StoredDocument], str | None]:
+        """Documents of a kind in order of name, and the name to go on after, if there are more.
+
+        Args:
+            tenant: whose they are.
+            kind: one of KINDS.
+            after: the name that the former page ended with; None begins.
+            limit: most documents to give.
+        """
+        start = None if after is None else f"{kind}/{after}"
+        rows = self._query(tenant, f"{kind}/", after=start, page=limit + 1)
+        live = (each for each in (stored(tenant, row) for row in rows) if each.document is not None)
+        found = list(islice(live, limit + 1))
+        return found[:limit], found[limit - 1].key.name if len(found) > limit else None
+
+    def page_of_all(
+        self, tenant: str, after: str | None, limit: int
+    ) -> tuple[list[StoredDocument], str | None]:
+        """Documents of every kind, deletions included, as `documents` has them, and where to go on."""
+        rows = self._query(tenant, after=after, page=limit + 1)
+        found = [stored(tenant, row) for row in islice(rows, limit + 1)]
+        return found[:limit], str(found[limit - 1].key) if len(found) > limit else None
+
+    def history_page(
+        self, tenant: str, key: DocumentKey, before: int | None, limit: int
+    ) -> tuple[list[StoredDocument], int | None]:
+        """Versions of a document, newest first, and the version to go on before, if there are more."""
+        start = None if before is None else history_key(key, before)
+        rows = self._query(history_partition(tenant), f"{key}/", forward=False, after=start, page=limit + 1)
+        found = [stored(tenant, row, key) for row in islice(rows, limit + 1)]
+        return found[:limit], found[limit - 1].version if len(found) > limit else None
+
+    def is_adopted(self, side: str) -> bool:
+        """Whether `adopt` was finished for a side once."""
+        return any(row[DOCUMENT]["S"] == side for row in self._query(ADOPTIONS, side))
+
+    def _current(self, tenant: str, keys: Sequence[DocumentKey]) -> dict[DocumentKey, StoredDocument]:
+        rows = self._rows([row_key(tenant, str(key)) for key in keys])
+        return {each.key: each for each in (stored(tenant, row) for row in rows)}
+
+    def _rows(self, wanted: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Those of the rows that are there."""
+        rows: list[dict[str, Any]] = []
+        tries = _TRIES + len(wanted) // _READ  # those left unread come again
+        try:
+            while wanted and tries:
+                request = {self._table: {"Keys": wanted[:_READ], "ConsistentRead": True}}
+                answer = self._client.batch_get_item(RequestItems=request)
+                rows += answer["Responses"].get(self._table, [])
+                left = answer.get("UnprocessedKeys", {}).get(self._table, {}).get("Keys", [])
+                wanted = [*left, *wanted[_READ:]]
+                tries -= 1
+        except (BotoCoreError, ClientError) as error:
+            raise StoreError(f"table {self._table} cannot be read: {error}") from error
+        if wanted:
+            raise StoreError(f"table {self._table} leaves {len(wanted)} items unread: it is throttled")
+        return rows
+
+    def _query(
+        self,
+        partition: str,
+        prefix: str = "",
+        *,
+        forward: bool = True,
+        after: str | None = None,
+        page: int | None = None,
+    ) -> Iterator[dict[str, Any]]:
+        values = {":p": {"S": partition}} | ({":d": {"S": prefix}} if prefix else {})
+        condition = f"{TENANT} = :p" + (f" AND begins_with({DOCUMENT}, :d)" if prefix else "")
+        asked: dict[str, Any] = {
+            "TableName": self._table,
+            "ConsistentRead": True,
+            "KeyConditionExpression": condition,
+            "ExpressionAttributeValues": values,
+            "ScanIndexForward": forward,
+        }
+        asked |= {"ExclusiveStartKey": row_key(partition, after)} if after is not None else {}
+        asked |= {"Limit": page} if page is not None else {}
+        try:
+            for answer in self._client.get_paginator("query").paginate(**asked):
+                yield from answer["Items"]
+        except (BotoCoreError, ClientError) as error:
+            raise StoreError(f"table {self._table} cannot be read: {error}") from error

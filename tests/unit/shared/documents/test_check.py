@@ -1,0 +1,30 @@
+"""A hostile document costs no more than its first problems."""
+
+import time
+
+from shared.documents.check import field_problems
+from shared.documents.problems import MOST_PROBLEMS
+
+SECONDS = 1.0
+"""All of 100,000 fields would take more than twenty seconds."""
+
+
+def test_of_very_many_unknown_fields_the_first_are_reported() -> None:
+    began = time.thread_time()
+    found = list(field_problems({"kind": "pipe"} | {f"field_{at}": 1 for at in range(100_000)}))
+    assert len(found) == MOST_PROBLEMS
+    assert found[0][:2] == ("$.field_0", "a pipe has no field 'field_0'")
+    assert time.thread_time() - began < SECONDS
+
+
+def test_of_very_many_unknown_options_the_first_are_reported() -> None:
+    options = {f"option_{at}": 1 for at in range(100_000)}
+    began = time.thread_time()
+    found = list(field_problems({"kind": "destination", "name": "a", "tenant": "a", "options": options}))
+    assert len(found) == MOST_PROBLEMS
+    assert time.thread_time() - began < SECONDS
+
+
+def test_a_long_wrong_value_is_repeated_in_short() -> None:
+    said = [message for _, message, _ in field_problems({"kind": "pipe", "name": "A" * 100_000})]
+    assert max(map(len, said)) < 200
