@@ -4,6 +4,7 @@ from pathlib import Path
 
 from tests.console.conftest import Open, StartConsole
 from tests.console.reading import cell
+from tests.console.test_accessibility import faults
 from tests.contract.observe.conftest import Start
 from tests.contract.observe.minutes import recent
 from tests.contract.observe.watched import DAY, QUICK, watching
@@ -29,4 +30,5 @@ def test_a_field_that_differs_is_shown_with_its_values_of_now_and_before(
         assert row.locator("svg rect").count() == 6
         assert HOSTILE in (row.locator("svg").get_attribute("aria-label") or "")
         assert page.locator("td b").count() == 0
+        assert not faults(page)
         page.locator("[data-testid=watched-fields]").screenshot(path=artefacts / "watched-fields.png")
