@@ -61,5 +61,7 @@ def in_short(document: Document) -> str:
             ramp = ", ramp" if document.ramp else ", rollout" if document.rollout else ""
             masks = f", {len(document.masks)} mask{'s' * (len(document.masks) > 1)}" if document.masks else ""
             transform = ", transform" if document.transform is not None else ""
+            watch = f", watches {len(document.watch)}" if document.watch else ""
+            changes = f"{masks}{transform}{watch}"
             match_text = f", match {json.dumps(document.match, ensure_ascii=False)}" if document.match else ""
-            return f"{document.source} -> {document.destination}{share}{ramp}{masks}{transform}{match_text}"
+            return f"{document.source} -> {document.destination}{share}{ramp}{changes}{match_text}"

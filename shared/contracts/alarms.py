@@ -41,6 +41,9 @@ class AlarmKind(StrEnum):
     CUSTOMER = "customer"
     """A destination fails for a permanent reason that its customer can fix, such as a wrong key."""
 
+    SKEW = "skew"
+    """A watched field differs from the same hour of the days before."""
+
 
 class Audience(StrEnum):
     """Who is notified of an alarm."""

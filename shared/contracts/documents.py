@@ -17,6 +17,7 @@ from shared.contracts.expressions import ExpressionError, compile_expression
 from shared.contracts.masks import MAX_MASKS, Mask, MaskError, mask_steps
 from shared.contracts.patterns import PatternError, compile_pattern
 from shared.contracts.rollout_plan import FULL_SHARE, Rollout, step_problems
+from shared.contracts.watches import MAX_WATCHES, Watch, WatchError, check_watches
 from shared.contracts.webhook_url import webhook_problem
 
 KINDS: Final = ("source", "destination", "pipe", "contact")
@@ -128,6 +129,9 @@ class Pipe(Struct, tag="pipe", tag_field="kind", kw_only=True, frozen=True):
     """JMESPath over the event as a CloudEvents JSON object (attributes and `data`); what it gives is the new
     data."""
 
+    watch: Annotated[list[Watch], Meta(max_length=MAX_WATCHES)] = []
+    """Fields whose values the meter compares with those of the days before."""
+
 
 class Contact(Struct, tag="contact", tag_field="kind", kw_only=True, frozen=True):
     """Where a tenant is notified of failures that only it can fix, such as a wrong key."""
@@ -217,6 +221,10 @@ def _check_pipe(pipe: Pipe) -> None:
             compile_expression(pipe.transform)
         except ExpressionError as error:
             raise ConfigError("$.transform", str(error)) from error
+    try:
+        check_watches(pipe.watch, pipe.masks)
+    except WatchError as error:
+        raise ConfigError(f"$.watch[{error.at}].field", str(error)) from error
 
 
 def _check_rollout(pipe: Pipe) -> None:

@@ -24,6 +24,10 @@ joined by PIPES_SEPARATOR; on the others the first's, so that a thousand pipes c
 
 PIPES_SEPARATOR = ","
 
+WATCHED = "hifi_watched"
+"""On an `outbound` record of a pipe that watches fields: a JSON array of them with the values of the event.
+Not on later records of the event."""
+
 LETTER = "hifi_letter"
 """On an `outbound` record that was a dead letter: `partition/offset` of that letter."""
 

@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 import numpy as np
 
+from shared.contracts.field_counts import FieldCounts, WatchKey
 from shared.contracts.iblt import Hashes, Iblt
 from shared.contracts.lag_histogram import Histogram
 from shared.contracts.topics import Topic
@@ -112,6 +113,9 @@ class Tally(msgspec.Struct, kw_only=True, omit_defaults=True):
     breaker: str = ""
     lane: str = ""
     """Of the destination, as the newest receipt says."""
+
+    watched: dict[WatchKey, FieldCounts] = msgspec.field(default_factory=dict)
+    """FIRST and FURTHER only: what the pipe's watched fields held."""
 
     first: int
     last: int

@@ -70,6 +70,7 @@ HEADER_TOPICS: Final[Mapping[str, tuple[Topic, ...]]] = {
     h.SOURCE: (Topic.COLLECTED,),
     h.PIPES: (Topic.OUTBOUND,),
     h.LETTER: (Topic.OUTBOUND,),
+    h.WATCHED: (Topic.OUTBOUND,),
     h.ORIGIN: (Topic.QUARANTINE,),
     h.NOT_BEFORE: tuple(RETRY_DELAYS),
 }

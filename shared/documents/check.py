@@ -22,6 +22,7 @@ _FIXES: Final = {
     "sample": "a percentage from 0 to 100",
     "rollout": "shares that rise to 100, for example {steps: [1, 10, 50, 100], every: 5m, at_least: 100}",
     "masks": "a list, for example [{path: $.data.user.email, action: redact}], or drop, or hash",
+    "watch": "a list of at most five, for example [{field: data.score, kind: distribution}], or categories",
     "transform": "a JMESPath expression, for example data.{order: id, total: sum(items[].price)}",
     "webhook": "an https URL, for example https://example.com/hifi",
     "secret": "the name of a secret, never the secret itself, for example secret://shop/alarms",

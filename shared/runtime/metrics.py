@@ -107,6 +107,9 @@ class ObserveMetric(StrEnum):
     LEDGER_OFFSET = "hifi_observe_ledger_offset"
     """Gauge: the next offset of the ledger to be read."""
 
+    WATCHED = "hifi_observe_watched_events"
+    """Counter by `tenant`: events of which a watched field was counted, once for each field."""
+
     OPEN_ALARMS = "hifi_observe_open_alarms"
     """Gauge by `kind`: alarms that are not resolved."""
 

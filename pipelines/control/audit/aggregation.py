@@ -14,6 +14,7 @@ from pipelines.control.audit.offset_ranges import MOST_ROWS, ranges
 from pipelines.control.audit.schema import NUMBERS, OUTPUT_ARROW
 from pipelines.control.audit.stages import STAGES, events
 from pipelines.control.audit.trace_points import trace_points
+from pipelines.control.audit.watched_fields import field_counts
 from shared.contracts.envelope import EARLY_MS, LATE_MS
 from shared.contracts.lag_histogram import Histogram, histogram
 from shared.contracts.ledger import GOOD_MS, Range, Stage, Tally, encode_range, with_ids
@@ -164,6 +165,12 @@ class _Events:
     def _on_the_way(self, group: slice) -> dict[str, Any]:
         return {"lag_out": self._lag(group, self._times)}
 
+    def _copied(self, group: slice) -> dict[str, Any]:
+        watched = self._rows["watched"]
+        if watched.null_count == len(watched):
+            return self._on_the_way(group)
+        return self._on_the_way(group) | {"watched": field_counts(watched.take(self._order[group]))}
+
     def _claimed(self, _group: slice) -> dict[str, Any]:
         """A claim counts no event of its own: the promised copy has the time at which it left."""
         return {}
@@ -194,6 +201,8 @@ class _Events:
 
 _OF_STAGE: Final = {
     Stage.COLLECTED: _Events._collected,
+    Stage.FIRST: _Events._copied,
+    Stage.FURTHER: _Events._copied,
     Stage.CLAIMED: _Events._claimed,
     Stage.WAITING: _Events._waiting,
     Stage.DELIVERED: _Events._delivered,

@@ -21,6 +21,9 @@ RECEIPT: Final = (
 )
 """The fields of `shared.contracts.receipts.Receipt` that audit needs."""
 
+WATCHED: Final = "array<struct<field:string,kind:string,values:array<string>>>"
+"""The header WATCHED: each field with the tagged texts of its values."""
+
 PLACE: Final = ("topic", "partition", "offset", "timestamp_ms")
 """The location of a row's record."""
 
@@ -42,8 +45,8 @@ NUMBERS: Final = ("minute", "id_hash", "time_ms", "received_ms", "departed_ms", 
 """Number columns, null where unknown. `id_hash` is null if the record holds no readable event. `time_ms` is
 the event's own time; for a receipt, the time that transmit measured lags from."""
 
-ROWS: Final = (*PLACE, *TEXTS, *NUMBERS)
-"""Columns from `transforms.rows` to `aggregation.tally`."""
+ROWS: Final = (*PLACE, *TEXTS, *NUMBERS, "watched")
+"""Columns from `transforms.rows` to `aggregation.tally`. `watched` is null unless the pipe watches fields."""
 
 OUTPUT: Final = "topic string, key binary, value binary"
 """Rows of the Kafka sink, in Spark's words."""

@@ -12,7 +12,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
-from pipelines.control.audit.schema import ITEM, PLACE, RECEIPT, ROWS
+from pipelines.control.audit.schema import ITEM, PLACE, RECEIPT, ROWS, WATCHED
 from shared.contracts import headers as h
 from shared.contracts.stages import COPY_ELSE, COPY_RULES, HEADER_TOPICS, CopyFact
 from shared.contracts.topics import Topic
@@ -54,9 +54,10 @@ def _read(records: DataFrame) -> DataFrame:
     receipts = fn.col("topic") == Topic.RECEIPTS.value
     parsed = with_items(named, collected & unreadable(headers, names).isNull(), ITEM)
     receipt = fn.from_json(fn.when(receipts, fn.col("value").cast("string")), RECEIPT)
+    watched = fn.from_json(_header(h.WATCHED), WATCHED).alias("watched")
     texts = (_header(key).alias(column) for column, key in _TEXTS.items())
     numbers = (_header(key).cast("bigint").alias(column) for column, key in _NUMBERS.items())
-    return parsed.select(*PLACE, "items", receipt.alias("receipt"), *texts, *numbers)
+    return parsed.select(*PLACE, "items", receipt.alias("receipt"), watched, *texts, *numbers)
 
 
 def _header(key: str) -> Column:
@@ -112,6 +113,7 @@ def _fields_of_event(exploded: DataFrame) -> DataFrame:
         "since_ms": receipt["since_ms"][at],
         "kind": fn.coalesce(receipt["result"], _copy(at)),
         "name": _name(at),
+        "watched": fn.when(fn.coalesce(at, fn.lit(0)) == 0, fn.col("watched")),
         "reason": fn.substring_index(receipt["reason"], ":", 1),
         "known": item.isNull() | readable(item),
         "traceparent": fn.coalesce(

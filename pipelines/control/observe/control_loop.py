@@ -25,6 +25,7 @@ from pipelines.control.observe.scorecards.day_state import CardChange, DayState
 from pipelines.control.observe.scorecards.destinations import destination_health, waiting_by_pipe
 from pipelines.control.observe.scorecards.minute_state import MinuteTracker
 from pipelines.control.observe.settings import ObserveSettings
+from pipelines.control.observe.skew.skew_watch import SkewWatch
 from pipelines.control.observe.storage.persistence import Persistence
 from pipelines.control.observe.verdicts.event_resolver import EventResolver
 from pipelines.control.observe.verdicts.verdicts import ReadProgress
@@ -60,6 +61,7 @@ class ControlLoop:
         tracker: MinuteTracker,
         days: DayState,
         persistence: Persistence,
+        skews: SkewWatch,
         progress: Progress,
         resolver: EventResolver,
         alarms: Alarms,
@@ -68,6 +70,7 @@ class ControlLoop:
     ) -> None:
         self._settings = settings
         self._tracker, self._days, self._persistence = tracker, days, persistence
+        self._skews = skews
         self._progress, self._resolver, self._alarms = progress, resolver, alarms
         self._rollouts, self._clock = rollouts, clock
         self._watermarks = Watermarks(int(settings.settle_seconds * 1_000))
@@ -172,6 +175,7 @@ class ControlLoop:
             open_minutes=self._tracker.open_minutes,
             ledger_offset=self._ledger_offset,
             waiting=self._waiting(),
+            skews=self._skews.look(self._tracker.ledger.minutes, now_ms),
             unread=self._unread,
         )
 
@@ -198,6 +202,7 @@ class ControlLoop:
             sources=self._sources.recent(now_ms),
             waiting=found.waiting,
             stopped=self._rollouts.stopped(),
+            skews=found.skews,
             rate=now(found, ALL_TENANTS, 0).rate,
             behind_seconds=found.behind_seconds,
         )

@@ -35,6 +35,7 @@ class ObserveMetrics:
         self._doubled = Counter(ObserveMetric.DOUBLED, "Written too often", by_node, registry=into)
         self._delivered = Counter(ObserveMetric.DELIVERED, "Events arrived", by_destination, registry=into)
         self._failed = Counter(ObserveMetric.FAILED, "Tries that failed", by_destination, registry=into)
+        self._watched = Counter(ObserveMetric.WATCHED, "By field", ["tenant"], registry=into)
         self.ready = Gauge(ObserveMetric.READY, "1 when ready", registry=into)
 
     def count_range(self, found: Range) -> None:
@@ -44,6 +45,8 @@ class ObserveMetrics:
                 self._delivered.labels(tally.destination).inc(tally.count)
             elif tally.stage in (Stage.RETRYING, Stage.DEAD):
                 self._failed.labels(tally.destination).inc(tally.count)
+            for counts in tally.watched.values():
+                self._watched.labels(tally.tenant).inc(counts.events)
 
     def count_changes(self, changes: Iterable[CardChange]) -> None:
         """Count losses and doubles of changed cards. A loss that is corrected later stays counted."""

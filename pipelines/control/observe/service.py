@@ -21,6 +21,9 @@ from pipelines.control.observe.ledger.reader import LedgerReader, ledger_end
 from pipelines.control.observe.scorecards.day_state import DayState
 from pipelines.control.observe.scorecards.minute_state import MinuteTracker
 from pipelines.control.observe.settings import ObserveSettings
+from pipelines.control.observe.skew.comparison import SkewBounds
+from pipelines.control.observe.skew.skew_watch import SkewWatch
+from pipelines.control.observe.skew.watched_hours import WatchedHours
 from pipelines.control.observe.storage.persistence import Persistence
 from pipelines.control.observe.storage.repository import Repository
 from pipelines.control.observe.verdicts.event_resolver import EventResolver
@@ -57,7 +60,8 @@ class Observe:
         self._tables = Repository(self._store)
         self._tracker = MinuteTracker(int(settings.settle_seconds * 1_000))
         self._days = DayState()
-        self._persistence = Persistence(self._tables, self._tracker, self._days)
+        self._watched = WatchedHours()
+        self._persistence = Persistence(self._tables, self._tracker, self._days, self._watched)
         self._resolver = EventResolver(settings.bootstrap, self._client, settings.naming_records)
         self._ready = {"store": False, "ledger": False, "brokers": False}
 
@@ -83,6 +87,7 @@ class Observe:
             tracker=self._tracker,
             days=self._days,
             persistence=self._persistence,
+            skews=_skew_watch(self._settings, self._watched),
             progress=progress,
             resolver=self._resolver,
             alarms=self._alarms,
@@ -148,3 +153,12 @@ class Observe:
             reader.stop()
             self._resolver.stop()
             loop.save()
+
+
+def _skew_watch(settings: ObserveSettings, hours: WatchedHours) -> SkewWatch:
+    bounds = SkewBounds(
+        least_events=settings.alarm_skew_events,
+        psi=settings.alarm_skew_psi,
+        missing=settings.alarm_skew_missing,
+    )
+    return SkewWatch(hours, bounds, int(settings.skew_seconds * 1_000))

@@ -35,6 +35,7 @@ class ObserveSettings(AlarmSettings):
         le=72,
         description="Hours after which only the card of a settled minute is kept.",
     )
+    skew_seconds: float = Field(60.0, gt=0, description="Seconds between two comparisons of watched fields.")
     store_endpoint: str | None = Field(
         None, description="URL of DynamoDB Local; without it, DynamoDB of the AWS region in the environment."
     )

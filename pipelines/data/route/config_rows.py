@@ -7,6 +7,7 @@ from typing import Any
 from shared.contracts.documents import Catalogue, Pipe
 from shared.contracts.headers import attribute_header
 from shared.contracts.patterns import DATA, Condition, Matcher, compile_pattern
+from shared.contracts.watches import check_watches, watched_names
 from shared.matching.sampling import threshold
 
 Row = tuple[Any, ...]
@@ -47,6 +48,7 @@ def valid_pipes(catalogue: Catalogue, now_ms: int, refused: Callable[[Pipe, str]
 
 def source_row(source: str, pipes: Iterable[Pipe], now_ms: int) -> Row:
     """The row of one source: the alternatives of all its pipes in one list."""
+    pipes = list(pipes)
     attributes, data = PathSlots(), PathSlots()
     alternatives = [
         (
@@ -59,7 +61,13 @@ def source_row(source: str, pipes: Iterable[Pipe], now_ms: int) -> Row:
         for conditions in compile_pattern(pipe.match)
     ]
     names = [attribute_header(path[0]) for path in attributes.paths]
-    return source, names, [list(path) for path in data.paths], alternatives
+    watches = [_watched(pipe) for pipe in pipes if pipe.watch] or None
+    return source, names, [list(path) for path in data.paths], alternatives, watches
+
+
+def _watched(pipe: Pipe) -> Row:
+    check_watches(pipe.watch, pipe.masks)
+    return pipe.name, [(watch.field, watch.kind, list(watched_names(watch.field))) for watch in pipe.watch]
 
 
 class PathSlots:

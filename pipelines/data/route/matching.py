@@ -48,8 +48,17 @@ def data_values(text: Column, paths: Column) -> Column:
 
     Text that is not a JSON object has no leaves.
     """
-    fields = fn.try_variant_get(fn.try_parse_json(text), "$", "map<string,variant>")
-    return computed_once(fields, lambda top: fn.transform(paths, lambda path: _leaves(_nodes(top, path))))
+    return computed_once(members(text), lambda top: fn.transform(paths, lambda path: leaves(top, path)))
+
+
+def members(text: Column) -> Column:
+    """The members of a JSON object by name, parsed; null for any other text."""
+    return fn.try_variant_get(fn.try_parse_json(text), "$", "map<string,variant>")
+
+
+def leaves(top: Column, path: Column) -> Column:
+    """The tagged texts of all leaves at a path below `members`."""
+    return _leaves(_nodes(top, path))
 
 
 def _nodes(top: Column, path: Column) -> Column:

@@ -8,7 +8,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
-from pipelines.data.route import matching
+from pipelines.data.route import matching, watching
 from pipelines.data.route.schema import REQUIRED_HEADERS
 from shared.contracts import headers as h
 from shared.contracts.topics import Topic
@@ -58,12 +58,13 @@ def _routed(joined: DataFrame) -> DataFrame:
     """A row for each pipe that matches; one without a pipe if none does or the record is faulty."""
     pipes = fn.when(fn.col("fault").isNull(), _pipes())
     record = ("topic", "partition", "offset", "value", "headers", "id", "source", "fault")
+    watched = watching.watched_values(fn.col("value").cast("string"), fn.col("watches")).alias("watched")
     values = matching.attribute_values(fn.col("headers"), fn.col("names"), fn.col("attribute_headers"))
     return (
         joined.withColumn("bucket", fn.pmod(fn.xxhash64("id"), fn.lit(SAMPLE_BUCKETS)))
         .withColumn("values", values)
-        .select(*record, pipes.alias("pipes"))
-        .select(*record, "pipes", fn.explode_outer("pipes").alias("pipe"))
+        .select(*record, pipes.alias("pipes"), watched)
+        .select(*record, "pipes", "watched", fn.explode_outer("pipes").alias("pipe"))
     )
 
 
@@ -99,14 +100,17 @@ def delivery_key() -> Column:
 
 
 def outbound_headers() -> Column:
-    """The event's headers, the pipe and attempt 1; if several pipes matched, their names too."""
+    """The event's headers, the pipe and attempt 1; if several pipes matched, their names too; and what the
+    fields held that the pipe watches."""
     added = (text_header(h.PIPE, fn.col("pipe")), text_header(h.ATTEMPT, "1"))
     first = fn.get("pipes", fn.lit(0))
     names = fn.when(fn.col("pipe") == first, fn.array_join("pipes", h.PIPES_SEPARATOR)).otherwise(first)
     several = text_header(h.PIPES, names)
-    return fn.when(fn.size("pipes") > 1, fn.concat("headers", fn.array(*added, several))).otherwise(
+    heads = fn.when(fn.size("pipes") > 1, fn.concat("headers", fn.array(*added, several))).otherwise(
         fn.concat("headers", fn.array(*added))
     )
+    seen = fn.try_element_at("watched", fn.col("pipe"))
+    return fn.when(seen.isNull(), heads).otherwise(fn.concat(heads, fn.array(text_header(h.WATCHED, seen))))
 
 
 def unmatched_headers() -> Column:

@@ -49,6 +49,10 @@ def meter_routes(observe: ObserveClient, access: Access) -> APIRouter:
     def destinations(tenant: str) -> Response:
         return answer(tenant, "/v1/destinations")
 
+    @router.get(_ROOT + "/skew", **route(200))
+    def skew(tenant: str) -> Response:
+        return answer(tenant, "/v1/skew")
+
     @router.get(_ROOT + "/alarms", **route(200))
     def alarms(tenant: str, is_open: Annotated[str | None, Query(alias="open")] = None) -> Response:
         return answer(tenant, "/v1/alarms", open=is_open)

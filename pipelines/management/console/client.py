@@ -9,6 +9,7 @@ import msgspec
 
 from shared.contracts.alarms import Alarm, QuietWindow
 from shared.contracts.scorecard import DayCard, DayMark, DestinationHealth, MinuteCard, MinuteMark, Now
+from shared.contracts.skew import FieldSkew
 
 T = TypeVar("T")
 _CONNECTIONS: Final = 8
@@ -74,6 +75,10 @@ class ObserveClient:
     async def destinations(self, tenant: str) -> list[DestinationHealth]:
         """Destinations with their health."""
         return await self._get("/v1/destinations", list[DestinationHealth], {"tenant": tenant})
+
+    async def skews(self, tenant: str) -> list[FieldSkew]:
+        """Watched fields against the days before."""
+        return await self._get("/v1/skew", list[FieldSkew], {"tenant": tenant})
 
     async def alarms(self, tenant: str) -> list[Alarm]:
         """Open alarms and recent resolved ones."""

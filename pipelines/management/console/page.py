@@ -18,6 +18,7 @@ from pipelines.management.console.panels.losses import Losses
 from pipelines.management.console.panels.node_latency import NodeLatency
 from pipelines.management.console.panels.silences import Silences
 from pipelines.management.console.panels.summary import Summary
+from pipelines.management.console.panels.watched_fields import WatchedFields
 from pipelines.management.console.poller import Pollers, PollState, View
 from shared.contracts.scorecard import ALL_TENANTS
 from shared.runtime.clock import Clock
@@ -51,6 +52,7 @@ class Page:
             self._calendar = Calendar(self._pick_minute_of_day, self._pick_day)
             self._losses = Losses(self._pick_minute)
             self._destinations = Destinations()
+            self._watched = WatchedFields()
             self._alarms = Alarms()
             self._quiet = Silences(pollers.client, view, clock, self._hurry)
         write(
@@ -72,7 +74,7 @@ class Page:
         self._empty.content = Markup() if snapshot.cards or snapshot.day.collected else _NO_EVENTS
         for panel in (
             self._tiles, self._durations, self._lags, self._calendar, self._losses, self._destinations,
-            self._alarms, self._quiet,
+            self._watched, self._alarms, self._quiet,
         ):  # fmt: skip
             panel.show(snapshot)
 

@@ -9,6 +9,7 @@ from pipelines.management.console import formatting
 from pipelines.management.console.client import ObserveClient, RefusedError, UnreachableError
 from shared.contracts.alarms import Alarm, QuietWindow
 from shared.contracts.scorecard import DayCard, DayMark, DestinationHealth, MinuteCard, MinuteMark, Now
+from shared.contracts.skew import FieldSkew
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
 
@@ -44,6 +45,7 @@ class Snapshot:
     marks: tuple[MinuteMark, ...]
     days: tuple[DayMark, ...]
     destinations: tuple[DestinationHealth, ...]
+    skews: tuple[FieldSkew, ...]
     alarms: tuple[Alarm, ...]
     quiet: tuple[QuietWindow, ...]
     tenants: tuple[str, ...]
@@ -96,6 +98,7 @@ async def fetch_snapshot(client: ObserveClient, view: View, before: Snapshot | N
         day = asking.create_task(client.day(tenant, today))
         marks = asking.create_task(client.marks(tenant, today))
         destinations = asking.create_task(client.destinations(tenant))
+        skews = asking.create_task(client.skews(tenant))
         alarms = asking.create_task(client.alarms(tenant))
         quiet = asking.create_task(client.quiet(tenant))
         days = asking.create_task(client.days(tenant, DAYS)) if slow else None
@@ -111,6 +114,7 @@ async def fetch_snapshot(client: ObserveClient, view: View, before: Snapshot | N
         marks=tuple(marks.result()),
         days=tuple(days.result()) if days else before.days if before else (),
         destinations=tuple(destinations.result()),
+        skews=tuple(skews.result()),
         alarms=tuple(alarms.result()),
         quiet=tuple(quiet.result()),
         tenants=tuple(tenants.result()) if tenants else before.tenants if before else (),

@@ -1,18 +1,21 @@
 """State is stored and restored, whatever happens to process and store in between."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date
 
 import numpy as np
 import pytest
 
 from pipelines.control.observe.dynamodb import Item, Store
+from pipelines.control.observe.ledger.minute_sums import FieldKey
 from pipelines.control.observe.scorecards.day_state import DayState
 from pipelines.control.observe.scorecards.minute_state import MinuteTracker
+from pipelines.control.observe.skew.watched_hours import WatchedHours
 from pipelines.control.observe.storage.persistence import Persistence
 from pipelines.control.observe.storage.repository import Repository
 from pipelines.control.observe.verdicts.verdicts import ReadProgress
 from shared.contracts.envelope import MINUTE_MS
+from shared.contracts.field_counts import FieldCounts
 from shared.contracts.lag_histogram import histogram
 from shared.contracts.ledger import Range, Stage, Tally, with_ids
 from shared.contracts.scorecard import ALL_TENANTS, DayCard, MinuteCard
@@ -55,7 +58,8 @@ class Meter:
         self.store.ensure()
         self.tables = Repository(self.store)
         self.board, self.days = MinuteTracker(1_000), DayState()
-        self.keeper = Persistence(self.tables, self.board, self.days)
+        self.watched = WatchedHours()
+        self.keeper = Persistence(self.tables, self.board, self.days, self.watched)
         self.position = self.keeper.restore(NEVER)
 
     def enter(self, ledger: list[Range]) -> None:
@@ -194,9 +198,57 @@ def test_a_recreated_ledger_is_read_from_its_start(url: str) -> None:
     meter = Meter(url)
     meter.enter(ledger(3))
     meter.keeper.save()
-    keeper = Persistence(meter.tables, MinuteTracker(1_000), DayState())
+    keeper = Persistence(meter.tables, MinuteTracker(1_000), DayState(), WatchedHours())
     assert keeper.restore(ledger_end := 5) == 0
     assert keeper.restore(ledger_end + 7) == 12
+
+
+def watching(minutes: int) -> list[Range]:
+    """The same ledger with a pipe that watches a field; each minute has one value more."""
+    found = ledger(minutes, ("acme",))
+    for each in found:
+        for tally in each.tallies if each.topic is Topic.OUTBOUND else ():
+            values = tally.minute - FIRST + 1
+            counts = FieldCounts(events=5, texts={"DE": values, f"of {tally.minute}": 1})
+            tally.watched = {("data.country", "categories"): counts}
+    return found
+
+
+def hour(meter: Meter) -> Mapping[FieldKey, FieldCounts]:
+    """The counts of the hour of FIRST, of minutes in memory and dropped ones."""
+    key = ("acme", FIRST // 60)
+    meter.watched.want([key])
+    meter.keeper.load()
+    return meter.watched.counts(key, meter.board.ledger.minutes.values())
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_watched_fields_of_dropped_minutes_count_once_whenever_the_store_fails(
+    url: str, killed: bool
+) -> None:
+    whole = watching(12)
+    reference = Meter(url, "reference")
+    reference.enter(whole)
+    expected = hour(reference)
+    assert expected["p", "data.country", "categories"].values == sum(range(1, 13)) + 12
+    for writes in range(3):
+        table = f"table-{writes}"
+        meter = Meter(url, table)
+        meter.enter(whole)
+        hour(meter)
+        assert meter.keeper.save()
+        meter.store.writes = writes
+        meter.keeper.forget(FIRST + 5)
+        meter.store.writes, meter.position = NEVER, len(whole)
+        if killed:
+            meter = Meter(url, table)
+        assert hour(meter) == expected
+        meter.enter(whole)
+        meter.keeper.forget(FIRST + 7)  # asks for the hour where it is not loaded
+        meter.keeper.load()
+        meter.keeper.forget(FIRST + 7)
+        assert min(minute for _, minute in meter.board.ledger.minutes) == FIRST + 7
+        assert hour(meter) == hour(Meter(url, table)) == expected
 
 
 def test_cards_outlive_their_expired_neighbours(url: str) -> None:

@@ -7,6 +7,7 @@ from msgspec import Struct
 
 from shared.contracts.alarms import AlarmKind, Audience
 from shared.contracts.scorecard import ALL_TENANTS, DestinationHealth, MinuteCard
+from shared.contracts.skew import FieldSkew
 
 
 class NodeProgress(Struct, kw_only=True, frozen=True):
@@ -72,6 +73,9 @@ class Inputs(Struct, kw_only=True, frozen=True):
     """Events in the retry topics, of all minutes, by pipe."""
 
     stopped: Sequence[StoppedRollout] = ()
+    skews: Sequence[FieldSkew] = ()
+    """Every field that was watched in this hour or the last."""
+
     rate: float = 0.0
     """Events per second that the side accepted in the last whole minute that audit has read."""
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Final
 
-from pipelines.control.observe.alarms import loss_rules, throughput_rules
+from pipelines.control.observe.alarms import loss_rules, skew_rules, throughput_rules
 from pipelines.control.observe.alarms.burn_rate import burning
 from pipelines.control.observe.alarms.formatting import counted, listed
 from pipelines.control.observe.alarms.history import History
@@ -17,7 +17,7 @@ from shared.contracts.scorecard import DestinationHealth
 
 _FROM_OFFSETS: Final = frozenset({AlarmKind.STALLED, AlarmKind.METER})
 _FROM_TALLIES: Final = frozenset(AlarmKind) - _FROM_OFFSETS
-_FROM_DOCUMENTS: Final = frozenset({AlarmKind.BACKLOG, AlarmKind.SILENT})
+_FROM_DOCUMENTS: Final = frozenset({AlarmKind.BACKLOG, AlarmKind.SILENT, AlarmKind.SKEW})
 
 
 def evaluate(
@@ -46,6 +46,7 @@ def evaluate(
         throughput_rules.meter(inputs, settings),
         failures(inputs, settings),
         stopped_rollouts(inputs),
+        skew_rules.skewed(inputs, catalogue) if catalogue is not None else (),
     )
     unknown = (_FROM_TALLIES if behind else frozenset()) | (
         _FROM_DOCUMENTS if catalogue is None else frozenset()

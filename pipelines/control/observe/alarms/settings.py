@@ -58,6 +58,22 @@ class AlarmSettings(SideSettings):
         ge=1,
         description="Failed events of one destination and reason after which its customer is notified.",
     )
+    alarm_skew_psi: float = Field(
+        0.2,
+        gt=0,
+        description="Population stability index of a watched field, against the same hour of the days "
+        "before, above which its customer is notified.",
+    )
+    alarm_skew_missing: float = Field(
+        0.05,
+        gt=0,
+        le=1,
+        description="Difference of the shares of events without the watched field above which its customer "
+        "is notified.",
+    )
+    alarm_skew_events: int = Field(
+        1_000, ge=1, description="Fewest events, in the hour and in those before it, that are compared."
+    )
     alarm_hold_seconds: float = Field(
         120.0,
         ge=0,

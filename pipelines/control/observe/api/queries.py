@@ -30,6 +30,7 @@ from shared.contracts.scorecard import (
     Now,
     PipeCard,
 )
+from shared.contracts.skew import FieldSkew
 from shared.contracts.timestamps import DAY_MINUTES, day_of, first_minute
 from shared.dynamodb.activity_reader import Register
 from shared.kafka.offset_range_reader import OffsetRangeReader
@@ -120,6 +121,10 @@ class Queries:
     def destinations(self, tenant: str) -> list[DestinationHealth]:
         """How destinations did in the last minutes."""
         return [each for each in self._snapshot().destinations if tenant in (ALL_TENANTS, each.tenant)]
+
+    def skews(self, tenant: str) -> list[FieldSkew]:
+        """How watched fields compare with the days before."""
+        return [each for each in self._snapshot().skews if tenant in (ALL_TENANTS, each.tenant)]
 
     def alarms(self, tenant: str, is_open: bool | None) -> list[Alarm]:
         """Alarms, newest first: open ones, resolved ones, or both."""

@@ -147,6 +147,10 @@ def _add_present(app: FastAPI, answers: Queries) -> None:
     async def destinations(tenant: Text = None) -> Response:
         return json_response(answers.destinations(query_params.tenant(tenant)))
 
+    @app.get("/v1/skew")
+    async def skew(tenant: Text = None) -> Response:
+        return json_response(answers.skews(query_params.tenant(tenant)))
+
     @app.get("/v1/stability")
     async def stability() -> Response:
         return json_response(answers.stability())

@@ -19,6 +19,7 @@ from shared.contracts.scorecard import (
     Now,
     Percentiles,
 )
+from shared.contracts.skew import FieldSkew
 from shared.contracts.timestamps import day_of
 
 _MINUTE_SECONDS: Final = 60
@@ -43,6 +44,7 @@ class Snapshot(Struct, kw_only=True, frozen=True):
     waiting: Mapping[str, int] = {}
     """Events that wait for their next try, by pipe."""
 
+    skews: Sequence[FieldSkew] = ()
     unread: Mapping[str, int] = {}
     """Records before each node of the chain, by its group's name; empty until the brokers were asked."""
 

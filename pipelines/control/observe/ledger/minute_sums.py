@@ -7,9 +7,11 @@ from typing import Any
 import msgspec
 
 from pipelines.control.observe.ledger.reconciliation_rules import Key, entries
+from shared.contracts.field_counts import FieldCounts, summed
 from shared.contracts.iblt import Iblt
 from shared.contracts.lag_histogram import Histogram, merged
 from shared.contracts.ledger import Stage, Tally
+from shared.contracts.watches import WatchKind
 
 MinuteKey = tuple[str, int]
 """Tenant and epoch minute."""
@@ -19,6 +21,10 @@ Partition = tuple[str, int]
 
 StageKey = tuple[Stage, str, str]
 """Stage, name and destination; see `Tally`."""
+
+
+FieldKey = tuple[str, str, WatchKind]
+"""Pipe, field and kind of a watched field."""
 
 
 class StageSums(msgspec.Struct, omit_defaults=True):
@@ -109,6 +115,9 @@ class MinuteState(msgspec.Struct, omit_defaults=True):
     proven: dict[Key, Proven] = msgspec.field(default_factory=dict)
     """Proven losses and doubles; they stay while newly arrived events settle."""
 
+    watched: dict[FieldKey, FieldCounts] = msgspec.field(default_factory=dict)
+    """What the watched fields of pipes held."""
+
     through: int = -1
     """Offset of the last ledger record in these sums."""
 
@@ -121,6 +130,9 @@ class MinuteState(msgspec.Struct, omit_defaults=True):
         line.add(tally, place, now_ms)
         self._add_lags(tally)
         self._add_ids(tally)
+        for (field, kind), counts in tally.watched.items():
+            key = (tally.name, field, kind)
+            self.watched[key] = summed((self.watched[key], counts)) if key in self.watched else counts
 
     def _add_lags(self, tally: Tally) -> None:
         if tally.lag_in or tally.lag_out or tally.inside:

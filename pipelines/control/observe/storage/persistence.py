@@ -9,6 +9,7 @@ from pipelines.control.observe.scorecards.day_cards import day_mark
 from pipelines.control.observe.scorecards.day_state import DayState
 from pipelines.control.observe.scorecards.ledger_state import LedgerPosition
 from pipelines.control.observe.scorecards.minute_state import MinuteTracker
+from pipelines.control.observe.skew.watched_hours import WatchedHours
 from pipelines.control.observe.storage.repository import (
     Repository,
     card_item,
@@ -18,6 +19,7 @@ from pipelines.control.observe.storage.repository import (
     retired_item,
     state_item,
     tenant_item,
+    watched_item,
 )
 from shared.contracts.scorecard import ALL_TENANTS
 from shared.contracts.timestamps import DAY_MINUTES, day_of, first_minute
@@ -32,8 +34,10 @@ _MOST_DROPPED = 500
 class Persistence:
     """Stores minutes and days. Belongs to one thread."""
 
-    def __init__(self, tables: Repository, tracker: MinuteTracker, days: DayState) -> None:
-        self._tables, self._tracker, self._days = tables, tracker, days
+    def __init__(
+        self, tables: Repository, tracker: MinuteTracker, days: DayState, watched: WatchedHours
+    ) -> None:
+        self._tables, self._tracker, self._days, self._watched = tables, tracker, days, watched
         self._waiting: dict[tuple[str, str], Item] = {}
         """Items to be written, by key."""
 
@@ -63,11 +67,11 @@ class Persistence:
         return position.offset
 
     def load(self) -> None:
-        """Load the stored part of days that are new in memory."""
+        """Load the stored part of days and of watched hours that are new in memory."""
         try:
             self._load()
         except StoreError as error:
-            _log.warning("days not loaded: the store failed; retrying", extra={"error": str(error)})
+            _log.warning("stored days not loaded: the store failed; retrying", extra={"error": str(error)})
 
     def _load(self) -> None:
         for day in {day for (tenant, day), _ in self._days.unloaded() if tenant == ALL_TENANTS}:
@@ -76,6 +80,8 @@ class Persistence:
             begin = first_minute(day)
             cards = self._tables.cards(tenant, begin, begin + DAY_MINUTES - 1)
             held.merge(list(cards), self._tables.retired(tenant, day))
+        for key in self._watched.unloaded():
+            self._watched.merge(key, self._tables.watched_hour(key))
 
     def save(self) -> bool:
         """Store changes, the position last; False if it failed and should be retried."""
@@ -119,8 +125,14 @@ class Persistence:
         self._days.forget(day_of(before_minute) - timedelta(days=1))
 
     def _retirable(self, key: MinuteKey) -> bool:
-        return self._days.loaded((key[0], day_of(key[1])))
+        state = self._tracker.ledger.minutes[key]
+        return self._days.loaded((key[0], day_of(key[1]))) and self._watched.retirable(state)
 
     def _retired(self, keys: Iterable[MinuteKey]) -> Iterable[Item]:
-        retired = dict(self._days.retire(self._tracker.ledger.minutes[key]) for key in keys)
-        return [retired_item(*day, found) for day, found in retired.items()]
+        states = [self._tracker.ledger.minutes[key] for key in keys]
+        retired = dict(map(self._days.retire, states))
+        watched = dict(self._watched.retire(state) for state in states if state.watched)
+        return [
+            *(retired_item(*day, found) for day, found in retired.items()),
+            *(watched_item(hour, found) for hour, found in watched.items()),
+        ]

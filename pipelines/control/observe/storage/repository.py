@@ -10,6 +10,7 @@ from pipelines.control.observe.dynamodb import Item, Store
 from pipelines.control.observe.ledger.minute_sums import MinuteKey, MinuteState
 from pipelines.control.observe.scorecards.day_state import RetiredMinutes
 from pipelines.control.observe.scorecards.ledger_state import LedgerPosition
+from pipelines.control.observe.skew.watched_hours import HourKey, RetiredHour
 from pipelines.control.observe.verdicts.event_identification import Identified
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import DayCard, DayMark, MinuteCard
@@ -17,10 +18,14 @@ from shared.contracts.scorecard import DayCard, DayMark, MinuteCard
 KEPT_SECONDS: Final = 400 * 86_400
 """How long cards are kept after their minute."""
 
+WATCHED_SECONDS: Final = 9 * 86_400
+"""How long the counts of watched fields are kept: a week of days to compare with, and a margin."""
+
 _STATE: Final = "state"
 _FOUND: Final = "found"
 _TENANT: Final = "tenant"
 _POSITION: Final = ("position", "ledger")
+_HOUR_SECONDS: Final = 3_600
 _DAY_SECONDS: Final = 86_400
 _EPOCH: Final = date(1970, 1, 1)
 
@@ -79,6 +84,12 @@ class Repository:
         body = self._store.get(f"lags/{tenant}", day.isoformat())
         return RetiredMinutes() if body is None else msgspec.msgpack.decode(body, type=RetiredMinutes)
 
+    def watched_hour(self, key: HourKey) -> RetiredHour:
+        """The counts of watched fields in the retired minutes of an hour."""
+        tenant, hour = key
+        body = self._store.get(f"watched/{tenant}", f"{hour:08d}")
+        return RetiredHour() if body is None else msgspec.msgpack.decode(body, type=RetiredHour)
+
 
 def state_item(state: MinuteState) -> Item:
     """The item of a minute's state."""
@@ -113,6 +124,13 @@ def day_items(card: DayCard, mark: DayMark) -> tuple[Item, Item]:
 def retired_item(tenant: str, day: date, retired: RetiredMinutes) -> Item:
     """The item of a day's retired minutes."""
     return Item(f"lags/{tenant}", day.isoformat(), msgspec.msgpack.encode(retired), _expiry(day))
+
+
+def watched_item(key: HourKey, retired: RetiredHour) -> Item:
+    """The item of the counts of watched fields in an hour's retired minutes."""
+    tenant, hour = key
+    expires_s = (hour + 1) * _HOUR_SECONDS + WATCHED_SECONDS
+    return Item(f"watched/{tenant}", f"{hour:08d}", msgspec.msgpack.encode(retired), expires_s)
 
 
 def position_item(position: LedgerPosition) -> Item:

@@ -38,6 +38,7 @@ _HINTS: Final[Mapping[str, str]] = {
     "/rollout/stop_below": "It stops if fewer percent are good. Empty: 95.",
     "/rollout/stop_above": "It stops if more percent become dead letters. Empty: 1.",
     "/masks": "A YAML list of places, for example  - {path: $.data.email, action: redact}.",
+    "/watch": "A YAML list of fields, for example  - {field: data.score, kind: distribution}.",
     "/transform": "A JMESPath expression over the event; its result is the new data. Empty: unchanged.",
     "/connector": "What speaks to the destination.",
     "/options": "The connector's options in YAML.",
