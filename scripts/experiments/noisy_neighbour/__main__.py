@@ -41,10 +41,10 @@ Out = Annotated[Path, typer.Option(help="JSON file of all figures.")]
 def lags(
     rate: Rate = 20,
     batch: PerRequest = 5,
-    seconds: Annotated[float, typer.Option(min=10, help="Seconds of each phase.")] = 60.0,
+    seconds: Annotated[float, typer.Option(min=10, help="Seconds of each phase.")] = 45.0,
     pairs: Annotated[
         int, typer.Option(min=1, help="Pairs of phases, without and with the bad destinations.")
-    ] = 4,
+    ] = 6,
     out: Out = Path("isolation.json"),
 ) -> None:
     """Measure p95 of 16 good destinations without and with four bad ones.
