@@ -10,15 +10,15 @@ from typing import Annotated
 import typer
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
-from scripts.dead_letters.dead_letter import DeadLetter, Filter, as_mapping, reference, still_open
-from scripts.dead_letters.store import DeadLetterStore, NotReplayedError, Replayer
-from scripts.dead_letters.summary import Summary, summarize
 from scripts.dead_letters.tables import kinds, listed, whole
 from scripts.documents.topic import read_catalogue
 from scripts.local.connection import side_bootstrap
 from scripts.terminal import REFUSED, err, out
 from scripts.time_args import moment_ms
 from shared.contracts.documents import Catalogue
+from shared.dead_letters.dead_letter import DeadLetter, Filter, as_mapping, reference, still_open
+from shared.dead_letters.store import DeadLetterStore, NotReplayedError, Replayer
+from shared.dead_letters.summary import Summary, summarize
 from shared.kafka.errors import kafka_errors_explained
 from shared.runtime.clock import wall_clock
 from shared.runtime.errors import OperatorError, UsageError

@@ -7,10 +7,10 @@ from typing import Final, cast
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from scripts.dead_letters.dead_letter import DeadLetter, Filter, Headers, copy_of, letter_of
 from shared.contracts.documents import Catalogue
 from shared.contracts.replays import MOST, LetterKey, decode_replay, encode_replay
 from shared.contracts.topics import Topic
+from shared.dead_letters.dead_letter import DeadLetter, Filter, Headers, copy_of, letter_of
 from shared.kafka.offset_range_reader import OffsetRange, OffsetRangeReader
 from shared.kafka.producer import producer_config
 from shared.runtime.clock import Clock
