@@ -15,6 +15,7 @@ from pipelines.management.api.tail_feed import TailFeed
 from pipelines.management.api.tail_stream import EndedError, EventStream
 from shared.contracts.document_items import DocumentKey
 from shared.contracts.documents import Pipe
+from shared.contracts.live_tail import TailEnd
 
 
 def tail_routes(feed: TailFeed, documents: Documents, access: Access) -> APIRouter:
@@ -37,11 +38,11 @@ def tail_routes(feed: TailFeed, documents: Documents, access: Access) -> APIRout
 
         def check() -> Pipe:
             if not access.still(request, Action.READ):
-                raise EndedError("token")
+                raise EndedError(TailEnd.TOKEN)
             try:
                 return pipe()
             except ProblemError:
-                raise EndedError("pipe") from None
+                raise EndedError(TailEnd.PIPE) from None
 
         if not requests.is_name(name):
             raise not_found()

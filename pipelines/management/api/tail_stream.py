@@ -6,20 +6,19 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
-import msgspec
 from fastapi import Response
 from starlette.types import Receive, Scope, Send
 
 from pipelines.management.api.leaving import Leaving, named, withheld
 from pipelines.management.api.tail_feed import MOST_BYTES, RATE, TailFeed, TailRecord, Watcher
 from shared.contracts.documents import Pipe
+from shared.contracts.live_tail import HEARTBEAT_SECONDS, TailEnd, TailMessage, encoded
 from shared.dynamodb.client import StoreError
 from shared.runtime.http_protocol import ABORT
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 MOST_SECONDS: Final = 600.0
-HEARTBEAT_SECONDS: Final = 15.0
 CHECK_SECONDS: Final = 1.0
 """How often token and pipe are looked at again: masks that change meanwhile apply from then on."""
 
@@ -30,11 +29,14 @@ _REST: Final = 4
 """Times as long as masks and transform of an event took, a tail rests: it takes a fifth of a core at most."""
 
 _POLL_SECONDS: Final = 0.05
-_encode: Final = msgspec.json.Encoder().encode
 
 
 class EndedError(Exception):
-    """The tail ends; the text is the reason that the reader is told."""
+    """The tail ends."""
+
+    def __init__(self, reason: TailEnd) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 Check = Callable[[], Pipe]
@@ -107,10 +109,10 @@ class _Tail:
             while True:
                 await self._turn()
         except EndedError as error:
-            await self._event("end", {"reason": str(error)})
+            await self._event(TailMessage.END, {"reason": error.reason})
         except StoreError as error:
             _log.warning("live tail ended: the table cannot be used", extra={"error": str(error)})
-            await self._event("end", {"reason": "store"})
+            await self._event(TailMessage.END, {"reason": TailEnd.STORE})
         await self._put(b"", more=False)
 
     async def _begin(self) -> None:
@@ -120,19 +122,21 @@ class _Tail:
             await self._look_again()
             await self._stay()
         left = max(0.0, self._until - time.monotonic())
-        await self._event("start", {"pipe": self._watcher.watched[1], "rate": RATE, "seconds": round(left)})
+        await self._event(
+            TailMessage.START, {"pipe": self._watcher.watched[1], "rate": RATE, "seconds": round(left)}
+        )
 
     async def _turn(self) -> None:
         await self._look_again()
         record = await self._watcher.next(CHECK_SECONDS)
         if record is not None:
-            await self._event("event", await self._shown(record))
+            await self._event(TailMessage.EVENT, await self._shown(record))
         await self._stay()
 
     async def _look_again(self) -> None:
         now = time.monotonic()
         if now >= self._until:
-            raise EndedError("time")
+            raise EndedError(TailEnd.TIME)
         if now - self._checked >= CHECK_SECONDS:
             pipe = await asyncio.to_thread(self._check)
             if pipe != self._pipe:
@@ -145,7 +149,7 @@ class _Tail:
         report = (self._watcher.left_out, self._watcher.uncounted)
         if report != self._reported:
             self._reported = report
-            await self._event("left_out", {"events": report[0], "uncounted": report[1]})
+            await self._event(TailMessage.LEFT_OUT, {"events": report[0], "uncounted": report[1]})
 
     async def _shown(self, record: TailRecord) -> dict[str, Any]:
         head = {"at_ms": record.at_ms, **named(record.texts)}
@@ -163,9 +167,8 @@ class _Tail:
         if time.monotonic() - self._spoke > HEARTBEAT_SECONDS:
             await self._put(b":\n\n")
 
-    async def _event(self, name: str, data: object) -> None:
-        lines = b"".join(b"data: %b\n" % line for line in _encode(data).splitlines())
-        await self._put(b"event: %b\n%b\n" % (name.encode(), lines))
+    async def _event(self, name: TailMessage, data: object) -> None:
+        await self._put(encoded(name, data))
 
     async def _put(self, body: bytes, *, more: bool = True) -> None:
         self._spoke = time.monotonic()
