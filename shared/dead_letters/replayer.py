@@ -14,7 +14,7 @@ from shared.kafka.producer import producer_config
 from shared.runtime.clock import Clock
 from shared.runtime.errors import OperatorError
 
-_MOST_BYTES: Final = 16 * 1024 * 1024
+_MOST_BYTES: Final = 8 * 1024 * 1024
 """Of a batch's values, above which it is written before another letter is read."""
 
 

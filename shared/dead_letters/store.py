@@ -14,6 +14,7 @@ from shared.dead_letters.replayed import ReplayedLetters
 from shared.kafka.offset_range_reader import OffsetRange, OffsetRangeReader
 
 CLIENT: Final = "hifi-letters"
+_AHEAD_BYTES: Final = 4 * 1024 * 1024
 _NEAR: Final = 100
 """Offsets between two wanted letters that are rather read than skipped."""
 
@@ -44,7 +45,7 @@ class DeadLetterStore:
             TimeoutError: if they stop answering.
         """
         self._leads_to = leads_to
-        self._reader = OffsetRangeReader(bootstrap, CLIENT, seconds=seconds)
+        self._reader = OffsetRangeReader(bootstrap, CLIENT, seconds=seconds, ahead_bytes=_AHEAD_BYTES)
         try:
             self.spans = self._reader.whole([Topic.DEAD_LETTER])
             """The whole topic, by partition."""
