@@ -102,7 +102,7 @@ class OffsetRangeReader:
         silent = 0.0  # counted in polls, because the caller may take long between two records
         position = span.start
         while silent < self._seconds:
-            # It waits for as many as are wanted: with more than there are, a range would take a step at least.
+            # It waits for as many as are wanted: if these were more than there are, for a whole step.
             wanted = min(_MOST_MESSAGES, span.end - position)
             messages = self._consumer.consume(wanted, timeout=_STEP_SECONDS)
             silent = 0.0 if messages else silent + _STEP_SECONDS
