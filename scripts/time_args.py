@@ -23,6 +23,18 @@ def moment_ms(text: str, now_ms: int) -> int:
     return int((found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp() * 1000)
 
 
+def duration_seconds(text: str) -> int:
+    """Seconds of `90s`, `15m`, `2h`, `3d`.
+
+    Raises:
+        ValueError: if the text is none of these; the message shows the forms.
+    """
+    found = _AGO.fullmatch(text.strip())
+    if found is None or not int(found[1]):
+        raise ValueError(f"{text!r} is not a duration: write 90s, 15m, 2h or 3d")
+    return int(found[1]) * _SECONDS[found[2]]
+
+
 def utc_text(at_ms: int) -> str:
     """A time in UTC, to the second."""
     return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "up": "The local side",
     "down": "The local side",
     "doctor": "The local side",
+    "maintenance": "The local side",
     "demo": "The local side",
     "apply": "Configuration",
     "get": "Configuration",

@@ -8,9 +8,11 @@
 | `adoptions#` | a side | the side's topic is older than the table, and was taken over |
 | `names#` | `kind/name`, or `write_key/` and a digest | the tenant that it belongs to, for good |
 | `keys#` and the tenant | source, `/` and the key's id | label of a write key |
+| `key_use#` and the tenant | source, the key's id and a side | when it was last used: .key_usage |
 | `tokens#` | digest of a token | tenant, role, label and expiry |
 | `audit#` and the tenant | time and a random part | a write, or a refused one |
 | `status#` and the tenant | `kind/name/` and a side | how far the side is: .document_status |
+| `activities#` and a side | `serial`, `activity/` or `wish/` and an id | who acts: .diamond |
 | `leases#` | what is led | which process leads: shared.dynamodb.lease |
 """
 

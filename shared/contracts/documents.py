@@ -26,6 +26,9 @@ LIVE_SECONDS: Final = 10
 SEALED_PREFIX: Final = "sha256:"
 """What a write key on the topic begins with, and no usable one may."""
 
+_KEY_ID: Final = 16
+"""Hexadecimal digits of a write key's digest that name it."""
+
 CANARY: Final = "canary"
 """Tenant of the canary, and what the names of its documents begin with."""
 
@@ -224,6 +227,11 @@ def key_digest(write_key: str) -> str:
     if write_key.startswith(SEALED_PREFIX):
         return write_key
     return SEALED_PREFIX + hashlib.sha256(write_key.encode()).hexdigest()
+
+
+def key_id(digest: str) -> str:
+    """Names a write key, by the beginning of its digest."""
+    return digest.removeprefix(SEALED_PREFIX)[:_KEY_ID]
 
 
 def sealed(document: Document) -> Document:

@@ -12,6 +12,7 @@ class Topic(StrEnum):
 
     CONFIG = "config"
     HEARTBEATS = "heartbeats"
+    KEY_USAGE = "key_usage"
     COLLECTED = "collected"
     EVENTS = "events"
     UNMATCHED = "unmatched"
@@ -90,6 +91,7 @@ def topic_specs(partitions: int) -> tuple[TopicSpec, ...]:
     return (
         TopicSpec(name=Topic.CONFIG, partitions=1, retention=None),
         TopicSpec(name=Topic.HEARTBEATS, partitions=1, retention=_SHORT),
+        TopicSpec(name=Topic.KEY_USAGE, partitions=1, retention=_SHORT),
         *(TopicSpec(name=name, partitions=partitions, retention=_REPLAYABLE) for name in busy),
         *(TopicSpec(name=name, partitions=1, retention=_REPLAYABLE) for name in quiet),
         *(TopicSpec(name=name, partitions=1, retention=_KEPT) for name in kept),

@@ -9,6 +9,12 @@ from botocore.exceptions import ClientError
 _LOCAL_REGION: Final = "us-east-1"
 _CREATED_SECONDS: Final = 30
 
+CONDITION_FAILED: Final = "ConditionalCheckFailed"
+"""Of an item of a transaction: its condition does not hold."""
+
+CONFLICT: Final = "TransactionConflict"
+"""Of an item of a transaction: another transaction writes it at this moment."""
+
 
 class StoreError(Exception):
     """The table cannot be used just now; the text says why."""
@@ -54,6 +60,18 @@ def create_table(client: Any, table: str, partition_key: str, sort_key: str) -> 
 def error_code(error: Exception) -> str:
     """AWS's code of a refusal; empty for other errors."""
     return str(error.response.get("Error", {}).get("Code", "")) if isinstance(error, ClientError) else ""
+
+
+def cancellations(error: Exception) -> list[str]:
+    """Why each item of a transaction failed, in their order; empty for other errors."""
+    if error_code(error) != "TransactionCanceledException" or not isinstance(error, ClientError):
+        return []
+    return [str(reason.get("Code")) for reason in error.response.get("CancellationReasons", [])]
+
+
+def conflicts(error: Exception) -> bool:
+    """Whether a transaction failed because of another one at that moment: it is worth another try."""
+    return error_code(error) == "TransactionInProgressException" or CONFLICT in cancellations(error)
 
 
 def _local_identity() -> dict[str, str]:

@@ -23,7 +23,7 @@ from shared.contracts.document_items import (
     next_versions,
     reserved_names,
 )
-from shared.dynamodb.client import StoreError, create_table, error_code
+from shared.dynamodb.client import CONDITION_FAILED, StoreError, cancellations, conflicts, create_table
 from shared.dynamodb.document_reader import DocumentReader
 from shared.dynamodb.document_rows import (
     DOCUMENT,
@@ -39,7 +39,6 @@ from shared.runtime.logging import get_logger
 
 T = TypeVar("T")
 _log = get_logger(__name__)
-_REFUSED: Final = "ConditionalCheckFailed"
 _TRIES: Final = 12
 _PAUSE_SECONDS: Final = 0.02
 _LONGEST_PAUSE_SECONDS: Final = 0.5
@@ -202,8 +201,8 @@ class DocumentTable(DocumentReader):
         try:
             self._client.transact_write_items(TransactItems=[*reserved, *items])
         except (BotoCoreError, ClientError) as error:
-            for name, reason in zip(names, _reasons(error), strict=False):
-                if reason == _REFUSED:
+            for name, reason in zip(names, cancellations(error), strict=False):
+                if reason == CONDITION_FAILED:
                     raise NameTakenError(name) from error
             if _raced(error):
                 return False
@@ -230,15 +229,6 @@ def _check_items(versions: Sequence[StoredDocument], names: Sequence[str]) -> No
         )
 
 
-def _reasons(error: Exception) -> list[str]:
-    """Why each item of a transaction failed, in their order; empty for other errors."""
-    if error_code(error) != "TransactionCanceledException" or not isinstance(error, ClientError):
-        return []
-    return [str(reason.get("Code")) for reason in error.response.get("CancellationReasons", [])]
-
-
 def _raced(error: Exception) -> bool:
     """Whether a transaction failed because of another one, so that it is worth another try."""
-    if error_code(error) == "TransactionInProgressException":
-        return True
-    return bool({_REFUSED, "TransactionConflict"} & set(_reasons(error)))
+    return conflicts(error) or CONDITION_FAILED in cancellations(error)

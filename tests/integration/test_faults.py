@@ -6,6 +6,7 @@ import urllib.error
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,10 @@ RATE = 400
 BATCH = 10
 BEFORE_SECONDS = 4
 AFTER_SECONDS = 6
+WITHOUT_MANAGEMENT_SECONDS = 20
+"""Longer than a batch of each query, which reads the configuration at its start."""
+
+LONGEST_PAUSE_MS = 2_000
 RECOVER_SECONDS = 300
 """Time limit for a side to start again after all its processes were killed."""
 
@@ -192,6 +197,25 @@ def test_with_one_broker_of_three_requests_get_503_and_all_resumes_by_itself(sce
     # One request may still be acknowledged by the second broker's last fetch; none after that.
     assert set(statuses) == {503}
     assert {program: live.supervisor.pid(program) for program in bystanders} == bystanders
+
+
+@pytest.mark.proof
+def test_deliveries_go_on_while_store_api_and_provisioner_are_down(scene: Scene) -> None:
+    management = ("store", "api", "provision")
+
+    def inject() -> None:
+        scene.live.hold_down(*management)
+        try:
+            scene.flows(WITHOUT_MANAGEMENT_SECONDS)
+        finally:
+            scene.live.let_up(*management)
+
+    found = scene.run(inject)
+    assert found.lost == ()
+    assert found.duplicated == 0
+    ids = [row.received_ms for row in scene.received()]
+    longest = max(later - earlier for earlier, later in pairwise(sorted(ids)))
+    assert longest < LONGEST_PAUSE_MS, f"nothing arrived for {longest} ms"
 
 
 def test_nothing_is_lost_when_everything_is_killed_at_once(scene: Scene) -> None:

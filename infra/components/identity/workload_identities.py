@@ -17,7 +17,9 @@ _NO_OFFSETS = ("*-unused",)
 _SPARK_NODES = ("ingest", "route", "transmit", "transmit_slow")
 _ACCESS = {
     "collect": KafkaAccess(
-        reads=[Topic.CONFIG], writes=[*OUTPUTS["collect"], Topic.HEARTBEATS], watches=_NO_OFFSETS
+        reads=[Topic.CONFIG],
+        writes=[*OUTPUTS["collect"], Topic.HEARTBEATS, Topic.KEY_USAGE],
+        watches=_NO_OFFSETS,
     ),
     "retry": KafkaAccess(reads=INPUTS["retry"], writes=OUTPUTS["retry"], joins=["hifi.retry"]),
     # It identifies lost events in the topics where they are missing or were last seen.
@@ -32,7 +34,7 @@ _ACCESS = {
     "trace": KafkaAccess(reads=INPUTS["trace"], joins=["hifi.trace"]),
     "canary": KafkaAccess(reads=[Topic.CONFIG], writes=[Topic.CONFIG], watches=_NO_OFFSETS),
     "provision": KafkaAccess(
-        reads=[Topic.CONFIG, Topic.HEARTBEATS],
+        reads=[Topic.CONFIG, Topic.HEARTBEATS, Topic.KEY_USAGE],
         writes=[Topic.CONFIG],
         watches=_NO_OFFSETS,
         transacts=["hifi-*-provision"],
@@ -150,6 +152,17 @@ class DocumentTable:
             ),
         ]
 
+    def reading(self) -> list[Statement]:
+        """Read the register of activities, which is beside the documents."""
+        return [
+            Statement(
+                sid="Activities",
+                actions=["dynamodb:GetItem", "dynamodb:Query"],
+                resources=[self.table_arn],
+            ),
+            Statement(sid="ActivitiesKey", actions=["kms:Decrypt"], resources=[self.key_arn]),
+        ]
+
 
 def secret_statements(secrets_arn: str) -> list[Statement]:
     """Read the secrets that destinations name; transmit requests twenty at once."""
@@ -178,7 +191,7 @@ def workload_identities(
         "audit": checkpoints.statements(),
         "provision": documents.statements(),
         "api": documents.statements(),
-        "observe": [*scorecards.statements(), *secret_statements(secrets_arn)],
+        "observe": [*scorecards.statements(), *documents.reading(), *secret_statements(secrets_arn)],
     }
     return [
         PodIdentity(

@@ -14,6 +14,7 @@ from pipelines.control.observe.api.queries import Queries
 from pipelines.control.observe.api.routes import build
 from pipelines.control.observe.control_loop import ControlLoop
 from pipelines.control.observe.dynamodb import Store
+from pipelines.control.observe.health.activity_watch import watch
 from pipelines.control.observe.health.offsets import Progress
 from pipelines.control.observe.ledger.reader import LedgerReader, ledger_end
 from pipelines.control.observe.scorecards.day_state import DayState
@@ -40,7 +41,14 @@ class Observe:
         self._settings, self._stopping = settings, stopping
         self._client = f"hifi-{settings.side}-observe"
         self._store = Store(settings.store_table, settings.store_endpoint)
-        self._alarms: Alarms = open_alarms(settings, self._store, wall_clock)
+        self._activities = watch(
+            settings.documents_table,
+            settings.documents_endpoint,
+            side=settings.side,
+            clock=wall_clock,
+            monotonic=monotonic,
+        )
+        self._alarms: Alarms = open_alarms(settings, self._store, wall_clock, self._activities.windows)
         self._tables = Repository(self._store)
         self._tracker = MinuteTracker(int(settings.settle_seconds * 1_000))
         self._days = DayState()
@@ -54,13 +62,15 @@ class Observe:
         Raises:
             OSError: if the port is taken.
         """
+        self._activities.start()
         try:
             with Progress(self._settings.bootstrap, self._client) as progress:
-                self._serve(self._watch(progress))
+                self._serve(self._loop(progress))
         finally:
+            self._activities.stop()
             self._alarms.close()
 
-    def _watch(self, progress: Progress) -> ControlLoop:
+    def _loop(self, progress: Progress) -> ControlLoop:
         return ControlLoop(
             settings=self._settings,
             tracker=self._tracker,
@@ -72,18 +82,25 @@ class Observe:
             clock=wall_clock,
         )
 
-    def _serve(self, watch: ControlLoop) -> None:
+    def _serve(self, loop: ControlLoop) -> None:
         open_reader = partial(
             OffsetRangeReader, self._settings.bootstrap, f"{self._client}-search", seconds=_SEARCH_SECONDS
         )
-        answers = Queries(lambda: watch.snapshot, self._tables, self._alarms, open_reader, wall_clock)
-        watch.meters.ready.set_function(lambda: all(self._ready.values()))
-        app = build(answers, self._report, watch.meters.registry, wall_clock)
+        answers = Queries(
+            lambda: loop.snapshot,
+            self._tables,
+            self._alarms,
+            open_reader,
+            wall_clock,
+            register=self._activities.register,
+        )
+        loop.meters.ready.set_function(lambda: all(self._ready.values()))
+        app = build(answers, self._report, loop.meters.registry, wall_clock)
         with served(app, self._settings.host, self._settings.port) as port:
             _log.info("serving", extra={"port": port})
             position = self._restored()
             if position is not None:
-                self._follow(watch, position)
+                self._follow(loop, position)
 
     def _report(self) -> Mapping[str, bool]:
         return dict(self._ready)
@@ -106,20 +123,20 @@ class Observe:
             return position
         return None
 
-    def _follow(self, watch: ControlLoop, position: int) -> None:
+    def _follow(self, loop: ControlLoop, position: int) -> None:
         reader = LedgerReader(self._settings.bootstrap, self._client, position).start()
         self._resolver.start()
         looked = -self._settings.look_seconds
         try:
             while not self._stopping.is_set():
-                watch.enter(reader.take(_TURN_SECONDS))
+                loop.enter(reader.take(_TURN_SECONDS))
                 if not reader.ready and not self._ready["ledger"]:
                     continue  # judging starts once the ledger is read to its end
                 if monotonic() - looked >= self._settings.look_seconds:
                     looked = monotonic()
-                    watch.look()
-                    self._ready |= {"ledger": True, "brokers": watch.brokers_answered}
+                    loop.look()
+                    self._ready |= {"ledger": True, "brokers": loop.brokers_answered}
         finally:
             reader.stop()
             self._resolver.stop()
-            watch.save()
+            loop.save()

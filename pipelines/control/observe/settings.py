@@ -35,6 +35,12 @@ class ObserveSettings(AlarmSettings):
         None, description="URL of DynamoDB Local; without it, DynamoDB of the AWS region in the environment."
     )
     store_table: str = Field("hifi-meter", description="DynamoDB table of states, cards and alarms.")
+    documents_table: str | None = Field(
+        None,
+        description="DynamoDB table of the customers' documents, which also holds the register of "
+        "activities; without it none are known.",
+    )
+    documents_endpoint: str | None = Field(None, description="URL of DynamoDB Local, as of store_endpoint.")
     naming_records: int = Field(
         2_000_000,
         ge=1,

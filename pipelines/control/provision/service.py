@@ -5,8 +5,10 @@ from collections.abc import Callable, Mapping
 from typing import Final
 from uuid import uuid4
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaException, Message
 
+from pipelines.control.provision import key_usage
+from pipelines.control.provision.key_usage import KeyUsageWriter
 from pipelines.control.provision.live_nodes import WINDOW_MS, LiveNodes
 from pipelines.control.provision.metrics import ProvisionMetrics
 from pipelines.control.provision.provisioner import Provisioner
@@ -44,14 +46,13 @@ class Provision:
         self._table = DocumentTable(settings.documents_table, settings.documents_endpoint)
         self._nodes = LiveNodes()
         self._metrics.watch(lambda: self._nodes.instances(clock()))
-        self._tail = Tail(
-            bootstrap=settings.bootstrap,
-            client_id=f"hifi-{settings.side}-{NODE}",
-            topic=Topic.HEARTBEATS,
-            window_ms=WINDOW_MS,
-            take=self._nodes.take,
-        ).start()
-        self._items = ItemStore(settings.documents_table, settings.documents_endpoint, DocumentStatus)
+        place = (settings.documents_table, settings.documents_endpoint)
+        self._keys = KeyUsageWriter(ItemStore(*place, int), settings.side, clock)
+        self._tails = [
+            self._tail(Topic.HEARTBEATS, WINDOW_MS, self._nodes.take),
+            self._tail(Topic.KEY_USAGE, key_usage.WINDOW_MS, self._keys.take),
+        ]
+        self._items = ItemStore(*place, DocumentStatus)
         self._topic = exact_config_table(settings.bootstrap, f"hifi-{settings.side}-{NODE}")
         self._lease = Lease(
             settings.documents_table,
@@ -78,8 +79,20 @@ class Provision:
                 self._turn()
         if self._leader is not None:
             self._lease.release()
-        self._tail.stop()
+        for tail in self._tails:
+            tail.stop()
         self._topic.stop()
+
+    def _tail(self, topic: Topic, window_ms: int, take: Callable[[list[Message]], None]) -> Tail:
+        client_id = f"hifi-{self._settings.side}-{NODE}"
+        tail = Tail(
+            bootstrap=self._settings.bootstrap,
+            client_id=client_id,
+            topic=topic,
+            window_ms=window_ms,
+            take=take,
+        )
+        return tail.start()
 
     def _report(self) -> Mapping[str, bool]:
         return {"table": self._table_answers, "brokers": self._topic.loaded, "adopted": self._adopted}
@@ -91,6 +104,7 @@ class Provision:
                 self._table_answers = True
             if self._leads():
                 self._leading().look()
+                self._keys.write()
             self._adopted = self._adopted or self._table.is_adopted(self._settings.side)
         except StoreError as error:
             self._table_answers = False

@@ -7,8 +7,8 @@ from shared.contracts.documents import SEALED_PREFIX, Catalogue, Source, key_dig
 _FIX = "send Authorization: Bearer <write key> with a write key of a source that was applied"
 
 
-def authenticate(authorization: bytes | None, catalogue: Catalogue) -> Source:
-    """The source whose write key an `Authorization` header carries.
+def authenticate(authorization: bytes | None, catalogue: Catalogue) -> tuple[Source, str]:
+    """The source whose write key an `Authorization` header carries, and the key's digest.
 
     Raises:
         RefusedError: 401, the key is missing or unknown.
@@ -20,10 +20,11 @@ def authenticate(authorization: bytes | None, catalogue: Catalogue) -> Source:
         raise _unauthorized("the authorization scheme is not Bearer")
     key = key.strip()
     # The config topic holds digests of keys: a digest that was read there must not work as a key.
-    source = None if key.startswith(SEALED_PREFIX) else catalogue.source_by_key.get(key_digest(key))
+    digest = "" if key.startswith(SEALED_PREFIX) else key_digest(key)
+    source = catalogue.source_by_key.get(digest)
     if source is None:
         raise _unauthorized("the write key is unknown")
-    return source
+    return source, digest
 
 
 def _unauthorized(detail: str) -> RefusedError:

@@ -9,6 +9,7 @@ from pipelines.data.collect.auth import authenticate
 from pipelines.data.collect.bodies.body import BodyReader, Receive
 from pipelines.data.collect.bodies.decompression import Decompressor, decompressor
 from pipelines.data.collect.errors import RefusedError, unavailable, unread
+from pipelines.data.collect.key_usage import KeyUsage
 from pipelines.data.collect.metrics import CollectMetrics
 from pipelines.data.collect.parsing.content_types import Format, parse_content_type, split
 from pipelines.data.collect.parsing.events import read_event
@@ -39,6 +40,7 @@ class EventsHandler:
 
     config: ConfigView
     producer: AwaitedProducer
+    keys: KeyUsage
     limiter: RateLimiter
     metrics: CollectMetrics
     clock: Clock
@@ -81,7 +83,8 @@ class EventsHandler:
     def _authorize(self, request: RequestHeaders) -> Source:
         if not self.config.loaded:
             raise unavailable("the configuration is not loaded yet", _RETRY_SECONDS)
-        source = authenticate(request.get(b"authorization"), self.config.view)
+        source, digest = authenticate(request.get(b"authorization"), self.config.view)
+        self.keys.note(source, digest, self.clock())
         self._limit(source, 0)
         if self.producer.stalled:
             raise unavailable("Kafka does not answer", _RETRY_SECONDS)

@@ -12,6 +12,7 @@ from pipelines.data.collect.app import CollectApp
 from pipelines.data.collect.bodies.body import BodyReader
 from pipelines.data.collect.bodies.body_budget import BodyBudget
 from pipelines.data.collect.handler import EventsHandler
+from pipelines.data.collect.key_usage import KeyUsage, reporting
 from pipelines.data.collect.metrics import CollectMetrics
 from pipelines.data.collect.rate_limiter import RateLimiter
 from pipelines.data.collect.readiness import Readiness
@@ -50,10 +51,15 @@ class CollectService:
         budget = BodyBudget(settings.bodies_bytes)
         metrics.held_bytes.set_function(lambda: budget.held)
         readiness = Readiness(self._table, self._producer)
-        self._watch = asyncio.create_task(readiness.watch())
+        usage = KeyUsage()
+        self._tasks = [
+            asyncio.create_task(readiness.watch()),
+            asyncio.create_task(reporting(usage, self._producer)),
+        ]
         handler = EventsHandler(
             config=self._table,
             producer=self._producer,
+            keys=usage,
             limiter=RateLimiter(monotonic),
             metrics=metrics,
             clock=wall_clock,
@@ -68,7 +74,8 @@ class CollectService:
     async def __aexit__(self, *_: object) -> None:
         """Write what is queued, then stop."""
         await asyncio.to_thread(self._beside.close)
-        self._watch.cancel()
+        for task in self._tasks:
+            task.cancel()
         await self._producer.close()
         await asyncio.to_thread(self._table.stop)
         await asyncio.to_thread(self._beats.close)

@@ -12,6 +12,7 @@ from msgspec import Struct
 from pipelines.management.api import intent, write_keys
 from pipelines.management.api.problems import ProblemError, not_found
 from pipelines.management.api.write_keys import KeyNote, WriteKey
+from shared.contracts import key_usage
 from shared.contracts.document_items import (
     Change,
     DocumentKey,
@@ -22,7 +23,7 @@ from shared.contracts.document_items import (
     live_version,
 )
 from shared.contracts.document_status import DocumentStatus, current, document_and_side, status_partition
-from shared.contracts.documents import Document, Source, key_digest, kind_of
+from shared.contracts.documents import Document, Source, key_digest, key_id, kind_of
 from shared.contracts.egress_policy import EgressPolicy
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.item_store import ItemStore
@@ -49,15 +50,16 @@ class Written(Struct, frozen=True, kw_only=True):
 class Documents:
     """May be used from any thread."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917  # the kinds of items, what is reachable, and the time
         self,
         table: DocumentTable,
         notes: ItemStore[KeyNote],
+        uses: ItemStore[int],
         statuses: ItemStore[DocumentStatus],
         reach: EgressPolicy,
         clock: Clock,
     ) -> None:
-        self.table, self._notes, self._statuses = table, notes, statuses
+        self.table, self._notes, self._uses, self._statuses = table, notes, uses, statuses
         self._reach, self._clock = reach, clock
         self._locks = [threading.Lock() for _ in range(_LOCKS)]
 
@@ -142,7 +144,8 @@ class Documents:
     def keys(self, tenant: str, name: str) -> list[WriteKey]:
         """The write keys of a source."""
         found = self.live(tenant, DocumentKey("source", name))
-        return write_keys.listed(found, dict(self._notes.all(write_keys.partition(tenant), f"{name}/")))
+        notes = dict(self._notes.all(write_keys.partition(tenant), f"{name}/"))
+        return write_keys.listed(found, notes, self._key_uses(tenant, name))
 
     def add_key(self, tenant: str, name: str, label: str, *, by: str) -> tuple[str, WriteKey]:
         """A new key of a source: its text, and how it is listed."""
@@ -150,7 +153,7 @@ class Documents:
         self._change_source(tenant, name, lambda source: write_keys.with_key(source, text), by)
         note = self._note(tenant, name, text, label, by)
         key = WriteKey(
-            id=write_keys.key_id(key_digest(text)),
+            id=key_id(key_digest(text)),
             label=note.label,
             last_four=note.last_four,
             made_ms=note.made_ms,
@@ -158,11 +161,11 @@ class Documents:
         )
         return text, key
 
-    def remove_key(self, tenant: str, name: str, key_id: str, *, by: str) -> None:
+    def remove_key(self, tenant: str, name: str, wanted: str, *, by: str) -> None:
         """Take a key from a source; the last one stays."""
 
         def without(source: Source) -> Source:
-            left = write_keys.without_key(source, key_id)
+            left = write_keys.without_key(source, wanted)
             if left is source:
                 raise not_found()
             if not left.write_keys:
@@ -172,7 +175,14 @@ class Documents:
             return left
 
         self._change_source(tenant, name, without, by)
-        self._notes.delete(write_keys.partition(tenant), write_keys.sort_key(name, key_id))
+        self._notes.delete(write_keys.partition(tenant), write_keys.sort_key(name, wanted))
+
+    def _key_uses(self, tenant: str, name: str) -> dict[str, int]:
+        """When each key of a source was last used on any side, by `source/key id`."""
+        found: dict[str, int] = {}
+        for sort, at_ms in self._uses.all(key_usage.partition(tenant), f"{name}/"):
+            found[key_usage.key_of(sort)] = max(at_ms, found.get(key_usage.key_of(sort), 0))
+        return found
 
     def _change_source(self, tenant: str, name: str, change: Any, by: str) -> None:
         """Change a source, whatever comes in between."""
@@ -200,7 +210,7 @@ class Documents:
 
     def _note(self, tenant: str, name: str, text: str, label: str, by: str) -> KeyNote:
         note = KeyNote(label=label, last_four=text[-4:], made_ms=self._clock(), made_by=by)
-        sort = write_keys.sort_key(name, write_keys.key_id(key_digest(text)))
+        sort = write_keys.sort_key(name, key_id(key_digest(text)))
         self._notes.put(write_keys.partition(tenant), sort, note)
         return note
 

@@ -44,6 +44,7 @@ def parts_of(settings: ApiSettings, table: DocumentTable, tokens: TokenStore, cl
         documents=Documents(
             table,
             ItemStore(*place, KeyNote),
+            ItemStore(*place, int),
             ItemStore(*place, DocumentStatus),
             settings.egress,
             clock,

@@ -1,17 +1,16 @@
 """Write keys that the server makes; a source's document holds their digests."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from shared.contracts.document_items import StoredDocument
-from shared.contracts.documents import SEALED_PREFIX, Source, key_digest
+from shared.contracts.documents import Source, key_digest, key_id
 
 _BYTES: Final = 32
-_ID: Final = 16
 
 
 class KeyNote(Struct, frozen=True, kw_only=True):
@@ -31,6 +30,8 @@ class WriteKey(Struct, frozen=True, kw_only=True):
     last_four: str = ""
     made_ms: int | None = None
     made_by: str = ""
+    used_ms: int | None = None
+    """When a request last came with it, epoch milliseconds; up to ten minutes too early."""
 
 
 def partition(tenant: str) -> str:
@@ -48,11 +49,6 @@ def new_key() -> str:
     return "wk_" + secrets.token_urlsafe(_BYTES)
 
 
-def key_id(digest: str) -> str:
-    """Names a key, by the beginning of its digest."""
-    return digest.removeprefix(SEALED_PREFIX)[:_ID]
-
-
 def with_key(source: Source, key: str) -> Source:
     """The source with one more key."""
     return replace(source, write_keys=[*source.write_keys, key_digest(key)])
@@ -64,12 +60,12 @@ def without_key(source: Source, wanted: str) -> Source:
     return source if len(left) == len(source.write_keys) else replace(source, write_keys=list(left))
 
 
-def listed(stored: StoredDocument, notes: dict[str, KeyNote]) -> list[WriteKey]:
-    """The keys of a source, with what is noted of them by sort key."""
+def listed(stored: StoredDocument, notes: Mapping[str, KeyNote], used: Mapping[str, int]) -> list[WriteKey]:
+    """The keys of a source, with what is noted of them, and when they were used, by sort key."""
     assert isinstance(stored.document, Source)
     found = []
     for digest in stored.document.write_keys:
-        note = notes.get(sort_key(stored.key.name, key_id(digest)))
-        known = {} if note is None else {name: getattr(note, name) for name in note.__struct_fields__}
-        found.append(WriteKey(id=key_id(digest), **known))
+        sort = sort_key(stored.key.name, key_id(digest))
+        known = {} if sort not in notes else asdict(notes[sort])
+        found.append(WriteKey(id=key_id(digest), used_ms=used.get(sort), **known))
     return found

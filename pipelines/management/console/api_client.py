@@ -67,6 +67,7 @@ class Key(Struct, frozen=True, kw_only=True):
     last_four: str = ""
     made_ms: int | None = None
     made_by: str = ""
+    used_ms: int | None = None
 
 
 class Connector(Struct, frozen=True, kw_only=True):

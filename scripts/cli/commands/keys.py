@@ -32,17 +32,20 @@ def list_keys(
     server: Server = None,
     data: SideFolder = None,
 ) -> None:
-    """List the keys of a source: who made each, and its last four characters."""
+    """List the keys of a source: who made each, its last four characters, and when it was last used.
+
+    A use is listed after ten minutes at the latest.
+    """
     documents = documents_at(server, data)
     found = documents.write_keys(_tenant(documents, source, tenant), source)
     if as_json:
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
         return
-    table = plain_table("ID", "LAST FOUR", "MADE", "BY", "LABEL")
+    table = plain_table("ID", "LAST FOUR", "MADE", "LAST USED", "BY", "LABEL")
     for each in found:
-        made = "" if not each["made_ms"] else datetime.fromtimestamp(each["made_ms"] / 1000, UTC).isoformat()
         by, label = Text(printable(each["made_by"] or "")), Text(printable(each["label"] or ""))
-        table.add_row(each["id"], each["last_four"] or "", made[:19], by, label)
+        times = (_moment(each["made_ms"]), _moment(each["used_ms"]) or "not yet")
+        table.add_row(each["id"], each["last_four"] or "", *times, by, label)
     out().print(table)
 
 
@@ -73,6 +76,11 @@ def remove_key(
     documents = documents_at(server, data)
     documents.remove_write_key(_tenant(documents, source, tenant), source, key)
     out().print(f"key {key} of source {source} [green]removed[/]")
+
+
+def _moment(at_ms: int | None) -> str:
+    """Date and time in UTC, to the second."""
+    return "" if at_ms is None else f"{datetime.fromtimestamp(at_ms // 1000, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def _tenant(documents: SideDocuments, source: str, tenant: str | None) -> str:

@@ -174,7 +174,12 @@ def _api(side: Side) -> Program:
 
 
 def _observe(side: Side) -> Program:
-    settings = {"HIFI_PORT": str(side.observe_port), "HIFI_STORE_ENDPOINT": side.store_url}
+    settings = {
+        "HIFI_PORT": str(side.observe_port),
+        "HIFI_STORE_ENDPOINT": side.store_url,
+        "HIFI_DOCUMENTS_TABLE": DOCUMENTS_TABLE,
+        "HIFI_DOCUMENTS_ENDPOINT": side.store_url,
+    }
     return _service(
         side, OBSERVE, "pipelines.control.observe", _MIDDLE, settings | dynamodb_local.client_environment()
     )

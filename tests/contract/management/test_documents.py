@@ -1,5 +1,7 @@
 """Documents over HTTP: conditions, bundles, history, names and write keys."""
 
+from shared.contracts.key_usage import partition, sort_key
+from shared.dynamodb.item_store import ItemStore
 from tests.contract.management.api_process import ANY, NEW, ApiProcess, destination
 
 
@@ -78,6 +80,18 @@ def test_write_keys_are_made_by_the_server_shown_once_and_rotated(api: ApiProces
     assert api.ask("DELETE", f"{source}/keys/{keys[0]['id']}").status == 204
     assert api.ask("DELETE", f"{source}/keys/{keys[1]['id']}").status == 409
     assert len(api.ask("GET", f"{source}/keys").json["items"]) == 1
+
+
+def test_a_key_says_when_it_was_last_used_on_any_side(api: ApiProcess) -> None:
+    source = "/v1/tenants/nine/sources/nine.s"
+    assert api.ask("PUT", source, {}, NEW).status == 201
+    (key,) = api.ask("GET", f"{source}/keys").json["items"]
+    assert key["used_ms"] is None
+    items = ItemStore(api.table, api.endpoint, int)
+    for side, at_ms in (("blue", 2_000), ("green", 1_000)):
+        items.put(partition("nine"), sort_key("nine.s", key["id"], side), at_ms)
+    items.put(partition("nine"), sort_key("nine.s", "another", "blue"), 3_000)
+    assert api.ask("GET", f"{source}/keys").json["items"] == [key | {"used_ms": 2_000}]
 
 
 def test_an_unknown_member_is_refused_by_name_and_place(api: ApiProcess) -> None:

@@ -109,7 +109,7 @@ def test_no_action_is_a_wildcard(side: Stack) -> None:
 @pytest.mark.parametrize(
     ("account", "topics"),
     [
-        ("collect", {Topic.COLLECTED, Topic.HEARTBEATS}),
+        ("collect", {Topic.COLLECTED, Topic.HEARTBEATS, Topic.KEY_USAGE}),
         ("retry", {Topic.RETRY_OUT, Topic.QUARANTINE}),
         ("audit", {Topic.LEDGER, Topic.TRACES}),
         ("observe", set()),
@@ -128,6 +128,7 @@ def test_spark_writes_what_its_nodes_write_and_neither_config_nor_what_collect_t
     assert set(Topic) - _topics(side, "spark", "WriteData") == {
         Topic.CONFIG,
         Topic.COLLECTED,
+        Topic.KEY_USAGE,
         Topic.RETRY_OUT,
         Topic.REPLAYED,
         Topic.LEDGER,

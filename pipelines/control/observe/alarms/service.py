@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from pipelines.control.observe.alarms.history import History, updated
@@ -37,15 +37,26 @@ MOST_KEPT: Final = 5_000
 class Alarms:
     """All alarms of a side. `update` is called from one thread; the rest from any."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # thresholds, what is kept and read, and the world
         self,
         settings: AlarmSettings,
         store: Store,
         catalogue: Callable[[], Catalogue | None],
         secrets: SecretTable,
         clock: Clock,
+        *,
+        activities: Callable[[], Sequence[QuietWindow]] = tuple,
     ) -> None:
-        """`catalogue` gives the published documents, None while they are not loaded."""
+        """Alarms, with nothing open.
+
+        Args:
+            settings: thresholds and receivers.
+            store: where they are kept.
+            catalogue: gives the published documents, None while they are not loaded.
+            secrets: keys of receivers.
+            clock: tells the time.
+            activities: quiet windows of what is under way on the side.
+        """
         self._settings = settings
         self._catalogue = catalogue
         self._secrets = secrets
@@ -55,6 +66,7 @@ class Alarms:
         self._tracked: Mapping[str, AlarmState] = {}
         self._past: tuple[Alarm, ...] = ()
         self._windows: tuple[QuietWindow, ...] = ()
+        self._activities = activities
         self._changing = threading.Lock()
         self._history = History()
         self._timing = _timing(settings)
@@ -83,7 +95,7 @@ class Alarms:
         self._want_secrets()
         self._history = updated(history, inputs, self._settings.alarm_backlog_minutes)
         evaluation = evaluate(inputs, self._history, self._catalogue(), self._settings)
-        after, transitions = step(before, evaluation, self._windows, self._timing, inputs.at_ms)
+        after, transitions = step(before, evaluation, self._all_windows(), self._timing, inputs.at_ms)
         catalogue = self.published()
         new = notifications(transitions, self._operators, catalogue.contacts.values(), inputs.at_ms)
         changed = [each for key, each in after.items() if each != before.get(key)]
@@ -120,7 +132,8 @@ class Alarms:
         """Current and future quiet windows, earliest first."""
         now = self._clock()
         return sorted(
-            (each for each in self._windows if each.until_ms > now), key=lambda each: (each.from_ms, each.id)
+            (each for each in self._all_windows() if each.until_ms > now),
+            key=lambda each: (each.from_ms, each.id),
         )
 
     def add_window(self, window: QuietWindow) -> QuietWindow:
@@ -148,6 +161,9 @@ class Alarms:
             self._repository.remove_window(window_id)
             self._windows = tuple(each for each in self._windows if each.id != window_id)
         return True
+
+    def _all_windows(self) -> tuple[QuietWindow, ...]:
+        return (*self._windows, *self._activities())
 
     def close(self) -> None:
         """Stop sending, and record which notifications were accepted."""
@@ -177,10 +193,16 @@ class Alarms:
 class SideAlarms(Alarms):
     """Alarms with their own configuration table and secrets."""
 
-    def __init__(self, settings: AlarmSettings, store: Store, clock: Clock) -> None:
+    def __init__(
+        self,
+        settings: AlarmSettings,
+        store: Store,
+        clock: Clock,
+        activities: Callable[[], Sequence[QuietWindow]],
+    ) -> None:
         self._table: GlobalTable[Catalogue] = config_table(settings.bootstrap, "observe-alarms")
         self._own_secrets = SecretTable(store_for(settings.side, settings.secrets)).start()
-        super().__init__(settings, store, self._known, self._own_secrets, clock)
+        super().__init__(settings, store, self._known, self._own_secrets, clock, activities=activities)
 
     def close(self) -> None:
         """Stop all threads; takes about two seconds at most."""
@@ -192,9 +214,14 @@ class SideAlarms(Alarms):
         return self._table.view if self._table.loaded else None
 
 
-def open_alarms(settings: AlarmSettings, store: Store, clock: Clock) -> Alarms:
+def open_alarms(
+    settings: AlarmSettings,
+    store: Store,
+    clock: Clock,
+    activities: Callable[[], Sequence[QuietWindow]] = tuple,
+) -> Alarms:
     """The alarms of a side; returns at once, before the configuration is loaded."""
-    return SideAlarms(settings, store, clock)
+    return SideAlarms(settings, store, clock, activities)
 
 
 def _timing(settings: AlarmSettings) -> AlarmTiming:

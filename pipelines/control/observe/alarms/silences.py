@@ -7,11 +7,21 @@ from typing import Final
 import msgspec
 
 from shared.contracts.alarms import Alarm, AlarmKind, QuietWindow
+from shared.contracts.diamond.activities import Activity, Actor
 from shared.contracts.scorecard import ALL_TENANTS
 
 _DAY_MS: Final = 24 * 60 * 60_000
 LONGEST_DAYS: Final = 30
 _REASON_CHARACTERS: Final = 300
+
+
+AFTER_MS: Final = 5 * 60_000
+"""An activity's window stays open for so long: its last minute is judged that much later."""
+
+LAG_KINDS: Final = (AlarmKind.BURN, AlarmKind.STALLED, AlarmKind.BACKLOG, AlarmKind.SILENT)
+"""What an activity may disturb for a while; loss and doubles it may not."""
+
+_DISTURBING: Final = frozenset({Actor.DEPLOYER, Actor.AUTOSCALER, Actor.MAINTENANCE})
 
 
 class WindowError(ValueError):
@@ -42,6 +52,31 @@ def validated(window: QuietWindow, now_ms: int) -> QuietWindow:
         raise WindowError("until_ms", f"is more than {LONGEST_DAYS} days after from_ms; give an earlier time")
     digest = hashlib.sha256(msgspec.msgpack.encode(msgspec.structs.replace(window, id="")))
     return msgspec.structs.replace(window, id=digest.hexdigest()[:12])
+
+
+def activity_windows(
+    before: Iterable[QuietWindow], activities: Iterable[Activity], now_ms: int
+) -> tuple[QuietWindow, ...]:
+    """A window for each activity that may disturb the side, and those of activities that ended just now.
+
+    Args:
+        before: the windows of the last call.
+        activities: what is under way.
+        now_ms: now, epoch milliseconds.
+    """
+    windows = {window.id: window for window in before if window.until_ms > now_ms}
+    for each in activities:
+        if each.actor in _DISTURBING:
+            name = f"activity-{each.id}"
+            began_ms = windows[name].from_ms if name in windows else now_ms
+            windows[name] = QuietWindow(
+                id=name,
+                kinds=list(LAG_KINDS),
+                from_ms=began_ms,
+                until_ms=now_ms + AFTER_MS,
+                reason=str(each),
+            )
+    return tuple(windows.values())
 
 
 def quiet_reason(windows: Iterable[QuietWindow], alarm: Alarm, now_ms: int) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from datetime import date, timedelta
+from typing import Final
 
 from confluent_kafka import KafkaException
 
@@ -14,6 +15,8 @@ from pipelines.control.observe.scorecards.day_state import Cards
 from pipelines.control.observe.scorecards.minute_cards import empty_card
 from pipelines.control.observe.storage.repository import Repository
 from shared.contracts.alarms import Alarm, QuietWindow
+from shared.contracts.diamond.activities import UnderWay
+from shared.contracts.diamond.stability import GOOD_MINUTES, Stability, stability
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import (
     ALL_TENANTS,
@@ -26,24 +29,30 @@ from shared.contracts.scorecard import (
     Now,
 )
 from shared.contracts.timestamps import DAY_MINUTES, day_of, first_minute
+from shared.dynamodb.activity_reader import Register
 from shared.kafka.offset_range_reader import OffsetRangeReader
 from shared.runtime.clock import Clock
 
+_STALE_MS: Final = 60_000
+_NOT_JUDGED: Final = "observe has judged nothing for a minute"
 OpenReader = Callable[[], OffsetRangeReader]
 
 
 class Queries:
     """Safe to call from any thread. Methods that need the store raise StoreError if it is unavailable."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # what answers are made of
         self,
         snapshot: Callable[[], Snapshot],
         tables: Repository,
         alarms: Alarms,
         open_reader: OpenReader,
         clock: Clock,
+        *,
+        register: Callable[[], Register | None],
     ) -> None:
         self._snapshot = snapshot
+        self._register = register
         self._tables = tables
         self._alarms = alarms
         self._open_reader = open_reader
@@ -119,6 +128,30 @@ class Queries:
     def remove_quiet(self, window: str) -> bool:
         """End a window; False if there is none of that id."""
         return self._alarms.remove_window(window)
+
+    def stability(self) -> Stability:
+        """Whether other actors may go on with what they do to the side."""
+        found = self._snapshot()
+        if self._clock() - found.at_ms > _STALE_MS:
+            return Stability(stable=False, reasons=(_NOT_JUDGED,), silent=True, at_ms=found.at_ms)
+        return stability(
+            self._alarms.listed(ALL_TENANTS, is_open=True),
+            found.judged(ALL_TENANTS, GOOD_MINUTES),
+            found.behind_seconds,
+            behind=found.behind,
+            at_ms=found.at_ms,
+        )
+
+    def activities(self) -> UnderWay:
+        """What is under way on the side, and who waits.
+
+        Raises:
+            UnavailableError: if the register was not read.
+        """
+        found = self._register()
+        if found is None:
+            raise UnavailableError("the register of activities is not known: see HIFI_DOCUMENTS_TABLE")
+        return UnderWay(activities=list(found.activities), wishes=list(found.wishes))
 
     def places(self, tenant: str, event_id: str, seconds: int) -> EventSearch:
         """Where an event was in the last seconds.

@@ -125,6 +125,14 @@ def _add_present(app: FastAPI, answers: Queries) -> None:
     async def destinations(tenant: Text = None) -> Response:
         return json_response(answers.destinations(query_params.tenant(tenant)))
 
+    @app.get("/v1/stability")
+    async def stability() -> Response:
+        return json_response(answers.stability())
+
+    @app.get("/v1/activities")
+    async def activities() -> Response:
+        return json_response(answers.activities())
+
     @app.get("/v1/alarms")
     async def alarms(
         tenant: Text = None, is_open: Annotated[str | None, Query(alias="open")] = None

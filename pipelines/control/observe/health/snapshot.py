@@ -22,6 +22,7 @@ from shared.contracts.scorecard import (
 from shared.contracts.timestamps import day_of
 
 _MINUTE_SECONDS: Final = 60
+_RECENT_MINUTES: Final = 15
 _SOURCE_MINUTES: Final = 25 * 60
 """How long it is remembered when a source sent."""
 
@@ -61,6 +62,12 @@ class Snapshot(Struct, kw_only=True, frozen=True):
             key=lambda card: card.minute,
             default=None,
         )
+
+    def judged(self, tenant: str, count: int) -> list[MinuteCard]:
+        """The last settled minutes with events, newest first: as many, of the last quarter of an hour."""
+        last = self.whole_minute
+        cards = (self.card(tenant, minute) for minute in range(last, last - _RECENT_MINUTES, -1))
+        return [card for card in cards if card is not None and card.settled][:count]
 
     @property
     def whole_minute(self) -> int:

@@ -27,7 +27,7 @@ class Keys:
 
     def _show(self, keys: list[Key]) -> None:
         may = self._visit.session.identity.writes
-        titles = ["Label", "Key", "Made, UTC", "By", *([""] if may else [])]
+        titles = ["Label", "Key", "Made, UTC", "Last used, UTC", "By", *([""] if may else [])]
         self._list.content = table("keys", titles, [_row(each, may) for each in keys])
 
     async def _add(self) -> None:
@@ -74,6 +74,7 @@ def _row(key: Key, may: bool) -> Markup:
         tag("th", name, scope="row"),
         tag("td", tag("code", f"…{key.last_four}" if key.last_four else key.id)),
         tag("td", formatting.NONE if key.made_ms is None else formatting.moment(key.made_ms)),
+        tag("td", "not yet" if key.used_ms is None else formatting.moment(key.used_ms)),
         tag("td", key.made_by or formatting.NONE),
         tag("td", remove) if may else None,
         data_key_id=key.id,

@@ -1,0 +1,69 @@
+"""Follows the register of the side's activities on a thread, so that a slow table delays no look."""
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from pipelines.control.observe.alarms.silences import activity_windows
+from shared.contracts.alarms import QuietWindow
+from shared.dynamodb.activity_reader import ActivityReader, Register
+from shared.dynamodb.client import StoreError
+from shared.runtime.clock import Clock
+from shared.runtime.logging import get_logger
+
+_log = get_logger(__name__)
+_EVERY_SECONDS: Final = 2.0
+_STOP_SECONDS: Final = 10.0
+
+
+class ActivityWatch:
+    """`register` and `windows` may be called from any thread."""
+
+    def __init__(self, reader: ActivityReader | None, clock: Clock) -> None:
+        """Without a reader, nothing is ever under way."""
+        self._reader, self._clock = reader, clock
+        self._register: Register | None = None
+        self._windows: Sequence[QuietWindow] = ()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="activity-watch", daemon=True)
+
+    def start(self) -> None:
+        """Begin to follow."""
+        if self._reader is not None:
+            self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join(_STOP_SECONDS)
+
+    def register(self) -> Register | None:
+        """What is under way, and who waits; None while it is not known."""
+        return self._register
+
+    def windows(self) -> Sequence[QuietWindow]:
+        """Quiet windows of what is under way, or has ended a little while ago."""
+        return self._windows
+
+    def _run(self) -> None:
+        while not self._stopping.is_set():
+            self._look()
+            self._stopping.wait(_EVERY_SECONDS)
+
+    def _look(self) -> None:
+        assert self._reader is not None
+        try:
+            self._register = self._reader.look()
+        except StoreError as error:  # what is known stays: a table that is away ends no release
+            _log.warning("activities not read; retrying", extra={"error": str(error)})
+            return
+        self._windows = activity_windows(self._windows, self._register.activities, self._clock())
+
+
+def watch(
+    table: str | None, endpoint: str | None, *, side: str, clock: Clock, monotonic: Callable[[], float]
+) -> ActivityWatch:
+    """Follow the register in a table; without one nothing is known of activities."""
+    reader = None if table is None else ActivityReader(table, endpoint, side=side, monotonic=monotonic)
+    return ActivityWatch(reader, clock)

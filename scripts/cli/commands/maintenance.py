@@ -1,0 +1,111 @@
+"""`hifi maintenance` and its subcommands."""
+
+import getpass
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from scripts.cli.commands.options import DATA_DEFAULT, Data
+from scripts.local.side import Side
+from scripts.scorecard.observe_client import observe_url, query_observe
+from scripts.terminal import err, out, plain_table, printable
+from scripts.time_args import duration_seconds, utc_text
+from shared.contracts.diamond.activities import Action, Actor, UnderWay
+from shared.contracts.diamond.stability import SILENT, Stability
+from shared.contracts.document_items import DOCUMENTS_TABLE
+from shared.dynamodb.activity_register import ActivityRegister, Waits
+from shared.dynamodb.client import StoreError
+from shared.runtime.clock import wall_clock
+from shared.runtime.errors import OperatorError, UsageError
+from shared.runtime.settings import LOCAL
+
+GROUP = typer.Typer(no_args_is_help=True)
+
+
+@GROUP.callback()
+def maintenance() -> None:
+    """Say that brokers or machines of the side are being patched, so that releases and scaling wait."""
+
+
+@GROUP.command("begin")
+def begin(
+    reason: Annotated[str, typer.Option(help="What is done, for those who wait: `kernel of broker 2`.")],
+    lasting: Annotated[str, typer.Option("--for", help="It ends by itself after that: 30m, 2h.")] = "2h",
+    force: Annotated[bool, typer.Option("--force", help="Do not wait for what is under way.")] = False,
+    data: Data = DATA_DEFAULT,
+) -> None:
+    """Begin maintenance, or say what it would have to wait for (exit status 1).
+
+    Lag alarms stay quiet meanwhile; alarms of loss do not.
+    """
+    try:
+        seconds = duration_seconds(lasting)
+    except ValueError as error:
+        raise UsageError(f"--for: {error}") from error
+    with _register(data) as register:
+        found = register.begin(Action.MAINTAIN, reason, _stability(data), lease_seconds=seconds, forced=force)
+        if isinstance(found, Waits):
+            register.withdraw(Action.MAINTAIN)
+            raise OperatorError(f"not begun: {'; '.join(found.reasons)}", "try again later, or --force")
+    err().print(f"[dim]begun; `hifi maintenance end` ends it, or it ends in {lasting}[/]")
+
+
+@GROUP.command("end")
+def end(data: Data = DATA_DEFAULT) -> None:
+    """End every maintenance of the side."""
+    with _register(data) as register:
+        found = [each for each in register.look().activities if each.actor is Actor.MAINTENANCE]
+        for each in found:
+            register.end(each)
+            out().print(f"{printable(each.reason)} [green]ended[/]", highlight=False)
+    if not found:
+        raise OperatorError("no maintenance is under way", "`hifi maintenance show` lists what is")
+
+
+@GROUP.command("show")
+def show(data: Data = DATA_DEFAULT) -> None:
+    """Show whether the side is stable, what is under way, and who waits."""
+    health, found = _stability(data), query_observe(observe_url(data), "/v1/activities", UnderWay)
+    out().print("the side is [green]stable[/]" if health.stable else "the side is [red]not stable[/]")
+    for reason in health.reasons:
+        out().print(f"  {printable(reason)}", markup=False)
+    table = plain_table("STATE", "ACTOR", "ACTION", "REASON", "PHASE", "SINCE, UTC")
+    rows = [("under way", each) for each in found.activities] + [("waits", each) for each in found.wishes]
+    for state, each in rows:
+        said = (Text(printable(text)) for text in (each.reason, each.phase))
+        table.add_row(state, each.actor, each.action, *said, utc_text(each.since_ms))
+    out().print(table if rows else "nothing is under way")
+
+
+def _stability(data: Path) -> Stability:
+    try:
+        return query_observe(observe_url(data), "/v1/stability", Stability)
+    except OperatorError:
+        return SILENT
+
+
+@contextmanager
+def _register(data: Path) -> Iterator[ActivityRegister]:
+    table, endpoint, side = _place(data)
+    owner = f"person-{getpass.getuser()}"
+    register = ActivityRegister(
+        table, endpoint, side=side, owner=owner, clock=wall_clock, monotonic=time.monotonic
+    )
+    try:
+        yield register
+    except StoreError as error:
+        raise OperatorError(f"{error}", "`hifi doctor` shows whether a local side runs") from error
+
+
+def _place(data: Path) -> tuple[str, str | None, str]:
+    """Table, endpoint and side: those that the environment names, or a local side's."""
+    table = os.environ.get("HIFI_DOCUMENTS_TABLE")
+    if table:
+        return table, os.environ.get("HIFI_DOCUMENTS_ENDPOINT"), os.environ.get("HIFI_SIDE", LOCAL)
+    return DOCUMENTS_TABLE, Side.load(data).store_url, LOCAL

@@ -1,0 +1,101 @@
+"""What actors do on a side, and what they wait to do. Pure.
+
+Both are items of one register (shared.dynamodb.activity_register), which observe shows. An item counts for as
+long as its owner's beat moves: who reads it watches the beat by a clock of its own, so that clocks need not
+agree.
+"""
+
+from enum import StrEnum
+from typing import Final
+
+from msgspec import Struct
+
+
+class Actor(StrEnum):
+    """Who acts."""
+
+    PROVISIONER = "provisioner"
+    DEPLOYER = "deployer"
+    AUTOSCALER = "autoscaler"
+    MAINTENANCE = "maintenance"
+    """A person, or AWS, who patches brokers or machines."""
+
+
+class Action(StrEnum):
+    """What is done to a side."""
+
+    PUBLISH = "publish"
+    """Bring documents to the side's topic."""
+
+    RAMP_STEP = "ramp step"
+    """Raise the share of a pipe, and see how it does."""
+
+    REPLACE_CODE = "replace code"
+    """Start other code on the side."""
+
+    STEP_FORWARD = "step forward"
+    """Any other step of a release: prove, shift traffic, drain, park."""
+
+    STEP_BACK = "step back"
+    """Undo a release."""
+
+    SCALE_OUT = "scale out"
+    SCALE_IN = "scale in"
+    MAINTAIN = "maintain"
+    """Patch brokers or machines."""
+
+
+ACTORS: Final = {
+    Action.PUBLISH: Actor.PROVISIONER,
+    Action.RAMP_STEP: Actor.PROVISIONER,
+    Action.REPLACE_CODE: Actor.DEPLOYER,
+    Action.STEP_FORWARD: Actor.DEPLOYER,
+    Action.STEP_BACK: Actor.DEPLOYER,
+    Action.SCALE_OUT: Actor.AUTOSCALER,
+    Action.SCALE_IN: Actor.AUTOSCALER,
+    Action.MAINTAIN: Actor.MAINTENANCE,
+}
+"""Whose each action is."""
+
+
+class Activity(Struct, frozen=True, kw_only=True):
+    """An action that is under way, or a wish for one."""
+
+    id: str
+    action: Action
+    reason: str
+    """In words, for people: `release 1.4.0`."""
+
+    phase: str = ""
+    """How far it is: `canary at 10 %`."""
+
+    owner: str
+    """Names the process, and no other."""
+
+    fence: int
+    """Rises from activity to activity of a side: what a later one wrote is not overwritten by an earlier."""
+
+    since_ms: int
+    """Epoch milliseconds, by its owner's clock."""
+
+    lease_seconds: float
+    """After so long without a beat it is over."""
+
+    beat: int = 0
+
+    @property
+    def actor(self) -> Actor:
+        """Who acts."""
+        return ACTORS[self.action]
+
+    def __str__(self) -> str:
+        phase = f", {self.phase}" if self.phase else ""
+        return f"{self.actor}: {self.action} ({self.reason}{phase})"
+
+
+class UnderWay(Struct, frozen=True, kw_only=True):
+    """What observe answers of a side's activities, oldest first."""
+
+    activities: list[Activity]
+    wishes: list[Activity]
+    """What waits."""

@@ -1,0 +1,94 @@
+"""Reads the register of a side's activities, without those that are over."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from botocore.exceptions import BotoCoreError, ClientError
+from msgspec import Struct
+
+from shared.contracts.diamond.activities import Activity
+from shared.dynamodb import activity_rows as rows
+from shared.dynamodb.activity_rows import ACTIVITY, WISH
+from shared.dynamodb.client import StoreError, dynamodb_client
+from shared.dynamodb.document_rows import TENANT
+
+_MARGIN: Final = 1.1
+"""Clocks do not run equally fast: readers wait a little longer than the lease."""
+
+
+class Register(Struct, frozen=True, kw_only=True):
+    """What is under way on a side, and who waits, oldest first."""
+
+    activities: Sequence[Activity]
+    wishes: Sequence[Activity]
+    serial: int
+    """Counts beginnings and wishes."""
+
+    over: Sequence[tuple[str, Activity]] = ()
+    """Activities and wishes whose owner is silent, each with its kind."""
+
+
+class ActivityReader:
+    """One process's view of a side's register. Belongs to one thread.
+
+    Owners beat. One whose beat has not moved for its lease, by this process's own clock, is taken for dead.
+    """
+
+    def __init__(
+        self, table: str, endpoint: str | None, *, side: str, monotonic: Callable[[], float]
+    ) -> None:
+        """`table` is that of the documents, `endpoint` the URL of DynamoDB Local; None is AWS."""
+        self._client: Any = dynamodb_client(endpoint)
+        self._table, self._side, self._monotonic = table, side, monotonic
+        self._seen: dict[str, tuple[int, float]] = {}
+        """By id: the beat that was seen last, and when it was first seen."""
+
+    def look(self) -> Register:
+        """The register now.
+
+        Raises:
+            StoreError: if the table cannot be used.
+        """
+        serial = self._serial()  # before the rest: if that is newer, a write on the serial fails
+        found = self._rows()
+        self._note([each for _, each in found])
+        living = [(kind, each) for kind, each in found if not self._dead(each)]
+        return Register(
+            activities=[each for kind, each in living if kind == ACTIVITY],
+            wishes=[each for kind, each in living if kind == WISH],
+            serial=serial,
+            over=[(kind, each) for kind, each in found if self._dead(each)],
+        )
+
+    def _dead(self, each: Activity) -> bool:
+        beat, since = self._seen[each.id]
+        return beat == each.beat and self._monotonic() - since > each.lease_seconds * _MARGIN
+
+    def _note(self, every: Sequence[Activity]) -> None:
+        """Remember which beats have moved."""
+        now = self._monotonic()
+        self._seen = {
+            each.id: seen if (seen := self._seen.get(each.id)) and seen[0] == each.beat else (each.beat, now)
+            for each in every
+        }
+
+    def _serial(self) -> int:
+        answer = self._call("get_item", Key=rows.serial_key(self._side), ConsistentRead=True)
+        return rows.serial_of(answer.get("Item"))
+
+    def _rows(self) -> list[tuple[str, Activity]]:
+        answer = self._call(
+            "query",
+            ConsistentRead=True,
+            KeyConditionExpression=f"{TENANT} = :p",
+            ExpressionAttributeValues={":p": {"S": rows.partition(self._side)}},
+        )
+        kinds = [(rows.kind_of(row), row) for row in answer["Items"]]
+        found = [(kind, rows.read(row)) for kind, row in kinds if kind in (ACTIVITY, WISH)]
+        return sorted(found, key=lambda each: each[1].fence)
+
+    def _call(self, operation: str, **asked: Any) -> Any:
+        try:
+            return getattr(self._client, operation)(TableName=self._table, **asked)
+        except (BotoCoreError, ClientError) as error:
+            raise StoreError(f"table {self._table} cannot be read: {error}") from error

@@ -1,0 +1,217 @@
+"""The register of a side's activities: who may begin is decided on exactly what is under way, and written.
+
+Every beginning counts the side's serial up, on the condition that it is what was read: of two that ask at the
+same moment one writes, and the other reads again. What is over is deleted in the same write, on the condition
+that its beat has not moved, so that an owner either keeps its activity or learns that it lost it.
+"""
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+from uuid import uuid4
+
+from botocore.exceptions import BotoCoreError, ClientError
+from msgspec import Struct
+from msgspec.structs import replace
+
+from shared.contracts.diamond.activities import Action, Activity
+from shared.contracts.diamond.permission import reasons_to_wait, yields_to
+from shared.contracts.diamond.stability import Stability
+from shared.dynamodb import activity_rows as rows
+from shared.dynamodb.activity_reader import ActivityReader, Register
+from shared.dynamodb.activity_rows import ACTIVITY, WISH
+from shared.dynamodb.client import CONDITION_FAILED, StoreError, cancellations, conflicts, dynamodb_client
+from shared.runtime.clock import Clock
+
+LEASE_SECONDS: Final = 15.0
+"""An owner that is silent for so long has lost its activity."""
+
+_MOST_OVER: Final = 20
+_TRIES: Final = 20
+_PAUSE_SECONDS: Final = 0.01
+_LONGEST_PAUSE_SECONDS: Final = 0.2
+
+
+class LostError(Exception):
+    """An owner was silent for too long, and its activity is over: it has to stop what it does."""
+
+
+class Waits(Struct, frozen=True):
+    """An action may not begin now."""
+
+    reasons: Sequence[str]
+
+
+class ActivityRegister:
+    """What one process begins and ends on a side. Belongs to one thread; methods raise StoreError."""
+
+    def __init__(  # noqa: PLR0913  # the register's place, who, and the world
+        self,
+        table: str,
+        endpoint: str | None,
+        *,
+        side: str,
+        owner: str,
+        clock: Clock,
+        monotonic: Callable[[], float],
+        pause: Callable[[float], None] = time.sleep,
+        uniform: Callable[[float, float], float] = random.uniform,
+    ) -> None:
+        """Open it.
+
+        Args:
+            table: the table of documents.
+            endpoint: URL of DynamoDB Local; None is AWS.
+            side: whose register.
+            owner: names this process, and no other.
+            clock: tells the time, for people.
+            monotonic: seconds of a clock that never goes back, for leases.
+            pause: waits before another try.
+            uniform: spaces tries out.
+        """
+        self._reader = ActivityReader(table, endpoint, side=side, monotonic=monotonic)
+        self._client: Any = dynamodb_client(endpoint)
+        self._table, self._side, self._owner = table, side, owner
+        self._clock, self._pause, self._uniform = clock, pause, uniform
+
+    def look(self) -> Register:
+        """What is under way, and who waits."""
+        return self._reader.look()
+
+    def begin(  # noqa: PLR0913  # what, why and how
+        self,
+        action: Action,
+        reason: str,
+        health: Stability,
+        *,
+        phase: str = "",
+        lease_seconds: float = LEASE_SECONDS,
+        forced: bool = False,
+    ) -> Activity | Waits:
+        """Begin an action, or wish for it. To be asked again until it begins: that keeps the wish alive.
+
+        Args:
+            action: what to do.
+            reason: for people.
+            health: what observe says of the side now.
+            phase: how far it is.
+            lease_seconds: after so long without `renew` it is over.
+            forced: an operator lets it through.
+        """
+        wanted = Activity(
+            id=uuid4().hex[:12],
+            action=action,
+            reason=reason,
+            phase=phase,
+            owner=self._owner,
+            fence=0,
+            since_ms=self._clock(),
+            lease_seconds=lease_seconds,
+        )
+        return self._until_alone(lambda: self._decided(wanted, None, health, forced=forced))
+
+    def advance(self, held: Activity, action: Action, phase: str, health: Stability) -> Activity | Waits:
+        """Go on to another action in the place of one that is held, if that may begin now.
+
+        Raises:
+            LostError: if it is not held any more.
+        """
+        wanted = replace(held, action=action, phase=phase)
+        return self._until_alone(lambda: self._decided(wanted, held, health, forced=False))
+
+    def renew(self, held: Activity, phase: str | None = None) -> Activity:
+        """Beat, perhaps with another phase.
+
+        Raises:
+            LostError: if it is not held any more.
+        """
+        after = replace(held, beat=held.beat + 1, phase=held.phase if phase is None else phase)
+        if not self._write([rows.changed(self._table, self._side, ACTIVITY, after, held)]):
+            raise LostError(f"{held} was given up: it was silent for {held.lease_seconds:.0f} s")
+        return after
+
+    def end(self, held: Activity) -> None:
+        """End an activity; nothing if it is over."""
+        self._write([rows.removed(self._table, self._side, ACTIVITY, held)])
+
+    def withdraw(self, action: Action) -> None:
+        """Take back a wish."""
+        own = self._own_wish(self.look(), action)
+        if own is not None:
+            self._write([rows.removed(self._table, self._side, WISH, own)])
+
+    def guard(self, held: Activity) -> dict[str, Any]:
+        """An item for a DynamoDB transaction, which fails once the activity is over."""
+        return rows.there(self._table, self._side, held)
+
+    def _decided(
+        self, wanted: Activity, held: Activity | None, health: Stability, *, forced: bool
+    ) -> Activity | Waits | None:
+        """What becomes of a wish now; None if somebody else was faster."""
+        found = self.look()
+        if held is not None and held not in found.activities:
+            raise LostError(f"{held} was given up: it was silent for {held.lease_seconds:.0f} s")
+        others = [each for each in found.activities if each.owner != self._owner]
+        own = self._own_wish(found, wanted.action)
+        older = [each for each in found.wishes if each.owner != self._owner and _before(each, own)]
+        reasons = reasons_to_wait(wanted.action, others, health, forced=forced)
+        if held is None and not forced:  # one that yielded in its midst would wait for those who wait for it
+            reasons = reasons or yields_to(wanted.action, older, health)
+        if reasons:
+            return Waits(reasons) if self._wish(wanted, own, found.serial) else None
+        return self._begun(wanted, held, own, found)
+
+    def _begun(
+        self, wanted: Activity, held: Activity | None, own: Activity | None, found: Register
+    ) -> Activity | None:
+        begun = replace(wanted, fence=found.serial + 1, beat=0)
+        place = (self._table, self._side)
+        gone = [*found.over[:_MOST_OVER], *([(WISH, own)] if own else [])]
+        items = [rows.counted(*place, found.serial), *(rows.removed(*place, *each) for each in gone)]
+        if held is None:
+            items.append(rows.added(*place, ACTIVITY, begun))
+        else:
+            items.append(rows.changed(*place, ACTIVITY, begun, held))
+        return begun if self._write(items) else None
+
+    def _wish(self, wanted: Activity, own: Activity | None, serial: int) -> bool:
+        """Whether the wish is written; its place in the queue is that of the first time."""
+        place = (self._table, self._side)
+        if own is not None:
+            return self._write([rows.changed(*place, WISH, replace(own, beat=own.beat + 1), own)])
+        name = f"{self._owner}-{wanted.action.name.lower()}-{serial + 1}"
+        wish = replace(wanted, id=name, fence=serial + 1, beat=0)
+        return self._write([rows.counted(*place, serial), rows.added(*place, WISH, wish)])
+
+    def _own_wish(self, found: Register, action: Action) -> Activity | None:
+        own = (each for each in found.wishes if each.owner == self._owner and each.action is action)
+        return next(own, None)
+
+    def _until_alone(self, attempt: Callable[[], Activity | Waits | None]) -> Activity | Waits:
+        for turn in range(_TRIES):
+            found = attempt()
+            if found is not None:
+                return found
+            self._pause(self._uniform(0, min(_LONGEST_PAUSE_SECONDS, _PAUSE_SECONDS * 2**turn)))
+        raise StoreError(f"table {self._table}: others came in between at each of {_TRIES} tries")
+
+    def _write(self, items: list[dict[str, Any]]) -> bool:
+        """Whether all of it was written; False if a condition does not hold."""
+        for turn in range(_TRIES):
+            try:
+                self._client.transact_write_items(TransactItems=items)
+            except (BotoCoreError, ClientError) as error:
+                if CONDITION_FAILED in cancellations(error):
+                    return False
+                if not conflicts(error):
+                    raise StoreError(f"table {self._table} cannot be written: {error}") from error
+                self._pause(self._uniform(0, min(_LONGEST_PAUSE_SECONDS, _PAUSE_SECONDS * 2**turn)))
+            else:
+                return True
+        raise StoreError(f"table {self._table}: other writes came in between at each of {_TRIES} tries")
+
+
+def _before(each: Activity, own: Activity | None) -> bool:
+    """Whether a wish is from before one's own."""
+    return own is None or each.fence < own.fence

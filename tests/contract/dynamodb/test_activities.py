@@ -1,0 +1,288 @@
+"""Actors that crash, lose leases and have clocks of their own never do together what the table forbids."""
+
+import threading
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from typing import ClassVar
+from uuid import uuid4
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
+
+from shared.contracts.diamond.activities import ACTORS, Action, Activity, Actor
+from shared.contracts.diamond.permission import RULES, reasons_to_wait
+from shared.contracts.diamond.stability import SILENT, Stability
+from shared.dynamodb.activity_register import ActivityRegister, LostError, Waits
+from shared.dynamodb.client import cancellations, dynamodb_client
+from shared.dynamodb.document_rows import row_key
+from shared.dynamodb.document_table import DocumentTable
+from shared.runtime.clock import wall_clock
+
+TABLE = "activities"
+LEASE = 10.0
+ROUNDS = 25
+STABLE = Stability(stable=True)
+HEALTHS = (*[STABLE] * 4, Stability(stable=False, reasons=("burn",)), SILENT)
+RATES = {Actor.PROVISIONER: 0.98, Actor.DEPLOYER: 1.02, Actor.AUTOSCALER: 1.0, Actor.MAINTENANCE: 0.97}
+"""How fast each actor's clock runs."""
+
+
+class Process:
+    """An actor's process: its register, what it holds, and when it last beat, by its own clock."""
+
+    def __init__(self, diamond: "Diamond", actor: Actor) -> None:
+        self.name = f"{actor}-{uuid4().hex[:6]}"
+        self.offset = len(diamond.gone) * 1_000.0
+        self.diamond, self.actor = diamond, actor
+        self.register = ActivityRegister(
+            TABLE,
+            diamond.url,
+            side=diamond.side,
+            owner=self.name,
+            clock=lambda: 0,
+            monotonic=self.now,
+            pause=lambda _: None,
+        )
+        self.held: Activity | None = None
+        self.wish: Action | None = None
+        self.beat_at = 0.0
+
+    def now(self) -> float:
+        return self.offset + self.diamond.time * RATES[self.actor]
+
+    @property
+    def sure(self) -> bool:
+        """Whether it holds its activity as far as it can know: one that cannot beat stops by itself."""
+        return self.held is not None and self.now() - self.beat_at <= LEASE
+
+    def begin(self, action: Action) -> Activity | Waits:
+        found = self.register.begin(action, "test", self.diamond.health, lease_seconds=LEASE)
+        if isinstance(found, Activity):
+            self.held, self.beat_at, self.wish = found, self.now(), None
+        else:
+            self.wish = action
+        return found
+
+
+class Diamond(RuleBasedStateMachine):
+    """The actors of one side."""
+
+    url: ClassVar[str]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.side, self.time, self.health = f"side-{uuid4().hex[:8]}", 0.0, STABLE
+        self.gone: list[Process] = []
+        self.processes = {actor: Process(self, actor) for actor in Actor}
+
+    def _others(self, process: Process) -> list[Activity]:
+        """What is truly under way beside it: held by processes that are alive and sure of it."""
+        return [
+            each.held
+            for each in self.processes.values()
+            if each is not process and each.sure and each.held is not None
+        ]
+
+    @rule(action=st.sampled_from(list(Action)))
+    def begin(self, action: Action) -> None:
+        process = self.processes[ACTORS[action]]
+        if process.held is not None or process.wish not in (None, action):
+            return
+        others = self._others(process)
+        found = process.begin(action)
+        if isinstance(found, Activity):
+            assert not reasons_to_wait(action, others, self.health), (action, others)
+        else:
+            assert found.reasons
+            assert RULES[action].waits_for or RULES[action].needs_stable
+
+    @rule(actor=st.sampled_from(list(Actor)))
+    def beat(self, actor: Actor) -> None:
+        process = self.processes[actor]
+        if process.held is None:
+            return
+        sure = process.sure
+        try:
+            process.held = process.register.renew(process.held, phase="further")
+            process.beat_at = process.now()
+        except LostError:
+            assert not sure, "taken from an owner that had beaten in time"
+            process.held = None
+
+    @rule(actor=st.sampled_from(list(Actor)))
+    def end(self, actor: Actor) -> None:
+        process = self.processes[actor]
+        if process.held is not None:
+            process.register.end(process.held)
+            process.held = None
+
+    @rule(actor=st.sampled_from(list(Actor)))
+    def crash(self, actor: Actor) -> None:
+        """Another process comes in its place and knows nothing of it; this one may still write, late."""
+        self.gone.append(self.processes[actor])
+        self.processes[actor] = Process(self, actor)
+
+    @rule(seconds=st.sampled_from([4.0, 7.0, 12.0]))
+    def wait(self, seconds: float) -> None:
+        for process in self.processes.values():
+            process.register.look()
+        self.time += seconds
+
+    @rule(health=st.sampled_from(HEALTHS))
+    def turn(self, health: Stability) -> None:
+        self.health = health
+
+    def teardown(self) -> None:
+        """Once the side is stable and nobody acts, every wish begins; no dead owner writes late."""
+        self.health = STABLE
+        for process in self.processes.values():
+            if process.held is not None:
+                process.register.end(process.held)
+                process.held = None
+        waiting = [process for process in self.processes.values() if process.wish is not None]
+        for _ in range(4 * len(waiting) + 4):
+            for process in [each for each in waiting if each.wish is not None]:
+                assert process.wish is not None
+                if isinstance(found := process.begin(process.wish), Activity):
+                    process.register.end(found)
+                    process.held = None
+            self.time += LEASE / 3
+        assert [process.wish for process in waiting if process.wish is not None] == []
+        self._no_late_writes()
+
+    def _no_late_writes(self) -> None:
+        last = self.processes[Actor.DEPLOYER]
+        last.register.look()
+        self.time += 2 * LEASE
+        for action in (Action.STEP_BACK, Action.SCALE_OUT):  # a beginning deletes what is over
+            process = self.processes[ACTORS[action]]
+            process.register.look()
+            self.time += 2 * LEASE
+            process.begin(action)
+        for process in self.gone:
+            if process.held is not None:
+                with pytest.raises(LostError):
+                    process.register.renew(process.held)
+                assert not _written(self.url, process)
+
+
+def _written(url: str, process: Process) -> bool:
+    """Whether a write that is guarded by what a process holds goes through."""
+    assert process.held is not None
+    client = dynamodb_client(url)
+    put = {"Put": {"TableName": TABLE, "Item": row_key("late", process.name)}}
+    try:
+        client.transact_write_items(TransactItems=[put, process.register.guard(process.held)])
+    except client.exceptions.TransactionCanceledException as error:
+        assert "ConditionalCheckFailed" in cancellations(error)
+        return False
+    return True
+
+
+def _run(url: str, examples: int) -> None:
+    DocumentTable(TABLE, url).ensure()
+    Diamond.url = url
+    run_state_machine_as_test(
+        Diamond,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=40,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+
+
+def test_no_two_hands_are_on_one_side_and_every_wish_that_is_allowed_happens(dynamodb_local: str) -> None:
+    _run(dynamodb_local, 8)
+
+
+@pytest.mark.proof
+def test_no_two_hands_are_on_one_side_in_very_many_histories(dynamodb_local: str) -> None:
+    _run(dynamodb_local, 400)
+
+
+def _register(url: str, side: str, owner: str) -> ActivityRegister:
+    return ActivityRegister(TABLE, url, side=side, owner=owner, clock=wall_clock, monotonic=time.monotonic)
+
+
+def test_an_owner_that_beats_in_time_keeps_its_activity_and_a_silent_one_loses_it(
+    dynamodb_local: str,
+) -> None:
+    DocumentTable(TABLE, dynamodb_local).ensure()
+    side, now = f"side-{uuid4().hex[:8]}", 0.0
+    owner, other = (
+        ActivityRegister(TABLE, dynamodb_local, side=side, owner=name, clock=lambda: 0, monotonic=lambda: now)
+        for name in ("owner", "other")
+    )
+    held = owner.begin(Action.RAMP_STEP, "a pipe", STABLE, lease_seconds=LEASE)
+    assert isinstance(held, Activity)
+    for _ in range(3):
+        assert isinstance(other.begin(Action.MAINTAIN, "a patch", STABLE), Waits)
+        now += LEASE * 0.95
+        assert isinstance(other.begin(Action.MAINTAIN, "a patch", STABLE), Waits)
+        held = owner.renew(held)
+    assert isinstance(other.begin(Action.MAINTAIN, "a patch", STABLE), Waits)
+    now += LEASE * 1.2
+    assert isinstance(other.begin(Action.MAINTAIN, "a patch", STABLE), Activity)
+    with pytest.raises(LostError, match="was given up"):
+        owner.renew(held)
+    with pytest.raises(LostError, match="was given up"):
+        owner.advance(held, Action.RAMP_STEP, "50 %", STABLE)
+    owner.end(held)  # changes nothing
+    assert [each.owner for each in owner.look().activities] == ["other"]
+
+
+def test_of_those_that_ask_at_the_same_moment_the_table_lets_only_some_begin(dynamodb_local: str) -> None:
+    DocumentTable(TABLE, dynamodb_local).ensure()
+    side, lock = f"side-{uuid4().hex[:8]}", threading.Lock()
+    under_way: list[Activity] = []
+    begun: Counter[Action] = Counter()
+
+    def act(action: Action) -> None:
+        register = _register(dynamodb_local, side, f"{action}-{uuid4().hex[:6]}")
+        for _ in range(ROUNDS):
+            found = register.begin(action, "race", STABLE)
+            if isinstance(found, Waits):
+                time.sleep(0.02)
+                continue
+            with lock:
+                conflicts = [*reasons_to_wait(action, under_way, STABLE)]
+                under_way.append(found)
+                begun[action] += 1
+            assert not conflicts, conflicts
+            with lock:
+                under_way.remove(found)
+            register.end(found)
+        register.withdraw(action)
+
+    racing = [Action.REPLACE_CODE, Action.REPLACE_CODE, Action.RAMP_STEP, Action.SCALE_IN, Action.MAINTAIN]
+    with ThreadPoolExecutor(len(racing)) as pool:
+        list(pool.map(act, racing))
+    assert set(begun) == set(racing), begun
+    assert not under_way
+
+
+def test_those_who_come_later_do_not_keep_an_older_wish_waiting_for_ever(dynamodb_local: str) -> None:
+    DocumentTable(TABLE, dynamodb_local).ensure()
+    side = f"side-{uuid4().hex[:8]}"
+    first, second, deployer = (_register(dynamodb_local, side, name) for name in ("p1", "p2", "d"))
+    step = first.begin(Action.RAMP_STEP, "pipe one", STABLE)
+    assert isinstance(step, Activity)
+    waits = deployer.begin(Action.REPLACE_CODE, "release 2", STABLE)
+    assert waits == Waits(("provisioner: ramp step (pipe one) is under way",))
+    later = second.begin(Action.RAMP_STEP, "pipe two", STABLE)
+    assert later == Waits(("deployer: replace code (release 2) asked earlier",))
+    first.end(step)
+    release = deployer.begin(Action.REPLACE_CODE, "release 2", STABLE)
+    assert isinstance(release, Activity)
+    assert [str(each) for each in second.look().wishes] == ["provisioner: ramp step (pipe two)"]
+    further = deployer.advance(release, Action.STEP_FORWARD, "canary at 10 %", STABLE)
+    assert isinstance(further, Activity), "a release that is under way does not yield in its midst"
+    assert further.fence > release.fence > step.fence
+    deployer.end(further)
+    assert isinstance(second.begin(Action.RAMP_STEP, "pipe two", STABLE), Activity)
+    assert second.look().wishes == []

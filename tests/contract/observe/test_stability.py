@@ -1,0 +1,117 @@
+"""observe says whether its side is stable and who acts on it, and keeps lag alarms quiet meanwhile."""
+
+import time
+from pathlib import Path
+
+from shared.contracts.diamond.activities import Action, Activity
+from shared.contracts.diamond.stability import Stability
+from shared.contracts.envelope import MINUTE_MS
+from shared.dynamodb.activity_register import ActivityRegister, Waits
+from shared.dynamodb.document_table import DocumentTable
+from shared.runtime.clock import wall_clock
+from shared.runtime.settings import LOCAL
+from tests.contract.observe.conftest import Start
+from tests.contract.observe.side import Side
+from tests.harness.command_line import Hifi
+from tests.harness.observe_process import ObserveProcess
+from tests.harness.waiting import eventually
+
+TABLE = "documents"
+STABLE = Stability(stable=True)
+
+
+def _register(url: str, owner: str) -> ActivityRegister:
+    return ActivityRegister(TABLE, url, side=LOCAL, owner=owner, clock=wall_clock, monotonic=time.monotonic)
+
+
+def _listens(observe: ObserveProcess) -> bool:
+    try:
+        return observe.request("GET", "/healthz").status == 200
+    except OSError:
+        return False
+
+
+def test_a_side_with_a_lost_event_is_not_stable_and_says_why(start: Start, topics: str) -> None:
+    observe, side = start(), Side(topics)
+    eventually(lambda: observe.get("/v1/stability")["stable"])
+    minute = wall_clock() // MINUTE_MS - 5
+    side.whole([f"e{n}" for n in range(20)], minute, "first")
+    side.collected(["lost"], minute)
+    side.read()
+    side.audit()
+    eventually(lambda: not observe.get("/v1/stability")["stable"], 30)
+    reasons = observe.get("/v1/stability")["reasons"]
+    assert any(reason.startswith("alarm loss: ") for reason in reasons), reasons
+    assert any(reason.startswith(f"minute {minute}: ") for reason in reasons), reasons
+
+
+def test_an_observer_that_cannot_judge_does_not_call_its_side_stable(topics: str, tmp_path: Path) -> None:
+    observe = ObserveProcess(topics, "http://127.0.0.1:9", tmp_path / "observe.log")
+    try:
+        eventually(lambda: _listens(observe))
+        found = observe.get("/v1/stability")
+        assert (found["stable"], found["silent"]) == (False, True), found
+    finally:
+        observe.kill()
+
+
+def test_what_is_under_way_is_listed_and_keeps_lag_alarms_quiet(start: Start, store_url: str) -> None:
+    DocumentTable(TABLE, store_url).ensure()
+    observe = start(documents_table=TABLE, documents_endpoint=store_url)
+    deployer, provisioner = _register(store_url, "deployer-1"), _register(store_url, "provisioner-1")
+    step = provisioner.begin(Action.RAMP_STEP, "pipe orders to 10 %", STABLE)
+    assert isinstance(step, Activity)
+    assert isinstance(deployer.begin(Action.REPLACE_CODE, "release 2", STABLE), Waits)
+    eventually(lambda: observe.ask("/v1/activities")[0] == 200)
+    eventually(lambda: len(observe.get("/v1/activities")["activities"]) == 1)
+    found = observe.get("/v1/activities")
+    assert [each["reason"] for each in found["wishes"]] == ["release 2"]
+    assert observe.get("/v1/quiet") == [], "a ramp step is quiet by itself"
+    provisioner.end(step)
+    release = deployer.begin(Action.REPLACE_CODE, "release 2", STABLE)
+    assert isinstance(release, Activity)
+    eventually(lambda: observe.get("/v1/quiet"))
+    (window,) = observe.get("/v1/quiet")
+    assert window["reason"] == "deployer: replace code (release 2)"
+    assert sorted(window["kinds"]) == ["backlog", "burn", "silent", "stalled"]
+    deployer.end(release)
+    eventually(lambda: observe.get("/v1/activities") == {"activities": [], "wishes": []})
+    assert observe.get("/v1/quiet")[0]["until_ms"] < wall_clock() + 5 * MINUTE_MS + 1, (
+        "its minutes are judged later"
+    )
+
+
+def test_without_a_table_the_activities_are_not_known(asked: ObserveProcess) -> None:
+    status, found = asked.ask("/v1/activities")
+    assert (status, "HIFI_DOCUMENTS_TABLE" in found["error"]) == (503, True)
+
+
+def test_a_person_begins_maintenance_waits_for_a_release_and_ends_it(
+    start: Start, store_url: str, tmp_path: Path
+) -> None:
+    DocumentTable(TABLE, store_url).ensure()
+    observe = start(documents_table=TABLE, documents_endpoint=store_url)
+    place = {"HIFI_DOCUMENTS_TABLE": TABLE, "HIFI_DOCUMENTS_ENDPOINT": store_url}
+    hifi = Hifi(tmp_path, place | {"HIFI_OBSERVE_URL": observe.url})
+    deployer = _register(store_url, "deployer-1")
+    release = deployer.begin(Action.REPLACE_CODE, "release 2", STABLE)
+    assert isinstance(release, Activity)
+
+    refused = hifi.run("maintenance", "begin", "--reason", "a patch")
+    assert refused.returncode == 1
+    assert "not begun: deployer: replace code (release 2) is under way" in refused.stderr
+    assert deployer.look().wishes == [], "a person asks again, and nothing waits for them"
+    assert hifi.run("maintenance", "begin", "--reason", "a patch", "--for", "soon").returncode == 2
+    deployer.end(release)
+
+    assert hifi.run("maintenance", "begin", "--reason", "[b]a patch[/b]", "--for", "30m").returncode == 0
+    waits = deployer.begin(Action.REPLACE_CODE, "release 3", STABLE)
+    assert waits == Waits(("maintenance: maintain ([b]a patch[/b]) is under way",))
+    eventually(lambda: len(observe.get("/v1/activities")["wishes"]) == 1)
+    shown = hifi.run("maintenance", "show").stdout
+    assert all(text in shown for text in ("the side is stable", "[b]a patch[/b]", "release 3", "waits")), (
+        shown
+    )
+    assert hifi.run("maintenance", "end").returncode == 0
+    assert hifi.run("maintenance", "end").returncode == 1
+    assert isinstance(deployer.begin(Action.REPLACE_CODE, "release 3", STABLE), Activity)
