@@ -48,8 +48,9 @@ class LetterList:
 
     def _table(self) -> Markup:
         may = self._visit.session.identity.writes
-        titles = [*(["Select"] if may else []), "Letter", "Died, UTC", "Pipe", "Destination", "Event", "Replayed"]
-        return table("dead letters", [*titles, "Reason"], [self._row(each) for each in self._page.items])
+        titles = ["Letter", "Died, UTC", "Pipe", "Destination", "Event", "Replayed", "Reason"]
+        choice = ["Select"] if may else []
+        return table("dead letters", [*choice, *titles], [self._row(each) for each in self._page.items])
 
     def _row(self, each: Letter) -> Markup:
         choice = tag(
