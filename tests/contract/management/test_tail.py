@@ -1,7 +1,7 @@
 """The live tail of a pipe: what it shows, how much of it, and when it ends."""
 
 import http.client
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -170,3 +170,17 @@ def test_a_reader_that_stalls_is_dropped(side_api: ApiProcess, side: Topics) -> 
             pass
         raise http.client.IncompleteRead(b"")
     assert "Exception in ASGI" not in side_api.log.read_text()
+
+
+@pytest.mark.proof
+def test_a_server_that_stops_ends_its_tails_and_itself(side_api: ApiProcess) -> None:
+    make_pipes(side_api, "nine", "nine.p")
+    with Tail(side_api, "nine", "nine.p").started() as tail:
+        assert side_api.stop() == 0
+        with suppress(OSError, http.client.HTTPException):
+            while tail.next()[0]:
+                pass
+    side_api.restart()
+    eventually(side_api.ready, 30)
+    with Tail(side_api, "nine", "nine.p").started():
+        assert open_tails(side_api) == 1
