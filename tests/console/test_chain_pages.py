@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 from shared.contracts import headers as h
 from tests.console.console_process import ConsoleProcess
 from tests.console.documents import Office
+from tests.console.test_accessibility import faults
 from tests.contract.management.api_process import ApiProcess
 from tests.contract.management.conftest import side_api
 from tests.contract.management.side_records import make_pipes, put_event, put_letters
@@ -60,12 +61,14 @@ def test_letters_are_filtered_read_selected_and_replayed(
     expect(rows).to_have_count(3)
     expect(rows.first).to_contain_text(HOSTILE)
     page.screenshot(path=artefacts / "dead-letters.png", full_page=True)
+    assert not faults(page)
 
     rows.first.get_by_role("link").click()
     event = page.get_by_test_id("event")
     expect(event).to_contain_text('"email":"***"')
     expect(event).to_contain_text('"big":12345678901234567890.10')
     page.screenshot(path=artefacts / "dead-letter.png", full_page=True)
+    assert not faults(page)
     page.go_back()
     for row in (0, 2):
         rows.nth(row).get_by_role("checkbox").check()
@@ -108,6 +111,7 @@ def test_live_events_appear_as_text_stop_and_are_cleared(
     expect(events.first).to_contain_text('"***"')
     expect(events.first).to_contain_text("<img src=x")
     page.screenshot(path=artefacts / "live-events.png", full_page=True)
+    assert not faults(page)
     page.get_by_test_id("switch").click()
     expect(status).to_contain_text("Stopped")
     nobody_follows(office)
