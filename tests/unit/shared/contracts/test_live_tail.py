@@ -18,7 +18,8 @@ def test_messages_are_read_as_they_were_written_in_pieces_of_any_size(
     sent: list[tuple[TailMessage, dict[str, Any]]], sizes: list[int]
 ) -> None:
     stream = b":\n\n".join([b"", *(encoded(*each) for each in sent)])
-    reader, found, at = MessageReader(), [], 0
+    reader, at = MessageReader(), 0
+    found: list[Message] = []
     while at < len(stream):
         size = sizes[at % len(sizes)]
         found += reader.feed(stream[at : at + size])
