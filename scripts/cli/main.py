@@ -41,6 +41,7 @@ COMMANDS: Final = {
     "login": "Configuration",
     "context": "Configuration",
     "destinations": "Delivery",
+    "tail": "Delivery",
     "dead-letters": "Delivery",
     "scorecard": "Meter",
     "trace": "Meter",

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping
 from rich.table import Table
 from rich.text import Text
 
-from scripts.dead_letters.dead_letter import DeadLetter, as_mapping
-from scripts.dead_letters.summary import Summary
 from scripts.terminal import plain_table, printable
 from scripts.time_args import utc_text
 from shared.contracts.replays import LetterKey
+from shared.dead_letters.dead_letter import DeadLetter, as_mapping
+from shared.dead_letters.summary import Summary
 
 _ID_WIDTH = 40
 

@@ -13,12 +13,14 @@ import msgspec
 from msgspec import Struct
 
 from shared.contracts.egress_policy import literal
+from shared.contracts.live_tail import HEARTBEAT_SECONDS
 from shared.runtime.errors import OperatorError
 
 _TIMEOUT_SECONDS: Final = 30.0
 _CONNECT_SECONDS: Final = 2.0
 _LONGEST_WAIT: Final = 30.0
 _LISTED: Final = "200"
+_SILENT_SECONDS: Final = 3 * HEARTBEAT_SECONDS
 
 
 class Server(Struct, frozen=True, kw_only=True):
@@ -137,6 +139,26 @@ class ApiClient:
             self._pause(wait)
             waited += wait
 
+    def stream(self, path: str) -> Iterator[bytes]:
+        """What a path answers bit by bit, for as long as that goes on.
+
+        Raises:
+            RefusedError: for a status from 400 on.
+        """
+        silent = httpx.Timeout(_SILENT_SECONDS, connect=_CONNECT_SECONDS)
+        try:
+            with self._http.stream("GET", path, timeout=silent) as answer:
+                if not answer.is_success:
+                    answer.read()
+                    _decoded(answer)
+                yield from answer.iter_raw()
+        except httpx.HTTPError as error:
+            raise self._unreachable(error) from error
+
+    def _unreachable(self, error: httpx.HTTPError) -> DocumentsError:
+        said = f"the management API at {self.server.url} does not answer: {error or type(error).__name__}"
+        return DocumentsError(said, self.server.fix)
+
     def _answer(
         self,
         method: str,
@@ -148,8 +170,7 @@ class ApiClient:
         try:
             return self._http.request(method, path, content=content, headers=headers, params=query)
         except httpx.HTTPError as error:
-            said = f"the management API at {self.server.url} does not answer: {error or type(error).__name__}"
-            raise DocumentsError(said, self.server.fix) from error
+            raise self._unreachable(error) from error
 
 
 def _check(url: str) -> None:

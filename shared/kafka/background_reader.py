@@ -46,9 +46,13 @@ class BackgroundReader(ABC):
         self._thread.start()
         return self
 
+    def end(self) -> None:
+        """Let the thread end, and its consumer; returns at once."""
+        self._stopping.set()
+
     def stop(self) -> None:
         """End the thread and its consumer."""
-        self._stopping.set()
+        self.end()
         self._thread.join()
 
     @property

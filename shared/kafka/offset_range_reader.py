@@ -32,11 +32,22 @@ class OffsetRange(NamedTuple):
 class OffsetRangeReader:
     """Reads ranges one after the other, and commits nothing. A context manager."""
 
-    def __init__(self, bootstrap: str, client_id: str, *, seconds: float = 30.0) -> None:
-        """`seconds` is how long to wait for the brokers."""
+    def __init__(
+        self, bootstrap: str, client_id: str, *, seconds: float = 30.0, ahead_bytes: int = 16 * 1024 * 1024
+    ) -> None:
+        """Connect when the first range is asked for.
+
+        Args:
+            bootstrap: the brokers.
+            client_id: who reads.
+            seconds: how long to wait for the brokers.
+            ahead_bytes: what may be fetched before it is read.
+        """
         config = reader_config(bootstrap, client_id) | {
             "log_level": 3,
-            "queued.max.messages.kbytes": 16 * 1024,
+            "queued.max.messages.kbytes": ahead_bytes // 1024,
+            # A request that waits at the end of a partition would hold up the next range for as long.
+            "fetch.wait.max.ms": 10,
         }
         self._consumer = Consumer(config, logger=_log)
         self._seconds = seconds
@@ -89,8 +100,11 @@ class OffsetRangeReader:
     def _one(self, span: OffsetRange) -> Iterator[Message]:
         self._consumer.assign([TopicPartition(span.topic, span.partition, span.start)])
         silent = 0.0  # counted in polls, because the caller may take long between two records
+        position = span.start
         while silent < self._seconds:
-            messages = self._consumer.consume(_MOST_MESSAGES, timeout=_STEP_SECONDS)
+            # It waits for as many as are wanted: if these were more than there are, for a whole step.
+            wanted = min(_MOST_MESSAGES, span.end - position)
+            messages = self._consumer.consume(wanted, timeout=_STEP_SECONDS)
             silent = 0.0 if messages else silent + _STEP_SECONDS
             for message in messages:
                 if (error := message.error()) is not None:
@@ -100,6 +114,7 @@ class OffsetRangeReader:
                         raise KafkaException(error)
                     continue
                 offset = message.offset() or 0
+                position = offset + 1
                 if offset < span.end:
                     yield message
                 if offset >= span.end - 1:

@@ -19,6 +19,9 @@ MAX_HEADERS: Final = 128
 MAX_FRAMING_PER_CHUNK: Final = 64
 """Bytes of size line and extensions that each chunk adds to what framing may take."""
 
+ABORT: Final = "hifi.abort"
+"""Among the extensions of a scope: a function that drops the connection, whatever is still to be sent."""
+
 _TOO_LARGE: Final = b"431 Request Header Fields Too Large"
 _TOO_SLOW: Final = b"408 Request Timeout"
 _UPGRADE: Final = re.compile(rb"\A([^\r\n]*\r\n(?:[^\r\n]+\r\n)*?)upgrade:", re.IGNORECASE)
@@ -77,6 +80,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._parsed = self._fields = self._framing = self._chunks = 0
         self._in_head = self._in_message = self._began = True
         super().on_message_begin()
+        extensions: dict[str, Any] = {ABORT: self.transport.abort}
+        self.scope["extensions"] = extensions
 
     def on_url(self, url: bytes) -> None:
         """Part of the request target."""

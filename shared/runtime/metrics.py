@@ -225,6 +225,9 @@ class ApiMetric(StrEnum):
     REQUESTS = "hifi_api_requests"
     """Counter by `method` and `status`: requests answered."""
 
+    TAILS = "hifi_api_open_tails"
+    """Gauge: live tails that are open."""
+
     READY = "hifi_api_ready"
     """Gauge: 1 when the table answered the last time that /readyz asked it."""
 

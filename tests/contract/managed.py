@@ -13,7 +13,10 @@ def managed(bootstrap: str, endpoint: str, folder: Path, **settings: str) -> Ite
     """Run both over a table of their own; `settings` are the API's. Yields the settings of `hifi`."""
     with provisioned(bootstrap, endpoint, folder) as found:
         api = ApiProcess(
-            folder, endpoint, found["HIFI_DOCUMENTS_TABLE"], **({"allow_loopback": "true"} | settings)
+            folder,
+            endpoint,
+            found["HIFI_DOCUMENTS_TABLE"],
+            **({"allow_loopback": "true", "bootstrap": bootstrap} | settings),
         )
         try:
             yield found | {

@@ -39,6 +39,12 @@ _ACCESS = {
         watches=_NO_OFFSETS,
         transacts=["hifi-*-provision"],
     ),
+    # Customers' dead letters with their replay, and live tails of their pipes.
+    "api": KafkaAccess(
+        reads=[Topic.OUTBOUND, Topic.DEAD_LETTER, Topic.REPLAYED],
+        writes=[Topic.OUTBOUND, Topic.REPLAYED],
+        watches=_NO_OFFSETS,
+    ),
     # Master, workers and drivers: an executor runs tasks of every node of the chain.
     "spark": KafkaAccess(
         reads=list(Topic),

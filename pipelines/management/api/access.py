@@ -48,10 +48,19 @@ class Access:
 
         return allowed
 
-    def _caller(self, request: Request) -> Token:
+    def still(self, request: Request, action: Action) -> bool:
+        """Whether the caller of a request that is long in flight may go on; counts as no further request."""
+        token = self._found(request)
+        target = request.path_params.get("tenant")
+        return token is not None and may(token.role, token.tenant, action, target) is Verdict.ALLOWED
+
+    def _found(self, request: Request) -> Token | None:
         text = request.headers.get("authorization", "")
         given = text[len(_SCHEME) :].strip() if text[: len(_SCHEME)].lower() == _SCHEME else ""
-        token = self._tokens.find(given, self._clock()) if given and len(given) <= _MOST_TOKEN else None
+        return self._tokens.find(given, self._clock()) if given and len(given) <= _MOST_TOKEN else None
+
+    def _caller(self, request: Request) -> Token:
+        token = self._found(request)
         if token is None:
             raise ProblemError(
                 HTTPStatus.UNAUTHORIZED,

@@ -1,6 +1,6 @@
 """The management API as an ASGI application."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
@@ -12,11 +12,14 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.routing import Match
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pipelines.management.api import views
 from pipelines.management.api.access import Access
 from pipelines.management.api.audit import AuditLog, row_of
 from pipelines.management.api.connector_routes import connector_routes
+from pipelines.management.api.dead_letter_routes import dead_letter_routes
+from pipelines.management.api.dead_letters import DeadLetters
 from pipelines.management.api.description import described
 from pipelines.management.api.document_routes import document_routes
 from pipelines.management.api.documents import Documents
@@ -27,6 +30,8 @@ from pipelines.management.api.observe_client import ObserveClient
 from pipelines.management.api.problems import ProblemError
 from pipelines.management.api.rollout_routes import rollout_routes
 from pipelines.management.api.rollouts import Rollouts
+from pipelines.management.api.tail_feed import TailFeed
+from pipelines.management.api.tail_routes import tail_routes
 from pipelines.management.api.token_routes import audit_routes, key_routes, token_routes
 from pipelines.management.api.tokens import Token, TokenStore
 from pipelines.management.api.try_routes import try_routes
@@ -49,6 +54,8 @@ class Parts(Struct, frozen=True, kw_only=True):
     access: Access
     audit: AuditLog
     observe: ObserveClient
+    letters: DeadLetters
+    tails: TailFeed
     metrics: ApiMetrics
     answers: Callable[[], bool]
     """Whether the table answers."""
@@ -71,9 +78,11 @@ def create_app(parts: Parts) -> FastAPI:
         try_routes(parts.documents, parts.rollouts, parts.access, parts.clock, parts.body_bytes)
     )
     app.include_router(rollout_routes(parts.documents, parts.rollouts, parts.access, parts.body_bytes))
+    app.include_router(dead_letter_routes(parts.letters, parts.documents, parts.access, parts.body_bytes))
+    app.include_router(tail_routes(parts.tails, parts.documents, parts.access))
     app.include_router(document_routes(parts.documents, parts.rollouts, parts.access, parts.body_bytes))
     _add_errors(app)
-    _add_audit(app, parts)
+    app.add_middleware(Audited, parts=parts)
     described(app.openapi())  # kept by the application
     return app
 
@@ -95,18 +104,38 @@ def _add_health(app: FastAPI, parts: Parts) -> None:
         return Response(generate_latest(parts.metrics.registry), media_type=CONTENT_TYPE_LATEST)
 
 
-def _add_audit(app: FastAPI, parts: Parts) -> None:
-    @app.middleware("http")
-    async def audited(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
+class Audited:
+    """Counts every request, and keeps every write and every refused one before it is answered.
+
+    Not of the kind `app.middleware` makes: that would not notice a reader of a live tail that stalls.
+    """
+
+    def __init__(self, app: ASGIApp, parts: Parts) -> None:
+        self._app, self._parts = app, parts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See ASGI."""
+        began = False
+
+        async def noted(message: Message) -> None:
+            nonlocal began
+            if message["type"] == "http.response.start":
+                began = True
+                await self._note(Request(scope), message["status"])
+            await send(message)
+
         try:
-            response = await answer(request)
+            await self._app(scope, receive, noted)
         except Exception as error:  # answered here, so that it is audited as well
-            response = _unexpected(error)
+            if began:
+                raise
+            await _unexpected(error)(scope, receive, noted)
+
+    async def _note(self, request: Request, status: int) -> None:
         method = request.method if request.method in _METHODS else "other"
-        parts.metrics.requests.labels(method, response.status_code).inc()
+        self._parts.metrics.requests.labels(method, status).inc()
         if method in _WRITES and not getattr(request.state, "dry_run", False):
-            await run_in_threadpool(_record, parts, request, response.status_code)
-        return response
+            await run_in_threadpool(_record, self._parts, request, status)
 
 
 def _record(parts: Parts, request: Request, status: int) -> None:

@@ -94,20 +94,30 @@ def after_document(cursor: str | None) -> str | None:
 def _decoded(cursor: str | None, form: re.Pattern[str]) -> str | None:
     if cursor is None:
         return None
-    try:
-        found = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
-    except (ValueError, binascii.Error):
-        found = ""
+    found = cursor_text(cursor)
     if not form.fullmatch(found):
-        raise ProblemError(HTTPStatus.BAD_REQUEST, "cursor: give `next` of the former answer as it is")
+        raise wrong_cursor()
     return found
+
+
+def cursor_text(cursor: str) -> str:
+    """The text of a cursor of `cursor_of`; empty for any other."""
+    try:
+        return base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
+    except (ValueError, binascii.Error):
+        return ""
+
+
+def wrong_cursor() -> ProblemError:
+    """The refusal of a cursor that is none of ours."""
+    return ProblemError(HTTPStatus.BAD_REQUEST, "cursor: give `next` of the former answer as it is")
 
 
 def version_before(cursor: str | None) -> int | None:
     """The version that a history goes on before."""
     found = after(cursor)
     if found is not None and not (found.isdigit() and len(found) <= 10):
-        raise ProblemError(HTTPStatus.BAD_REQUEST, "cursor: give `next` of the former answer as it is")
+        raise wrong_cursor()
     return None if found is None else int(found)
 
 

@@ -6,12 +6,14 @@ from typing import Any
 from pipelines.management.api.access import Access
 from pipelines.management.api.app import Parts, create_app
 from pipelines.management.api.audit import AuditLog, AuditRow
+from pipelines.management.api.dead_letters import DeadLetters
 from pipelines.management.api.documents import Documents
 from pipelines.management.api.metrics import ApiMetrics
 from pipelines.management.api.observe_client import ObserveClient
 from pipelines.management.api.rate_limits import RateLimits
 from pipelines.management.api.rollouts import Rollouts
 from pipelines.management.api.settings import ApiSettings
+from pipelines.management.api.tail_feed import TailFeed
 from pipelines.management.api.tokens import Token, TokenStore, write_first_token
 from pipelines.management.api.write_keys import KeyNote
 from shared.contracts.document_status import DocumentStatus
@@ -30,6 +32,7 @@ NODE = "api"
 def parts_of(settings: ApiSettings, table: DocumentTable, tokens: TokenStore, clock: Clock) -> Parts:
     """What the application is made of."""
     place = (settings.documents_table, settings.documents_endpoint)
+    tails = TailFeed(settings.bootstrap)
 
     def answers() -> bool:
         try:
@@ -53,7 +56,9 @@ def parts_of(settings: ApiSettings, table: DocumentTable, tokens: TokenStore, cl
         access=Access(tokens, RateLimits(settings.token_rate, time.monotonic), clock),
         audit=AuditLog(ItemStore(*place, AuditRow)),
         observe=ObserveClient(settings.observe_url),
-        metrics=ApiMetrics(),
+        letters=DeadLetters(settings.bootstrap, clock),
+        tails=tails,
+        metrics=ApiMetrics(tails),
         answers=answers,
         clock=clock,
         body_bytes=settings.body_bytes,
@@ -75,8 +80,9 @@ async def serve(settings: ApiSettings, clock: Clock) -> bool:
     tls: dict[str, Any] = {}
     if settings.tls_certificate is not None:
         tls = {"ssl_certfile": settings.tls_certificate, "ssl_keyfile": settings.tls_key}
+    parts = parts_of(settings, table, tokens, clock)
     config = server_config(
-        create_app(parts_of(settings, table, tokens, clock)),
+        create_app(parts),
         host=settings.host,
         port=settings.port,
         drain_seconds=settings.drain_timeout,
@@ -84,4 +90,6 @@ async def serve(settings: ApiSettings, clock: Clock) -> bool:
         lifespan="off",
         **tls,
     )
-    return await serve_until_stopped(config)
+    started = await serve_until_stopped(config)
+    parts.tails.close()
+    return started

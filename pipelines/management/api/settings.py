@@ -12,7 +12,9 @@ from shared.runtime.settings import DocumentsSettings
 class ApiSettings(DocumentsSettings):
     """Settings of one API process, from HIFI_* environment variables."""
 
-    bootstrap: str = Field("", description="Not used: the API knows the table only.")
+    bootstrap: str = Field(
+        "", description="Kafka bootstrap servers of the side, for dead letters and live tails; see HIFI_SIDE."
+    )
     host: str = Field("127.0.0.1", description="Address to listen on.")
     port: int = Field(8096, ge=0, le=65535, description="TCP port to listen on; 0 takes a free one.")
     token_file: Path | None = Field(

@@ -1,6 +1,7 @@
 """What one session's token sees of the management API."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from contextlib import aclosing
 from http import HTTPStatus
 from typing import TypeVar
 
@@ -16,8 +17,11 @@ from pipelines.management.console.api_client import (
     if_match,
     path_of,
 )
+from pipelines.management.console.letters import LetterPage, LetterQuery, ReplayCounts, WholeLetter
+from shared.contracts.live_tail import Message, MessageReader
 
 T = TypeVar("T")
+LETTERS_SHOWN = "50"
 
 
 class Account:
@@ -95,3 +99,32 @@ class Account:
         """Remove a write key."""
         path = path_of("tenants", tenant, "sources", source, "keys", key_id)
         await self._client.send(self._token, "DELETE", path)
+
+    async def dead_letters(self, tenant: str, query: LetterQuery) -> LetterPage:
+        """A page of the newest dead letters."""
+        path = path_of("tenants", tenant, "dead-letters") + query.text(limit=LETTERS_SHOWN)
+        return await self._client.get(self._token, path, LetterPage)
+
+    async def dead_letter(self, tenant: str, partition: str, offset: str) -> WholeLetter:
+        """One with its event."""
+        path = path_of("tenants", tenant, "dead-letters", partition, offset)
+        return await self._client.get(self._token, path, WholeLetter)
+
+    async def replay(self, tenant: str, letters: Sequence[str], *, dry_run: bool) -> ReplayCounts:
+        """Replay dead letters, or count those that would be."""
+        path = path_of("tenants", tenant, "dead-letters", "replay")
+        asked = {"letters": list(letters)}
+        answer = await self._client.send(
+            self._token, "POST", path + ("?dry_run=true" if dry_run else ""), asked
+        )
+        return ApiClient.decoded(answer, ReplayCounts)
+
+    async def tail(self, tenant: str, pipe: str) -> AsyncGenerator[Message | None, None]:
+        """What a live tail says; None for a sign of life."""
+        reader = MessageReader()
+        path = path_of("tenants", tenant, "pipes", pipe, "tail")
+        async with aclosing(self._client.stream(self._token, path)) as parts:
+            async for part in parts:
+                yield None
+                for message in reader.feed(part):
+                    yield message

@@ -1,6 +1,6 @@
 """HTTP client of the management API: each request carries the token of the session that asks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Final, Self, TypeVar
 from urllib.parse import quote
@@ -11,11 +11,14 @@ from msgspec import Struct
 
 from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.session import Identity
+from shared.contracts.live_tail import HEARTBEAT_SECONDS
 
 T = TypeVar("T")
 Document = dict[str, Any]
 Schema = Mapping[str, Any]
 _CONNECTIONS: Final = 16
+_STREAMS: Final = 32
+_SILENT_SECONDS: Final = 3 * HEARTBEAT_SECONDS
 _PAGE: Final = 200
 _MOST_PAGES: Final = 10
 NEW: Final = {"If-None-Match": "*"}
@@ -120,17 +123,21 @@ def path_of(*steps: str) -> str:
     return "/v1/" + "/".join(quote(step, safe="") for step in steps)
 
 
+def _unreachable(error: httpx.HTTPError) -> UnreachableError:
+    return UnreachableError(f"the management API does not answer: {error or type(error).__name__}; try again")
+
+
 class ApiClient:
     """An async context manager, for all sessions."""
 
     def __init__(self, url: str, timeout: float) -> None:
         self.url = url.rstrip("/")
-        self._http = httpx.AsyncClient(
-            base_url=self.url,
-            timeout=timeout,
-            limits=httpx.Limits(max_connections=_CONNECTIONS),
-            trust_env=False,
-        )
+        self._http = self._connections(_CONNECTIONS, timeout)
+        self._streams = self._connections(_STREAMS, timeout)  # of their own: they stay open for minutes
+
+    def _connections(self, most: int, timeout: float) -> httpx.AsyncClient:
+        limits = httpx.Limits(max_connections=most)
+        return httpx.AsyncClient(base_url=self.url, timeout=timeout, limits=limits, trust_env=False)
 
     async def __aenter__(self) -> Self:
         return self
@@ -139,6 +146,7 @@ class ApiClient:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._http.aclose()
+        await self._streams.aclose()
 
     async def whoami(self, token: str) -> Identity:
         """Whose token it is; a ProblemError with status 401 if nobody's."""
@@ -163,12 +171,29 @@ class ApiClient:
         try:
             answer = await self._http.request(method, path, content=sent, headers=asked)
         except httpx.HTTPError as error:
-            raise UnreachableError(
-                f"the management API does not answer: {error or type(error).__name__}; try again"
-            ) from error
+            raise _unreachable(error) from error
         if answer.is_success:
             return answer.content
         raise self._refusal(answer)
+
+    async def stream(self, token: str, path: str) -> AsyncGenerator[bytes, None]:
+        """A request's answer bit by bit, for as long as that goes on.
+
+        Raises:
+            ProblemError: if it is refused.
+            UnreachableError: if the API does not answer, or no longer.
+        """
+        asked = {"Authorization": f"Bearer {token}"}
+        silent = httpx.Timeout(self._streams.timeout.connect, read=_SILENT_SECONDS)
+        try:
+            async with self._streams.stream("GET", path, headers=asked, timeout=silent) as answer:
+                if not answer.is_success:
+                    await answer.aread()
+                    raise self._refusal(answer)
+                async for part in answer.aiter_raw():
+                    yield part
+        except httpx.HTTPError as error:
+            raise _unreachable(error) from error
 
     @staticmethod
     def _refusal(answer: httpx.Response) -> Exception:

@@ -10,15 +10,16 @@ from typing import Annotated
 import typer
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
-from scripts.dead_letters.dead_letter import DeadLetter, Filter, as_mapping, reference, still_open
-from scripts.dead_letters.store import DeadLetterStore, NotReplayedError, Replayer
-from scripts.dead_letters.summary import Summary, summarize
 from scripts.dead_letters.tables import kinds, listed, whole
 from scripts.documents.topic import read_catalogue
 from scripts.local.connection import side_bootstrap
 from scripts.terminal import REFUSED, err, out
 from scripts.time_args import moment_ms
 from shared.contracts.documents import Catalogue
+from shared.dead_letters.dead_letter import DeadLetter, Filter, as_mapping, reference, still_open
+from shared.dead_letters.replayer import NotReplayedError, Replayer
+from shared.dead_letters.store import DeadLetterStore
+from shared.dead_letters.summary import Summary, summarize
 from shared.kafka.errors import kafka_errors_explained
 from shared.runtime.clock import wall_clock
 from shared.runtime.errors import OperatorError, UsageError
@@ -185,7 +186,8 @@ def _filter(  # noqa: PLR0913, PLR0917 - one parameter an option
 def _opened(data: Path) -> Iterator[tuple[DeadLetterStore, Catalogue]]:
     bootstrap = side_bootstrap(data)
     catalogue = read_catalogue(bootstrap)
-    with kafka_errors_explained(bootstrap), DeadLetterStore(bootstrap, catalogue) as store:
+    leads_to = {name: pipe.destination for name, pipe in catalogue.pipes.items()}
+    with kafka_errors_explained(bootstrap), DeadLetterStore(bootstrap, leads_to) as store:
         yield store, catalogue
 
 

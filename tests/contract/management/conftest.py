@@ -4,6 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from scripts.local.kafka.cluster import Cluster
+from shared.contracts.topics import topic_specs
+from shared.kafka.admin import ensure_topics
 from tests.contract.management.api_process import ApiProcess
 
 
@@ -11,5 +14,17 @@ from tests.contract.management.api_process import ApiProcess
 def api(dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiProcess]:
     """One process for the tests of a module, which use tenants of their own."""
     process = ApiProcess(tmp_path_factory.mktemp("api"), dynamodb_local)
+    yield process
+    process.kill()
+
+
+@pytest.fixture(scope="module")
+def side_api(
+    brokers: Cluster, dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ApiProcess]:
+    """The same with the brokers of its side."""
+    ensure_topics(brokers.bootstrap, topic_specs(brokers.side.partitions))
+    folder = tmp_path_factory.mktemp("api")
+    process = ApiProcess(folder, dynamodb_local, bootstrap=brokers.bootstrap)
     yield process
     process.kill()

@@ -15,6 +15,12 @@ MADE_UP = "nobody-there"
 
 
 @pytest.fixture(scope="module")
+def api(side_api: ApiProcess) -> ApiProcess:
+    """A process with brokers, so that every route but those of the meter answers."""
+    return side_api
+
+
+@pytest.fixture(scope="module")
 def routes(api: ApiProcess) -> Mapping[str, Mapping[str, object]]:
     found: Mapping[str, Mapping[str, object]] = api.request("GET", "/openapi.json").json["paths"]
     return {path: verbs for path, verbs in found.items() if path not in OPEN}

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from nicegui import ui
 
@@ -9,6 +10,9 @@ from pipelines.management.console.html import Markup, joined, tag
 from pipelines.management.console.pages.visit import KINDS, Visit
 from pipelines.management.console.panels.base import write
 from pipelines.management.console.sign_in import HOME, sign_out_form
+
+LETTERS: Final = "dead-letters"
+"""The step of an address that stands where a kind of documents does."""
 
 THEME_BUTTON = tag("button", "Theme: auto", type="button", class_="theme", data_theme_button="1")
 
@@ -39,14 +43,19 @@ def page_of(visit: Visit, here: str = "") -> Iterator[None]:
         yield
 
 
+def title_of(kind: str) -> str:
+    """The title of the pages of a kind."""
+    return kind.replace("-", " ").capitalize()
+
+
 def _links(visit: Visit, here: str) -> Markup:
     links = [tag("a", "Meter", href="/")]
     if visit.session.identity.tenant is None:
         links.append(tag("a", "Tenants", href=HOME))
     if visit.tenant:
         links += [
-            tag("a", kind.title(), href=visit.address(kind), aria_current="page" if kind == here else None)
-            for kind in KINDS
+            tag("a", title_of(kind), href=visit.address(kind), aria_current="page" if kind == here else None)
+            for kind in (*KINDS, LETTERS)
         ]
     return tag("nav", *links, aria_label="Pages")
 

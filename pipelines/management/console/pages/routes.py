@@ -1,6 +1,6 @@
 """The addresses of the pages of documents."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Final
 
@@ -11,19 +11,19 @@ from starlette.responses import RedirectResponse
 from pipelines.management.console.api_client import ProblemError, Version
 from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.html import joined, tag
+from pipelines.management.console.pages.chain_routes import add_chain_pages
 from pipelines.management.console.pages.editor import Choices, Editor
 from pipelines.management.console.pages.frame import failure, page_of, plain_head, trail
 from pipelines.management.console.pages.history import History, history_button
 from pipelines.management.console.pages.keys import show_keys
 from pipelines.management.console.pages.listing import NEW, show_listing, show_tenants, status_of
+from pipelines.management.console.pages.live import live_link
 from pipelines.management.console.pages.rollout import RolloutPanel
-from pipelines.management.console.pages.visit import KINDS, Desk, Visit, refusal
+from pipelines.management.console.pages.visit import KINDS, Build, Desk, Shown, Visit, refusal
 from pipelines.management.console.panels.base import write
 from pipelines.management.console.sign_in import HOME, SIGN_IN, sign_in_form
 
 _SECONDS: Final = 30.0
-Build = Callable[[Visit], Awaitable[Callable[[], object]]]
-"""Reads what a page shows; gives what draws it."""
 
 
 def add_pages(desk: Desk, add_head: Callable[[], None]) -> None:
@@ -56,11 +56,9 @@ def add_pages(desk: Desk, add_head: Callable[[], None]) -> None:
             draw()
         return None
 
+    add_chain_pages(shown)
     _add_choice_of_tenant(shown)
     _add_documents(shown)
-
-
-Shown = Callable[[Request, str, str, Build], Awaitable[Response | None]]
 
 
 def _failed(text: str) -> Callable[[], object]:
@@ -149,7 +147,8 @@ async def _document(visit: Visit, kind: str, name: str) -> Callable[[], object]:
         with ui.element("section").classes("card span-12"):
             with ui.element("div").classes("row title"):
                 write(joined(trail((kind.title(), visit.address(kind)), (name, "")), _facts(stored)))
-                write(history_button(visit, kind, name))
+                live = live_link(visit, name) if kind == "pipes" else None
+                write(joined(live, history_button(visit, kind, name)), "row")
             Editor(visit, kind, stored, choices)
         if kind == "sources":
             show_keys(visit, name, keys)

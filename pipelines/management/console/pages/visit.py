@@ -1,6 +1,6 @@
 """One signed-in page: whose it is, what it may ask the API, and what happens when the API refuses."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Final, TypeVar
@@ -68,6 +68,13 @@ class Visit:
                 self.sessions.end(self.session.id)
                 ui.navigate.to(sign_in_path("ended"))
             raise
+
+
+Build = Callable[[Visit], Awaitable[Callable[[], object]]]
+"""Reads what a page shows; gives what draws it."""
+
+Shown = Callable[[Request, str, str, Build], Awaitable[Response | None]]
+"""Shows a page of a tenant below a link of the head, or sends the browser to sign in."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,6 +40,11 @@ class DeadLetter(Struct, frozen=True, kw_only=True):
         return f"{self.key.partition}/{self.key.offset}"
 
     @property
+    def tenant(self) -> str:
+        """Whose event it is."""
+        return self.texts.get(h.TENANT, "")
+
+    @property
     def pipe(self) -> str:
         """The pipe it went through."""
         return self.texts.get(h.PIPE, "")
@@ -81,6 +86,7 @@ def letter_of(
 class Filter(Struct, frozen=True, kw_only=True):
     """Conditions on dead letters; those that are None do not apply."""
 
+    tenant: str | None = None
     pipe: str | None = None
     destination: str | None = None
     reason: str | None = None
@@ -100,7 +106,8 @@ class Filter(Struct, frozen=True, kw_only=True):
         """Whether a letter meets all conditions."""
         at_ms = letter.key.written_ms
         return (
-            self.pipe in (None, letter.pipe)
+            self.tenant in (None, letter.tenant)
+            and self.pipe in (None, letter.pipe)
             and self.destination in (None, letter.destination)
             and self.event_id in (None, letter.event_id)
             and (self.places is None or letter.key[:2] in self.places)
@@ -137,9 +144,21 @@ def _of_a_copy(letter: DeadLetter) -> Headers:
 
 def as_mapping(letter: DeadLetter, replayed: Mapping[LetterKey, int], *, body: bool) -> dict[str, Any]:
     """A letter as plain values, for JSON; with `body`, its data as text or, if it is not UTF-8, base64."""
+    shown = facts(letter, replayed) | {"attributes": attributes(letter), "bytes": len(letter.value or b"")}
+    return shown | (_body(letter.value) if body else {})
+
+
+def attributes(letter: DeadLetter) -> dict[str, str]:
+    """The event's CloudEvents attributes, before any mask."""
     texts = letter.texts
     ce = {name for name in texts if name.startswith(h.CE_PREFIX) or name == h.CONTENT_TYPE}
-    shown: dict[str, Any] = {
+    return {header_attribute(name): texts[name] for name in sorted(ce)}
+
+
+def facts(letter: DeadLetter, replayed: Mapping[LetterKey, int]) -> dict[str, Any]:
+    """What hifi says of a letter, as plain values: nothing of its event."""
+    texts = letter.texts
+    return {
         "letter": letter.reference,
         "died_ms": letter.key.written_ms,
         "pipe": letter.pipe,
@@ -152,10 +171,7 @@ def as_mapping(letter: DeadLetter, replayed: Mapping[LetterKey, int], *, body: b
         "first_try_ms": _whole(texts.get(h.FIRST_TRY)),
         "last_try_ms": _whole(texts.get(h.LAST_TRY)),
         "replayed_ms": replayed.get(letter.key),
-        "attributes": {header_attribute(name): texts[name] for name in sorted(ce)},
-        "bytes": len(letter.value or b""),
     }
-    return shown | (_body(letter.value) if body else {})
 
 
 def _body(value: bytes | None) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from collections.abc import Container, Iterable
 
 from msgspec import Struct
 
-from scripts.dead_letters.dead_letter import DeadLetter
 from shared.contracts.replays import LetterKey
+from shared.dead_letters.dead_letter import DeadLetter
 
 LetterKind = tuple[str, str, str]
 """Pipe, destination, the first word of the reason."""

@@ -1,0 +1,1 @@
+"""Dead letters: read from Kafka, filtered, counted and replayed."""
