@@ -93,11 +93,20 @@ def test_another_sites_page_can_neither_post_nor_open_the_websocket(office: Offi
     assert polled.status == 403
 
 
-def _upgraded(port: int, origin: str) -> int:
+def test_a_strangers_name_that_leads_here_reads_no_page_and_opens_no_websocket(office: Office) -> None:
+    port = office.console.port
+    for path in ("/", "/sign-in", "/metrics"):
+        answer = request(port, "GET", path, None, {"Host": f"evil.example:{port}"})
+        assert answer.status == 421, path
+    assert request(port, "GET", "/", None, {"Host": f"localhost:{port}"}).status == 200
+    assert _upgraded(port, f"http://evil.example:{port}", f"evil.example:{port}") == 403
+
+
+def _upgraded(port: int, origin: str, host: str = "") -> int:
     """The status of a websocket's handshake."""
     lines = [
         "GET /_nicegui_ws/socket.io/?EIO=4&transport=websocket HTTP/1.1",
-        f"Host: {HOST}:{port}",
+        f"Host: {host or f'{HOST}:{port}'}",
         "Connection: Upgrade",
         "Upgrade: websocket",
         "Sec-WebSocket-Version: 13",

@@ -103,7 +103,7 @@ class Observe:
             register=self._activities.register,
         )
         loop.meters.ready.set_function(lambda: all(self._ready.values()))
-        app = build(answers, self._report, loop.meters.registry, wall_clock)
+        app = build(answers, self._report, loop.meters.registry, wall_clock, self._settings.names)
         with served(app, self._settings.host, self._settings.port) as port:
             _log.info("serving", extra={"port": port})
             position = self._restored()

@@ -10,6 +10,10 @@ class ObserveSettings(AlarmSettings):
 
     host: str = Field("127.0.0.1", description="Address to listen on: API, health and metrics.")
     port: int = Field(8089, ge=0, le=65535, description="TCP port to listen on; 0 takes a free one.")
+    names: frozenset[str] = Field(
+        frozenset(),
+        description="JSON list of DNS names by which it is asked, beside addresses and the cluster's names.",
+    )
     look_seconds: float = Field(5.0, gt=0, description="Seconds between two passes of the control loop.")
     store_seconds: float = Field(
         15.0,

@@ -11,11 +11,13 @@ from prometheus_client import generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from pipelines.management.api import views
 from pipelines.management.api.access import Access
 from pipelines.management.api.audit import AuditLog, row_of
 from pipelines.management.api.connector_routes import connector_routes
+from pipelines.management.api.description import described
 from pipelines.management.api.document_routes import document_routes
 from pipelines.management.api.documents import Documents
 from pipelines.management.api.listing_routes import listing_routes
@@ -72,10 +74,7 @@ def create_app(parts: Parts) -> FastAPI:
     app.include_router(document_routes(parts.documents, parts.rollouts, parts.access, parts.body_bytes))
     _add_errors(app)
     _add_audit(app, parts)
-    description = app.openapi()  # kept by the application
-    description.setdefault("components", {})["securitySchemes"] = {
-        "bearer": {"type": "http", "scheme": "bearer"}
-    }
+    described(app.openapi())  # kept by the application
     return app
 
 
@@ -138,15 +137,24 @@ def _add_errors(app: FastAPI) -> None:
         names = ", ".join(str(field["loc"][-1]) for field in fields)
         return ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, f"{names}: cannot be read").response()
 
-    def framework(_: Request, error: Exception) -> Response:
+    def framework(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         said = HTTPStatus(error.status_code).phrase.lower()
-        return ProblemError(error.status_code, said, headers=error.headers).response()
+        headers = dict(error.headers or {})
+        if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            headers["Allow"] = ", ".join(sorted(_methods(request)))  # the framework names those of one route
+        return ProblemError(error.status_code, said, headers=headers).response()
 
     app.add_exception_handler(ProblemError, refused)
     app.add_exception_handler(StoreError, away)
     app.add_exception_handler(RequestValidationError, unreadable)
     app.add_exception_handler(HTTPException, framework)
+
+
+def _methods(request: Request) -> set[str]:
+    """What all routes of a path take."""
+    found = (route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE)
+    return {method for route in found for method in getattr(route, "methods", None) or ()}
 
 
 def _unexpected(error: Exception) -> Response:

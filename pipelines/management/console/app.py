@@ -21,6 +21,7 @@ from pipelines.management.console.settings import ConsoleSettings
 from pipelines.management.console.sign_in import HOME, SIGN_IN, add_sign_in
 from shared.contracts.scorecard import ALL_TENANTS
 from shared.runtime.clock import Clock
+from shared.runtime.known_hosts import KnownHosts
 from shared.runtime.metrics import ConsoleMetric
 from shared.runtime.process_metrics import process_registry
 
@@ -68,6 +69,7 @@ def create_app(
     meters = ConsoleMetrics(pollers)
     app.middleware("http")(_with_headers)
     app.add_middleware(SameOrigin, public=settings.public_url)
+    app.add_middleware(KnownHosts, names=settings.names)
 
     @app.get("/healthz")
     async def alive() -> dict[str, bool]:

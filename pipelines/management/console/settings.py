@@ -2,6 +2,7 @@
 
 import ipaddress
 from typing import Self
+from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
@@ -37,6 +38,12 @@ class ConsoleSettings(SideSettings):
     def tls(self) -> bool:
         """Whether browsers come by TLS."""
         return (self.public_url or "").startswith("https:")
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Names by which browsers ask for it, beside its addresses."""
+        found = urlsplit(self.public_url or "").hostname
+        return frozenset() if found is None else frozenset({found})
 
     @model_validator(mode="after")
     def _no_tokens_in_the_clear(self) -> Self:

@@ -1,6 +1,6 @@
 """observe over HTTP. What it answers is in shared/contracts/scorecard.py, as JSON."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from http import HTTPStatus
 from typing import Annotated, Any, Final
 
@@ -20,6 +20,7 @@ from shared.contracts.alarms import QuietWindow
 from shared.contracts.envelope import MINUTE_MS
 from shared.dynamodb.client import StoreError
 from shared.runtime.clock import Clock
+from shared.runtime.known_hosts import KnownHosts
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
@@ -48,9 +49,19 @@ def _refused(text: str, status: int) -> Response:
     return json_response({"error": text}, status)
 
 
-def build(answers: Queries, report: Report, registry: CollectorRegistry, clock: Clock) -> FastAPI:
-    """The application. Handlers that ask the store or Kafka run on threads, the others do not wait."""
+def build(
+    answers: Queries,
+    report: Report,
+    registry: CollectorRegistry,
+    clock: Clock,
+    names: Collection[str] = (),
+) -> FastAPI:
+    """The application, by `names` beside its addresses.
+
+    Handlers that ask the store or Kafka run on threads, the others do not wait.
+    """
     app = FastAPI(title="hifi observe", docs_url=None, redoc_url=None, openapi_url=None)
+    app.add_middleware(KnownHosts, names=names)
     _add_health(app, report, registry)
     _add_minutes(app, answers, clock)
     _add_days(app, answers)

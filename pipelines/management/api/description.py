@@ -1,0 +1,32 @@
+"""The OpenAPI description: FastAPI's, with what parameters may be: routes take them as text."""
+
+from typing import Any, Final
+
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+
+from pipelines.management.api.requests import MOST_LISTED
+
+_PARAMETERS: Final[dict[str, dict[str, Any]]] = {
+    "limit": {"type": "integer", "minimum": 1, "maximum": MOST_LISTED},
+    "cursor": {"type": "string", "description": "`next` of the former answer, as it is."},
+    "dry_run": {"type": "string", "enum": ["true", "false"]},
+    "if-match": {"type": "string", "pattern": r'^(\*|"[1-9][0-9]{0,9}")$'},
+    "if-none-match": {"type": "string", "enum": ["*"]},
+}
+"""JSON Schema of parameters, by name."""
+
+_OPERATIONS: Final = ("get", "put", "post", "delete", "head")
+
+
+def described(description: dict[str, Any]) -> dict[str, Any]:
+    """The description, complete."""
+    description.setdefault("components", {})["securitySchemes"] = {
+        "bearer": {"type": "http", "scheme": "bearer"}
+    }
+    for path in description["paths"].values():
+        for operation in (path[name] for name in _OPERATIONS if name in path):
+            for parameter in operation.get("parameters", ()):
+                parameter["schema"] = _PARAMETERS.get(parameter["name"], parameter["schema"])
+    answer = description["paths"]["/metrics"]["get"]["responses"]["200"]
+    answer["content"] = {CONTENT_TYPE_LATEST.partition(";")[0]: {"schema": {"type": "string"}}}
+    return description

@@ -1,0 +1,65 @@
+"""The API does what its own OpenAPI description says, whatever is sent: schemathesis draws the requests."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.contract.management.api_process import NEW, ApiProcess
+
+SEED = "20261123"
+LEFT_OUT = ("--exclude-checks", "positive_data_acceptance", "--exclude-path-regex", "/meter/")
+"""No schema says that a pipe's source must be there, or that a write needs a condition; and without observe
+every answer of the meter's routes is 503, as described."""
+
+SECONDS = 580
+
+
+def _found(api: ApiProcess, folder: Path, token: str | None, examples: int) -> str:
+    """What it complains about; empty if about nothing."""
+    command = [sys.executable, "-m", "schemathesis.cli", "run", f"{api.url}/openapi.json"]
+    options = ["--max-examples", str(examples), "--seed", SEED, "--no-color", "--warnings", "off"]
+    header = [] if token is None else ["--header", f"Authorization: Bearer {token}"]
+    done = subprocess.run(
+        [*command, *options, *LEFT_OUT, *header],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=False,
+    )
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+def _filled(api: ApiProcess) -> None:
+    """A tenant with a document of each kind, so that not everything is answered 404."""
+    root = "/v1/tenants/0"
+    for path, body in (
+        ("sources/0", {}),
+        ("destinations/0", {"options": {"url": "https://example.com/hook"}}),
+        ("pipes/0", {"source": "0", "destination": "0"}),
+        ("contacts/0", {"webhook": "https://example.com/hook"}),
+    ):
+        answer = api.ask("PUT", f"{root}/{path}", body, NEW)
+        assert answer.status == 201, answer.text
+
+
+@pytest.mark.parametrize("role", ["operator", "viewer", "nobody"])
+def test_every_answer_is_one_that_the_description_declares(
+    api: ApiProcess, tmp_path: Path, role: str
+) -> None:
+    if role == "operator":
+        _filled(api)
+    token = {"operator": api.operator, "viewer": api.token("0", "viewer"), "nobody": None}[role]
+    assert not (said := _found(api, tmp_path, token, 3)), said
+
+
+@pytest.mark.proof
+def test_every_answer_to_very_many_requests_is_declared(dynamodb_local: str, tmp_path: Path) -> None:
+    api = ApiProcess(tmp_path, dynamodb_local)
+    try:
+        _filled(api)
+        assert not (said := _found(api, tmp_path, api.operator, 100)), said
+    finally:
+        api.kill()
