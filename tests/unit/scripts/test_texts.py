@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scripts.terminal import printable
-from scripts.time_args import duration_text, moment_ms
+from scripts.time_args import duration_seconds, duration_text, moment_ms
 
 NOW = 1_800_000_000_000
 strange = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
@@ -27,6 +27,17 @@ def test_a_time_without_offset_is_utc() -> None:
 def test_an_invalid_time_is_refused_with_the_valid_forms(text: str) -> None:
     with pytest.raises(ValueError, match="is not a time: write 90s"):
         moment_ms(text, NOW)
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("30m", 1_800), ("2h", 7_200), ("1d", 86_400)])
+def test_a_duration_is_a_number_and_a_unit(text: str, seconds: int) -> None:
+    assert duration_seconds(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["soon", "", "5", "0s", "-3h", "1w", "2027-01-15"])
+def test_an_invalid_duration_is_refused_with_the_valid_forms(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a duration: write 90s"):
+        duration_seconds(text)
 
 
 @pytest.mark.parametrize(
