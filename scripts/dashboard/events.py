@@ -118,6 +118,12 @@ def _deliveries() -> Row:
                 rate_by(ObserveMetric.FAILED, "destination"),
             ),
             Panel(
+                "Watched fields",
+                "Events of which a field was counted, once for each field, by tenant.",
+                Unit.EVENTS_PER_SECOND,
+                rate_by(ObserveMetric.WATCHED, "tenant"),
+            ),
+            Panel(
                 "Waiting for the next attempt",
                 "By pipe.",
                 Unit.EVENTS,
