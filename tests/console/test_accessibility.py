@@ -32,7 +32,10 @@ def test_a_control_without_a_name_is_found(office: Office) -> None:
 def test_the_pages_of_documents_have_no_serious_fault(office: Office, dark: bool) -> None:
     office.put("axe", "sources", "axe.shop", {})
     office.put("axe", "destinations", "axe.sink", destination())
-    office.put("axe", "pipes", "axe.pipe", {"source": "axe.shop", "destination": "axe.sink"})
+    steps = {"steps": [1, 100]}
+    office.put(
+        "axe", "pipes", "axe.pipe", {"source": "axe.shop", "destination": "axe.sink", "rollout": steps}
+    )
     page = office.open_page(office.url("axe", "sources"), dark=dark)
     page.get_by_label("Token").wait_for()
     found = {"sign-in": faults(page)}

@@ -38,7 +38,7 @@ def _filled(api: ApiProcess) -> None:
     for path, body in (
         ("sources/0", {}),
         ("destinations/0", {"options": {"url": "https://example.com/hook"}}),
-        ("pipes/0", {"source": "0", "destination": "0"}),
+        ("pipes/0", {"source": "0", "destination": "0", "rollout": {"steps": [1, 100]}}),
         ("contacts/0", {"webhook": "https://example.com/hook"}),
     ):
         answer = api.ask("PUT", f"{root}/{path}", body, NEW)
