@@ -40,6 +40,7 @@ def ids(side: Topics) -> list[str]:
     return sorted(dict(m.headers() or [])[h.CE_ID].decode() for m in side.all_of(Topic.OUTBOUND))  # type: ignore[union-attr]
 
 
+@pytest.mark.proof
 def test_letters_are_listed_by_filters_and_shown_with_all_fields(side: Topics, hifi: Hifi) -> None:
     side.publish(*pipe_to("shop", "http://127.0.0.1:9/"), *pipe_to("bank", "http://127.0.0.1:9/"))
     die(side, "shop", range(3), REFUSED)

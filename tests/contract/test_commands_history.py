@@ -49,6 +49,7 @@ def test_every_version_is_kept_and_one_that_was_deleted_comes_back(hifi: Hifi, n
     assert (unknown.returncode, "has no version 9: it has 1 to 4" in unknown.stderr) == (1, True)
 
 
+@pytest.mark.proof
 def test_a_version_that_contradicts_what_is_there_now_does_not_come_back(hifi: Hifi, name: str) -> None:
     both = {"name": name, "tenant": "acme"}
     source = {"kind": "source", **both, "write_keys": [f"a-key-of-{name}"]}

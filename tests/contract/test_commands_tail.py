@@ -31,7 +31,12 @@ def tailing(api: ApiProcess, folder: Path, *arguments: str) -> Iterator["subproc
     with (
         (folder / "stderr").open("w") as told,
         subprocess.Popen(
-            [*HIFI, "tail", *arguments], env=environment, stdout=subprocess.PIPE, stderr=told, text=True
+            [*HIFI, "tail", *arguments],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=told,
+            text=True,
+            preexec_fn=heed_ctrl_c,  # noqa: PLW1509  # it only resets a signal
         ) as process,
     ):
         try:
@@ -39,6 +44,11 @@ def tailing(api: ApiProcess, folder: Path, *arguments: str) -> Iterator["subproc
             yield process
         finally:
             process.kill()
+
+
+def heed_ctrl_c() -> None:
+    """As in a terminal: what runs in the background of a shell inherits that Ctrl-C is ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def wait_for(folder: Path, text: str, times: int) -> None:

@@ -34,6 +34,7 @@ def leader(bootstrap: str) -> int:
     return int(found.partitions[0].leader)
 
 
+@pytest.mark.proof
 def test_a_leader_that_moves_is_followed(topics: str, brokers: Cluster, consumer: Consumer) -> None:
     before = retained_offsets(consumer, PLACE, seconds=10)
     first = leader(topics)

@@ -71,6 +71,7 @@ def test_records_leave_when_they_are_due_and_the_unreadable_for_quarantine(topic
     assert left_over(topics) == 0, "offsets of written records are committed"
 
 
+@pytest.mark.proof
 def test_a_second_member_takes_over_and_a_killed_one_loses_nothing(topics: str, start: Start) -> None:
     """Records leave three topics at 500 per second each, while one member joins and another is killed."""
     side, count, past = Topics(topics), 3_000, wall_clock() - 1

@@ -103,6 +103,7 @@ def test_killed_between_batches_and_without_its_checkpoint_it_counts_each_record
     assert hash_sum(side, Stage.COLLECTED) == hash_sum(side, Stage.EVENTS) == total
 
 
+@pytest.mark.proof
 def test_the_ledger_shows_how_far_each_partition_is_covered(topics: str) -> None:
     side = Topics(topics)
     assert covered_offsets(topics, [("events", "0")]) == {}

@@ -100,6 +100,7 @@ def test_sigterm_ends_everything_and_a_restart_has_the_records_still(up: Up) -> 
     assert _first_record(up) == b"kept"
 
 
+@pytest.mark.proof
 def test_a_second_up_on_the_folder_is_refused(up: Up) -> None:
     _running(up)
     second = _hifi("up", "--data", str(up.side.root))
