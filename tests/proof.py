@@ -74,7 +74,7 @@ PARTS: Final = (
     ),
     Part(
         "in-force",
-        "a change of a pipe is in force within five seconds, under load",
+        "a change of a pipe is in force within ten seconds, under load",
         (sys.executable, "-m", "scripts.experiments.configuration", "in-force"),
     ),
     Part(

@@ -10,7 +10,7 @@ class ProvisionSettings(DocumentsSettings):
 
     host: str = Field("127.0.0.1", description="Address to listen on: health and metrics.")
     port: int = Field(8095, ge=0, le=65535, description="TCP port to listen on; 0 takes a free one.")
-    provision_seconds: float = Field(1.0, gt=0, le=60, description="Seconds between two looks at the table.")
+    provision_seconds: float = Field(0.5, gt=0, le=60, description="Seconds between two looks at the table.")
     observe_url: str | None = Field(
         None, description="Base URL of observe, for ramp-ups of pipes; without it they wait."
     )
