@@ -52,7 +52,7 @@ class UnderLoad(Struct, frozen=True, kw_only=True):
 def in_force(
     rate: Rate = 1_000, batch: Batch = 1, seconds: Seconds = 300.0, out: Out = Path("in-force.json")
 ) -> None:
-    """Time changes of a pipe under load. Exit status 1 if p95 is above ten seconds, or if an event was lost."""
+    """Time changes of a pipe under load. Exit status 1 if p95 is above 10 s, or if an event was lost."""
     with _side() as side, _chain(side) as bench:
         found = _measured(bench, Load(rate=rate, batch=batch, seconds=seconds))
     write_json(out, found)
@@ -71,7 +71,7 @@ def many(  # noqa: PLR0913, PLR0917 - one parameter an option
 ) -> None:
     """Compare a side without and with the documents of many tenants, started anew with them.
 
-    Exit status 1 if p95 until a change is in force is above ten seconds, or if an event was lost.
+    Exit status 1 if p95 until a change is in force is above 10 s, or if an event was lost.
     """
     load, names = Load(rate=rate, batch=batch, seconds=seconds), tenant_names(tenants)
     with _side() as side:
