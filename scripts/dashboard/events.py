@@ -138,12 +138,6 @@ def _deliveries() -> Row:
                 stacked=True,
             ),
             Panel(
-                "Watched fields",
-                "Events whose fields are watched, once for each field: what watching costs the meter.",
-                Unit.EVENTS_PER_SECOND,
-                rate_by(ObserveMetric.WATCHED, "tenant"),
-            ),
-            Panel(
                 "Open alarms",
                 "By kind. The console shows their text.",
                 Unit.ALARMS,
