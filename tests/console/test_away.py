@@ -18,6 +18,7 @@ from tests.harness.waiting import eventually
 _IDLE_SECONDS = 10.0
 
 
+@pytest.mark.proof
 def test_an_empty_meter_says_how_to_send_an_event(
     topics: str, start: Start, start_console: StartConsole, open_page: Open, artefacts: Path
 ) -> None:

@@ -58,6 +58,7 @@ def write_root(folder: Path, stacks: dict[str, Stack]) -> Path:
     return folder
 
 
+@pytest.mark.proof
 def test_terraform_takes_every_stack(terraform: str, synthesised: Synthesised, tmp_path: Path) -> None:
     stacks = {f"{name}-{key}": value for name in ENVIRONMENTS for key, value in synthesised(name).items()}
     assert len(stacks) == 12

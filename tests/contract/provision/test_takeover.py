@@ -37,6 +37,7 @@ def published_before(topics: Topics, tenant: str) -> list[Document]:
     return documents
 
 
+@pytest.mark.proof
 def test_the_commands_go_on_from_what_an_older_version_published(
     topics: str, dynamodb_local: str, tmp_path: Path
 ) -> None:
