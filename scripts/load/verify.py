@@ -17,6 +17,9 @@ from shared.kafka.errors import kafka_errors_explained
 from shared.kafka.offset_range_reader import OffsetRangeReader
 from shared.kafka.progress_group import group_name
 from shared.runtime.clock import wall_clock
+from shared.runtime.logging import get_logger
+
+_log = get_logger(__name__)
 
 _GROUPS: Final = {topic: READERS[topic] for topic in (*RETRY_DELAYS, Topic.RETRY_OUT, Topic.OUTBOUND_SLOW)}
 """The node that reads each topic. Records that it has read do not wait there, though Kafka still has them."""
@@ -81,7 +84,7 @@ def _visible_ids(bootstrap: str, seconds: float) -> Visible:
     starts: dict[Partition, int] = {}
     for node in set(_GROUPS.values()):
         starts |= _read_by(bootstrap, node, seconds)
-    consumer = Consumer(reader_config(bootstrap, "verify"))
+    consumer = Consumer(reader_config(bootstrap, "verify"), logger=_log)
     found: Visible = set()
     gone = _replayed(bootstrap, seconds)
     try:
@@ -109,7 +112,7 @@ def _places(consumer: Consumer, topics: Iterable[str], seconds: float) -> list[P
 def _read_by(bootstrap: str, node: str, seconds: float) -> dict[Partition, int]:
     """Offsets up to which a node has read its topics, by its group, without recent records."""
     topics = [str(topic) for topic, reader in _GROUPS.items() if reader == node]
-    consumer = Consumer(reader_config(bootstrap, "verify") | {"group.id": group_name(node)})
+    consumer = Consumer(reader_config(bootstrap, "verify") | {"group.id": group_name(node)}, logger=_log)
     try:
         places = _places(consumer, topics, seconds)
         read = consumer.committed([TopicPartition(*place) for place in places], timeout=seconds)

@@ -4,13 +4,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from confluent_kafka import KafkaError, KafkaException, Message, Producer
+from confluent_kafka import KafkaError, KafkaException, Message
 
 from shared.contracts.replays import MOST, encode_replay
 from shared.contracts.topics import Topic
 from shared.dead_letters.dead_letter import DeadLetter, copy_of
 from shared.dead_letters.store import CLIENT
-from shared.kafka.producer import producer_config
+from shared.kafka.producer import logging_client, producer_config
 from shared.runtime.clock import Clock
 from shared.runtime.errors import OperatorError
 
@@ -33,7 +33,7 @@ class Replayer:
             "delivery.timeout.ms": int(seconds * 1_000),
         }
         only_errors = {"delivery.report.only.error": True, "on_delivery": self._failed}
-        self._producer = Producer(config | only_errors)
+        self._producer = logging_client(config | only_errors)
         self._clock = clock
         self.sent = 0
         """Letters that are on `outbound` and noted in `replayed`."""

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 from shared.contracts.topics import Topic
 from shared.kafka.background_reader import reader_config
 from shared.kafka.retained_offsets import retained_offsets
+from shared.runtime.logging import get_logger
 from shared.runtime.settings import SparkSettings
 from shared.spark.starting_offsets import (
     ANSWER_SECONDS,
@@ -21,6 +22,8 @@ from shared.spark.starting_offsets import (
     resumed,
     starting_offsets,
 )
+
+_log = get_logger(__name__)
 
 BLOCK: Final = 2_000
 """Records of the ledger that are read at once, from its end backwards."""
@@ -64,7 +67,7 @@ def covered_offsets(bootstrap: str, wanted: Collection[Partition]) -> Mapping[Pa
         KafkaException: if the brokers do not answer.
     """
     covered: dict[Partition, int] = {}
-    consumer = Consumer(reader_config(bootstrap, "hifi-coverage"))
+    consumer = Consumer(reader_config(bootstrap, "hifi-coverage"), logger=_log)
     try:
         for block in _blocks(consumer):
             found = _covered(block)

@@ -3,13 +3,16 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, cast
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 from msgspec import Struct
 
 from shared.contracts import headers
 from shared.contracts.topics import Topic
-from shared.kafka.producer import producer_config
+from shared.kafka.producer import logging_client, producer_config
 from shared.runtime.kafka_config import client_config
+from shared.runtime.logging import get_logger
+
+_log = get_logger(__name__)
 
 HeaderList = list[tuple[str, bytes]]
 
@@ -63,11 +66,11 @@ class Hop:
     """One hop: a topic in, a handler, topics out."""
 
     def __init__(self, bootstrap: str, name: str, topic: Topic, handle: Handler, most: int) -> None:
-        self._consumer = Consumer(consumer_config(bootstrap, f"yardstick-{name}"))
+        self._consumer = Consumer(consumer_config(bootstrap, f"yardstick-{name}"), logger=_log)
         self._consumer.subscribe([topic])
         # Only errors are reported: a callback for each record would cost more than sending it.
         only_errors = {"delivery.report.only.error": True, "on_delivery": self._failed}
-        self._producer = Producer(producer_config(bootstrap, f"yardstick-{name}") | only_errors)
+        self._producer = logging_client(producer_config(bootstrap, f"yardstick-{name}") | only_errors)
         self._errors: list[KafkaError] = []
         self._handle = handle
         self._most = most

@@ -10,7 +10,9 @@ from shared.contracts.receipts import Receipt
 from shared.contracts.topics import Topic
 from shared.kafka.background_reader import reader_config
 from shared.kafka.errors import kafka_errors_explained
+from shared.runtime.logging import get_logger
 
+_log = get_logger(__name__)
 _WAIT_SECONDS = 10.0
 
 
@@ -26,7 +28,7 @@ def records_since(bootstrap: str, topic: Topic, start_ms: int, deadline_seconds:
 
 def _records_since(bootstrap: str, topic: Topic, start_ms: int, deadline_seconds: float) -> Iterator[Message]:
     deadline = time.monotonic() + deadline_seconds
-    consumer = Consumer(reader_config(bootstrap, "bench-tails"))
+    consumer = Consumer(reader_config(bootstrap, "bench-tails"), logger=_log)
     try:
         waiting = _assign(consumer, topic, start_ms)
         while waiting:
