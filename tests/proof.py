@@ -1,14 +1,15 @@
 """`python -m tests.proof [PART ...]`: runs the tests that `make test` leaves out, part by part.
 
-A part that fails does not stop the others; one that only waits runs beside them. It ends with a table; logs
-and reports stay in `proof/`.
+Parts that only check run two at a time, one for each core; those that measure run one at a time after them.
+One that only waits runs beside them all, and one that fails stops none. It ends with a table; logs and
+reports stay in `proof/`.
 """
 
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from tests.harness.live_side import LiveSide
 
 LOGS: Final = Path("proof")
 _LOOK_SECONDS: Final = 0.5
+_CORES: Final = 2  # as many streams as `make test`
 _PYTEST: Final = (sys.executable, "-m", "pytest")
 
 
@@ -36,6 +38,9 @@ class Part:
 
     only_waits_after: str | None = None
     """Text in its log after which the other parts may run beside it."""
+
+    measures: bool = False
+    """Whether its figures need the machine to itself."""
 
 
 def _tests(name: str, proves: str, *more: str) -> Part:
@@ -63,26 +68,38 @@ PARTS: Final = (
         "neighbours",
         "four bad destinations beside sixteen good ones",
         (sys.executable, "-m", "scripts.experiments.noisy_neighbour", "lags"),
+        measures=True,
     ),
     Part(
         "leaks",
         "ten minutes with bad destinations",
         (sys.executable, "-m", "scripts.experiments.noisy_neighbour", "leaks"),
+        measures=True,
     ),
     Part(
-        "overhead", "what the meter costs the chain", (sys.executable, "-m", "scripts.experiments.overhead")
+        "overhead",
+        "what the meter costs the chain",
+        (sys.executable, "-m", "scripts.experiments.overhead"),
+        measures=True,
     ),
     Part(
         "in-force",
         "a change of a pipe is in force within ten seconds, under load",
         (sys.executable, "-m", "scripts.experiments.configuration", "in-force"),
+        measures=True,
     ),
     Part(
         "documents",
         "10,000 pipes of 1,000 tenants: start, changes, memory, CPU per event",
         (sys.executable, "-m", "scripts.experiments.configuration", "many"),
+        measures=True,
     ),
-    Part("rating", "lag, CPU and rating beside plain loops", (sys.executable, "-m", "scripts.cli", "bench")),
+    Part(
+        "rating",
+        "lag, CPU and rating beside plain loops",
+        (sys.executable, "-m", "scripts.cli", "bench"),
+        measures=True,
+    ),
 )
 
 
@@ -135,7 +152,7 @@ def main(names: Sequence[str]) -> int:
 
 
 def run_parts(parts: Sequence[Part], console: Console) -> list[Result]:
-    """Results in the order of `parts`; those that end by waiting start first."""
+    """Results in the order of `parts`; those that wait start first, those that measure last."""
 
     def run(part: Part) -> Result:
         console.print(f"{part.name}: {part.proves} ...")
@@ -143,12 +160,21 @@ def run_parts(parts: Sequence[Part], console: Console) -> list[Result]:
         console.print(f"{part.name}: {_outcome(result)}")
         return result
 
-    with ThreadPoolExecutor() as pool:
+    waiting = [part for part in parts if part.only_waits_after]
+    measuring = [part for part in parts if part.measures]
+    checking = [part for part in parts if part not in (*waiting, *measuring)]
+    for part in parts:
+        _log(part).unlink(missing_ok=True)
+    with ThreadPoolExecutor() as beside, ThreadPoolExecutor(_CORES) as pool:
         found: dict[str, Future[Result]] = {}
-        for part in sorted(parts, key=lambda each: each.only_waits_after is None):
-            _log(part).unlink(missing_ok=True)
-            found[part.name] = pool.submit(run, part)
+        for part in waiting:
+            found[part.name] = beside.submit(run, part)
             _await_quiet(part, found[part.name])
+        found |= {part.name: pool.submit(run, part) for part in checking}
+        wait(found[part.name] for part in checking)
+        for part in measuring:
+            found[part.name] = pool.submit(run, part)
+            wait([found[part.name]])
         return [found[part.name].result() for part in parts]
 
 

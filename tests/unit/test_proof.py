@@ -1,4 +1,4 @@
-"""Parts of `make proof`: one at a time, but beside those that only wait."""
+"""Parts of `make proof`: two that check at a time, one that measures, and all beside those that wait."""
 
 import sys
 from pathlib import Path
@@ -18,26 +18,54 @@ while not pathlib.Path("made").exists():
 """
 _BUSY = "import pathlib, time; pathlib.Path('busy').touch(); time.sleep(0.3); pathlib.Path('busy').unlink()"
 _ALONE = "import pathlib; assert not pathlib.Path('busy').exists(); pathlib.Path('made').touch()"
+_MEETS = """
+import pathlib, sys, time
+own, other = (pathlib.Path(name) for name in sys.argv[1:])
+own.touch()
+deadline = time.monotonic() + 20
+while not other.exists():
+    assert time.monotonic() < deadline, "the other part did not run meanwhile"
+    time.sleep(0.01)
+"""
 
 
-def _part(name: str, program: str, only_waits_after: str | None = None) -> Part:
-    return Part(name, "", (sys.executable, "-c", program), only_waits_after=only_waits_after)
+def _part(
+    name: str,
+    program: str,
+    *arguments: str,
+    only_waits_after: str | None = None,
+    measures: bool = False,
+) -> Part:
+    command = (sys.executable, "-c", program, *arguments)
+    return Part(name, "", command, only_waits_after=only_waits_after, measures=measures)
 
 
-def test_parts_run_one_at_a_time_but_beside_one_that_only_waits(
+def test_parts_that_measure_run_one_at_a_time_but_beside_one_that_only_waits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    parts = [_part("busy", _BUSY), _part("alone", _ALONE), _part("waits", _WAITS, "waiting now")]
+    parts = [
+        _part("alone", _ALONE, measures=True),
+        _part("busy", _BUSY),
+        _part("as busy", _BUSY, measures=True),
+        _part("alone too", _ALONE, measures=True),
+        _part("waits", _WAITS, only_waits_after="waiting now"),
+    ]
     results = run_parts(parts, Console(quiet=True))
-    assert [result.part.name for result in results] == ["busy", "alone", "waits"]
-    assert [result.status for result in results] == [0, 0, 0]
+    assert [result.part.name for result in results] == ["alone", "busy", "as busy", "alone too", "waits"]
+    assert [result.status for result in results] == [0, 0, 0, 0, 0]
+
+
+def test_two_parts_that_only_check_run_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    parts = [_part("one", _MEETS, "one", "two"), _part("two", _MEETS, "two", "one")]
+    assert [result.status for result in run_parts(parts, Console(quiet=True))] == [0, 0]
 
 
 def test_a_part_that_fails_does_not_stop_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     parts = [
-        _part("fails", "raise SystemExit('lost 3 events')", "never printed"),
+        _part("fails", "raise SystemExit('lost 3 events')", only_waits_after="never printed"),
         _part("holds", "print('0 lost')"),
     ]
     failed, held = run_parts(parts, Console(quiet=True))
