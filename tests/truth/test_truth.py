@@ -25,10 +25,10 @@ pytestmark = pytest.mark.timeout(1_200)
 
 SEED = 20_261_122
 EVENTS = [5_000, pytest.param(100_000, marks=pytest.mark.proof)]
-CLEAN = [(20_000, 20), pytest.param(1_000_000, 180, marks=pytest.mark.proof)]
+CLEAN = [(5_000, 10), pytest.param(1_000_000, 180, marks=pytest.mark.proof)]
 """Number of events, and settle time in seconds: hifi's default at full size."""
 
-PART = 20_000
+PART = 5_000
 CASES = {
     "ingest-30": (Node.INGEST, 30),
     "ingest-300": (Node.INGEST, 300),
