@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from typing import cast
 
 import msgspec
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
@@ -10,6 +11,7 @@ from shared.contracts.receipts import Receipt
 from shared.contracts.topics import Topic
 from shared.kafka.background_reader import reader_config
 from shared.kafka.errors import kafka_errors_explained
+from shared.kafka.retained_offsets import retained_offsets
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
@@ -30,28 +32,41 @@ def _records_since(bootstrap: str, topic: Topic, start_ms: int, deadline_seconds
     deadline = time.monotonic() + deadline_seconds
     consumer = Consumer(reader_config(bootstrap, "bench-tails"), logger=_log)
     try:
-        waiting = _assign(consumer, topic, start_ms)
-        while waiting:
+        ends = _assign(consumer, topic, start_ms)
+        while ends:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"the end of {topic} was not reached in {deadline_seconds:.0f} s")
             for message in consumer.consume(num_messages=1_000, timeout=0.2):
-                error = message.error()
-                if error is None:
-                    yield message
-                elif error.code() == KafkaError._PARTITION_EOF:
-                    waiting.discard(message.partition())
-                elif not error.retriable():
-                    raise KafkaException(error)
+                yield from _known(message, ends)
     finally:
         consumer.close()
 
 
-def _assign(consumer: Consumer, topic: Topic, start_ms: int) -> set[int]:
+def _known(message: Message, ends: dict[int, int]) -> Iterator[Message]:
+    """The message if it is from before the end of its partition, which is crossed off once it is reached.
+
+    While others write, a reader may never be told that it is at the end.
+    """
+    error, partition, offset = message.error(), cast(int, message.partition()), cast(int, message.offset())
+    if error is not None and error.code() != KafkaError._PARTITION_EOF:
+        if not error.retriable():
+            raise KafkaException(error)
+        return
+    if error is None and offset < ends.get(partition, 0):
+        yield message
+    if error is not None or offset + 1 >= ends.get(partition, 0):
+        ends.pop(partition, None)
+
+
+def _assign(consumer: Consumer, topic: Topic, start_ms: int) -> dict[int, int]:
+    """Read from a time on; returns the end of each partition that has records since then."""
     found = consumer.list_topics(topic, timeout=_WAIT_SECONDS).topics[topic].partitions
     wanted = [TopicPartition(topic, partition, start_ms) for partition in found]
     starts = consumer.offsets_for_times(wanted, timeout=_WAIT_SECONDS)
-    consumer.assign(starts)  # a partition without such records starts at its end
-    return {start.partition for start in starts}
+    known = [start for start in starts if start.offset >= 0]
+    ends = {each.partition: retained_offsets(consumer, each, seconds=_WAIT_SECONDS).end for each in known}
+    consumer.assign(known)
+    return ends
 
 
 _receipt = msgspec.json.Decoder(Receipt)

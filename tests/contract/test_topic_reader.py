@@ -1,0 +1,43 @@
+"""The experiments' reader of the newest records, on real brokers."""
+
+import threading
+import time
+
+from confluent_kafka import Producer
+
+from scripts.experiments.harness.topic_reader import records_since
+from shared.contracts.topics import Topic
+from shared.kafka.producer import producer_config
+
+RECORDS = 500
+
+
+def test_it_ends_where_the_topic_ended_when_it_began_though_others_go_on_writing(topics: str) -> None:
+    producer, stopping = Producer(producer_config(topics, "test")), threading.Event()
+    for number in range(RECORDS):
+        producer.produce(Topic.RECEIPTS, str(number).encode(), partition=number % 2)
+    assert producer.flush(30) == 0
+
+    def write_on() -> None:
+        while not stopping.wait(0.05):
+            producer.produce(Topic.RECEIPTS, b"later", partition=0)
+            producer.poll(0)
+
+    writing = threading.Thread(target=write_on)
+    writing.start()
+    try:
+        began = time.monotonic()
+        found = {message.value() for message in records_since(topics, Topic.RECEIPTS, 1, 30)}
+        assert time.monotonic() - began < 10
+    finally:
+        stopping.set()
+        writing.join()
+    assert found - {b"later"} == {str(number).encode() for number in range(RECORDS)}
+
+
+def test_it_leaves_out_what_is_older(topics: str) -> None:
+    producer = Producer(producer_config(topics, "test"))
+    producer.produce(Topic.RECEIPTS, b"old", partition=0, timestamp=1_000)
+    producer.produce(Topic.RECEIPTS, b"new", partition=0, timestamp=5_000)
+    assert producer.flush(30) == 0
+    assert [message.value() for message in records_since(topics, Topic.RECEIPTS, 2_000, 30)] == [b"new"]
