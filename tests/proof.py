@@ -47,16 +47,21 @@ def _tests(name: str, proves: str, *more: str) -> Part:
     return Part(name, proves, (*_PYTEST, f"tests/{name}", "--tier", "proof", *more))
 
 
-PARTS: Final = (
-    Part("unit", "laws of pure functions, on 200 examples each", (*_PYTEST, "tests/unit")),
-    _tests("contract", "services without brokers, stores and destinations, and what returns"),
-    _tests("spark", "queries killed between batches; slow lanes; a node as an application"),
-    _tests("synth", "policies (checkov), workflows (actionlint), time of the synthesis"),
-    _tests("deploy", "all stacks applied, planned again, switched, destroyed; LocalStack"),
-    _tests("console", "every page at any width, in both themes; a meter that is away"),
-    _tests("truth", "600,000 events with known losses; a million clean ones"),
+PARTS: Final = (  # checks: the longest first, so that both cores end at about the same time
     _tests("integration", "kills of each part under load; retries, replays, the meter against the receiver"),
+    Part(
+        "leaks",
+        "ten minutes with bad destinations",
+        (sys.executable, "-m", "scripts.experiments.noisy_neighbour", "leaks"),
+    ),
+    _tests("truth", "600,000 events with known losses; a million clean ones"),
+    _tests("deploy", "all stacks applied, planned again, switched, destroyed; LocalStack"),
+    _tests("contract", "services without brokers, stores and destinations, and what returns"),
     _tests("bench", "the bench itself"),
+    _tests("spark", "queries killed between batches; slow lanes; a node as an application"),
+    _tests("console", "every page at any width, in both themes; a meter that is away"),
+    Part("unit", "laws of pure functions, on 200 examples each", (*_PYTEST, "tests/unit")),
+    _tests("synth", "policies (checkov), workflows (actionlint), time of the synthesis"),
     Part(
         "outage",
         "ten minutes without a destination: nothing lost, the others undisturbed",
@@ -68,12 +73,6 @@ PARTS: Final = (
         "neighbours",
         "four bad destinations beside sixteen good ones",
         (sys.executable, "-m", "scripts.experiments.noisy_neighbour", "lags"),
-        measures=True,
-    ),
-    Part(
-        "leaks",
-        "ten minutes with bad destinations",
-        (sys.executable, "-m", "scripts.experiments.noisy_neighbour", "leaks"),
         measures=True,
     ),
     Part(
