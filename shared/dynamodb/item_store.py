@@ -1,12 +1,19 @@
 """Small items beside the documents, in the same table: tokens, labels of keys, the audit log."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
-from shared.dynamodb.client import StoreError, dynamodb_client, error_code
+from shared.dynamodb.client import (
+    CONDITION_FAILED,
+    StoreError,
+    cancellations,
+    conflicts,
+    dynamodb_client,
+    error_code,
+)
 from shared.dynamodb.document_rows import DOCUMENT, TENANT, row_key
 
 T = TypeVar("T")
@@ -31,18 +38,12 @@ class ItemStore(Generic[T]):
 
     def put(self, partition: str, sort: str, item: T) -> None:
         """Write an item over what is there."""
-        row = row_key(partition, sort) | {_ITEM: {"S": msgspec.json.encode(item).decode()}}
-        self._call("put_item", Item=row)
+        self._call("put_item", Item=_row(partition, sort, item))
 
     def put_after(self, partition: str, sort: str, item: T, revision: int) -> bool:
         """Write an item as the one after a revision, 0 if there is none; False if it is at another one."""
-        row = row_key(partition, sort) | {_ITEM: {"S": msgspec.json.encode(item).decode()}}
-        condition: dict[str, Any] = {"ConditionExpression": f"attribute_not_exists({_REVISION})"}
-        if revision:
-            values = {":r": {"N": str(revision)}}
-            condition = {"ConditionExpression": f"{_REVISION} = :r", "ExpressionAttributeValues": values}
         try:
-            self._call("put_item", Item=row | {_REVISION: {"N": str(revision + 1)}}, **condition)
+            self._call("put_item", **_after(partition, sort, item, revision))
         except StoreError as error:
             if isinstance(error.__cause__, ClientError) and error_code(error.__cause__) == _CONFLICT:
                 return False
@@ -52,6 +53,31 @@ class ItemStore(Generic[T]):
     def delete(self, partition: str, sort: str) -> None:
         """Delete an item; nothing if it is not there."""
         self._call("delete_item", Key=row_key(partition, sort))
+
+    def put_part(self, partition: str, sort: str, item: T, *, after: int | None = None) -> dict[str, Any]:
+        """The part of a transaction that writes an item, as `put_after` would if `after` is a revision."""
+        asked = {"Item": _row(partition, sort, item)}
+        return {
+            "Put": {
+                "TableName": self._table,
+                **(asked if after is None else _after(partition, sort, item, after)),
+            }
+        }
+
+    def delete_part(self, partition: str, sort: str, *, there: bool = False) -> dict[str, Any]:
+        """The part of a transaction that deletes an item, which fails without one if it must be `there`."""
+        condition = {"ConditionExpression": f"attribute_exists({TENANT})"} if there else {}
+        return {"Delete": {"TableName": self._table, "Key": row_key(partition, sort), **condition}}
+
+    def transact(self, parts: Sequence[Mapping[str, Any]]) -> bool:
+        """Do all parts, of any stores of the table, or none; False if a condition fails or a write raced it."""
+        try:
+            self._client.transact_write_items(TransactItems=list(parts))
+        except (BotoCoreError, ClientError) as error:
+            if conflicts(error) or CONDITION_FAILED in cancellations(error):
+                return False
+            raise StoreError(f"table {self._table} cannot be written: {error}") from error
+        return True
 
     def page(
         self, partition: str, after: str | None, limit: int, *, prefix: str = "", forward: bool = True
@@ -104,3 +130,16 @@ class ItemStore(Generic[T]):
             return getattr(self._client, operation)(TableName=self._table, **asked)
         except (BotoCoreError, ClientError) as error:
             raise StoreError(f"table {self._table} cannot be used: {error}") from error
+
+
+def _row(partition: str, sort: str, item: object) -> dict[str, Any]:
+    return row_key(partition, sort) | {_ITEM: {"S": msgspec.json.encode(item).decode()}}
+
+
+def _after(partition: str, sort: str, item: object, revision: int) -> dict[str, Any]:
+    """A write of the item after a revision, 0 if there is none, on the condition that it is at that one."""
+    condition: dict[str, Any] = {"ConditionExpression": f"attribute_not_exists({_REVISION})"}
+    if revision:
+        values = {":r": {"N": str(revision)}}
+        condition = {"ConditionExpression": f"{_REVISION} = :r", "ExpressionAttributeValues": values}
+    return {"Item": _row(partition, sort, item) | {_REVISION: {"N": str(revision + 1)}}, **condition}
