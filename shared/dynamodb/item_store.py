@@ -70,7 +70,7 @@ class ItemStore(Generic[T]):
         return {"Delete": {"TableName": self._table, "Key": row_key(partition, sort), **condition}}
 
     def transact(self, parts: Sequence[Mapping[str, Any]]) -> bool:
-        """Do all parts, of any stores of the table, or none; False if a condition fails or a write raced it."""
+        """Do all parts, of any stores of the table, or none; False if a condition fails or it was raced."""
         try:
             self._client.transact_write_items(TransactItems=list(parts))
         except (BotoCoreError, ClientError) as error:

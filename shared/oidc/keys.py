@@ -13,7 +13,7 @@ _log = get_logger(__name__)
 FRESH_SECONDS: Final = 600.0
 """After so long the keys are read again: one that the issuer withdrew is good for that long at most."""
 
-AGAIN_SECONDS: Final = 10.0
+AGAIN_SECONDS: Final = 5.0
 """Least time between two reads, so that tokens with made-up key ids do not become requests to the issuer."""
 
 _WAITING: Final = 4
@@ -41,12 +41,13 @@ class KeyCache:
         """The key of an id; without an id the only key there is.
 
         Raises:
-            TokenRefusedError: if the issuer has no such key.
-            ProviderAwayError: if it is not known here, and the issuer cannot be asked.
+            TokenRefusedError: if the issuer was asked, and has no such key.
+            ProviderAwayError: if it is not known here, and the issuer cannot be asked, or was a moment ago.
         """
         known = self._known(kid)
+        asked = False
         if known is None:
-            self._wait_for_read()
+            asked = self._wait_for_read()
         elif self._monotonic() - self._read_at > FRESH_SECONDS and self._one_reads.acquire(blocking=False):
             try:
                 self._read_again()
@@ -55,9 +56,9 @@ class KeyCache:
         known = self._known(kid)
         if known is not None:
             return known
-        if self._failure:
-            raise ProviderAwayError(self._failure)
-        raise TokenRefusedError("it is signed with none of the issuer's keys")
+        if asked and not self._failure:
+            raise TokenRefusedError("it is signed with none of the issuer's keys")
+        raise ProviderAwayError(self._failure or "its key is unknown, and the issuer's were read just now")
 
     def _known(self, kid: str | None) -> Key | None:
         keys = self._keys
@@ -65,23 +66,24 @@ class KeyCache:
             return keys[0] if len(keys) == 1 else None
         return next((key for key in keys if key.kid == kid), None)
 
-    def _wait_for_read(self) -> None:
+    def _wait_for_read(self) -> bool:
         if not self._room.acquire(blocking=False):
             raise ProviderAwayError("the issuer's keys are being read")
         try:
             with self._one_reads:
-                self._read_again()
+                return self._read_again()
         finally:
             self._room.release()
 
-    def _read_again(self) -> None:
-        """Read unless that was done a moment ago; a failure leaves the known keys in force."""
+    def _read_again(self) -> bool:
+        """Read unless that was done a moment ago, and whether; a failure leaves the known keys in force."""
         now = self._monotonic()
         if now - self._tried_at < AGAIN_SECONDS:
-            return
+            return False
         self._tried_at = now
         try:
             self._keys, self._failure, self._read_at = self._read(), "", now
         except ProviderAwayError as error:
             self._failure = str(error)
             _log.warning("the issuer's keys cannot be read: known ones go on", extra={"error": str(error)})
+        return True

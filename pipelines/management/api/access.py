@@ -14,9 +14,10 @@ from pipelines.management.api.problems import ProblemError, not_found
 from pipelines.management.api.rate_limits import RateLimits
 from pipelines.management.api.requests import is_name
 from shared.oidc.errors import ProviderAwayError, TokenRefusedError
+from shared.oidc.keys import AGAIN_SECONDS
 
 _SCHEME: Final = "bearer "
-_AWAY_SECONDS: Final = "2"
+_AWAY_SECONDS: Final = str(int(AGAIN_SECONDS))
 Guard = Callable[[Request], Caller]
 
 

@@ -68,6 +68,28 @@ def _row(visit: Visit, kind: str, each: Version, with_status: bool) -> Markup:
     )
 
 
+def show_own_tenants(visit: Visit) -> None:
+    """The page on which a person chooses one of its tenants, with the role that it has in each."""
+    identity = visit.session.identity
+    with ui.element("section").classes("card span-12"):
+        write(tag("h2", "Your tenants"))
+        if not identity.tenants:
+            who = f"You are signed in as {identity.label or identity.id}, and are a member of no tenant yet. "
+            write(
+                tag(
+                    "p",
+                    who,
+                    "Open the link of an invitation; an owner of the tenant sends it.",
+                    class_="note",
+                )
+            )
+        items = (
+            tag("li", tag("a", each.tenant, href=f"{HOME}/{each.tenant}"), f" · {each.role}")
+            for each in identity.tenants
+        )
+        write(tag("ul", *items, class_="names"))
+
+
 def show_tenants(known: list[str] | None) -> None:
     """The page on which an operator chooses a tenant."""
     with ui.element("section").classes("card span-12"):
