@@ -45,6 +45,9 @@ class OidcProvider:
     seconds: float = 300
     """How long its ID tokens are valid."""
 
+    public: bool = False
+    """Whether its client has no secret, as a command on a person's machine."""
+
     away: bool = False
     """Whether it answers 500 to everything."""
 
@@ -56,7 +59,7 @@ class OidcProvider:
         self.issuer = f"http://127.0.0.1:{self.port}/realm"
         self.signing = new_key()
         self.published: list[Key] = [self.signing]
-        self._grants: dict[str, Grant] = {}
+        self.grants: dict[str, Grant] = {}
         self._server = ThreadingHTTPServer(("127.0.0.1", self.port), _handler(self))
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
         self._thread.start()
@@ -85,13 +88,13 @@ class OidcProvider:
 
     def end_sessions(self) -> None:
         """Forget every refresh token."""
-        self._grants.clear()
+        self.grants.clear()
 
-    def _signed_in(self, query: dict[str, str]) -> str:
+    def signed_in(self, query: dict[str, str]) -> str:
         """Where the browser goes with a code."""
         code = secrets.token_urlsafe(16)
         claims = self.person | ({"nonce": query["nonce"]} if "nonce" in query else {})
-        self._grants[code] = Grant(claims, query["redirect_uri"], query["code_challenge"])
+        self.grants[code] = Grant(claims, query["redirect_uri"], query["code_challenge"])
         return f"{query['redirect_uri']}?{urlencode({'code': code, 'state': query['state']})}"
 
     def wrong(self, query: dict[str, str]) -> str:
@@ -109,15 +112,16 @@ class OidcProvider:
     def exchanged(self, fields: dict[str, str], authorization: str) -> dict[str, Any] | None:
         """What the token endpoint gives; None refuses."""
         given = base64.b64decode(authorization.removeprefix("Basic ") or "").decode()
-        if given != f"{CLIENT}:s%3Acr%25t":
+        known = fields.get("client_id") == CLIENT if self.public else given == f"{CLIENT}:s%3Acr%25t"
+        if not known:
             return None
         renews = fields["grant_type"] == "refresh_token"
-        grant = self._grants.pop(fields["refresh_token" if renews else "code"], None)
+        grant = self.grants.pop(fields["refresh_token" if renews else "code"], None)
         if grant is None or (not renews and not _proves(grant, fields)):
             return None
         self.renewed += renews
         following = secrets.token_urlsafe(16)
-        self._grants[following] = Grant({k: v for k, v in grant.claims.items() if k != "nonce"})
+        self.grants[following] = Grant({k: v for k, v in grant.claims.items() if k != "nonce"})
         token = self.token(**grant.claims)
         return {
             "access_token": "opaque",
@@ -181,7 +185,7 @@ def _handler(provider: OidcProvider) -> type[BaseHTTPRequestHandler]:
             if provider.away:
                 self._say(500, b"")
             elif at.path == "/realm/authorize":
-                self._say(302, b"", provider._signed_in(_plain(at.query)))
+                self._say(302, b"", provider.signed_in(_plain(at.query)))
             elif at.path == "/realm/token":
                 found = provider.exchanged(fields, self.headers.get("Authorization", ""))
                 self._json(found or {"error": "invalid_grant"}, 200 if found else 400)

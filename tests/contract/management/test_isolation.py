@@ -42,9 +42,13 @@ def filled(path: str, tenant: str) -> Iterator[str]:
 
 def needed(path: str, verb: str) -> str:
     """The least role of a route, by its address and verb alone."""
-    if path.startswith("/v1/tokens") or path == "/v1/tenants":
+    if path.startswith("/v1/tokens") or path in ("/v1/tenants", "/v1/tenants/{tenant}"):
         return "operator"
-    if path.endswith(("/tokens", "/tokens/{token_id}", "/audit")):
+    if path == "/v1/invitations/redeem":
+        return "operator"  # of those with a token none: invitations are for people
+    if path.endswith(("/tokens", "/tokens/{token_id}", "/audit")) or "/members" in path:
+        return "owner"
+    if "/invitations" in path:
         return "owner"
     return "viewer" if verb == "get" or path.endswith("/try") else "editor"
 
