@@ -20,17 +20,28 @@ _WAITING: Final = 4
 """Requests that wait for a read at a time; further ones are refused, or they would hold all threads."""
 
 
+def on_a_thread(work: Callable[[], None]) -> None:
+    """Do it while others go on."""
+    threading.Thread(target=work, name="issuer-keys", daemon=True).start()
+
+
 class KeyCache:
     """May be asked from any thread."""
 
-    def __init__(self, read: Callable[[], Sequence[Key]], monotonic: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        read: Callable[[], Sequence[Key]],
+        monotonic: Callable[[], float],
+        behind: Callable[[Callable[[], None]], None] = on_a_thread,
+    ) -> None:
         """Keep keys.
 
         Args:
             read: blocks, gives the issuer's keys, raises ProviderAwayError.
             monotonic: seconds of a clock that never goes back.
+            behind: does what nobody waits for.
         """
-        self._read, self._monotonic = read, monotonic
+        self._read, self._monotonic, self._behind = read, monotonic, behind
         self._keys: Sequence[Key] = ()
         self._read_at = self._tried_at = float("-inf")
         self._failure = ""
@@ -49,11 +60,8 @@ class KeyCache:
         if known is None:
             asked = self._wait_for_read()
         elif self._monotonic() - self._read_at > FRESH_SECONDS and self._one_reads.acquire(blocking=False):
-            try:
-                self._read_again()
-            finally:
-                self._one_reads.release()
-        known = self._known(kid)
+            self._behind(self._read_and_release)
+        known = known or self._known(kid)
         if known is not None:
             return known
         if asked and not self._failure:
@@ -65,6 +73,12 @@ class KeyCache:
         if kid is None:
             return keys[0] if len(keys) == 1 else None
         return next((key for key in keys if key.kid == kid), None)
+
+    def _read_and_release(self) -> None:
+        try:
+            self._read_again()
+        finally:
+            self._one_reads.release()
 
     def _wait_for_read(self) -> bool:
         if not self._room.acquire(blocking=False):

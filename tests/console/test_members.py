@@ -60,6 +60,17 @@ def test_an_owner_invites_somebody_changes_the_role_and_removes_it(people: Peopl
     expect(used.get_by_role("alert")).to_contain_text("unknown, used, withdrawn or expired")
 
 
+def test_an_operator_makes_a_tenant_and_is_led_to_invite_its_first_owner(people: People) -> None:
+    page = people.open_page(people.url())
+    sign_in(page, people.api.operator)
+    page.get_by_test_id("tenant-name").fill("brandnew")
+    page.get_by_test_id("make").click()
+    expect(page.get_by_text("No members yet")).to_be_visible()
+    assert page.url == people.url("brandnew", "members")
+    page.get_by_role("link", name="Tenants").click()
+    expect(page.get_by_role("link", name="brandnew")).to_be_visible()
+
+
 def test_who_is_in_several_tenants_chooses_one_and_has_the_role_of_each(people: People) -> None:
     page = people.joined("cleo", people.invitation("first", "owner"))
     page.goto(people.invitation("second", "viewer"))

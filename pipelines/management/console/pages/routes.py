@@ -100,7 +100,7 @@ def _add_choice_of_tenant(shown: Shown, desk: Desk) -> None:
         async def build(visit: Visit) -> Callable[[], object]:
             if visit.session.identity.operates:
                 known = await visit.account.tenants()
-                return lambda: show_tenants(known)
+                return lambda: show_tenants(visit, known)
             identity = await visit.account.identity()  # it may be a member of others since it signed in
             desk.sessions.update(visit.session.id, identity)
             now = dataclasses.replace(visit, session=structs.replace(visit.session, identity=identity))

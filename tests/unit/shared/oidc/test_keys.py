@@ -1,7 +1,7 @@
 """An issuer's keys in memory: which are known, when they are read again, and what an absent issuer stops."""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 from joserfc.jwk import Key
@@ -33,7 +33,7 @@ def issuer() -> Issuer:
 
 @pytest.fixture
 def cache(issuer: Issuer) -> KeyCache:
-    return KeyCache(issuer.read, lambda: issuer.now)
+    return KeyCache(issuer.read, lambda: issuer.now, lambda work: work())
 
 
 def test_known_keys_are_read_once_and_again_when_they_are_old(issuer: Issuer, cache: KeyCache) -> None:
@@ -86,6 +86,18 @@ def test_a_token_without_a_key_id_is_the_only_keys(issuer: Issuer, cache: KeyCac
     del issuer.keys[1]
     issuer.now = AGAIN_SECONDS
     assert cache.find(None).kid == issuer.keys[0].kid
+
+
+def test_nobody_with_a_known_key_waits_for_old_keys_to_be_read_again(issuer: Issuer) -> None:
+    waits: list[Callable[[], None]] = []
+    cache = KeyCache(issuer.read, lambda: issuer.now, waits.append)
+    cache.find(issuer.keys[0].kid)
+    issuer.now = FRESH_SECONDS + 1
+    for _ in range(5):
+        assert cache.find(issuer.keys[0].kid) and issuer.reads == 1
+    (read,) = waits
+    read()
+    assert cache.find(issuer.keys[0].kid) and (issuer.reads, len(waits)) == (2, 1)
 
 
 def test_an_issuer_that_hangs_holds_a_few_requests_only(issuer: Issuer) -> None:
