@@ -38,34 +38,43 @@ class ItemStore(Generic[T]):
 
     def put(self, partition: str, sort: str, item: T) -> None:
         """Write an item over what is there."""
-        self._call("put_item", Item=_row(partition, sort, item))
+        row = row_key(partition, sort) | {_ITEM: {"S": msgspec.json.encode(item).decode()}}
+        self._call("put_item", Item=row)
 
     def put_after(self, partition: str, sort: str, item: T, revision: int) -> bool:
         """Write an item as the one after a revision, 0 if there is none; False if it is at another one."""
+        asked = self.revised(partition, sort, item, revision)["Put"]
+        del asked["TableName"]
         try:
-            self._call("put_item", **_after(partition, sort, item, revision))
+            self._call("put_item", **asked)
         except StoreError as error:
             if isinstance(error.__cause__, ClientError) and error_code(error.__cause__) == _CONFLICT:
                 return False
             raise
         return True
 
+    def revised(self, partition: str, sort: str, item: T, revision: int) -> dict[str, Any]:
+        """What `put_after` writes, as an item of a transaction."""
+        condition: dict[str, Any] = {"ConditionExpression": f"attribute_not_exists({_REVISION})"}
+        if revision:
+            values = {":r": {"N": str(revision)}}
+            condition = {"ConditionExpression": f"{_REVISION} = :r", "ExpressionAttributeValues": values}
+        found = self.written(partition, sort, item)
+        found["Put"]["Item"][_REVISION] = {"N": str(revision + 1)}
+        found["Put"] |= condition
+        return found
+
+    def written(self, partition: str, sort: str, item: T) -> dict[str, Any]:
+        """What `put` writes, as an item of a transaction."""
+        row = row_key(partition, sort) | {_ITEM: {"S": msgspec.json.encode(item).decode()}}
+        return {"Put": {"TableName": self._table, "Item": row}}
+
     def delete(self, partition: str, sort: str) -> None:
         """Delete an item; nothing if it is not there."""
         self._call("delete_item", Key=row_key(partition, sort))
 
-    def put_part(self, partition: str, sort: str, item: T, *, after: int | None = None) -> dict[str, Any]:
-        """The part of a transaction that writes an item, as `put_after` would if `after` is a revision."""
-        asked = {"Item": _row(partition, sort, item)}
-        return {
-            "Put": {
-                "TableName": self._table,
-                **(asked if after is None else _after(partition, sort, item, after)),
-            }
-        }
-
-    def delete_part(self, partition: str, sort: str, *, there: bool = False) -> dict[str, Any]:
-        """The part of a transaction that deletes an item, which fails without one if it must be `there`."""
+    def removed(self, partition: str, sort: str, *, there: bool = False) -> dict[str, Any]:
+        """What `delete` does, as an item of a transaction; it fails without the item if that must be `there`."""
         condition = {"ConditionExpression": f"attribute_exists({TENANT})"} if there else {}
         return {"Delete": {"TableName": self._table, "Key": row_key(partition, sort), **condition}}
 
@@ -130,16 +139,3 @@ class ItemStore(Generic[T]):
             return getattr(self._client, operation)(TableName=self._table, **asked)
         except (BotoCoreError, ClientError) as error:
             raise StoreError(f"table {self._table} cannot be used: {error}") from error
-
-
-def _row(partition: str, sort: str, item: object) -> dict[str, Any]:
-    return row_key(partition, sort) | {_ITEM: {"S": msgspec.json.encode(item).decode()}}
-
-
-def _after(partition: str, sort: str, item: object, revision: int) -> dict[str, Any]:
-    """A write of the item after a revision, 0 if there is none, on the condition that it is at that one."""
-    condition: dict[str, Any] = {"ConditionExpression": f"attribute_not_exists({_REVISION})"}
-    if revision:
-        values = {":r": {"N": str(revision)}}
-        condition = {"ConditionExpression": f"{_REVISION} = :r", "ExpressionAttributeValues": values}
-    return {"Item": _row(partition, sort, item) | {_REVISION: {"N": str(revision + 1)}}, **condition}

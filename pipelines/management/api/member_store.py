@@ -175,7 +175,7 @@ class MemberStore:
             )
             team = joined(self.team(found.tenant), member)
             parts = self._admission(text, found.tenant, made.id, team)
-            self._write([*parts, self._tokens.put_part(TOKENS, key, token)])
+            self._write([*parts, self._tokens.written(TOKENS, key, token)])
             return secret, token
 
         return self._until_alone(attempt)
@@ -204,8 +204,8 @@ class MemberStore:
             key = before.members[member_id].token_key
             parts = [
                 self._team_part(tenant, after),
-                self._roles.delete_part(memberships_partition(member_id), tenant),
-                *([] if key is None else [self._tokens.delete_part(TOKENS, key)]),
+                self._roles.removed(memberships_partition(member_id), tenant),
+                *([] if key is None else [self._tokens.removed(TOKENS, key)]),
             ]
             self._write(parts)
 
@@ -216,12 +216,12 @@ class MemberStore:
 
     def _admission(self, text: str, tenant: str, member_id: str, team: Team) -> Iterator[dict[str, Any]]:
         """The invitation is used up in the same transaction: it admits one, once."""
-        yield self._invitations.delete_part(INVITATIONS, digest(text), there=True)
+        yield self._invitations.removed(INVITATIONS, digest(text), there=True)
         yield self._team_part(tenant, team)
-        yield self._roles.put_part(memberships_partition(member_id), tenant, "")
+        yield self._roles.written(memberships_partition(member_id), tenant, "")
 
     def _team_part(self, tenant: str, team: Team) -> dict[str, Any]:
-        return self._teams.put_part(MEMBERS, tenant, team, after=team.revision - 1)
+        return self._teams.revised(MEMBERS, tenant, team, team.revision - 1)
 
     def _write(self, parts: Sequence[Mapping[str, Any]]) -> None:
         if not self._teams.transact(parts):
