@@ -74,7 +74,7 @@ class ItemStore(Generic[T]):
         self._call("delete_item", Key=row_key(partition, sort))
 
     def removed(self, partition: str, sort: str, *, there: bool = False) -> dict[str, Any]:
-        """What `delete` does, as an item of a transaction; it fails without the item if that must be `there`."""
+        """What `delete` does, as an item of a transaction, which fails without it if it must be `there`."""
         condition = {"ConditionExpression": f"attribute_exists({TENANT})"} if there else {}
         return {"Delete": {"TableName": self._table, "Key": row_key(partition, sort), **condition}}
 
