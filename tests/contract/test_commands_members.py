@@ -54,13 +54,9 @@ def test_an_invited_person_signs_in_with_the_invitation_and_is_listed_changed_an
     assert link.stdout.startswith("https://c.example/invitation#hifi_invite_"), link.stderr
     found = ann.json("members", "list")
     assert [each["label"] for each in found["members"] + found["invitations"]] == ["Ann", "Bob"]
-    assert ann.run("members", "withdraw", found["invitations"][0]["id"]).returncode == 0
     refused = ann.run("members", "role", "Ann", "--role", "viewer")
     assert (refused.returncode, "last owner" in refused.stderr) == (1, True)
-    assert "no member is called Bob" in ann.run("members", "remove", "Bob").stderr
     assert "whose members?; add --tenant" in operator.run("members", "list").stderr
-    assert operator.run("members", "role", "Ann", "--role", "viewer", "--tenant", tenant).returncode == 0
-    assert "may not do this" in ann.run("members", "list").stderr
     assert operator.run("members", "remove", "Ann", "--tenant", tenant).returncode == 0
     assert "does not know the token" in ann.run("get").stderr
     again = ann.run("login", api.url, stdin=made.stdout)

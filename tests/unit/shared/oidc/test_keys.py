@@ -90,14 +90,14 @@ def test_a_token_without_a_key_id_is_the_only_keys(issuer: Issuer, cache: KeyCac
 
 def test_nobody_with_a_known_key_waits_for_old_keys_to_be_read_again(issuer: Issuer) -> None:
     waits: list[Callable[[], None]] = []
-    cache = KeyCache(issuer.read, lambda: issuer.now, waits.append)
-    cache.find(issuer.keys[0].kid)
+    keys = KeyCache(issuer.read, lambda: issuer.now, waits.append)
+    keys.find(issuer.keys[0].kid)
     issuer.now = FRESH_SECONDS + 1
     for _ in range(5):
-        assert cache.find(issuer.keys[0].kid) and issuer.reads == 1
+        assert keys.find(issuer.keys[0].kid) and issuer.reads == 1
     (read,) = waits
     read()
-    assert cache.find(issuer.keys[0].kid) and (issuer.reads, len(waits)) == (2, 1)
+    assert keys.find(issuer.keys[0].kid) and (issuer.reads, len(waits)) == (2, 1)
 
 
 def test_an_issuer_that_hangs_holds_a_few_requests_only(issuer: Issuer) -> None:
@@ -109,11 +109,11 @@ def test_an_issuer_that_hangs_holds_a_few_requests_only(issuer: Issuer) -> None:
 
     def ask() -> None:
         try:
-            said.append(cache.find(issuer.keys[0].kid).kid)
+            said.append(keys.find(issuer.keys[0].kid).kid)
         except ProviderAwayError as error:
             said.append(str(error))
 
-    cache = KeyCache(read, lambda: 0.0)
+    keys = KeyCache(read, lambda: 0.0)
     asking = [threading.Thread(target=ask) for _ in range(12)]
     for thread in asking:
         thread.start()
