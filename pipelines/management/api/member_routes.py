@@ -47,7 +47,7 @@ def member_routes(store: MemberStore, access: Access, clock: Clock, body_bytes: 
     router = APIRouter()
     manage = Depends(access.guard(Action.MEMBERS))
 
-    @router.put(_TENANT, **route(201, 409))
+    @router.put(_TENANT, **route(201, 200, 409))
     def make(tenant: str, caller: Annotated[Caller, Depends(access.guard(Action.OPERATE))]) -> Response:
         refuse_own(tenant)
         record = TenantRecord(made_ms=clock(), made_by=caller.signature)
