@@ -1,12 +1,10 @@
 """The addresses of the pages of documents."""
 
-import dataclasses
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Final
 
 from fastapi import Request, Response
-from msgspec import structs
 from nicegui import ui
 from starlette.responses import RedirectResponse
 
@@ -69,6 +67,7 @@ def add_pages(desk: Desk, add_head: Callable[[], None]) -> None:
         if visit is None:
             return desk.to_sign_in(request)
         try:
+            visit = await desk.informed(visit)
             draw = await build(visit)
         except ProblemError as error:
             if error.status == HTTPStatus.UNAUTHORIZED:
@@ -101,10 +100,7 @@ def _add_choice_of_tenant(shown: Shown, desk: Desk) -> None:
             if visit.session.identity.operates:
                 known = await visit.account.tenants()
                 return lambda: show_tenants(visit, known)
-            identity = await visit.account.identity()  # it may be a member of others since it signed in
-            desk.sessions.update(visit.session.id, identity)
-            now = dataclasses.replace(visit, session=structs.replace(visit.session, identity=identity))
-            return lambda: show_own_tenants(now)
+            return lambda: show_own_tenants(visit)
 
         session = desk.sessions.find(request.cookies.get(COOKIE))
         if session is not None and session.identity.tenant is not None:  # it has no other

@@ -1,13 +1,13 @@
 """One signed-in page: whose it is, what it may ask the API, and what happens when the API refuses."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Final, TypeVar
 from urllib.parse import quote
 
 from fastapi import Request, Response
-from msgspec.structs import replace
+from msgspec import structs
 from nicegui import ui
 from starlette.responses import RedirectResponse
 
@@ -34,7 +34,7 @@ class Visit:
     """A page of a tenant in a signed-in browser."""
 
     session: Session
-    """With the role that it has in the tenant."""
+    """With the role that it has in the tenant, once the visit is `informed`."""
 
     sessions: Sessions
     account: Account
@@ -105,8 +105,21 @@ class Desk:
         if session is None:
             return None
         account = Account(self.client, lambda: self.sessions.token(session.id))
-        here = replace(session, identity=session.identity.within(tenant))
-        return Visit(session=here, sessions=self.sessions, account=account, tenant=tenant)
+        return Visit(session=session, sessions=self.sessions, account=account, tenant=tenant)
+
+    async def informed(self, visit: Visit) -> Visit:
+        """The visit with the role that the API says it has here now: members' roles change.
+
+        Raises:
+            ProblemError: if the token is not valid any more.
+            UnreachableError: the API does not answer.
+        """
+        identity = visit.session.identity
+        if not identity.operates:
+            identity = await visit.account.identity()
+            self.sessions.update(visit.session.id, identity)
+        session = structs.replace(visit.session, identity=identity.within(visit.tenant))
+        return replace(visit, session=session)
 
     def origin(self, request: Request) -> str:
         """The address of the console as this browser knows it, without a slash at the end."""
