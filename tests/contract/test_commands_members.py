@@ -63,6 +63,7 @@ def test_an_invited_person_signs_in_with_the_invitation_and_is_listed_changed_an
     assert (again.returncode, "used or expired" in again.stderr) == (1, True)
 
 
+@pytest.mark.proof
 def test_a_person_signs_in_with_a_browser_and_the_token_is_renewed(
     dynamodb_local: str, tmp_path: Path, tenant: str
 ) -> None:
