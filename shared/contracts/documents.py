@@ -1,12 +1,12 @@
 """What customers want, as documents: sources, destinations, pipes, contacts. Users write them in YAML; the
-`config` topic carries them as JSON under the key `kind/name`.
+`config` topic carries them as JSON under the key `tenant/kind/name`: names of two tenants are independent.
 
 A user's document may hold nothing unknown; what the topic holds may come from a newer version and is read as
 far as it is understood, because a document left out would take its events with it.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Annotated, Any, Final
 
@@ -47,6 +47,9 @@ Name = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")]
 Percent = Annotated[float, Meta(ge=0, le=100)]
 SecretRef = Annotated[str, Meta(pattern="^secret://[a-z0-9][a-z0-9._/-]{0,126}$")]
 """Stands for a secret in a document: the topic never holds one."""
+
+TenantName = tuple[str, str]
+"""A tenant, and the name of one of its documents: what identifies a document of a kind."""
 
 DEFAULT_CONNECTOR: Final = "webhook"
 
@@ -271,9 +274,9 @@ def kind_of(document: Document) -> str:
     return str(document.__struct_config__.tag)
 
 
-def topic_key(kind: str, name: str) -> bytes:
+def topic_key(tenant: str, kind: str, name: str) -> bytes:
     """The key of a document's records on the `config` topic."""
-    return f"{kind}/{name}".encode()
+    return f"{tenant}/{kind}/{name}".encode()
 
 
 _encoder = msgspec.json.Encoder()
@@ -295,15 +298,19 @@ def decode_entry(value: bytes) -> Entry:
 
 
 class Catalogue:
-    """All documents at one moment, indexed as the nodes ask for them. Immutable."""
+    """All documents at one moment, indexed by tenant and name. Immutable.
+
+    A document may be there under an old key and its present one, while the provisioner takes a side over: the
+    one that came later counts.
+    """
 
     def __init__(self, entries: Mapping[bytes, Entry] | None = None) -> None:
         self.entries: Mapping[bytes, Entry] = dict(entries or {})
         documents = [entry.document for entry in self.entries.values()]
-        self.sources = {d.name: d for d in documents if isinstance(d, Source)}
-        self.destinations = {d.name: d for d in documents if isinstance(d, Destination)}
-        self.pipes = {d.name: d for d in documents if isinstance(d, Pipe)}
-        self.contacts = {d.name: d for d in documents if isinstance(d, Contact)}
+        self.sources = {(d.tenant, d.name): d for d in documents if isinstance(d, Source)}
+        self.destinations = {(d.tenant, d.name): d for d in documents if isinstance(d, Destination)}
+        self.pipes = {(d.tenant, d.name): d for d in documents if isinstance(d, Pipe)}
+        self.contacts = {(d.tenant, d.name): d for d in documents if isinstance(d, Contact)}
         self.source_by_key = {key: s for s in self.sources.values() for key in s.write_keys}
 
     def problems(self, document: Document) -> Iterable[tuple[str, str]]:
@@ -314,14 +321,11 @@ class Catalogue:
         if isinstance(document, Source):
             for key in sealed(document).write_keys:  # type: ignore[union-attr]
                 owner = self.source_by_key.get(key)
-                if owner and owner.name != document.name:
+                if owner and (owner.tenant, owner.name) != (document.tenant, document.name):
                     yield "$.write_keys", f"source {owner.name} already uses one of these keys"
 
     @staticmethod
-    def _missing(pipe: Pipe, field: str, known: Mapping[str, Document]) -> Iterable[tuple[str, str]]:
+    def _missing(pipe: Pipe, field: str, known: Container[TenantName]) -> Iterable[tuple[str, str]]:
         name = getattr(pipe, field)
-        found = known.get(name)
-        if found is None:
+        if (pipe.tenant, name) not in known:
             yield f"$.{field}", f"there is no {field} {name!r}; apply it before or together with this pipe"
-        elif found.tenant != pipe.tenant:
-            yield f"$.{field}", f"{field} {name!r} belongs to tenant {found.tenant!r}, not {pipe.tenant!r}"

@@ -18,7 +18,7 @@ from tests.spark.events import ATTRIBUTES, by_topic, event_headers, header_map, 
 
 
 def table(spark: SparkSession, *pipes: Pipe) -> DataFrame:
-    return one_partition(spark, [source_row("player", pipes, 0)], SOURCE_ROW)
+    return one_partition(spark, [source_row(("acme", "player"), pipes, 0)], SOURCE_ROW)
 
 
 def pipe(name: str, **fields: Any) -> Pipe:
@@ -90,7 +90,7 @@ def test_the_key_is_the_delivery_key(spark: SparkSession, named: list[tuple[str,
     rows = outbound(kafka_rows(spark, "events", records), table(spark, pipe("all"))).collect()
 
     assert [bytes(row["key"]) for row in rows] == [
-        delivery_key("all", source, name) for source, name in named
+        delivery_key("acme", "all", source, name) for source, name in named
     ]
 
 

@@ -2,7 +2,7 @@
 
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from uuid import uuid4
 
@@ -13,6 +13,7 @@ from shared.contracts.document_items import Change, DocumentKey, change_of
 from shared.contracts.documents import (
     CANARY,
     LIVE_SECONDS,
+    Catalogue,
     Destination,
     Document,
     Entry,
@@ -20,10 +21,9 @@ from shared.contracts.documents import (
     Source,
     decode_entry,
     encode_entry,
-    kind_of,
     sealed,
-    topic_key,
 )
+from shared.contracts.publish_plan import document_key
 from shared.contracts.topics import Topic
 from shared.dynamodb.document_table import DocumentTable
 from shared.kafka.config_topic import config_table
@@ -56,12 +56,22 @@ class View:
     def put(self, document: Document, version: int = 1) -> None:
         """Publish past the table."""
         entry = Entry(version=version, document=document)
-        self.topics.put(Topic.CONFIG, encode_entry(entry), [], topic_key(kind_of(document), document.name))
+        self.topics.put(Topic.CONFIG, encode_entry(entry), [], document_key(document))
+        self.topics.flush()
+
+    def put_old(self, document: Document, version: int = 1) -> None:
+        """The same under the key of versions for which a name was one tenant's."""
+        value = encode_entry(Entry(version=version, document=document))
+        self.topics.put(Topic.CONFIG, value, [], old_key(document))
         self.topics.flush()
 
     def remove(self, key: str) -> None:
         self.topics.put(Topic.CONFIG, None, [], key.encode())
         self.topics.flush()
+
+
+def old_key(document: Document) -> bytes:
+    return document_key(document).partition(b"/")[2]
 
 
 @pytest.fixture
@@ -92,7 +102,7 @@ def test_a_write_is_published_within_two_seconds_and_a_deletion_too(
     start: Start, table: DocumentTable, view: View, tenant: str
 ) -> None:
     eventually(start().leads)
-    key = f"destination/{tenant}"
+    key = f"{tenant}/destination/{tenant}"
     put(table, destination(tenant))
     eventually(lambda: view.entries() == {key: Entry(version=1, document=destination(tenant))}, 2)
     put(table, destination(tenant, 7))
@@ -105,7 +115,7 @@ def test_a_write_is_published_within_two_seconds_and_a_deletion_too(
 def test_what_is_altered_or_deleted_on_the_topic_comes_back(
     start: Start, table: DocumentTable, view: View, tenant: str
 ) -> None:
-    key, wanted = f"destination/{tenant}", Entry(version=1, document=destination(tenant))
+    key, wanted = f"{tenant}/destination/{tenant}", Entry(version=1, document=destination(tenant))
     altered = Entry(version=4, document=destination(tenant, 9))
     put(table, destination(tenant))
     eventually(start().leads)
@@ -130,6 +140,58 @@ def test_a_side_whose_documents_are_older_than_the_table_is_taken_over_without_a
     assert len(view.topics.all_of(Topic.CONFIG)) == before
 
 
+def test_a_side_with_keys_of_old_is_moved_in_one_transaction_and_no_reader_lacks_a_document(
+    start: Start, table: DocumentTable, view: View, tenant: str, topics: str
+) -> None:
+    source = sealed(Source(name=tenant, tenant=tenant, write_keys=[f"key-of-{tenant}"]))
+    own = Destination(name=f"canary-{tenant}", tenant=CANARY)
+    documents: list[Document] = [source, destination(tenant), own]
+    for each in documents:
+        view.put_old(each, version=6)
+    seen: list[set[str]] = []
+    reader = config_table(topics, "test-reader", lambda new: seen.append(_of(new, documents)))
+    assert reader.wait(30)
+    eventually(start().leads)
+    new = {document_key(each): Entry(version=6, document=each) for each in documents}
+    eventually(lambda: _under(reader.view, documents) == new, 20)
+    reader.stop()
+    every = {str(document_key(each)) for each in documents}
+    assert seen[seen.index(every) :] == [every] * (len(seen) - seen.index(every))
+    keys = {*new, *map(old_key, documents)}
+    moved = [each for each in view.topics.all_of(Topic.CONFIG) if each.key() in keys][len(documents) :]
+    assert {each.key(): each.value() is None for each in moved} == {key: key not in new for key in keys}
+    offsets = [each.offset() or 0 for each in moved]
+    assert offsets == list(range(offsets[0], offsets[0] + len(moved))), (
+        "an end of a transaction has an offset"
+    )
+
+    view.put_old(destination(tenant, 9), version=9)
+    eventually(
+        lambda: view.values(old_key(destination(tenant)).decode())[-2:] == [_version_9(tenant), None], 10
+    )
+    assert view.entries()[f"{tenant}/destination/{tenant}"] == Entry(version=6, document=destination(tenant))
+    view.remove(f"{CANARY}/destination/{own.name}")
+
+
+def _version_9(tenant: str) -> Entry:
+    return Entry(version=9, document=destination(tenant, 9))
+
+
+def _under(found: Catalogue, documents: Sequence[Document]) -> Mapping[bytes, Entry]:
+    """The entries of these documents."""
+    return {key: entry for key, entry in found.entries.items() if entry.document in documents}
+
+
+def _of(found: Catalogue, documents: Sequence[Document]) -> set[str]:
+    """Which of the documents a node would find."""
+    return {
+        str(document_key(each))
+        for each in documents
+        for index in (found.sources, found.destinations)
+        if index.get((each.tenant, each.name)) == each
+    }
+
+
 def test_a_second_side_with_documents_of_its_own_loses_none_of_them(
     start: Start, table: DocumentTable, view: View, tenant: str
 ) -> None:
@@ -140,7 +202,7 @@ def test_a_second_side_with_documents_of_its_own_loses_none_of_them(
     eventually(view.entries)
     start()
     eventually(lambda: len(view.entries()) == 2, 20)
-    assert view.entries()[f"destination/{tenant}"] == Entry(version=6, document=destination(tenant))
+    assert view.entries()[f"{tenant}/destination/{tenant}"] == Entry(version=6, document=destination(tenant))
     stored = table.get(tenant, DocumentKey("destination", tenant))
     assert stored is not None
     assert stored.version == 6
@@ -154,7 +216,7 @@ def test_a_table_that_was_lost_leaves_the_topic_as_it_is(
     table.adopt(LOCAL, [])
     eventually(start().leads)
     time.sleep(2)
-    assert list(view.entries()) == [f"destination/{tenant}"]
+    assert list(view.entries()) == [f"{tenant}/destination/{tenant}"]
 
 
 def test_hifis_own_documents_are_left_alone(
@@ -166,9 +228,9 @@ def test_hifis_own_documents_are_left_alone(
     eventually(start().leads)
     eventually(view.entries, 10)
     time.sleep(1)
-    assert view.table.view.destinations[own.name] == own
+    assert view.table.view.destinations[CANARY, own.name] == own
     assert table.get(CANARY, DocumentKey("destination", own.name)) is None
-    view.remove(f"destination/{own.name}")
+    view.remove(f"{CANARY}/destination/{own.name}")
 
 
 def test_a_new_source_is_opened_after_its_pipe_is_in_force(
@@ -181,10 +243,10 @@ def test_a_new_source_is_opened_after_its_pipe_is_in_force(
         destination(tenant),
         Pipe(name=tenant, tenant=tenant, source=tenant, destination=tenant),
     )
-    eventually(lambda: f"pipe/{tenant}" in view.entries(), 5)
-    assert f"source/{tenant}" not in view.entries()
+    eventually(lambda: f"{tenant}/pipe/{tenant}" in view.entries(), 5)
+    assert f"{tenant}/source/{tenant}" not in view.entries()
     began = time.monotonic()
-    eventually(lambda: f"source/{tenant}" in view.entries(), LIVE_SECONDS + 5)
+    eventually(lambda: f"{tenant}/source/{tenant}" in view.entries(), LIVE_SECONDS + 5)
     assert time.monotonic() - began > LIVE_SECONDS - 2
 
 
@@ -211,7 +273,7 @@ def test_a_leader_that_was_suspended_writes_nothing_stale_when_it_goes_on(
     first.process.send_signal(signal.SIGSTOP)
     eventually(second.leads, 10)
     put(table, destination(tenant, 2))
-    newest = {f"destination/{tenant}": Entry(version=2, document=destination(tenant, 2))}
+    newest = {f"{tenant}/destination/{tenant}": Entry(version=2, document=destination(tenant, 2))}
     eventually(lambda: view.entries() == newest, 10)
     written = len(view.topics.all_of(Topic.CONFIG))
     first.process.send_signal(signal.SIGCONT)
@@ -233,7 +295,7 @@ def test_who_takes_over_keeps_the_former_leader_from_writing(topics: str, view: 
 
 def record_of(document: Document) -> dict[bytes, bytes]:
     entry = Entry(version=1, document=document)
-    return {topic_key(kind_of(document), document.name): encode_entry(entry)}
+    return {document_key(document): encode_entry(entry)}
 
 
 def test_without_its_table_it_is_not_ready_and_leaves_the_topic_as_it_is(
@@ -245,6 +307,7 @@ def test_without_its_table_it_is_not_ready_and_leaves_the_topic_as_it_is(
     try:
         eventually(lambda: "cannot be read or written" in lonely.log.read_text(), 40)
         assert not lonely.ready()
-        assert view.entries() == {f"destination/{tenant}": Entry(version=1, document=destination(tenant))}
+        wanted = Entry(version=1, document=destination(tenant))
+        assert view.entries() == {f"{tenant}/destination/{tenant}": wanted}
     finally:
         lonely.kill()

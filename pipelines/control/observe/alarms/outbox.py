@@ -31,7 +31,7 @@ class Notification(Struct, kw_only=True, frozen=True):
     """The same in every try. Sorts by time."""
 
     receiver: str
-    """SNS, WEBHOOK, or `contact/<name>`."""
+    """SNS, WEBHOOK, or `contact/<tenant>/<name>`."""
 
     made_ms: int
     transition: Transition = msgspec.field(name="notice")
@@ -71,16 +71,23 @@ def notifications(
 
 
 def contact_of(receiver: str) -> str | None:
-    """The name of the customer contact behind a receiver; None for an operator's receiver."""
+    """The name of the customer contact behind a receiver; None for an operator's receiver.
+
+    Its tenant is the alarm's. Notifications that an older version stored have only the name there.
+    """
     name = receiver.removeprefix(_CONTACT)
-    return None if name == receiver else name
+    return None if name == receiver else name.rpartition("/")[2]
 
 
 def _receivers(alarm: Alarm, operators: list[str], contacts: list[Contact]) -> Iterator[str]:
     if alarm.audience == Audience.OPERATOR:
         yield from operators
     elif alarm.tenant != ALL_TENANTS:
-        yield from (_CONTACT + contact.name for contact in contacts if contact.tenant == alarm.tenant)
+        yield from (
+            f"{_CONTACT}{contact.tenant}/{contact.name}"
+            for contact in contacts
+            if contact.tenant == alarm.tenant
+        )
 
 
 def _notification(transition: Transition, receiver: str, now_ms: int) -> Notification:

@@ -134,8 +134,9 @@ class ContactReceiver:
 
     async def send(self, notification: Notification) -> None:
         """POST to the webhook that the contact has now."""
-        contact = self._contacts().contacts.get(contact_of(notification.receiver) or "")
-        if contact is None or contact.tenant != notification.transition.alarm.tenant:
+        whose = notification.transition.alarm.tenant, contact_of(notification.receiver) or ""
+        contact = self._contacts().contacts.get(whose)
+        if contact is None:
             raise ReceiverGoneError("the contact was deleted")
         if any(foreign_secrets(contact.tenant, contact.secret)):
             raise NotAcceptedError("the contact names another tenant's secret")

@@ -23,7 +23,7 @@ def skewed(inputs: Inputs, catalogue: Catalogue) -> Iterator[Finding]:
 
 
 def _watches(catalogue: Catalogue, each: FieldSkew) -> bool:
-    pipe = catalogue.pipes.get(each.pipe)
+    pipe = catalogue.pipes.get((each.tenant, each.pipe))
     return pipe is not None and any(
         (watch.field, watch.kind) == (each.field, each.kind) for watch in pipe.watch
     )

@@ -19,7 +19,6 @@ _FIXES: Final[Mapping[str, str]] = {
     "transform_failed": "correct the pipe's transform",
     "unknown_pipe": "apply the pipe again, or replay its dead letters",
     "unknown_destination": "apply the destination again, or name another one in the pipe",
-    "foreign": "let the pipe name documents of its own tenant only",
     "foreign_secret": "name secrets of the destination's own tenant only",
     "secret_missing": "create the secret, or correct its name",
     "bad_secret": "correct the secret's value",

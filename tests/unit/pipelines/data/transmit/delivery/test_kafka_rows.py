@@ -18,6 +18,7 @@ def receipts(events: list[Event], outcome: End) -> list[Receipt]:
     settled = SettledEvents(
         events=events,
         outcome=outcome,
+        tenant="acme",
         destination="shop",
         pipe="p1",
         attempt=1,
