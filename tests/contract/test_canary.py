@@ -170,7 +170,7 @@ def test_a_restarted_canary_changes_nothing_but_its_key(
     second = sing(collect.port, canary_sinks=f"http://127.0.0.1:{port}")
     eventually(second.ready, 8, "the second canary is ready")  # nothing has to take effect first
     after = _versions(topics)
-    assert {key for key in after if after[key] != before[key]} == {b"source/canary"}
+    assert {key for key in after if after[key] != before[key]} == {b"canary/source/canary"}
 
 
 @pytest.mark.proof

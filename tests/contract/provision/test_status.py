@@ -68,9 +68,9 @@ def test_a_new_source_is_opened_as_soon_as_its_pipes_are_in_force(
         documents: list[Document] = [source, pipe, Destination(name=tenant, tenant=tenant)]
         began = time.monotonic()
         table.write(tenant, [change_of(each) for each in documents], by="test", at_ms=wall_clock())
-        eventually(lambda: f"source/{tenant}".encode() in route.table.view.entries, 20, every=0.05)
+        eventually(lambda: f"{tenant}/source/{tenant}".encode() in route.table.view.entries, 20, every=0.05)
         assert time.monotonic() - began < LIVE_SECONDS - 2
-        assert f"pipe/{tenant}".encode() in nodes[0].table.view.entries
+        assert f"{tenant}/pipe/{tenant}".encode() in nodes[0].table.view.entries
     finally:
         route.stop()
         route.beats.close()
