@@ -43,11 +43,8 @@ def kinds(summary: Summary, pipes: Container[TenantName]) -> Table:
     """Counts by kind, the largest first; `pipes` are the published ones."""
     table = plain_table("LETTERS", "TENANT", "PIPE", "DESTINATION", "REASON", "")
     for (tenant, pipe, destination, word), count in summary.kinds.most_common():
-        hint = (
-            ""
-            if (tenant, pipe) in pipes
-            else "no such pipe is published: they will become dead letters again"
-        )
+        known = (tenant, pipe) in pipes
+        hint = "" if known else "no such pipe is published: they will become dead letters again"
         names = (Text(printable(name)) for name in (tenant, pipe, destination or "?", word))
         table.add_row(f"{count:,}", *names, f"[yellow]{hint}[/]" if hint else "")
     return table

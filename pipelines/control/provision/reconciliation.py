@@ -62,7 +62,8 @@ class Difference(Struct, frozen=True, kw_only=True):
 def difference(wanted_entries: Entries, published: Entries) -> Difference:
     """What to publish. A source that only moves to another key is open already, and stays so."""
     lacking = {key: entry for key, entry in wanted_entries.items() if published.get(key) != entry}
-    open_sources = {document_key(entry.document) for entry in published.values()}
+    sources = (each.document for each in published.values() if isinstance(each.document, Source))
+    open_sources = {document_key(source) for source in sources}
     opened = {
         key: entry
         for key, entry in lacking.items()

@@ -2,7 +2,7 @@
 
 import signal
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -13,7 +13,6 @@ from shared.contracts.document_items import Change, DocumentKey, change_of
 from shared.contracts.documents import (
     CANARY,
     LIVE_SECONDS,
-    Catalogue,
     Destination,
     Document,
     Entry,
@@ -59,19 +58,9 @@ class View:
         self.topics.put(Topic.CONFIG, encode_entry(entry), [], document_key(document))
         self.topics.flush()
 
-    def put_old(self, document: Document, version: int = 1) -> None:
-        """The same under the key of versions for which a name was one tenant's."""
-        value = encode_entry(Entry(version=version, document=document))
-        self.topics.put(Topic.CONFIG, value, [], old_key(document))
-        self.topics.flush()
-
     def remove(self, key: str) -> None:
         self.topics.put(Topic.CONFIG, None, [], key.encode())
         self.topics.flush()
-
-
-def old_key(document: Document) -> bytes:
-    return document_key(document).partition(b"/")[2]
 
 
 @pytest.fixture
@@ -138,58 +127,6 @@ def test_a_side_whose_documents_are_older_than_the_table_is_taken_over_without_a
     assert (stored.version, stored.document) == (6, destination(tenant))
     time.sleep(2)
     assert len(view.topics.all_of(Topic.CONFIG)) == before
-
-
-def test_a_side_with_keys_of_old_is_moved_in_one_transaction_and_no_reader_lacks_a_document(
-    start: Start, table: DocumentTable, view: View, tenant: str, topics: str
-) -> None:
-    source = sealed(Source(name=tenant, tenant=tenant, write_keys=[f"key-of-{tenant}"]))
-    own = Destination(name=f"canary-{tenant}", tenant=CANARY)
-    documents: list[Document] = [source, destination(tenant), own]
-    for each in documents:
-        view.put_old(each, version=6)
-    seen: list[set[str]] = []
-    reader = config_table(topics, "test-reader", lambda new: seen.append(_of(new, documents)))
-    assert reader.wait(30)
-    eventually(start().leads)
-    new = {document_key(each): Entry(version=6, document=each) for each in documents}
-    eventually(lambda: _under(reader.view, documents) == new, 20)
-    reader.stop()
-    every = {str(document_key(each)) for each in documents}
-    assert seen[seen.index(every) :] == [every] * (len(seen) - seen.index(every))
-    keys = {*new, *map(old_key, documents)}
-    moved = [each for each in view.topics.all_of(Topic.CONFIG) if each.key() in keys][len(documents) :]
-    assert {each.key(): each.value() is None for each in moved} == {key: key not in new for key in keys}
-    offsets = [each.offset() or 0 for each in moved]
-    assert offsets == list(range(offsets[0], offsets[0] + len(moved))), (
-        "an end of a transaction has an offset"
-    )
-
-    view.put_old(destination(tenant, 9), version=9)
-    eventually(
-        lambda: view.values(old_key(destination(tenant)).decode())[-2:] == [_version_9(tenant), None], 10
-    )
-    assert view.entries()[f"{tenant}/destination/{tenant}"] == Entry(version=6, document=destination(tenant))
-    view.remove(f"{CANARY}/destination/{own.name}")
-
-
-def _version_9(tenant: str) -> Entry:
-    return Entry(version=9, document=destination(tenant, 9))
-
-
-def _under(found: Catalogue, documents: Sequence[Document]) -> Mapping[bytes, Entry]:
-    """The entries of these documents."""
-    return {key: entry for key, entry in found.entries.items() if entry.document in documents}
-
-
-def _of(found: Catalogue, documents: Sequence[Document]) -> set[str]:
-    """Which of the documents a node would find."""
-    return {
-        str(document_key(each))
-        for each in documents
-        for index in (found.sources, found.destinations)
-        if index.get((each.tenant, each.name)) == each
-    }
 
 
 def test_a_second_side_with_documents_of_its_own_loses_none_of_them(
