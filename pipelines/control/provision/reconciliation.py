@@ -88,6 +88,13 @@ def difference(wanted_entries: Entries, published: Entries) -> Difference:
     )
 
 
+def is_whole(wanted_entries: Entries, published: Entries) -> bool:
+    """Whether the topic has everything that is wanted, at its version or a later one."""
+    return all(
+        key in published and published[key].version >= entry.version for key, entry in wanted_entries.items()
+    )
+
+
 def _opens(entry: Entry, published: Entry | None) -> bool:
     return published is None or published.document.tenant != entry.document.tenant
 
