@@ -1,10 +1,14 @@
 """An event tried on a pipe, as the management API answers it."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from msgspec import Raw, Struct
 
 from pipelines.management.console.api_client import FieldError
+
+
+NOTHING: Final = Raw(b"null")
 
 
 class UnmetCondition(Struct, frozen=True, kw_only=True):
@@ -46,8 +50,8 @@ class Attempt(Struct, frozen=True, kw_only=True):
     """None if that could not be decided; `problem` says why."""
 
     unmet: UnmetCondition | None = None
-    event: Raw | None = None
-    """After masks and transform."""
+    event: Raw = NOTHING
+    """After masks and transform; `NOTHING` if it does not leave."""
 
     example_hashes: bool = False
     destination: DestinationView | None = None

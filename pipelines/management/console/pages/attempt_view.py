@@ -6,7 +6,7 @@ from typing import Final
 from msgspec import Raw
 
 from pipelines.management.console import formatting
-from pipelines.management.console.attempt import Attempt
+from pipelines.management.console.attempt import NOTHING, Attempt
 from pipelines.management.console.forms.values import sentence
 from pipelines.management.console.html import Markup, joined, tag
 from pipelines.management.console.panels.base import badge
@@ -66,7 +66,7 @@ def _fact(name: str, value: str) -> Markup:
 
 
 def _event(found: Attempt) -> Iterator[Markup]:
-    if found.event is None:
+    if found.event == NOTHING:
         return
     yield tag("h3", "The event as it would leave")
     if found.example_hashes:
