@@ -7,7 +7,6 @@ from msgspec import Raw, Struct
 
 from pipelines.management.console.api_client import FieldError
 
-
 NOTHING: Final = Raw(b"null")
 
 
