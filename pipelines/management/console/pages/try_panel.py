@@ -59,7 +59,7 @@ class TryPanel:
             self._say("The pipe above cannot be tried: correct what is marked there.")
             return
         try:
-            event = _one_value(self._text.value or "")
+            event = one_value(self._text.value or "")
         except ValueError as error:
             self._text.error = str(error)
             return
@@ -90,7 +90,7 @@ def _sentences(errors: Sequence[FieldError]) -> str:
     return "; ".join(map(sentence, errors))
 
 
-def _one_value(text: str) -> Raw:
+def one_value(text: str) -> Raw:
     """The text, if it is one value of JSON: nothing typed may become another part of the request.
 
     Raises:
