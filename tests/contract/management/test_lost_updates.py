@@ -145,7 +145,7 @@ def test_fifty_writers_for_a_minute_leave_topic_and_nodes_at_what_the_table_hold
         eventually(api.ready, 60)
         count = nothing_is_lost(api, load, written)
         table = DocumentTable(api.table, dynamodb_local)
-        wanted = {str(each.key): (each.version, each.document) for each in table.documents(load.tenant)}
+        wanted = {each.key.name: (each.version, each.document) for each in table.documents(load.tenant)}
         assert len(wanted) == load.documents
         for node in nodes:
             eventually(same_as(wanted, node, load.tenant), 60, "a node has what the table holds")
@@ -156,9 +156,8 @@ def test_fifty_writers_for_a_minute_leave_topic_and_nodes_at_what_the_table_hold
 
 def same_as(wanted: Mapping[str, object], node: ConfigNode, tenant: str) -> Callable[[], bool]:
     def same() -> bool:
-        entries = node.table.view.entries.items()
-        mine = {key.decode(): each for key, each in entries if each.document.tenant == tenant}
-        return {key: (each.version, each.document) for key, each in mine.items()} == wanted
+        mine = [each for each in node.table.view.entries.values() if each.document.tenant == tenant]
+        return {each.document.name: (each.version, each.document) for each in mine} == wanted
 
     return same
 
