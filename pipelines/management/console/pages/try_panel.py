@@ -38,15 +38,12 @@ class TryPanel:
 
     def __init__(self, visit: Visit, editor: Editor) -> None:
         self._visit, self._editor = visit, editor
-        with (
-            ui.element("section")
-            .classes("card span-12 edit")
-            .props("aria-label='Try an event' data-testid=try")
-        ):
+        with ui.element("section").classes("card span-12").props("aria-label='Try an event' data-testid=try"):
             write(joined(tag("h2", "Try an event"), tag("p", _NOTE, class_="note")))
-            self._text = ui.textarea("The event", value=_EXAMPLE).classes("wide code")
-            self._text.props(f"outlined stack-label autogrow spellcheck=false maxlength={_MOST}")
-            self._text.props("no-error-icon hide-bottom-space data-testid=try-text")
+            with ui.element("div").classes("edit"):
+                self._text = ui.textarea("The event", value=_EXAMPLE).classes("wide code")
+                self._text.props(f"outlined stack-label autogrow spellcheck=false maxlength={_MOST}")
+                self._text.props("no-error-icon hide-bottom-space data-testid=try-text")
             with ui.element("div").classes("acts"):
                 button("Try", self._try, "try-act", "main")
             self._result = write(Markup()).props("role=status data-testid=try-result")
