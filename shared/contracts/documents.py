@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from shared.contracts.expressions import ExpressionError, compile_expression
+from shared.contracts.mail_address import MAIL_ADDRESS
 from shared.contracts.masks import MAX_MASKS, Mask, MaskError, mask_steps
 from shared.contracts.patterns import PatternError, compile_pattern
 from shared.contracts.rollout_plan import FULL_SHARE, Rollout, step_problems
@@ -43,10 +44,14 @@ OWN_TENANTS: Final = frozenset({CANARY, WARM_UP})
 SAMPLE_STEP: Final = 0.01
 """The smallest difference of a sample, percent."""
 
-Name = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")]
+Name = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$(?!\n)")]
+"""`$` of Python also matches before a last line feed."""
+
 Percent = Annotated[float, Meta(ge=0, le=100)]
-SecretRef = Annotated[str, Meta(pattern="^secret://[a-z0-9][a-z0-9._/-]{0,126}$")]
+SecretRef = Annotated[str, Meta(pattern=r"^secret://[a-z0-9][a-z0-9._/-]{0,126}$(?!\n)")]
 """Stands for a secret in a document: the topic never holds one."""
+
+Email = Annotated[str, Meta(max_length=254, pattern=MAIL_ADDRESS)]
 
 TenantName = tuple[str, str]
 """A tenant, and the name of one of its documents: what identifies a document of a kind."""
@@ -137,15 +142,18 @@ class Pipe(Struct, tag="pipe", tag_field="kind", kw_only=True, frozen=True):
 
 
 class Contact(Struct, tag="contact", tag_field="kind", kw_only=True, frozen=True):
-    """Where a tenant is notified of failures that only it can fix, such as a wrong key."""
+    """Where a tenant is notified of failures that only it can fix, such as a wrong key: a webhook, an e-mail
+    address or both."""
 
     name: Name
     tenant: Name
-    webhook: Annotated[str, Meta(max_length=2_048)]
+    webhook: Annotated[str, Meta(max_length=2_048)] | None = None
     """An https URL; on a local side also an http one on its own machine."""
 
+    email: Email | None = None
+
     secret: SecretRef | None = None
-    """The key that signs the requests, as Standard Webhooks has it; None sends them unsigned."""
+    """The key that signs the webhook's requests, as Standard Webhooks has it; None sends them unsigned."""
 
 
 Document = Source | Destination | Pipe | Contact
@@ -242,7 +250,9 @@ def _check_rollout(pipe: Pipe) -> None:
 
 
 def _check_contact(contact: Contact) -> None:
-    problem = webhook_problem(contact.webhook)
+    if contact.webhook is None and contact.email is None:
+        raise ConfigError("$", "a contact needs a `webhook` or an `email`; add one, or both")
+    problem = "" if contact.webhook is None else webhook_problem(contact.webhook)
     if problem:
         raise ConfigError("$.webhook", problem)
     if contact.secret is not None and not contact.secret.startswith(f"secret://{contact.tenant}/"):

@@ -163,3 +163,21 @@ def test_everything_goes_on_without_the_config_topic(live: LiveSide, tmp_path: P
             eventually(lambda: receiver.counts("/again").arrivals, 30, "a new config topic is taken up")
         ids, seen = since(steady, acked), receiver.counts("/old").seen
         eventually(lambda: ids <= seen, 30, "nothing is missing")
+
+
+@pytest.mark.proof
+def test_a_side_whose_config_topic_was_emptied_has_everything_again_before_it_is_ready(
+    live: LiveSide,
+) -> None:
+    name = f"empty-{uuid4().hex[:8]}"
+    admin = AdminClient({"bootstrap.servers": live.bootstrap})
+    with running(Receiver()) as receiver:
+        live.apply(*documents(name, receiver, "old"))
+        live.hold_down("provision")
+        admin.delete_topics([Topic.CONFIG])[Topic.CONFIG].result(30)
+        eventually(lambda: Topic.CONFIG not in admin.list_topics(timeout=10).topics, 30, "it is gone")
+        ensure_topics(live.bootstrap, topic_specs(live.side.partitions))
+        assert live.terminate() == 0
+        live.up()
+        assert live.post(f"integration-{name}", b'{"n": 1}', "application/json"), "the key is unknown"
+        eventually(lambda: receiver.counts("/old").arrivals, 30, "the event arrives")

@@ -76,6 +76,13 @@ def difference(wanted_entries: Entries, published: Entries) -> Difference:
     )
 
 
+def is_whole(wanted_entries: Entries, published: Entries) -> bool:
+    """Whether the topic has everything that is wanted, at its version or a later one."""
+    return all(
+        key in published and published[key].version >= entry.version for key, entry in wanted_entries.items()
+    )
+
+
 def _customers(entry: Entry) -> bool:
     return entry.document.tenant not in OWN_TENANTS and kind_of(entry.document) in KINDS
 

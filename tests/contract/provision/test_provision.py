@@ -187,6 +187,28 @@ def test_a_new_source_is_opened_after_its_pipe_is_in_force(
     assert time.monotonic() - began > LIVE_SECONDS - 2
 
 
+def test_a_topic_that_was_emptied_has_everything_again_before_the_provisioner_is_ready(
+    start: Start, table: DocumentTable, view: View, tenant: str
+) -> None:
+    """Also while it waits for the lease of one that was killed: collect would answer 401 to everybody."""
+    provisioner = start()
+    put(
+        table,
+        Source(name=tenant, tenant=tenant, write_keys=[f"key-of-{tenant}"]),
+        destination(tenant),
+        Pipe(name=tenant, tenant=tenant, source=tenant, destination=tenant),
+    )
+    eventually(lambda: len(view.entries()) == 3, LIVE_SECONDS + 10)
+    keys = set(view.entries())
+    provisioner.kill()
+    for key in keys:
+        view.remove(key)
+    eventually(lambda: not view.entries(), 10)
+    provisioner.restart()
+    eventually(provisioner.ready, LIVE_SECONDS + 30, "the provisioner is ready")
+    assert keys <= {(each.key() or b"").decode() for each in view.topics.all_of(Topic.CONFIG)[-3:]}
+
+
 def test_when_the_leader_is_killed_another_leads_within_ten_seconds(
     start: Start, table: DocumentTable, view: View, tenant: str
 ) -> None:

@@ -94,7 +94,12 @@ class Finding(Struct, kw_only=True, frozen=True):
     """The node, pipe, source or destination."""
 
     text: str
-    """One sentence, with figures and their units."""
+    """One sentence, with figures and their units; ends with cause and fix, where there are any."""
+
+    cause: str = ""
+    fix: str = ""
+    document: str = ""
+    """As in `Alarm`."""
 
     @property
     def key(self) -> str:

@@ -19,6 +19,7 @@ def skewed(inputs: Inputs, catalogue: Catalogue) -> Iterator[Finding]:
                 tenant=each.tenant,
                 subject=f"{each.pipe} {each.field}",
                 text=_text(each),
+                document=f"pipe/{each.pipe}",
             )
 
 

@@ -6,7 +6,7 @@ from itertools import islice
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.control.provision.reconciliation import Entries, adopted, difference, due, wanted
+from pipelines.control.provision.reconciliation import Entries, adopted, difference, due, is_whole, wanted
 from shared.contracts.document_items import DocumentKey, StoredDocument
 from shared.contracts.documents import (
     CANARY,
@@ -156,3 +156,12 @@ def test_a_new_leader_opens_no_source_before_what_its_predecessor_published_is_i
 def test_a_source_is_a_new_one_also_if_another_tenant_has_one_of_its_name() -> None:
     found = difference(entries(source("a", "acme")), entries(source("a", "zoo")))
     assert (found.changed, list(found.opened)) == ({}, [b"acme/source/a"])
+
+
+@given(topics, topics)
+def test_a_topic_is_whole_if_it_lacks_nothing_and_nothing_is_older(want: Entries, published: Entries) -> None:
+    lacking = [key for key in want if key not in published]
+    assert is_whole(want, published) == (not lacking)
+    assert is_whole(want, {**want, **published})
+    later = {key: Entry(version=2, document=entry.document) for key, entry in want.items()}
+    assert is_whole(later, want) == (not want)
