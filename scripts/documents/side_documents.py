@@ -57,8 +57,9 @@ class SideDocuments:
         """Those whose documents the token may read: for an operator all, unless one was chosen."""
         if self._api.server.tenant is not None:
             return [self._api.server.tenant]
-        own = self._api.get("/v1/whoami")["tenant"]
-        return [own] if own is not None else [each["tenant"] for each in self._api.items("/v1/tenants")]
+        who = self._api.get("/v1/whoami")
+        there = self._api.items("/v1/tenants") if who["role"] == "operator" else who["tenants"]
+        return [each["tenant"] for each in there]
 
     def listed(self, tenant: str) -> list[Listed]:
         """Every document of a tenant, deletions included."""

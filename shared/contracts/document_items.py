@@ -10,6 +10,10 @@
 | `keys#` and the tenant | source, `/` and the key's id | label of a write key |
 | `key_use#` and the tenant | source, the key's id and a side | when it was last used: .key_usage |
 | `tokens#` | digest of a token | tenant, role, label and expiry |
+| `tenants#` | a tenant | who made it, and when: .member_items |
+| `members#` | a tenant | its members with their roles |
+| `memberships#` and a member | a tenant | the member belongs to it |
+| `invitations#` | digest of an invitation | tenant, role, label and expiry |
 | `audit#` and the tenant | time and a random part | a write, or a refused one |
 | `status#` and the tenant | `kind/name/` and a side | how far the side is: .document_status |
 | `rollouts#` | the tenant, `/` and a pipe | how far its ramp-up is: .rollouts |
