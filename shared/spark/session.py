@@ -11,7 +11,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from shared.contracts.limits import MAX_RECORD_BYTES
 from shared.contracts.topics import Topic
-from shared.runtime.kafka_config import spark_options
+from shared.runtime.kafka_config import spark_options, spark_source_options
 from shared.runtime.settings import SparkSettings
 
 _OPTIMIZER: Final = "org.apache.spark.sql.catalyst.optimizer"
@@ -48,9 +48,6 @@ _SESSION: Final = {
     # A micro-batch is small: planning it adaptively or forking for a file costs more than it saves.
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "2",
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-    ),
     "spark.sql.streaming.pollingDelay": "40ms",
     # Shorter than Spark's own least of five seconds: a batch's length is the delay of a new configuration.
     "spark.sql.streaming.realTimeMode.minBatchDuration": "1s",
@@ -68,6 +65,14 @@ _SESSION: Final = {
     "spark.ui.showConsoleProgress": "false",
     "spark.cleaner.periodicGC.interval": "10min",
 }
+
+_S3: Final = "s3a://"
+CHECKPOINTS_ON_DISK: Final = (
+    "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+)
+CHECKPOINTS_ON_S3: Final = "org.apache.spark.internal.io.cloud.AbortableStreamBasedCheckpointFileManager"
+"""Writes each file of a checkpoint by one PUT on condition that there is none, instead of by a rename, which
+S3 does not have: `python -m scripts.experiments.checkpoints` compares the two."""
 
 _PRODUCER: Final = {
     "kafka.acks": "all",
@@ -113,6 +118,9 @@ def spark_session(settings: SparkSettings, app: str) -> SparkSession:
     builder = SparkSession.builder.appName(app).master(settings.master)
     for key, value in (_SESSION | (_local() if settings.master.startswith("local") else {})).items():
         builder = builder.config(key, value)
+    builder = builder.config(
+        "spark.sql.streaming.checkpointFileManagerClass", checkpoint_manager(settings.checkpoints)
+    )
     return (
         builder.config("spark.jars", ",".join(str(jar) for jar in sorted(Path(settings.jars).glob("*.jar"))))
         .config("spark.driver.memory", settings.driver_memory)
@@ -124,6 +132,11 @@ def spark_session(settings: SparkSettings, app: str) -> SparkSession:
         )
         .getOrCreate()
     )
+
+
+def checkpoint_manager(checkpoints: str) -> str:
+    """The class that writes a checkpoint's files there."""
+    return CHECKPOINTS_ON_S3 if checkpoints.startswith(_S3) else CHECKPOINTS_ON_DISK
 
 
 def _local() -> dict[str, str]:
@@ -166,7 +179,7 @@ def read_topics(
     bound = {} if most_records is None else {"maxOffsetsPerTrigger": str(most_records)}
     return (
         spark.readStream.format("kafka")
-        .options(**spark_options(settings.bootstrap))
+        .options(**spark_source_options(settings.bootstrap))
         .option("subscribe", ",".join(topics))
         .option("startingOffsets", starting)
         .option("kafka.fetch.max.wait.ms", fetch_wait_ms)
