@@ -12,16 +12,17 @@ from shared.contracts.bootstrap import IAM
 _HOST_OF_MSK: Final = re.compile(r"\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?:\d+")
 
 _OAUTH: Final = "org.apache.kafka.common.security.oauthbearer"
+_MSK: Final = "software.amazon.msk.auth.iam"
 _SPARK_IAM: Final = {
     "kafka.security.protocol": "SASL_SSL",
     # As the other clients: MSK's own mechanism AWS_MSK_IAM is one that no other broker can check.
     "kafka.sasl.mechanism": "OAUTHBEARER",
     "kafka.sasl.jaas.config": f"{_OAUTH}.OAuthBearerLoginModule required;",
-    "kafka.sasl.login.callback.handler.class": "software.amazon.msk.auth.iam.IAMOAuthBearerLoginCallbackHandler",
+    "kafka.sasl.login.callback.handler.class": f"{_MSK}.IAMOAuthBearerLoginCallbackHandler",
 }
 
 _RACK: Final = "HIFI_CLIENT_RACK"
-# An executor resolves it in its own environment: it may be in another zone than the driver that plans the query.
+# An executor resolves it in its own environment: it may be in another zone than the driver.
 _SPARK_RACK: Final = {
     "kafka.client.rack": f"${{env:{_RACK}}}",
     "kafka.config.providers": "env",

@@ -1,8 +1,8 @@
 """Prints what a worker's executors write to their files: `python -m shared.spark.executor_logs FOLDER`.
 
-Spark's standalone worker gives each executor the files `stdout` and `stderr` in a folder of its own. On a spot
-node they end with the node; what this process prints is a pod's log, which is shipped. Lines that are no JSON
-objects, of JVMs and of Python workers that die, become the text of one.
+Spark's standalone worker gives each executor the files `stdout` and `stderr` in a folder of its own. On a
+spot node they end with the node; what this process prints is a pod's log, which is shipped. Lines that are
+no JSON objects, of JVMs and of Python workers that die, become the text of one.
 """
 
 import sys

@@ -68,8 +68,8 @@ class Boundary(Struct, frozen=True, kw_only=True):
         kinds = ", ".join(f"{kind} {count:.1f}" for kind, count in sorted(self.requests.items()))
         return (
             f"{self.manager}: boundary {self.median_seconds * 1_000:.0f} ms (median of {self.batches}; "
-            f"highest {self.boundary_seconds[-1] * 1_000:.0f} ms), whole batch {self.batch_seconds * 1_000:.0f} ms; "
-            f"requests a batch: {kinds}"
+            f"highest {self.boundary_seconds[-1] * 1_000:.0f} ms), "
+            f"whole batch {self.batch_seconds * 1_000:.0f} ms; requests a batch: {kinds}"
         )
 
 

@@ -32,12 +32,7 @@ def main(manager: str, checkpoints: str, batches: int, mark: Path) -> None:
     spark.conf.set("spark.sql.streaming.checkpointFileManagerClass", manager)
     spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", str(batches + _WARM_BATCHES))
     rows = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 1).load()
-    query = (
-        rows.writeStream.format("noop")
-        .option("checkpointLocation", checkpoints)
-        .queryName("boundary")
-        .start()
-    )
+    query = rows.writeStream.format("noop").option("checkpointLocation", checkpoints).start()
     _wait(query, _WARM_BATCHES)
     mark.touch()
     first = query.lastProgress["batchId"]

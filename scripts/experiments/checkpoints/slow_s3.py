@@ -1,4 +1,4 @@
-"""A proxy before a simulated S3 that delays each request as S3's own latency would, and counts them by verb."""
+"""A proxy before a simulated S3 that delays each request, as S3 itself would, and counts them by verb."""
 
 import threading
 import time
@@ -76,7 +76,7 @@ def slow_s3(backend_port: int, delay_seconds: float) -> Iterator[SlowS3]:
             self.end_headers()
             self.wfile.write(content)
 
-        do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = _forward
+        do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = _forward  # noqa: N815 -- the base class names them
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002 -- the base class names it
             """The counts are enough."""

@@ -1,6 +1,7 @@
-"""KEDA's own schemas, from its Go module in the version that the charts install, with a pinned checksum."""
+"""Controllers' own schemas, from their Go modules in the versions that the charts install, with checksums."""
 
 from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
 import yaml
@@ -11,14 +12,27 @@ KEDA: Final = "2.20.2"
 _MODULE: Final = f"github.com/kedacore/keda/v2@v{KEDA}"
 _CHECKSUM: Final = "h1:SR60v8uIcelbveS8n/1jcl8tLdBBIbHMxmdOHw8tKqA="
 
+OPERATOR_OF: Final = {"77.11.1": "v0.85.0"}
+"""Prometheus' operator, by the version of the chart `kube-prometheus-stack`."""
+
+(_OPERATOR,) = set(OPERATOR_OF.values())
+_OPERATOR_MODULE: Final = f"github.com/prometheus-operator/prometheus-operator@{_OPERATOR}"
+_OPERATOR_CHECKSUM: Final = "h1:M5xLCLEoaW2IJfnuCwFzzpL+jSVQu3KGT84Pye+fW8s="
+
 Schemas = dict[tuple[str, str], dict[str, Any]]
 
 
 @cache
-def keda_schemas() -> Schemas:
-    """By apiVersion and kind; closed, since the API server drops or rejects fields outside the schema."""
+def schemas() -> Schemas:
+    """Of all custom resources, by apiVersion and kind."""
+    operator = module(_OPERATOR_MODULE, _OPERATOR_CHECKSUM) / "example" / "prometheus-operator-crd"
+    return _read(module(_MODULE, _CHECKSUM) / "config" / "crd" / "bases") | _read(operator)
+
+
+def _read(folder: Path) -> Schemas:
+    """Closed, since the API server drops or rejects fields outside the schema."""
     found = {}
-    for file in sorted((module(_MODULE, _CHECKSUM) / "config" / "crd" / "bases").glob("*.yaml")):
+    for file in sorted(folder.glob("*.yaml")):
         spec = yaml.safe_load(file.read_text())["spec"]
         for version in spec["versions"]:
             schema = _closed(version["schema"]["openAPIV3Schema"])
