@@ -37,7 +37,7 @@ class Placement(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="HIFI_", frozen=True, extra="ignore")
 
     client_rack: str = Field(
-        "",
+        default="",
         description="Id of the availability zone, such as euw1-az1: consumers read from the replica there. "
         "Without it they read from each partition's leader.",
     )

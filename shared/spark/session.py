@@ -74,6 +74,13 @@ CHECKPOINTS_ON_S3: Final = "org.apache.spark.internal.io.cloud.AbortableStreamBa
 """Writes each file of a checkpoint by one PUT on condition that there is none, instead of by a rename, which
 S3 does not have: `python -m scripts.experiments.checkpoints` compares the two."""
 
+_CHECKPOINTS_ON_S3: Final = {
+    "spark.sql.streaming.checkpointFileManagerClass": CHECKPOINTS_ON_S3,
+    # This manager only logs that a file could not be written. Without the cache each batch reads the offsets
+    # of the one before it from S3, and the query ends if they are not there.
+    "spark.sql.streaming.metadataCache.enabled": "false",
+}
+
 _PRODUCER: Final = {
     "kafka.acks": "all",
     "kafka.enable.idempotence": "true",
@@ -116,11 +123,9 @@ def spark_session(settings: SparkSettings, app: str) -> SparkSession:
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # any other lacks what the workers import
     builder = SparkSession.builder.appName(app).master(settings.master)
-    for key, value in (_SESSION | (_local() if settings.master.startswith("local") else {})).items():
+    placed = _local() if settings.master.startswith("local") else {}
+    for key, value in (_SESSION | checkpoint_settings(settings.checkpoints) | placed).items():
         builder = builder.config(key, value)
-    builder = builder.config(
-        "spark.sql.streaming.checkpointFileManagerClass", checkpoint_manager(settings.checkpoints)
-    )
     return (
         builder.config("spark.jars", ",".join(str(jar) for jar in sorted(Path(settings.jars).glob("*.jar"))))
         .config("spark.driver.memory", settings.driver_memory)
@@ -134,9 +139,11 @@ def spark_session(settings: SparkSettings, app: str) -> SparkSession:
     )
 
 
-def checkpoint_manager(checkpoints: str) -> str:
-    """The class that writes a checkpoint's files there."""
-    return CHECKPOINTS_ON_S3 if checkpoints.startswith(_S3) else CHECKPOINTS_ON_DISK
+def checkpoint_settings(checkpoints: str) -> dict[str, str]:
+    """How a checkpoint's files are written there."""
+    if checkpoints.startswith(_S3):
+        return _CHECKPOINTS_ON_S3
+    return {"spark.sql.streaming.checkpointFileManagerClass": CHECKPOINTS_ON_DISK}
 
 
 def _local() -> dict[str, str]:

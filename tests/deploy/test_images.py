@@ -1,7 +1,7 @@
 """The chain in containers of the two images: HIFI_SERVICE_IMAGE and HIFI_SPARK_IMAGE name them.
 
-GitHub's workflow `test` builds both and runs this. `tests/spark/test_twin_image.py` proves their parts where no
-container engine runs.
+GitHub's workflow `test` builds both and runs this. `tests/spark/test_twin_image.py` proves their parts where
+no container engine runs.
 """
 
 import os
@@ -10,6 +10,7 @@ import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -100,7 +101,7 @@ def _start(stack: ExitStack, folder: Path, bootstrap: str) -> int:
         stack.enter_context(_container(image, folder / f"{node}.log", words, side | own))
     for node, port in ports.items():
         log = folder / f"{node}.log"
-        eventually(lambda port=port: _ready(port), _READY_SECONDS, f"{node}: {log}")
+        eventually(partial(_ready, port), _READY_SECONDS, f"{node}: {log}")
     return ports["collect"]
 
 

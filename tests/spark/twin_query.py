@@ -66,7 +66,7 @@ def main(broker: str, certificate: str) -> None:
         "rack": consumer.getString("client.rack"),
         "authenticate": spark.conf.get("spark.authenticate"),
         "manager": spark.conf.get("spark.sql.streaming.checkpointFileManagerClass"),
-        "region": spark.sparkContext._jsc.hadoopConfiguration().get("fs.s3a.endpoint.region"),  # type: ignore[union-attr]
+        "region": spark.sparkContext._jsc.hadoopConfiguration().get("fs.s3a.endpoint.region"),
     }
     spark.stop()
     sys.stdout.write(f"\n{json.dumps(found)}\n")

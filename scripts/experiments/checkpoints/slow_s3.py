@@ -3,8 +3,9 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from http import HTTPStatus
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Final
@@ -20,6 +21,9 @@ class SlowS3:
 
     def __init__(self, port: int) -> None:
         self.url = f"http://{_HOST}:{port}"
+        self.refuses: Callable[[str, str], bool] = lambda kind, path: False  # noqa: ARG005 -- the signature
+        """Whether to answer a request, by kind and path, with 403."""
+
         self._counts: Counter[str] = Counter()
         self._lock = threading.Lock()
 
@@ -60,9 +64,15 @@ def slow_s3(backend_port: int, delay_seconds: float) -> Iterator[SlowS3]:
 
         def _forward(self) -> None:
             headers = {name.lower(): value for name, value in self.headers.items()}
-            proxy.count(kind_of(self.command, self.path, headers))
+            kind = kind_of(self.command, self.path, headers)
+            proxy.count(kind)
             body = self.rfile.read(int(headers.get("content-length", 0)))
             time.sleep(delay_seconds)
+            if proxy.refuses(kind, self.path):
+                self.send_response_only(HTTPStatus.FORBIDDEN)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+                return
             kept = {name: value for name, value in headers.items() if name not in {"connection", "expect"}}
             self._backend.request(self.command, self.path, body=body, headers=kept)
             reply = self._backend.getresponse()

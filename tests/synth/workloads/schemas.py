@@ -1,5 +1,6 @@
 """Controllers' own schemas, from their Go modules in the versions that the charts install, with checksums."""
 
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -26,13 +27,15 @@ Schemas = dict[tuple[str, str], dict[str, Any]]
 def schemas() -> Schemas:
     """Of all custom resources, by apiVersion and kind."""
     operator = module(_OPERATOR_MODULE, _OPERATOR_CHECKSUM) / "example" / "prometheus-operator-crd"
-    return _read(module(_MODULE, _CHECKSUM) / "config" / "crd" / "bases") | _read(operator)
+    keda = module(_MODULE, _CHECKSUM) / "config" / "crd" / "bases"
+    ours = (operator / f"monitoring.coreos.com_{kind}.yaml" for kind in ("podmonitors", "prometheusrules"))
+    return _read([*sorted(keda.glob("*.yaml")), *ours])
 
 
-def _read(folder: Path) -> Schemas:
+def _read(files: Iterable[Path]) -> Schemas:
     """Closed, since the API server drops or rejects fields outside the schema."""
     found = {}
-    for file in sorted(folder.glob("*.yaml")):
+    for file in files:
         spec = yaml.safe_load(file.read_text())["spec"]
         for version in spec["versions"]:
             schema = _closed(version["schema"]["openAPIV3Schema"])
@@ -41,12 +44,17 @@ def _read(folder: Path) -> Schemas:
     return found
 
 
+def _only_for_go(key: str, value: Any) -> bool:
+    """Whether it is a pattern that Python's regular expressions do not have, such as flags in the middle."""
+    return key == "pattern" and isinstance(value, str) and "(?i)" in value
+
+
 def _closed(schema: Any) -> Any:
     if isinstance(schema, list):
         return [_closed(each) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    made = {key: _closed(value) for key, value in schema.items()}
+    made = {key: _closed(value) for key, value in schema.items() if not _only_for_go(key, value)}
     if isinstance(schema.get("properties"), dict) and schema.get("type") == "object":
         made.setdefault("additionalProperties", False)
     return made

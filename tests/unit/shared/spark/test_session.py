@@ -6,7 +6,7 @@ from shared.spark.session import (
     CHECKPOINTS_ON_DISK,
     CHECKPOINTS_ON_S3,
     SOCKET_FOLDER_LENGTH,
-    checkpoint_manager,
+    checkpoint_settings,
     socket_folder,
 )
 
@@ -27,5 +27,6 @@ def test_a_folder_out_of_reach_is_refused_by_the_name_of_its_setting() -> None:
 
 
 def test_a_checkpoint_is_renamed_into_place_on_disk_and_put_on_s3() -> None:
-    assert checkpoint_manager("/data/checkpoints") == CHECKPOINTS_ON_DISK
-    assert checkpoint_manager("s3a://hifi-production-checkpoints-1/blue") == CHECKPOINTS_ON_S3
+    manager = "spark.sql.streaming.checkpointFileManagerClass"
+    assert checkpoint_settings("/data/checkpoints")[manager] == CHECKPOINTS_ON_DISK
+    assert checkpoint_settings("s3a://hifi-production-checkpoints-1/blue")[manager] == CHECKPOINTS_ON_S3
