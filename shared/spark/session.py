@@ -71,8 +71,8 @@ CHECKPOINTS_ON_DISK: Final = (
     "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 )
 CHECKPOINTS_ON_S3: Final = "org.apache.spark.internal.io.cloud.AbortableStreamBasedCheckpointFileManager"
-"""Writes each file of a checkpoint by one PUT on condition that there is none, instead of by a rename, which
-S3 does not have: `python -m scripts.experiments.checkpoints` compares the two."""
+"""Puts each file of a checkpoint in its place instead of renaming it, which on S3 is a copy and a deletion:
+`python -m scripts.experiments.checkpoints` compares the two."""
 
 _CHECKPOINTS_ON_S3: Final = {
     "spark.sql.streaming.checkpointFileManagerClass": CHECKPOINTS_ON_S3,

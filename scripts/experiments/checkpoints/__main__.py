@@ -46,7 +46,7 @@ _WAYS: Final[dict[str, tuple[dict[str, str], dict[str, str]]]] = {
 
 _BEFORE: Final = "rename"
 _CHOSEN: Final = "twins"
-_MOST_OF_THE_OTHER: Final = 0.7
+_MOST_OF_THE_OTHER: Final = 0.95
 """The chosen way's boundary takes at most this share of a rename's."""
 
 
