@@ -3,6 +3,7 @@
 The whole of it, with Spark, is `tests/spark/test_twin_image.py`.
 """
 
+import os
 import re
 import subprocess
 from collections.abc import Iterator
@@ -22,12 +23,21 @@ MSK = "iam://b-1.hifi.a1b2c3.c2.kafka.eu-west-1.amazonaws.com:9098"
 CONFIGURATION = Path(__file__).parents[2] / "infra" / "workloads" / "base" / "spark" / "spark-defaults.conf"
 CLASS = re.compile(r"\b(?:org\.apache\.(?:hadoop|kafka|spark)|software\.amazon)(?:\.\w+)+\b")
 LOADER = """
+import java.util.Properties;
+import org.apache.kafka.clients.consumer.ConsumerConfig;
+
 class Loads {
-    public static void main(String[] names) throws Exception {
-        for (var name : names) System.out.println(Class.forName(name).getName());
+    public static void main(String[] words) throws Exception {
+        var settings = new Properties();
+        for (var word : words) {
+            if (word.contains("=")) settings.setProperty(word.split("=", 2)[0], word.split("=", 2)[1]);
+            else System.out.println(Class.forName(word).getName());
+        }
+        System.out.println(new ConsumerConfig(settings).getString("client.rack"));
     }
 }
 """
+"""Prints the classes that it is given, and the zone in which a consumer with the settings would read."""
 
 
 @pytest.fixture(scope="module")
@@ -36,12 +46,14 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IamBroker]:
         yield running
 
 
-def test_every_class_that_the_twins_settings_name_is_in_the_images_jars(
+def test_the_images_jars_have_every_class_of_the_twins_settings_and_a_consumer_its_own_zone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # In the driver; the JVM below is an executor's, in another zone.
     monkeypatch.setenv("HIFI_CLIENT_RACK", "euw1-az1")
     image = lay_out(tmp_path / "image", print)
-    texts = [*spark_source_options(MSK).values(), CONFIGURATION.read_text(), CHECKPOINTS_ON_S3]
+    options = spark_source_options(MSK)
+    texts = [*options.values(), CONFIGURATION.read_text(), CHECKPOINTS_ON_S3]
     names = sorted({name for text in texts for name in CLASS.findall(text)})
     assert {name.rpartition(".")[2] for name in names} >= {
         "AbortableStreamBasedCheckpointFileManager",
@@ -53,11 +65,19 @@ def test_every_class_that_the_twins_settings_name_is_in_the_images_jars(
     source = tmp_path / "Loads.java"
     source.write_text(LOADER)
     jars = f"{image.jars}/*:{image.home}/jars/*"
+    kafka = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
+    needed = {"key.deserializer": kafka, "value.deserializer": kafka}
+    given = {name.removeprefix("kafka."): value for name, value in options.items()} | needed
     done = subprocess.run(
-        [java(), "-cp", jars, source, *names], capture_output=True, text=True, check=False, timeout=120
+        [java(), "-cp", jars, source, *names, *(f"{name}={value}" for name, value in given.items())],
+        env={**os.environ, "HIFI_CLIENT_RACK": "euw1-az2"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == names
+    assert done.stdout.split() == [*names, "euw1-az2"]
 
 
 def _settings(broker: IamBroker) -> dict[str, object]:

@@ -28,6 +28,7 @@ def pod_identity(folder: Path) -> Iterator[dict[str, str]]:
             found = {
                 "AccessKeyId": KEY,
                 "SecretAccessKey": SECRET,
+                "Token": "of the session",
                 "Expiration": ends.strftime("%Y-%m-%dT%H:%M:%SZ"),
             }
             body = json.dumps(found).encode()
