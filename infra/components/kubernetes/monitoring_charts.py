@@ -37,7 +37,7 @@ def fluent_bit(*, region: str, log_group: str) -> Values:
             "enabled": True,
             "region": region,
             "logGroupName": log_group,
-            # Empty, since the chart's own would send each namespace to a group without key and retention.
+            # Empty: versions of the chart before 0.2 have one that leads to groups without key and retention.
             "logGroupTemplate": "",
             "logStreamPrefix": "no-pod-",
             "logStreamTemplate": _STREAM,

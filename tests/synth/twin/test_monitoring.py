@@ -92,7 +92,7 @@ def test_pods_logs_go_to_a_group_with_key_and_retention(remote: Stack) -> None:
     ]
     assert group["retention_in_days"] > 0
     assert group["kms_key_id"]
-    # The chart's own template would lead to other groups, and its role may make none.
+    # A template would lead to other groups, and the role may make none.
     assert values["logGroupTemplate"] == ""
     assert values["autoCreateGroup"] is False
     assert "pod_name" in values["logStreamTemplate"]

@@ -13,12 +13,12 @@ KEDA: Final = "2.20.2"
 _MODULE: Final = f"github.com/kedacore/keda/v2@v{KEDA}"
 _CHECKSUM: Final = "h1:SR60v8uIcelbveS8n/1jcl8tLdBBIbHMxmdOHw8tKqA="
 
-OPERATOR_OF: Final = {"77.11.1": "v0.85.0"}
+OPERATOR_OF: Final = {"88.5.3": "v0.93.1"}
 """Prometheus' operator, by the version of the chart `kube-prometheus-stack`."""
 
 (_OPERATOR,) = set(OPERATOR_OF.values())
 _OPERATOR_MODULE: Final = f"github.com/prometheus-operator/prometheus-operator@{_OPERATOR}"
-_OPERATOR_CHECKSUM: Final = "h1:M5xLCLEoaW2IJfnuCwFzzpL+jSVQu3KGT84Pye+fW8s="
+_OPERATOR_CHECKSUM: Final = "h1:4Juk8v93RdG1DSGD/mGp+SeQKPmnlLIj2iq3blLZgFY="
 
 Schemas = dict[tuple[str, str], dict[str, Any]]
 
