@@ -3,14 +3,17 @@
 One protocol with two kinds of place: two local sides behind HAProxy, and AWS. The suite in
 tests/harness/backend_conformance.py holds for every one of them.
 
+The deployer's setting HIFI_BACKEND names a function, `package.module:function`, that takes nothing and returns a
+Backend; what it needs is in environment variables of its own.
+
 Rules for all methods:
 
-- Each returns within about ten seconds. What takes longer goes on in the background, and the next call says how
-  far it is: the deployer asks again every second or so.
-- Each may be called twice, and again after the process that called it died: the second call finds done what the
-  first one did, or goes on with it.
-- `fence` rises whenever another process takes over the deployer's work. A call with a lower one than the place
-  has seen changes nothing and raises FencedError.
+- Each returns within about ten seconds. What takes longer goes on in the background, and the next call says
+  how far it is: the deployer asks again every second or so.
+- Each may be called twice, and again after the process that called it died: the second call finds done what
+  the first one did, or goes on with it.
+- `fence` rises whenever another process takes over the deployer's work. A call with a lower one than the
+  place has seen changes nothing and raises FencedError.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,6 +22,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from shared.contracts.diamond.stability import Stability
+from shared.contracts.releases import Positions
 
 Weights = Mapping[str, int]
 """By side, its share of the traffic in percent; the sum is 100."""
@@ -34,16 +38,6 @@ class FencedError(Exception):
 
 class CannotReplayError(Exception):
     """The place cannot go back to these positions; the text says why. No other try will help."""
-
-
-class Positions(Struct, frozen=True, kw_only=True):
-    """Where a side stands: for each `topic/partition` the offset of the next record."""
-
-    queries: dict[str, dict[str, int]] = {}
-    """By streaming query, as in its checkpoint."""
-
-    groups: dict[str, dict[str, int]] = {}
-    """By consumer group, as committed."""
 
 
 class Deployed(Struct, frozen=True, kw_only=True):
@@ -152,7 +146,7 @@ class Remains(Struct, frozen=True, kw_only=True):
     """When the last of these is due, epoch milliseconds; None if that is not known."""
 
     dead_letters: dict[str, int] = {}
-    """By reason, dead letters that were not replayed: they are reported, and keep no side from being parked."""
+    """By reason, dead letters that were not replayed: they are reported, and a side is parked with them."""
 
 
 class Backend(Protocol):
@@ -193,19 +187,20 @@ class Backend(Protocol):
         """Where every query and every group of a side stands; of a parked side too."""
         ...
 
-    def restore(self, side: str, positions: Positions, *, replay: bool, fence: int) -> None:
+    def restore(self, side: str, positions: Positions, *, replayed: Positions | None, fence: int) -> None:
         """Let the code that is started next on a parked side begin at these positions.
 
-        Its checkpoints are made anew from them, so that they depend on no other version's format.
+        Its checkpoints are made anew from them, so that they depend on no other version's format. Afterwards
+        `positions` answers what was given.
 
         Args:
             side: parked.
             positions: where to begin.
-            replay: mark what is read below the present positions as replayed (`hifi_replay`).
+            replayed: what is read before these is marked as replayed (`hifi_replay`); None marks nothing.
             fence: see above.
 
         Raises:
-            CannotReplayError: if `replay` is asked for, and the records are gone or cannot be marked.
+            CannotReplayError: if `replayed` is given, and the records are gone or cannot be marked.
         """
         ...
 
