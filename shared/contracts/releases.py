@@ -1,7 +1,8 @@
 """How far the deployer is, in the table `documents`: one release at a time, and those before it. Pure.
 
 A release is anything that moves traffic between the two sides. The present one is the item CURRENT of the
-partition RELEASES; each that has ended is also kept under its number. Who writes it says which revision it saw.
+partition RELEASES; each that has ended is also kept under its number. Who writes it says which revision it
+saw.
 """
 
 from collections.abc import Mapping
@@ -235,7 +236,7 @@ class Release(Struct, frozen=True, kw_only=True):
     @property
     def faulty(self) -> str:
         """The side that is put right on the way back."""
-        return self.former if self.kind is Kind.ROLLBACK else self.target
+        return self.former if self.kind is Kind.ROLLBACK and self.has_reached(Step.ALL) else self.target
 
     @property
     def good_version(self) -> str:

@@ -3,8 +3,8 @@
 One protocol with two kinds of place: two local sides behind HAProxy, and AWS. The suite in
 tests/harness/backend_conformance.py holds for every one of them.
 
-The deployer's setting HIFI_BACKEND names a function, `package.module:function`, that takes nothing and returns a
-Backend; what it needs is in environment variables of its own.
+The deployer's setting HIFI_BACKEND names a function, `package.module:function`, that takes nothing and
+returns a Backend; what it needs is in environment variables of its own.
 
 Rules for all methods:
 
