@@ -36,18 +36,31 @@ class ItemStore(Generic[T]):
 
     def put_after(self, partition: str, sort: str, item: T, revision: int) -> bool:
         """Write an item as the one after a revision, 0 if there is none; False if it is at another one."""
-        row = row_key(partition, sort) | {_ITEM: {"S": msgspec.json.encode(item).decode()}}
-        condition: dict[str, Any] = {"ConditionExpression": f"attribute_not_exists({_REVISION})"}
-        if revision:
-            values = {":r": {"N": str(revision)}}
-            condition = {"ConditionExpression": f"{_REVISION} = :r", "ExpressionAttributeValues": values}
+        asked = self.revised(partition, sort, item, revision)["Put"]
+        del asked["TableName"]
         try:
-            self._call("put_item", Item=row | {_REVISION: {"N": str(revision + 1)}}, **condition)
+            self._call("put_item", **asked)
         except StoreError as error:
             if isinstance(error.__cause__, ClientError) and error_code(error.__cause__) == _CONFLICT:
                 return False
             raise
         return True
+
+    def revised(self, partition: str, sort: str, item: T, revision: int) -> dict[str, Any]:
+        """What `put_after` writes, as an item of a transaction."""
+        condition: dict[str, Any] = {"ConditionExpression": f"attribute_not_exists({_REVISION})"}
+        if revision:
+            values = {":r": {"N": str(revision)}}
+            condition = {"ConditionExpression": f"{_REVISION} = :r", "ExpressionAttributeValues": values}
+        found = self.written(partition, sort, item)
+        found["Put"]["Item"][_REVISION] = {"N": str(revision + 1)}
+        found["Put"] |= condition
+        return found
+
+    def written(self, partition: str, sort: str, item: T) -> dict[str, Any]:
+        """What `put` writes, as an item of a transaction."""
+        row = row_key(partition, sort) | {_ITEM: {"S": msgspec.json.encode(item).decode()}}
+        return {"Put": {"TableName": self._table, "Item": row}}
 
     def delete(self, partition: str, sort: str) -> None:
         """Delete an item; nothing if it is not there."""
