@@ -53,9 +53,8 @@ def brokers_up(
             yield supervisor
         finally:
             ignore_stop_signals(progress)
-            with progress.step(
-                f"stopping{of_twins(side)}: collect, retry, Spark, brokers, and what runs beside them"
-            ):
+            name = f" {side.name}" if side.shared else ""
+            with progress.step(f"stopping{name}: collect, retry, Spark, brokers, and what runs beside them"):
                 supervisor.shut_down()
 
 

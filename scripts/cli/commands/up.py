@@ -84,10 +84,10 @@ def _run_side(wanted: _Wanted, progress: Progress) -> None:
 
 
 def _run_twins(wanted: _Wanted, progress: Progress) -> None:
-    twins = described_twins(wanted.root, wanted.port, wanted.partitions)
-    with twins_up(twins, progress, wanted.parts) as supervisors:
-        start_twins(twins, supervisors, wanted.parts, progress, wanted.warm_up)
-        progress.say(_greeting_of(twins, wanted.parts))
+    twins = described_twins(wanted.root, wanted.port, wanted.partitions, wanted.parts)
+    with twins_up(twins, progress) as supervisors:
+        start_twins(twins, supervisors, progress, wanted.warm_up)
+        progress.say(_greeting_of(twins))
         wait_until_stopped(*supervisors.values())
 
 
@@ -118,9 +118,9 @@ Next, in another terminal:
 Ctrl-C or `hifi down` stops everything."""
 
 
-def _greeting_of(twins: Twins, profile: SideProfile) -> str:
+def _greeting_of(twins: Twins) -> str:
     lines = [f"{side.name}: brokers {side.bootstrap}, logs {side.logs}" for side in twins.sides]
-    if profile is SideProfile.BROKERS:
+    if twins.profile is SideProfile.BROKERS:
         return "\n".join(["[bold green]ready[/]  brokers of two sides", *lines])
     edge, weights = twins.edge, LocalTraffic(twins).state().weights
     shares = ", ".join(f"{side} {share} %" for side, share in weights.items())

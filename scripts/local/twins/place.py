@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from scripts.local.processes.profile import SideProfile
 from scripts.local.side import DEFAULT_PARTITIONS, HOST, PORTS, NoSideError, Shared, Side
 from scripts.release.weights import SIDES
 from shared.runtime.errors import OperatorError
@@ -119,6 +120,7 @@ class Edge:
 class _Description(msgspec.Struct, kw_only=True):
     port: int
     partitions: int
+    profile: SideProfile = SideProfile.ALL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,6 +130,8 @@ class Twins:
     root: Path
     port: int = DEFAULT_PORT
     partitions: int = DEFAULT_PARTITIONS
+    profile: SideProfile = SideProfile.ALL
+    """Which programs a side runs that is not parked."""
 
     @property
     def edge(self) -> Edge:
@@ -167,7 +171,11 @@ class Twins:
         """Make the folders and write the description."""
         self.edge.create()
         draft = self.description.with_suffix(".new")
-        draft.write_bytes(msgspec.json.encode(_Description(port=self.port, partitions=self.partitions)))
+        draft.write_bytes(
+            msgspec.json.encode(
+                _Description(port=self.port, partitions=self.partitions, profile=self.profile)
+            )
+        )
         draft.replace(self.description)
 
     @classmethod
@@ -188,7 +196,7 @@ class Twins:
             raise NoTwinsError(
                 f"{path} cannot be read: {error}; remove it, then `hifi up --twins`"
             ) from error
-        return cls(root=root.resolve(), port=found.port, partitions=found.partitions)
+        return cls(root=root.resolve(), port=found.port, partitions=found.partitions, profile=found.profile)
 
 
 def are_twins(root: Path) -> bool:

@@ -13,7 +13,6 @@ from scripts.local.processes.programs import STORE
 from scripts.local.processes.supervisor import Supervisor, end_leftovers
 from scripts.local.progress import Progress
 from scripts.local.services import start_profile
-from scripts.local.side import NoSideError, Side
 from scripts.local.twins.place import Twins, are_twins
 from scripts.local.twins.programs import HAPROXY, edge_programs
 from scripts.local.twins.traffic import LocalTraffic
@@ -22,7 +21,7 @@ from scripts.local.up import UpError, brokers_up, check_ports, ignore_stop_signa
 
 
 @contextmanager
-def twins_up(twins: Twins, progress: Progress, profile: SideProfile) -> Iterator[Mapping[str, Supervisor]]:
+def twins_up(twins: Twins, progress: Progress) -> Iterator[Mapping[str, Supervisor]]:
     """Run the edge and the brokers of both sides; leaving the block ends every process of all three.
 
     Yields:
@@ -39,7 +38,7 @@ def twins_up(twins: Twins, progress: Progress, profile: SideProfile) -> Iterator
         twins.create()
         edge = stack.enter_context(_edge_up(twins, progress))
         sides = {
-            side.name: stack.enter_context(brokers_up(side, progress, profile))
+            side.name: stack.enter_context(brokers_up(side, progress, twins.profile))
             for side in (named(each) for each in twins.sides)
         }
         yield {**sides, "edge": edge}
@@ -48,11 +47,10 @@ def twins_up(twins: Twins, progress: Progress, profile: SideProfile) -> Iterator
 def start_twins(
     twins: Twins,
     supervisors: Mapping[str, Supervisor],
-    profile: SideProfile,
     progress: Progress,
     warm_up_seconds: float,
 ) -> None:
-    """Start what a profile has on each side that has traffic; the other one stays parked.
+    """Start the code of each side that has traffic; the other one stays parked.
 
     Raises:
         UpError, WarmUpError, PublishError: if a program or the warm-up takes too long.
@@ -60,7 +58,7 @@ def start_twins(
     weights = LocalTraffic(twins).state().weights
     for side in twins.sides:
         if weights[side.name]:
-            start_profile(side, supervisors[side.name], profile, progress, warm_up_seconds)
+            start_profile(side, supervisors[side.name], twins.profile, progress, warm_up_seconds)
 
 
 def end_all_leftovers(root: Path) -> int:
@@ -68,19 +66,11 @@ def end_all_leftovers(root: Path) -> int:
     return sum(end_leftovers(each) for each in _roots(root))
 
 
-def described_twins(root: Path, port: int | None, partitions: int | None) -> Twins:
+def described_twins(root: Path, port: int | None, partitions: int | None, profile: SideProfile) -> Twins:
     """The twins in `root` as last described, with the options given; the number of partitions never falls."""
     before = Twins.load(root) if are_twins(root) else Twins(root=root)
     most = max(before.partitions, partitions or 1) if are_twins(root) else partitions or before.partitions
-    return replace(before, port=port or before.port, partitions=most)
-
-
-def light_side(root: Path) -> Side | None:
-    """The side that has the most traffic; None before the first start."""
-    try:
-        return Side.load(root)
-    except NoSideError:
-        return None
+    return replace(before, port=port or before.port, partitions=most, profile=profile)
 
 
 @contextmanager
