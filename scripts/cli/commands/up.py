@@ -85,7 +85,7 @@ def _run_side(wanted: _Wanted, progress: Progress) -> None:
 
 def _run_twins(wanted: _Wanted, progress: Progress) -> None:
     twins = described_twins(wanted.root, wanted.port, wanted.partitions, wanted.parts)
-    with twins_up(twins, progress) as supervisors:
+    with twins_up(twins, progress, wanted.warm_up) as supervisors:
         start_twins(twins, supervisors, progress, wanted.warm_up)
         progress.say(_greeting_of(twins))
         wait_until_stopped(*supervisors.values())

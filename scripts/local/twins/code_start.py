@@ -15,7 +15,7 @@ from confluent_kafka import KafkaException
 from rich.console import Console
 
 from scripts.local.jars import ensure_jars
-from scripts.local.processes.programs import BROKERS, SPARK, programs
+from scripts.local.processes.programs import BROKERS, PROVISION, SPARK, programs
 from scripts.local.processes.supervisor import Supervisor
 from scripts.local.progress import Progress
 from scripts.local.services import says_ready, spark_ready, start_profile
@@ -135,6 +135,7 @@ class CodeStart:
         jars = ensure_jars(lambda _: None)
         mine = [each for each in programs(side, jars, self._twins.profile) if each.name not in BROKERS]
         side.spark_ready.unlink(missing_ok=True)
+        self._supervisor.stop_program(PROVISION)
         self._supervisor.describe(mine)
         side.create()
 

@@ -15,7 +15,7 @@ from shared.runtime.errors import OperatorError
 DEFAULT_PORT: Final = 8100
 """Beside the ports of a side by itself."""
 
-_EDGE_PORTS: Final = 4
+_EDGE_PORTS: Final = 5
 _FIRST_SIDE: Final = 10
 """Ports of the first side, counted from the edge's first."""
 
@@ -31,7 +31,7 @@ class NoTwinsError(OperatorError):
 
 @dataclass(frozen=True, kw_only=True)
 class Edge:
-    """Folders below `root`, ports from `port` on: events, management API, console, store."""
+    """Folders below `root`, ports from `port` on: events, management API, console, store, deployer."""
 
     root: Path
     port: int
@@ -70,6 +70,11 @@ class Edge:
     def store_url(self) -> str:
         """Endpoint of the store."""
         return f"http://{HOST}:{self.store_port}"
+
+    @property
+    def deploy_port(self) -> int:
+        """Port of the deployer's health and metrics."""
+        return self.port + 4
 
     @property
     def ports(self) -> range:

@@ -18,6 +18,7 @@ from shared.kafka.config_topic import publish
 _NAME: Final = "hifi-proof"
 _KEY: Final = "hifi-proof-key"
 _PUBLISH_SECONDS: Final = 65.0
+_END_SECONDS: Final = 8.0
 _RETRY_SECONDS: Final = 0.5
 _OPEN_SECONDS: Final = 60.0
 """So long a request that is answered 401 is sent again: documents need a few seconds to reach collect."""
@@ -123,10 +124,14 @@ class Proving:
             raise self._failure
         return self._found.proof()
 
-    def end(self) -> None:
-        """Take its documents back, and listen no more."""
+    def finish(self) -> None:
+        """Take its documents back, and listen no more, in the background; what was found stays."""
         self._over.set()
-        self._thread.join(_PUBLISH_SECONDS)
+
+    def end(self) -> None:
+        """Finish, and wait for it."""
+        self.finish()
+        self._thread.join(_END_SECONDS)
 
     def _work(self) -> None:
         try:

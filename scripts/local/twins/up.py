@@ -2,26 +2,29 @@
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
 from scripts.local.jars import ensure_store
 from scripts.local.lock import held
 from scripts.local.processes.profile import SideProfile
-from scripts.local.processes.programs import STORE
-from scripts.local.processes.supervisor import Supervisor, end_leftovers
+from scripts.local.processes.programs import PROVISION, STORE
+from scripts.local.processes.supervisor import Supervisor, SupervisorError, end_leftovers
 from scripts.local.progress import Progress
 from scripts.local.services import start_profile
 from scripts.local.twins.place import Twins, are_twins
-from scripts.local.twins.programs import HAPROXY, edge_programs
+from scripts.local.twins.programs import DEPLOY, HAPROXY, edge_programs
 from scripts.local.twins.traffic import LocalTraffic
 from scripts.local.twins.versions import named
 from scripts.local.up import UpError, brokers_up, check_ports, ignore_stop_signals
 
+EDGE: Final = "edge"
+
 
 @contextmanager
-def twins_up(twins: Twins, progress: Progress) -> Iterator[Mapping[str, Supervisor]]:
+def twins_up(twins: Twins, progress: Progress, warm_up_seconds: float) -> Iterator[Mapping[str, Supervisor]]:
     """Run the edge and the brokers of both sides; leaving the block ends every process of all three.
 
     Yields:
@@ -36,12 +39,16 @@ def twins_up(twins: Twins, progress: Progress) -> Iterator[Mapping[str, Supervis
         )
     with held(twins.root), ExitStack() as stack:
         twins.create()
-        edge = stack.enter_context(_edge_up(twins, progress))
+        edge = stack.enter_context(_edge_up(twins, progress, warm_up_seconds))
         sides = {
             side.name: stack.enter_context(brokers_up(side, progress, twins.profile))
             for side in (named(each) for each in twins.sides)
         }
-        yield {**sides, "edge": edge}
+        try:
+            yield {**sides, EDGE: edge}
+        finally:
+            with suppress(SupervisorError, OSError):
+                edge.stop_program(DEPLOY)  # or it would start what is being stopped
 
 
 def start_twins(
@@ -59,6 +66,10 @@ def start_twins(
     for side in twins.sides:
         if weights[side.name]:
             start_profile(side, supervisors[side.name], twins.profile, progress, warm_up_seconds)
+        elif twins.profile is not SideProfile.BROKERS:
+            supervisors[side.name].start_program(PROVISION)
+    if twins.profile is not SideProfile.BROKERS:
+        supervisors[EDGE].start_program(DEPLOY)
 
 
 def end_all_leftovers(root: Path) -> int:
@@ -74,7 +85,7 @@ def described_twins(root: Path, port: int | None, partitions: int | None, profil
 
 
 @contextmanager
-def _edge_up(twins: Twins, progress: Progress) -> Iterator[Supervisor]:
+def _edge_up(twins: Twins, progress: Progress, warm_up_seconds: float) -> Iterator[Supervisor]:
     edge, supervisor = twins.edge, Supervisor(twins.edge)
     end_leftovers(edge.root)
     check_ports(edge.ports)
@@ -83,7 +94,7 @@ def _edge_up(twins: Twins, progress: Progress) -> Iterator[Supervisor]:
     LocalTraffic(twins).prepare()
     try:
         with progress.step("starting the edge: HAProxy, the store of both sides") as say:
-            supervisor.start(edge_programs(edge, ensure_store(say)))
+            supervisor.start(edge_programs(twins, ensure_store(say), warm_up_seconds))
             for program in (STORE, HAPROXY):
                 supervisor.start_program(program)
         yield supervisor
