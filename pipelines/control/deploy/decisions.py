@@ -57,11 +57,10 @@ def _verdict(release: Release, seen: Seen, policy: Policy, now_ms: int) -> Verdi
     if release.step not in JUDGED or not release.traffic_ms:
         return None
     since, alone = -(-release.traffic_ms // MINUTE_MS), release.step in (Step.BAKE, Step.DRAIN)
-    ours = [each for each in seen.minutes if not alone or each.minute >= since]
     minutes = {Step.WATCH_HALF: policy.half_minutes, Step.BAKE: policy.bake_minutes}
     needed = minutes.get(release.step, policy.watch_minutes)
     enough = Enough(events=policy.watch_events, minutes=needed, since=since)
-    verdict = judged(ours, seen.former_minutes, enough, alone=alone)
+    verdict = judged(seen.minutes, seen.former_minutes, enough, alone=alone)
     return replace(verdict, step=release.step, at_ms=now_ms)
 
 

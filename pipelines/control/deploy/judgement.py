@@ -31,6 +31,9 @@ MINUTE_ERROR: Final = 0.005
 LEAST_EVENTS: Final = 100
 """Events of the target before anything is said of its shares."""
 
+_LEAST_P: Final = 1e-300
+"""Smaller ones are not shown."""
+
 _LATE_MARGIN: Final = 0.01
 _DOUBLED_MARGIN: Final = 0.001
 _DEAD_MARGIN: Final = 0.001
@@ -63,11 +66,12 @@ def judged(
         target: its minutes since it has had traffic.
         former: those of the side that serves beside it.
         enough: what a good verdict needs.
-        alone: the target has all the traffic: it is judged by hifi's promise, and not by the other side.
+        alone: since `enough.since` the target has all the traffic: its minutes since then are judged by
+            hifi's promise, and not by the other side.
     """
     of_former = {each.minute: each for each in former if each.total}
     pairs = [] if alone else [(each, of_former[each.minute]) for each in target if each.minute in of_former]
-    ours = list(target) if alone else [mine for mine, _ in pairs]
+    ours = [each for each in target if each.minute >= enough.since] if alone else [mine for mine, _ in pairs]
     wrong = [*_wrong(target)]
     poor = [*_worse_shares(ours, [theirs for _, theirs in pairs])]
     slow = [*_slower(pairs), *_costlier(pairs), *_growing(target)]
@@ -138,17 +142,18 @@ def _share(  # noqa: PLR0913  # two counts of two, and what is allowed
     *, margin: float, allowed: float, again: bool, error: float,
 ) -> Iterator[tuple[str, bool]]:  # fmt: skip
     """What is said of a share that is worse; against the other's, or what is allowed if it had no events."""
-    share = hits / of
+    share, beside = hits / of, other / of_other if of_other else allowed
+    if share <= (beside + margin if of_other else allowed):
+        return
     if of_other:
-        chance, beside = fisher_greater(hits, of, other, of_other), other / of_other
-        worse = share > beside + margin
-        against, test = f"against {100 * beside:.3g} % of {of_other:,}", "Fisher's exact test"
+        chance, test = fisher_greater(hits, of, other, of_other), "Fisher's exact test"
+        against = f"against {100 * beside:.3g} % of {of_other:,}"
     else:
-        chance, worse = binomial_greater(hits, of, allowed), share > allowed
-        against, test = f"where {100 * allowed:.3g} % are allowed", "exact binomial test"
-    if worse and chance < error:
+        chance, test = binomial_greater(hits, of, allowed), "exact binomial test"
+        against = f"where {100 * allowed:.3g} % are allowed"
+    if chance < error:
         figures = f"{100 * share:.3g} % of {of:,} events are {what}, {against}"
-        yield f"{figures} ({test}, one-sided: p = {chance:.2g}, limit {error:.2g})", again
+        yield f"{figures} ({test}, one-sided: p = {max(chance, _LEAST_P):.2g}, limit {error:.2g})", again
 
 
 def _slower(pairs: Sequence[tuple[SideMinute, SideMinute]]) -> Iterator[str]:
