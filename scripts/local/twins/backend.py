@@ -2,11 +2,13 @@
 
 import fcntl
 import os
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final, NamedTuple
 
 from confluent_kafka import KafkaException
 
@@ -65,6 +67,17 @@ def local_backend() -> "LocalBackend":
         return LocalBackend(Twins.load(Path(folder)), float(os.environ.get(WARM_UP, WARM_UP_SECONDS)))
 
 
+_LOOK_AGAIN_SECONDS: Final = 60.0
+"""After so long a version may have become another one: a branch moves."""
+
+
+class _Looked(NamedTuple):
+    """What keeps a version from running, and when that began to be found out, by a monotonic clock."""
+
+    found: Future[Sequence[Obstacle]]
+    at: float
+
+
 @contextmanager
 def _explained() -> Iterator[None]:
     try:
@@ -84,7 +97,7 @@ class LocalBackend:
         self._proofs: dict[str, tuple[str, Proving]] = {}
         self._load_tests = {name: LoadTest(twins.side(name), twins.root / name) for name in SIDES}
         self._pool = ThreadPoolExecutor(1)
-        self._looked: dict[str, Future[Sequence[Obstacle]]] = {}
+        self._looked: dict[str, _Looked] = {}
 
     def sides(self) -> tuple[str, str]:
         """Their names."""
@@ -98,12 +111,14 @@ class LocalBackend:
 
     def obstacles(self, side: str, version: str) -> Sequence[Obstacle] | None:
         """Why a version cannot be released to a side now; None while that is being found out."""
-        if version not in self._looked:
-            self._looked[version] = self._pool.submit(version_obstacles, version, self._code[side].versions)
-        if not self._looked[version].done():
+        looked = self._looked.get(version)
+        if looked is None or (looked.found.done() and time.monotonic() > looked.at + _LOOK_AGAIN_SECONDS):
+            found_out = self._pool.submit(version_obstacles, version, self._code[side].versions)
+            looked = self._looked[version] = _Looked(found_out, time.monotonic())
+        if not looked.found.done():
             return None
         with _explained():
-            found = list(self._looked.pop(version).result())
+            found = list(looked.found.result())
             if behind := out_of_sync(admin_client(self._side(side).bootstrap)):
                 text = f"replicas of {len(behind)} partitions of {side} are not in sync"
                 found.append(Obstacle(text=text, lasting=False))
@@ -122,7 +137,7 @@ class LocalBackend:
         with _explained():
             found = self._code[side].waiting_for()
             return Readiness(
-                ready=not found and not self._code[side].busy,
+                ready=not found,
                 waiting_for=tuple(found),
                 crashes=self._code[side].crashes(),
             )
@@ -149,7 +164,7 @@ class LocalBackend:
         if replayed is not None:
             raise CannotReplayError("no node marks what it reads as replayed")
         with _explained(), self._fenced(fence):
-            if not self._code[side].parked() or self._code[side].busy:
+            if not self._code[side].parked():
                 raise BackendError(f"{side} is not parked: its positions would move")
             place = self._side(side)
             admin = admin_client(place.bootstrap)
@@ -202,13 +217,11 @@ class LocalBackend:
         """What a side has still to settle."""
         with _explained():
             bootstrap = self._side(side).bootstrap
-            found = {each.node: each.records for each in lags(admin_client(bootstrap))}
-            known = {node: found[node] for node in CHAIN_GROUPS if found.get(node) is not None}
+            every = lags(admin_client(bootstrap))
+            found = {each.node: each.records for each in every if each.records is not None}
             return Remains(
-                lag={
-                    node: records for node, records in known.items() if records is not None and node != RETRY
-                },
-                retries=found.get(RETRY) or 0,
+                lag={node: found[node] for node in CHAIN_GROUPS if node in found},
+                retries=found.get(RETRY, 0),
                 dead_letters=_dead_letters(bootstrap),
             )
 
@@ -244,4 +257,6 @@ def _dead_letters(bootstrap: str) -> dict[str, int]:
     """By reason, letters that were not replayed."""
     with DeadLetterStore(bootstrap, {}) as store:
         letters = store.letters(Filter())
-        return Counter(each.reason.partition(":")[0] for each in letters if each.key not in store.replayed)
+        return dict(
+            Counter(each.reason.partition(":")[0] for each in letters if each.key not in store.replayed)
+        )

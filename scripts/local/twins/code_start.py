@@ -4,15 +4,10 @@ Every step may be done twice: the side's description names the version once its 
 file names the Spark driver that was warmed up. So a start goes on where a dead process left it.
 """
 
-import threading
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
-
-from confluent_kafka import KafkaException
-from rich.console import Console
 
 from scripts.local.jars import ensure_jars
 from scripts.local.processes.programs import BROKERS, PROVISION, SPARK, programs
@@ -20,10 +15,10 @@ from scripts.local.processes.supervisor import Supervisor
 from scripts.local.progress import Progress
 from scripts.local.services import says_ready, spark_ready, start_profile
 from scripts.local.side import Side
+from scripts.local.twins.background import Background
 from scripts.local.twins.parking import code_states, is_parked, stop_code
 from scripts.local.twins.place import Twins
 from scripts.local.twins.versions import code_of
-from shared.runtime.errors import OperatorError
 
 _WARM: Final = "warm.ready"
 _RUNNING: Final = "RUNNING"
@@ -35,8 +30,7 @@ class CodeStart:
     def __init__(self, twins: Twins, name: str, warm_up_seconds: float) -> None:
         self._twins, self._name, self._warm_up_seconds = twins, name, warm_up_seconds
         self._supervisor = Supervisor(self.side)
-        self._thread: threading.Thread | None = None
-        self._failure = ""
+        self._background = Background()
 
     @property
     def side(self) -> Side:
@@ -48,29 +42,23 @@ class CodeStart:
         """Folder of the code of all versions."""
         return self._twins.root / "versions"
 
-    @property
-    def busy(self) -> bool:
-        """Whether it starts or parks code now."""
-        return self._thread is not None and self._thread.is_alive()
-
     def parked(self) -> bool:
-        """Whether none of the side's code runs.
+        """Whether none of the side's code runs, and none is being started.
 
         Raises:
             SupervisorError: if the supervisor does not answer.
         """
-        return is_parked(self._supervisor)
+        return not self._background.busy and is_parked(self._supervisor)
 
     def start(self, version: str) -> None:
         """Begin to start a version, unless that is under way or done."""
-        if self.busy or (self._runs(version) and self._warm()):
-            return
-        self._run(partial(self._start, version))
+        if self._background.busy or not (self._runs(version) and self._warm()):
+            self._background.want(f"start {version}", partial(self._start, version))
 
     def park(self) -> None:
         """Begin to stop all code, unless that is under way or done."""
-        if not self.busy and not self.parked():
-            self._run(self._park)
+        if not self.parked():
+            self._background.want("park", self._park)
 
     def waiting_for(self) -> list[str]:
         """Programs that are not ready, and why; empty once the side could take traffic.
@@ -78,8 +66,8 @@ class CodeStart:
         Raises:
             SupervisorError: if the supervisor does not answer.
         """
-        if self._failure:
-            return [self._failure]
+        if self._background.failure:
+            return [self._background.failure]
         states = code_states(self._supervisor)
         wanted = [name for name, state in states.items() if state != "STOPPED"]
         if not wanted:
@@ -89,7 +77,7 @@ class CodeStart:
             waiting.append("spark: not all of its queries process data")
         if not says_ready(self.side.collect_port):
             waiting.append("collect does not answer /readyz with 200")
-        return waiting or ([] if self._warm() else ["its warm-up is not over"])
+        return waiting or ([] if self._warm() and not self._background.busy else ["its warm-up is not over"])
 
     def crashes(self) -> int:
         """How often programs have ended by themselves since the version was started.
@@ -101,7 +89,7 @@ class CodeStart:
 
     def _runs(self, version: str) -> bool:
         code = self.side.code
-        return code is not None and code.version == version and not self.parked()
+        return code is not None and code.version == version and not is_parked(self._supervisor)
 
     def _warm(self) -> bool:
         try:
@@ -110,27 +98,15 @@ class CodeStart:
             return False
         return said == str(self._supervisor.pid(SPARK))
 
-    def _run(self, work: Callable[[], None]) -> None:
-        self._failure = ""
-        self._thread = threading.Thread(target=self._guarded, args=(work,), daemon=True)
-        self._thread.start()
-
-    def _guarded(self, work: Callable[[], None]) -> None:
-        try:
-            work()
-        except (OperatorError, KafkaException, OSError) as error:
-            self._failure = str(error)
-
-    def _start(self, version: str) -> None:
+    def _start(self, version: str, progress: Progress) -> None:
         if not self._runs(version):
-            self._replace(version)
-        profile, progress = self._twins.profile, Progress(Console(quiet=True))
-        start_profile(self.side, self._supervisor, profile, progress, self._warm_up_seconds)
+            self._replace(version, progress)
+        start_profile(self.side, self._supervisor, self._twins.profile, progress, self._warm_up_seconds)
         (self.side.run / _WARM).write_text(str(self._supervisor.pid(SPARK)))
 
-    def _replace(self, version: str) -> None:
+    def _replace(self, version: str, progress: Progress) -> None:
         code = code_of(version, self.versions)
-        self._park()
+        self._park(progress)
         side = replace(self.side, code=code)
         jars = ensure_jars(lambda _: None)
         mine = [each for each in programs(side, jars, self._twins.profile) if each.name not in BROKERS]
@@ -139,6 +115,6 @@ class CodeStart:
         self._supervisor.describe(mine)
         side.create()
 
-    def _park(self) -> None:
+    def _park(self, _: Progress) -> None:
         side = self.side
         stop_code(self._supervisor, programs(side, ensure_jars(lambda _: None), self._twins.profile))

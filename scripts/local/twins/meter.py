@@ -1,5 +1,6 @@
 """What the observe of one of two local sides says of it."""
 
+import time
 from collections.abc import Sequence
 from typing import Final, TypeVar
 
@@ -14,6 +15,8 @@ from shared.contracts.scorecard import MinuteCard
 
 T = TypeVar("T")
 _SECONDS: Final = 5.0
+_MOST_MINUTES: Final = 1_440
+"""Of one question to observe."""
 
 
 def stability_of(side: Side) -> Stability:
@@ -30,9 +33,15 @@ def minutes_of(side: Side, first: int, last: int, usage: Usage) -> Sequence[Side
     Raises:
         BackendError: if observe does not answer.
     """
-    cards = _asked(side, f"/v1/minutes?from={first}&to={last}", list[MinuteCard])
-    found = [side_minute(card, usage.of(card.minute)) for card in cards if card.settled and card.total]
-    return sorted(found, key=lambda each: each.minute)
+    until = min(last, int(time.time() // 60))
+    since = max(first, until - _MOST_MINUTES + 1)
+    if since > until:
+        return []
+    cards = _asked(side, f"/v1/minutes?from={since}&to={until}", list[MinuteCard])
+    settled = [card for card in cards if card.settled and card.answered_for]
+    return sorted(
+        (side_minute(card, usage.of(card.minute)) for card in settled), key=lambda each: each.minute
+    )
 
 
 def side_minute(card: MinuteCard, used: MinuteUsage) -> SideMinute:
@@ -41,7 +50,7 @@ def side_minute(card: MinuteCard, used: MinuteUsage) -> SideMinute:
     return SideMinute(
         minute=card.minute,
         total=card.answered_for,
-        good=card.good,
+        good=min(card.good, card.answered_for),
         lost=card.lost,
         doubled=card.doubled,
         changed=used.changed,
