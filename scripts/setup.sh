@@ -137,11 +137,12 @@ make_edge() {
     if ! command -v apt-get >/dev/null; then say "\`hifi up --twins\` needs HAProxy: install it with this system's package manager"; return; fi
     if [ "$(id -u)" != 0 ]; then say "\`hifi up --twins\` needs HAProxy: sudo apt-get install -y haproxy"; return; fi
     say "installing haproxy"
-    apt-get update -qq
-    # The package would start a HAProxy of its own where there is an init system.
-    if ! DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends haproxy >/dev/null; then
+    # The list of packages may be new enough; RUNLEVEL=1 keeps the package from starting a HAProxy of its own.
+    install_haproxy || { apt-get update -qq && install_haproxy; } ||
         say "haproxy cannot be installed: \`hifi up --twins\` does not work without it"
-    fi
+}
+install_haproxy() {
+    DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends haproxy >/dev/null 2>&1
 }
 
 # The version that the Python package of the AWS provider is made for.

@@ -67,6 +67,14 @@ class LiveTwins:
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
+    def doctor(self) -> str:
+        """What `hifi doctor` prints, whatever it thinks of the machine."""
+        command = [*HIFI, "doctor", "--data", str(self.twins.root)]
+        environment = {**os.environ, "COLUMNS": "200"}
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=120, check=False, env=environment
+        ).stdout
+
     def apply(self, *documents: dict[str, Any]) -> None:
         """Publish documents by `hifi apply`."""
         path = self.twins.root.with_name(self.twins.root.name + ".yaml")

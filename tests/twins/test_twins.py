@@ -1,5 +1,6 @@
 """Two whole sides behind one port: the traffic moves to and fro and a side is parked, and nothing is lost."""
 
+import re
 import sys
 import time
 from collections.abc import Iterator
@@ -116,6 +117,19 @@ def test_nothing_is_lost_while_the_traffic_moves_and_a_side_is_parked(
     assert check.lost == ()
     assert sum(card.lost for card in cards) == 0
     assert parked["blue"] < MOST_PARKED_MEGABYTES * MEGABYTE
+
+
+def test_doctor_checks_the_edge_and_both_sides(live: LiveTwins) -> None:
+    found = live.doctor()
+    for check in (
+        "edge haproxy",
+        "edge deploy",
+        "edge blue",
+        "blue queries",
+        "green brokers",
+        "green provision",
+    ):
+        assert re.search(rf"ok .*{check}", found), found
 
 
 def _megabytes(found: object) -> dict[str, int]:
