@@ -1,6 +1,6 @@
 # `make` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down doctor test test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth proof synth plan preflight outdated localstack deploy-local policy-tools deploy-tools browser quick stream-brokers stream-side lint format types imports coverage bench dashboard lock clean
+.PHONY: help setup demo up down doctor test test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth test-twins proof synth plan preflight outdated localstack deploy-local policy-tools deploy-tools browser quick stream-brokers stream-side lint format types imports coverage bench dashboard lock clean
 
 SHELL := /bin/bash
 BIN := .venv/bin
@@ -63,7 +63,7 @@ stream-side: quick browser
 test-synth: policy-tools
 test-deploy: deploy-tools
 test-console: browser
-test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth: test-%: setup
+test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth test-twins: test-%: setup
 	$(BIN)/python -m pytest tests/$* $(ARGS)
 
 test-unit: ## Pure functions (each test-KIND runs both tiers of its kind)
@@ -75,6 +75,7 @@ test-bench: ## The bench
 test-integration: ## A whole side as processes
 test-console: ## The console in a real Chromium
 test-truth: ## The meter against known losses
+test-twins: ## Two whole sides behind their edge, for minutes
 
 lint: setup ## Check style
 	$(BIN)/ruff check .

@@ -54,6 +54,7 @@ PARTS: Final = (  # checks: the longest first, so that both cores end at about t
         "ten minutes with bad destinations",
         (sys.executable, "-m", "scripts.experiments.noisy_neighbour", "leaks"),
     ),
+    _tests("twins", "two sides behind one port: switched to and fro under load, parked, woken"),
     _tests("truth", "600,000 events with known losses; a million clean ones"),
     _tests("deploy", "all stacks applied, planned again, switched, destroyed; LocalStack"),
     _tests("contract", "services without brokers, stores and destinations, and what returns"),
