@@ -244,6 +244,43 @@ class Release(Struct, frozen=True, kw_only=True):
         return self.version if self.kind is Kind.ROLLBACK else self.former_version
 
 
+class SideState(Struct, frozen=True, kw_only=True):
+    """What the deployer last saw of a side."""
+
+    side: str
+    at_ms: int
+    """When, epoch milliseconds."""
+
+    version: str = ""
+    """The version that runs, or that ran last on a parked side."""
+
+    parked: bool = True
+    share: int = 0
+    """Of the traffic, percent."""
+
+    stable: bool = False
+    reasons: list[str] = []
+    """Why it is not stable, a sentence each."""
+
+    unread: int | None = None
+    """Records that its chain has not read; None if that is not known."""
+
+    waiting: int = 0
+    """Events that wait for their next try."""
+
+    rating: float | None = None
+    """Events per second of its newest load test."""
+
+    rating_p95_ms: float | None = None
+    problem: str = ""
+    """Why it could not be asked."""
+
+
+def side_key(side: str) -> str:
+    """Sort key of a side's state."""
+    return f"side/{side}"
+
+
 def history_key(number: int) -> str:
     """Sort key of a release that has ended; text order is their order."""
     return f"ended/{number:08d}"

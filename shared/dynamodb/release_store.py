@@ -7,7 +7,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from msgspec.structs import replace
 
 from shared.contracts.release_requests import Request, requested
-from shared.contracts.releases import CURRENT, RELEASES, Release, history_key
+from shared.contracts.releases import CURRENT, RELEASES, Release, SideState, history_key, side_key
 from shared.dynamodb.client import CONDITION_FAILED, StoreError, cancellations, conflicts, dynamodb_client
 from shared.dynamodb.item_store import ItemStore
 from shared.runtime.clock import Clock
@@ -22,6 +22,7 @@ class ReleaseStore:
         """`endpoint` is the URL of DynamoDB Local; None is AWS."""
         self._client: Any = dynamodb_client(endpoint)
         self._items = ItemStore(table, endpoint, Release)
+        self._states = ItemStore(table, endpoint, SideState)
         self._table = table
 
     def current(self) -> Release | None:
@@ -33,6 +34,14 @@ class ReleaseStore:
         prefix = history_key(0).partition("/")[0]
         found, _ = self._items.page(RELEASES, None, limit, prefix=f"{prefix}/", forward=False)
         return [release for _, release in found]
+
+    def sides(self) -> list[SideState]:
+        """What the deployer last saw of each side."""
+        return [state for _, state in self._states.all(RELEASES, side_key(""))]
+
+    def put_side(self, state: SideState) -> None:
+        """Write a side's state over its former one."""
+        self._states.put(RELEASES, side_key(state.side), state)
 
     def put(self, release: Release, guards: Sequence[dict[str, Any]] = ()) -> Release | None:
         """Write the present release as the next revision.

@@ -1,4 +1,7 @@
-"""Does to the sides what a step of a release needs, and looks how far it is. May be repeated at any time."""
+"""Does to the sides what a step of a release needs, and looks how far it is.
+
+Everything here may be repeated at any time.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -125,16 +128,18 @@ class Operations:
         side, went_on = release.faulty, release.left_at or release.snapshot
         if went_on is None:
             return replace(seen, restored="positions are left as they are")
-        if not (release.replay and release.snapshot):
-            self._restore(release, side, went_on, None)
-            known = "where it was stopped" if release.left_at else "its snapshot"
-            return replace(seen, restored=f"goes on from {known}")
-        try:
-            self._restore(release, side, release.snapshot, release.left_at)
-        except CannotReplayError as error:
-            self._restore(release, side, went_on, None)
-            return replace(seen, restored=f"goes on from where it was stopped, without a replay: {error}")
-        return replace(seen, restored="goes back to the snapshot; what went through since is replayed")
+        cause = ""
+        if release.replay and release.snapshot and release.left_at:
+            try:
+                self._restore(release, side, release.snapshot, release.left_at)
+                return replace(
+                    seen, restored="goes back to the snapshot; what went through since is replayed"
+                )
+            except CannotReplayError as error:
+                cause = f", without a replay: {error}"
+        self._restore(release, side, went_on, None)
+        known = "where it was stopped" if release.left_at else "its snapshot"
+        return replace(seen, restored=f"goes on from {known}{cause}")
 
     def _restore(self, release: Release, side: str, positions: Positions, replayed: Positions | None) -> None:
         self._backend.restore(side, positions, replayed=replayed, fence=release.term)

@@ -12,6 +12,7 @@ from pipelines.control.deploy.hands import Hands
 from pipelines.control.deploy.metrics import DeployMetrics
 from pipelines.control.deploy.operations import Operations
 from pipelines.control.deploy.settings import DeploySettings
+from pipelines.control.deploy.side_states import side_states
 from shared.contracts.document_items import LEASES
 from shared.contracts.releases import DEPLOYER
 from shared.dynamodb.activity_register import ActivityRegister
@@ -26,6 +27,8 @@ from shared.runtime.logging import get_logger
 NODE: Final = "deploy"
 _BEATS: Final = 3
 """So often a lease is renewed in the time after which it would be lost."""
+_SHOWN_MS: Final = 5_000
+"""So often the sides' states are written."""
 
 _log = get_logger(__name__)
 
@@ -38,7 +41,7 @@ class Deploy:
         self._settings, self._clock, self._monotonic = settings, clock, monotonic
         self._owner = f"{NODE}-{uuid4().hex[:12]}"
         self._place = (settings.documents_table, settings.documents_endpoint)
-        backend = settings.backend()
+        self._backend = backend = settings.backend()
         self._store = ReleaseStore(*self._place)
         self._hands = self._new_hands(backend)
         self._deployer = Deployer(
@@ -59,6 +62,7 @@ class Deploy:
         self._metrics = DeployMetrics()
         self._metrics.ready.set_function(lambda: all(self._report().values()))
         self._table_answers = self._leads = False
+        self._shown_ms = 0
         self._stopping = threading.Event()
 
     def run(self, stopping: threading.Event) -> None:
@@ -100,6 +104,8 @@ class Deploy:
             release = self._store.current()
             if release is not None:
                 self._metrics.show(release)
+            if self._leads:
+                self._show_sides()
         except StoreError as error:
             self._table_answers = False
             _log.warning("the table cannot be used, trying again", extra={"error": str(error)})
@@ -109,6 +115,13 @@ class Deploy:
         except Exception:  # the next turn reads everything again
             _log.exception("a turn failed, trying again")
         self._metrics.leader.set(self._leads)
+
+    def _show_sides(self) -> None:
+        if self._clock() - self._shown_ms < _SHOWN_MS:
+            return
+        for state in side_states(self._backend, self._clock()):
+            self._store.put_side(state)
+        self._shown_ms = self._clock()
 
     def _beat(self) -> None:
         """On a thread of its own: a call to the sides must not cost the activities."""

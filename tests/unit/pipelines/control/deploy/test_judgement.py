@@ -33,7 +33,7 @@ def test_a_version_that_does_as_well_is_good_after_enough_minutes_and_events() -
     assert judged(minutes(3, 1_000), [], ENOUGH).finding is Finding.EARLY, "nothing to compare it with"
 
 
-BAD = {
+BAD: dict[str, tuple[dict[str, Any], str, bool]] = {
     "lost": ({"lost": 1}, "3 events are lost", True),
     "changed": ({"changed": 1}, "3 events arrived changed", True),
     "late": ({"good": 950}, "5 % of 3,000 events are late, against 0 % of 27,000", False),
