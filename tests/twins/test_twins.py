@@ -76,7 +76,7 @@ def test_nothing_is_lost_while_the_traffic_moves_and_a_side_is_parked(
     with running(Receiver(out=received)) as receiver:
         live.apply(*_documents(f"{receiver.url}/{NAME}"))
         counts = receiver.counts(f"/{NAME}")
-        with sending(live.twins.edge.events_url, key=KEY, rate=RATE, batch=1, acked=acked):
+        with sending(live.twins.edge.events_url, key=KEY, rate=RATE, batch=1, acked=acked, seconds=3_600):
             eventually(lambda: counts.distinct > STEADY_SECONDS * RATE, 300, "events flow through blue")
             moves.wake("green", version)
             moves.switch("green", "blue")
