@@ -143,9 +143,7 @@ class LiveSide:
 
 
 @contextmanager
-def sending(  # noqa: PLR0913  # the load
-    url: str, *, key: str, rate: int, batch: int, acked: Path, seconds: int = 600
-) -> Iterator[None]:
+def sending(url: str, *, key: str, rate: int, batch: int, acked: Path, seconds: int = 600) -> Iterator[None]:
     """Run `hifi send` with generated telemetry in the background until the block ends, `seconds` at most.
 
     At the end it completes its open requests, so `acked` is exact.
