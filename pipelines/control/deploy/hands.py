@@ -46,6 +46,11 @@ class Hands:
                 for side in sides_of(release)
             )
 
+    def held(self, side: str) -> Activity | None:
+        """What is held of a side, as far as it is known."""
+        with self._lock:
+            return self._held.get(side)
+
     def beat(self) -> None:
         """Keep what is held alive; what was taken away is known to be lost afterwards."""
         with self._lock:
