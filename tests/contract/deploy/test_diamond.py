@@ -29,7 +29,7 @@ from tests.harness.fake_place import DARK, LIGHT, Bad, FakePlace, badly_ended, d
 from tests.harness.release_world import START_MS
 
 SIDES = (LIGHT, DARK)
-RIVALS = [actor for actor in Actor if actor is not Actor.DEPLOYER]
+RIVALS: list[Actor] = [actor for actor in Actor if actor is not Actor.DEPLOYER]
 WANTED = [action for action in Action if ACTORS[action] is not Actor.DEPLOYER]
 POLICY = Policy(watch_minutes=1, half_minutes=1, bake_minutes=1, patience_seconds=10_000)
 TURNS = 3_000
