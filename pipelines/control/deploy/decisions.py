@@ -56,7 +56,7 @@ def _verdict(release: Release, seen: Seen, policy: Policy, now_ms: int) -> Verdi
     """What the minutes say; None where they are not asked."""
     if release.step not in JUDGED or not release.traffic_ms:
         return None
-    since, alone = -(-release.traffic_ms // MINUTE_MS), release.step in (Step.BAKE, Step.DRAIN)
+    since, alone = -(-release.traffic_ms // MINUTE_MS), release.step is Step.BAKE
     minutes = {Step.WATCH_HALF: policy.half_minutes, Step.BAKE: policy.bake_minutes}
     needed = minutes.get(release.step, policy.watch_minutes)
     enough = Enough(events=policy.watch_events, minutes=needed, since=since)

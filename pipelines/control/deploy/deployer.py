@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from msgspec.structs import replace
 
-from pipelines.control.deploy.backend import Backend, BackendError
+from pipelines.control.deploy.backend import Backend, BackendError, FencedError
 from pipelines.control.deploy.decisions import decided
 from pipelines.control.deploy.operations import Operations
 from pipelines.control.deploy.policy import LOOKING, Policy, needs_health
@@ -81,7 +81,13 @@ class Deployer:
         if release.back and not going_back(release):
             return self._write(release, decided(release, Seen(), self._policy, self._clock()))
         known = self._waiting(release)
-        return self._write(release, decided(known, self._seen(known), self._policy, self._clock()))
+        try:
+            seen = self._seen(known)
+        except FencedError:
+            # If another deployer has taken over, this write fails; else the place remembers another table.
+            self._store.put(replace(release, term=release.term + 1))
+            raise
+        return self._write(release, decided(known, seen, self._policy, self._clock()))
 
     def _waiting(self, release: Release) -> Release:
         """With what it waits for now; its time begins when it need not wait any more."""

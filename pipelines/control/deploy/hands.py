@@ -6,7 +6,7 @@ from typing import Any
 
 from pipelines.control.deploy.policy import LOOKING, action_of, sides_of
 from shared.contracts.diamond.activities import Action, Activity
-from shared.contracts.diamond.stability import Stability
+from shared.contracts.diamond.stability import SILENT, Stability
 from shared.contracts.releases import Release, Step
 from shared.dynamodb.activity_register import LEASE_SECONDS, ActivityRegister, LostError, Waits
 
@@ -34,8 +34,13 @@ class Hands:
 
     def take(self, release: Release) -> Sequence[str]:
         """Why the present step has to wait on the sides that it acts on; empty if it may begin."""
+        sides = sides_of(release)
+        # Outside the lock: a meter that hangs must not keep activities from being kept alive.
+        health = {side: self._health(release, side) for side in sides if not self._has(release, side)}
         with self._lock:
-            return [f"{side}: {each}" for side in sides_of(release) for each in self._taken(release, side)]
+            return [
+                f"{side}: {each}" for side in sides for each in self._taken(release, side, health.get(side))
+            ]
 
     def sure(self, release: Release) -> bool:
         """Whether the present step may still act: nobody can have taken its activities for dead."""
@@ -45,6 +50,11 @@ class Hands:
                 side in self._held and now - self._beat_at[side] < self._lease_seconds
                 for side in sides_of(release)
             )
+
+    def held(self, side: str) -> Activity | None:
+        """What is held of a side, as far as it is known."""
+        with self._lock:
+            return self._held.get(side)
 
     def beat(self) -> None:
         """Keep what is held alive; what was taken away is known to be lost afterwards."""
@@ -68,26 +78,29 @@ class Hands:
                     for action in (Action.REPLACE_CODE, Action.STEP_FORWARD):
                         register.withdraw(action)
 
-    def _taken(self, release: Release, side: str) -> Sequence[str]:
-        wanted = (release.number, release.step)
-        held = self._held.get(side)
-        if held is not None and self._granted.get(side) == wanted:
+    def _has(self, release: Release, side: str) -> bool:
+        return side in self._held and self._granted.get(side) == (release.number, release.step)
+
+    def _taken(self, release: Release, side: str, health: Stability | None) -> Sequence[str]:
+        if self._has(release, side):
             return ()
+        held = self._held.get(side)
         if held is not None and held.action is action_of(release) and release.step in LOOKING:
             held = self._renew(side, held, release.step)
             found: Activity | Waits | None = held
         else:
-            found = self._asked(release, side, held)
+            found = self._asked(release, side, held, health or SILENT)
         if isinstance(found, Activity):
             self._keep(side, found)
-            self._granted[side] = wanted
+            self._granted[side] = (release.number, release.step)
             return ()
         self._granted.setdefault(side, (0, Step.PREFLIGHT))  # a wish is left, to be taken back
         return ("its activity was lost",) if found is None else found.reasons
 
-    def _asked(self, release: Release, side: str, held: Activity | None) -> Activity | Waits | None:
+    def _asked(
+        self, release: Release, side: str, held: Activity | None, health: Stability
+    ) -> Activity | Waits | None:
         register, action = self._registers[side], action_of(release)
-        health = self._health(release, side)
         if held is None:
             reason = f"{release.kind} {release.version}"
             return register.begin(

@@ -35,8 +35,8 @@ def undone(release: Release, why: str, now_ms: int, *, replay: bool = False) -> 
     """
     back = replace(release, back=why, replay=release.replay or (replay and release.carried))
     if release.reached in _UNTOUCHED or release.kind is Kind.BURST_OFF:
-        return moved(back, Step.UNDONE, now_ms)
-    return moved(back, _way_back(back)[0], now_ms)
+        return moved(back, Step.UNDONE, now_ms, why)
+    return moved(back, _way_back(back)[0], now_ms, why)
 
 
 def going_back(release: Release) -> bool:

@@ -116,3 +116,19 @@ def test_a_process_that_was_replaced_changes_nothing_any_more(step: Step) -> Non
             change()
     assert described(world.place.world) == before
     assert world.store.put(known) is None
+
+
+def test_a_place_that_remembers_a_higher_term_than_the_table_is_caught_up_with() -> None:
+    world = ReleaseWorld(SHORT)
+    world.place.world.fence = 4
+    world.ask(Kind.DEPLOY, NEW)
+    refused = 0
+    for _ in range(2_000):
+        try:
+            world.turn(PAUSE)
+        except FencedError:
+            refused += 1
+        if world.release.ended:
+            break
+    assert refused == 3
+    assert whole(world.release, world) == "new"
