@@ -49,11 +49,6 @@ def _tests(name: str, proves: str, *more: str) -> Part:
 
 PARTS: Final = (  # checks: the longest first, so that both cores end at about the same time
     _tests("integration", "kills of each part under load; retries, replays, the meter against the receiver"),
-    Part(
-        "leaks",
-        "ten minutes with bad destinations",
-        (sys.executable, "-m", "scripts.experiments.noisy_neighbour", "leaks"),
-    ),
     _tests("twins", "two sides behind one port: switched to and fro under load, parked, woken"),
     _tests("truth", "600,000 events with known losses; a million clean ones"),
     _tests("deploy", "all stacks applied, planned again, switched, destroyed; LocalStack"),
@@ -74,6 +69,12 @@ PARTS: Final = (  # checks: the longest first, so that both cores end at about t
         "neighbours",
         "four bad destinations beside sixteen good ones",
         (sys.executable, "-m", "scripts.experiments.noisy_neighbour", "lags"),
+        measures=True,
+    ),
+    Part(
+        "leaks",
+        "ten minutes with bad destinations",
+        (sys.executable, "-m", "scripts.experiments.noisy_neighbour", "leaks"),
         measures=True,
     ),
     Part(

@@ -1,6 +1,8 @@
 """What the local MSK and EKS refuse, as AWS does: a stack that breaks these rules must not pass here."""
 
+import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -32,6 +34,34 @@ def configuration(aws: LocalAws) -> str:
     """ARN of a configuration named `base`."""
     made = aws.client("kafka").create_configuration(Name="base", ServerProperties=b"a=1")
     return str(made["Arn"])
+
+
+def test_tags_that_are_added_to_one_group_at_once_are_all_kept(aws: LocalAws, subnets: list[str]) -> None:
+    scaling, names = aws.client("autoscaling"), [f"tag-{number}" for number in range(200)]
+    scaling.create_launch_configuration(
+        LaunchConfigurationName="tagged", ImageId="ami-1", InstanceType="m6i.large"
+    )
+    scaling.create_auto_scaling_group(
+        AutoScalingGroupName="tagged",
+        LaunchConfigurationName="tagged",
+        MinSize=0,
+        MaxSize=0,
+        VPCZoneIdentifier=subnets[0],
+    )
+
+    def add(name: str) -> None:
+        tag = {"ResourceId": "tagged", "ResourceType": "auto-scaling-group", "Key": name, "Value": "1"}
+        scaling.create_or_update_tags(Tags=[{**tag, "PropagateAtLaunch": False}])
+
+    switch_seconds = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # so that one request interrupts another wherever it may
+    try:
+        with ThreadPoolExecutor(16) as pool:
+            list(pool.map(add, names))
+    finally:
+        sys.setswitchinterval(switch_seconds)
+    (group,) = scaling.describe_auto_scaling_groups(AutoScalingGroupNames=["tagged"])["AutoScalingGroups"]
+    assert {each["Key"] for each in group["Tags"]} == set(names)
 
 
 def test_msk_takes_a_configuration_s_name_once(aws: LocalAws, configuration: str) -> None:

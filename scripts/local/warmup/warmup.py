@@ -32,7 +32,9 @@ WARM_UP_SECONDS: Final = 90.0
 """Default upper bound of the warm-up."""
 
 WARM_P95_MS: Final = 500
-_FIRST_SECONDS: Final = 60.0
+_FIRST_SECONDS: Final = 180.0
+"""A cold Spark plans its first batch in seconds, but in two minutes where others need the cores too."""
+
 _DRAIN_SECONDS: Final = 20.0
 _TURN_SECONDS: Final = 0.05
 _PUBLISH_SECONDS: Final = 65.0
@@ -130,8 +132,8 @@ async def _first_arrival(load: SyntheticLoad, sink: WarmUpReceiver, say: Say, ad
     The event waits behind the backlog of an earlier run; the time limit starts again while that is delivered.
     """
     deadline, receipts = time.monotonic() + _FIRST_SECONDS, -1
-    while not sink.ids and time.monotonic() < deadline:
-        say("warming up: waiting for the first event to arrive")
+    while not sink.ids and (left := deadline - time.monotonic()) > 0:
+        say(f"warming up: waiting for the first event to arrive, {left:.0f} s more at most")
         await load.send(1)
         await asyncio.sleep(1)
         ends = await asyncio.to_thread(topic_ends, admin)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any
 
 import boto3
@@ -57,6 +57,7 @@ class LocalAws:
         parts = Parts()
         self.kubernetes = KubernetesApi(place, parts)
         self._moto = DomainDispatcherApplication(create_backend_app)
+        self._turn = Lock()
         self._own = {
             "kafka": kafka.service(place),
             "codebuild": Projects(place, self.connections).service(),
@@ -79,9 +80,14 @@ class LocalAws:
         """The application that answers a request."""
         call = read_call(environ)
         if call is None:
-            return self._moto
+            return self._moto_in_turn
         self.calls.add(call)
-        return self._refusal(call) or self._own.get(call.service, self._moto)
+        return self._refusal(call) or self._own.get(call.service, self._moto_in_turn)
+
+    def _moto_in_turn(self, environ: Any, start_response: Any) -> Any:
+        """moto, one request at a time: it has no locks, and of two tags added at once it keeps one."""
+        with self._turn:
+            return self._moto(environ, start_response)
 
     def _refusal(self, call: Call) -> Response | None:
         role = self.roles.get(call.key)
