@@ -3,7 +3,6 @@
 import re
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,6 @@ pytestmark = [pytest.mark.proof, pytest.mark.timeout(3_600)]
 
 KEY, NAME = "twins-key", "twins"
 RATE = 100
-FENCE = 1
 READY_SECONDS = 900
 DRAIN_SECONDS = 300
 STEADY_SECONDS = 20
@@ -28,47 +26,34 @@ MEGABYTE = 1024**2
 MOST_PARKED_MEGABYTES = 2_048
 
 
-@pytest.fixture(scope="module")
-def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveTwins]:
-    """Twins started by `hifi up --twins`; SIGTERM at the end must leave no process."""
-    twins = LiveTwins(tmp_path_factory.mktemp("twins").absolute() / "data")
-    try:
-        twins.up()
-        yield twins
-        assert twins.terminate() == 0
-        assert not twins.processes(), "a process is left"
-    finally:
-        sys.stdout.write(twins.log_tails())
-        twins.end()
-
-
 class Moves:
     """The steps of the test, each until it is over."""
 
     def __init__(self, live: LiveTwins) -> None:
         self.backend = LocalBackend(live.twins, WARM_UP_SECONDS)
+        self.fence = int(time.time())  # above those of tests before
 
     def wake(self, side: str, version: str) -> None:
         """Start a parked side and prove it, without traffic."""
-        self.backend.start(side, version, fence=FENCE)
+        self.backend.start(side, version, fence=self.fence)
         eventually(lambda: self._ready(side), READY_SECONDS, f"{side} is ready", every=1)
         eventually(lambda: self._proven(side), 120, f"events pass {side}", every=1)
 
     def switch(self, to: str, other: str) -> None:
         """Give one side all traffic, and wait until the other one has settled what it took."""
-        self.backend.set_weights({to: 100, other: 0}, fence=FENCE)
+        self.backend.set_weights({to: 100, other: 0}, fence=self.fence)
         eventually(lambda: self._settled(other), DRAIN_SECONDS, f"{other} has settled everything", every=1)
 
     def park(self, side: str) -> None:
         """Stop a side's code."""
-        self.backend.park(side, fence=FENCE)
+        self.backend.park(side, fence=self.fence)
         eventually(lambda: self._parked(side), 180, f"{side} is parked", every=1)
 
     def _ready(self, side: str) -> bool:
         return self.backend.readiness(side).ready
 
     def _proven(self, side: str) -> bool:
-        proof = self.backend.prove(side, 20, fence=FENCE)
+        proof = self.backend.prove(side, 20, fence=self.fence)
         assert (proof.changed, proof.refused) == (0, 0), proof
         return proof.arrived == proof.sent == 20
 
@@ -77,7 +62,7 @@ class Moves:
         return not any(found.lag.values()) and not found.retries
 
     def _parked(self, side: str) -> bool:
-        self.backend.park(side, fence=FENCE)
+        self.backend.park(side, fence=self.fence)
         return self.backend.deployed(side).parked
 
 
@@ -91,7 +76,7 @@ def test_nothing_is_lost_while_the_traffic_moves_and_a_side_is_parked(
     with running(Receiver(out=received)) as receiver:
         live.apply(*_documents(f"{receiver.url}/{NAME}"))
         counts = receiver.counts(f"/{NAME}")
-        with sending(live.twins.edge.events_url, key=KEY, rate=RATE, batch=1, acked=acked):
+        with sending(live.twins.edge.events_url, key=KEY, rate=RATE, batch=1, acked=acked, seconds=3_600):
             eventually(lambda: counts.distinct > STEADY_SECONDS * RATE, 300, "events flow through blue")
             moves.wake("green", version)
             moves.switch("green", "blue")

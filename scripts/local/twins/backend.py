@@ -3,7 +3,6 @@
 import fcntl
 import os
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -24,8 +23,6 @@ from pipelines.control.deploy.backend import (
     Remains,
     SideMinute,
 )
-from scripts.local.kafka.consumer_lag import lags
-from scripts.local.processes.programs import RETRY
 from scripts.local.side import Side
 from scripts.local.twins.code_start import CodeStart
 from scripts.local.twins.load_test import LoadTest
@@ -40,15 +37,14 @@ from scripts.local.twins.positions import (
 )
 from scripts.local.twins.programs import FOLDER, WARM_UP
 from scripts.local.twins.proving import Proving
+from scripts.local.twins.remains import RemainsReader
 from scripts.local.twins.traffic import LocalTraffic
 from scripts.local.twins.usage import usage_of
 from scripts.local.warmup.warmup import WARM_UP_SECONDS
 from scripts.release.weights import SIDES, WrongWeightsError
 from shared.contracts.diamond.stability import Stability
 from shared.contracts.releases import Positions
-from shared.contracts.topology import CHAIN_GROUPS, INPUTS
-from shared.dead_letters.dead_letter import Filter
-from shared.dead_letters.store import DeadLetterStore
+from shared.contracts.topology import INPUTS
 from shared.kafka.admin import admin_client, out_of_sync
 from shared.kafka.progress_group import group_name
 from shared.runtime.errors import OperatorError
@@ -96,6 +92,7 @@ class LocalBackend:
         self._usage = {name: usage_of(twins.side(name)) for name in SIDES}
         self._proofs: dict[str, tuple[str, Proving]] = {}
         self._load_tests = {name: LoadTest(twins.side(name), twins.root / name) for name in SIDES}
+        self._remains = {name: RemainsReader(twins.side(name).bootstrap) for name in SIDES}
         self._pool = ThreadPoolExecutor(1)
         self._looked: dict[str, _Looked] = {}
 
@@ -216,14 +213,7 @@ class LocalBackend:
     def remains(self, side: str) -> Remains:
         """What a side has still to settle."""
         with _explained():
-            bootstrap = self._side(side).bootstrap
-            every = lags(admin_client(bootstrap))
-            found = {each.node: each.records for each in every if each.records is not None}
-            return Remains(
-                lag={node: found[node] for node in CHAIN_GROUPS if node in found},
-                retries=found.get(RETRY, 0),
-                dead_letters=_dead_letters(bootstrap),
-            )
+            return self._remains[side].read()
 
     def stability(self, side: str) -> Stability:
         """What observe says of a side; SILENT if it does not answer."""
@@ -251,12 +241,3 @@ class LocalBackend:
                 file.write(str(fence))
                 file.flush()
             yield
-
-
-def _dead_letters(bootstrap: str) -> dict[str, int]:
-    """By reason, letters that were not replayed."""
-    with DeadLetterStore(bootstrap, {}) as store:
-        letters = store.letters(Filter())
-        return dict(
-            Counter(each.reason.partition(":")[0] for each in letters if each.key not in store.replayed)
-        )

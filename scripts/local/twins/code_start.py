@@ -102,7 +102,7 @@ class CodeStart:
         if not self._runs(version):
             self._replace(version, progress)
         start_profile(self.side, self._supervisor, self._twins.profile, progress, self._warm_up_seconds)
-        (self.side.run / _WARM).write_text(str(self._supervisor.pid(SPARK)))
+        mark_warm(self.side, self._supervisor)
 
     def _replace(self, version: str, progress: Progress) -> None:
         code = code_of(version, self.versions)
@@ -118,3 +118,8 @@ class CodeStart:
     def _park(self, _: Progress) -> None:
         side = self.side
         stop_code(self._supervisor, programs(side, ensure_jars(lambda _: None), self._twins.profile))
+
+
+def mark_warm(side: Side, supervisor: Supervisor) -> None:
+    """Note that the Spark driver that runs now was warmed up."""
+    (side.run / _WARM).write_text(str(supervisor.pid(SPARK)))

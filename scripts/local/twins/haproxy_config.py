@@ -41,7 +41,9 @@ defaults
     option httpchk
     http-check send meth GET uri /readyz
     http-check expect status 200
-    default-server check inter 500ms fall 2 rise 1
+    # A service on a busy machine answers late, and is up all the same.
+    timeout check 5s
+    default-server check inter 1s fastinter 500ms fall 3 rise 1
 """
 
 

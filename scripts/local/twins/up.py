@@ -14,6 +14,7 @@ from scripts.local.processes.programs import PROVISION, STORE
 from scripts.local.processes.supervisor import Supervisor, SupervisorError, end_leftovers
 from scripts.local.progress import Progress
 from scripts.local.services import start_profile
+from scripts.local.twins.code_start import mark_warm
 from scripts.local.twins.place import Twins, are_twins
 from scripts.local.twins.programs import DEPLOY, HAPROXY, edge_programs
 from scripts.local.twins.traffic import LocalTraffic
@@ -66,6 +67,8 @@ def start_twins(
     for side in twins.sides:
         if weights[side.name]:
             start_profile(side, supervisors[side.name], twins.profile, progress, warm_up_seconds)
+            if twins.profile is not SideProfile.BROKERS:
+                mark_warm(side, supervisors[side.name])
         elif twins.profile is not SideProfile.BROKERS:
             supervisors[side.name].start_program(PROVISION)
     if twins.profile is not SideProfile.BROKERS:

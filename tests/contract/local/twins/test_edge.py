@@ -1,9 +1,9 @@
 """A real HAProxy in front of two small services: shares, draining, health, restarts."""
 
-import os
 import signal
 import subprocess
 import threading
+import time
 import urllib.request
 from collections import Counter
 from collections.abc import Iterator
@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import psutil
 import pytest
 
 from scripts.local.side import HOST, free_base
@@ -80,6 +81,18 @@ class Running:
         self.process.send_signal(signal.SIGTERM)
         self.process.wait(20)
         self.process = self._start()
+
+    def reload(self) -> None:
+        """Let HAProxy read its configuration again. One that has just started may miss the signal."""
+        master, until = psutil.Process(self.process.pid), time.monotonic() + 60
+        before = {each.pid for each in master.children()}
+        while time.monotonic() < until:
+            master.send_signal(signal.SIGUSR2)
+            for _ in range(50):
+                if {each.pid for each in master.children()} - before:
+                    return
+                time.sleep(0.1)
+        raise AssertionError("no new worker")
 
     def _answers(self) -> bool:
         try:
@@ -206,7 +219,7 @@ def test_a_reload_keeps_the_weights_and_loses_no_request_in_flight(running: Runn
     with ThreadPoolExecutor(1) as pool:
         slow = pool.submit(running.get, "/slow")
         assert running.services["green"].entered.wait(20)
-        os.kill(running.process.pid, signal.SIGUSR2)
+        running.reload()
         eventually(lambda: _counted_anew(running))
         assert running.shares(20) == {"green": 20}
         running.services["green"].let.set()
