@@ -18,6 +18,9 @@ from tests.harness.fake_place import FakePlace
 from tests.harness.service_process import ServiceProcess
 
 _START: Final = "FAKE_START"
+_LIMITS: Final = ("HIFI_READY_SECONDS", "HIFI_PROVE_SECONDS", "HIFI_WATCH_SECONDS", "HIFI_PATIENCE_SECONDS")
+_NEVER: Final = "1000000"
+"""Seconds of a clock that runs fast: a busy machine fails no release."""
 
 
 def fake_backend() -> FakePlace:
@@ -47,6 +50,7 @@ class DeployProcess(ServiceProcess):
             "HIFI_WATCH_MINUTES": "1",
             "HIFI_HALF_MINUTES": "1",
             "HIFI_BAKE_MINUTES": "1",
+            **dict.fromkeys(_LIMITS, _NEVER),
             "FAKE_PLACE": str(place),
             "FAKE_SPEED": str(speed),
             _START: str(start),
