@@ -177,7 +177,11 @@ class LocalBackend:
             if self._proofs.get(side, ("",))[0] != version:
                 self._end_proof(side)
                 self._proofs[side] = (version, Proving(self._side(side), events))
-            proof = self._proofs[side][1].proof()
+            try:
+                proof = self._proofs[side][1].proof()
+            except Exception:
+                self._end_proof(side)  # the next call begins another one
+                raise
             if proof.arrived >= events:
                 self._proofs[side][1].finish()
             return proof

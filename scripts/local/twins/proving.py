@@ -149,7 +149,9 @@ class Proving:
         try:
             await asyncio.to_thread(self._publish, records_of(found))
             await self._send()
-            await asyncio.to_thread(self._over.wait)
+            # Not a thread that waits for the event: it would keep the process from ending.
+            while not self._over.is_set():  # noqa: ASYNC110
+                await asyncio.sleep(_RETRY_SECONDS)
         finally:
             await asyncio.to_thread(self._publish, tombstones_of(found))
             await runner.cleanup()
