@@ -44,6 +44,9 @@ _COMPARABLE: Final = 1 / 3
 """CPU an event is compared in minutes in which the target had at least so much of the other's traffic: what a
 side uses without traffic would count against the one that has less."""
 
+_WARM_MINUTES: Final = 4
+"""In its first minutes with traffic a version still fills its heap and compiles what is busy."""
+
 _GROWTH: Final = 1.2
 _MEBIBYTE: Final = 1024 * 1024
 
@@ -185,7 +188,7 @@ def _values(
 
 
 def _growing(target: Sequence[SideMinute]) -> Iterator[str]:
-    memory = [each.memory_bytes for each in target if each.memory_bytes is not None]
+    memory = [each.memory_bytes for each in target[_WARM_MINUTES:] if each.memory_bytes is not None]
     if len(memory) < 2 or memory[-1] < _GROWTH * memory[0]:
         return
     chance = rising(memory)

@@ -16,7 +16,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     watch_minutes: int = 3
     watch_events: int = 1_000
     half_minutes: int = 2
-    bake_minutes: int = 5
+    bake_minutes: int = 10
     proof_events: int = 100
     ready_seconds: int = 600
     prove_seconds: int = 300

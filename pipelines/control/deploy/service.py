@@ -27,8 +27,11 @@ from shared.runtime.logging import get_logger
 NODE: Final = "deploy"
 _BEATS: Final = 3
 """So often a lease is renewed in the time after which it would be lost."""
-_SHOWN_MS: Final = 5_000
-"""So often the sides' states are written."""
+_SHOWN_SECONDS: Final = 5.0
+"""So often the sides' states are written during a release."""
+
+_IDLE_SECONDS: Final = 20.0
+"""So often at other times."""
 
 _log = get_logger(__name__)
 
@@ -62,7 +65,7 @@ class Deploy:
         self._metrics = DeployMetrics()
         self._metrics.ready.set_function(lambda: all(self._report().values()))
         self._table_answers = self._leads = False
-        self._shown_ms = 0
+        self._shown_at = float("-inf")
         self._stopping = threading.Event()
 
     def run(self, stopping: threading.Event) -> None:
@@ -105,7 +108,7 @@ class Deploy:
             if release is not None:
                 self._metrics.show(release)
             if self._leads:
-                self._show_sides()
+                self._show_sides(_IDLE_SECONDS if release is None or release.ended else _SHOWN_SECONDS)
         except StoreError as error:
             self._table_answers = False
             _log.warning("the table cannot be used, trying again", extra={"error": str(error)})
@@ -116,12 +119,12 @@ class Deploy:
             _log.exception("a turn failed, trying again")
         self._metrics.leader.set(self._leads)
 
-    def _show_sides(self) -> None:
-        if self._clock() - self._shown_ms < _SHOWN_MS:
+    def _show_sides(self, every: float) -> None:
+        if self._monotonic() - self._shown_at < every:
             return
         for state in side_states(self._backend, self._clock()):
             self._store.put_side(state)
-        self._shown_ms = self._clock()
+        self._shown_at = self._monotonic()
 
     def _beat(self) -> None:
         """On a thread of its own: a call to the sides must not cost the activities."""

@@ -38,7 +38,7 @@ class DeploySettings(BaseSettings):
         1_000, ge=100, description="Events that the version needs in them, and again at half."
     )
     half_minutes: int = Field(2, ge=1, description="Minutes at half before it takes all.")
-    bake_minutes: int = Field(5, ge=1, description="Minutes with all traffic before the other side drains.")
+    bake_minutes: int = Field(10, ge=1, description="Minutes with all traffic before the other side drains.")
     proof_events: int = Field(100, ge=1, description="Events that must arrive byte for byte before traffic.")
     ready_seconds: int = Field(
         600, ge=1, description="Seconds after which a version that is not ready fails."
