@@ -19,6 +19,8 @@
 | `rollouts#` | the tenant, `/` and a pipe | how far its ramp-up is: .rollouts |
 | `rollout_cards#` | the tenant, a pipe and a side | what the side's meter says of the present step |
 | `activities#` and a side | `serial`, `activity/` or `wish/` and an id | who acts: .diamond |
+| `releases#` | `current`, or `ended/` and a number | how far a release of both sides is: .releases |
+| `releases#` | `side/` and a side | what the deployer last saw of it |
 | `leases#` | what is led | which process leads: shared.dynamodb.lease |
 """
 

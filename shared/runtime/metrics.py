@@ -254,6 +254,25 @@ class ProvisionMetric(StrEnum):
     """Gauge: 1 when /readyz answers 200."""
 
 
+class DeployMetric(StrEnum):
+    """What deploy exposes at /metrics."""
+
+    STEP = "hifi_deploy_step"
+    """Gauge by `step`: 1 for what the newest release does now, or how it ended."""
+
+    WAITS = "hifi_deploy_waiting_reasons"
+    """Gauge: reasons for which the release may not go on now."""
+
+    NUMBER = "hifi_deploy_release_number"
+    """Gauge: number of the newest release."""
+
+    LEADER = "hifi_deploy_leader"
+    """Gauge: 1 when this process is the one that deploys."""
+
+    READY = "hifi_deploy_ready"
+    """Gauge: 1 when /readyz answers 200."""
+
+
 class TraceMetric(StrEnum):
     """What trace exposes at /metrics."""
 
