@@ -5,6 +5,8 @@ from contextlib import aclosing
 from http import HTTPStatus
 from typing import TypeVar
 
+from msgspec import Raw
+
 from pipelines.management.console.api_client import (
     ApiClient,
     Connector,
@@ -21,6 +23,7 @@ from pipelines.management.console.api_client import (
     if_match,
     path_of,
 )
+from pipelines.management.console.attempt import Attempt, Attempts
 from pipelines.management.console.letters import LetterPage, LetterQuery, ReplayCounts, WholeLetter
 from pipelines.management.console.session import Identity
 from shared.contracts.live_tail import Message, MessageReader
@@ -169,6 +172,13 @@ class Account:
             self._token, "POST", path + ("?dry_run=true" if dry_run else ""), asked
         )
         return ApiClient.decoded(answer, ReplayCounts)
+
+    async def attempt(self, tenant: str, pipe: Document, event: Raw) -> Attempt:
+        """What a pipe, which need not be saved, would do with an event of JSON."""
+        path = path_of("tenants", tenant, "try")
+        answer = await self._client.send(self._token, "POST", path, {"event": event, "pipe": pipe})
+        (found,) = ApiClient.decoded(answer, Attempts).items
+        return found
 
     async def tail(self, tenant: str, pipe: str) -> AsyncGenerator[Message | None, None]:
         """What a live tail says; None for a sign of life."""

@@ -30,6 +30,8 @@ class FieldError(Struct, frozen=True, kw_only=True):
     pointer: str
     detail: str
     fix: str = ""
+    document: str = ""
+    """`kind/name`; or `event`, `request` of what is only tried."""
 
 
 class ProblemError(Exception):

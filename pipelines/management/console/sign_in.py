@@ -11,13 +11,14 @@ from pipelines.management.console.api_client import ApiClient, ProblemError
 from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.html import Markup, tag
 from pipelines.management.console.session import COOKIE, Session, Sessions
+from shared.contracts.console_pages import DOCUMENTS
 
 SIGN_IN: Final = "/sign-in"
 START: Final = SIGN_IN + "/start"
 """Leads to the issuer."""
 
 SIGN_OUT: Final = "/sign-out"
-HOME: Final = "/documents"
+HOME: Final = DOCUMENTS
 """Where a signed-in person arrives, and what the paths of all such pages begin with."""
 
 INVITATION: Final = "/invitation"

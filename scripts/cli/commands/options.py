@@ -34,6 +34,12 @@ SideFolder = Annotated[
 """Beside `Server`: without one of them, it is the current context, else the side in `.hifi`."""
 
 
+Detach = Annotated[
+    bool, typer.Option("--detach", help="Do not wait for its end; `hifi sides` shows how far it is.")
+]
+"""Of a command that asks the deployer for something."""
+
+
 class Kind(StrEnum):
     """Kinds of documents."""
 

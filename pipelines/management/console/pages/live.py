@@ -164,9 +164,8 @@ def _row(event: TailEvent) -> Markup:
     )
     if event.shown is None:
         return joined(head, tag("p", event.problem.detail if event.problem else "not shown", class_="said"))
-    text = event.shown.decode()
-    cut = f" … {len(text) - _SHOWN:,} more characters" if len(text) > _SHOWN else ""
-    return joined(head, tag("pre", text[:_SHOWN] + cut, class_="event", tabindex=0))
+    text = formatting.beginning(event.shown.decode(), _SHOWN)
+    return joined(head, tag("pre", text, class_="event", tabindex=0))
 
 
 def show_live(visit: Visit, pipe: str, client: Client) -> None:

@@ -27,6 +27,7 @@ from pipelines.management.console.pages.listing import (
 from pipelines.management.console.pages.live import live_link
 from pipelines.management.console.pages.members import add_member_pages
 from pipelines.management.console.pages.rollout import RolloutPanel
+from pipelines.management.console.pages.try_panel import TryPanel
 from pipelines.management.console.pages.visit import KINDS, Build, Desk, Shown, Visit, refusal
 from pipelines.management.console.panels.base import write
 from pipelines.management.console.session import COOKIE
@@ -166,7 +167,9 @@ async def _new(visit: Visit, kind: str) -> Callable[[], object]:
     def draw() -> None:
         with ui.element("section").classes("card span-12"):
             write(trail((kind.title(), visit.address(kind)), (f"New {KINDS[kind]}", "")))
-            Editor(visit, kind, None, choices)
+            editor = Editor(visit, kind, None, choices)
+        if kind == "pipes":
+            TryPanel(visit, editor)
 
     return draw
 
@@ -182,10 +185,11 @@ async def _document(visit: Visit, kind: str, name: str) -> Callable[[], object]:
                 write(joined(trail((kind.title(), visit.address(kind)), (name, "")), _facts(stored)))
                 live = live_link(visit, name) if kind == "pipes" else None
                 write(joined(live, history_button(visit, kind, name)), "row")
-            Editor(visit, kind, stored, choices)
+            editor = Editor(visit, kind, stored, choices)
         if kind == "sources":
             show_keys(visit, name, keys)
         if kind == "pipes":
+            TryPanel(visit, editor)
             RolloutPanel(visit, name, stored)
 
     return draw
