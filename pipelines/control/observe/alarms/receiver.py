@@ -61,7 +61,7 @@ def contact_now(contacts: Catalogue, notification: Notification) -> Contact:
     """The contact of a notification, as it is now.
 
     Raises:
-        ReceiverGoneError: if its tenant has none of that name.
+        ReceiverGoneError: if the alarm's tenant has none of that name.
     """
     whose = notification.transition.alarm.tenant, contact_of(notification.receiver)
     contact = contacts.contacts.get(whose)
