@@ -1,6 +1,6 @@
 # `make` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down doctor test test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth proof synth plan preflight outdated localstack deploy-local policy-tools deploy-tools browser quick stream-brokers stream-side lint format types imports coverage bench dashboard lock clean
+.PHONY: help setup demo demo-twins up down doctor test test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth test-twins proof synth plan preflight outdated localstack deploy-local policy-tools deploy-tools browser quick stream-brokers stream-side lint format types imports coverage bench dashboard lock clean
 
 SHELL := /bin/bash
 BIN := .venv/bin
@@ -27,6 +27,9 @@ setup: ## Install what is missing: JDK, Maven, .venv, jars (idempotent)
 ##@ Run
 demo: setup ## Run the whole chain with live figures: SECONDS=60, EVENTS=file.ndjson
 	@$(BIN)/hifi demo --seconds $(SECONDS) $(if $(EVENTS),--events $(EVENTS)) $(ARGS)
+
+demo-twins: setup ## Two sides on this machine: a switch and a restart of brokers, with live figures
+	@$(BIN)/python -m scripts.demo.twins $(ARGS)
 
 up: setup ## Start the local side, until Ctrl-C
 	@$(BIN)/hifi up $(ARGS)
@@ -63,7 +66,7 @@ stream-side: quick browser
 test-synth: policy-tools
 test-deploy: deploy-tools
 test-console: browser
-test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth: test-%: setup
+test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth test-twins: test-%: setup
 	$(BIN)/python -m pytest tests/$* $(ARGS)
 
 test-unit: ## Pure functions (each test-KIND runs both tiers of its kind)
@@ -75,6 +78,7 @@ test-bench: ## The bench
 test-integration: ## A whole side as processes
 test-console: ## The console in a real Chromium
 test-truth: ## The meter against known losses
+test-twins: ## Two whole sides behind their edge, for minutes
 
 lint: setup ## Check style
 	$(BIN)/ruff check .

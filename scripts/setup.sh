@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Everything a fresh machine needs: JDK and Maven (by apt where it may), .venv, jars. Idempotent.
-# With `policy-tools`, `deploy-tools`, `localstack` or `browser` it makes only these.
+# Everything a fresh machine needs: JDK, Maven and HAProxy (by apt where it may), .venv, jars. Idempotent.
+# With `policy-tools`, `deploy-tools`, `localstack`, `browser` or `edge` it makes only these.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -131,6 +131,20 @@ make_browser() {
     fi
 }
 
+# HAProxy, for two sides on one machine; nothing else needs it.
+make_edge() {
+    if PATH=$PATH:/usr/local/sbin:/usr/sbin command -v haproxy >/dev/null; then return; fi
+    if ! command -v apt-get >/dev/null; then say "\`hifi up --twins\` needs HAProxy: install it with this system's package manager"; return; fi
+    if [ "$(id -u)" != 0 ]; then say "\`hifi up --twins\` needs HAProxy: sudo apt-get install -y haproxy"; return; fi
+    say "installing haproxy"
+    # The list of packages may be new enough; RUNLEVEL=1 keeps the package from starting a HAProxy of its own.
+    install_haproxy || { apt-get update -qq && install_haproxy; } ||
+        say "haproxy cannot be installed: \`hifi up --twins\` does not work without it"
+}
+install_haproxy() {
+    DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends haproxy >/dev/null 2>&1
+}
+
 # The version that the Python package of the AWS provider is made for.
 AWS_PROVIDER=5.100.0
 
@@ -160,8 +174,10 @@ case ${1:-} in
     deploy-tools) make_cdktf; make_localstack; exit ;;
     localstack) make_localstack; exit ;;
     browser) make_browser; exit ;;
+    edge) make_edge; exit ;;
 esac
 install_packages
+make_edge
 make_environment
 .venv/bin/python -m scripts.local.kafka.cds_archive
 link_providers

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
@@ -38,7 +38,9 @@ class DemoLoad(Struct, frozen=True, kw_only=True):
     """The load, and where it is sent."""
 
     url: str
-    bootstrap: str
+    bootstraps: Sequence[str]
+    """Of each side that may have an event."""
+
     supply: EventSource
     kind_of: KindOf | None
     rate: float
@@ -144,7 +146,7 @@ class Demo:
             TimeoutError, KafkaException: if they cannot be read.
         """
         missing = {(result.pipe.name, event_id) for result in results for event_id in result.missing}
-        visible = visible_ids(self._plan.bootstrap) if missing else set()
+        visible = set().union(*map(visible_ids, self._plan.bootstraps)) if missing else set()
         counts = self._sender.counts
         return DemoTotals(
             sent=counts.sent,

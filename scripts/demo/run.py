@@ -48,7 +48,7 @@ async def run_demo(side: Side, progress: Progress, wanted: DemoOptions) -> bool:
             await wait_until_live(side.collect_url, receiver)
         plan = DemoLoad(
             url=side.collect_url,
-            bootstrap=side.bootstrap,
+            bootstraps=[side.bootstrap],
             supply=supply,
             kind_of=telemetry.kind_of if telemetry else None,
             rate=wanted.rate,

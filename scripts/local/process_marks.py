@@ -14,6 +14,9 @@ OF_SIDE: Final = "HIFI_PROCESS_OF"
 PROGRAM: Final = "HIFI_PROGRAM"
 """The supervised program a process is or descends from."""
 
+STARTS: Final = ".starts"
+"""Suffix of the file that has a byte for each start of a program."""
+
 
 def side_processes(root: Path, program: str | None = None) -> list[psutil.Process]:
     """Running processes of the side in `root`, or of one of its programs; never the caller."""

@@ -25,7 +25,7 @@ from scripts.local.processes.programs import (
 from scripts.local.processes.supervisor import Supervisor
 from scripts.local.progress import Progress, Say
 from scripts.local.side import HOST, Side
-from scripts.local.up import UpError
+from scripts.local.up import UpError, of_twins
 from scripts.local.warmup.warmup import WARM_P95_MS, WARM_UP_SECONDS, warm_up
 
 _READY_SECONDS: Final = 300
@@ -60,7 +60,8 @@ def start_profile(
 
 
 def _start_services(side: Side, supervisor: Supervisor, progress: Progress) -> None:
-    for program in (*DOCUMENTS, *SERVICES):
+    own = supervisor.states()
+    for program in (*(each for each in DOCUMENTS if each in own), *SERVICES):
         supervisor.start_program(program)
     with progress.step("starting the provisioner") as say:
         _wait(PROVISION, lambda: says_ready(side.provision_port), side, supervisor, say)
@@ -76,7 +77,7 @@ def _start_services(side: Side, supervisor: Supervisor, progress: Progress) -> N
 
 
 def _warm_up(side: Side, progress: Progress, most_seconds: float) -> None:
-    with progress.step("warming up: a synthetic load through the whole chain") as say:
+    with progress.step(f"warming up{of_twins(side)}: a synthetic load through the whole chain") as say:
         p95 = warm_up(side, say, most_seconds)
     if p95 >= WARM_P95_MS:
         progress.say(

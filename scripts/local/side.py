@@ -1,16 +1,18 @@
 """Folders and ports of a local side."""
 
 import contextlib
-import json
 import os
 import socket
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from shared.contracts.egress_policy import EgressPolicy
 from shared.runtime.errors import OperatorError
+from shared.runtime.settings import LOCAL
 
 HOST: Final = "127.0.0.1"
 BROKER_IDS: Final = (1, 2, 3)
@@ -34,9 +36,32 @@ DATA_FOLDER: Final = Path(".hifi")
 
 DEFAULT_PORT: Final = 8080
 
+LIGHT: Final = "light"
+"""In a folder with twins, a link to the folder of the side that has the most traffic."""
+
 DEFAULT_PARTITIONS: Final = max(1, (os.cpu_count() or 2) // 2)
 """Partitions of each busy topic. Each costs requests, tasks and wake-ups at any load: on two cores, one
 partition carries more than two do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shared:
+    """What two sides have in common: the table of documents, access to it, and secrets."""
+
+    folder: Path
+    """Holds the operator's token and the secrets."""
+
+    store_url: str
+    """Endpoint of the store."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Code:
+    """The code that a side runs."""
+
+    version: str
+    source: Path | None = None
+    """Folder of the code; None is the checkout that runs this command."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +76,12 @@ class Side:
     root: Path
     port: int = DEFAULT_PORT
     partitions: int = DEFAULT_PARTITIONS
+    name: str = LOCAL
+    shared: Shared | None = None
+    """Of one of two sides: what it has in common with the other. A side by itself has all of it alone."""
+
+    code: Code | None = None
+    """None is the checkout that runs this command, without a name."""
 
     @property
     def collect_port(self) -> int:
@@ -113,7 +144,7 @@ class Side:
     @property
     def store_url(self) -> str:
         """Endpoint of the store."""
-        return f"http://{HOST}:{self.store_port}"
+        return self.shared.store_url if self.shared else f"http://{HOST}:{self.store_port}"
 
     @property
     def canary_port(self) -> int:
@@ -152,8 +183,8 @@ class Side:
 
     @property
     def token_file(self) -> Path:
-        """The operator's token of the management API, made at the side's first start."""
-        return self.root / "operator.token"
+        """The operator's token of the management API, made at the first start."""
+        return (self.shared.folder if self.shared else self.root) / "operator.token"
 
     @property
     def ports(self) -> range:
@@ -193,7 +224,7 @@ class Side:
     @property
     def secrets(self) -> Path:
         """File of secrets, unless HIFI_SECRETS names another."""
-        return self.root / "secrets.yaml"
+        return (self.shared.folder if self.shared else self.root) / "secrets.yaml"
 
     @property
     def store_folder(self) -> Path:
@@ -213,25 +244,38 @@ class Side:
         """Make the folders and write the description."""
         for folder in (self.root, self.logs, self.run, self.checkpoints, self.temporary, self.store_folder):
             folder.mkdir(parents=True, exist_ok=True)
-        text = json.dumps({"port": self.port, "partitions": self.partitions}, indent=2) + "\n"
         draft = self.description.with_suffix(".new")
-        draft.write_text(text)
+        draft.write_bytes(msgspec.json.format(msgspec.json.encode(self._description())) + b"\n")
         draft.replace(self.description)
+
+    def _description(self) -> "_Description":
+        shared, code = self.shared, self.code
+        return _Description(
+            port=self.port,
+            partitions=self.partitions,
+            name=self.name,
+            shared_folder=str(shared.folder) if shared else None,
+            store_url=shared.store_url if shared else None,
+            version=code.version if code else None,
+            source=str(code.source) if code and code.source else None,
+        )
 
     @classmethod
     def load(cls, root: Path) -> "Side":
-        """The side that was started in a folder.
+        """The side that was started in a folder; of a folder with twins the one with the most traffic.
 
         Raises:
             NoSideError: if there is none, or its description cannot be read.
         """
-        path = root.resolve() / "side.json"
+        root = root.resolve()
+        path = root / "side.json"
+        if not path.exists() and (root / LIGHT).exists():
+            return cls.load(root / LIGHT)
         try:
-            found = json.loads(path.read_text())
-            return cls(root=root.resolve(), port=int(found["port"]), partitions=int(found["partitions"]))
+            return msgspec.json.decode(path.read_bytes(), type=_Description).side(root)
         except FileNotFoundError as error:
             raise NoSideError(f"no side in {root}: start one with `hifi up --data {root}`") from error
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError) as error:
             raise NoSideError(
                 f"{path} cannot be read: {error}; remove it, then start the side with `hifi up`"
             ) from error
@@ -240,11 +284,35 @@ class Side:
         """Environment variables of every process of the side."""
         return {
             "HIFI_BOOTSTRAP": self.bootstrap,
-            "HIFI_SIDE": "local",
+            "HIFI_SIDE": self.name,
             "HIFI_ALLOW_LOOPBACK": str(REACH.loopback).lower(),
             "HIFI_SECRETS": str(Path(os.environ.get("HIFI_SECRETS") or self.secrets).resolve()),
             "TMPDIR": str(self.temporary),
+            **({"PYTHONPATH": str(self.code.source)} if self.code and self.code.source else {}),
         }
+
+
+class _Description(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """A side as its file describes it."""
+
+    port: int
+    partitions: int
+    name: str = LOCAL
+    shared_folder: str | None = None
+    store_url: str | None = None
+    version: str | None = None
+    source: str | None = None
+
+    def side(self, root: Path) -> Side:
+        """The side in a folder."""
+        found = Side(root=root, port=self.port, partitions=self.partitions, name=self.name)
+        if self.shared_folder is not None and self.store_url is not None:
+            shared = Shared(folder=Path(self.shared_folder), store_url=self.store_url)
+            found = replace(found, shared=shared)
+        if self.version is not None:
+            source = Path(self.source) if self.source else None
+            found = replace(found, code=Code(version=self.version, source=source))
+        return found
 
 
 def busy_ports(ports: Iterable[int]) -> list[int]:
@@ -263,17 +331,17 @@ def is_busy(port: int) -> bool:
     return False
 
 
-def free_base(start: int = 20_000, stop: int = 30_000) -> int:
+def free_base(start: int = 20_000, stop: int = 30_000, count: int = PORTS) -> int:
     """The base of a free range of ports below the ephemeral ones; each process starts to look elsewhere.
 
     Raises:
         NoPortsError: if there is none.
     """
-    blocks = (stop - start) // PORTS
+    blocks = (stop - start) // count
     for turn in range(blocks):
-        base = start + (os.getpid() * 7 + turn) % blocks * PORTS
-        if not busy_ports(range(base, base + PORTS)):
+        base = start + (os.getpid() * 7 + turn) % blocks * count
+        if not busy_ports(range(base, base + count)):
             return base
     raise NoPortsError(
-        f"no {PORTS} free ports in a row between {start} and {stop}; end programs that listen there"
+        f"no {count} free ports in a row between {start} and {stop}; end programs that listen there"
     )

@@ -46,24 +46,30 @@ def brokers_up(
     with held(side.root):
         if end_leftovers(side.root):
             progress.say("ended processes that an earlier `hifi up` left behind")
-        _check_ports(side)
+        check_ports(side.ports)
         supervisor = Supervisor(side)
         try:
             _start_brokers(side, supervisor, progress, profile)
             yield supervisor
         finally:
-            _ignore_stop_signals(progress)
-            with progress.step("stopping: collect, retry, Spark, brokers, and what runs beside them"):
+            ignore_stop_signals(progress)
+            name = f" {side.name}" if side.shared else ""
+            with progress.step(f"stopping{name}: collect, retry, Spark, brokers, and what runs beside them"):
                 supervisor.shut_down()
 
 
-def wait_until_stopped(supervisor: Supervisor) -> None:
+def of_twins(side: Side) -> str:
+    """The side's name, where there are two: ` of blue`."""
+    return f" of {side.name}" if side.shared else ""
+
+
+def wait_until_stopped(*supervisors: Supervisor) -> None:
     """Wait for KeyboardInterrupt, which is the normal end; never returns.
 
     Raises:
-        UpError: if the supervisor ends.
+        UpError: if a supervisor ends.
     """
-    while supervisor.alive:
+    while all(each.alive for each in supervisors):
         time.sleep(_POLL_SECONDS)
     raise UpError(
         "the supervisor ended unexpectedly, and the side with it; `hifi up` starts it again without loss"
@@ -84,7 +90,7 @@ def _start_brokers(side: Side, supervisor: Supervisor, progress: Progress, profi
         side.create()
         side.spark_ready.unlink(missing_ok=True)
         brokers.prepare(side, jars.broker)
-    with progress.step("starting three brokers"):
+    with progress.step(f"starting three brokers{of_twins(side)}"):
         supervisor.start(programs(side, jars, profile))
         for program in BROKERS:
             supervisor.start_program(program)
@@ -114,12 +120,17 @@ def _check_folder(side: Side) -> None:
         )
 
 
-def _check_ports(side: Side) -> None:
-    busy = busy_ports(side.ports)
+def check_ports(ports: range) -> None:
+    """Refuse ports on which something listens.
+
+    Raises:
+        UpError: if there are any; it names who listens.
+    """
+    busy = busy_ports(ports)
     if busy:
         named = ", ".join(f"{port}{_owner(port)}" for port in busy)
         raise UpError(
-            f"ports in use: {named}; choose another base, for example `hifi up --port {side.port + 1000}`"
+            f"ports in use: {named}; choose another base, for example `hifi up --port {ports.start + 1000}`"
         )
 
 
@@ -131,7 +142,9 @@ def _owner(port: int) -> str:
         return ""
 
 
-def _ignore_stop_signals(progress: Progress) -> None:
+def ignore_stop_signals(progress: Progress) -> None:
+    """Only say that everything is already stopping."""
+
     def already(_number: int, _frame: FrameType | None) -> None:
         progress.say("already stopping; acknowledged events are being written")
 

@@ -48,8 +48,11 @@ class SideSettings(BaseSettings):
 
     @model_validator(mode="after")
     def _loopback_only_locally(self) -> Self:
-        if self.allow_loopback and self.side != LOCAL:
-            raise ValueError(f"allow_loopback is for a {LOCAL} side, and this is {self.side!r}")
+        if self.allow_loopback and self.side != LOCAL and not _on_loopback(self.bootstrap):
+            raise ValueError(
+                f"allow_loopback is for a {LOCAL} side, and this is {self.side!r} with brokers at "
+                f"{self.bootstrap!r}, not on this machine"
+            )
         return self
 
     @field_validator("allow_address")
@@ -58,6 +61,10 @@ class SideSettings(BaseSettings):
         if address is not None and special(address) != Kind.PRIVATE:
             raise ValueError(f"allow_address: give one private address, not {address}")
         return address
+
+
+def _on_loopback(bootstrap: str) -> bool:
+    return all(address.rpartition(":")[0] == "127.0.0.1" for address in bootstrap.split(","))
 
 
 class DocumentsSettings(SideSettings):

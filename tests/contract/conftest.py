@@ -35,7 +35,9 @@ def dynamodb_local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     side = Side(root=tmp_path_factory.mktemp("store"), port=free_base(), partitions=1)
     for folder in (side.store_folder, side.temporary):
         folder.mkdir(parents=True, exist_ok=True)
-    process = subprocess.Popen(local_store.command(side, ensure_store(print)))
+    process = subprocess.Popen(
+        local_store.command(side.store_folder, side.store_port, side.temporary, ensure_store(print))
+    )
     try:
         eventually(lambda: process.poll() is not None or _answers(side.store_port))
         assert process.poll() is None

@@ -143,15 +143,15 @@ class LiveSide:
 
 
 @contextmanager
-def sending(url: str, *, key: str, rate: int, batch: int, acked: Path) -> Iterator[None]:
-    """Run `hifi send` with generated telemetry in the background until the block ends.
+def sending(url: str, *, key: str, rate: int, batch: int, acked: Path, seconds: int = 600) -> Iterator[None]:
+    """Run `hifi send` with generated telemetry in the background until the block ends, `seconds` at most.
 
     At the end it completes its open requests, so `acked` is exact.
     """
     arguments = ("send", "--url", url, "--key", key, "--rate", str(rate), "--batch", str(batch))
     with acked.with_suffix(".log").open("wb") as output:
         process = subprocess.Popen(
-            [*HIFI, *arguments, "--acked", str(acked), "--seconds", "600"],
+            [*HIFI, *arguments, "--acked", str(acked), "--seconds", str(seconds)],
             stdout=output,
             stderr=subprocess.STDOUT,
         )

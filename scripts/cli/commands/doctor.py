@@ -1,6 +1,7 @@
 """`hifi doctor`."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -8,11 +9,14 @@ from rich.console import Console
 from rich.table import Table
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
-from scripts.local.doctor.checks import Check, ports_check, prerequisites
+from scripts.local.doctor.checks import Check, haproxy_check, ports_check, prerequisites
+from scripts.local.doctor.edge_health import edge_health
 from scripts.local.doctor.health import health
 from scripts.local.lock import holder
 from scripts.local.process_marks import side_processes
 from scripts.local.side import NoSideError, Side
+from scripts.local.twins.place import NoTwinsError, Twins, are_twins
+from scripts.local.twins.programs import haproxy
 
 
 def doctor(data: Data = DATA_DEFAULT) -> None:
@@ -24,26 +28,47 @@ def doctor(data: Data = DATA_DEFAULT) -> None:
 
 
 def diagnosis(root: Path) -> Iterator[Check]:
-    """The checks of the machine, then those of a running or of a stopped side."""
+    """The checks of the machine, then those of a running or of a stopped side, or of twins."""
     yield from prerequisites(root)
+    yield haproxy_check(haproxy(), needed=are_twins(root))
     try:
-        side = Side.load(root) if (root / "side.json").exists() else Side(root=root)
-    except NoSideError as error:
-        yield Check(name="side", found=str(error), fix=f"rm {root / 'side.json'}")
-        return
+        yield from _twins(Twins.load(root)) if are_twins(root) else _side(root)
+    except (NoSideError, NoTwinsError) as error:
+        yield Check(name="side", found=str(error), fix=f"rm {root}/side.json {root}/twins.json")
+
+
+def _side(root: Path) -> Iterator[Check]:
+    side = Side.load(root) if (root / "side.json").exists() else Side(root=root)
     pid = holder(root)
     if pid is not None:
         yield Check(name="side", found=f"running (hifi up is pid {pid})")
         yield from health(side)
-    elif left := side_processes(root):
-        yield Check(
-            name="side",
-            found=f"{len(left)} processes left by an earlier `hifi up`",
-            fix=f"hifi down --data {root}",
-        )
     else:
-        yield Check(name="side", found="not running")
-        yield ports_check(side)
+        yield from _stopped(root, side_processes(root), side.ports)
+
+
+def _twins(twins: Twins) -> Iterator[Check]:
+    pid = holder(twins.root)
+    if pid is None:
+        roots = [twins.edge.root, *(side.root for side in twins.sides)]
+        left = [process for root in roots for process in side_processes(root)]
+        ports = [*twins.edge.ports, *(port for side in twins.sides for port in side.ports)]
+        yield from _stopped(twins.root, left, ports)
+        return
+    yield Check(name="twins", found=f"running (hifi up is pid {pid})")
+    yield from edge_health(twins)
+    for side in twins.sides:
+        for check in health(side):
+            yield replace(check, name=f"{side.name} {check.name}")
+
+
+def _stopped(root: Path, left: Sequence[object], ports: Sequence[int]) -> Iterator[Check]:
+    if left:
+        found = f"{len(left)} processes left by an earlier `hifi up`"
+        yield Check(name="side", found=found, fix=f"hifi down --data {root}")
+        return
+    yield Check(name="side", found="not running")
+    yield ports_check(ports)
 
 
 def table(checks: Iterable[Check]) -> Table:

@@ -10,23 +10,25 @@ from rich.console import Console
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
 from scripts.local.lock import holder
-from scripts.local.processes.supervisor import end_leftovers
 from scripts.local.progress import Progress
+from scripts.local.twins.up import end_all_leftovers
 from shared.runtime.errors import OperatorError
 
-_STOP_SECONDS = 180
+_STOP_SECONDS = 300
+"""Two sides stop one after the other."""
+
 _POLL_SECONDS = 0.1
 
 
 def down(data: Data = DATA_DEFAULT) -> None:
-    """Stop the local side; acknowledged events stay on disk for the next `hifi up`."""
+    """Stop the local side, or both; acknowledged events stay on disk for the next `hifi up`."""
     progress = Progress(Console())
     root = data.resolve()
     pid = holder(root)
     if pid is not None:
         with progress.step(f"stopping the side in {root} (pid {pid})"):
             _stop(root, pid)
-    ended = end_leftovers(root)
+    ended = end_all_leftovers(root)
     if ended:
         progress.say(f"ended {ended} processes left by an earlier `hifi up`")
     if pid is None and not ended:

@@ -108,4 +108,5 @@ def _place(data: Path) -> tuple[str, str | None, str]:
     table = os.environ.get("HIFI_DOCUMENTS_TABLE")
     if table:
         return table, os.environ.get("HIFI_DOCUMENTS_ENDPOINT"), os.environ.get("HIFI_SIDE", LOCAL)
-    return DOCUMENTS_TABLE, Side.load(data).store_url, LOCAL
+    side = Side.load(data)
+    return DOCUMENTS_TABLE, side.store_url, side.name

@@ -34,6 +34,12 @@ SideFolder = Annotated[
 """Beside `Server`: without one of them, it is the current context, else the side in `.hifi`."""
 
 
+Detach = Annotated[
+    bool, typer.Option("--detach", help="Do not wait for its end; `hifi sides` shows how far it is.")
+]
+"""Of a command that asks the deployer for something."""
+
+
 class Kind(StrEnum):
     """Kinds of documents."""
 
@@ -42,6 +48,16 @@ class Kind(StrEnum):
     PIPE = "pipe"
     CONTACT = "contact"
 
+
+class MemberRole(StrEnum):
+    """What a member may do; each may all that the ones before it may."""
+
+    VIEWER = "viewer"
+    EDITOR = "editor"
+    OWNER = "owner"
+
+
+TenantRole = Annotated[MemberRole, typer.Option("--role", help="What the member may do.")]
 
 Files = Annotated[list[Path], typer.Argument(help="YAML files, folders of them, or - for standard input.")]
 DocumentName = Annotated[str, typer.Argument(metavar="KIND/NAME", help="The document, such as pipe/first.")]

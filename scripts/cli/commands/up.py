@@ -1,7 +1,7 @@
 """`hifi up`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 from rich.console import Console
@@ -11,17 +11,22 @@ from scripts.local.processes.profile import SideProfile
 from scripts.local.progress import Progress
 from scripts.local.services import start_profile
 from scripts.local.side import DEFAULT_PARTITIONS, DEFAULT_PORT, Side
+from scripts.local.twins.place import Twins, are_twins
+from scripts.local.twins.traffic import LocalTraffic
+from scripts.local.twins.up import described_twins, start_twins, twins_up
 from scripts.local.up import brokers_up, stop_signals_interrupt, wait_until_stopped
 from scripts.local.warmup.warmup import WARM_UP_SECONDS
+from shared.runtime.errors import UsageError
 
 
-def up(
+def up(  # noqa: PLR0913, PLR0917  # one for each option
     data: Data = DATA_DEFAULT,
     port: Annotated[
         int | None,
         typer.Option(
             envvar="HIFI_PORT",
-            help="First of sixteen ports, which is collect's. [default: the last one used, or 8080]",
+            help="First of seventeen ports, which is collect's; of twins that for events. "
+            "[default: the last one used, or 8080; of twins 8100]",
         ),
     ] = None,
     partitions: Annotated[
@@ -41,18 +46,49 @@ def up(
             "that an event passes through.",
         ),
     ] = WARM_UP_SECONDS,
+    twins: Annotated[
+        bool,
+        typer.Option(
+            "--twins", help="Two sides, blue and green, behind HAProxy; the one without traffic is parked."
+        ),
+    ] = False,
 ) -> None:
     """Start the local side in the foreground, until Ctrl-C or `hifi down`."""
     progress = Progress(Console())
     stop_signals_interrupt()
+    start = _run_twins if twins else _run_side
     try:
-        side = described(data.resolve(), port, partitions)
-        with brokers_up(side, progress, parts) as supervisor:
-            start_profile(side, supervisor, parts, progress, warm_up)
-            progress.say(_greeting(side, parts))
-            wait_until_stopped(supervisor)
+        start(_Wanted(data.resolve(), port, partitions, parts, warm_up), progress)
     except KeyboardInterrupt:
         progress.say("stopped")
+
+
+class _Wanted(NamedTuple):
+    """The options."""
+
+    root: Path
+    port: int | None
+    partitions: int | None
+    parts: SideProfile
+    warm_up: float
+
+
+def _run_side(wanted: _Wanted, progress: Progress) -> None:
+    if are_twins(wanted.root):
+        raise UsageError(f"{wanted.root} belongs to twins: add --twins, or name another --data")
+    side = described(wanted.root, wanted.port, wanted.partitions)
+    with brokers_up(side, progress, wanted.parts) as supervisor:
+        start_profile(side, supervisor, wanted.parts, progress, wanted.warm_up)
+        progress.say(_greeting(side, wanted.parts))
+        wait_until_stopped(supervisor)
+
+
+def _run_twins(wanted: _Wanted, progress: Progress) -> None:
+    twins = described_twins(wanted.root, wanted.port, wanted.partitions, wanted.parts)
+    with twins_up(twins, progress, wanted.warm_up) as supervisors:
+        start_twins(twins, supervisors, progress, wanted.warm_up)
+        progress.say(_greeting_of(twins))
+        wait_until_stopped(*supervisors.values())
 
 
 def described(root: Path, port: int | None, partitions: int | None) -> Side:
@@ -80,3 +116,17 @@ Next, in another terminal:
   curl -i {side.collect_url}/v1/events -H 'Authorization: Bearer first-write-key' \\
        -H 'Content-Type: application/json' -d '{{"hello": "world"}}'
 Ctrl-C or `hifi down` stops everything."""
+
+
+def _greeting_of(twins: Twins) -> str:
+    lines = [f"{side.name}: brokers {side.bootstrap}, logs {side.logs}" for side in twins.sides]
+    if twins.profile is SideProfile.BROKERS:
+        return "\n".join(["[bold green]ready[/]  brokers of two sides", *lines])
+    edge, weights = twins.edge, LocalTraffic(twins).state().weights
+    shares = ", ".join(f"{side} {share} %" for side, share in weights.items())
+    lines += [
+        f"console: {edge.console_url}",
+        f"management API: {edge.api_url}   its token: {twins.sides[0].token_file}",
+        "`hifi sides` shows both, `hifi switch` moves the traffic, Ctrl-C or `hifi down` stops everything.",
+    ]
+    return "\n".join([f"[bold green]ready[/]  events: {edge.events_url}/v1/events   {shares}", *lines])

@@ -4,7 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -13,7 +13,8 @@ import psutil
 
 from scripts.local.jars import cached_jars
 from scripts.local.kafka import brokers
-from scripts.local.side import Side, busy_ports
+from scripts.local.side import busy_ports
+from scripts.local.twins.programs import INSTALL
 
 _GIB: Final = 1024**3
 _PYTHON: Final = (3, 11)
@@ -92,11 +93,18 @@ def memory_check(available_gib: float) -> Check:
     )
 
 
-def ports_check(side: Side) -> Check:
+def haproxy_check(path: str | None, *, needed: bool) -> Check:
+    """Check that HAProxy is installed, if there are twins."""
+    if path is None and needed:
+        return Check(name="haproxy", found="not found", fix=INSTALL)
+    return Check(name="haproxy", found=path or f"not found; only `hifi up --twins` needs it: {INSTALL}")
+
+
+def ports_check(ports: Sequence[int]) -> Check:
     """Check that the ports of a stopped side are free."""
-    busy = busy_ports(side.ports)
-    found = f"{side.ports.start} to {side.ports.stop - 1} free" if not busy else f"in use: {busy}"
-    return Check(name="ports", found=found, fix=f"hifi up --port {side.port + 1000}" if busy else None)
+    busy = busy_ports(ports)
+    found = f"{ports[0]} to {ports[-1]} free" if not busy else f"in use: {busy}"
+    return Check(name="ports", found=found, fix=f"hifi up --port {ports[0] + 1000}" if busy else None)
 
 
 def java_major(output: str) -> int | None:

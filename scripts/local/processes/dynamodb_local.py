@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from scripts.local.kafka.brokers import java
-from scripts.local.side import HOST, Side
+from scripts.local.side import HOST
 
 _SOURCE: Final = Path(__file__).with_name("Store.java")
 _JVM_FLAGS: Final = (
@@ -18,8 +18,14 @@ _JVM_FLAGS: Final = (
 _KEY: Final = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
 
 
-def command(side: Side, jars: Path) -> list[str]:
+def command(folder: Path, port: int, temporary: Path, jars: Path) -> list[str]:
     """The command line of the store; the JDK compiles its main class of thirty lines at each start.
+
+    Args:
+        folder: where it keeps its data.
+        port: on which it listens.
+        temporary: folder of its temporary files.
+        jars: folder of its class path.
 
     Raises:
         BrokerError: if there is no Java.
@@ -27,10 +33,10 @@ def command(side: Side, jars: Path) -> list[str]:
     return [
         java(),
         *_JVM_FLAGS,
-        f"-Djava.io.tmpdir={side.temporary}",
+        f"-Djava.io.tmpdir={temporary}",
         f"-Djava.library.path={jars}",
         *("-cp", f"{jars}/*", str(_SOURCE)),
-        *(HOST, str(side.store_port), str(side.store_folder)),
+        *(HOST, str(port), str(folder)),
     ]
 
 

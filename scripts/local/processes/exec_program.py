@@ -10,7 +10,7 @@ import os
 import sys
 from pathlib import Path
 
-from scripts.local.process_marks import OF_SIDE, PROGRAM, kill, side_processes
+from scripts.local.process_marks import OF_SIDE, PROGRAM, STARTS, kill, side_processes
 
 
 def main() -> None:
@@ -18,6 +18,8 @@ def main() -> None:
     spec = json.loads(Path(sys.argv[1]).read_text())
     environment: dict[str, str] = {**os.environ, **spec["environment"]}
     kill(side_processes(Path(environment[OF_SIDE]), environment[PROGRAM]))
+    with Path(sys.argv[1]).with_suffix(STARTS).open("ab") as starts:
+        starts.write(b".")
     os.execvpe(spec["command"][0], spec["command"], environment)  # noqa: S606 - no shell is the point
 
 

@@ -30,7 +30,7 @@ SERVICES: Final = (SPARK, RETRY, COLLECT)
 """The data plane beside the brokers, the slowest to start first. The driver also runs audit."""
 
 DOCUMENTS: Final = (STORE, PROVISION)
-"""The documents' table, which is also the meter's store, and what publishes them."""
+"""The documents' table, which is also the meter's store, and what publishes them. Twins share the first."""
 
 METER: Final = (OBSERVE, CONSOLE)
 """Programs of the meter, in the order of starting."""
@@ -84,7 +84,7 @@ def programs(side: Side, jars: Jars, profile: SideProfile) -> list[Program]:
         _spark(side, jars, CHAIN if profile is SideProfile.CHAIN else (*CHAIN, AUDIT)),
         _retry(side),
         _collect(side),
-        _store(side, jars),
+        *([] if side.shared else [_store(side, jars)]),
         _provision(side),
         _api(side),
         _observe(side),
@@ -142,7 +142,7 @@ def _spark(side: Side, jars: Jars, queries: Sequence[str]) -> Program:
 def _store(side: Side, jars: Jars) -> Program:
     return Program(
         name=STORE,
-        command=dynamodb_local.command(side, jars.store),
+        command=dynamodb_local.command(side.store_folder, side.store_port, side.temporary, jars.store),
         environment=_environment(side, STORE),
         # After observe and the provisioner, which write to it when they stop.
         group="engine",
@@ -183,6 +183,7 @@ def _observe(side: Side) -> Program:
         "HIFI_STORE_ENDPOINT": side.store_url,
         "HIFI_DOCUMENTS_TABLE": DOCUMENTS_TABLE,
         "HIFI_DOCUMENTS_ENDPOINT": side.store_url,
+        **({"HIFI_STORE_TABLE": f"hifi-meter-{side.name}"} if side.shared else {}),
     }
     return _service(
         side, OBSERVE, "pipelines.control.observe", _MIDDLE, settings | dynamodb_local.client_environment()

@@ -13,13 +13,12 @@ from contextlib import suppress
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from supervisor.xmlrpc import Faults, SupervisorTransport
 
-from scripts.local.process_marks import OF_SIDE, PROGRAM, end, side_processes
+from scripts.local.process_marks import OF_SIDE, PROGRAM, STARTS, end, side_processes
 from scripts.local.processes.programs import Program
-from scripts.local.side import Side
 from shared.runtime.errors import OperatorError
 
 _NAME: Final = "supervisor"
@@ -90,10 +89,34 @@ stdout_logfile_backups = 2
 """
 
 
+class Supervised(Protocol):
+    """The folders of a place with programs: a side's, or those of the edge before two sides."""
+
+    @property
+    def root(self) -> Path:
+        """Marks every process of the place."""
+        ...
+
+    @property
+    def logs(self) -> Path:
+        """Folder of every process's log."""
+        ...
+
+    @property
+    def run(self) -> Path:
+        """Folder of pid files, ready files and the supervisor's socket."""
+        ...
+
+    @property
+    def temporary(self) -> Path:
+        """Folder of the processes' temporary files, emptied at the end."""
+        ...
+
+
 class Supervisor:
     """A side's supervisord, running or not."""
 
-    def __init__(self, side: Side) -> None:
+    def __init__(self, side: Supervised) -> None:
         self._side = side
         self._socket = side.run / "supervisor.sock"
         self._process: subprocess.Popen[bytes] | None = None
@@ -108,7 +131,8 @@ class Supervisor:
             raise SupervisorError(
                 f"{self._side.root} is too long a path for a Unix socket: use a shorter --data"
             )
-        self._write(programs)
+        self.describe(programs)
+        (self._side.run / "supervisord.conf").write_text(configuration(programs, sys.executable))
         environment = {**os.environ, OF_SIDE: str(self._side.root), PROGRAM: _NAME}
         with (self._side.logs / "supervisord.out").open("wb") as output:
             self._process = subprocess.Popen(
@@ -122,10 +146,20 @@ class Supervisor:
             )
         self._wait_for_answer()
 
-    def _write(self, programs: Sequence[Program]) -> None:
+    def describe(self, programs: Sequence[Program]) -> None:
+        """Write what the next start of each of these programs runs, and forget how often they started."""
         for program in programs:
-            (self._side.run / f"{program.name}.json").write_text(json.dumps(asdict(program)))
-        (self._side.run / "supervisord.conf").write_text(configuration(programs, sys.executable))
+            place = self._side.run / f"{program.name}.json"
+            place.with_suffix(".new").write_text(json.dumps(asdict(program)))
+            place.with_suffix(".new").replace(place)
+            (self._side.run / f"{program.name}{STARTS}").unlink(missing_ok=True)
+
+    def starts(self, program: str) -> int:
+        """How often a program was started since it was described."""
+        try:
+            return (self._side.run / f"{program}{STARTS}").stat().st_size
+        except FileNotFoundError:
+            return 0
 
     def _wait_for_answer(self) -> None:
         deadline = time.monotonic() + _START_SECONDS
@@ -180,6 +214,18 @@ class Supervisor:
             if fault.faultCode != Faults.NOT_RUNNING:
                 raise SupervisorError(f"{program}: {fault.faultString}") from fault
 
+    def begin_to_stop(self, program: str) -> None:
+        """Stop a program unless it is stopped; returns at once."""
+        with suppress(xmlrpc.client.Fault):  # not running
+            self._call("stopProcess", self._full(program), False)
+
+    def stop_programs(self, programs: Sequence[str]) -> None:
+        """Stop several programs at the same time; returns when all have ended."""
+        for program in programs:
+            self.begin_to_stop(program)
+        for program in programs:
+            self.stop_program(program)
+
     def shut_down(self) -> None:
         """End all programs in the reverse order of starting, then supervisord, then leftover processes."""
         with suppress(OSError, xmlrpc.client.Error):
@@ -189,8 +235,10 @@ class Supervisor:
                 self._process.wait(_STOP_SECONDS)
         end_leftovers(self._side.root)
         shutil.rmtree(self._side.temporary, ignore_errors=True)
-        for name in ("supervisor.sock", "supervisord.pid", self._side.spark_ready.name):
+        for name in ("supervisor.sock", "supervisord.pid"):
             (self._side.run / name).unlink(missing_ok=True)
+        for ready in self._side.run.glob("*.ready"):
+            ready.unlink()
 
     def _full(self, program: str) -> str:
         """The program's name with its group, as supervisord needs it."""

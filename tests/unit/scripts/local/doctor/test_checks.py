@@ -52,6 +52,7 @@ def test_javas_version_is_read_in_all_its_spellings(output: str, major: int | No
         (checks.jars_check(Path("/jars"), complete=False), "make setup"),
         (checks.disk_check(Path("/data"), 0.5), "--data"),
         (checks.memory_check(0.5), "4 GiB"),
+        (checks.haproxy_check(None, needed=True), "apt-get install haproxy"),
         (health.process_check(_SIDE, "spark", "BACKOFF"), "tail /data/logs/spark.log"),
         (health.brokers_check(_SIDE, 2), "tail /data/logs/broker-*.log"),
         (health.replicas_check(_SIDE, ["events/0"]), "tail /data/logs/broker-*.log"),
@@ -101,3 +102,9 @@ def test_a_good_check_asks_for_nothing(check: Check) -> None:
 def test_many_partitions_out_of_sync_are_cut_short() -> None:
     check = health.replicas_check(_SIDE, [f"events/{n}" for n in range(9)])
     assert check.found.endswith("events/2 and 6 more")
+
+
+def test_haproxy_may_be_missing_where_there_are_no_twins() -> None:
+    missing = checks.haproxy_check(None, needed=False)
+    assert missing.ok
+    assert "hifi up --twins" in missing.found

@@ -1,0 +1,240 @@
+"""What a release needs of the place where the two sides run: pipelines/control/deploy/backend.py.
+
+One protocol with two kinds of place: two local sides behind HAProxy, and AWS. The suite in
+tests/harness/backend_conformance.py holds for every one of them.
+
+The deployer's setting HIFI_BACKEND names a function, `package.module:function`, that takes nothing and
+returns a Backend; what it needs is in environment variables of its own.
+
+Rules for all methods:
+
+- Each returns within about ten seconds. What takes longer goes on in the background, and the next call says
+  how far it is: the deployer asks again every second or so.
+- Each may be called twice, and again after the process that called it died: the second call finds done what
+  the first one did, or goes on with it.
+- `fence` rises whenever another process takes over the deployer's work. A call with a lower one than the
+  place has seen changes nothing and raises FencedError.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from shared.contracts.diamond.stability import Stability
+from shared.contracts.releases import Positions
+
+Weights = Mapping[str, int]
+"""By side, its share of the traffic in percent; the sum is 100."""
+
+
+class BackendError(Exception):
+    """The place cannot be asked or changed just now; the text says why. It is worth another try."""
+
+
+class FencedError(Exception):
+    """Another deployer has taken over: this one has to stop."""
+
+
+class CannotReplayError(Exception):
+    """The place cannot go back to these positions; the text says why. No other try will help."""
+
+
+class Deployed(Struct, frozen=True, kw_only=True):
+    """What code a side has."""
+
+    version: str = ""
+    """The version that runs, or that ran last on a parked side; empty if there never was one."""
+
+    parked: bool = True
+    """Whether none of its code runs; its brokers may."""
+
+
+class Obstacle(Struct, frozen=True, kw_only=True):
+    """Why a version cannot be released to a side."""
+
+    text: str
+    """A sentence: `version 1.4.0 cannot read the checkpoint of route`."""
+
+    lasting: bool
+    """Whether waiting does not help; a broker that is being patched is an obstacle that passes."""
+
+
+class Readiness(Struct, frozen=True, kw_only=True):
+    """Whether a side could take traffic."""
+
+    ready: bool
+    waiting_for: Sequence[str] = ()
+    """Programs that are not ready, and why, in words."""
+
+    crashes: int = 0
+    """How often programs of this version have ended by themselves since it was started."""
+
+
+class Proof(Struct, frozen=True, kw_only=True):
+    """What became of events that were sent through one side only, as far as it is known."""
+
+    sent: int = 0
+    """Events that the side acknowledged."""
+
+    arrived: int = 0
+    """Those that arrived byte for byte, each counted once."""
+
+    doubled: int = 0
+    """Those that arrived more than once."""
+
+    changed: int = 0
+    """Those that arrived with other bytes."""
+
+    refused: int = 0
+    """Those that the side did not take, or that became dead letters or went to quarantine."""
+
+    examples: Sequence[str] = ()
+    """What is wrong, in words, of some of them."""
+
+
+class Rating(Struct, frozen=True, kw_only=True):
+    """What a load test found."""
+
+    version: str
+    events_per_second: float
+    p95_ms: float
+    at_ms: int
+    """When it ended, epoch milliseconds."""
+
+
+class SideMinute(Struct, frozen=True, kw_only=True):
+    """One settled minute of a side, all customers together."""
+
+    minute: int
+    """Epoch minute."""
+
+    total: int = 0
+    """Deliveries that hifi answers for."""
+
+    good: int = 0
+    lost: int = 0
+    doubled: int = 0
+    """Second copies that were sent, without those of a replay."""
+
+    changed: int = 0
+    """Canary events that arrived with other bytes."""
+
+    p95_ms: float | None = None
+    """Of the time inside hifi; None without deliveries."""
+
+    dead: dict[str, int] = {}
+    """By reason: events that became dead letters or went to quarantine."""
+
+    cpu_seconds: float | None = None
+    """That the chain's processes used in the minute; None if it is not known."""
+
+    memory_bytes: int | None = None
+    """That they held at its end; None if it is not known."""
+
+
+class Remains(Struct, frozen=True, kw_only=True):
+    """What a side took and has not settled."""
+
+    lag: dict[str, int]
+    """By consumer group of the chain, records that are not read yet; a group that is missing is not known."""
+
+    retries: int = 0
+    """Events that wait for their next try."""
+
+    next_retry_ms: int | None = None
+    """When the last of these is due, epoch milliseconds; None if that is not known."""
+
+    dead_letters: dict[str, int] = {}
+    """By reason, dead letters that were not replayed: they are reported, and a side is parked with them."""
+
+
+class Backend(Protocol):
+    """Two sides and the edge before them. Every method raises BackendError."""
+
+    def sides(self) -> tuple[str, str]:
+        """Their names."""
+        ...
+
+    def deployed(self, side: str) -> Deployed:
+        """What code a side has."""
+        ...
+
+    def obstacles(self, side: str, version: str) -> Sequence[Obstacle] | None:
+        """Why a version cannot be released to a side now; None while that is being found out.
+
+        Among them: it does not exist; its code cannot read the side's checkpoints, or records that the other
+        version wrote; brokers or machines of the side are being patched.
+        """
+        ...
+
+    def start(self, side: str, version: str, *, fence: int) -> None:
+        """Replace the code of a side by a version, and start it; a parked side wakes up.
+
+        If the version runs there already, nothing happens: programs that crashed are not started over.
+        """
+        ...
+
+    def readiness(self, side: str) -> Readiness:
+        """Whether a side could take traffic."""
+        ...
+
+    def park(self, side: str, *, fence: int) -> None:
+        """Stop all code of a side. What it took stays in its topics."""
+        ...
+
+    def positions(self, side: str) -> Positions:
+        """Where every query and every group of a side stands; of a parked side too."""
+        ...
+
+    def restore(self, side: str, positions: Positions, *, replayed: Positions | None, fence: int) -> None:
+        """Let the code that is started next on a parked side begin at these positions.
+
+        Its checkpoints are made anew from them, so that they depend on no other version's format. Afterwards
+        `positions` answers what was given.
+
+        Args:
+            side: parked.
+            positions: where to begin.
+            replayed: what is read before these is marked as replayed (`hifi_replay`); None marks nothing.
+            fence: see above.
+
+        Raises:
+            CannotReplayError: if `replayed` is given, and the records are gone or cannot be marked.
+        """
+        ...
+
+    def prove(self, side: str, events: int, *, fence: int) -> Proof:
+        """Send events through this side only, whatever the weights, and compare what arrives.
+
+        Goes on with the proof that was begun of the version that runs; at least so many events are sent.
+        """
+        ...
+
+    def rating(self, side: str) -> Rating | None:
+        """The newest load test of a side; None if there was none."""
+        ...
+
+    def begin_load_test(self, side: str, *, fence: int) -> None:
+        """Begin a load test, unless one is running; its rating says when it is over."""
+        ...
+
+    def weights(self) -> Weights:
+        """How the traffic is shared now."""
+        ...
+
+    def set_weights(self, weights: Weights, *, fence: int) -> None:
+        """Share the traffic otherwise; in force, for new connections at least, when this returns."""
+        ...
+
+    def minutes(self, side: str, first: int, last: int) -> Sequence[SideMinute]:
+        """Settled minutes with deliveries, `first` and `last` included, oldest first."""
+        ...
+
+    def remains(self, side: str) -> Remains:
+        """What a side has still to settle."""
+        ...
+
+    def stability(self, side: str) -> Stability:
+        """What observe says of a side; SILENT if it does not answer. Raises nothing."""
+        ...

@@ -1,0 +1,98 @@
+"""What becomes of a release, given what was seen: the next step, a wait, or the way back. Pure."""
+
+from typing import Final
+
+from msgspec.structs import replace
+
+from pipelines.control.deploy import sufficiency
+from pipelines.control.deploy.judgement import Enough, judged
+from pipelines.control.deploy.policy import JUDGED, WATCHED, Policy, seconds_of
+from pipelines.control.deploy.seen import Look, Seen
+from pipelines.control.deploy.steps import after_step
+from pipelines.control.deploy.transitions import going_back, undone
+from shared.contracts.envelope import MINUTE_MS
+from shared.contracts.releases import Finding, Release, Step, Verdict
+
+_SHARED: Final = (Step.CANARY, Step.HALF, Step.BOTH, Step.ALL)
+
+
+def decided(release: Release, seen: Seen, policy: Policy, now_ms: int) -> Release:
+    """The release after a look; the same if nothing is to change.
+
+    Args:
+        release: one that has not ended; what it waits for is up to date.
+        seen: what the look found.
+        policy: limits.
+        now_ms: now, epoch milliseconds.
+    """
+    if going_back(release):
+        return _further(Look(release=release, seen=seen, policy=policy, now_ms=now_ms))
+    if release.back:
+        return undone(release, release.back, now_ms)
+    verdict = _verdict(release, seen, policy, now_ms)
+    known = release if verdict is None else _noted(release, verdict)
+    if verdict is not None and verdict.finding is Finding.BAD:
+        return undone(known, "; ".join(verdict.words), now_ms, replay=verdict.replay)
+    at = Look(release=known, seen=seen, policy=policy, now_ms=now_ms)
+    trouble = _crashed(at) or _disproved(at) or _late(at)
+    return undone(known, trouble, now_ms) if trouble else _further(at)
+
+
+def first_minute(release: Release) -> int:
+    """The first whole minute in which the target has had traffic; epoch minute."""
+    shared = [each.until_ms for each in release.log if each.step in _SHARED]
+    return -(-min(shared, default=release.traffic_ms) // MINUTE_MS)
+
+
+def _further(at: Look) -> Release:
+    if at.release.waits:
+        return at.release
+    if at.seen.problem:
+        return replace(at.release, said=at.seen.problem)
+    return after_step(at)
+
+
+def _verdict(release: Release, seen: Seen, policy: Policy, now_ms: int) -> Verdict | None:
+    """What the minutes say; None where they are not asked."""
+    if release.step not in JUDGED or not release.traffic_ms:
+        return None
+    since, alone = -(-release.traffic_ms // MINUTE_MS), release.step is Step.BAKE
+    minutes = {Step.WATCH_HALF: policy.half_minutes, Step.BAKE: policy.bake_minutes}
+    needed = minutes.get(release.step, policy.watch_minutes)
+    enough = Enough(events=policy.watch_events, minutes=needed, since=since)
+    verdict = judged(seen.minutes, seen.former_minutes, enough, alone=alone)
+    return replace(verdict, step=release.step, at_ms=now_ms)
+
+
+def _noted(release: Release, verdict: Verdict) -> Release:
+    """With a verdict kept, in the place of the last one if that found the same in the same step."""
+    last = release.verdicts[-1] if release.verdicts else None
+    if last is not None and replace(last, at_ms=0) == replace(verdict, at_ms=0):
+        return release
+    same = last is not None and (last.step, last.finding) == (verdict.step, verdict.finding)
+    kept = release.verdicts[:-1] if same else release.verdicts
+    return replace(release, verdicts=[*kept, verdict])
+
+
+def _crashed(at: Look) -> str:
+    found = at.seen.readiness
+    if found is None or at.release.step not in WATCHED or found.crashes < at.policy.most_crashes:
+        return ""
+    why = f": {'; '.join(found.waiting_for)}" if found.waiting_for else ""
+    return f"programs of {at.release.version} ended by themselves {found.crashes} times{why}"
+
+
+def _disproved(at: Look) -> str:
+    return sufficiency.disproof(at.seen.proof) if at.seen.proof is not None else ""
+
+
+def _late(at: Look) -> str:
+    """Why the step has taken too long. One that waits before it has traffic may take any time."""
+    passed, step = (at.now_ms - at.release.since_ms) / 1_000, at.release.step
+    if at.release.waits:
+        too_long = at.release.carried and step is not Step.PARK and passed > at.policy.patience_seconds
+        return f"{step} had to wait {passed:.0f} s: {'; '.join(at.release.waits)}" if too_long else ""
+    limit = seconds_of(step, at.policy)
+    if limit is None or passed <= limit:
+        return ""
+    return f"{step} was not over after {limit:,} s: {at.seen.problem or at.release.said or 'nothing seen'}"

@@ -1,0 +1,131 @@
+"""One turn of the deployer: permission, the present step, what becomes of it, and that written down."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from msgspec.structs import replace
+
+from pipelines.control.deploy.backend import Backend, BackendError, FencedError
+from pipelines.control.deploy.decisions import decided
+from pipelines.control.deploy.operations import Operations
+from pipelines.control.deploy.policy import LOOKING, Policy, needs_health
+from pipelines.control.deploy.seen import Seen
+from pipelines.control.deploy.transitions import going_back
+from shared.contracts.diamond.stability import SILENT, Stability
+from shared.contracts.releases import Release
+from shared.runtime.clock import Clock
+from shared.runtime.logging import get_logger
+
+_log = get_logger(__name__)
+_CALM = Stability(stable=True)
+"""Of a side whose health is not asked, or that runs nothing which could be unstable."""
+
+
+class Store(Protocol):
+    """Where releases are kept: shared.dynamodb.release_store."""
+
+    def current(self) -> Release | None:
+        """The one that is under way, or that ended last."""
+        ...
+
+    def put(self, release: Release, guards: Sequence[dict[str, Any]] = ()) -> Release | None:
+        """Write it as the next revision; None if somebody else wrote, or a guard failed."""
+        ...
+
+
+class Permissions(Protocol):
+    """What may be done to the sides: pipelines.control.deploy.hands."""
+
+    def take(self, release: Release) -> Sequence[str]:
+        """Why the present step has to wait; empty if it may begin."""
+        ...
+
+    def sure(self, release: Release) -> bool:
+        """Whether the present step may still act."""
+        ...
+
+    def guards(self) -> list[dict[str, Any]]:
+        """Items that let a transaction fail unless what is held is still held."""
+        ...
+
+    def let_go(self) -> None:
+        """End all activities."""
+        ...
+
+
+class Deployer:
+    """Moves the present release on. Belongs to one thread; methods raise StoreError and FencedError."""
+
+    def __init__(  # noqa: PLR0913  # what it reads, what it acts on, and the world
+        self,
+        *,
+        store: Store,
+        hands: Permissions,
+        operations: Operations,
+        policy: Policy,
+        clock: Clock,
+        owner: str,
+    ) -> None:
+        """`owner` names this process, and no other."""
+        self._store, self._hands, self._operations = store, hands, operations
+        self._policy, self._clock, self._owner = policy, clock, owner
+
+    def turn(self) -> bool:
+        """Move it on by what can be done now; whether another turn can do more at once."""
+        release = self._store.current()
+        if release is None or release.ended:
+            self._hands.let_go()
+            return False
+        if release.owner != self._owner:
+            return self._store.put(replace(release, owner=self._owner, term=release.term + 1)) is not None
+        if release.back and not going_back(release):
+            return self._write(release, decided(release, Seen(), self._policy, self._clock()))
+        known = self._waiting(release)
+        try:
+            seen = self._seen(known)
+        except FencedError:
+            # If another deployer has taken over, this write fails; else the place remembers another table.
+            self._store.put(replace(release, term=release.term + 1))
+            raise
+        return self._write(release, decided(known, seen, self._policy, self._clock()))
+
+    def _waiting(self, release: Release) -> Release:
+        """With what it waits for now; its time begins when it need not wait any more."""
+        waits = list(self._hands.take(release))
+        if waits == release.waits:
+            return release
+        since = release.since_ms if waits else self._clock()
+        return replace(release, waits=waits, since_ms=since)
+
+    def _seen(self, release: Release) -> Seen:
+        if release.waits and release.step not in LOOKING:
+            return self._operations.look(release, self._clock())
+        if not self._hands.sure(release) and release.step not in LOOKING:
+            return Seen(problem="its activities could not be kept alive")
+        return self._operations.perform(release, self._clock())
+
+    def _write(self, before: Release, after: Release) -> bool:
+        if after == before:
+            return False
+        written = self._store.put(after, self._hands.guards())
+        if written is not None and written.step is not before.step:
+            _log.info("release", extra=_fields(before, written))
+        return written is None or written.step is not before.step
+
+
+def health_of(backend: Backend, release: Release, side: str) -> Stability:
+    """What counts as a side's health for the present step."""
+    if not needs_health(release, side):
+        return _CALM
+    try:
+        if backend.deployed(side).parked:
+            return _CALM
+    except BackendError:
+        return SILENT
+    return backend.stability(side)
+
+
+def _fields(before: Release, after: Release) -> dict[str, Any]:
+    said = after.log[-1].said if after.log else ""
+    about = {"number": after.number, "kind": after.kind, "version": after.version}
+    return about | {"step": after.step, "was": before.step, "said": after.back or said}

@@ -1,0 +1,204 @@
+"""Whether a version does as well as the one that serves: its minutes against the same minutes. Pure.
+
+Shares of events (late, doubled, dead letters by reason) are compared by Fisher's exact test at SHARE_ERROR;
+values a minute (p95, CPU an event) by the rank-sum test, memory by Kendall's test for a trend, both at
+MINUTE_ERROR. A difference counts only if it is also larger than a stated margin, so that a large number of
+events does not turn a trifle into a verdict. A release is looked at once a minute, some ten times, by four
+tests of shares: less than one good version in a hundred fails by chance in these.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from pipelines.control.deploy.backend import SideMinute
+from pipelines.control.deploy.significance import (
+    binomial_greater,
+    fisher_greater,
+    rank_sum_greater,
+    rising,
+)
+from shared.contracts.counts import GOOD_SHARE
+from shared.contracts.releases import Finding, Verdict
+
+SHARE_ERROR: Final = 1e-4
+"""Probability that a test of shares finds a difference where there is none."""
+
+MINUTE_ERROR: Final = 0.005
+"""The same of a test of values a minute: five minutes against five can reach it, and six in a trend."""
+
+LEAST_EVENTS: Final = 100
+"""Events of the target before anything is said of its shares."""
+
+_LEAST_P: Final = 1e-300
+"""Smaller ones are not shown."""
+
+_LATE_MARGIN: Final = 0.01
+_DOUBLED_MARGIN: Final = 0.001
+_DEAD_MARGIN: Final = 0.001
+_P95_FACTOR: Final = 1.2
+_P95_MS: Final = 50.0
+_CPU_FACTOR: Final = 1.3
+_COMPARABLE: Final = 1 / 3
+"""CPU an event is compared in minutes in which the target had at least so much of the other's traffic: what a
+side uses without traffic would count against the one that has less."""
+
+_WARM_MINUTES: Final = 4
+"""In its first minutes with traffic a version still fills its heap and compiles what is busy."""
+
+_GROWTH: Final = 1.2
+_MEBIBYTE: Final = 1024 * 1024
+
+
+class Enough(Struct, frozen=True, kw_only=True):
+    """What a good verdict needs."""
+
+    events: int
+    minutes: int
+    since: int
+    """Minutes before this one do not count towards `minutes`; epoch minute."""
+
+
+def judged(
+    target: Sequence[SideMinute], former: Sequence[SideMinute], enough: Enough, *, alone: bool = False
+) -> Verdict:
+    """The verdict on the target.
+
+    Args:
+        target: its minutes since it has had traffic.
+        former: those of the side that serves beside it.
+        enough: what a good verdict needs.
+        alone: since `enough.since` the target has all the traffic: its minutes since then are judged by
+            hifi's promise, and not by the other side.
+    """
+    of_former = {each.minute: each for each in former if each.total}
+    pairs = [] if alone else [(each, of_former[each.minute]) for each in target if each.minute in of_former]
+    ours = [each for each in target if each.minute >= enough.since] if alone else [mine for mine, _ in pairs]
+    wrong = [*_wrong(target)]
+    poor = [*_worse_shares(ours, [theirs for _, theirs in pairs])]
+    slow = [*_slower(pairs), *_costlier(pairs), *_growing(target)]
+    first, last = (target[0].minute, target[-1].minute) if target else (0, 0)
+    bad = [*wrong, *(text for text, _ in poor), *slow]
+    if bad:
+        replay = bool(any(each.lost or each.changed for each in target) or any(again for _, again in poor))
+        return Verdict(finding=Finding.BAD, words=bad, replay=replay, first=first, last=last)
+    lacking = _lacking(ours, enough)
+    finding = Finding.EARLY if lacking else Finding.GOOD
+    return Verdict(finding=finding, words=[*lacking, _summary(ours)], first=first, last=last)
+
+
+def _lacking(ours: Sequence[SideMinute], enough: Enough) -> list[str]:
+    since = [each for each in ours if each.minute >= enough.since]
+    events = sum(each.total for each in since)
+    found = []
+    if len(since) < enough.minutes:
+        found.append(f"{len(since)} of {enough.minutes} minutes")
+    if events < enough.events:
+        found.append(f"{events:,} of {enough.events:,} events")
+    return found
+
+
+def _summary(ours: Sequence[SideMinute]) -> str:
+    total, good = sum(each.total for each in ours), sum(each.good for each in ours)
+    return f"{good:,} of {total:,} events good in {len(ours)} minutes, none lost"
+
+
+def _wrong(target: Sequence[SideMinute]) -> Iterator[str]:
+    """What no version may do once."""
+    lost, changed = sum(each.lost for each in target), sum(each.changed for each in target)
+    if lost:
+        yield f"{lost:,} events are lost"
+    if changed:
+        yield f"{changed:,} events arrived changed"
+
+
+def _worse_shares(ours: Sequence[SideMinute], theirs: Sequence[SideMinute]) -> Iterator[tuple[str, bool]]:
+    """Shares that are worse, in words, and whether what went through has to be processed again."""
+    of, of_other = sum(each.total for each in ours), sum(each.total for each in theirs)
+    if of < LEAST_EVENTS:
+        return
+    yield from _share(
+        "late", of - sum(each.good for each in ours), of, of_other - sum(each.good for each in theirs),
+        of_other, margin=_LATE_MARGIN, allowed=1 - GOOD_SHARE, again=False, error=SHARE_ERROR,
+    )  # fmt: skip
+    yield from _share(
+        "doubled", sum(each.doubled for each in ours), of, sum(each.doubled for each in theirs), of_other,
+        margin=_DOUBLED_MARGIN, allowed=_DOUBLED_MARGIN, again=False, error=SHARE_ERROR,
+    )  # fmt: skip
+    if not of_other:  # a customer's destination that refuses is not the version's doing
+        return
+    reasons = sorted({reason for each in ours for reason in each.dead})
+    for reason in reasons:
+        yield from _share(
+            f"dead letters ({reason})", _dead(ours, reason), of, _dead(theirs, reason), of_other,
+            margin=_DEAD_MARGIN, allowed=1 - GOOD_SHARE, again=True, error=SHARE_ERROR / len(reasons),
+        )  # fmt: skip
+
+
+def _dead(minutes: Sequence[SideMinute], reason: str) -> int:
+    return sum(each.dead.get(reason, 0) for each in minutes)
+
+
+def _share(  # noqa: PLR0913  # two counts of two, and what is allowed
+    what: str, hits: int, of: int, other: int, of_other: int,
+    *, margin: float, allowed: float, again: bool, error: float,
+) -> Iterator[tuple[str, bool]]:  # fmt: skip
+    """What is said of a share that is worse; against the other's, or what is allowed if it had no events."""
+    share, beside = hits / of, other / of_other if of_other else allowed
+    if share <= (beside + margin if of_other else allowed):
+        return
+    if of_other:
+        chance, test = fisher_greater(hits, of, other, of_other), "Fisher's exact test"
+        against = f"against {100 * beside:.3g} % of {of_other:,}"
+    else:
+        chance, test = binomial_greater(hits, of, allowed), "exact binomial test"
+        against = f"where {100 * allowed:.3g} % are allowed"
+    if chance < error:
+        figures = f"{100 * share:.3g} % of {of:,} events are {what}, {against}"
+        yield f"{figures} ({test}, one-sided: p = {max(chance, _LEAST_P):.2g}, limit {error:.2g})", again
+
+
+def _slower(pairs: Sequence[tuple[SideMinute, SideMinute]]) -> Iterator[str]:
+    known = [(a.p95_ms, b.p95_ms) for a, b in pairs if a.p95_ms is not None and b.p95_ms is not None]
+    limits = [_P95_FACTOR * theirs + _P95_MS for _, theirs in known]
+    yield from _values("p95, ms", [ours for ours, _ in known], [theirs for _, theirs in known], limits)
+
+
+def _costlier(pairs: Sequence[tuple[SideMinute, SideMinute]]) -> Iterator[str]:
+    known = [
+        (1_000 * a.cpu_seconds / a.total, 1_000 * b.cpu_seconds / b.total)
+        for a, b in pairs
+        if a.cpu_seconds is not None and b.cpu_seconds is not None and a.total >= _COMPARABLE * b.total
+        if a.total and b.total
+    ]
+    limits = [_CPU_FACTOR * theirs for _, theirs in known]
+    yield from _values("CPU an event, ms", [ours for ours, _ in known], [other for _, other in known], limits)
+
+
+def _values(
+    what: str, ours: Sequence[float], theirs: Sequence[float], limits: Sequence[float]
+) -> Iterator[str]:
+    if not ours:
+        return
+    chance = rank_sum_greater(ours, limits)
+    if chance <= MINUTE_ERROR:
+        medians = f"median {_median(ours):.4g} against {_median(theirs):.4g} in {len(ours)} minutes"
+        yield f"{what}: {medians} (rank-sum test, one-sided: p = {chance:.2g}, limit {MINUTE_ERROR:g})"
+
+
+def _growing(target: Sequence[SideMinute]) -> Iterator[str]:
+    memory = [each.memory_bytes for each in target[_WARM_MINUTES:] if each.memory_bytes is not None]
+    if len(memory) < 2 or memory[-1] < _GROWTH * memory[0]:
+        return
+    chance = rising(memory)
+    if chance <= MINUTE_ERROR:
+        rise = f"from {memory[0] / _MEBIBYTE:,.0f} to {memory[-1] / _MEBIBYTE:,.0f} MiB"
+        yield (
+            f"memory rises {rise} in {len(memory)} minutes "
+            f"(Kendall's test, one-sided: p = {chance:.2g}, limit {MINUTE_ERROR:g})"
+        )
+
+
+def _median(values: Sequence[float]) -> float:
+    return sorted(values)[len(values) // 2]

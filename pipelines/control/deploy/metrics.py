@@ -1,0 +1,28 @@
+"""The deployer's Prometheus metrics; their names are in shared/runtime/metrics.py."""
+
+from prometheus_client import Gauge
+
+from shared.contracts.releases import Release, Step
+from shared.runtime.metrics import DeployMetric
+from shared.runtime.process_metrics import process_registry
+
+
+class DeployMetrics:
+    """What is counted, in a registry of its own."""
+
+    def __init__(self) -> None:
+        self.registry = into = process_registry("deploy")
+        self._step = Gauge(DeployMetric.STEP, "1 for the present step of a release", ["step"], registry=into)
+        self._waits = Gauge(DeployMetric.WAITS, "Reasons for which a release waits", registry=into)
+        self._number = Gauge(DeployMetric.NUMBER, "Number of the newest release", registry=into)
+        self.leader = Gauge(DeployMetric.LEADER, "1 when this process leads", registry=into)
+        self.ready = Gauge(DeployMetric.READY, "1 when ready", registry=into)
+        for step in Step:
+            self._step.labels(step)
+
+    def show(self, release: Release) -> None:
+        """The present state of a release."""
+        for step in Step:
+            self._step.labels(step).set(step is release.step)
+        self._waits.set(len(release.waits))
+        self._number.set(release.number)

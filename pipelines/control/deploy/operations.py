@@ -1,0 +1,167 @@
+"""Does to the sides what a step of a release needs, and looks how far it is.
+
+Everything here may be repeated at any time.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from msgspec.structs import replace
+
+from pipelines.control.deploy import sufficiency
+from pipelines.control.deploy.backend import Backend, BackendError, CannotReplayError
+from pipelines.control.deploy.decisions import first_minute
+from pipelines.control.deploy.policy import JUDGED, WATCHED, Policy, percent
+from pipelines.control.deploy.seen import Seen
+from shared.contracts.envelope import MINUTE_MS
+from shared.contracts.releases import Positions, Release, Step
+
+
+class Operations:
+    """Acts on a place. Belongs to one thread; methods raise FencedError, and no BackendError."""
+
+    def __init__(self, backend: Backend, policy: Policy) -> None:
+        self._backend, self._policy = backend, policy
+
+    def perform(self, release: Release, now_ms: int) -> Seen:
+        """Do the present step, or see that it is done."""
+        return self._seen(release, now_ms, self._STEPS.get(release.step))
+
+    def look(self, release: Release, now_ms: int) -> Seen:
+        """Change nothing: how the target fares meanwhile."""
+        return self._seen(release, now_ms, None)
+
+    def _seen(
+        self, release: Release, now_ms: int, step: "Callable[[Operations, Release, Seen], Seen] | None"
+    ) -> Seen:
+        seen = Seen()
+        try:
+            if step is not None:
+                seen = step(self, release, seen)
+            return self._fares(release, seen, now_ms)
+        except BackendError as error:
+            return replace(seen, problem=f"{release.step}: {error}")
+
+    def _fares(self, release: Release, seen: Seen, now_ms: int) -> Seen:
+        if release.step in WATCHED and seen.readiness is None:
+            seen = replace(seen, readiness=self._backend.readiness(release.target))
+        if release.step in JUDGED and release.traffic_ms:
+            first, last = first_minute(release), now_ms // MINUTE_MS
+            seen = replace(
+                seen,
+                minutes=self._backend.minutes(release.target, first, last),
+                former_minutes=self._backend.minutes(release.former, first, last),
+            )
+        return seen
+
+    def _preflight(self, release: Release, seen: Seen) -> Seen:
+        sides = {side: self._backend.deployed(side) for side in self._backend.sides()}
+        obstacles = self._backend.obstacles(release.target, release.version) if release.target else None
+        return replace(seen, weights=self._backend.weights(), deployed=sides, obstacles=obstacles)
+
+    def _snapshot(self, release: Release, seen: Seen) -> Seen:
+        return replace(seen, positions=self._backend.positions(release.target))
+
+    def _start(self, release: Release, seen: Seen) -> Seen:
+        return self._started(release, seen, release.target, release.version)
+
+    def _restart(self, release: Release, seen: Seen) -> Seen:
+        return self._started(release, seen, release.faulty, release.good_version)
+
+    def _wake(self, release: Release, seen: Seen) -> Seen:
+        seen = self._started(release, seen, release.former, release.former_version)
+        return replace(seen, readiness=self._backend.readiness(release.former))
+
+    def _started(self, release: Release, seen: Seen, side: str, version: str) -> Seen:
+        self._backend.start(side, version, fence=release.term)
+        return replace(seen, deployed={side: self._backend.deployed(side)})
+
+    def _ready(self, release: Release, seen: Seen) -> Seen:
+        return replace(seen, readiness=self._backend.readiness(release.target))
+
+    def _prove(self, release: Release, seen: Seen) -> Seen:
+        proof = self._backend.prove(release.target, self._policy.proof_events, fence=release.term)
+        return replace(seen, proof=proof)
+
+    def _load_test(self, release: Release, seen: Seen) -> Seen:
+        days = self._policy.rating_days
+        if not days:
+            return seen
+        rating = self._backend.rating(release.target)
+        if sufficiency.old(rating, release.version, days, release.since_ms):
+            self._backend.begin_load_test(release.target, fence=release.term)
+        return replace(seen, rating=rating, former_rating=self._backend.rating(release.former))
+
+    def _traffic(self, release: Release, seen: Seen) -> Seen:
+        share = percent(release, self._policy)
+        assert share is not None
+        wanted = {release.target: share, release.former: 100 - share}
+        if dict(self._backend.weights()) != wanted:
+            self._backend.set_weights(wanted, fence=release.term)
+        return replace(seen, weights=self._backend.weights())
+
+    def _drain(self, release: Release, seen: Seen) -> Seen:
+        return replace(seen, remains=self._backend.remains(release.former))
+
+    def _catch_up(self, release: Release, seen: Seen) -> Seen:
+        seen = replace(seen, readiness=self._backend.readiness(release.faulty))
+        return replace(seen, remains=self._backend.remains(release.faulty))
+
+    def _park(self, release: Release, seen: Seen) -> Seen:
+        return self._parked(release, seen, release.former)
+
+    def _lay_down(self, release: Release, seen: Seen) -> Seen:
+        return self._parked(release, seen, release.faulty)
+
+    def _stop(self, release: Release, seen: Seen) -> Seen:
+        seen = self._parked(release, seen, release.faulty)
+        try:
+            return replace(seen, positions=self._backend.positions(release.faulty))
+        except BackendError:
+            return seen  # a checkpoint that the bad version broke: the step waits a while, and then goes on
+
+    def _parked(self, release: Release, seen: Seen, side: str) -> Seen:
+        self._backend.park(side, fence=release.term)
+        return replace(seen, deployed={side: self._backend.deployed(side)})
+
+    def _rewind(self, release: Release, seen: Seen) -> Seen:
+        side, went_on = release.faulty, release.left_at or release.snapshot
+        if went_on is None:
+            return replace(seen, restored="positions are left as they are")
+        cause = ""
+        if release.replay and release.snapshot and release.left_at:
+            try:
+                self._restore(release, side, release.snapshot, release.left_at)
+                return replace(
+                    seen, restored="goes back to the snapshot; what went through since is replayed"
+                )
+            except CannotReplayError as error:
+                cause = f", without a replay: {error}"
+        self._restore(release, side, went_on, None)
+        known = "where it was stopped" if release.left_at else "its snapshot"
+        return replace(seen, restored=f"goes on from {known}{cause}")
+
+    def _restore(self, release: Release, side: str, positions: Positions, replayed: Positions | None) -> None:
+        self._backend.restore(side, positions, replayed=replayed, fence=release.term)
+
+    _STEPS: Final[Mapping[Step, Callable[["Operations", Release, Seen], Seen]]] = {
+        Step.PREFLIGHT: _preflight,
+        Step.SNAPSHOT: _snapshot,
+        Step.START: _start,
+        Step.READY: _ready,
+        Step.PROVE: _prove,
+        Step.LOAD_TEST: _load_test,
+        Step.CANARY: _traffic,
+        Step.HALF: _traffic,
+        Step.BOTH: _traffic,
+        Step.ALL: _traffic,
+        Step.DRAIN: _drain,
+        Step.PARK: _park,
+        Step.WAKE: _wake,
+        Step.GIVE_BACK: _traffic,
+        Step.STOP: _stop,
+        Step.REWIND: _rewind,
+        Step.RESTART: _restart,
+        Step.CATCH_UP: _catch_up,
+        Step.LAY_DOWN: _lay_down,
+    }

@@ -1,0 +1,114 @@
+"""What a release is asked for at each step, and how long it may take. Pure."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from shared.contracts.diamond.activities import Action
+from shared.contracts.releases import BACKWARD, Kind, Release, Step
+
+
+class Policy(Struct, frozen=True, kw_only=True):
+    """Limits of a deployer; its settings describe each."""
+
+    canary_percent: int = 10
+    watch_minutes: int = 3
+    watch_events: int = 1_000
+    half_minutes: int = 2
+    bake_minutes: int = 10
+    proof_events: int = 100
+    ready_seconds: int = 600
+    prove_seconds: int = 300
+    load_test_seconds: int = 1_800
+    watch_seconds: int = 1_800
+    patience_seconds: int = 600
+    most_crashes: int = 3
+    rating_days: float = 0
+    least_rating: float = 0.8
+    retries_seconds: int = 90_000
+
+
+LOOKING: Final = frozenset({Step.READY, Step.WATCH, Step.WATCH_HALF, Step.BAKE, Step.DRAIN})
+"""Steps that change nothing: they need no permission of their own."""
+
+JUDGED: Final = frozenset({Step.WATCH, Step.HALF, Step.WATCH_HALF, Step.ALL, Step.BAKE})
+"""Steps in which the target's minutes count, whether the step may begin yet or not."""
+
+WATCHED: Final = JUDGED | {Step.READY, Step.PROVE, Step.LOAD_TEST, Step.CANARY}
+"""Steps in which a target that crashes is bad."""
+
+_ON_BOTH: Final = frozenset(
+    {
+        Step.CANARY,
+        Step.WATCH,
+        Step.HALF,
+        Step.WATCH_HALF,
+        Step.BOTH,
+        Step.ALL,
+        Step.BAKE,
+        Step.DRAIN,
+        Step.PARK,
+    }
+)
+"""Steps that change the traffic of both sides, or the side that was left."""
+
+
+def sides_of(release: Release) -> tuple[str, ...]:
+    """On which sides the present step acts; none while nothing is changed."""
+    if release.step is Step.PREFLIGHT or release.ended:
+        return ()
+    if release.step in _ON_BOTH or release.step in BACKWARD:
+        return (release.target, release.former)
+    return (release.target,)
+
+
+def action_of(release: Release) -> Action:
+    """As what the present step is registered."""
+    if release.kind is Kind.ROLLBACK or release.step in BACKWARD:
+        return Action.STEP_BACK
+    if release.step in (Step.START, Step.READY):
+        return Action.REPLACE_CODE
+    return Action.STEP_FORWARD
+
+
+def needs_health(release: Release, side: str) -> bool:
+    """Whether the side has to be stable for the present step.
+
+    Not the side that traffic leaves: whatever it has is a reason to leave it. Not one whose code is only just
+    being started, either, nor in a step that only looks on.
+    """
+    if release.step in LOOKING:
+        return False
+    if side == release.former:
+        return release.step is Step.PARK
+    return True
+
+
+def percent(release: Release, policy: Policy) -> int | None:
+    """The target's share of the traffic that the present step sets; None if it leaves the weights."""
+    shares: Mapping[Step, int] = {
+        Step.CANARY: policy.canary_percent,
+        Step.HALF: 50,
+        Step.BOTH: 50,
+        Step.ALL: 100,
+        Step.GIVE_BACK: 0,
+    }
+    return shares.get(release.step)
+
+
+def seconds_of(step: Step, policy: Policy) -> int | None:
+    """After so long a step forward has failed; None if it may take any time."""
+    limits: Mapping[Step, int] = {
+        Step.SNAPSHOT: policy.patience_seconds,
+        Step.START: policy.ready_seconds,
+        Step.READY: policy.ready_seconds,
+        Step.PROVE: policy.prove_seconds,
+        Step.LOAD_TEST: policy.load_test_seconds,
+        Step.CANARY: policy.patience_seconds,
+        Step.WATCH: policy.watch_seconds,
+        Step.HALF: policy.patience_seconds,
+        Step.WATCH_HALF: policy.watch_seconds,
+        Step.ALL: policy.patience_seconds,
+    }
+    return limits.get(step)

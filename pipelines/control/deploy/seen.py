@@ -1,0 +1,56 @@
+"""What a look at the two sides found, for a release. Pure."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from pipelines.control.deploy.backend import (
+    Deployed,
+    Obstacle,
+    Proof,
+    Rating,
+    Readiness,
+    Remains,
+    SideMinute,
+    Weights,
+)
+from pipelines.control.deploy.policy import Policy
+from pipelines.control.deploy.transitions import onward
+from shared.contracts.releases import Positions, Release
+
+
+class Seen(Struct, frozen=True, kw_only=True):
+    """What a look at the sides found; None is not asked, or not known."""
+
+    problem: str = ""
+    """Why the place could not be asked or changed."""
+
+    weights: Weights | None = None
+    deployed: Mapping[str, Deployed] = {}
+    obstacles: Sequence[Obstacle] | None = None
+    readiness: Readiness | None = None
+    positions: Positions | None = None
+    proof: Proof | None = None
+    rating: Rating | None = None
+    former_rating: Rating | None = None
+    minutes: Sequence[SideMinute] = ()
+    """Of the target, since it has had traffic."""
+
+    former_minutes: Sequence[SideMinute] = ()
+    remains: Remains | None = None
+    restored: str = ""
+    """What was done about positions."""
+
+
+class Look(Struct, frozen=True, kw_only=True):
+    """A look at a release that is under way."""
+
+    release: Release
+    seen: Seen
+    policy: Policy
+    now_ms: int
+    """Epoch milliseconds."""
+
+    def onward(self, said: str = "") -> Release:
+        """The release at its next step, with what came of this one."""
+        return onward(self.release, self.now_ms, said)

@@ -1,0 +1,145 @@
+"""A deploy process: leads if no other does, and moves the present release on while it leads."""
+
+import threading
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final
+from uuid import uuid4
+
+from pipelines.control.deploy.backend import Backend, FencedError
+from pipelines.control.deploy.deployer import Deployer, health_of
+from pipelines.control.deploy.hands import Hands
+from pipelines.control.deploy.metrics import DeployMetrics
+from pipelines.control.deploy.operations import Operations
+from pipelines.control.deploy.settings import DeploySettings
+from pipelines.control.deploy.side_states import side_states
+from shared.contracts.document_items import LEASES
+from shared.contracts.releases import DEPLOYER
+from shared.dynamodb.activity_register import ActivityRegister
+from shared.dynamodb.client import StoreError
+from shared.dynamodb.document_rows import DOCUMENT, TENANT
+from shared.dynamodb.lease import Lease
+from shared.dynamodb.release_store import ReleaseStore
+from shared.runtime.clock import Clock
+from shared.runtime.health import health_served
+from shared.runtime.logging import get_logger
+
+NODE: Final = "deploy"
+_BEATS: Final = 3
+"""So often a lease is renewed in the time after which it would be lost."""
+_SHOWN_SECONDS: Final = 5.0
+"""So often the sides' states are written during a release."""
+
+_IDLE_SECONDS: Final = 20.0
+"""So often at other times."""
+
+_log = get_logger(__name__)
+
+
+class Deploy:
+    """One process."""
+
+    def __init__(self, settings: DeploySettings, clock: Clock, monotonic: Callable[[], float]) -> None:
+        """Raises BackendError if the sides are not known."""
+        self._settings, self._clock, self._monotonic = settings, clock, monotonic
+        self._owner = f"{NODE}-{uuid4().hex[:12]}"
+        self._place = (settings.documents_table, settings.documents_endpoint)
+        self._backend = backend = settings.backend()
+        self._store = ReleaseStore(*self._place)
+        self._hands = self._new_hands(backend)
+        self._deployer = Deployer(
+            store=self._store,
+            hands=self._hands,
+            operations=Operations(backend, settings.policy),
+            policy=settings.policy,
+            clock=clock,
+            owner=self._owner,
+        )
+        self._lease = Lease(
+            *self._place,
+            keys={TENANT: LEASES, DOCUMENT: DEPLOYER},
+            owner=self._owner,
+            seconds=settings.lease_seconds,
+            monotonic=monotonic,
+        )
+        self._metrics = DeployMetrics()
+        self._metrics.ready.set_function(lambda: all(self._report().values()))
+        self._table_answers = self._leads = False
+        self._shown_at = float("-inf")
+        self._stopping = threading.Event()
+
+    def run(self, stopping: threading.Event) -> None:
+        """Serve and deploy until stopping.
+
+        Raises:
+            OSError: if the port is taken.
+        """
+        host, port = self._settings.host, self._settings.port
+        beating = threading.Thread(target=self._beat, name="beat", daemon=True)
+        with health_served(host, port, self._report, self._metrics.registry) as port:
+            _log.info("serving", extra={"port": port})
+            beating.start()
+            pause = min(self._settings.deploy_seconds, self._settings.lease_seconds / _BEATS)
+            while not stopping.wait(pause):
+                self._turn()
+        self._stopping.set()
+        beating.join()
+        self._give_up()
+
+    def _new_hands(self, backend: Backend) -> Hands:
+        registers = {
+            side: ActivityRegister(
+                *self._place, side=side, owner=self._owner, clock=self._clock, monotonic=self._monotonic
+            )
+            for side in backend.sides()
+        }
+        return Hands(registers, partial(health_of, backend), self._monotonic, self._settings.activity_seconds)
+
+    def _report(self) -> Mapping[str, bool]:
+        return {"table": self._table_answers}
+
+    def _turn(self) -> None:
+        try:
+            self._leads = self._lease.held()
+            self._table_answers = True
+            while self._leads and self._deployer.turn():
+                self._leads = self._lease.held()
+            release = self._store.current()
+            if release is not None:
+                self._metrics.show(release)
+            if self._leads:
+                self._show_sides(_IDLE_SECONDS if release is None or release.ended else _SHOWN_SECONDS)
+        except StoreError as error:
+            self._table_answers = False
+            _log.warning("the table cannot be used, trying again", extra={"error": str(error)})
+        except FencedError as error:
+            self._leads = False
+            _log.warning("another deployer took over", extra={"error": str(error)})
+        except Exception:  # the next turn reads everything again
+            _log.exception("a turn failed, trying again")
+        self._metrics.leader.set(self._leads)
+
+    def _show_sides(self, every: float) -> None:
+        if self._monotonic() - self._shown_at < every:
+            return
+        for state in side_states(self._backend, self._clock()):
+            self._store.put_side(state)
+        self._shown_at = self._monotonic()
+
+    def _beat(self) -> None:
+        """On a thread of its own: a call to the sides must not cost the activities."""
+        while not self._stopping.wait(self._settings.activity_seconds / _BEATS):
+            try:
+                self._hands.beat()
+            except StoreError as error:
+                _log.warning("activities cannot be kept alive", extra={"error": str(error)})
+
+    def _give_up(self) -> None:
+        """What is under way goes on with the next process; it need not wait for leases."""
+        if not self._leads:
+            return
+        try:
+            self._hands.let_go()
+        except StoreError as error:
+            _log.warning("activities are left to run out", extra={"error": str(error)})
+        self._lease.release()

@@ -1,0 +1,71 @@
+"""Settings of the deployer."""
+
+from collections.abc import Callable
+
+from pydantic import Field, ImportString
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from pipelines.control.deploy.backend import Backend
+from pipelines.control.deploy.policy import Policy
+from shared.contracts.document_items import DOCUMENTS_TABLE
+
+
+class DeploySettings(BaseSettings):
+    """Settings of a deploy process, from HIFI_* environment variables. It serves both sides."""
+
+    model_config = SettingsConfigDict(env_prefix="HIFI_", frozen=True, extra="ignore")
+
+    documents_table: str = Field(DOCUMENTS_TABLE, description="DynamoDB table of the customers' documents.")
+    documents_endpoint: str | None = Field(
+        None, description="URL of DynamoDB Local; without it, DynamoDB of the AWS region in the environment."
+    )
+    backend: ImportString[Callable[[], Backend]] = Field(
+        description="Where the sides run: `package.module:function`, which returns the backend."
+    )
+    host: str = Field("127.0.0.1", description="Address to listen on: health and metrics.")
+    port: int = Field(8098, ge=0, le=65535, description="TCP port to listen on; 0 takes a free one.")
+    deploy_seconds: float = Field(1.0, gt=0, le=60, description="Seconds between two looks at a release.")
+    lease_seconds: float = Field(
+        5.0, gt=0, le=60, description="Seconds of silence after which another process takes over."
+    )
+    activity_seconds: float = Field(
+        15.0, gt=0, le=60, description="Seconds of silence after which others may act on a side again."
+    )
+
+    canary_percent: int = Field(10, ge=1, le=49, description="First share of the traffic, percent.")
+    watch_minutes: int = Field(3, ge=1, description="Minutes with traffic before the share rises to half.")
+    watch_events: int = Field(
+        1_000, ge=100, description="Events that the version needs in them, and again at half."
+    )
+    half_minutes: int = Field(2, ge=1, description="Minutes at half before it takes all.")
+    bake_minutes: int = Field(10, ge=1, description="Minutes with all traffic before the other side drains.")
+    proof_events: int = Field(100, ge=1, description="Events that must arrive byte for byte before traffic.")
+    ready_seconds: int = Field(
+        600, ge=1, description="Seconds after which a version that is not ready fails."
+    )
+    prove_seconds: int = Field(300, ge=1, description="Seconds for the events of the proof to arrive.")
+    load_test_seconds: int = Field(1_800, ge=1, description="Seconds for a load test.")
+    watch_seconds: int = Field(
+        1_800, ge=60, description="Seconds after which a version without a verdict is undone."
+    )
+    patience_seconds: int = Field(
+        600, ge=1, description="Seconds that a release with traffic may wait for others, before it is undone."
+    )
+    most_crashes: int = Field(3, ge=1, description="Crashes of its programs that undo a version.")
+    rating_days: float = Field(
+        0, ge=0, description="Days for which a load test of the version counts; 0: releases need none."
+    )
+    least_rating: float = Field(
+        0.8, gt=0, le=1, description="A version's rating, as a share of the serving side's, at least."
+    )
+    retries_seconds: int = Field(
+        90_000,
+        ge=0,
+        description="Seconds for which retries that are not due keep a side from being parked; after that "
+        "they wait in its topics until it runs again.",
+    )
+
+    @property
+    def policy(self) -> Policy:
+        """The limits of releases."""
+        return Policy(**{name: getattr(self, name) for name in Policy.__struct_fields__})

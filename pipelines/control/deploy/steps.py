@@ -1,0 +1,161 @@
+"""What comes after each step of a release, given what a look found. Pure."""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from msgspec.structs import replace
+
+from pipelines.control.deploy import sufficiency
+from pipelines.control.deploy.policy import percent
+from pipelines.control.deploy.preflight import after_preflight, shares
+from pipelines.control.deploy.seen import Look
+from pipelines.control.deploy.transitions import undone
+from shared.contracts.envelope import MINUTE_MS
+from shared.contracts.releases import Finding, Release, Step
+
+_POSITIONS_MS: Final = 120_000
+"""A side that cannot say for so long where it stands is set back to its snapshot."""
+
+
+def after_step(at: Look) -> Release:
+    """The release after a look at its present step; the same if that is not over and says nothing new."""
+    return _STEPS[at.release.step](at)
+
+
+def _snapshot(at: Look) -> Release:
+    found = at.seen.positions
+    if found is None:
+        return at.release
+    said = f"positions of {len(found.queries)} queries and {len(found.groups)} groups"
+    return replace(at.onward(said), snapshot=found)
+
+
+def _runs(at: Look, side: str, version: str) -> Release:
+    found = at.seen.deployed.get(side)
+    started = found is not None and found.version == version and not found.parked
+    return at.onward(f"{version} on {side}") if started else at.release
+
+
+def _start(at: Look) -> Release:
+    return _runs(at, at.release.target, at.release.version)
+
+
+def _restart(at: Look) -> Release:
+    return _runs(at, at.release.faulty, at.release.good_version)
+
+
+def _ready(at: Look) -> Release:
+    found = at.seen.readiness
+    if found is None:
+        return at.release
+    if found.ready:
+        return at.onward("every program is ready")
+    return replace(at.release, said=f"waiting for {', '.join(found.waiting_for) or 'its programs'}")
+
+
+def _prove(at: Look) -> Release:
+    arrived, wanted = at.seen.proof.arrived if at.seen.proof else 0, at.policy.proof_events
+    said = f"{arrived:,} of {wanted:,} events arrived byte for byte"
+    return at.onward(said) if arrived >= wanted else replace(at.release, said=said)
+
+
+def _load_test(at: Look) -> Release:
+    rating = at.seen.rating
+    if not at.policy.rating_days:
+        return at.onward("left out by setting")
+    if rating is None or sufficiency.old(rating, at.release.version, at.policy.rating_days, at.now_ms):
+        return replace(at.release, said="under way")
+    weaker = sufficiency.weaker(rating, at.seen.former_rating, at.policy.least_rating)
+    return undone(at.release, weaker, at.now_ms) if weaker else at.onward(sufficiency.words(rating))
+
+
+def _traffic(at: Look) -> Release:
+    found = at.seen.weights
+    if found is None or found.get(at.release.target) != percent(at.release, at.policy):
+        return at.release
+    return replace(at.onward(shares(found)), traffic_ms=at.now_ms)
+
+
+def _watch(at: Look) -> Release:
+    verdict = at.release.verdicts[-1]
+    said = "; ".join(verdict.words)
+    return at.onward(said) if verdict.finding is Finding.GOOD else replace(at.release, said=said)
+
+
+def _bake(at: Look) -> Release:
+    """With little traffic it is over all the same: what is bad is found at any time."""
+    said = "; ".join(at.release.verdicts[-1].words)
+    over = at.now_ms - at.release.since_ms >= at.policy.bake_minutes * MINUTE_MS
+    return at.onward(said) if over else replace(at.release, said=said)
+
+
+def _drain(at: Look) -> Release:
+    if at.seen.remains is None:
+        return at.release
+    kept = at.now_ms - at.release.since_ms < at.policy.retries_seconds * 1_000
+    left = sufficiency.left(at.seen.remains, retries=kept)
+    if left:
+        return replace(at.release, said=f"left: {'; '.join(left)}")
+    return at.onward(sufficiency.account(at.seen.remains))
+
+
+def _is_parked(at: Look, side: str) -> bool:
+    found = at.seen.deployed.get(side)
+    return found is not None and found.parked
+
+
+def _park(at: Look) -> Release:
+    side = at.release.former
+    return at.onward(f"{side} is parked") if _is_parked(at, side) else at.release
+
+
+def _lay_down(at: Look) -> Release:
+    side = at.release.faulty
+    return at.onward(f"{side} is parked") if _is_parked(at, side) else at.release
+
+
+def _stop(at: Look) -> Release:
+    side = at.release.faulty
+    if not _is_parked(at, side):
+        return at.release
+    if at.seen.positions is not None:
+        return replace(at.onward(f"{side} is stopped"), left_at=at.seen.positions)
+    if at.now_ms - at.release.since_ms > _POSITIONS_MS:
+        return at.onward(f"{side} is stopped, and does not say where it stands")
+    return at.release
+
+
+def _rewind(at: Look) -> Release:
+    return at.onward(at.seen.restored) if at.seen.restored else at.release
+
+
+def _catch_up(at: Look) -> Release:
+    if at.seen.readiness is None or not at.seen.readiness.ready:
+        return _ready(at)
+    return _drain(at)
+
+
+_STEPS: Final[Mapping[Step, Callable[[Look], Release]]] = {
+    Step.PREFLIGHT: after_preflight,
+    Step.SNAPSHOT: _snapshot,
+    Step.START: _start,
+    Step.READY: _ready,
+    Step.PROVE: _prove,
+    Step.LOAD_TEST: _load_test,
+    Step.CANARY: _traffic,
+    Step.WATCH: _watch,
+    Step.HALF: _traffic,
+    Step.WATCH_HALF: _watch,
+    Step.BOTH: _traffic,
+    Step.ALL: _traffic,
+    Step.BAKE: _bake,
+    Step.DRAIN: _drain,
+    Step.PARK: _park,
+    Step.WAKE: _ready,
+    Step.GIVE_BACK: _traffic,
+    Step.STOP: _stop,
+    Step.REWIND: _rewind,
+    Step.RESTART: _restart,
+    Step.CATCH_UP: _catch_up,
+    Step.LAY_DOWN: _lay_down,
+}

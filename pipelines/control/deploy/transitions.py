@@ -1,0 +1,51 @@
+"""From one step of a release to another, forward and back. Pure."""
+
+from msgspec.structs import replace
+
+from shared.contracts.releases import BACKWARD, Kind, Passed, Release, Step
+
+_MOST_PASSED = 60
+_UNTOUCHED = (Step.PREFLIGHT, Step.SNAPSHOT)
+
+
+def moved(release: Release, step: Step, now_ms: int, said: str = "") -> Release:
+    """At another step; the one that is over goes to the log."""
+    passed = Passed(step=release.step, since_ms=release.since_ms, until_ms=now_ms, said=said or release.said)
+    return replace(
+        release,
+        step=step,
+        since_ms=now_ms,
+        reached=step if step in release.plan and not release.back else release.reached,
+        waits=[],
+        said="",
+        log=[*release.log, passed][-_MOST_PASSED:],
+    )
+
+
+def onward(release: Release, now_ms: int, said: str = "") -> Release:
+    """At the step after the present one, forward or back."""
+    steps = _way_back(release) if release.back else (*release.plan, Step.DONE)
+    return moved(release, steps[steps.index(release.step) + 1], now_ms, said)
+
+
+def undone(release: Release, why: str, now_ms: int, *, replay: bool = False) -> Release:
+    """On the way back, or at its end if nothing was changed.
+
+    What went through a bad version is processed again only if it may have been customers' events.
+    """
+    back = replace(release, back=why, replay=release.replay or (replay and release.carried))
+    if release.reached in _UNTOUCHED or release.kind is Kind.BURST_OFF:
+        return moved(back, Step.UNDONE, now_ms, why)
+    return moved(back, _way_back(back)[0], now_ms, why)
+
+
+def going_back(release: Release) -> bool:
+    """Whether the release is on its way back."""
+    return bool(release.back) and release.step in BACKWARD
+
+
+def _way_back(release: Release) -> tuple[Step, ...]:
+    """Wakes the side that served if it may be parked, and catches up if customers' events went through."""
+    wake = (Step.WAKE,) if release.has_reached(Step.PARK) else ()
+    catch_up = (Step.RESTART, Step.CATCH_UP, Step.LAY_DOWN) if release.carried else ()
+    return (*wake, Step.GIVE_BACK, Step.STOP, Step.REWIND, *catch_up, Step.UNDONE)

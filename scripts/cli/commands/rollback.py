@@ -1,0 +1,29 @@
+"""`hifi rollback`."""
+
+from typing import Annotated
+
+import typer
+
+from scripts.cli.commands.options import DATA_DEFAULT, Data, Detach
+from scripts.deployer.client import DeployerClient
+from scripts.deployer.watch import followed
+from shared.contracts.releases import Kind
+from shared.runtime.clock import wall_clock
+
+
+def rollback(
+    replay: Annotated[
+        bool,
+        typer.Option(
+            "--replay",
+            help="Let the good version process again what went through the bad one. Where nodes cannot mark "
+            "replayed records, it goes on from where the bad one stopped, and says so.",
+        ),
+    ] = False,
+    detach: Detach = False,
+    data: Data = DATA_DEFAULT,
+) -> None:
+    """Undo the release that is under way, or go back to the side and version from before the last one."""
+    client = DeployerClient(data, wall_clock)
+    asked = client.ask(Kind.ROLLBACK, replay=replay)
+    followed(client, asked, detach=detach)

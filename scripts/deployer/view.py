@@ -1,0 +1,117 @@
+"""A release and both sides as tables. Pure."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from scripts.terminal import plain_table, printable
+from scripts.time_args import duration_text, utc_text
+from shared.contracts.diamond.activities import Activity
+from shared.contracts.releases import Finding, Passed, Release, SideState, Step
+
+_COLOURS: Final = {Finding.GOOD: "green", Finding.EARLY: "yellow", Finding.BAD: "red"}
+
+
+def release_view(release: Release, now_ms: int) -> RenderableType:
+    """Its steps with their times and what came of each, its last verdict, and what it waits for.
+
+    Args:
+        release: as the table has it.
+        now_ms: now, epoch milliseconds.
+    """
+    parts: list[RenderableType] = [_title(release), _steps(release, now_ms)]
+    if release.verdicts and release.verdicts[-1].finding is not Finding.GOOD:
+        last = release.verdicts[-1]
+        parts.append(Text(f"{last.step}: {last.finding}", style=_COLOURS[last.finding]))
+    parts += [Text(f"waits: {printable(each)}", style="yellow") for each in release.waits]
+    if release.back:
+        parts.append(Text(f"undone: {printable(release.back)}", style="red"))
+    return Group(*parts)
+
+
+def ending(release: Release, now_ms: int) -> str:
+    """How a release ended, in a sentence."""
+    lasted = duration_text((now_ms - release.asked_ms) / 1_000)
+    if release.step is Step.DONE:
+        return f"done in {lasted}: {release.version} on {release.target}"
+    serves = (
+        f"{release.former_version} serves on {release.former}" if release.former else "nothing was changed"
+    )
+    return f"undone after {lasted}: {release.back}; {serves}"
+
+
+def sides_view(sides: Sequence[SideState], activities: Mapping[str, Sequence[Activity]]) -> RenderableType:
+    """Both sides: version, share of the traffic, stability, what is left, rating, who acts.
+
+    Args:
+        sides: as the deployer last saw them.
+        activities: by side, what is under way.
+    """
+    table = plain_table("SIDE", "VERSION", "TRAFFIC", "STATE", "UNREAD", "RETRIES", "RATING", "SEEN, UTC", "")
+    for each in sides:
+        said = [str(activity) for activity in activities.get(each.side, ())]
+        said += [each.problem] if each.problem else each.reasons
+        table.add_row(
+            each.side,
+            Text(printable(each.version or "none")),
+            f"{each.share} %",
+            _state(each),
+            "not known" if each.unread is None else f"{each.unread:,} records",
+            f"{each.waiting:,} events",
+            _rating(each),
+            utc_text(each.at_ms),
+            Text(printable("; ".join(said))),
+        )
+    return table
+
+
+def history_view(releases: Sequence[Release]) -> RenderableType:
+    """The last releases, newest first."""
+    table = plain_table("NUMBER", "WHAT", "ASKED BY", "ASKED, UTC", "ENDED", "WHY")
+    for each in releases:
+        what = Text(printable(f"{each.kind} {each.version}"))
+        why = Text(printable(each.back))
+        table.add_row(str(each.number), what, Text(each.asked_by), utc_text(each.asked_ms), each.step, why)
+    return table
+
+
+def _title(release: Release) -> Text:
+    where = f" on {release.target}" if release.target else ""
+    text = f"{release.kind} {release.version}{where}, asked for by {release.asked_by}"
+    return Text(printable(text), style="bold")
+
+
+def _steps(release: Release, now_ms: int) -> Table:
+    table = plain_table("STEP", "BEGAN, UTC", "TOOK", "")
+    for each in release.log:
+        table.add_row(*_passed(each))
+    if release.ended:
+        table.add_row(Text(release.step, style="green" if release.step is Step.DONE else "red"))
+        return table
+    lasted = duration_text((now_ms - release.since_ms) / 1_000)
+    began, said = utc_text(release.since_ms), Text(printable(release.said))
+    table.add_row(Text(release.step, style="bold"), began, lasted, said)
+    if not release.back:
+        for step in release.plan[release.plan.index(release.step) + 1 :]:
+            table.add_row(Text(step, style="dim"))
+    return table
+
+
+def _passed(each: Passed) -> tuple[str, str, str, Text]:
+    took = duration_text((each.until_ms - each.since_ms) / 1_000)
+    return each.step, utc_text(each.since_ms), took, Text(printable(each.said))
+
+
+def _state(side: SideState) -> Text:
+    if side.parked:
+        return Text("parked", style="dim")
+    return Text("stable", style="green") if side.stable else Text("not stable", style="red")
+
+
+def _rating(side: SideState) -> str:
+    if side.rating is None or side.rating_p95_ms is None:
+        return "none"
+    return f"{side.rating:,.0f} events/s, p95 {side.rating_p95_ms:,.0f} ms"

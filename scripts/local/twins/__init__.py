@@ -1,0 +1,1 @@
+"""Two local sides behind one edge: `hifi up --twins`."""

@@ -1,0 +1,252 @@
+"""Two local sides as the deployer needs them: pipelines/control/deploy/backend.py."""
+
+import fcntl
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from confluent_kafka import KafkaException
+
+from pipelines.control.deploy.backend import (
+    BackendError,
+    CannotReplayError,
+    Deployed,
+    FencedError,
+    Obstacle,
+    Proof,
+    Rating,
+    Readiness,
+    Remains,
+    SideMinute,
+)
+from scripts.local.side import Side
+from scripts.local.twins.code_start import CodeStart
+from scripts.local.twins.load_test import LoadTest
+from scripts.local.twins.meter import minutes_of, stability_of
+from scripts.local.twins.obstacles import version_obstacles
+from scripts.local.twins.place import Twins
+from scripts.local.twins.positions import (
+    commit_positions,
+    group_positions,
+    query_positions,
+    write_checkpoint,
+)
+from scripts.local.twins.programs import FOLDER, WARM_UP
+from scripts.local.twins.proving import Proving
+from scripts.local.twins.remains import RemainsReader
+from scripts.local.twins.traffic import LocalTraffic
+from scripts.local.twins.usage import usage_of
+from scripts.local.warmup.warmup import WARM_UP_SECONDS
+from scripts.release.weights import SIDES, WrongWeightsError
+from shared.contracts.diamond.stability import Stability
+from shared.contracts.releases import Positions
+from shared.contracts.topology import INPUTS
+from shared.kafka.admin import admin_client, out_of_sync
+from shared.kafka.progress_group import group_name
+from shared.runtime.errors import OperatorError
+
+
+def local_backend() -> "LocalBackend":
+    """The twins that the environment names.
+
+    Raises:
+        BackendError: if it names none.
+    """
+    folder = os.environ.get(FOLDER)
+    if not folder:
+        raise BackendError(f"{FOLDER} is not set: name the folder of `hifi up --twins`")
+    with _explained():
+        return LocalBackend(Twins.load(Path(folder)), float(os.environ.get(WARM_UP, WARM_UP_SECONDS)))
+
+
+_LOOK_AGAIN_SECONDS: Final = 60.0
+"""After so long a version may have become another one: a branch moves."""
+
+
+class _Looked(NamedTuple):
+    """What keeps a version from running, and when that began to be found out, by a monotonic clock."""
+
+    found: Future[Sequence[Obstacle]]
+    at: float
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    try:
+        yield
+    except (OperatorError, WrongWeightsError, KafkaException, TimeoutError, OSError, ValueError) as error:
+        raise BackendError(str(error)) from error
+
+
+class LocalBackend:
+    """Two local sides and the edge before them. Belongs to one thread."""
+
+    def __init__(self, twins: Twins, warm_up_seconds: float) -> None:
+        """After `warm_up_seconds` of warm-up a side is ready, however slow it is."""
+        self._twins, self._traffic = twins, LocalTraffic(twins)
+        self._code = {name: CodeStart(twins, name, warm_up_seconds) for name in SIDES}
+        self._usage = {name: usage_of(twins.side(name)) for name in SIDES}
+        self._proofs: dict[str, tuple[str, Proving]] = {}
+        self._load_tests = {name: LoadTest(twins.side(name), twins.root / name) for name in SIDES}
+        self._remains = {name: RemainsReader(twins.side(name).bootstrap) for name in SIDES}
+        self._pool = ThreadPoolExecutor(1)
+        self._looked: dict[str, _Looked] = {}
+
+    def sides(self) -> tuple[str, str]:
+        """Their names."""
+        return SIDES
+
+    def deployed(self, side: str) -> Deployed:
+        """What code a side has."""
+        with _explained():
+            code = self._side(side).code
+            return Deployed(version=code.version if code else "", parked=self._code[side].parked())
+
+    def obstacles(self, side: str, version: str) -> Sequence[Obstacle] | None:
+        """Why a version cannot be released to a side now; None while that is being found out."""
+        looked = self._looked.get(version)
+        if looked is None or (looked.found.done() and time.monotonic() > looked.at + _LOOK_AGAIN_SECONDS):
+            found_out = self._pool.submit(version_obstacles, version, self._code[side].versions)
+            looked = self._looked[version] = _Looked(found_out, time.monotonic())
+        if not looked.found.done():
+            return None
+        with _explained():
+            found = list(looked.found.result())
+            if behind := out_of_sync(admin_client(self._side(side).bootstrap)):
+                text = f"replicas of {len(behind)} partitions of {side} are not in sync"
+                found.append(Obstacle(text=text, lasting=False))
+            return found
+
+    def start(self, side: str, version: str, *, fence: int) -> None:
+        """Replace the code of a side by a version, and start it; a parked side wakes up."""
+        with _explained(), self._fenced(fence):
+            code = self._side(side).code
+            if code is None or code.version != version:
+                self._end_proof(side)
+            self._code[side].start(version)
+
+    def readiness(self, side: str) -> Readiness:
+        """Whether a side could take traffic."""
+        with _explained():
+            found = self._code[side].waiting_for()
+            return Readiness(
+                ready=not found,
+                waiting_for=tuple(found),
+                crashes=self._code[side].crashes(),
+            )
+
+    def park(self, side: str, *, fence: int) -> None:
+        """Stop all code of a side. What it took stays in its topics."""
+        with _explained(), self._fenced(fence):
+            self._end_proof(side)
+            self._code[side].park()
+
+    def positions(self, side: str) -> Positions:
+        """Where every query and every group of a side stands; of a parked side too."""
+        with _explained():
+            place = self._side(side)
+            groups = group_positions(admin_client(place.bootstrap), map(group_name, INPUTS))
+            return Positions(queries=query_positions(place.checkpoints), groups=groups)
+
+    def restore(self, side: str, positions: Positions, *, replayed: Positions | None, fence: int) -> None:
+        """Let the code that is started next on a parked side begin at these positions.
+
+        Raises:
+            CannotReplayError: if `replayed` is given: no node of a local side marks records yet.
+        """
+        if replayed is not None:
+            raise CannotReplayError("no node marks what it reads as replayed")
+        with _explained(), self._fenced(fence):
+            if not self._code[side].parked():
+                raise BackendError(f"{side} is not parked: its positions would move")
+            place = self._side(side)
+            admin = admin_client(place.bootstrap)
+            for query, offsets in positions.queries.items():
+                write_checkpoint(place.checkpoints / query, offsets)
+            for group, offsets in positions.groups.items():
+                commit_positions(admin, group, offsets)
+
+    def prove(self, side: str, events: int, *, fence: int) -> Proof:
+        """Send events through this side only, and compare what arrives."""
+        with _explained(), self._fenced(fence):
+            version = self.deployed(side).version
+            if self._proofs.get(side, ("",))[0] != version:
+                self._end_proof(side)
+                self._proofs[side] = (version, Proving(self._side(side), events))
+            try:
+                proof = self._proofs[side][1].proof()
+            except Exception:
+                self._end_proof(side)  # the next call begins another one
+                raise
+            if proof.arrived >= events:
+                self._proofs[side][1].finish()
+            return proof
+
+    def rating(self, side: str) -> Rating | None:
+        """The newest load test of a side; None if there was none."""
+        with _explained():
+            return self._load_tests[side].rating()
+
+    def begin_load_test(self, side: str, *, fence: int) -> None:
+        """Begin a load test, unless one is running."""
+        with _explained(), self._fenced(fence):
+            self._end_proof(side)
+            self._load_tests[side].begin(self.deployed(side).version)
+
+    def weights(self) -> Mapping[str, int]:
+        """How the traffic is shared now."""
+        with _explained():
+            return self._traffic.state().weights
+
+    def set_weights(self, weights: Mapping[str, int], *, fence: int) -> None:
+        """Share the traffic otherwise; in force for the next request when this returns."""
+        with _explained(), self._fenced(fence):
+            if dict(weights) != self._traffic.state().weights:
+                self._traffic.set_weights(weights)
+            for side, share in weights.items():
+                if share:
+                    self._code[side].open_canary()
+
+    def minutes(self, side: str, first: int, last: int) -> Sequence[SideMinute]:
+        """Settled minutes with deliveries, `first` and `last` included, oldest first."""
+        with _explained():
+            self._usage[side].look()
+            return minutes_of(self._side(side), first, last, self._usage[side])
+
+    def remains(self, side: str) -> Remains:
+        """What a side has still to settle. The canary of a side without traffic sends no more."""
+        with _explained():
+            if not self._traffic.state().weights[side] and not self.deployed(side).parked:
+                self._code[side].close_canary()
+            return self._remains[side].read()
+
+    def stability(self, side: str) -> Stability:
+        """What observe says of a side; SILENT if it does not answer."""
+        return stability_of(self._side(side))
+
+    def _side(self, name: str) -> Side:
+        return self._twins.side(name)
+
+    def _end_proof(self, side: str) -> None:
+        found = self._proofs.pop(side, None)
+        if found is not None:
+            found[1].end()
+
+    @contextmanager
+    def _fenced(self, fence: int) -> Iterator[None]:
+        """Let nobody with a lower fence in, until the block ends."""
+        with (self._twins.edge.root / "fence").open("a+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            file.seek(0)
+            seen = int(file.read() or 0)
+            if fence < seen:
+                raise FencedError(f"fence {fence} is over: {seen} was seen")
+            if fence > seen:
+                file.truncate(0)
+                file.write(str(fence))
+                file.flush()
+            yield

@@ -1,0 +1,89 @@
+"""One long piece of work at a time, in a thread; the newest wish replaces what is under way."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+from confluent_kafka import KafkaException
+from rich.console import Console
+
+from scripts.local.progress import Progress, Say
+from shared.runtime.errors import OperatorError
+
+
+class CancelledError(Exception):
+    """Other work is wanted in the place of this one."""
+
+
+class _Steps(Progress):
+    """Shows nothing; each report of progress is a moment at which work can be cancelled."""
+
+    def __init__(self, cancelled: threading.Event) -> None:
+        super().__init__(Console(quiet=True))
+        self._cancelled = cancelled
+
+    @contextmanager
+    def step(self, text: str) -> Iterator[Say]:  # noqa: ARG002  # nobody sees it
+        """Raises CancelledError, at each report too."""
+        self._check("")
+        yield self._check
+
+    def _check(self, _: str) -> None:
+        if self._cancelled.is_set():
+            raise CancelledError
+
+
+Work = Callable[[Progress], None]
+"""Gets the progress to report to: a report may raise CancelledError."""
+
+
+class Background:
+    """Does one thing at a time. May be used from any thread."""
+
+    def __init__(self) -> None:
+        self.failure = ""
+        """Why the last work failed, in words; empty if it did not."""
+
+        self._lock = threading.Lock()
+        self._cancelled = threading.Event()
+        self._now = ""
+        self._next: tuple[str, Work] | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is under way."""
+        return bool(self._now)
+
+    def want(self, name: str, work: Work) -> None:
+        """Do something, unless that is under way already; what else is under way is cancelled."""
+        with self._lock:
+            if self._now == name and self._next is None:
+                return
+            if self._now:
+                self._next = (name, work)
+                self._cancelled.set()
+                return
+            self._now, self.failure = name, ""
+            threading.Thread(target=self._run, args=(work,), name=name, daemon=True).start()
+
+    def _run(self, work: Work) -> None:
+        following: Work | None = work
+        while following is not None:
+            self._cancelled.clear()
+            try:
+                with suppress(CancelledError):
+                    following(_Steps(self._cancelled))
+            except (OperatorError, KafkaException, OSError) as error:
+                self.failure = str(error)
+            except Exception as error:
+                self.failure = repr(error)
+            following = self._advance()
+
+    def _advance(self) -> Work | None:
+        with self._lock:
+            if self._next is None:
+                self._now = ""
+                return None
+            self._now, work = self._next
+            self._next, self.failure = None, ""
+            return work

@@ -1,0 +1,144 @@
+"""Starts a version on a local side, in the background, and says how far it is.
+
+Every step may be done twice: the side's description names the version once its programs are described, and a
+file names the Spark driver that was warmed up. So a start goes on where a dead process left it.
+"""
+
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from scripts.local.jars import ensure_jars
+from scripts.local.processes.profile import SideProfile
+from scripts.local.processes.programs import BROKERS, CANARY, PROVISION, SPARK, programs
+from scripts.local.processes.supervisor import Supervisor
+from scripts.local.progress import Progress
+from scripts.local.services import says_ready, spark_ready, start_profile
+from scripts.local.side import Side
+from scripts.local.twins.background import Background
+from scripts.local.twins.parking import code_states, is_parked, stop_code
+from scripts.local.twins.place import Twins
+from scripts.local.twins.versions import code_of
+
+_WARM: Final = "warm.ready"
+_RUNNING: Final = "RUNNING"
+
+
+class CodeStart:
+    """Starts and parks code on one side. May be asked from one thread."""
+
+    def __init__(self, twins: Twins, name: str, warm_up_seconds: float) -> None:
+        self._twins, self._name, self._warm_up_seconds = twins, name, warm_up_seconds
+        self._supervisor = Supervisor(self.side)
+        self._background = Background()
+
+    @property
+    def side(self) -> Side:
+        """The side, with the code that it was last given."""
+        return self._twins.side(self._name)
+
+    @property
+    def versions(self) -> Path:
+        """Folder of the code of all versions."""
+        return self._twins.root / "versions"
+
+    def parked(self) -> bool:
+        """Whether none of the side's code runs, and none is being started.
+
+        Raises:
+            SupervisorError: if the supervisor does not answer.
+        """
+        return not self._background.busy and is_parked(self._supervisor)
+
+    def start(self, version: str) -> None:
+        """Begin to start a version, unless that is under way or done."""
+        if self._background.busy or not (self._runs(version) and self._warm()):
+            self._background.want(f"start {version}", partial(self._start, version))
+
+    def park(self) -> None:
+        """Begin to stop all code, unless that is under way or done."""
+        if not self.parked():
+            self._background.want("park", self._park)
+
+    def open_canary(self) -> None:
+        """Let the side's own canary send, if its code runs and its profile has one.
+
+        Raises:
+            SupervisorError: if the supervisor does not answer.
+        """
+        if self._twins.profile is SideProfile.ALL and not self.parked():
+            self._supervisor.start_program(CANARY)
+
+    def close_canary(self) -> None:
+        """Begin to stop the side's own canary: its events would keep the side from having read all.
+
+        Raises:
+            SupervisorError: if the supervisor does not answer.
+        """
+        if not self._background.busy:
+            self._supervisor.begin_to_stop(CANARY)
+
+    def waiting_for(self) -> list[str]:
+        """Programs that are not ready, and why; empty once the side could take traffic.
+
+        Raises:
+            SupervisorError: if the supervisor does not answer.
+        """
+        if self._background.failure:
+            return [self._background.failure]
+        states = code_states(self._supervisor)
+        wanted = [name for name, state in states.items() if state != "STOPPED"]
+        if not wanted:
+            return ["none of its code runs"]
+        waiting = [f"{name} is {states[name].lower()}" for name in wanted if states[name] != _RUNNING]
+        if not spark_ready(self.side, self._supervisor):
+            waiting.append("spark: not all of its queries process data")
+        if not says_ready(self.side.collect_port):
+            waiting.append("collect does not answer /readyz with 200")
+        return waiting or ([] if self._warm() and not self._background.busy else ["its warm-up is not over"])
+
+    def crashes(self) -> int:
+        """How often programs have ended by themselves since the version was started.
+
+        Raises:
+            SupervisorError: if the supervisor does not answer.
+        """
+        return sum(max(0, self._supervisor.starts(name) - 1) for name in code_states(self._supervisor))
+
+    def _runs(self, version: str) -> bool:
+        code = self.side.code
+        return code is not None and code.version == version and not is_parked(self._supervisor)
+
+    def _warm(self) -> bool:
+        try:
+            said = (self.side.run / _WARM).read_text()
+        except FileNotFoundError:
+            return False
+        return said == str(self._supervisor.pid(SPARK))
+
+    def _start(self, version: str, progress: Progress) -> None:
+        if not self._runs(version):
+            self._replace(version, progress)
+        start_profile(self.side, self._supervisor, self._twins.profile, progress, self._warm_up_seconds)
+        mark_warm(self.side, self._supervisor)
+
+    def _replace(self, version: str, progress: Progress) -> None:
+        code = code_of(version, self.versions)
+        self._park(progress)
+        side = replace(self.side, code=code)
+        jars = ensure_jars(lambda _: None)
+        mine = [each for each in programs(side, jars, self._twins.profile) if each.name not in BROKERS]
+        side.spark_ready.unlink(missing_ok=True)
+        self._supervisor.stop_program(PROVISION)
+        self._supervisor.describe(mine)
+        side.create()
+
+    def _park(self, _: Progress) -> None:
+        side = self.side
+        stop_code(self._supervisor, programs(side, ensure_jars(lambda _: None), self._twins.profile))
+
+
+def mark_warm(side: Side, supervisor: Supervisor) -> None:
+    """Note that the Spark driver that runs now was warmed up."""
+    (side.run / _WARM).write_text(str(supervisor.pid(SPARK)))

@@ -1,0 +1,50 @@
+"""Parks a local side: its brokers and its provisioner stay, all its other code ends.
+
+The provisioner keeps the side's documents as the table has them. Without it, whoever applies a document would
+wait for a side that does not run.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Final
+
+from scripts.local.processes.programs import BROKERS, PROVISION, Program
+from scripts.local.processes.supervisor import Supervisor
+
+KEPT: Final = frozenset({*BROKERS, PROVISION})
+"""What runs on a parked side."""
+
+_STOPPED: Final = frozenset({"STOPPED", "EXITED", "FATAL"})
+
+
+def code_states(supervisor: Supervisor) -> Mapping[str, str]:
+    """State of each program of a side that does not run while it is parked.
+
+    Raises:
+        SupervisorError: if the supervisor does not answer.
+    """
+    return {name: state for name, state in supervisor.states().items() if name not in KEPT}
+
+
+def is_parked(supervisor: Supervisor) -> bool:
+    """Whether none of a side's code runs that a parked side does without.
+
+    Raises:
+        SupervisorError: if the supervisor does not answer.
+    """
+    return all(state in _STOPPED for state in code_states(supervisor).values())
+
+
+def stop_code(supervisor: Supervisor, programs: Sequence[Program]) -> None:
+    """Stop a side's code, those programs first that give others work; returns when all have ended.
+
+    Args:
+        supervisor: the side's.
+        programs: the side's, for their order.
+
+    Raises:
+        SupervisorError: if the supervisor does not answer.
+    """
+    code = sorted((each for each in programs if each.name not in KEPT), key=lambda each: -each.order)
+    for _, together in groupby(code, key=lambda each: each.order):
+        supervisor.stop_programs([each.name for each in together])

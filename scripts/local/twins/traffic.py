@@ -1,0 +1,169 @@
+"""How the traffic is shared between two local sides: kept in a file, and carried out by HAProxy.
+
+The file goes first and HAProxy's configuration with it, so that an edge that is started again at any moment
+has the weights that hold. If the running HAProxy refuses them, the file gets its old weights back.
+"""
+
+import fcntl
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+import msgspec
+
+from scripts.local.side import LIGHT
+from scripts.local.twins.haproxy_config import (
+    API,
+    CONSOLE,
+    EVENTS,
+    Backend,
+    haproxy_config,
+    leading,
+    shares,
+)
+from scripts.local.twins.place import Twins
+from scripts.local.twins.runtime_api import HaproxyError, RuntimeApi, Server
+from scripts.release.weights import SIDES, WrongWeightsError
+from shared.runtime.errors import OperatorError
+
+_ALL: Final = 100
+_FIRST: Final = SIDES[0]
+_POLL_SECONDS: Final = 0.05
+
+
+class NotTakingError(OperatorError):
+    """A side cannot take the traffic that it would get."""
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """The traffic as the file holds it."""
+
+    weights: dict[str, int]
+    """By side, its share in percent."""
+
+    lead: str
+    """The side whose console and management API the edge shows."""
+
+    former: list[dict[str, int]] = []
+    """The weights before, newest first."""
+
+
+_MOST_FORMER: Final = 100
+
+
+class LocalTraffic:
+    """The traffic of twins. Methods raise HaproxyError where they ask HAProxy."""
+
+    def __init__(self, twins: Twins, monotonic: Callable[[], float] = time.monotonic) -> None:
+        self._twins, self._edge, self._monotonic = twins, twins.edge, monotonic
+        self._haproxy = RuntimeApi(self._edge.socket)
+
+    def state(self) -> State:
+        """The weights that hold, and those before; all traffic goes to the first side at first."""
+        try:
+            return msgspec.json.decode(self._edge.state.read_bytes(), type=State)
+        except FileNotFoundError:
+            return State(weights={side: _ALL if side == _FIRST else 0 for side in SIDES}, lead=_FIRST)
+        except (OSError, ValueError) as error:
+            raise OperatorError(
+                f"{self._edge.state} cannot be read: {error}", "remove it: all traffic then goes to blue"
+            ) from error
+
+    def prepare(self) -> None:
+        """Write HAProxy's configuration for the weights that hold."""
+        with self._locked():
+            self._write(self.state())
+
+    def set_weights(self, wanted: Mapping[str, int], *, now: Mapping[str, int] | None = None) -> None:
+        """Share the traffic otherwise, in force when this returns; requests in flight stay where they are.
+
+        Args:
+            wanted: by side, its share in percent.
+            now: the weights from which they were decided; None does not check.
+
+        Raises:
+            WrongWeightsError: other weights hold than `now`, or they do not sum up to 100.
+            NotTakingError: a side that would begin to get traffic does not pass its health checks.
+        """
+        _check(wanted)
+        with self._locked():
+            before = self.state()
+            if now is not None and dict(now) != before.weights:
+                raise WrongWeightsError(f"the weights are {before.weights}, not {dict(now)}: decide again")
+            self._check_health(wanted, before.weights)
+            former = [before.weights, *before.former][:_MOST_FORMER]
+            lead = leading(wanted, before.lead)
+            after = State(weights=dict(wanted), lead=lead, former=former)
+            self._write(after)
+            try:
+                self._apply(after)
+            except HaproxyError:
+                self._write(before)
+                raise
+
+    def servers(self) -> Sequence[Server]:
+        """Both sides, as the edge sees them: for events."""
+        return [each for each in self._haproxy.servers() if each.backend == EVENTS]
+
+    def wait_drained(self, side: str, seconds: float, pause: Callable[[float], None] = time.sleep) -> None:
+        """Wait until a side without weight has answered what it was given.
+
+        Raises:
+            NotTakingError: if that takes longer.
+        """
+        deadline = self._monotonic() + seconds
+        while found := next((each.in_flight for each in self.servers() if each.side == side), 0):
+            if self._monotonic() > deadline:
+                raise NotTakingError(f"{side} has not answered {found} requests within {seconds:.0f} s")
+            pause(_POLL_SECONDS)
+
+    def _check_health(self, wanted: Mapping[str, int], before: Mapping[str, int]) -> None:
+        up = {each.side for each in self.servers() if each.up}
+        for side, share in wanted.items():
+            if share and not before.get(side) and side not in up:
+                raise NotTakingError(f"{side} does not answer /readyz with 200", "`hifi doctor` says why")
+
+    def _apply(self, state: State) -> None:
+        for backend, weights in shares(state.weights, state.lead).items():
+            # Those that get more first: at no moment is there a backend without a server.
+            for side in sorted(weights, key=lambda side: -weights[side]):
+                self._haproxy.set_weight(backend, side, weights[side])
+
+    def _write(self, state: State) -> None:
+        text = haproxy_config(self._edge.socket, _backends(self._twins, state))
+        for path, content in (
+            (self._edge.configuration, text.encode()),
+            (self._edge.state, msgspec.json.encode(state)),
+        ):
+            draft = path.with_suffix(".new")
+            draft.write_bytes(content)
+            draft.replace(path)
+        link = self._twins.root / f"{LIGHT}.new"
+        link.unlink(missing_ok=True)
+        link.symlink_to(state.lead)
+        link.replace(self._twins.root / LIGHT)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        with (self._edge.run / "traffic.lock").open("a") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+
+def _check(weights: Mapping[str, int]) -> None:
+    if set(weights) != set(SIDES) or sum(weights.values()) != _ALL or min(weights.values()) < 0:
+        raise WrongWeightsError(f"weights {dict(weights)}: give blue and green shares that sum up to {_ALL}")
+
+
+def _backends(twins: Twins, state: State) -> Sequence[Backend]:
+    edge, found, sides = twins.edge, shares(state.weights, state.lead), twins.sides
+    ports = {
+        EVENTS: (edge.port, {side.name: side.collect_port for side in sides}),
+        API: (edge.api_port, {side.name: side.api_port for side in sides}),
+        CONSOLE: (edge.console_port, {side.name: side.console_port for side in sides}),
+    }
+    return [
+        Backend(name=name, port=port, servers=servers, weights=found[name])
+        for name, (port, servers) in ports.items()
+    ]

@@ -1,0 +1,115 @@
+"""Starts two sides and the edge before them, and stops them whatever happens."""
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from scripts.local.jars import ensure_store
+from scripts.local.lock import held
+from scripts.local.processes.profile import SideProfile
+from scripts.local.processes.programs import PROVISION, STORE
+from scripts.local.processes.supervisor import Supervisor, SupervisorError, end_leftovers
+from scripts.local.progress import Progress
+from scripts.local.services import start_profile
+from scripts.local.twins.code_start import mark_warm
+from scripts.local.twins.place import Twins, are_twins
+from scripts.local.twins.programs import DEPLOY, HAPROXY, edge_programs
+from scripts.local.twins.traffic import LocalTraffic
+from scripts.local.twins.versions import named
+from scripts.local.up import UpError, brokers_up, check_ports, ignore_stop_signals
+
+EDGE: Final = "edge"
+
+
+@contextmanager
+def twins_up(twins: Twins, progress: Progress, warm_up_seconds: float) -> Iterator[Mapping[str, Supervisor]]:
+    """Run the edge and the brokers of both sides; leaving the block ends every process of all three.
+
+    Yields:
+        The supervisor of each side, by its name, and that of the edge.
+
+    Raises:
+        OperatorError: if they cannot be started.
+    """
+    if (twins.root / "side.json").exists():
+        raise UpError(
+            f"{twins.root} belongs to a side by itself; choose another folder: `hifi up --twins --data DIR`"
+        )
+    with held(twins.root), ExitStack() as stack:
+        twins.create()
+        edge = stack.enter_context(_edge_up(twins, progress, warm_up_seconds))
+        sides = {
+            side.name: stack.enter_context(brokers_up(side, progress, twins.profile))
+            for side in (named(each) for each in twins.sides)
+        }
+        try:
+            yield {**sides, EDGE: edge}
+        finally:
+            with suppress(SupervisorError, OSError):
+                edge.stop_program(DEPLOY)  # or it would start what is being stopped
+
+
+def start_twins(
+    twins: Twins,
+    supervisors: Mapping[str, Supervisor],
+    progress: Progress,
+    warm_up_seconds: float,
+) -> None:
+    """Start the code of each side that has traffic; the other one stays parked.
+
+    Raises:
+        UpError, WarmUpError, PublishError: if a program or the warm-up takes too long.
+    """
+    weights = LocalTraffic(twins).state().weights
+    for side in twins.sides:
+        if weights[side.name]:
+            start_profile(side, supervisors[side.name], twins.profile, progress, warm_up_seconds)
+            if twins.profile is not SideProfile.BROKERS:
+                mark_warm(side, supervisors[side.name])
+        elif twins.profile is not SideProfile.BROKERS:
+            supervisors[side.name].start_program(PROVISION)
+    if twins.profile is not SideProfile.BROKERS:
+        supervisors[EDGE].start_program(DEPLOY)
+
+
+def end_all_leftovers(root: Path) -> int:
+    """End every process of the side or the twins in `root`; returns their number."""
+    return sum(end_leftovers(each) for each in _roots(root))
+
+
+def described_twins(root: Path, port: int | None, partitions: int | None, profile: SideProfile) -> Twins:
+    """The twins in `root` as last described, with the options given; the number of partitions never falls."""
+    before = Twins.load(root) if are_twins(root) else Twins(root=root)
+    most = max(before.partitions, partitions or 1) if are_twins(root) else partitions or before.partitions
+    return replace(before, port=port or before.port, partitions=most, profile=profile)
+
+
+@contextmanager
+def _edge_up(twins: Twins, progress: Progress, warm_up_seconds: float) -> Iterator[Supervisor]:
+    edge, supervisor = twins.edge, Supervisor(twins.edge)
+    end_leftovers(edge.root)
+    check_ports(edge.ports)
+    shutil.rmtree(edge.temporary, ignore_errors=True)
+    edge.create()
+    LocalTraffic(twins).prepare()
+    try:
+        with progress.step("starting the edge: HAProxy, the store of both sides") as say:
+            supervisor.start(edge_programs(twins, ensure_store(say), warm_up_seconds))
+            for program in (STORE, HAPROXY):
+                supervisor.start_program(program)
+        yield supervisor
+    finally:
+        ignore_stop_signals(progress)
+        with progress.step("stopping the edge"):
+            supervisor.shut_down()
+
+
+def _roots(root: Path) -> Sequence[Path]:
+    """Folders that mark processes, those that others need last."""
+    if not are_twins(root):
+        return [root]
+    twins = Twins.load(root)
+    return [root, *(side.root for side in twins.sides), twins.edge.root]

@@ -1,0 +1,111 @@
+"""What may be asked of the deployer, and what becomes of it. Pure."""
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from shared.contracts.releases import Kind, Release, Step
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """What somebody wants."""
+
+    kind: Kind
+    version: str = ""
+    """Of a DEPLOY."""
+
+    replay: bool = False
+    """Of a ROLLBACK: what the bad version processed is processed again."""
+
+    by: str
+
+
+class RequestRefusedError(Exception):
+    """A request that does not fit; the text says why, and what does."""
+
+
+def requested(current: Release | None, asked: Request, now_ms: int) -> Release:
+    """The release that a request makes of the present one.
+
+    Args:
+        current: the one that is under way or ended last; None if there never was one.
+        asked: what is wanted.
+        now_ms: now, epoch milliseconds.
+
+    Raises:
+        RequestRefusedError: if it does not fit.
+    """
+    if asked.kind is Kind.DEPLOY and not asked.version:
+        raise RequestRefusedError("name the version to deploy")
+    if current is None:
+        if asked.kind in (Kind.ROLLBACK, Kind.BURST_OFF):
+            raise RequestRefusedError(f"{asked.kind}: there was no release yet")
+        return _begun(None, asked, now_ms)
+    if not current.ended:
+        return _undoing(current, asked)
+    if asked.kind is Kind.ROLLBACK:
+        return _rollback(current, asked, now_ms)
+    if asked.kind is Kind.BURST_OFF:
+        return _burst_off(current, asked, now_ms)
+    if current.kind is Kind.BURST and current.step is Step.DONE:
+        raise RequestRefusedError(f"{asked.kind}: both sides take traffic; `hifi burst off` first")
+    return _begun(current, asked, now_ms)
+
+
+def _undoing(current: Release, asked: Request) -> Release:
+    under_way = f"{current.kind} {current.version}".strip()
+    if asked.kind is not Kind.ROLLBACK:
+        raise RequestRefusedError(
+            f"{under_way} is under way (step {current.step}); `hifi rollback` undoes it"
+        )
+    if current.kind in (Kind.ROLLBACK, Kind.BURST_OFF):
+        raise RequestRefusedError(f"{under_way} is under way and cannot be undone: wait for its end")
+    if current.back:
+        if asked.replay and not current.replay and current.step in (Step.WAKE, Step.GIVE_BACK, Step.STOP):
+            return replace(current, replay=True)
+        raise RequestRefusedError(f"{under_way} is being undone already: {current.back}")
+    return replace(current, back=f"{asked.by} asked for it", replay=asked.replay)
+
+
+def _rollback(current: Release, asked: Request, now_ms: int) -> Release:
+    if current.kind is not Kind.DEPLOY or current.step is not Step.DONE:
+        raise RequestRefusedError(
+            f"the last release ({current.kind} {current.version}) is {current.step}: nothing to roll back; "
+            "`hifi deploy VERSION` brings any version"
+        )
+    following = _begun(current, asked, now_ms)
+    return replace(
+        following,
+        version=current.former_version,
+        target=current.former,
+        former=current.target,
+        former_version=current.version,
+        snapshot=current.snapshot,
+        replay=asked.replay,
+    )
+
+
+def _burst_off(current: Release, asked: Request, now_ms: int) -> Release:
+    if current.kind is not Kind.BURST or current.step is not Step.DONE:
+        raise RequestRefusedError("no burst is on; `hifi sides` shows the weights")
+    following = _begun(current, asked, now_ms)
+    return replace(
+        following,
+        version=current.former_version,
+        target=current.former,
+        former=current.target,
+        former_version=current.version,
+    )
+
+
+def _begun(current: Release | None, asked: Request, now_ms: int) -> Release:
+    return Release(
+        number=current.number + 1 if current else 1,
+        kind=asked.kind,
+        version=asked.version,
+        since_ms=now_ms,
+        asked_by=asked.by,
+        asked_ms=now_ms,
+        term=current.term if current else 0,
+        owner=current.owner if current else "",
+        revision=current.revision if current else 0,
+    )

@@ -1,0 +1,286 @@
+"""How far the deployer is, in the table `documents`: one release at a time, and those before it. Pure.
+
+A release is anything that moves traffic between the two sides. The present one is the item CURRENT of the
+partition RELEASES; each that has ended is also kept under its number. Who writes it says which revision it
+saw.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Final
+
+from msgspec import Struct
+
+RELEASES: Final = "releases#"
+"""Partition of the releases of both sides."""
+
+CURRENT: Final = "current"
+"""Sort key of the one that is under way, or that ended last."""
+
+DEPLOYER: Final = "deployer"
+"""What is led by the one process that deploys."""
+
+
+class Kind(StrEnum):
+    """What is wanted."""
+
+    DEPLOY = "deploy"
+    """A version takes all traffic, step by step."""
+
+    SWITCH = "switch"
+    """The version that serves takes all traffic on the other side."""
+
+    BURST = "burst"
+    """Both sides take half, until it is ended."""
+
+    BURST_OFF = "burst off"
+    """The side that served before the burst takes all of it."""
+
+    ROLLBACK = "rollback"
+    """The side and the version from before the last release take all traffic."""
+
+
+class Step(StrEnum):
+    """What a release does at the moment."""
+
+    PREFLIGHT = "preflight"
+    SNAPSHOT = "snapshot"
+    START = "deploy dark"
+    READY = "ready"
+    PROVE = "prove"
+    LOAD_TEST = "load test"
+    CANARY = "canary"
+    WATCH = "watch"
+    HALF = "half"
+    WATCH_HALF = "watch half"
+    BOTH = "open both"
+    ALL = "all"
+    BAKE = "bake"
+    DRAIN = "drain"
+    PARK = "park"
+
+    WAKE = "wake the former side"
+    GIVE_BACK = "weights back"
+    STOP = "stop"
+    REWIND = "set positions"
+    RESTART = "start good version"
+    CATCH_UP = "catch up"
+    LAY_DOWN = "park again"
+
+    DONE = "done"
+    UNDONE = "undone"
+
+
+ENDS: Final = frozenset({Step.DONE, Step.UNDONE})
+
+BACKWARD: Final = (
+    Step.WAKE,
+    Step.GIVE_BACK,
+    Step.STOP,
+    Step.REWIND,
+    Step.RESTART,
+    Step.CATCH_UP,
+    Step.LAY_DOWN,
+)
+"""How a release is undone, and how a side with a bad version is put right."""
+
+_DARK: Final = (Step.PREFLIGHT, Step.SNAPSHOT, Step.START, Step.READY, Step.PROVE)
+_REPAIR: Final = (Step.STOP, Step.REWIND, Step.RESTART, Step.CATCH_UP, Step.LAY_DOWN)
+
+PLANS: Final[Mapping[Kind, tuple[Step, ...]]] = {
+    Kind.DEPLOY: (
+        *_DARK,
+        Step.LOAD_TEST,
+        Step.CANARY,
+        Step.WATCH,
+        Step.HALF,
+        Step.WATCH_HALF,
+        Step.ALL,
+        Step.BAKE,
+        Step.DRAIN,
+        Step.PARK,
+    ),
+    Kind.SWITCH: (*_DARK, Step.ALL, Step.BAKE, Step.DRAIN, Step.PARK),
+    Kind.BURST: (*_DARK, Step.BOTH),
+    Kind.BURST_OFF: (Step.PREFLIGHT, Step.ALL, Step.DRAIN, Step.PARK),
+    Kind.ROLLBACK: (Step.PREFLIGHT, Step.START, Step.READY, Step.ALL, *_REPAIR),
+}
+"""The steps of each kind, if nothing goes wrong."""
+
+
+class Positions(Struct, frozen=True, kw_only=True):
+    """Where a side stands: for each `topic/partition` the offset of the next record."""
+
+    queries: dict[str, dict[str, int]] = {}
+    """By streaming query, as in its checkpoint."""
+
+    groups: dict[str, dict[str, int]] = {}
+    """By consumer group, as committed."""
+
+
+class Finding(StrEnum):
+    """What a comparison of two sides says."""
+
+    GOOD = "good"
+    EARLY = "too early to say"
+    BAD = "bad"
+
+
+class Verdict(Struct, frozen=True, kw_only=True):
+    """A judgement of the target's minutes, and why."""
+
+    finding: Finding
+    words: list[str]
+    """A sentence each, with figures."""
+
+    replay: bool = False
+    """Whether what the version processed is wrong, so that it has to be processed again."""
+
+    step: Step = Step.WATCH
+    first: int = 0
+    """The minutes that were judged, epoch minutes, `last` included."""
+
+    last: int = 0
+    at_ms: int = 0
+
+
+class Passed(Struct, frozen=True, kw_only=True):
+    """A step that is over."""
+
+    step: Step
+    since_ms: int
+    until_ms: int
+    said: str = ""
+    """What came of it."""
+
+
+class Release(Struct, frozen=True, kw_only=True):
+    """One release, as far as it is."""
+
+    number: int
+    kind: Kind
+    version: str = ""
+    """What the target gets; empty until it is known."""
+
+    step: Step = Step.PREFLIGHT
+    since_ms: int
+    """Since when this step, epoch milliseconds."""
+
+    asked_by: str
+    asked_ms: int
+    target: str = ""
+    """The side that is to take the traffic; empty until it is known."""
+
+    former: str = ""
+    """The side that had it."""
+
+    former_version: str = ""
+    """What the former side runs."""
+
+    snapshot: Positions | None = None
+    """Where the target stood before its code was replaced."""
+
+    left_at: Positions | None = None
+    """Where the bad version stood when it was stopped."""
+
+    reached: Step = Step.PREFLIGHT
+    """The last step forward that was begun."""
+
+    traffic_ms: int = 0
+    """Since when the traffic is shared as it is now, epoch milliseconds; 0 before it was touched."""
+
+    back: str = ""
+    """Why it is undone; empty while it goes forward."""
+
+    replay: bool = False
+    """Whether undoing goes back to the snapshot."""
+
+    waits: list[str] = []
+    """Why it does not go on at the moment, a sentence each."""
+
+    said: str = ""
+    """How far the step is, in words."""
+
+    log: list[Passed] = []
+    verdicts: list[Verdict] = []
+
+    term: int = 0
+    """Rises when another process takes over: the fence of everything that is done to the sides."""
+
+    owner: str = ""
+    """The process that works on it."""
+
+    revision: int = 0
+    """One more at each write; 0 is not in the table yet."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more happens."""
+        return self.step in ENDS
+
+    @property
+    def plan(self) -> tuple[Step, ...]:
+        """Its steps, if nothing goes wrong."""
+        return PLANS[self.kind]
+
+    @property
+    def carried(self) -> bool:
+        """Whether the target may have had customers' events."""
+        return self.kind is not Kind.ROLLBACK and self.has_reached(Step.CANARY, Step.BOTH, Step.ALL)
+
+    def has_reached(self, *steps: Step) -> bool:
+        """Whether one of these steps forward was begun."""
+        at = self.plan.index(self.reached)
+        return any(step in self.plan and self.plan.index(step) <= at for step in steps)
+
+    @property
+    def faulty(self) -> str:
+        """The side that is put right on the way back."""
+        return self.former if self.kind is Kind.ROLLBACK and self.has_reached(Step.ALL) else self.target
+
+    @property
+    def good_version(self) -> str:
+        """The version that is trusted on the way back."""
+        return self.version if self.kind is Kind.ROLLBACK else self.former_version
+
+
+class SideState(Struct, frozen=True, kw_only=True):
+    """What the deployer last saw of a side."""
+
+    side: str
+    at_ms: int
+    """When, epoch milliseconds."""
+
+    version: str = ""
+    """The version that runs, or that ran last on a parked side."""
+
+    parked: bool = True
+    share: int = 0
+    """Of the traffic, percent."""
+
+    stable: bool = False
+    reasons: list[str] = []
+    """Why it is not stable, a sentence each."""
+
+    unread: int | None = None
+    """Records that its chain has not read; None if that is not known."""
+
+    waiting: int = 0
+    """Events that wait for their next try."""
+
+    rating: float | None = None
+    """Events per second of its newest load test."""
+
+    rating_p95_ms: float | None = None
+    problem: str = ""
+    """Why it could not be asked."""
+
+
+def side_key(side: str) -> str:
+    """Sort key of a side's state."""
+    return f"side/{side}"
+
+
+def history_key(number: int) -> str:
+    """Sort key of a release that has ended; text order is their order."""
+    return f"ended/{number:08d}"

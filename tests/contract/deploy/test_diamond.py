@@ -1,0 +1,257 @@
+"""A real deployer among other actors on both sides: never two hands on one side, whatever dies."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+from uuid import uuid4
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
+
+from pipelines.control.deploy.backend import FencedError
+from pipelines.control.deploy.deployer import Deployer, health_of
+from pipelines.control.deploy.hands import Hands
+from pipelines.control.deploy.operations import Operations
+from pipelines.control.deploy.policy import Policy
+from shared.contracts.diamond.activities import ACTORS, Action, Activity, Actor
+from shared.contracts.diamond.permission import reasons_to_wait
+from shared.contracts.diamond.stability import Stability
+from shared.contracts.release_requests import Request, RequestRefusedError
+from shared.contracts.releases import CURRENT, RELEASES, Kind, Release
+from shared.dynamodb.activity_register import ActivityRegister, Waits
+from shared.dynamodb.client import dynamodb_client
+from shared.dynamodb.document_rows import row_key
+from shared.dynamodb.document_table import DocumentTable
+from shared.dynamodb.release_store import ReleaseStore
+from tests.contract.dynamodb.test_activities import HEALTHS, LEASE, STABLE, TABLE, Process
+from tests.harness.fake_place import DARK, LIGHT, Bad, FakePlace, badly_ended, doubled
+from tests.harness.release_world import START_MS
+
+SIDES = (LIGHT, DARK)
+RIVALS: list[Actor] = [actor for actor in Actor if actor is not Actor.DEPLOYER]
+WANTED = [action for action in Action if ACTORS[action] is not Actor.DEPLOYER]
+POLICY = Policy(watch_minutes=1, half_minutes=1, bake_minutes=1, patience_seconds=10_000)
+TURNS = 3_000
+Found = Activity | Waits
+
+
+class SideOf:
+    """One side as the actors of `tests.contract.dynamodb.test_activities` know it."""
+
+    def __init__(self, diamond: "ReleaseDiamond", name: str) -> None:
+        self.diamond, self.name, self.gone = diamond, name, list[Process]()
+        self.side, self.health, self.url = f"{name}-{uuid4().hex[:8]}", STABLE, diamond.url
+        self.processes = {actor: Process(self, actor) for actor in RIVALS}  # type: ignore[arg-type]
+
+    @property
+    def time(self) -> float:
+        return self.diamond.time
+
+    def under_way(self, besides: Process | None = None) -> list[Activity]:
+        """What rivals hold, and are sure of."""
+        return [
+            each.held
+            for each in self.processes.values()
+            if each is not besides and each.sure and each.held is not None
+        ]
+
+
+class CheckedRegister(ActivityRegister):
+    """The deployer's: whatever it is allowed is checked against what is truly under way."""
+
+    side_of: SideOf
+
+    def begin(self, action: Action, reason: str, health: Stability, **how: Any) -> Found:
+        return self._checked(
+            action, health, lambda: super(CheckedRegister, self).begin(action, reason, health, **how)
+        )
+
+    def advance(self, held: Activity, action: Action, phase: str, health: Stability) -> Found:
+        return self._checked(
+            action, health, lambda: super(CheckedRegister, self).advance(held, action, phase, health)
+        )
+
+    def _checked(self, action: Action, health: Stability, ask: Callable[[], Found]) -> Found:
+        others = self.side_of.under_way()
+        found = ask()
+        if isinstance(found, Activity):
+            assert not reasons_to_wait(action, others, health), (action, others)
+        return found
+
+
+class HealthyPlace(FakePlace):
+    """A place whose sides are as stable as the machine says."""
+
+    def __init__(self, diamond: "ReleaseDiamond") -> None:
+        super().__init__(lambda: START_MS + int(diamond.time * 1_000))
+        self.diamond = diamond
+
+    def stability(self, side: str) -> Stability:
+        return self.diamond.sides[side].health
+
+
+class ReleaseDiamond(RuleBasedStateMachine):
+    """Two sides, a deployer, and rivals on each."""
+
+    url: ClassVar[str | None]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.time = 0.0
+        self.sides = {name: SideOf(self, name) for name in SIDES}
+        self.place, self.store = HealthyPlace(self), ReleaseStore(TABLE, self.url)
+        dynamodb_client(self.url).delete_item(TableName=TABLE, Key=row_key(RELEASES, CURRENT))
+        self.stale: list[tuple[Release, Sequence[dict[str, Any]]]] = []
+        self.hands, self.deployer = self._process()
+
+    def _process(self) -> tuple[Hands, Deployer]:
+        owner = f"deploy-{uuid4().hex[:6]}"
+        registers = {name: self._register(side, owner) for name, side in self.sides.items()}
+        hands = Hands(registers, lambda release, side: health_of(self.place, release, side), self._now, LEASE)
+        deployer = Deployer(
+            store=self.store,
+            hands=hands,
+            operations=Operations(self.place, POLICY),
+            policy=POLICY,
+            clock=lambda: START_MS + int(self.time * 1_000),
+            owner=owner,
+        )
+        return hands, deployer
+
+    def _register(self, side: SideOf, owner: str) -> ActivityRegister:
+        made = CheckedRegister(
+            TABLE, self.url, side=side.side, owner=owner, clock=lambda: 0, monotonic=self._now,
+            pause=lambda _: None,
+        )  # fmt: skip
+        made.side_of = side
+        return made
+
+    def _now(self) -> float:
+        """The deployer's clock runs fast."""
+        return self.time * 1.02
+
+    def _held_by_deployer(self, name: str) -> list[Activity]:
+        release = self.store.current()
+        if release is None or not self.hands.sure(release):
+            return []
+        held = self.hands.held(name)
+        return [] if held is None else [held]
+
+    @rule(kind=st.sampled_from(list(Kind)), version=st.sampled_from(["2.0", "3.0", Bad.DROPS, Bad.SLOWER]))
+    def ask(self, kind: Kind, version: str) -> None:
+        asked = Request(kind=kind, version=version if kind is Kind.DEPLOY else "", by="ann")
+        try:
+            self.store.request(asked, lambda: START_MS + int(self.time * 1_000))
+        except RequestRefusedError as error:
+            assert str(error)
+
+    @rule(turns=st.integers(1, 6))
+    def turn(self, turns: int) -> None:
+        for _ in range(turns):
+            self.deployer.turn()
+
+    @rule()
+    def beat_deployer(self) -> None:
+        self.hands.beat()
+
+    @rule()
+    def crash_deployer(self) -> None:
+        release = self.store.current()
+        if release is not None and not release.ended:
+            self.stale.append((release, self.hands.guards()))
+        self.hands, self.deployer = self._process()
+
+    @rule(name=st.sampled_from(SIDES), action=st.sampled_from(WANTED))
+    def begin(self, name: str, action: Action) -> None:
+        side = self.sides[name]
+        process = side.processes[ACTORS[action]]
+        if process.held is not None or process.wish not in (None, action):
+            return
+        others = [*side.under_way(process), *self._held_by_deployer(name)]
+        if isinstance(process.begin(action), Activity):
+            assert not reasons_to_wait(action, others, side.health), (action, others)
+
+    @rule(name=st.sampled_from(SIDES), actor=st.sampled_from(RIVALS))
+    def end(self, name: str, actor: Actor) -> None:
+        _end(self.sides[name].processes[actor])
+
+    @rule(name=st.sampled_from(SIDES), actor=st.sampled_from(RIVALS))
+    def crash(self, name: str, actor: Actor) -> None:
+        side = self.sides[name]
+        side.gone.append(side.processes[actor])
+        side.processes[actor] = Process(side, actor)  # type: ignore[arg-type]
+
+    @rule(seconds=st.sampled_from([2.0, 4.0, 12.0, 70.0]))
+    def wait(self, seconds: float) -> None:
+        for side in self.sides.values():
+            for process in side.processes.values():
+                process.register.look()
+        self.time += seconds
+
+    @rule(name=st.sampled_from(SIDES), health=st.sampled_from(HEALTHS))
+    def fall_ill(self, name: str, health: Stability) -> None:
+        self.sides[name].health = health
+
+    def teardown(self) -> None:
+        """Once both sides are stable and the others have ended, the release ends, in a whole state."""
+        for side in self.sides.values():
+            side.health = STABLE
+            for process in side.processes.values():
+                _end(process)
+        for _ in range(TURNS):
+            release = self.store.current()
+            if release is None or release.ended:
+                break
+            self.time += 2.0
+            self.hands.beat()
+            self.deployer.turn()
+        self._assert_whole()
+        self._assert_no_late_write()
+
+    def _assert_whole(self) -> None:
+        release, world = self.store.current(), self.place.world
+        assert release is None or release.ended, release
+        for name, share in world.shares.items():
+            assert world.sides[name].parked == (not share), (release, world)
+        assert not world.refused
+        assert doubled(world) == []
+        self.time += 20
+        self.place.weights()
+        assert [each for each in badly_ended(world) if "not processed" in each] == []
+
+    def _assert_no_late_write(self) -> None:
+        for stale, guards in self.stale:
+            assert self.store.put(stale, guards) is None
+            if stale.term < self.place.world.fence:
+                with pytest.raises(FencedError):
+                    self.place.set_weights({LIGHT: 50, DARK: 50}, fence=stale.term)
+
+
+def _end(process: Process) -> None:
+    if process.held is not None:
+        process.register.end(process.held)
+        process.held = None
+
+
+def run(url: str | None, examples: int) -> None:
+    DocumentTable(TABLE, url).ensure()
+    ReleaseDiamond.url = url
+    run_state_machine_as_test(
+        ReleaseDiamond,
+        settings=settings(
+            max_examples=examples,
+            stateful_step_count=40,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+
+
+def test_a_release_among_rivals_has_never_two_hands_on_a_side_and_ends(dynamodb_local: str) -> None:
+    run(dynamodb_local, 4)
+
+
+@pytest.mark.proof
+def test_a_release_among_rivals_in_very_many_histories(dynamodb_local: str) -> None:
+    run(dynamodb_local, 300)

@@ -1,0 +1,144 @@
+"""Real deployers over DynamoDB Local: killed with SIGKILL, and asked by the commands of `hifi`."""
+
+import json
+import re
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from shared.contracts.release_requests import Request
+from shared.contracts.releases import Kind, Release, Step
+from shared.dynamodb.document_table import DocumentTable
+from shared.dynamodb.release_store import ReleaseStore
+from shared.runtime.clock import wall_clock
+from tests.harness.command_line import HIFI
+from tests.harness.deploy_process import DeployProcess
+from tests.harness.fake_place import DARK, LIGHT, OLD, Bad, badly_ended, doubled, read_world
+from tests.harness.waiting import eventually
+
+NEW = "2.0"
+SPEED = 60.0
+SECONDS = 240
+
+
+class Deployers:
+    """A table, a place in a file, and deployers one after the other."""
+
+    def __init__(self, endpoint: str, folder: Path, ending: ExitStack) -> None:
+        self.endpoint, self.table, self.folder = endpoint, f"deploy-{uuid4().hex[:8]}", folder
+        DocumentTable(self.table, endpoint).ensure()
+        self.store = ReleaseStore(self.table, endpoint)
+        self.place, self.start_s, self._ending = folder / "place.json", time.time(), ending
+        self.processes: list[DeployProcess] = []
+
+    def start(self) -> DeployProcess:
+        log = self.folder / f"{len(self.processes)}.log"
+        process = DeployProcess(self.endpoint, self.table, self.place, log, speed=SPEED, start=self.start_s)
+        self.processes.append(process)
+        self._ending.callback(process.kill)
+        eventually(process.ready, SECONDS, "the deployer is ready")
+        return process
+
+    def ask(self, kind: Kind, version: str = "") -> Release:
+        return self.store.request(Request(kind=kind, version=version, by="ann"), wall_clock)
+
+    def until(self, reached: Callable[[Release], bool], what: str) -> Release:
+        def holds() -> bool:
+            found = self.store.current()
+            return found is not None and reached(found)
+
+        eventually(holds, SECONDS, what, every=0.02)
+        found = self.store.current()
+        assert found is not None
+        return found
+
+    def whole(self, side: str, version: str) -> None:
+        """One side serves a version, the other is parked, and every event ended well."""
+        world = read_world(self.place)
+        other = DARK if side == LIGHT else LIGHT
+        assert world.shares == {side: 100, other: 0}
+        assert (world.sides[side].version, world.sides[side].parked) == (version, False)
+        assert world.sides[other].parked
+        assert not world.refused
+        assert [each for each in badly_ended(world) if other in each] == []
+        assert doubled(world) == []
+
+
+@pytest.fixture
+def deployers(dynamodb_local: str, tmp_path: Path) -> Iterator[Deployers]:
+    with ExitStack() as ending:
+        yield Deployers(dynamodb_local, tmp_path, ending)
+
+
+def test_a_deployer_that_is_killed_is_followed_by_one_that_goes_on(deployers: Deployers) -> None:
+    first = deployers.start()
+    deployers.ask(Kind.DEPLOY, NEW)
+    deployers.until(lambda release: release.step is Step.WATCH, "the version has traffic")
+    first.kill()
+    deployers.start()
+    release = deployers.until(lambda release: release.ended, "the release ends")
+    assert (release.step, release.term) == (Step.DONE, 2)
+    deployers.whole(DARK, NEW)
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize(("version", "side", "serves"), [(NEW, DARK, NEW), (Bad.DROPS, LIGHT, OLD)])
+def test_killed_at_every_step_a_release_ends_in_a_whole_state(
+    deployers: Deployers, version: str, side: str, serves: str
+) -> None:
+    deployers.start()
+    deployers.ask(Kind.DEPLOY, version)
+    killed: set[Step] = set()
+    while True:
+        release = deployers.until(
+            lambda each: each.ended or (each.step not in killed and bool(each.owner)), "a new step"
+        )
+        if release.ended:
+            break
+        killed.add(release.step)
+        deployers.processes[-1].kill()
+        deployers.start()
+    assert len(killed) > 8, killed
+    deployers.whole(side, serves)
+
+
+def hifi(deployers: Deployers, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    settings = {
+        "HIFI_DOCUMENTS_TABLE": deployers.table,
+        "HIFI_DOCUMENTS_ENDPOINT": deployers.endpoint,
+        "PATH": "/usr/bin:/bin",
+    }
+    return subprocess.run(
+        [*HIFI, *arguments], capture_output=True, text=True, env=settings, check=False, timeout=SECONDS
+    )
+
+
+def test_commands_deploy_a_version_follow_it_and_show_both_sides(deployers: Deployers) -> None:
+    deployers.start()
+    eventually(lambda: bool(deployers.store.sides()), SECONDS, "the deployer shows both sides")
+    done = hifi(deployers, "deploy", NEW)
+    assert done.returncode == 0, done.stderr
+    assert "watch half (" in done.stderr
+    assert "2.0 on green" in done.stdout
+    refused = hifi(deployers, "deploy", Bad.SLOWER)
+    assert refused.returncode == 1
+    assert "events are late, against 0.198 % of" in refused.stderr
+    assert "2.0 serves on green" in refused.stderr
+    shown = hifi(deployers, "sides", "--releases", "5")
+    assert re.search(r"green +2\.0 +100 % +stable", shown.stdout)
+    assert re.search(r"2 +deploy slower +\S+ .+ undone", shown.stdout)
+    known = json.loads(hifi(deployers, "sides", "--json").stdout)
+    assert [each["side"] for each in known["sides"]] == [LIGHT, DARK]
+    assert known["release"]["step"] == Step.UNDONE
+
+
+def test_without_a_deployer_a_command_says_so_and_asks_for_nothing(deployers: Deployers) -> None:
+    done = hifi(deployers, "deploy", NEW)
+    assert done.returncode == 1
+    assert "no deployer runs" in done.stderr
+    assert deployers.store.current() is None

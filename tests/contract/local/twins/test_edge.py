@@ -1,0 +1,266 @@
+"""A real HAProxy in front of two small services: shares, draining, health, restarts."""
+
+import signal
+import subprocess
+import threading
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import psutil
+import pytest
+
+from scripts.local.side import HOST, free_base
+from scripts.local.twins.place import TWINS_PORTS, Twins
+from scripts.local.twins.programs import haproxy, haproxy_command
+from scripts.local.twins.runtime_api import HaproxyError, RuntimeApi, ServerState
+from scripts.local.twins.traffic import LocalTraffic, NotTakingError
+from scripts.release.weights import WrongWeightsError
+from tests.harness.waiting import eventually
+
+pytestmark = pytest.mark.skipif(haproxy() is None, reason="haproxy is not installed: scripts/setup.sh edge")
+
+ALL_BLUE = {"blue": 100, "green": 0}
+ALL_GREEN = {"blue": 0, "green": 100}
+
+
+class Service:
+    """Answers with its side's name, at `/slow` when it is let."""
+
+    def __init__(self, name: str, port: int) -> None:
+        self.healthy = True
+        self.let, self.entered = threading.Event(), threading.Event()
+        service = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                status = 200 if service.healthy or self.path != "/readyz" else 503
+                if self.path == "/slow":
+                    service.entered.set()
+                    service.let.wait(30)
+                self.send_response(status)
+                self.send_header("Content-Length", str(len(name)))
+                self.end_headers()
+                self.wfile.write(name.encode())
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer((HOST, port), Handler)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Refuse connections from now on."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class Running:
+    """HAProxy before two services."""
+
+    def __init__(self, twins: Twins) -> None:
+        self.twins, self.traffic = twins, LocalTraffic(twins)
+        self.services = {side.name: Service(side.name, side.collect_port) for side in twins.sides}
+        self.process = self._start()
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        with (self.twins.edge.logs / "haproxy.log").open("ab") as log:
+            process = subprocess.Popen(haproxy_command(self.twins.edge), stdout=log, stderr=log)
+        eventually(lambda: process.poll() is not None or self._answers())
+        assert process.poll() is None, (self.twins.edge.logs / "haproxy.log").read_text()
+        return process
+
+    def restart(self) -> None:
+        """Kill HAProxy and start it again, as the supervisor does."""
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(20)
+        self.process = self._start()
+
+    def reload(self) -> None:
+        """Let HAProxy read its configuration again. One that has just started may miss the signal."""
+        master, until = psutil.Process(self.process.pid), time.monotonic() + 60
+        before = {each.pid for each in master.children()}
+        while time.monotonic() < until:
+            master.send_signal(signal.SIGUSR2)
+            for _ in range(50):
+                if {each.pid for each in master.children()} - before:
+                    return
+                time.sleep(0.1)
+        raise AssertionError("no new worker")
+
+    def _answers(self) -> bool:
+        try:
+            return all(each.up for each in self.traffic.servers())
+        except HaproxyError:
+            return False
+
+    def get(self, path: str = "/") -> str:
+        with urllib.request.urlopen(f"{self.twins.edge.events_url}{path}", timeout=40) as reply:
+            return str(reply.read().decode())
+
+    def shares(self, requests: int = 100) -> Counter[str]:
+        return Counter(self.get() for _ in range(requests))
+
+    def end(self) -> None:
+        for service in self.services.values():
+            service.let.set()
+            service.end()
+        self.process.terminate()
+        self.process.wait(20)
+
+
+@contextmanager
+def edge(folder: Path) -> Iterator[Running]:
+    twins = Twins(root=folder, port=free_base(count=TWINS_PORTS))
+    twins.create()
+    LocalTraffic(twins).prepare()
+    running = Running(twins)
+    try:
+        yield running
+    finally:
+        running.end()
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Running]:
+    with edge(tmp_path) as found:
+        yield found
+
+
+def test_haproxy_takes_the_configuration_without_a_warning(tmp_path: Path) -> None:
+    twins = Twins(root=tmp_path / "a b $HOME")
+    twins.create()
+    LocalTraffic(twins).prepare()
+    program, *_ = haproxy_command(twins.edge)
+    checked = subprocess.run(
+        [program, "-c", "-f", str(twins.edge.configuration)], capture_output=True, text=True, check=False
+    )
+    assert checked.returncode == 0, checked.stderr
+    assert "warning" not in (checked.stdout + checked.stderr).lower()
+
+
+def test_requests_are_shared_as_the_weights_say(running: Running) -> None:
+    assert running.shares() == {"blue": 100}
+    running.traffic.set_weights({"blue": 75, "green": 25})
+    assert running.shares() == {"blue": 75, "green": 25}
+    running.traffic.set_weights(ALL_GREEN)
+    assert running.shares() == {"green": 100}
+    assert running.traffic.state().former == [{"blue": 75, "green": 25}, ALL_BLUE]
+
+
+def test_a_request_in_flight_is_answered_by_the_side_that_has_it_though_the_traffic_moves(
+    running: Running,
+) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        slow = pool.submit(running.get, "/slow")
+        assert running.services["blue"].entered.wait(20)
+        running.traffic.set_weights(ALL_GREEN)
+        assert running.shares(20) == {"green": 20}
+        with pytest.raises(NotTakingError, match="blue has not answered 1 requests"):
+            running.traffic.wait_drained("blue", 0.2)
+        running.services["blue"].let.set()
+        assert slow.result(20) == "blue"
+    running.traffic.wait_drained("blue", 20)
+
+
+def test_a_steady_load_loses_no_request_while_the_traffic_moves_to_and_fro(running: Running) -> None:
+    stop = threading.Event()
+
+    def load() -> int:
+        count = 0
+        while not stop.is_set():
+            assert running.get() in ("blue", "green")
+            count += 1
+        return count
+
+    with ThreadPoolExecutor(4) as pool:
+        loads = [pool.submit(load) for _ in range(4)]
+        for _ in range(5):
+            running.traffic.set_weights(ALL_GREEN)
+            running.traffic.set_weights({"blue": 50, "green": 50})
+            running.traffic.set_weights(ALL_BLUE)
+        stop.set()
+        assert sum(each.result(30) for each in loads) > 0
+
+
+def test_a_side_that_dies_gets_nothing_until_it_is_back(running: Running) -> None:
+    running.traffic.set_weights({"blue": 50, "green": 50})
+    running.services["green"].end()
+    eventually(lambda: not _side(running, "green"))
+    assert running.shares(20) == {"blue": 20}
+    running.services["green"] = Service("green", running.twins.side("green").collect_port)
+    eventually(lambda: _side(running, "green"))
+    assert running.shares(20) == {"blue": 10, "green": 10}
+
+
+def test_a_side_that_says_it_is_not_ready_is_given_no_traffic(running: Running) -> None:
+    running.services["green"].healthy = False
+    eventually(lambda: not _side(running, "green"))
+    with pytest.raises(NotTakingError, match="green does not answer /readyz"):
+        running.traffic.set_weights(ALL_GREEN)
+    assert running.traffic.state().weights == ALL_BLUE
+    assert running.shares(10) == {"blue": 10}
+
+
+def test_the_weights_outlive_haproxy(running: Running) -> None:
+    running.traffic.set_weights({"blue": 20, "green": 80})
+    running.restart()
+    assert running.shares() == {"blue": 20, "green": 80}
+
+
+def test_a_reload_keeps_the_weights_and_loses_no_request_in_flight(running: Running) -> None:
+    running.traffic.set_weights(ALL_GREEN)
+    with ThreadPoolExecutor(1) as pool:
+        slow = pool.submit(running.get, "/slow")
+        assert running.services["green"].entered.wait(20)
+        running.reload()
+        eventually(lambda: _counted_anew(running))
+        assert running.shares(20) == {"green": 20}
+        running.services["green"].let.set()
+        assert slow.result(20) == "green"
+
+
+def test_weights_decided_on_others_than_those_that_hold_are_refused(running: Running) -> None:
+    running.traffic.set_weights({"blue": 90, "green": 10}, now=ALL_BLUE)
+    with pytest.raises(WrongWeightsError, match="decide again"):
+        running.traffic.set_weights(ALL_GREEN, now=ALL_BLUE)
+    with pytest.raises(WrongWeightsError, match="sum up to 100"):
+        running.traffic.set_weights({"blue": 90, "green": 90})
+
+
+def test_weights_that_haproxy_does_not_take_are_not_kept(running: Running) -> None:
+    running.process.terminate()
+    running.process.wait(20)
+    with pytest.raises(HaproxyError, match="does not answer"):
+        running.traffic.set_weights(ALL_GREEN)
+    assert running.traffic.state().weights == ALL_BLUE
+    assert "server blue" in running.twins.edge.configuration.read_text()
+
+
+def test_a_drained_server_gets_nothing_and_an_unknown_one_is_named(running: Running) -> None:
+    api = RuntimeApi(running.twins.edge.socket)
+    running.traffic.set_weights({"blue": 50, "green": 50})
+    api.set_state("events", "blue", ServerState.DRAIN)
+    assert running.shares(10) == {"green": 10}
+    api.set_state("events", "blue", ServerState.READY)
+    assert running.shares(10) == {"blue": 5, "green": 5}
+    with pytest.raises(HaproxyError, match="red"):
+        api.set_weight("events", "red", 1)
+
+
+def _side(running: Running, name: str) -> bool:
+    return next(each.up for each in running.traffic.servers() if each.side == name)
+
+
+def _counted_anew(running: Running) -> bool:
+    """Whether a new HAProxy answers: its counts began at zero."""
+    try:
+        return all(each.requests == 0 and each.up for each in running.traffic.servers())
+    except HaproxyError:
+        return False

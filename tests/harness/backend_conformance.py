@@ -1,0 +1,174 @@
+"""What holds for every backend of the deployer: derive a class, and say where the sides are.
+
+A class that derives from `BackendConformance` has a fixture `place`. Its tests may run in any order on one
+place, whose dark side is parked in between.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import pytest
+
+from pipelines.control.deploy.backend import Backend, CannotReplayError, FencedError
+from shared.contracts.envelope import MINUTE_MS
+from shared.contracts.topology import CHAIN_GROUPS
+from shared.runtime.clock import Clock, wall_clock
+
+_PAUSE: Final = 0.5
+
+
+@dataclass(kw_only=True)
+class Place:
+    """Two sides with traffic on one."""
+
+    backend: Backend
+    light: str
+    """Has all the traffic, and runs `old`."""
+
+    dark: str
+    old: str
+    """Names of versions that can be run."""
+
+    new: str
+    unknown: str
+    """Names no version."""
+
+    patience: float = 300
+    """Seconds that a side may take for anything."""
+
+    pause: Callable[[float], None] = time.sleep
+    monotonic: Callable[[], float] = time.monotonic
+    clock: Clock = wall_clock
+    fence: int = 1
+
+    def eventually(self, holds: Callable[[], bool], what: str) -> None:
+        until = self.monotonic() + self.patience
+        while not holds():
+            assert self.monotonic() < until, f"not within {self.patience:.0f} s: {what}"
+            self.pause(_PAUSE)
+
+    def wake(self, version: str) -> None:
+        """Start the dark side, and wait until it could take traffic."""
+        self.backend.start(self.dark, version, fence=self.fence)
+        self.eventually(lambda: self.backend.readiness(self.dark).ready, f"{self.dark} is ready")
+
+    def lay_down(self) -> None:
+        """Park the dark side, and wait until it is."""
+
+        def parked() -> bool:
+            self.backend.park(self.dark, fence=self.fence)
+            return self.backend.deployed(self.dark).parked
+
+        self.eventually(parked, f"{self.dark} is parked")
+
+
+class BackendConformance:
+    """Derive from it."""
+
+    @pytest.fixture(autouse=True)
+    def _as_it_was(self, place: Place) -> None:
+        place.backend.set_weights({place.light: 100, place.dark: 0}, fence=place.fence)
+        place.lay_down()
+
+    def test_two_sides_share_all_of_the_traffic(self, place: Place) -> None:
+        assert set(place.backend.sides()) == {place.light, place.dark}
+        assert dict(place.backend.weights()) == {place.light: 100, place.dark: 0}
+        assert place.backend.deployed(place.light).version == place.old
+        assert not place.backend.deployed(place.light).parked
+
+    def test_a_parked_side_wakes_up_with_a_version_and_starts_it_once(self, place: Place) -> None:
+        assert not place.backend.readiness(place.dark).ready
+        place.wake(place.new)
+        place.backend.start(place.dark, place.new, fence=place.fence)
+        assert place.backend.readiness(place.dark).ready, "the second call started it anew"
+        assert place.backend.readiness(place.dark).crashes == 0
+        found = place.backend.deployed(place.dark)
+        assert (found.version, found.parked) == (place.new, False)
+        place.lay_down()
+        place.lay_down()
+        found = place.backend.deployed(place.dark)
+        assert (found.version, found.parked) == (place.new, True)
+
+    def test_a_version_that_is_not_there_is_an_obstacle_that_lasts(self, place: Place) -> None:
+        def lasting(version: str) -> list[str] | None:
+            found = place.backend.obstacles(place.dark, version)
+            return None if found is None else [each.text for each in found if each.lasting]
+
+        place.eventually(lambda: bool(lasting(place.unknown)), "an obstacle is found")
+        texts = lasting(place.unknown)
+        assert texts
+        assert any(place.unknown in text for text in texts)
+        place.eventually(lambda: lasting(place.new) == [], "the version is found to be good")
+
+    def test_weights_are_in_force_when_they_are_set(self, place: Place) -> None:
+        place.wake(place.new)
+        for share in (10, 50, 50, 100, 0):
+            weights = {place.light: 100 - share, place.dark: share}
+            place.backend.set_weights(weights, fence=place.fence)
+            assert dict(place.backend.weights()) == weights
+
+    def test_a_parked_side_begins_where_it_is_told_to(self, place: Place) -> None:
+        place.wake(place.old)
+        place.lay_down()
+        before = place.backend.positions(place.dark)
+        assert before.queries
+        for _ in range(2):
+            place.backend.restore(place.dark, before, replayed=None, fence=place.fence)
+            assert place.backend.positions(place.dark) == before
+
+    def test_a_replay_is_made_or_refused_and_may_be_asked_for_twice(self, place: Place) -> None:
+        place.wake(place.old)
+        place.lay_down()
+        before = place.backend.positions(place.dark)
+        for _ in range(2):
+            try:
+                place.backend.restore(place.dark, before, replayed=before, fence=place.fence)
+            except CannotReplayError as error:
+                assert str(error)
+            assert place.backend.positions(place.dark) == before
+
+    def test_events_for_proof_go_through_the_dark_side_and_arrive(self, place: Place) -> None:
+        place.wake(place.new)
+        place.eventually(
+            lambda: place.backend.prove(place.dark, 20, fence=place.fence).arrived >= 20, "20 events arrived"
+        )
+        found = place.backend.prove(place.dark, 20, fence=place.fence)
+        assert (found.changed, found.doubled, found.refused) == (0, 0, 0)
+        assert dict(place.backend.weights()) == {place.light: 100, place.dark: 0}
+
+    def test_what_is_left_is_known_of_every_group_of_the_chain(self, place: Place) -> None:
+        place.wake(place.old)
+
+        def settled() -> bool:
+            found = place.backend.remains(place.dark)
+            return set(CHAIN_GROUPS) <= set(found.lag) and not any(found.lag.values())
+
+        place.eventually(settled, f"{place.dark} has read all")
+
+    def test_minutes_come_in_their_order_and_with_events(self, place: Place) -> None:
+        now = place.clock() // MINUTE_MS
+        found = place.backend.minutes(place.light, now - 30, now)
+        assert [each.minute for each in found] == sorted({each.minute for each in found})
+        assert all(each.total > 0 and 0 <= each.good <= each.total for each in found)
+
+    def test_stability_is_answered_for_a_parked_side_too(self, place: Place) -> None:
+        assert not place.backend.stability(place.dark).stable
+        assert place.backend.stability(place.dark).reasons
+
+    def test_a_deployer_that_was_replaced_changes_nothing(self, place: Place) -> None:
+        late, place.fence = place.fence, place.fence + 1
+        place.backend.set_weights({place.light: 100, place.dark: 0}, fence=place.fence)
+        positions = place.backend.positions(place.dark)
+        with pytest.raises(FencedError):
+            place.backend.set_weights({place.light: 0, place.dark: 100}, fence=late)
+        with pytest.raises(FencedError):
+            place.backend.start(place.dark, place.new, fence=late)
+        with pytest.raises(FencedError):
+            place.backend.park(place.light, fence=late)
+        with pytest.raises(FencedError):
+            place.backend.restore(place.dark, positions, replayed=None, fence=late)
+        assert dict(place.backend.weights()) == {place.light: 100, place.dark: 0}
+        assert place.backend.deployed(place.dark).parked
+        assert not place.backend.deployed(place.light).parked

@@ -1,0 +1,356 @@
+"""Two sides that exist in memory or in a file: a backend of the deployer, with versions bad in every way.
+
+Traffic flows by the clock it is given. Each side remembers which version processed which records, so that a
+test can say of every record whether it ended well.
+"""
+
+import fcntl
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+import msgspec
+from msgspec import Struct, field
+
+from pipelines.control.deploy.backend import (
+    BackendError,
+    CannotReplayError,
+    Deployed,
+    FencedError,
+    Obstacle,
+    Proof,
+    Rating,
+    Readiness,
+    Remains,
+    SideMinute,
+    Weights,
+)
+from shared.contracts.diamond.stability import SILENT, Stability
+from shared.contracts.envelope import MINUTE_MS
+from shared.contracts.releases import Positions
+from shared.contracts.topology import CHAIN_GROUPS
+
+LIGHT: Final = "blue"
+DARK: Final = "green"
+OLD: Final = "1.0"
+RATE: Final = 300
+"""Events a second, of both sides together."""
+
+READY_MS: Final = 5_000
+"""From start to ready."""
+
+_ONE_IN: Final = 200
+_TOPIC: Final = "collected/0"
+
+
+class Bad(StrEnum):
+    """Names of versions that are bad, and how."""
+
+    CRASHES = "crashes"
+    SLOWER = "slower"
+    DROPS = "drops"
+    DOUBLES = "doubles"
+    GARBAGE = "garbage"
+    RARE_GARBAGE = "rare garbage"
+    REFUSES = "refuses"
+    LEAKS = "leaks"
+    UNREADABLE = "unreadable checkpoint"
+    NEVER_READY = "never ready"
+
+
+SPOILS: Final = frozenset({Bad.DROPS, Bad.GARBAGE, Bad.RARE_GARBAGE, Bad.REFUSES})
+"""What these processed has to be processed again."""
+
+
+class FakeSide(Struct, kw_only=True):
+    """One side."""
+
+    version: str = ""
+    parked: bool = True
+    since_ms: int = 0
+    end: float = 0
+    """Records that it took."""
+
+    position: float = 0
+    marked: float = 0
+    """Records before this one are marked as replayed."""
+
+    processed: list[tuple[float, float, str, bool]] = []
+    """From, to, by which version, marked as replayed."""
+
+    proof: int = 0
+    rated: Rating | None = None
+    spoilt: bool = False
+    """Whether its checkpoint can be read."""
+
+    retries: int = 0
+    stable: bool = True
+    patched: bool = False
+
+
+class World(Struct, kw_only=True):
+    """All of it."""
+
+    sides: dict[str, FakeSide]
+    shares: dict[str, int]
+    since: list[tuple[int, dict[str, int]]] = field(default_factory=list)
+    """Since when which weights, epoch milliseconds."""
+
+    fence: int = 0
+    now_ms: int = 0
+    refused: float = 0
+    """Events that came to a side that was parked."""
+
+
+def new_world() -> World:
+    """Blue serves OLD; green is parked with it."""
+    sides = {LIGHT: FakeSide(version=OLD, parked=False), DARK: FakeSide(version=OLD)}
+    return World(sides=sides, shares={LIGHT: 100, DARK: 0})
+
+
+class FakePlace:
+    """A backend. In a file, any number of processes share it."""
+
+    def __init__(self, clock: Callable[[], int], path: Path | None = None) -> None:
+        self._clock, self._path = clock, path
+        self.world = new_world()
+        self.before_call: Callable[[str], None] = lambda _: None
+        """Called before each change, with the method's name; may raise."""
+
+        self.after_call: Callable[[str], None] = lambda _: None
+        self.replays = True
+
+    def sides(self) -> tuple[str, str]:
+        return LIGHT, DARK
+
+    def deployed(self, side: str) -> Deployed:
+        with self._world() as world:
+            found = world.sides[side]
+            return Deployed(version=found.version, parked=found.parked)
+
+    def obstacles(self, side: str, version: str) -> Sequence[Obstacle] | None:
+        with self._world() as world:
+            if world.sides[side].patched:
+                return [Obstacle(text=f"a broker of {side} is being patched", lasting=False)]
+            if version == "missing":
+                return [Obstacle(text=f"version {version} does not exist", lasting=True)]
+            if version == Bad.UNREADABLE:
+                return [
+                    Obstacle(text=f"version {version} cannot read the checkpoint of ingest", lasting=True)
+                ]
+            return []
+
+    def start(self, side: str, version: str, *, fence: int) -> None:
+        with self._changed("start", fence) as world:
+            found = world.sides[side]
+            if found.parked or found.version != version:
+                found.version, found.parked, found.since_ms, found.proof = version, False, world.now_ms, 0
+
+    def readiness(self, side: str) -> Readiness:
+        with self._world() as world:
+            found = world.sides[side]
+            age = world.now_ms - found.since_ms
+            if found.version == Bad.CRASHES:
+                return Readiness(ready=False, waiting_for=["ingest ended by itself"], crashes=age // 3_000)
+            if found.version == Bad.NEVER_READY or found.parked or age < READY_MS:
+                return Readiness(ready=False, waiting_for=["route"])
+            return Readiness(ready=True)
+
+    def park(self, side: str, *, fence: int) -> None:
+        with self._changed("park", fence) as world:
+            world.sides[side].parked = True
+
+    def positions(self, side: str) -> Positions:
+        with self._world() as world:
+            found = world.sides[side]
+            if found.spoilt:
+                raise BackendError("the checkpoint of ingest cannot be read")
+            return Positions(
+                queries={"ingest": {_TOPIC: int(found.position)}}, groups={"retry": {"retry_in/0": 0}}
+            )
+
+    def restore(self, side: str, positions: Positions, *, replayed: Positions | None, fence: int) -> None:
+        if replayed is not None and not self.replays:
+            raise CannotReplayError("this place marks nothing")
+        with self._changed("restore", fence) as world:
+            found = world.sides[side]
+            assert found.parked, "positions are changed under running code"
+            found.position, found.spoilt = positions.queries["ingest"][_TOPIC], False
+            found.marked = replayed.queries["ingest"][_TOPIC] if replayed else 0
+
+    def prove(self, side: str, events: int, *, fence: int) -> Proof:
+        with self._changed("prove", fence) as world:
+            found = world.sides[side]
+            if not self._works(world, found):
+                return Proof()
+            found.proof = min(found.proof + max(1, events // 3), events)
+            if found.version == Bad.GARBAGE:
+                text = ["event 7: `1.10` arrived as `1.1`"]
+                return Proof(sent=found.proof, changed=found.proof, examples=text)
+            dropped = found.proof // _ONE_IN if found.version == Bad.DROPS else 0
+            return Proof(sent=found.proof, arrived=found.proof - dropped)
+
+    def rating(self, side: str) -> Rating | None:
+        with self._world() as world:
+            return world.sides[side].rated
+
+    def begin_load_test(self, side: str, *, fence: int) -> None:
+        with self._changed("begin_load_test", fence) as world:
+            found = world.sides[side]
+            found.rated = Rating(
+                version=found.version, events_per_second=10_000, p95_ms=500, at_ms=world.now_ms
+            )
+
+    def weights(self) -> Weights:
+        with self._world() as world:
+            return dict(world.shares)
+
+    def set_weights(self, weights: Weights, *, fence: int) -> None:
+        with self._changed("set_weights", fence) as world:
+            world.shares = dict(weights)
+            world.since.append((world.now_ms, dict(weights)))
+
+    def minutes(self, side: str, first: int, last: int) -> Sequence[SideMinute]:
+        with self._world() as world:
+            whole = range(first, min(last, world.now_ms // MINUTE_MS - 1) + 1)
+            found = [self._minute(world, side, minute) for minute in whole]
+            return [each for each in found if each.total]
+
+    def remains(self, side: str) -> Remains:
+        with self._world() as world:
+            found = world.sides[side]
+            lag = dict.fromkeys(CHAIN_GROUPS, 0) | {"ingest": int(found.end - found.position)}
+            return Remains(lag=lag, retries=found.retries, dead_letters={"410 gone": 2})
+
+    def stability(self, side: str) -> Stability:
+        with self._world() as world:
+            found = world.sides[side]
+            if found.parked:
+                return SILENT
+            return Stability(stable=found.stable, reasons=() if found.stable else ("alarm burn: late",))
+
+    def fail_stably(self, side: str, *, stable: bool) -> None:
+        """Let a side be stable or not."""
+        with self._world() as world:
+            world.sides[side].stable = stable
+
+    @contextmanager
+    def _changed(self, name: str, fence: int) -> Iterator[World]:
+        self.before_call(name)
+        with self._world() as world:
+            if fence < world.fence:
+                raise FencedError(f"{name} with fence {fence}, after {world.fence}")
+            world.fence = fence
+            yield world
+        self.after_call(name)
+
+    @contextmanager
+    def _world(self) -> Iterator[World]:
+        if self._path is None:
+            self._flow(self.world)
+            yield self.world
+            return
+        with self._path.with_suffix(".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            world = read_world(self._path)
+            self._flow(world)
+            yield world
+            fresh = self._path.with_suffix(".new")
+            fresh.write_bytes(msgspec.json.encode(world))
+            fresh.replace(self._path)
+
+    def _works(self, world: World, side: FakeSide) -> bool:
+        broken = side.version in (Bad.CRASHES, Bad.NEVER_READY)
+        return not side.parked and not broken and world.now_ms - side.since_ms >= READY_MS
+
+    def _flow(self, world: World) -> None:
+        """What happened since the last look."""
+        now_ms = self._clock()
+        passed, world.now_ms = now_ms - (world.now_ms or now_ms), now_ms
+        for name, side in world.sides.items():
+            taken = RATE * passed / 1_000 * world.shares[name] / 100
+            if taken and side.parked:
+                world.refused += taken
+            side.end += taken
+            if self._works(world, side) and side.position < side.end:
+                self._processed(side)
+
+    def _processed(self, side: FakeSide) -> None:
+        middle = min(max(side.position, side.marked), side.end)
+        for first, last, marked in ((side.position, middle, True), (middle, side.end, False)):
+            if last <= first:
+                continue
+            before = side.processed[-1] if side.processed else (0.0, -1.0, "", False)
+            if before[1:] == (first, side.version, marked):
+                side.processed[-1] = (before[0], last, side.version, marked)
+            else:
+                side.processed.append((first, last, side.version, marked))
+        side.position = side.end
+
+    def _minute(self, world: World, side: str, minute: int) -> SideMinute:
+        begin = minute * MINUTE_MS
+        shares: Mapping[str, int] = {LIGHT: 100, DARK: 0}
+        for since_ms, weights in world.since:
+            if since_ms <= begin:
+                shares = weights
+        total = RATE * 60 * shares[side] // 100
+        version, age = world.sides[side].version, minute - world.sides[side].since_ms // MINUTE_MS
+        some = total // _ONE_IN
+        slow = version == Bad.SLOWER
+        return SideMinute(
+            minute=minute,
+            total=total,
+            good=0 if slow else total - total // 500 - (some if version == Bad.DROPS else 0),
+            lost=some if version == Bad.DROPS else 0,
+            doubled=some if version == Bad.DOUBLES else 0,
+            changed=1 if version == Bad.RARE_GARBAGE and total else 0,
+            p95_ms=3_200.0 if slow else 180.0 + minute % 7,
+            dead={"unreadable": some} if version == Bad.REFUSES else {},
+            cpu_seconds=total * 0.0004,
+            memory_bytes=(500 + (60 * age if version == Bad.LEAKS else 0)) * 1024 * 1024,
+        )
+
+
+def read_world(path: Path) -> World:
+    """The world in a file; a new one before it is written."""
+    return msgspec.json.decode(path.read_bytes(), type=World) if path.exists() else new_world()
+
+
+def badly_ended(world: World) -> list[str]:
+    """Records whose last processing was by a version that spoils them, or that nothing processed."""
+    found = []
+    for name, side in world.sides.items():
+        known: dict[tuple[float, float], str] = {}
+        points = sorted({point for first, last, *_ in side.processed for point in (first, last)})
+        for first, last in pairwise(points):
+            for begin, end, version, _ in side.processed:
+                if begin <= first and last <= end:
+                    known[first, last] = version
+        spoilt = {span: version for span, version in known.items() if version in SPOILS}
+        found += [
+            f"{name}: records {span} were last processed by {version}" for span, version in spoilt.items()
+        ]
+        if side.end - side.position >= 1:
+            found.append(f"{name}: {side.end - side.position:.0f} records are not processed")
+    return found
+
+
+def doubled(world: World) -> list[str]:
+    """Records that were processed twice, the second time without the mark of a replay."""
+    found = []
+    for name, side in world.sides.items():
+        reached = 0.0
+        for first, last, version, marked in side.processed:
+            if first < reached - 1 and not marked:
+                found.append(f"{name}: records from {first} to {reached} again by {version}")
+            reached = max(reached, last)
+    return found
+
+
+def described(world: World) -> str:
+    """For messages of tests."""
+    return json.dumps(msgspec.to_builtins(world), indent=1)

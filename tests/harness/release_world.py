@@ -1,0 +1,114 @@
+"""A deployer over a fake place, with a table in memory and a register without rivals."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from pipelines.control.deploy.deployer import Deployer
+from pipelines.control.deploy.operations import Operations
+from pipelines.control.deploy.policy import Policy
+from shared.contracts.release_requests import Request, requested
+from shared.contracts.releases import Kind, Release
+from tests.harness.fake_place import FakePlace
+
+START_MS = 1_800_000_000_000
+LONG = 4_000
+"""Turns after which a release that has not ended never will."""
+
+
+class Abandoned(BaseException):
+    """The process died here."""
+
+
+class MemoryStore:
+    """A table of one item."""
+
+    def __init__(self) -> None:
+        self.release: Release | None = None
+        self.before_put: Callable[[], None] = lambda: None
+        self.after_put: Callable[[], None] = lambda: None
+
+    def current(self) -> Release | None:
+        return self.release
+
+    def put(self, release: Release, guards: Sequence[dict[str, Any]] = ()) -> Release | None:
+        self.before_put()
+        if self.release is not None and self.release.revision != release.revision:
+            return None
+        self.release = replace(release, revision=release.revision + 1)
+        self.after_put()
+        return self.release
+
+
+class FreeHands:
+    """Everything is allowed, but for what a test forbids."""
+
+    def __init__(self) -> None:
+        self.waits: list[str] = []
+
+    def take(self, release: Release) -> Sequence[str]:
+        return self.waits if not release.back else []
+
+    def sure(self, release: Release) -> bool:
+        return True
+
+    def guards(self) -> list[dict[str, Any]]:
+        return []
+
+    def let_go(self) -> None:
+        pass
+
+
+class ReleaseWorld:
+    """The time, the place, the table, and a deployer that can die and be replaced."""
+
+    def __init__(self, policy: Policy | None = None, store: Any = None) -> None:
+        self.now_ms = START_MS
+        self.place = FakePlace(lambda: self.now_ms)
+        self.place.world.now_ms = START_MS
+        self.store = MemoryStore() if store is None else store
+        self.hands = FreeHands()
+        self.policy = Policy() if policy is None else policy
+        self.processes = 0
+        self.deployer = self.another()
+
+    def another(self) -> Deployer:
+        """A new process; the former one may be dead."""
+        self.processes += 1
+        self.deployer = Deployer(
+            store=self.store,
+            hands=self.hands,
+            operations=Operations(self.place, self.policy),
+            policy=self.policy,
+            clock=lambda: self.now_ms,
+            owner=f"process {self.processes}",
+        )
+        return self.deployer
+
+    def ask(self, kind: Kind, version: str = "", *, replay: bool = False) -> Release:
+        asked = Request(kind=kind, version=version, replay=replay, by="ann")
+        written = self.store.put(requested(self.store.current(), asked, self.now_ms))
+        assert written is not None
+        return written
+
+    @property
+    def release(self) -> Release:
+        found = self.store.current()
+        assert found is not None
+        return found
+
+    def turn(self, seconds: float = 1) -> None:
+        """Later, one turn."""
+        self.now_ms += int(seconds * 1_000)
+        self.deployer.turn()
+
+    def until(self, reached: Callable[[Release], bool]) -> Release:
+        for _ in range(LONG):
+            if reached(self.release):
+                return self.release
+            self.turn()
+        raise AssertionError(f"never reached: {self.release}")
+
+    def ended(self) -> Release:
+        return self.until(lambda release: release.ended)

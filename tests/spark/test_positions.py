@@ -1,0 +1,67 @@
+"""A query begins where its checkpoint was made to begin, and a group where it was told to."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.data.ingest.job import build as build_ingest
+from scripts.local.twins.positions import (
+    commit_positions,
+    group_positions,
+    query_positions,
+    write_checkpoint,
+)
+from shared.contracts.topics import Topic
+from shared.kafka.admin import admin_client
+from shared.runtime.settings import SparkSettings
+from tests.conftest import delete_records
+from tests.harness.topics import Topics
+from tests.spark.test_ingest_and_route_queries import _COLLECTED, _ONE_PARTITION, collected, text, until
+
+_START_SECONDS = 120.0
+
+
+def _end(bootstrap: str) -> int:
+    """End of the partition that the next record goes to."""
+    records = [each for each in Topics(bootstrap).all_of(Topic.COLLECTED) if each.key() == _ONE_PARTITION]
+    return max((each.offset() or 0) + 1 for each in records)
+
+
+@pytest.mark.proof
+def test_a_checkpoint_made_anew_is_where_the_query_begins(
+    spark: SparkSession, spark_settings: SparkSettings, topics: str, tmp_path: Path
+) -> None:
+    delete_records(topics)
+    records = Topics(topics)
+    records.put(Topic.COLLECTED, collected("before"), _COLLECTED, _ONE_PARTITION)
+    records.flush()
+    found = records.all_of(Topic.COLLECTED)
+    partition, end = found[0].partition(), _end(topics)
+    records.put(Topic.COLLECTED, collected("after"), _COLLECTED, _ONE_PARTITION)
+    records.flush()
+    other = 1 - (partition or 0)
+    offsets = {f"collected/{partition}": end, f"collected/{other}": 0}
+    write_checkpoint(tmp_path / "ingest", offsets)
+    settings = spark_settings.model_copy(update={"bootstrap": topics, "checkpoints": str(tmp_path)})
+    query = build_ingest(spark, settings)
+    try:
+        until(lambda: bool(records.all_of(Topic.EVENTS)), _START_SECONDS, [query])
+        until(lambda: bool(_batches(tmp_path)), _START_SECONDS, [query])
+    finally:
+        query.stop()
+    assert {text(each, "ce_id") for each in records.all_of(Topic.EVENTS)} == {"after"}
+    assert query_positions(tmp_path)["ingest"][f"collected/{partition}"] == end + 1
+
+
+def test_a_group_without_members_goes_on_where_it_is_told_to(topics: str) -> None:
+    admin = admin_client(topics)
+    wanted = {"retry_in.30s/0": 7, "retry_in.5m/1": 9}
+    commit_positions(admin, "hifi.moved", wanted)
+    assert group_positions(admin, ["hifi.moved", "hifi.unheard-of"]) == {"hifi.moved": wanted}
+    commit_positions(admin, "hifi.moved", {"retry_in.30s/0": 3})
+    assert group_positions(admin, ["hifi.moved"]) == {"hifi.moved": wanted | {"retry_in.30s/0": 3}}
+
+
+def _batches(checkpoints: Path) -> list[Path]:
+    return [each for each in (checkpoints / "ingest" / "commits").glob("*") if each.name.isdigit()]

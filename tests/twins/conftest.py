@@ -1,0 +1,22 @@
+"""Two whole sides for all tests of the folder."""
+
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from tests.harness.live_twins import LiveTwins
+
+
+@pytest.fixture(scope="session")
+def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveTwins]:
+    """Twins started by `hifi up --twins`; SIGTERM at the end must leave no process."""
+    twins = LiveTwins(tmp_path_factory.mktemp("twins").absolute() / "data")
+    try:
+        twins.up()
+        yield twins
+        assert twins.terminate() == 0
+        assert not twins.processes(), "a process is left"
+    finally:
+        sys.stdout.write(twins.log_tails())
+        twins.end()

@@ -1,0 +1,32 @@
+"""The place that tests of releases use behaves as every backend has to."""
+
+import pytest
+
+from tests.harness.backend_conformance import BackendConformance, Place
+from tests.harness.fake_place import DARK, LIGHT, OLD, FakePlace
+from tests.harness.release_world import START_MS
+
+
+class TestFakePlace(BackendConformance):
+    @pytest.fixture
+    def place(self) -> Place:
+        now = 0.0
+
+        def pause(seconds: float) -> None:
+            nonlocal now
+            now += seconds
+
+        def clock() -> int:
+            return START_MS + int(now * 1_000)
+
+        return Place(
+            backend=FakePlace(clock),
+            clock=clock,
+            light=LIGHT,
+            dark=DARK,
+            old=OLD,
+            new="2.0",
+            unknown="missing",
+            pause=pause,
+            monotonic=lambda: now,
+        )

@@ -1,0 +1,135 @@
+"""A version is judged on figures that differ by more than chance and more than a trifle, and in words."""
+
+import random
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from pipelines.control.deploy.backend import SideMinute
+from pipelines.control.deploy.judgement import Enough, judged
+from shared.contracts.releases import Finding
+
+ENOUGH = Enough(events=1_000, minutes=3, since=0)
+MIB = 1024 * 1024
+
+
+def minutes(count: int, total: int, **changed: Any) -> list[SideMinute]:
+    like = SideMinute(minute=0, total=total, good=total, p95_ms=200.0, cpu_seconds=total * 0.001)
+    return [replace(like, minute=minute, **changed) for minute in range(count)]
+
+
+def test_a_version_that_does_as_well_is_good_after_enough_minutes_and_events() -> None:
+    light = minutes(5, 9_000, good=8_980)
+    assert judged(minutes(3, 1_000, good=997), light, ENOUGH).finding is Finding.GOOD
+    few = judged(minutes(2, 200), light, ENOUGH)
+    assert few.finding is Finding.EARLY
+    assert few.words == [
+        "2 of 3 minutes",
+        "400 of 1,000 events",
+        "400 of 400 events good in 2 minutes, none lost",
+    ]
+    assert judged([], light, ENOUGH).finding is Finding.EARLY
+    assert judged(minutes(3, 1_000), [], ENOUGH).finding is Finding.EARLY, "nothing to compare it with"
+
+
+BAD: dict[str, tuple[dict[str, Any], str, bool]] = {
+    "lost": ({"lost": 1}, "3 events are lost", True),
+    "changed": ({"changed": 1}, "3 events arrived changed", True),
+    "late": ({"good": 950}, "5 % of 3,000 events are late, against 0 % of 27,000", False),
+    "doubled": ({"doubled": 5}, "0.5 % of 3,000 events are doubled", False),
+    "dead": ({"dead": {"410 gone": 5}}, "0.5 % of 3,000 events are dead letters (410 gone)", True),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_worse_version_is_bad_and_its_figures_are_named(name: str) -> None:
+    changed, words, replay = BAD[name]
+    verdict = judged(minutes(3, 1_000, **changed), minutes(3, 9_000), ENOUGH)
+    assert (verdict.finding, verdict.replay) == (Finding.BAD, replay)
+    assert words in verdict.words[0]
+
+
+def test_what_both_sides_have_is_not_the_versions_fault() -> None:
+    both = {"good": 0.6, "doubled": 0.01, "dead": 0.2}
+    ours, theirs = (
+        minutes(
+            3, n, good=int(n * both["good"]), doubled=int(n * both["doubled"]),
+            dead={"503": int(n * both["dead"])},
+        )
+        for n in (1_000, 9_000)
+    )  # fmt: skip
+    assert judged(ours, theirs, ENOUGH).finding is Finding.GOOD
+
+
+def test_a_large_number_of_events_does_not_turn_a_trifle_into_a_verdict() -> None:
+    ours, theirs = minutes(3, 1_000_000, good=992_000), minutes(3, 1_000_000)
+    assert judged(ours, theirs, ENOUGH).finding is Finding.GOOD
+
+
+def test_few_events_decide_nothing() -> None:
+    assert judged(minutes(1, 90, good=0), minutes(1, 900), ENOUGH).finding is Finding.EARLY
+
+
+def test_p95_and_cpu_are_compared_by_the_minute_and_need_five() -> None:
+    for field, value, words in (
+        ("p95_ms", 300.0, "p95, ms: median 300 against 200 in 5 minutes"),
+        ("cpu_seconds", 7.0, "CPU an event, ms: median 1.4 against 1 in 5 minutes"),
+    ):
+        ours = minutes(5, 5_000, **{field: value})
+        assert judged(ours[:4], minutes(4, 5_000), ENOUGH).finding is Finding.GOOD
+        verdict = judged(ours, minutes(5, 5_000), ENOUGH)
+        assert (verdict.finding, verdict.replay) == (Finding.BAD, False)
+        assert words in verdict.words[0]
+
+
+def test_cpu_an_event_is_not_held_against_a_side_with_little_traffic() -> None:
+    assert judged(minutes(5, 500, cpu_seconds=5.0), minutes(5, 9_000), ENOUGH).finding is Finding.GOOD
+
+
+def test_memory_that_still_rises_when_a_version_is_warm_is_a_leak() -> None:
+    def ours(count: int, rise: int) -> list[SideMinute]:
+        like = minutes(count, 1_000)
+        return [replace(each, memory_bytes=(500 + rise * each.minute) * MIB) for each in like]
+
+    light = minutes(10, 9_000)
+    verdict = judged(ours(10, 40), light, ENOUGH)
+    assert "memory rises from 660 to 860 MiB in 6 minutes" in verdict.words[0]
+    assert judged(ours(9, 40), light, ENOUGH).finding is Finding.GOOD, "five minutes are too few"
+    assert judged(ours(10, 10), light, ENOUGH).finding is Finding.GOOD, "a trifle"
+    warming = [*ours(4, 100), *[replace(each, memory_bytes=900 * MIB) for each in minutes(10, 1_000)[4:]]]
+    assert judged(warming, light, ENOUGH).finding is Finding.GOOD
+
+
+def test_alone_a_version_is_held_to_the_promise() -> None:
+    assert judged(minutes(3, 1_000, good=960), [], ENOUGH, alone=True).finding is Finding.GOOD
+    verdict = judged(minutes(3, 1_000, good=900), [], ENOUGH, alone=True)
+    assert "10 % of 3,000 events are late, where 5 % are allowed" in verdict.words[0]
+    dead = minutes(3, 1_000, dead={"410 gone": 300})
+    assert judged(dead, [], ENOUGH, alone=True).finding is Finding.GOOD, "a customer's destination"
+
+
+def test_versions_that_are_alike_hardly_ever_get_a_bad_verdict() -> None:
+    chance = random.Random(7)
+    releases, bad = 150, 0
+    for _ in range(releases):
+        ours, theirs = _alike(chance, 1_800), _alike(chance, 16_200)
+        looks = (judged(ours[:n], theirs[:n], ENOUGH) for n in range(1, 11))
+        bad += any(each.finding is Finding.BAD for each in looks)
+    assert bad / releases < 0.05
+
+
+def _alike(chance: random.Random, total: int) -> list[SideMinute]:
+    return [
+        SideMinute(
+            minute=minute,
+            total=total,
+            good=total - round(chance.gauss(0.01, 0.002) * total),
+            doubled=chance.randrange(2),
+            dead={"410 gone": round(max(0.0, chance.gauss(0.002, 0.0005)) * total)},
+            p95_ms=chance.gauss(250, 40),
+            cpu_seconds=total * 0.001 * chance.gauss(1, 0.1),
+            memory_bytes=round(chance.gauss(600, 20) * MIB),
+        )
+        for minute in range(10)
+    ]

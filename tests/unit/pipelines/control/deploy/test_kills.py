@@ -1,0 +1,134 @@
+"""A deployer that dies at any point of a release is replaced, and both sides end in a whole state."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from pipelines.control.deploy.backend import FencedError
+from pipelines.control.deploy.policy import Policy
+from shared.contracts.releases import Kind, Positions, Release, Step
+from tests.harness.fake_place import DARK, LIGHT, OLD, Bad, badly_ended, described, doubled
+from tests.harness.release_world import ReleaseWorld
+
+NEW = "2.0"
+SHORT = Policy(watch_minutes=1, half_minutes=1, bake_minutes=1, rating_days=1)
+PAUSE = 5.0
+
+
+class DiedError(BaseException):
+    """The process ends here."""
+
+
+class Points:
+    """Counts the moments at which a process can die, and lets it die at one of them."""
+
+    def __init__(self, world: ReleaseWorld, fatal: int | None) -> None:
+        self.count, self.names, self._fatal = 0, list[str](), fatal
+        world.place.before_call = lambda name: self.pass_by(f"before {name}")
+        world.place.after_call = lambda name: self.pass_by(f"after {name}")
+        world.store.before_put = lambda: self.pass_by("before a write")
+        world.store.after_put = lambda: self.pass_by("after a write")
+
+    def pass_by(self, name: str) -> None:
+        self.names.append(name)
+        self.count += 1
+        if self.count - 1 == self._fatal:
+            raise DiedError(name)
+
+
+def run(kind: Kind, version: str, fatal: int | None) -> tuple[ReleaseWorld, Points]:
+    """A whole release; another process takes over when one has died."""
+    world = ReleaseWorld(SHORT)
+    if kind is Kind.ROLLBACK:
+        world.ask(Kind.DEPLOY, version)
+        turn_to_end(world)
+    world.ask(kind, version, replay=kind is Kind.ROLLBACK)
+    points = Points(world, fatal)
+    turn_to_end(world)
+    return world, points
+
+
+def turn_to_end(world: ReleaseWorld) -> None:
+    for _ in range(2_000):
+        try:
+            world.turn(PAUSE)
+        except DiedError:
+            world.another()
+        if world.release.ended:
+            return
+    raise AssertionError(world.release)
+
+
+def whole(release: Release, world: ReleaseWorld) -> str:
+    """Which of two whole states it is: old or new."""
+    world.turn(PAUSE)
+    found = world.place.world
+    (serving,) = [side for side, share in found.shares.items() if share == 100]
+    other = found.sides[DARK if serving == LIGHT else LIGHT]
+    assert not found.sides[serving].parked
+    assert other.parked
+    assert not found.refused, "events came to a side that was parked"
+    assert badly_ended(found) == []
+    assert doubled(found) == []
+    assert (release.step is Step.DONE) == (found.sides[serving].version == release.version)
+    return "old" if found.sides[serving].version == OLD else "new"
+
+
+RUNS = {
+    "good": (Kind.DEPLOY, NEW, "new"),
+    "bad": (Kind.DEPLOY, Bad.DROPS, "old"),
+    "rollback": (Kind.ROLLBACK, NEW, "old"),
+}
+
+
+def points_of(name: str) -> Iterator[int]:
+    kind, version, _ = RUNS[name]
+    yield from range(run(kind, version, None)[1].count)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_killed_at_any_point_a_release_ends_as_it_would_have(name: str) -> None:
+    kind, version, state = RUNS[name]
+    points = list(points_of(name))
+    assert len(points) > 20
+    for fatal in points:
+        world, _ = run(kind, version, fatal)
+        assert whole(world.release, world) == state, fatal
+        assert world.processes == 2, fatal
+
+
+@pytest.mark.parametrize("step", [Step.START, Step.CANARY, Step.PARK])
+def test_a_process_that_was_replaced_changes_nothing_any_more(step: Step) -> None:
+    world = ReleaseWorld(SHORT)
+    world.ask(Kind.DEPLOY, NEW)
+    known = world.until(lambda release: release.step is step)
+    world.another()
+    turn_to_end(world)
+    before = described(world.place.world)
+    late: tuple[Callable[[], None], ...] = (
+        lambda: world.place.set_weights({LIGHT: 100, DARK: 0}, fence=known.term),
+        lambda: world.place.start(LIGHT, OLD, fence=known.term),
+        lambda: world.place.park(DARK, fence=known.term),
+        lambda: world.place.restore(LIGHT, Positions(), replayed=None, fence=known.term),
+    )
+    for change in late:
+        with pytest.raises(FencedError):
+            change()
+    assert described(world.place.world) == before
+    assert world.store.put(known) is None
+
+
+def test_a_place_that_remembers_a_higher_term_than_the_table_is_caught_up_with() -> None:
+    world = ReleaseWorld(SHORT)
+    world.place.world.fence = 4
+    world.ask(Kind.DEPLOY, NEW)
+    refused = 0
+    for _ in range(2_000):
+        try:
+            world.turn(PAUSE)
+        except FencedError:
+            refused += 1
+        if world.release.ended:
+            break
+    assert refused == 3
+    assert whole(world.release, world) == "new"

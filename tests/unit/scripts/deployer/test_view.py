@@ -1,0 +1,87 @@
+"""What an operator reads of a release and of both sides."""
+
+import io
+import re
+
+from msgspec.structs import replace
+from rich.console import Console, RenderableType
+
+from scripts.deployer.view import ending, history_view, release_view, sides_view
+from shared.contracts.diamond.activities import Action, Activity
+from shared.contracts.releases import (
+    Finding,
+    Kind,
+    Passed,
+    Release,
+    SideState,
+    Step,
+    Verdict,
+)
+
+T0 = 1_800_000_000_000
+RELEASE = Release(
+    number=1,
+    kind=Kind.DEPLOY,
+    version="2.0",
+    step=Step.WATCH,
+    reached=Step.WATCH,
+    since_ms=T0 + 60_000,
+    asked_by="ann",
+    asked_ms=T0,
+    target="green",
+    former="blue",
+    former_version="1.0",
+    said="1 of 3 minutes",
+    log=[Passed(step=Step.CANARY, since_ms=T0, until_ms=T0 + 60_000, said="green 10 %, blue 90 %")],
+    verdicts=[Verdict(finding=Finding.EARLY, words=["1 of 3 minutes"])],
+)
+
+
+def text(shown: RenderableType) -> str:
+    console = Console(file=io.StringIO(), width=200)
+    console.print(shown)
+    assert isinstance(console.file, io.StringIO)
+    return re.sub(r" +", " ", console.file.getvalue())
+
+
+def test_a_release_shows_what_is_over_what_it_does_and_what_is_to_come() -> None:
+    shown = text(release_view(replace(RELEASE, waits=["green: not stable"]), T0 + 90_000))
+    assert "deploy 2.0 on green, asked for by ann" in shown
+    assert "canary 2027-01-15 08:00:00 1m00s green 10 %, blue 90 %" in shown
+    assert "watch 2027-01-15 08:01:00 30s 1 of 3 minutes" in shown
+    assert shown.index("half") > shown.index("watch 2027")
+    assert "waits: green: not stable" in shown
+    assert "watch: too early to say" in shown
+
+
+def test_a_release_that_goes_back_shows_why_and_no_steps_forward() -> None:
+    shown = text(release_view(replace(RELEASE, step=Step.STOP, back="5 events are lost"), T0 + 90_000))
+    assert "undone: 5 events are lost" in shown
+    assert "bake" not in shown
+
+
+def test_its_end_says_what_serves_where() -> None:
+    assert ending(replace(RELEASE, step=Step.DONE), T0 + 90_000) == "done in 1m30s: 2.0 on green"
+    undone = replace(RELEASE, step=Step.UNDONE, back="5 events are lost")
+    assert ending(undone, T0 + 90_000) == "undone after 1m30s: 5 events are lost; 1.0 serves on blue"
+
+
+def test_both_sides_are_shown_with_units_and_with_who_acts() -> None:
+    light = SideState(
+        side="blue", at_ms=T0, version="1.0", parked=False, share=90, stable=True, unread=1_200, waiting=3,
+        rating=10_000, rating_p95_ms=480,
+    )  # fmt: skip
+    acts = Activity(
+        id="1", action=Action.STEP_FORWARD, reason="deploy 2.0", phase="canary", owner="x", fence=1,
+        since_ms=T0, lease_seconds=15,
+    )  # fmt: skip
+    dark = SideState(side="green", at_ms=T0, problem="brokers do not answer")
+    shown = text(sides_view([light, dark], {"blue": [acts]}))
+    assert "blue 1.0 90 % stable 1,200 records 3 events 10,000 events/s, p95 480 ms" in shown
+    assert "deployer: step forward (deploy 2.0, canary)" in shown
+    assert "green none 0 % parked not known 0 events none 2027-01-15 08:00:00 brokers do not answer" in shown
+
+
+def test_the_last_releases_say_why_they_ended() -> None:
+    ended = replace(RELEASE, step=Step.UNDONE, back="5 events are lost")
+    assert "1 deploy 2.0 ann 2027-01-15 08:00:00 undone 5 events are lost" in text(history_view([ended]))

@@ -1,0 +1,63 @@
+"""Checkpoints of Spark's Kafka source: read as they are, and made anew."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scripts.local.twins.positions import query_positions, write_checkpoint
+
+_OFFSETS = st.dictionaries(
+    st.tuples(st.sampled_from(["outbound", "retry_out"]), st.integers(0, 9)),
+    st.integers(0, 2**40),
+    min_size=1,
+)
+
+
+def _batch(folder: Path, number: int, offsets: str, *, committed: bool) -> None:
+    for name in ("offsets", "commits"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    (folder / "offsets" / str(number)).write_text(f'v1\n{{"conf":{{"a":"b"}}}}\n{offsets}')
+    if committed:
+        (folder / "commits" / str(number)).write_text("v1\n{}")
+
+
+def test_a_query_stands_where_its_last_committed_batch_ended(tmp_path: Path) -> None:
+    _batch(tmp_path / "ingest", 9, '{"collected":{"0":5,"1":7}}', committed=True)
+    _batch(tmp_path / "ingest", 10, '{"collected":{"0":8,"1":9}}', committed=True)
+    _batch(tmp_path / "ingest", 11, '{"collected":{"0":99,"1":99}}', committed=False)
+    (tmp_path / "ingest" / "offsets" / ".11.crc").write_bytes(b"crc")
+    assert query_positions(tmp_path) == {"ingest": {"collected/0": 8, "collected/1": 9}}
+
+
+def test_a_query_without_a_finished_batch_stands_where_it_first_started(tmp_path: Path) -> None:
+    first = tmp_path / "route" / "sources" / "0" / "0"
+    first.parent.mkdir(parents=True)
+    first.write_bytes(b'\0v1\n{"events":{"0":3}}')
+    _batch(tmp_path / "route", 0, '{"events":{"0":50}}', committed=False)
+    assert query_positions(tmp_path) == {"route": {"events/0": 3}}
+
+
+def test_an_expired_or_unknown_folder_is_no_query(tmp_path: Path) -> None:
+    _batch(tmp_path / "ingest.expired-123", 1, '{"collected":{"0":5}}', committed=True)
+    (tmp_path / "transmit").mkdir()
+    assert query_positions(tmp_path) == {}
+
+
+def test_a_checkpoint_that_cannot_be_read_says_so(tmp_path: Path) -> None:
+    _batch(tmp_path / "ingest", 1, "garbage", committed=True)
+    (tmp_path / "ingest" / "offsets" / "1").write_text("garbage")
+    with pytest.raises(ValueError, match="not found"):
+        query_positions(tmp_path)
+
+
+@given(offsets=_OFFSETS)
+def test_what_is_written_is_read(
+    offsets: dict[tuple[str, int], int], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("checkpoints")
+    wanted = {f"{topic}/{partition}": offset for (topic, partition), offset in offsets.items()}
+    _batch(folder / "transmit", 4, '{"outbound":{"0":1}}', committed=True)
+    write_checkpoint(folder / "transmit", wanted)
+    assert query_positions(folder) == {"transmit": wanted}

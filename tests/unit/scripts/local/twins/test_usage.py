@@ -1,0 +1,60 @@
+"""What a minute adds to a side's counters, and what the deployer sees of a minute."""
+
+from collections.abc import Iterator
+
+from scripts.local.twins.meter import side_minute
+from scripts.local.twins.usage import MinuteUsage, Reading, Usage, added
+from shared.contracts.scorecard import MinuteCard, Percentiles
+
+
+def _reading(cpu: float, memory: int = 7, changed: float = 0) -> Reading:
+    return Reading(cpu_seconds=cpu, memory_bytes=memory, changed=changed)
+
+
+def test_a_minute_adds_the_difference_of_the_last_readings() -> None:
+    found = added(_reading(10.0, changed=1), _reading(35.5, memory=9, changed=3))
+    assert found == MinuteUsage(cpu_seconds=25.5, memory_bytes=9, changed=2)
+
+
+def test_what_is_not_known_is_not_guessed() -> None:
+    assert added(_reading(1), None) == MinuteUsage()
+    assert added(None, _reading(1)) == MinuteUsage(memory_bytes=7)
+
+
+def test_a_process_that_started_again_hides_one_minutes_seconds() -> None:
+    assert added(_reading(100), _reading(3)) == MinuteUsage(memory_bytes=7)
+
+
+def test_readings_are_spaced_and_the_last_of_a_minute_counts() -> None:
+    now, readings = [600.0], iter(map(float, range(100)))
+    usage = Usage(lambda: _reading(next(readings)), lambda: now[0], lambda: now[0])
+    for _ in _seconds(now, 120):
+        usage.look()
+    assert usage.of(11).cpu_seconds == 12
+    assert usage.of(10).cpu_seconds is None
+
+
+def _seconds(now: list[float], count: int) -> Iterator[None]:
+    for _ in range(count):
+        yield
+        now[0] += 1
+
+
+def test_the_deployer_sees_what_hifi_answers_for() -> None:
+    card = MinuteCard(
+        tenant="*",
+        minute=5,
+        settled=True,
+        total=100,
+        again=2,
+        good=95,
+        dead=4,
+        customer_dead=3,
+        quarantined=2,
+        doubled=2,
+        inside=Percentiles(p95=120.0),
+    )
+    found = side_minute(card, MinuteUsage(cpu_seconds=3.0, memory_bytes=9, changed=1))
+    assert (found.total, found.good, found.doubled, found.changed) == (99, 95, 2, 1)
+    assert found.dead == {"dead letter": 1, "quarantine": 2}
+    assert (found.p95_ms, found.cpu_seconds, found.memory_bytes) == (120.0, 3.0, 9)

@@ -1,0 +1,70 @@
+"""A request fits what is under way, or is refused with what fits instead."""
+
+import pytest
+from msgspec.structs import replace
+
+from shared.contracts.release_requests import Request, RequestRefusedError, requested
+from shared.contracts.releases import PLANS, Kind, Release, Step
+
+DONE = Release(
+    number=3, kind=Kind.DEPLOY, version="2.0", step=Step.DONE, since_ms=5, asked_by="ann", asked_ms=1,
+    target="green", former="blue", former_version="1.0", term=4, owner="process", revision=9,
+)  # fmt: skip
+UNDER_WAY = replace(DONE, step=Step.WATCH)
+
+
+def ask(current: Release | None, kind: Kind, version: str = "", *, replay: bool = False) -> Release:
+    return requested(current, Request(kind=kind, version=version, replay=replay, by="ben"), 77)
+
+
+def test_a_request_begins_the_next_release_with_the_fence_of_the_last_one() -> None:
+    found = ask(DONE, Kind.DEPLOY, "3.0")
+    assert (found.number, found.kind, found.version, found.step) == (4, Kind.DEPLOY, "3.0", Step.PREFLIGHT)
+    assert (found.asked_by, found.asked_ms, found.since_ms) == ("ben", 77, 77)
+    assert (found.term, found.owner, found.revision) == (4, "process", 9)
+    assert ask(None, Kind.SWITCH).number == 1
+
+
+def test_a_rollback_turns_the_sides_of_the_last_deploy_around() -> None:
+    found = ask(DONE, Kind.ROLLBACK, replay=True)
+    assert (found.target, found.version, found.former, found.former_version) == (
+        "blue",
+        "1.0",
+        "green",
+        "2.0",
+    )
+    assert found.replay
+
+
+def test_a_rollback_of_what_is_under_way_asks_for_the_way_back() -> None:
+    found = ask(UNDER_WAY, Kind.ROLLBACK)
+    assert (found.step, found.back, found.number) == (Step.WATCH, "ben asked for it", 3)
+    again = replace(found, step=Step.STOP)
+    assert ask(again, Kind.ROLLBACK, replay=True).replay, "before positions are set"
+
+
+REFUSED: dict[str, tuple[Release | None, Kind, str]] = {
+    "no version": (DONE, Kind.DEPLOY, "name the version"),
+    "nothing yet": (None, Kind.ROLLBACK, "there was no release yet"),
+    "under way": (UNDER_WAY, Kind.SWITCH, r"under way \(step watch\); `hifi rollback` undoes it"),
+    "already undone": (replace(DONE, step=Step.UNDONE), Kind.ROLLBACK, "is undone: nothing to roll back"),
+    "being undone": (
+        replace(UNDER_WAY, step=Step.STOP, back="it is slow"), Kind.ROLLBACK, "undone already: it is slow",
+    ),
+    "rolling back": (replace(UNDER_WAY, kind=Kind.ROLLBACK), Kind.ROLLBACK, "cannot be undone"),
+    "no burst": (DONE, Kind.BURST_OFF, "no burst is on"),
+    "burst": (replace(DONE, kind=Kind.BURST), Kind.SWITCH, "`hifi burst off` first"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_does_not_fit_is_refused_with_what_does(name: str) -> None:
+    current, kind, words = REFUSED[name]
+    with pytest.raises(RequestRefusedError, match=words):
+        ask(current, kind)
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_every_plan_begins_with_a_preflight_and_has_each_step_once(kind: Kind) -> None:
+    assert PLANS[kind][0] is Step.PREFLIGHT
+    assert len(set(PLANS[kind])) == len(PLANS[kind])
