@@ -132,3 +132,22 @@ def test_a_place_that_remembers_a_higher_term_than_the_table_is_caught_up_with()
             break
     assert refused == 3
     assert whole(world.release, world) == "new"
+
+
+def test_a_side_that_was_parked_already_is_started_before_it_gets_its_traffic_back() -> None:
+    world = ReleaseWorld(SHORT)
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is Step.PARK)
+
+    def die(_: str) -> None:
+        raise DiedError
+
+    world.place.after_call = die
+    with pytest.raises(DiedError):
+        world.turn()
+    world.place.after_call = lambda _: None
+    assert world.place.world.sides[LIGHT].parked
+    world.another()
+    world.ask(Kind.ROLLBACK)
+    turn_to_end(world)
+    assert whole(world.release, world) == "old"
