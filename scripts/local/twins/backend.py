@@ -177,7 +177,11 @@ class LocalBackend:
             if self._proofs.get(side, ("",))[0] != version:
                 self._end_proof(side)
                 self._proofs[side] = (version, Proving(self._side(side), events))
-            proof = self._proofs[side][1].proof()
+            try:
+                proof = self._proofs[side][1].proof()
+            except Exception:
+                self._end_proof(side)  # the next call begins another one
+                raise
             if proof.arrived >= events:
                 self._proofs[side][1].finish()
             return proof
@@ -203,6 +207,9 @@ class LocalBackend:
         with _explained(), self._fenced(fence):
             if dict(weights) != self._traffic.state().weights:
                 self._traffic.set_weights(weights)
+            for side, share in weights.items():
+                if share:
+                    self._code[side].open_canary()
 
     def minutes(self, side: str, first: int, last: int) -> Sequence[SideMinute]:
         """Settled minutes with deliveries, `first` and `last` included, oldest first."""
@@ -211,8 +218,10 @@ class LocalBackend:
             return minutes_of(self._side(side), first, last, self._usage[side])
 
     def remains(self, side: str) -> Remains:
-        """What a side has still to settle."""
+        """What a side has still to settle. The canary of a side without traffic sends no more."""
         with _explained():
+            if not self._traffic.state().weights[side] and not self.deployed(side).parked:
+                self._code[side].close_canary()
             return self._remains[side].read()
 
     def stability(self, side: str) -> Stability:
