@@ -19,7 +19,7 @@ from shared.runtime.clock import wall_clock
 from shared.runtime.metrics import DeployMetric
 from tests.harness.command_line import HIFI
 from tests.harness.deploy_process import DeployProcess
-from tests.harness.fake_place import DARK, LIGHT, OLD, Bad, badly_ended, doubled, read_world
+from tests.harness.fake_world import DARK, LIGHT, OLD, Bad, badly_ended, doubled, read_world
 from tests.harness.waiting import eventually
 
 NEW = "2.0"
