@@ -133,8 +133,8 @@ def _roles(value: str) -> ui.select:
 async def _chosen_role(member: Member) -> str | None:
     """Ask which role a member is to have; None is as it is."""
     with (
-        ui.dialog() as dialog,
-        ui.element("div").classes("card ask").props("role=dialog aria-modal=true aria-label='Change role'"),
+        ui.dialog().props('aria-label="Change the role"') as dialog,
+        ui.element("div").classes("card ask"),
     ):
         write(joined(tag("h2", "Change the role"), tag("p", member.label or member.id)))
         chosen = _roles(member.role).props("data-testid=new-role")
