@@ -197,6 +197,7 @@ def test_the_new_pages_show_hostile_names_as_text_fit_a_phone_and_have_no_seriou
 
 
 def _seen(page: Page, artefacts: Path, name: str, width: int, within: str | None = None) -> list[str]:
+    page.wait_for_function("!document.querySelector('[class*=enter-active]')")  # a dialog that fades in
     page.screenshot(path=artefacts / f"{name}.png", full_page=True)
     assert page.evaluate("document.documentElement.scrollWidth") == width, name
     return faults(page, within)
