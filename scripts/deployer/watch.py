@@ -64,7 +64,7 @@ def _until_ended(client: DeployerClient, asked: Release, show: Callable[[Release
     while True:
         release = client.current()
         assert release is not None
-        if release.number != asked.number:  # ended, and somebody asked for another since
+        if release.number != asked.number:  # ended, and another was asked for since
             return next(each for each in client.ended(20) if each.number == asked.number)
         show(release)
         if release.ended:

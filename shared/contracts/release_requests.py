@@ -7,7 +7,7 @@ from shared.contracts.releases import Kind, Release, Step
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """What somebody wants."""
+    """What an operator wants."""
 
     kind: Kind
     version: str = ""

@@ -51,7 +51,7 @@ class ReleaseStore:
             guards: items of a transaction that fail once the writer's activities are over.
 
         Returns:
-            The release as it is written; None if somebody else wrote since it was read, or a guard failed.
+            The release as it is written; None if another write came since it was read, or a guard failed.
         """
         following = replace(release, revision=release.revision + 1)
         items = [self._items.revised(RELEASES, CURRENT, following, release.revision), *guards]

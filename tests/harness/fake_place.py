@@ -5,16 +5,12 @@ test can say of every record whether it ended well.
 """
 
 import fcntl
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
-from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
 import msgspec
-from msgspec import Struct, field
 
 from pipelines.control.deploy.backend import (
     BackendError,
@@ -33,10 +29,8 @@ from shared.contracts.diamond.stability import SILENT, Stability
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.releases import Positions
 from shared.contracts.topology import CHAIN_GROUPS
+from tests.harness.fake_world import DARK, LIGHT, Bad, FakeSide, World, new_world, read_world
 
-LIGHT: Final = "blue"
-DARK: Final = "green"
-OLD: Final = "1.0"
 RATE: Final = 300
 """Events a second, of both sides together."""
 
@@ -45,71 +39,6 @@ READY_MS: Final = 5_000
 
 _ONE_IN: Final = 200
 _TOPIC: Final = "collected/0"
-
-
-class Bad(StrEnum):
-    """Names of versions that are bad, and how."""
-
-    CRASHES = "crashes"
-    SLOWER = "slower"
-    DROPS = "drops"
-    DOUBLES = "doubles"
-    GARBAGE = "garbage"
-    RARE_GARBAGE = "rare garbage"
-    REFUSES = "refuses"
-    LEAKS = "leaks"
-    UNREADABLE = "unreadable checkpoint"
-    NEVER_READY = "never ready"
-
-
-SPOILS: Final = frozenset({Bad.DROPS, Bad.GARBAGE, Bad.RARE_GARBAGE, Bad.REFUSES})
-"""What these processed has to be processed again."""
-
-
-class FakeSide(Struct, kw_only=True):
-    """One side."""
-
-    version: str = ""
-    parked: bool = True
-    since_ms: int = 0
-    end: float = 0
-    """Records that it took."""
-
-    position: float = 0
-    marked: float = 0
-    """Records before this one are marked as replayed."""
-
-    processed: list[tuple[float, float, str, bool]] = []
-    """From, to, by which version, marked as replayed."""
-
-    proof: int = 0
-    rated: Rating | None = None
-    spoilt: bool = False
-    """Whether its checkpoint can be read."""
-
-    retries: int = 0
-    stable: bool = True
-    patched: bool = False
-
-
-class World(Struct, kw_only=True):
-    """All of it."""
-
-    sides: dict[str, FakeSide]
-    shares: dict[str, int]
-    since: list[tuple[int, dict[str, int]]] = field(default_factory=list)
-    """Since when which weights, epoch milliseconds."""
-
-    fence: int = 0
-    now_ms: int = 0
-    refused: float = 0
-    """Events that came to a side that was parked."""
-
-
-def new_world() -> World:
-    """Blue serves OLD; green is parked with it."""
-    sides = {LIGHT: FakeSide(version=OLD, parked=False), DARK: FakeSide(version=OLD)}
-    return World(sides=sides, shares={LIGHT: 100, DARK: 0})
 
 
 class FakePlace:
@@ -313,44 +242,3 @@ class FakePlace:
             cpu_seconds=total * 0.0004,
             memory_bytes=(500 + (60 * age if version == Bad.LEAKS else 0)) * 1024 * 1024,
         )
-
-
-def read_world(path: Path) -> World:
-    """The world in a file; a new one before it is written."""
-    return msgspec.json.decode(path.read_bytes(), type=World) if path.exists() else new_world()
-
-
-def badly_ended(world: World) -> list[str]:
-    """Records whose last processing was by a version that spoils them, or that nothing processed."""
-    found = []
-    for name, side in world.sides.items():
-        known: dict[tuple[float, float], str] = {}
-        points = sorted({point for first, last, *_ in side.processed for point in (first, last)})
-        for first, last in pairwise(points):
-            for begin, end, version, _ in side.processed:
-                if begin <= first and last <= end:
-                    known[first, last] = version
-        spoilt = {span: version for span, version in known.items() if version in SPOILS}
-        found += [
-            f"{name}: records {span} were last processed by {version}" for span, version in spoilt.items()
-        ]
-        if side.end - side.position >= 1:
-            found.append(f"{name}: {side.end - side.position:.0f} records are not processed")
-    return found
-
-
-def doubled(world: World) -> list[str]:
-    """Records that were processed twice, the second time without the mark of a replay."""
-    found = []
-    for name, side in world.sides.items():
-        reached = 0.0
-        for first, last, version, marked in side.processed:
-            if first < reached - 1 and not marked:
-                found.append(f"{name}: records from {first} to {reached} again by {version}")
-            reached = max(reached, last)
-    return found
-
-
-def described(world: World) -> str:
-    """For messages of tests."""
-    return json.dumps(msgspec.to_builtins(world), indent=1)

@@ -29,7 +29,7 @@ class Store(Protocol):
         ...
 
     def put(self, release: Release, guards: Sequence[dict[str, Any]] = ()) -> Release | None:
-        """Write it as the next revision; None if somebody else wrote, or a guard failed."""
+        """Write it as the next revision; None if another write came first, or a guard failed."""
         ...
 
 

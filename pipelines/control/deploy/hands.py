@@ -43,7 +43,7 @@ class Hands:
             ]
 
     def sure(self, release: Release) -> bool:
-        """Whether the present step may still act: nobody can have taken its activities for dead."""
+        """Whether the present step may still act: no other actor can have taken its activities for dead."""
         with self._lock:
             now = self._monotonic()
             return all(

@@ -25,7 +25,8 @@ from shared.dynamodb.document_rows import row_key
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.release_store import ReleaseStore
 from tests.contract.dynamodb.test_activities import HEALTHS, LEASE, STABLE, TABLE, Process
-from tests.harness.fake_place import DARK, LIGHT, Bad, FakePlace, badly_ended, doubled
+from tests.harness.fake_place import FakePlace
+from tests.harness.fake_world import DARK, LIGHT, Bad, badly_ended, doubled
 from tests.harness.release_world import START_MS
 
 SIDES = (LIGHT, DARK)

@@ -16,9 +16,10 @@ from shared.contracts.releases import Kind, Release, Step
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.release_store import ReleaseStore
 from shared.runtime.clock import wall_clock
+from shared.runtime.metrics import DeployMetric
 from tests.harness.command_line import HIFI
 from tests.harness.deploy_process import DeployProcess
-from tests.harness.fake_place import DARK, LIGHT, OLD, Bad, badly_ended, doubled, read_world
+from tests.harness.fake_world import DARK, LIGHT, OLD, Bad, badly_ended, doubled, read_world
 from tests.harness.waiting import eventually
 
 NEW = "2.0"
@@ -119,7 +120,7 @@ def hifi(deployers: Deployers, *arguments: str) -> "subprocess.CompletedProcess[
 
 
 def test_commands_deploy_a_version_follow_it_and_show_both_sides(deployers: Deployers) -> None:
-    deployers.start()
+    process = deployers.start()
     eventually(lambda: bool(deployers.store.sides()), SECONDS, "the deployer shows both sides")
     done = hifi(deployers, "deploy", NEW)
     assert done.returncode == 0, done.stderr
@@ -135,6 +136,10 @@ def test_commands_deploy_a_version_follow_it_and_show_both_sides(deployers: Depl
     known = json.loads(hifi(deployers, "sides", "--json").stdout)
     assert [each["side"] for each in known["sides"]] == [LIGHT, DARK]
     assert known["release"]["step"] == Step.UNDONE
+    metrics = process.request("GET", "/metrics").text
+    assert f"{DeployMetric.LEADER} 1.0" in metrics
+    assert f'{DeployMetric.STEP}{{step="undone"}} 1.0' in metrics
+    assert f"{DeployMetric.NUMBER} 2.0" in metrics
 
 
 def test_without_a_deployer_a_command_says_so_and_asks_for_nothing(deployers: Deployers) -> None:

@@ -3,7 +3,8 @@
 import pytest
 
 from tests.harness.backend_conformance import BackendConformance, Place
-from tests.harness.fake_place import DARK, LIGHT, OLD, FakePlace
+from tests.harness.fake_place import FakePlace
+from tests.harness.fake_world import DARK, LIGHT, OLD
 from tests.harness.release_world import START_MS
 
 

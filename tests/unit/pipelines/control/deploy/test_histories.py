@@ -10,7 +10,7 @@ from pipelines.control.deploy.backend import BackendError
 from pipelines.control.deploy.policy import Policy
 from shared.contracts.release_requests import RequestRefusedError
 from shared.contracts.releases import Kind, Step
-from tests.harness.fake_place import DARK, LIGHT, Bad, badly_ended, doubled
+from tests.harness.fake_world import DARK, LIGHT, Bad, badly_ended, doubled
 from tests.harness.release_world import ReleaseWorld
 from tests.unit.pipelines.control.deploy.test_kills import DiedError
 

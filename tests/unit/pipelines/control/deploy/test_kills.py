@@ -7,7 +7,7 @@ import pytest
 from pipelines.control.deploy.backend import FencedError
 from pipelines.control.deploy.policy import Policy
 from shared.contracts.releases import Kind, Positions, Release, Step
-from tests.harness.fake_place import DARK, LIGHT, OLD, Bad, badly_ended, described, doubled
+from tests.harness.fake_world import DARK, LIGHT, OLD, Bad, badly_ended, described, doubled
 from tests.harness.release_world import ReleaseWorld
 
 NEW = "2.0"
@@ -132,3 +132,22 @@ def test_a_place_that_remembers_a_higher_term_than_the_table_is_caught_up_with()
             break
     assert refused == 3
     assert whole(world.release, world) == "new"
+
+
+def test_a_side_that_was_parked_already_is_started_before_it_gets_its_traffic_back() -> None:
+    world = ReleaseWorld(SHORT)
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is Step.PARK)
+
+    def die(_: str) -> None:
+        raise DiedError
+
+    world.place.after_call = die
+    with pytest.raises(DiedError):
+        world.turn()
+    world.place.after_call = lambda _: None
+    assert world.place.world.sides[LIGHT].parked
+    world.another()
+    world.ask(Kind.ROLLBACK)
+    turn_to_end(world)
+    assert whole(world.release, world) == "old"

@@ -5,7 +5,7 @@ import pytest
 from pipelines.control.deploy.policy import Policy
 from shared.contracts.release_requests import RequestRefusedError
 from shared.contracts.releases import PLANS, Finding, Kind, Release, Step
-from tests.harness.fake_place import DARK, LIGHT, OLD, Bad, badly_ended, described, doubled
+from tests.harness.fake_world import DARK, LIGHT, OLD, Bad, badly_ended, described, doubled
 from tests.harness.release_world import ReleaseWorld
 
 NEW = "2.0"
