@@ -67,6 +67,11 @@ class Names:
         """Name of the connection through which the sides' runners take jobs from GitHub."""
         return f"{self.prefix}-github"
 
+    @property
+    def budget_topic(self) -> str:
+        """Name of the SNS topic that the budget notifies."""
+        return f"{self.prefix}-budget"
+
     def table(self, content: str) -> str:
         """Name of a DynamoDB table of foundation."""
         return f"{self.prefix}-{content}"
@@ -102,6 +107,11 @@ class TwinNames:
     def runner(self) -> str:
         """Name of the runner in the side's VPC: the CodeBuild project that takes GitHub's jobs."""
         return f"{self.prefix}-runner"
+
+    @property
+    def pod_logs(self) -> str:
+        """Name of the CloudWatch log group of the side's pods."""
+        return f"/aws/eks/{self.prefix}/pods"
 
     @property
     def alarm_topic(self) -> str:

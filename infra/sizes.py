@@ -134,6 +134,8 @@ class ChartVersions(Model):
     cluster_autoscaler: str
     metrics_server: str
     load_balancer_controller: str
+    fluent_bit: str
+    prometheus: str
 
 
 class AddonVersions(Model):
@@ -162,7 +164,7 @@ class ClusterSettings(Model):
         description="ARNs of IAM roles with all permissions in Kubernetes beside the deploy role, such as "
         "that of the person who deploys first.",
     )
-    log_days: LogDays = Field(description="Retention of the control plane's logs, days.")
+    log_days: LogDays = Field(description="Retention of the logs of the control plane and of the pods, days.")
     services: NodeGroup = Field(description="On demand: collect, retry, observe, add-ons.")
     drivers: NodeGroup = Field(description="On demand: Spark master and drivers.")
     workers: NodeGroup = Field(description="Spot: Spark workers.")

@@ -40,5 +40,5 @@ class FoundationStack(Stack):
         DeployRoles(self, "deploy", environment=environment, zone_arn=zone.zone_arn)
         GithubConnection(self, "github", connection_name=environment.names.github_connection)
         LiveTraffic(self, "traffic", names=environment.names)
-        MonthlyBudget(self, "budget", environment=environment)
+        MonthlyBudget(self, "budget", environment=environment, key_arn=keys.arn("logs"))
         TerraformOutput(self, "name_servers", value=zone.name_servers)

@@ -2,6 +2,8 @@
 
 from constructs import Construct
 
+from infra.aws.alarm import AlarmTopic
+from infra.aws.log_group import log_group
 from infra.components.deployment.runner import GithubJobs, Runner, Surroundings
 from infra.components.encryption.key_lookup import KeyLookup
 from infra.components.identity.addon_identities import AddonResources, addon_identities
@@ -12,16 +14,18 @@ from infra.components.identity.workload_identities import (
     Scorecards,
     workload_identities,
 )
-from infra.components.kafka.alarms import AlarmTopic, KafkaAlarms
+from infra.components.kafka.alarms import KafkaAlarms
 from infra.components.kafka.cluster import Kafka
 from infra.components.kafka.volume_scaling import KafkaStorage
 from infra.components.kubernetes.access import ClusterAccess
+from infra.components.kubernetes.alarms import ClusterAlarms
 from infra.components.kubernetes.cluster import Cluster
 from infra.components.kubernetes.helm_charts import charts
 from infra.components.kubernetes.helm_releases import HelmReleases
 from infra.components.kubernetes.managed_addons import AfterNodes, BeforeNodes
 from infra.components.kubernetes.node_groups import NodeGroups, ZoneSubnet
 from infra.components.kubernetes.node_pools import pools
+from infra.components.network.alarms import BalancerAlarms
 from infra.components.network.flow_logs import FlowLogs
 from infra.components.network.ingress import Ingress
 from infra.components.network.privatelink import PrivateLink
@@ -60,6 +64,7 @@ class TwinStack(Stack):
             nat_addresses=self._network.nat_addresses if self._is_public else [],
         )
         self._declare_network_services()
+        self._topic_arn = self._declare_alarm_topic()
         self._ingress = self._declare_ingress()
         self._kafka = self._declare_kafka()
         self._cluster = self._declare_cluster()
@@ -104,6 +109,17 @@ class TwinStack(Stack):
             days=settings.flow_log_days,
         )
 
+    def _declare_alarm_topic(self) -> str:
+        """The topic that every alarm of the side notifies; returns its ARN."""
+        topic = AlarmTopic(
+            self,
+            "alarms",
+            topic_name=self._twin.names.alarm_topic,
+            key_arn=self._keys.logs,
+            subscribers=self.environment.alarm_subscribers,
+        )
+        return topic.arn
+
     def _declare_ingress(self) -> Ingress:
         network, names = self._network, self._twin.names
         ingress = Ingress(
@@ -116,6 +132,14 @@ class TwinStack(Stack):
             security_group=self._groups.balancer,
             exposure=self.environment.exposure,
             deletion_protection=self.environment.protected,
+        )
+        BalancerAlarms(
+            self,
+            "ingress-alarms",
+            prefix=self._prefix,
+            balancer=ingress.balancer_suffix,
+            targets=ingress.target_group_suffix,
+            topic_arn=self._topic_arn,
         )
         if not self._is_public:
             PrivateLink(
@@ -172,19 +196,12 @@ class TwinStack(Stack):
             cluster_arn=kafka.arns.cluster,
             limit_gib=settings.volume_limit_gib,
         )
-        topic = AlarmTopic(
-            self,
-            "alarms",
-            topic_name=self._twin.names.alarm_topic,
-            key_arn=self._keys.logs,
-            subscribers=self.environment.alarm_subscribers,
-        )
         KafkaAlarms(
             self,
             "kafka-alarms",
             cluster_name=self._prefix,
             brokers=settings.brokers,
-            topic_arn=topic.arn,
+            topic_arn=self._topic_arn,
         )
         return kafka
 
@@ -218,6 +235,21 @@ class TwinStack(Stack):
         before = BeforeNodes(self, "before-nodes", cluster=context, versions=versions)
         nodes = self._declare_nodes(context, before)
         after = AfterNodes(self, "after-nodes", cluster=context, versions=versions, nodes=nodes.groups)
+        ClusterAlarms(
+            self,
+            "cluster-alarms",
+            cluster_name=self._prefix,
+            groups=nodes.scaling_groups,
+            topic_arn=self._topic_arn,
+        )
+        # Declared here, with key and retention: the log shipper may only write to it.
+        logs = log_group(
+            self,
+            "pod-logs",
+            name=self._twin.names.pod_logs,
+            key_arn=self._keys.logs,
+            days=self.environment.cluster.log_days,
+        )
         identities = self._declare_identities(context)
         if self.environment.is_local:  # local AWS endpoints have no Kubernetes API to install charts in
             return
@@ -231,8 +263,10 @@ class TwinStack(Stack):
                 cluster_name=self._prefix,
                 region=self.environment.region,
                 vpc_id=self._network.vpc_id,
+                pod_logs=self._twin.names.pod_logs,
+                alarm_topic_arn=self._topic_arn,
             ),
-            after=[*access.grants, *after.addons, *identities.associations],
+            after=[*access.grants, *after.addons, *identities.associations, logs],
         )
 
     def _declare_nodes(self, context: ClusterContext, before: BeforeNodes) -> NodeGroups:
@@ -259,6 +293,9 @@ class TwinStack(Stack):
             cluster_name=self._prefix,
             kafka=self._kafka.arns,
             target_group_arn=self._ingress.target_group_arn,
+            pod_logs=self._twin.names.pod_logs,
+            alarm_topic_arn=self.environment.arns.of("sns", self._twin.names.alarm_topic),
+            alarm_topic_key_arn=self._keys.logs,
         )
         checkpoints = Checkpoints(
             bucket=self.environment.names.bucket("checkpoints"),

@@ -24,12 +24,18 @@ CANARY_ADDRESS: Final = "172.20.0.100"
 (https://kubernetes.io/docs/concepts/services-networking/cluster-ip-allocation/)."""
 
 _SETTING: Final = re.compile(r"([A-Z][A-Z0-9_]*)=(.*)")
+_ZONES: Final = re.compile(r"([a-z0-9-]+=[a-z0-9]+-az\d+)(,[a-z0-9-]+=[a-z0-9]+-az\d+)*")
 _BROKER: Final = re.compile(r"[A-Za-z0-9.-]+:\d{1,5}")
 _IMAGE: Final = re.compile(r"\S+/\S+(@sha256:[0-9a-f]{64}|:[\w][\w.-]{0,127})")
 
 
 def side_values(
-    environment: Environment, side: Side, *, bootstrap: str, settings: Mapping[str, str] | None = None
+    environment: Environment,
+    side: Side,
+    *,
+    bootstrap: str,
+    zone_ids: str,
+    settings: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """The environment variables of every process of a side.
 
@@ -37,21 +43,27 @@ def side_values(
         environment: Where the side is.
         side: Which of the two.
         bootstrap: The side's brokers, host:port separated by commas.
+        zone_ids: Ids of the account's availability zones, such as `eu-west-1a=euw1-az3,eu-west-1b=euw1-az1`.
         settings: What a person set for the environment's processes.
 
     Raises:
-        InvalidSettingsError: `bootstrap` is not a list of host:port; a setting is one that stacks decide.
+        InvalidSettingsError: `bootstrap` is not a list of host:port, `zone_ids` not one of name=id; a setting
+            is one that stacks decide.
     """
-    values = _stack_values(environment, side, bootstrap)
+    values = _stack_values(environment, side, bootstrap, zone_ids)
     for name in settings or {}:
         if name in values:
             raise InvalidSettingsError(f"{name}: the stacks decide it; remove it from {environment.name}.env")
     return values | dict(settings or {})
 
 
-def _stack_values(environment: Environment, side: Side, bootstrap: str) -> dict[str, str]:
+def _stack_values(environment: Environment, side: Side, bootstrap: str, zone_ids: str) -> dict[str, str]:
     if not all(_BROKER.fullmatch(broker) for broker in bootstrap.split(",")):
         raise InvalidSettingsError(f"bootstrap: {bootstrap!r}; give host:port, separated by commas")
+    if not _ZONES.fullmatch(zone_ids):
+        raise InvalidSettingsError(
+            f"zone_ids: {zone_ids!r}; give name=id, separated by commas, such as eu-west-1a=euw1-az3"
+        )
     return {
         "AWS_REGION": environment.region,
         "HIFI_ALLOW_ADDRESS": CANARY_ADDRESS,
@@ -62,6 +74,7 @@ def _stack_values(environment: Environment, side: Side, bootstrap: str) -> dict[
         "HIFI_DOCUMENTS_TABLE": environment.names.documents_table,
         "HIFI_SIDE": side.value,
         "HIFI_STORE_TABLE": environment.names.meter_table(side),
+        "HIFI_ZONE_IDS": zone_ids,
         "KAFKA_BROKERS": bootstrap,  # the form that KEDA reads
     }
 
@@ -124,13 +137,16 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--bootstrap", required=True, help="the side's brokers, host:port separated by commas"
     )
+    parser.add_argument("--zone-ids", required=True, help="the account's zones, name=id separated by commas")
     parser.add_argument("--service-image", required=True, help="repository@digest of the services' image")
     parser.add_argument("--spark-image", required=True, help="repository@digest of Spark's image")
     given = parser.parse_args(arguments)
     try:
         environment = load_environment(load_run())
         settings = person_settings(environment.name)
-        side = side_values(environment, given.side, bootstrap=given.bootstrap, settings=settings)
+        side = side_values(
+            environment, given.side, bootstrap=given.bootstrap, zone_ids=given.zone_ids, settings=settings
+        )
         release = release_values(
             environment, given.side, service_image=given.service_image, spark_image=given.spark_image
         )

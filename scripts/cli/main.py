@@ -43,6 +43,8 @@ COMMANDS: Final = {
     "try": "Configuration",
     "keys": "Configuration",
     "tokens": "Configuration",
+    "members": "Configuration",
+    "invite": "Configuration",
     "login": "Configuration",
     "context": "Configuration",
     "destinations": "Delivery",

@@ -7,11 +7,12 @@ from typing import Any, Final
 
 import yaml
 
+from scripts.dashboard.alerts import rules
 from scripts.dashboard.events import events_rows
 from scripts.dashboard.grafana import Kind, Panel, Query, Row, Threshold, Unit, Variable, dashboard
 from scripts.dashboard.processes import process_rows
 from scripts.dashboard.promql import series, total
-from scripts.dashboard.scrape import kubernetes, local
+from scripts.dashboard.scrape import local, pod_monitor
 from scripts.local.side import Side
 from shared.contracts.scorecard import ALL_TENANTS
 from shared.runtime.metrics import ObserveMetric
@@ -34,7 +35,25 @@ def files() -> dict[str, str]:
     return {
         "hifi.json": json.dumps(hifi(), indent=2) + "\n",
         "prometheus-local.yml": _yaml(local(Side(root=Path()))),
-        "prometheus-kubernetes.yml": _yaml(kubernetes()),
+        "pod-monitor.yml": _yaml(pod_monitor()),
+        "alert-rules.yml": _yaml(rules()),
+        "kustomization.yaml": _yaml(_kustomization()),
+    }
+
+
+def _kustomization() -> dict[str, Any]:
+    """What a release applies in a side's cluster; Grafana loads ConfigMaps with this label."""
+    return {
+        "apiVersion": "kustomize.config.k8s.io/v1beta1",
+        "kind": "Kustomization",
+        "resources": ["pod-monitor.yml", "alert-rules.yml"],
+        "configMapGenerator": [
+            {
+                "name": "dashboard",
+                "files": ["hifi.json"],
+                "options": {"disableNameSuffixHash": True, "labels": {"grafana_dashboard": "1"}},
+            }
+        ],
     }
 
 

@@ -107,15 +107,15 @@ def _deliveries() -> Row:
         (
             Panel(
                 "Delivered",
-                "By destination.",
+                "By tenant and destination.",
                 Unit.EVENTS_PER_SECOND,
-                rate_by(ObserveMetric.DELIVERED, "destination"),
+                rate_by(ObserveMetric.DELIVERED, "tenant", "destination"),
             ),
             Panel(
                 "Failed tries",
-                "Tries that ended in a retry or a dead letter, by destination.",
+                "Tries that ended in a retry or a dead letter, by tenant and destination.",
                 Unit.EVENTS_PER_SECOND,
-                rate_by(ObserveMetric.FAILED, "destination"),
+                rate_by(ObserveMetric.FAILED, "tenant", "destination"),
             ),
             Panel(
                 "Watched fields",
@@ -125,9 +125,9 @@ def _deliveries() -> Row:
             ),
             Panel(
                 "Waiting for the next attempt",
-                "By pipe.",
+                "By tenant and pipe.",
                 Unit.EVENTS,
-                gauge(ObserveMetric.WAITING, "{{pipe}}"),
+                gauge(ObserveMetric.WAITING, "{{tenant}}/{{pipe}}"),
                 stacked=True,
             ),
             Panel(

@@ -11,9 +11,9 @@ def gauge(metric: StrEnum, legend: str, **labels: str) -> tuple[Query]:
     return (Query(series(metric, **labels), legend),)
 
 
-def rate_by(metric: StrEnum, label: str) -> tuple[Query]:
-    """A counter's growth per second, a line for each value of a label."""
-    return (Query(total(rate(metric), label), f"{{{{{label}}}}}"),)
+def rate_by(metric: StrEnum, *labels: str) -> tuple[Query]:
+    """A counter's growth per second, a line for each combination of labels' values."""
+    return (Query(total(rate(metric), *labels), "/".join(f"{{{{{label}}}}}" for label in labels)),)
 
 
 def p95_by(metric: StrEnum, label: str) -> tuple[Query]:

@@ -1,4 +1,4 @@
-"""Prometheus scrape configurations: a local side's processes by port, a cluster's pods by label."""
+"""What Prometheus scrapes: a local side's processes by port, a cluster's pods by label."""
 
 from typing import Any, Final
 
@@ -8,6 +8,9 @@ METRICS_PORT_NAME: Final = "metrics"
 """Name of a pod's port that serves /metrics apart from its `http` port."""
 
 _INTERVAL: Final = "15s"
+_NAME: Final = "__meta_kubernetes_pod_label_app_kubernetes_io_name"
+_ELSEWHERE: Final = "api|collect"
+"""Pods of which the port `http` serves no metrics to Prometheus."""
 
 
 def local(side: Side) -> dict[str, Any]:
@@ -30,34 +33,38 @@ def local(side: Side) -> dict[str, Any]:
     return _configuration(jobs)
 
 
-def kubernetes() -> dict[str, Any]:
-    """prometheus.yml for a Prometheus that runs in a side's cluster and may list its pods.
+def pod_monitor() -> dict[str, Any]:
+    """What Prometheus scrapes in a side's cluster: a pod's port `metrics`, or `http` if there is none.
 
-    It scrapes a pod's port `metrics`, or `http` if there is none. collect has both, and serves /metrics on
-    `metrics` only: the load balancer reaches `http`.
+    collect has both, and serves /metrics on `metrics` only: the load balancer reaches `http`. The API listens
+    on its pod's loopback address, where no scrape arrives.
     """
-    label = "__meta_kubernetes_pod_label_app_kubernetes_io_"
-    port = "__meta_kubernetes_pod_container_port_name"
-    job = {
-        "job_name": "hifi",
-        "kubernetes_sd_configs": [{"role": "pod", "namespaces": {"names": ["hifi"]}}],
-        "relabel_configs": [
-            _keep(f"{label}part_of", "hifi"),
-            _keep(port, f"{METRICS_PORT_NAME}|http"),
-            {**_sources(f"{label}name", port), "regex": "collect;http", "action": "drop"},
-            {**_sources(f"{label}name"), "target_label": "job"},
-            {**_sources("__meta_kubernetes_pod_name"), "target_label": "instance"},
-        ],
+    return {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "PodMonitor",
+        "metadata": {"name": "hifi"},
+        "spec": {
+            "selector": {"matchLabels": {"app.kubernetes.io/part-of": "hifi"}},
+            "podMetricsEndpoints": [
+                {"port": METRICS_PORT_NAME, "interval": _INTERVAL, "relabelings": _names()},
+                {
+                    "port": "http",
+                    "interval": _INTERVAL,
+                    "relabelings": [
+                        {"sourceLabels": [_NAME], "regex": _ELSEWHERE, "action": "drop"},
+                        *_names(),
+                    ],
+                },
+            ],
+        },
     }
-    return _configuration([job])
 
 
-def _keep(label: str, values: str) -> dict[str, Any]:
-    return {**_sources(label), "regex": values, "action": "keep"}
-
-
-def _sources(*labels: str) -> dict[str, Any]:
-    return {"source_labels": list(labels)}
+def _names() -> list[dict[str, Any]]:
+    return [
+        {"sourceLabels": [_NAME], "targetLabel": "job"},
+        {"sourceLabels": ["__meta_kubernetes_pod_name"], "targetLabel": "instance"},
+    ]
 
 
 def _configuration(jobs: list[dict[str, Any]]) -> dict[str, Any]:

@@ -1,12 +1,13 @@
 """Dead letters as tables. Control characters, which ids and reasons may hold, are escaped."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 
 from rich.table import Table
 from rich.text import Text
 
 from scripts.terminal import plain_table, printable
 from scripts.time_args import utc_text
+from shared.contracts.documents import TenantName
 from shared.contracts.replays import LetterKey
 from shared.dead_letters.dead_letter import DeadLetter, as_mapping
 from shared.dead_letters.summary import Summary
@@ -16,12 +17,15 @@ _ID_WIDTH = 40
 
 def listed(letters: Iterable[DeadLetter], replayed: Mapping[LetterKey, int]) -> Table:
     """One row per letter."""
-    table = plain_table("LETTER", "DIED (UTC)", "PIPE", "DESTINATION", "EVENT ID", "REPLAYED", "REASON")
+    table = plain_table(
+        "LETTER", "DIED (UTC)", "TENANT", "PIPE", "DESTINATION", "EVENT ID", "REPLAYED", "REASON"
+    )
     for letter in letters:
         at_ms = replayed.get(letter.key)
         table.add_row(
             letter.reference,
             utc_text(letter.key.written_ms),
+            Text(printable(letter.tenant)),
             Text(printable(letter.pipe)),
             Text(printable(letter.destination) or "?"),
             Text(_cut(printable(letter.event_id))),
@@ -35,13 +39,13 @@ def _cut(text: str) -> str:
     return text if len(text) <= _ID_WIDTH else text[: _ID_WIDTH - 1] + "…"
 
 
-def kinds(summary: Summary, pipes: Iterable[str]) -> Table:
+def kinds(summary: Summary, pipes: Container[TenantName]) -> Table:
     """Counts by kind, the largest first; `pipes` are the published ones."""
-    known = set(pipes)
-    table = plain_table("LETTERS", "PIPE", "DESTINATION", "REASON", "")
-    for (pipe, destination, word), count in summary.kinds.most_common():
-        hint = "" if pipe in known else "no such pipe is published: they will become dead letters again"
-        names = (Text(printable(name)) for name in (pipe, destination or "?", word))
+    table = plain_table("LETTERS", "TENANT", "PIPE", "DESTINATION", "REASON", "")
+    for (tenant, pipe, destination, word), count in summary.kinds.most_common():
+        known = (tenant, pipe) in pipes
+        hint = "" if known else "no such pipe is published: they will become dead letters again"
+        names = (Text(printable(name)) for name in (tenant, pipe, destination or "?", word))
         table.add_row(f"{count:,}", *names, f"[yellow]{hint}[/]" if hint else "")
     return table
 

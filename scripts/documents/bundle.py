@@ -11,7 +11,7 @@ from msgspec import Struct
 from shared.contracts.document_items import MOST_ITEMS, DocumentKey
 from shared.contracts.documents import Document, Source, kind_of, sealed
 
-_ITEMS: Final = 3
+_ITEMS: Final = 2
 """Items of a transaction that a document takes; a source takes one more for each of its write keys."""
 
 _CATALOGUE: Final = 1

@@ -18,6 +18,14 @@ class ContextsError(OperatorError):
     """The file of contexts cannot be read or written, or has no such context."""
 
 
+class SignIn(Struct, frozen=True, kw_only=True):
+    """How the token of a context came from an issuer, and is renewed."""
+
+    issuer: str
+    client_id: str
+    refresh_token: str | None = None
+
+
 class Context(Struct, frozen=True, kw_only=True):
     """A server, and the token for it."""
 
@@ -27,6 +35,9 @@ class Context(Struct, frozen=True, kw_only=True):
     token: str
     tenant: str | None = None
     """Whose documents are meant where nothing is said."""
+
+    sign_in: SignIn | None = None
+    """None for a token of hifi."""
 
 
 class Contexts(Struct, frozen=True, kw_only=True):
@@ -59,6 +70,10 @@ class Contexts(Struct, frozen=True, kw_only=True):
         if name == LOCAL_CONTEXT:
             raise ContextsError(f"{name!r} stands for the side in a folder; choose another --context")
         return Contexts(current=name, contexts={**self.contexts, name: context})
+
+    def replacing(self, name: str, context: Context) -> "Contexts":
+        """The same with another context of that name."""
+        return msgspec.structs.replace(self, contexts={**self.contexts, name: context})
 
     def without(self, name: str) -> "Contexts":
         """The same without one; if it was the current one, that is now the local side."""

@@ -57,8 +57,9 @@ class SideDocuments:
         """Those whose documents the token may read: for an operator all, unless one was chosen."""
         if self._api.server.tenant is not None:
             return [self._api.server.tenant]
-        own = self._api.get("/v1/whoami")["tenant"]
-        return [own] if own is not None else [each["tenant"] for each in self._api.items("/v1/tenants")]
+        who = self._api.get("/v1/whoami")
+        there = self._api.items("/v1/tenants") if who["role"] == "operator" else who["tenants"]
+        return [each["tenant"] for each in there]
 
     def listed(self, tenant: str) -> list[Listed]:
         """Every document of a tenant, deletions included."""
@@ -71,8 +72,8 @@ class SideDocuments:
         """The newest version of every document of a tenant, deletions included."""
         return [each.stored for each in self.listed(tenant)]
 
-    def find(self, key: DocumentKey, tenant: str | None = None) -> StoredDocument | None:
-        """The newest version, perhaps the deletion, of a document; None if there never was one.
+    def find(self, key: DocumentKey, tenant: str | None = None) -> list[StoredDocument]:
+        """The newest version, perhaps the deletion, of each tenant's document of a kind and name.
 
         Raises:
             DocumentsError: also if the token sees too many tenants to look through.
@@ -80,8 +81,7 @@ class SideDocuments:
         tenants = [tenant] if tenant is not None else self.tenants()
         if len(tenants) > _MOST_SEARCHED:
             raise DocumentsError(f"there are {len(tenants)} tenants; which one's {key}?", "add --tenant")
-        histories = (self.history(each, key, newest=1) for each in tenants)
-        return next((found[0] for found in histories if found), None)
+        return [found for each in tenants for found in self.history(each, key, newest=1)]
 
     def history(self, tenant: str, key: DocumentKey, newest: int | None = None) -> list[StoredDocument]:
         """Versions of a document, newest first: all, or some; none if there never was one."""

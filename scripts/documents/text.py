@@ -55,7 +55,8 @@ def in_short(document: Document) -> str:
         case Destination():
             return f"{document.connector} {summary(document)}".rstrip()
         case Contact():
-            return f"{document.webhook}{', signed' if document.secret else ''}"
+            webhook = f"{document.webhook}{', signed' if document.secret else ''}" if document.webhook else ""
+            return ", ".join(filter(None, (webhook, document.email)))
         case Pipe():
             share = "" if document.sample == 100 else f", {document.sample:g} %"
             ramp = ", ramp" if document.ramp else ", rollout" if document.rollout else ""

@@ -4,10 +4,12 @@ import os
 from pathlib import Path
 
 from scripts.documents.api_client import ApiClient, DocumentsError, Server
-from scripts.documents.contexts import LOCAL_CONTEXT, Context, contexts_file, read_contexts
+from scripts.documents.contexts import LOCAL_CONTEXT, contexts_file, read_contexts, write_contexts
+from scripts.documents.renewal import fresh
 from scripts.documents.side_documents import SideDocuments
 from scripts.local.connection import NotRunningError
 from scripts.local.side import DATA_FOLDER, Side, is_busy
+from shared.runtime.clock import wall_clock
 
 
 def documents_at(server: str | None, data: Path | None) -> SideDocuments:
@@ -67,12 +69,11 @@ def _server(server: str | None, data: Path | None) -> Server:
     name = server or (LOCAL_CONTEXT if data is not None else contexts.current)
     if name == LOCAL_CONTEXT:
         return local_server(Side.load(data or DATA_FOLDER))
-    return server_of(contexts.named(name))
-
-
-def server_of(context: Context) -> Server:
-    """The server of a context."""
-    return Server(url=context.server, token=context.token, tenant=context.tenant)
+    context = contexts.named(name)
+    renewed = fresh(context, wall_clock())
+    if renewed is not context:
+        write_contexts(contexts_file(), read_contexts(contexts_file()).replacing(name, renewed))
+    return Server(url=renewed.server, token=renewed.token, tenant=renewed.tenant)
 
 
 def _token(server: str) -> str:

@@ -21,6 +21,8 @@ _POM: Final = Path(__file__).with_name("pom.xml")
 _SETTINGS: Final = Path(__file__).with_name("maven-settings.xml")
 _STORE_POM: Final = Path(__file__).with_name("dynamodb-pom.xml")
 _STORE: Final = "dynamodb"
+_CLUSTER_POM: Final = Path(__file__).parents[2] / "infra" / "workloads" / "images" / "cluster-pom.xml"
+_CLUSTER: Final = "cluster"
 _PROFILES: Final = ("spark", "broker")
 
 Say = Callable[[str], None]
@@ -89,6 +91,15 @@ def ensure_store(say: Say) -> Path:
         JarsError: if Maven is missing or fails.
     """
     return ensure_profile(_STORE_POM, _STORE, say)
+
+
+def ensure_cluster(say: Say) -> Path:
+    """The folder of the jars that the twins' Spark image has and a local side does not need.
+
+    Raises:
+        JarsError: if Maven is missing or fails.
+    """
+    return ensure_profile(_CLUSTER_POM, _CLUSTER, say)
 
 
 def ensure_profile(pom: Path, profile: str, say: Say) -> Path:

@@ -10,7 +10,10 @@ kafka=$(aws kafka list-clusters-v2 --cluster-name-filter "$cluster" --output tex
     --query "ClusterInfoList[?ClusterName=='$cluster' && State=='ACTIVE'].ClusterArn")
 [ -n "$kafka" ] || { echo "no MSK cluster $cluster that is ACTIVE: wait for its maintenance to end" >&2; exit 1; }
 bootstrap=$(aws kafka get-bootstrap-brokers --cluster-arn "$kafka" --query BootstrapBrokerStringSaslIam --output text)
-.venv/bin/python -m infra.workloads.values "$side" --bootstrap "$bootstrap" \
+# The brokers have the ids of their zones, pods the names, which mean other zones in each account.
+zone_ids=$(aws ec2 describe-availability-zones --output text \
+    --query "AvailabilityZones[?ZoneType=='availability-zone'].[ZoneName,ZoneId]" | tr '\t' '=' | paste -sd,)
+.venv/bin/python -m infra.workloads.values "$side" --bootstrap "$bootstrap" --zone-ids "$zone_ids" \
     --service-image "${SERVICE_IMAGE:?}" --spark-image "${SPARK_IMAGE:?}"
 
 aws eks update-kubeconfig --name "$cluster" --alias "$cluster" >&2
@@ -27,7 +30,7 @@ kube delete job topics --ignore-not-found --wait
 prunable=()
 for kind in apps/v1/{Deployment,StatefulSet} batch/v1/Job core/v1/{Service,ServiceAccount} policy/v1/PodDisruptionBudget \
     networking.k8s.io/v1/NetworkPolicy keda.sh/v1alpha1/{ScaledObject,TriggerAuthentication} \
-    elbv2.k8s.aws/v1beta1/TargetGroupBinding; do
+    elbv2.k8s.aws/v1beta1/TargetGroupBinding monitoring.coreos.com/v1/{PodMonitor,PrometheusRule}; do
     prunable+=(--prune-allowlist="$kind")
 done
 kube apply -k "infra/workloads/overlays/$side" --prune --selector app.kubernetes.io/part-of=hifi "${prunable[@]}"

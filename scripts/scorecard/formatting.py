@@ -52,5 +52,5 @@ def promise(card: DayCard) -> str:
 
 
 def hop(row: HopRow) -> str:
-    """The name of a row of the loss table."""
-    return f"{row.node} > {row.pipe}" if row.pipe else str(row.node)
+    """The name of a row of the loss table; of all tenants, with that of the pipe."""
+    return f"{row.node} > {row.full_pipe}" if row.pipe else str(row.node)

@@ -65,7 +65,16 @@ class Alarm(Struct, kw_only=True, frozen=True):
     """The node, pipe, source or destination."""
 
     text: str
-    """One sentence, with figures and their units."""
+    """One sentence, with figures and their units; ends with cause and fix, where there are any."""
+
+    cause: str = ""
+    """What it likely comes from."""
+
+    fix: str = ""
+    """What the customer can do about it."""
+
+    document: str = ""
+    """The document to look at, `kind/name`; empty if there is none."""
 
     opened_ms: int
     updated_ms: int

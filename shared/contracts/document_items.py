@@ -6,10 +6,14 @@
 | `history#` and the tenant | `kind/name/` and the version, ten digits | each version |
 | `catalogues#` | the tenant | how many versions the tenant has written: its catalogue's version |
 | `adoptions#` | a side | the side's topic is older than the table, and was taken over |
-| `names#` | `kind/name`, or `write_key/` and a digest | the tenant that it belongs to, for good |
+| `names#` | `write_key/` and a digest | the tenant that the key belongs to, for good |
 | `keys#` and the tenant | source, `/` and the key's id | label of a write key |
 | `key_use#` and the tenant | source, the key's id and a side | when it was last used: .key_usage |
 | `tokens#` | digest of a token | tenant, role, label and expiry |
+| `tenants#` | a tenant | who made it, and when: .member_items |
+| `members#` | a tenant | its members with their roles |
+| `memberships#` and a member | a tenant | the member belongs to it |
+| `invitations#` | digest of an invitation | tenant, role, label and expiry |
 | `audit#` and the tenant | time and a random part | a write, or a refused one |
 | `status#` and the tenant | `kind/name/` and a side | how far the side is: .document_status |
 | `rollouts#` | the tenant, `/` and a pipe | how far its ramp-up is: .rollouts |
@@ -39,14 +43,15 @@ ADOPTIONS: Final = "adoptions#"
 LEASES: Final = "leases#"
 """Partition of the leases of those that work on the table."""
 
-NAMES: Final = "names#"
-"""Partition of the names that are reserved for a tenant."""
+WRITE_KEYS: Final = "names#"
+"""Partition of the write keys that are reserved for a tenant. Older versions reserved names there, too: their
+items `kind/name` mean nothing any more."""
 
 MOST_ITEMS: Final = 100
 """Items that one transaction takes."""
 
-MOST_CHANGES: Final = 33
-"""Documents in one write: three items each (current, history, name), and one for the catalogue."""
+MOST_CHANGES: Final = 49
+"""Documents in one write: two items each (current, history), and one for the catalogue."""
 
 _WRITE_KEY: Final = "write_key/"
 
@@ -102,27 +107,21 @@ class VersionConflictError(Exception):
         self.key, self.expected, self.found = key, expected, found
 
 
-class NameTakenError(Exception):
-    """A name or write key belongs to another tenant; the text does not say to which one."""
+class WriteKeyTakenError(Exception):
+    """A write key belongs to another tenant; the text says neither which key nor which tenant."""
 
-    def __init__(self, name: str) -> None:
-        shown = "one of its write keys" if name.startswith(_WRITE_KEY) else f"the name {name}"
-        super().__init__(f"{shown} is not available; choose another one")
-        self.name = name
+    def __init__(self) -> None:
+        super().__init__("one of its write keys is not available; choose another one")
 
 
 class TooManyChangesError(ValueError):
     """A write that does not fit into one transaction."""
 
 
-def reserved_names(versions: Iterable[StoredDocument]) -> list[str]:
-    """What versions reserve for their tenant: names of documents, and write keys, each once."""
-    names: dict[str, None] = {}
-    for each in versions:
-        names[str(each.key)] = None
-        if isinstance(each.document, Source):
-            names.update(dict.fromkeys(_WRITE_KEY + key for key in each.document.write_keys))
-    return list(names)
+def reserved_keys(versions: Iterable[StoredDocument]) -> list[str]:
+    """What versions reserve for their tenant: sort keys of their write keys, each once."""
+    sources = (each.document for each in versions if isinstance(each.document, Source))
+    return list(dict.fromkeys(_WRITE_KEY + key for source in sources for key in source.write_keys))
 
 
 def documents_after(

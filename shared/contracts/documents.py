@@ -1,12 +1,12 @@
 """What customers want, as documents: sources, destinations, pipes, contacts. Users write them in YAML; the
-`config` topic carries them as JSON under the key `kind/name`.
+`config` topic carries them as JSON under the key `tenant/kind/name`: names of two tenants are independent.
 
 A user's document may hold nothing unknown; what the topic holds may come from a newer version and is read as
 far as it is understood, because a document left out would take its events with it.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Annotated, Any, Final
 
@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from shared.contracts.expressions import ExpressionError, compile_expression
+from shared.contracts.mail_address import MAIL_ADDRESS
 from shared.contracts.masks import MAX_MASKS, Mask, MaskError, mask_steps
 from shared.contracts.patterns import PatternError, compile_pattern
 from shared.contracts.rollout_plan import FULL_SHARE, Rollout, step_problems
@@ -43,10 +44,17 @@ OWN_TENANTS: Final = frozenset({CANARY, WARM_UP})
 SAMPLE_STEP: Final = 0.01
 """The smallest difference of a sample, percent."""
 
-Name = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$")]
+Name = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]{0,62}$(?!\n)")]
+"""`$` of Python also matches before a last line feed."""
+
 Percent = Annotated[float, Meta(ge=0, le=100)]
-SecretRef = Annotated[str, Meta(pattern="^secret://[a-z0-9][a-z0-9._/-]{0,126}$")]
+SecretRef = Annotated[str, Meta(pattern=r"^secret://[a-z0-9][a-z0-9._/-]{0,126}$(?!\n)")]
 """Stands for a secret in a document: the topic never holds one."""
+
+Email = Annotated[str, Meta(max_length=254, pattern=MAIL_ADDRESS)]
+
+TenantName = tuple[str, str]
+"""A tenant, and the name of one of its documents: what identifies a document of a kind."""
 
 DEFAULT_CONNECTOR: Final = "webhook"
 
@@ -134,15 +142,18 @@ class Pipe(Struct, tag="pipe", tag_field="kind", kw_only=True, frozen=True):
 
 
 class Contact(Struct, tag="contact", tag_field="kind", kw_only=True, frozen=True):
-    """Where a tenant is notified of failures that only it can fix, such as a wrong key."""
+    """Where a tenant is notified of failures that only it can fix, such as a wrong key: a webhook, an e-mail
+    address or both."""
 
     name: Name
     tenant: Name
-    webhook: Annotated[str, Meta(max_length=2_048)]
+    webhook: Annotated[str, Meta(max_length=2_048)] | None = None
     """An https URL; on a local side also an http one on its own machine."""
 
+    email: Email | None = None
+
     secret: SecretRef | None = None
-    """The key that signs the requests, as Standard Webhooks has it; None sends them unsigned."""
+    """The key that signs the webhook's requests, as Standard Webhooks has it; None sends them unsigned."""
 
 
 Document = Source | Destination | Pipe | Contact
@@ -239,7 +250,9 @@ def _check_rollout(pipe: Pipe) -> None:
 
 
 def _check_contact(contact: Contact) -> None:
-    problem = webhook_problem(contact.webhook)
+    if contact.webhook is None and contact.email is None:
+        raise ConfigError("$", "a contact needs a `webhook` or an `email`; add one, or both")
+    problem = "" if contact.webhook is None else webhook_problem(contact.webhook)
     if problem:
         raise ConfigError("$.webhook", problem)
     if contact.secret is not None and not contact.secret.startswith(f"secret://{contact.tenant}/"):
@@ -271,9 +284,9 @@ def kind_of(document: Document) -> str:
     return str(document.__struct_config__.tag)
 
 
-def topic_key(kind: str, name: str) -> bytes:
+def topic_key(tenant: str, kind: str, name: str) -> bytes:
     """The key of a document's records on the `config` topic."""
-    return f"{kind}/{name}".encode()
+    return f"{tenant}/{kind}/{name}".encode()
 
 
 _encoder = msgspec.json.Encoder()
@@ -295,15 +308,19 @@ def decode_entry(value: bytes) -> Entry:
 
 
 class Catalogue:
-    """All documents at one moment, indexed as the nodes ask for them. Immutable."""
+    """All documents at one moment, indexed by tenant and name. Immutable.
+
+    A document may be there under an old key and its present one, while the provisioner takes a side over: the
+    one that came later counts.
+    """
 
     def __init__(self, entries: Mapping[bytes, Entry] | None = None) -> None:
         self.entries: Mapping[bytes, Entry] = dict(entries or {})
         documents = [entry.document for entry in self.entries.values()]
-        self.sources = {d.name: d for d in documents if isinstance(d, Source)}
-        self.destinations = {d.name: d for d in documents if isinstance(d, Destination)}
-        self.pipes = {d.name: d for d in documents if isinstance(d, Pipe)}
-        self.contacts = {d.name: d for d in documents if isinstance(d, Contact)}
+        self.sources = {(d.tenant, d.name): d for d in documents if isinstance(d, Source)}
+        self.destinations = {(d.tenant, d.name): d for d in documents if isinstance(d, Destination)}
+        self.pipes = {(d.tenant, d.name): d for d in documents if isinstance(d, Pipe)}
+        self.contacts = {(d.tenant, d.name): d for d in documents if isinstance(d, Contact)}
         self.source_by_key = {key: s for s in self.sources.values() for key in s.write_keys}
 
     def problems(self, document: Document) -> Iterable[tuple[str, str]]:
@@ -314,14 +331,11 @@ class Catalogue:
         if isinstance(document, Source):
             for key in sealed(document).write_keys:  # type: ignore[union-attr]
                 owner = self.source_by_key.get(key)
-                if owner and owner.name != document.name:
+                if owner and (owner.tenant, owner.name) != (document.tenant, document.name):
                     yield "$.write_keys", f"source {owner.name} already uses one of these keys"
 
     @staticmethod
-    def _missing(pipe: Pipe, field: str, known: Mapping[str, Document]) -> Iterable[tuple[str, str]]:
+    def _missing(pipe: Pipe, field: str, known: Container[TenantName]) -> Iterable[tuple[str, str]]:
         name = getattr(pipe, field)
-        found = known.get(name)
-        if found is None:
+        if (pipe.tenant, name) not in known:
             yield f"$.{field}", f"there is no {field} {name!r}; apply it before or together with this pipe"
-        elif found.tenant != pipe.tenant:
-            yield f"$.{field}", f"{field} {name!r} belongs to tenant {found.tenant!r}, not {pipe.tenant!r}"

@@ -114,14 +114,15 @@ def lag_since(time_ms: int | None, received_ms: int) -> int:
     return received_ms if stamp_minute(time_ms, received_ms)[1] else time_ms
 
 
-def delivery_key(pipe: str, source: str, event_id: str) -> bytes:
-    """16 bytes that identify one delivery: this event (CloudEvents source and id) through this pipe.
+def delivery_key(tenant: str, pipe: str, source: str, event_id: str) -> bytes:
+    """16 bytes that identify one delivery: this event (CloudEvents source and id) through this tenant's pipe.
 
     The Kafka key of `outbound` and `retry_out`, so that both copies of a replayed event meet in one
     partition, and what transmit remembers of it. MD5 because Spark computes it natively; it guards
-    against chance, not against an attacker, who could only collide with their own events: the pipe is in it.
+    against chance, not against an attacker, who could only collide with their own events: tenant and pipe,
+    which hold no NUL, come first.
     """
-    text = "\0".join((pipe, source, event_id))
+    text = "\0".join((tenant, pipe, source, event_id))
     return hashlib.md5(text.encode(), usedforsecurity=False).digest()
 
 

@@ -62,7 +62,8 @@ DELIVERED = "hifi_delivered"
 """On a receipt: the 16-byte delivery keys of the events that arrived, end to end."""
 
 RECOVERED = "hifi_recovered"
-"""On a receipt of the slow lane: the name of a destination that is fast enough for the fast lane again."""
+"""On a receipt of the slow lane: `tenant/name` of a destination that is fast enough for the fast lane
+again."""
 
 
 OF_A_TRY = (REASON, STATUS, FIRST_TRY, LAST_TRY, NOT_BEFORE, DESTINATION)

@@ -64,4 +64,4 @@ def tombstones_of(documents: Iterable[Document]) -> Records:
 
 def document_key(document: Document) -> bytes:
     """The key of a document's records on the `config` topic."""
-    return topic_key(kind_of(document), document.name)
+    return topic_key(document.tenant, kind_of(document), document.name)

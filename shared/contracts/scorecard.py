@@ -72,6 +72,9 @@ class HopRow(Struct, kw_only=True, frozen=True):
     pipe: str = ""
     """Empty for what comes before the pipes."""
 
+    tenant: str = ""
+    """The pipe's, in the card of ALL_TENANTS; empty in a tenant's own card."""
+
     taken: int
     given: int
     lost: int = 0
@@ -104,6 +107,11 @@ class HopRow(Struct, kw_only=True, frozen=True):
 
     look_at: list[str] = []
     """`topic/partition/first-last`: where the records of what was taken are."""
+
+    @property
+    def full_pipe(self) -> str:
+        """The pipe as readers know it: `tenant/pipe` in the card of ALL_TENANTS."""
+        return f"{self.tenant}/{self.pipe}" if self.tenant else self.pipe
 
 
 class MinuteCard(Counts, kw_only=True, frozen=True):

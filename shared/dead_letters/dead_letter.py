@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import Struct
 
 from shared.contracts import headers as h
+from shared.contracts.documents import TenantName
 from shared.contracts.headers import header_attribute
 from shared.contracts.replays import LetterKey
 from shared.contracts.topics import Topic
@@ -19,6 +20,10 @@ _DROPPED: Final = frozenset((*h.OF_A_TRY, h.ATTEMPT, h.PIPES, h.LETTER))
 """Headers that a replayed record does not keep: to transmit it is a new delivery."""
 
 _REFERENCE: Final = re.compile(r"([0-9]{1,9})/([0-9]{1,18})")
+
+
+LeadsTo = Mapping[TenantName, str]
+"""The current destination of each tenant's pipe."""
 
 
 class DeadLetter(Struct, frozen=True, kw_only=True):
@@ -65,7 +70,7 @@ def letter_of(
     record_key: bytes | None,
     value: bytes | None,
     headers: Headers,
-    leads_to: Mapping[str, str],
+    leads_to: LeadsTo,
 ) -> DeadLetter:
     """The dead letter of a record.
 
@@ -74,10 +79,11 @@ def letter_of(
         record_key: the record's key.
         value: the record's value.
         headers: the record's headers.
-        leads_to: current destination of each pipe, for records that do not name theirs.
+        leads_to: for records that do not name their destination.
     """
     texts = {name: value.decode(errors="replace") for name, value in headers if value is not None}
-    destination = texts.get(h.DESTINATION, leads_to.get(texts.get(h.PIPE, ""), ""))
+    whose = texts.get(h.TENANT, ""), texts.get(h.PIPE, "")
+    destination = texts.get(h.DESTINATION, leads_to.get(whose, ""))
     return DeadLetter(
         key=key, record_key=record_key, value=value, headers=headers, texts=texts, destination=destination
     )

@@ -1,6 +1,6 @@
 """Reads dead letters from Kafka."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final, NamedTuple, cast
 
 from confluent_kafka import Message
@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from shared.contracts.replays import LetterKey
 from shared.contracts.topics import Topic
-from shared.dead_letters.dead_letter import DeadLetter, Filter, Headers, letter_of
+from shared.dead_letters.dead_letter import DeadLetter, Filter, Headers, LeadsTo, letter_of
 from shared.dead_letters.newest_first import Found, newest_first
 from shared.dead_letters.replayed import ReplayedLetters
 from shared.kafka.offset_range_reader import OffsetRange, OffsetRangeReader
@@ -28,7 +28,7 @@ class DeadLetterStore:
     def __init__(
         self,
         bootstrap: str,
-        leads_to: Mapping[str, str],
+        leads_to: LeadsTo,
         replayed: ReplayedLetters | None = None,
         seconds: float = 30.0,
     ) -> None:
@@ -36,7 +36,7 @@ class DeadLetterStore:
 
         Args:
             bootstrap: the brokers.
-            leads_to: current destination of each pipe, for letters that do not name theirs.
+            leads_to: for letters that do not name their destination.
             replayed: what an earlier store found, to be brought up to date.
             seconds: how long to wait for the brokers.
 

@@ -2,14 +2,22 @@
 
 from collections import Counter
 from collections.abc import Container, Iterable
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from shared.contracts.replays import LetterKey
 from shared.dead_letters.dead_letter import DeadLetter
 
-LetterKind = tuple[str, str, str]
-"""Pipe, destination, the first word of the reason."""
+
+class LetterKind(NamedTuple):
+    """What letters are counted by."""
+
+    tenant: str
+    pipe: str
+    destination: str
+    word: str
+    """The first word of the reason."""
 
 
 class Summary(Struct, frozen=True, kw_only=True):
@@ -33,5 +41,6 @@ def summarize(letters: Iterable[DeadLetter], closed: Container[LetterKey]) -> Su
         if letter.key in closed:
             skipped += 1
         else:
-            kinds[letter.pipe, letter.destination, letter.reason.partition(":")[0]] += 1
+            word = letter.reason.partition(":")[0]
+            kinds[LetterKind(letter.tenant, letter.pipe, letter.destination, word)] += 1
     return Summary(kinds=kinds, skipped=skipped)

@@ -25,6 +25,7 @@ _FIXES: Final = {
     "watch": "a list of at most five, for example [{field: data.score, kind: distribution}], or categories",
     "transform": "a JMESPath expression, for example data.{order: id, total: sum(items[].price)}",
     "webhook": "an https URL, for example https://example.com/hifi",
+    "email": "an address, for example ops@example.com",
     "secret": "the name of a secret, never the secret itself, for example secret://shop/alarms",
     "match": "an event pattern, for example {type: [video.error]}",
 }

@@ -20,5 +20,5 @@ def _dialled(document: Document) -> Iterator[tuple[str, str]]:
     """Hosts that hifi dials for a document, each with its path."""
     if isinstance(document, Destination):
         yield from hosts(document)
-    if isinstance(document, Contact):
+    if isinstance(document, Contact) and document.webhook is not None:
         yield "$.webhook", urlsplit(document.webhook).hostname or ""

@@ -7,7 +7,7 @@ import msgspec
 
 from shared.contracts.document_items import (
     CATALOGUES,
-    NAMES,
+    WRITE_KEYS,
     DocumentKey,
     StoredDocument,
     history_key,
@@ -20,7 +20,7 @@ TENANT: Final = "tenant"
 DOCUMENT: Final = "document"
 VERSION: Final = "version"
 OWNER: Final = "holder"
-"""The tenant that a name is reserved for."""
+"""The tenant that a write key is reserved for."""
 
 _SPEC: Final = "spec"
 _BY: Final = "by"
@@ -115,12 +115,12 @@ def counted_row(table: str, tenant: str, versions: int, at: int | None = None) -
     }
 
 
-def reserved_row(table: str, tenant: str, name: str) -> dict[str, Any]:
-    """The part of a transaction that reserves a name; it fails if the name is another tenant's."""
+def reserved_row(table: str, tenant: str, key: str) -> dict[str, Any]:
+    """The part of a transaction that reserves a write key; it fails if the key is another tenant's."""
     return {
         "Put": {
             "TableName": table,
-            "Item": row_key(NAMES, name) | {OWNER: {"S": tenant}},
+            "Item": row_key(WRITE_KEYS, key) | {OWNER: {"S": tenant}},
             "ConditionExpression": f"attribute_not_exists({TENANT}) OR #owner = :tenant",
             "ExpressionAttributeNames": {"#owner": OWNER},
             "ExpressionAttributeValues": {":tenant": {"S": tenant}},

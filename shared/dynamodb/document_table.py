@@ -13,15 +13,15 @@ from shared.contracts.document_items import (
     CATALOGUES,
     MOST_CHANGES,
     MOST_ITEMS,
-    NAMES,
+    WRITE_KEYS,
     Change,
     DocumentKey,
-    NameTakenError,
     StoredDocument,
     TooManyChangesError,
+    WriteKeyTakenError,
     documents_after,
     next_versions,
-    reserved_names,
+    reserved_keys,
 )
 from shared.dynamodb.client import CONDITION_FAILED, StoreError, cancellations, conflicts, create_table
 from shared.dynamodb.document_reader import DocumentReader
@@ -93,7 +93,7 @@ class DocumentTable(DocumentReader):
 
         Raises:
             VersionConflictError: if a document is at another version than its writer expected.
-            NameTakenError: if a name or write key is another tenant's.
+            WriteKeyTakenError: if a write key is another tenant's.
             TooManyChangesError: if the changes do not fit into one transaction.
             ValueError: if two changes are of one document.
         """
@@ -117,11 +117,10 @@ class DocumentTable(DocumentReader):
         _check_distinct(changes)
         versions, _ = self._next(tenant, changes, by, at_ms, verify)
         for each in versions:
-            _check_items([each], reserved_names([each]))
-        names = reserved_names(versions)
-        for row in self._rows([row_key(NAMES, name) for name in names]):
+            _check_items([each], reserved_keys([each]))
+        for row in self._rows([row_key(WRITE_KEYS, key) for key in reserved_keys(versions)]):
             if row[OWNER]["S"] != tenant:
-                raise NameTakenError(row[DOCUMENT]["S"])
+                raise WriteKeyTakenError
         return versions
 
     def _next(
@@ -158,9 +157,9 @@ class DocumentTable(DocumentReader):
             return True
         try:
             added = self._transact(each.tenant, [each], after=there.version if there else 0)
-        except NameTakenError:
+        except WriteKeyTakenError:
             _log.warning(
-                "not adopted: another tenant has the name or a write key",
+                "not adopted: another tenant has one of its write keys",
                 extra={"tenant": each.tenant, "document": str(each.key)},
             )
             return True
@@ -186,24 +185,23 @@ class DocumentTable(DocumentReader):
         """Whether the versions were added; False if another write came in between.
 
         Raises:
-            NameTakenError: if a name is another tenant's.
+            WriteKeyTakenError: if a write key is another tenant's.
             TooManyChangesError: if the versions do not fit into one transaction.
         """
-        names = reserved_names(versions)
-        _check_items(versions, names)
+        keys = reserved_keys(versions)
+        _check_items(versions, keys)
         items = [
             item
             for each in versions
             for item in added_rows(self._table, each, after=each.version - 1 if after is None else after)
         ]
         items.append(counted_row(self._table, tenant, len(versions), at))
-        reserved = [reserved_row(self._table, tenant, name) for name in names]
+        reserved = [reserved_row(self._table, tenant, key) for key in keys]
         try:
             self._client.transact_write_items(TransactItems=[*reserved, *items])
         except (BotoCoreError, ClientError) as error:
-            for name, reason in zip(names, cancellations(error), strict=False):
-                if reason == CONDITION_FAILED:
-                    raise NameTakenError(name) from error
+            if CONDITION_FAILED in cancellations(error)[: len(keys)]:
+                raise WriteKeyTakenError from error
             if _raced(error):
                 return False
             raise StoreError(f"table {self._table} cannot be written: {error}") from error
@@ -221,11 +219,11 @@ def _check_size(changes: Sequence[Change]) -> None:
         raise TooManyChangesError(said)
 
 
-def _check_items(versions: Sequence[StoredDocument], names: Sequence[str]) -> None:
-    items = 2 * len(versions) + len(names) + 1
+def _check_items(versions: Sequence[StoredDocument], keys: Sequence[str]) -> None:
+    items = 2 * len(versions) + len(keys) + 1
     if items > MOST_ITEMS:
         raise TooManyChangesError(
-            f"a write takes at most {MOST_ITEMS} items, not {items}: three a document, and one a write key"
+            f"a write takes at most {MOST_ITEMS} items, not {items}: two a document, and one a write key"
         )
 
 

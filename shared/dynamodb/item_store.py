@@ -1,12 +1,19 @@
 """Small items beside the documents, in the same table: tokens, labels of keys, the audit log."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 from botocore.exceptions import BotoCoreError, ClientError
 
-from shared.dynamodb.client import StoreError, dynamodb_client, error_code
+from shared.dynamodb.client import (
+    CONDITION_FAILED,
+    StoreError,
+    cancellations,
+    conflicts,
+    dynamodb_client,
+    error_code,
+)
 from shared.dynamodb.document_rows import DOCUMENT, TENANT, row_key
 
 T = TypeVar("T")
@@ -65,6 +72,21 @@ class ItemStore(Generic[T]):
     def delete(self, partition: str, sort: str) -> None:
         """Delete an item; nothing if it is not there."""
         self._call("delete_item", Key=row_key(partition, sort))
+
+    def removed(self, partition: str, sort: str, *, there: bool = False) -> dict[str, Any]:
+        """What `delete` does, as an item of a transaction, which fails without it if it must be `there`."""
+        condition = {"ConditionExpression": f"attribute_exists({TENANT})"} if there else {}
+        return {"Delete": {"TableName": self._table, "Key": row_key(partition, sort), **condition}}
+
+    def transact(self, parts: Sequence[Mapping[str, Any]]) -> bool:
+        """Do all parts, of any stores of the table, or none; False if a condition fails or it was raced."""
+        try:
+            self._client.transact_write_items(TransactItems=list(parts))
+        except (BotoCoreError, ClientError) as error:
+            if conflicts(error) or CONDITION_FAILED in cancellations(error):
+                return False
+            raise StoreError(f"table {self._table} cannot be written: {error}") from error
+        return True
 
     def page(
         self, partition: str, after: str | None, limit: int, *, prefix: str = "", forward: bool = True

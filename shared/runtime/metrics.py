@@ -114,13 +114,13 @@ class ObserveMetric(StrEnum):
     """Gauge by `kind`: alarms that are not resolved."""
 
     DELIVERED = "hifi_observe_destination_delivered"
-    """Counter by `destination`: delivered events."""
+    """Counter by `tenant` and `destination`: delivered events."""
 
     FAILED = "hifi_observe_destination_failed"
-    """Counter by `destination`: tries that ended in a retry or a dead letter."""
+    """Counter by `tenant` and `destination`: tries that ended in a retry or a dead letter."""
 
     WAITING = "hifi_observe_waiting_events"
-    """Gauge by `pipe`: events that wait to be retried."""
+    """Gauge by `tenant` and `pipe`: events that wait to be retried."""
 
     UNREAD = "hifi_observe_unread_records"
     """Gauge by `node`: records on its input topics that it has not read; retry's need not be due."""
@@ -243,9 +243,6 @@ class ProvisionMetric(StrEnum):
 
     WAITING = "hifi_provision_waiting_sources"
     """Gauge: new sources that wait until their tenant's pipes are in force."""
-
-    REFUSED = "hifi_provision_refused_documents"
-    """Gauge: documents that are not published because another tenant's has the same kind and name."""
 
     INSTANCES = "hifi_provision_node_processes"
     """Gauge: processes that say which configuration they use, by `node`."""

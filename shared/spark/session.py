@@ -11,7 +11,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from shared.contracts.limits import MAX_RECORD_BYTES
 from shared.contracts.topics import Topic
-from shared.runtime.kafka_config import spark_options
+from shared.runtime.kafka_config import spark_options, spark_source_options
 from shared.runtime.settings import SparkSettings
 
 _OPTIMIZER: Final = "org.apache.spark.sql.catalyst.optimizer"
@@ -48,9 +48,6 @@ _SESSION: Final = {
     # A micro-batch is small: planning it adaptively or forking for a file costs more than it saves.
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "2",
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-    ),
     "spark.sql.streaming.pollingDelay": "40ms",
     # Shorter than Spark's own least of five seconds: a batch's length is the delay of a new configuration.
     "spark.sql.streaming.realTimeMode.minBatchDuration": "1s",
@@ -67,6 +64,21 @@ _SESSION: Final = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.cleaner.periodicGC.interval": "10min",
+}
+
+_S3: Final = "s3a://"
+CHECKPOINTS_ON_DISK: Final = (
+    "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+)
+CHECKPOINTS_ON_S3: Final = "org.apache.spark.internal.io.cloud.AbortableStreamBasedCheckpointFileManager"
+"""Puts each file of a checkpoint in its place instead of renaming it, which on S3 is a copy and a deletion:
+`python -m scripts.experiments.checkpoints` compares the two."""
+
+_CHECKPOINTS_ON_S3: Final = {
+    "spark.sql.streaming.checkpointFileManagerClass": CHECKPOINTS_ON_S3,
+    # This manager only logs that a file could not be written. Without the cache each batch reads the offsets
+    # of the one before it from S3, and the query ends if they are not there.
+    "spark.sql.streaming.metadataCache.enabled": "false",
 }
 
 _PRODUCER: Final = {
@@ -111,7 +123,8 @@ def spark_session(settings: SparkSettings, app: str) -> SparkSession:
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # any other lacks what the workers import
     builder = SparkSession.builder.appName(app).master(settings.master)
-    for key, value in (_SESSION | (_local() if settings.master.startswith("local") else {})).items():
+    placed = _local() if settings.master.startswith("local") else {}
+    for key, value in (_SESSION | checkpoint_settings(settings.checkpoints) | placed).items():
         builder = builder.config(key, value)
     return (
         builder.config("spark.jars", ",".join(str(jar) for jar in sorted(Path(settings.jars).glob("*.jar"))))
@@ -124,6 +137,13 @@ def spark_session(settings: SparkSettings, app: str) -> SparkSession:
         )
         .getOrCreate()
     )
+
+
+def checkpoint_settings(checkpoints: str) -> dict[str, str]:
+    """How a checkpoint's files are written there."""
+    if checkpoints.startswith(_S3):
+        return _CHECKPOINTS_ON_S3
+    return {"spark.sql.streaming.checkpointFileManagerClass": CHECKPOINTS_ON_DISK}
 
 
 def _local() -> dict[str, str]:
@@ -166,7 +186,7 @@ def read_topics(
     bound = {} if most_records is None else {"maxOffsetsPerTrigger": str(most_records)}
     return (
         spark.readStream.format("kafka")
-        .options(**spark_options(settings.bootstrap))
+        .options(**spark_source_options(settings.bootstrap))
         .option("subscribe", ",".join(topics))
         .option("startingOffsets", starting)
         .option("kafka.fetch.max.wait.ms", fetch_wait_ms)

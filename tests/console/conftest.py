@@ -10,11 +10,13 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.console.console_process import ConsoleProcess
 from tests.console.documents import Office
+from tests.console.people import People
 from tests.contract.conftest import dynamodb_local
 from tests.contract.management.api_process import ApiProcess
 from tests.contract.management.conftest import api
 from tests.contract.observe.conftest import start, store_url
-from tests.harness.waiting import eventually
+from tests.harness.oidc_provider import CLIENT, SECRET, OidcProvider
+from tests.harness.waiting import eventually, free_port
 
 __all__ = ["api", "dynamodb_local", "start", "store_url"]
 
@@ -61,7 +63,13 @@ def start_console(tmp_path: Path) -> Iterator[StartConsole]:
 
 
 @pytest.fixture
-def open_page(chromium: Browser) -> Iterator[Open]:
+def other_origins() -> set[str]:
+    """Where the pages of a test may lead besides their own."""
+    return set()
+
+
+@pytest.fixture
+def open_page(chromium: Browser, other_origins: set[str]) -> Iterator[Open]:
     """Opens pages; fails if one requests anything from another host, or logs an error."""
     pages: list[Page] = []
     asked: list[str] = []
@@ -84,7 +92,8 @@ def open_page(chromium: Browser) -> Iterator[Open]:
     origins = {page.evaluate("location.origin") for page in pages if not page.is_closed()}
     for page in pages:
         page.close()
-    outside = [url for url in asked if not url.startswith((*origins, "data:", "blob:"))]
+    allowed = (*origins, *other_origins, "data:", "blob:")
+    outside = [url for url in asked if not url.startswith(allowed)]
     assert not outside and bool(asked) == bool(pages), outside
     assert not wrong, wrong
 
@@ -97,6 +106,50 @@ def office_console(api: ApiProcess, tmp_path_factory: pytest.TempPathFactory) ->
     eventually(process.ready)
     yield process
     assert process.stop() == 0
+
+
+@pytest.fixture(scope="module")
+def provider() -> Iterator[OidcProvider]:
+    """An issuer that signs people in."""
+    provider = OidcProvider()
+    yield provider
+    provider.close()
+
+
+@pytest.fixture(scope="module")
+def signed_office(
+    provider: OidcProvider, dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[ConsoleProcess, ApiProcess]]:
+    """An API and a console whose people the issuer signs in."""
+    folder, port = tmp_path_factory.mktemp("signed"), free_port()
+    api = ApiProcess(folder, dynamodb_local, oidc_issuer=provider.issuer, oidc_audience=CLIENT)
+    console = ConsoleProcess(
+        f"http://127.0.0.1:{_NOBODY}",
+        folder / "console.log",
+        api=api.url,
+        port=str(port),
+        public_url=f"http://127.0.0.1:{port}",
+        oidc_issuer=provider.issuer,
+        oidc_client_id=CLIENT,
+        oidc_client_secret=SECRET,
+    )
+    provider.redirect = f"{console.url}/sign-in/callback"
+    eventually(console.ready)
+    yield console, api
+    assert console.stop() == 0
+    api.kill()
+
+
+@pytest.fixture
+def people(
+    provider: OidcProvider,
+    signed_office: tuple[ConsoleProcess, ApiProcess],
+    open_page: Open,
+    other_origins: set[str],
+) -> People:
+    other_origins.add(f"http://127.0.0.1:{provider.port}")
+    console, api = signed_office
+    return People(console, api, open_page, provider)
 
 
 @pytest.fixture

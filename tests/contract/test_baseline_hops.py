@@ -27,10 +27,9 @@ from shared.contracts.documents import (
     Pipe,
     Source,
     encode_entry,
-    kind_of,
-    topic_key,
 )
 from shared.contracts.envelope import CollectedItem, collected_item, delivery_key, encode_items
+from shared.contracts.publish_plan import document_key
 from shared.contracts.receipts import unpack_keys
 from shared.contracts.topics import Topic
 from shared.kafka.producer import producer_config
@@ -58,8 +57,8 @@ def items() -> list[CollectedItem]:
 def publish(bootstrap: str, url: str) -> None:
     producer = Producer(producer_config(bootstrap, "test"))
     for document in documents(url):
-        key = topic_key(kind_of(document), document.name)
-        producer.produce(Topic.CONFIG, encode_entry(Entry(version=1, document=document)), key)
+        entry = Entry(version=1, document=document)
+        producer.produce(Topic.CONFIG, encode_entry(entry), document_key(document))
     assert producer.flush(30) == 0
 
 
@@ -113,7 +112,7 @@ def assert_receipts_name_every_delivery(bootstrap: str, start_ms: int) -> None:
     found: set[bytes] = set()
     for message in records_since(bootstrap, Topic.RECEIPTS, start_ms, 30):
         found |= set(unpack_keys(dict(header_list(message))[headers.DELIVERED]))
-    assert found == {delivery_key("all", "/s", f"e{n}") for n in range(EVENTS)}
+    assert found == {delivery_key("t", "all", "/s", f"e{n}") for n in range(EVENTS)}
 
 
 def assert_lags_cover_the_whole_way(bootstrap: str, start_ms: int) -> None:

@@ -122,7 +122,7 @@ def test_every_pipes_events_are_sent_taken_and_awaited(
     collected.close()
     assert len({item.id for item in items}) == len(items)
 
-    source = _published(topics).sources[CANARY]
+    source = _published(topics).sources[CANARY, CANARY]
     log = (tmp_path / "canary.log").read_text()
     assert "collect accepts events" in log
     words = re.findall(r"[\w-]{20,}", log)
@@ -140,7 +140,7 @@ def test_arrivals_repetitions_and_changed_events_are_counted_by_pipe(
     )
     data = [json.loads(item.data or "") for item in collected.items()][:4]
     collected.close()
-    urls = {name: each.options["url"] for name, each in _published(topics).destinations.items()}
+    urls = {name: each.options["url"] for (_, name), each in _published(topics).destinations.items()}
     for pipe in PIPES:
         assert urls[pipe.name] == f"http://127.0.0.1:{canary.port}/{pipe.kind}"
         for one in data:
@@ -170,7 +170,7 @@ def test_a_restarted_canary_changes_nothing_but_its_key(
     second = sing(collect.port, canary_sinks=f"http://127.0.0.1:{port}")
     eventually(second.ready, 8, "the second canary is ready")  # nothing has to take effect first
     after = _versions(topics)
-    assert {key for key in after if after[key] != before[key]} == {b"source/canary"}
+    assert {key for key in after if after[key] != before[key]} == {b"canary/source/canary"}
 
 
 @pytest.mark.proof

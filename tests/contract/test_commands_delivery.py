@@ -31,7 +31,7 @@ def die(side: Topics, pipe: str, numbers: range, reason: str, destination: str |
         said |= {} if destination is None else {h.DESTINATION: destination}
         headers = outbound_headers(pipe, number, ce_subject="s\x1b[31m", **said)
         value = b'{"n":%d,"big":123456789012345678901.10}' % number
-        side.put(Topic.DEAD_LETTER, value, headers, delivery_key(pipe, "test", f"e{number}"))
+        side.put(Topic.DEAD_LETTER, value, headers, delivery_key("t", pipe, "test", f"e{number}"))
     side.flush()
 
 
@@ -78,7 +78,7 @@ def test_a_replay_sends_each_letter_once_as_a_new_delivery(side: Topics, hifi: H
 
     only = ("dead-letters", "replay", "--pipe", "shop")
     dry = hifi.json(*only, "--dry-run")
-    kinds = [{"pipe": "shop", "destination": "shop", "reason": "refused", "letters": 5}]
+    kinds = [{"tenant": "t", "pipe": "shop", "destination": "shop", "reason": "refused", "letters": 5}]
     assert (dry["matching"], dry["replayed"], dry["kinds"]) == (5, 0, kinds)
     refused = hifi.run(*only, stdin="n\n")
     assert (refused.returncode, ids(side)) == (1, []), "the user declined"

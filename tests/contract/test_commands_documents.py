@@ -67,6 +67,17 @@ def test_documents_are_applied_shown_changed_and_deleted(hifi: Hifi) -> None:
     assert hifi.run("get", "pipe", "orders").returncode == 1
 
 
+def test_where_two_tenants_have_a_name_a_command_asks_whose_is_meant(hifi: Hifi) -> None:
+    sink = {"kind": "destination", "name": "twin", "options": {"url": "http://127.0.0.1:9/"}}
+    both = yaml.safe_dump_all([sink | {"tenant": tenant} for tenant in ("acme", "zoo")])
+    assert words(hifi.run("apply", "-", stdin=both)) == [["destination", "twin", "1", "created"]] * 2
+    asked = hifi.run("delete", "destination", "twin")
+    assert (asked.returncode, "acme, zoo" in asked.stderr, "--tenant" in asked.stderr) == (1, True, True)
+    assert hifi.run("delete", "destination", "twin", "--tenant", "zoo").returncode == 0
+    assert yaml.safe_load(hifi.run("get", "destination", "twin").stdout)["tenant"] == "acme"
+    assert hifi.run("delete", "destination", "twin").returncode == 0, "only one is left"
+
+
 def test_nothing_is_published_when_one_document_is_wrong(hifi: Hifi, tmp_path: Path) -> None:
     file = tmp_path / "wrong.yaml"
     file.write_text(DOCUMENTS.replace("orders", "wrong") + "sampel: 3\n")

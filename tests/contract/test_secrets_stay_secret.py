@@ -12,7 +12,8 @@ import pytest
 import yaml
 
 from scripts.local.side import REACH
-from shared.contracts.documents import Catalogue, Destination, Entry, encode_entry, parse, topic_key
+from shared.contracts.documents import Catalogue, Destination, Entry, encode_entry, parse
+from shared.contracts.publish_plan import document_key
 from shared.contracts.secrets import named_secrets
 from shared.documents.check import field_problems
 from shared.runtime.secret_stores import store_for
@@ -112,7 +113,7 @@ def test_nothing_that_is_written_holds_a_secret(
     assert b"".join(rig.server.heads).count(CANARY.encode()) >= 3  # it was sent to its own destination
     logged = [f"{record.getMessage()} {record.__dict__}" for record in caplog.records]
     entries = [encode_entry(Entry(version=1, document=document)) for document in documents]
-    catalogue = Catalogue({topic_key("destination", d.name): Entry(version=1, document=d) for d in documents})
+    catalogue = Catalogue({document_key(d): Entry(version=1, document=d) for d in documents})
     shown = [
         repr(secrets),
         repr(catalogue.destinations),

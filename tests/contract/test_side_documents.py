@@ -43,7 +43,7 @@ def test_documents_put_are_published_and_removed_are_gone_when_the_call_returns(
     documents = documents_of(management)
     source = Source(name=tenant, tenant=tenant, write_keys=[f"write-key-of-{tenant}"])
     written: list[Document] = [source, destination(tenant), pipe(tenant)]
-    keys = {f"{kind}/{tenant}".encode() for kind in ("source", "destination", "pipe")}
+    keys = {f"{tenant}/{kind}/{tenant}".encode() for kind in ("source", "destination", "pipe")}
     documents.put(written)
     assert keys <= read_catalogue(topics).entries.keys()
     documents.put(written)  # as they are: nothing to wait for

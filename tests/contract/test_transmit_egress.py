@@ -137,10 +137,11 @@ def test_only_the_canarys_destinations_may_have_the_address_where_it_receives() 
     rig.server.answer("/", reply(200))
     try:
         rig.pipe("p1", "/", tenant=CANARY)
-        assert [receipt.result for receipt in receipts(rig.deliver(flat_batch([row(1)])))] == ["delivered"]
+        rows = rig.deliver(flat_batch([row(1, tenant=CANARY)]))
+        assert [receipt.result for receipt in receipts(rows)] == ["delivered"]
         # The connection that the canary's request has opened is no other tenant's.
         rig.pipe("p1", "/", tenant="shop")
-        assert reason(rig.deliver(flat_batch([row(2)]))).startswith("refused_address: ")
+        assert reason(rig.deliver(flat_batch([row(2, tenant="shop")]))).startswith("refused_address: ")
         assert len(rig.dialled) == 1
     finally:
         rig.close()

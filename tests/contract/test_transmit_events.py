@@ -30,14 +30,44 @@ def test_missing_pipe_and_missing_destination_are_dead_letters_that_say_so(rig: 
     assert header(dead.headers, h.REASON).startswith("unknown_destination: ")
 
 
-def test_events_of_a_pipe_that_changed_hands_are_not_sent_to_the_new_owner(rig: Rig) -> None:
-    rig.server.answer("/", reply(200))
-    rig.pipe("p1", "/")
-    rows = rig.deliver(flat_batch([row(1, tenant="somebody-else"), row(2, tenant="t"), row(3)]))
+def test_two_tenants_pipes_of_one_name_send_to_their_own_destinations_of_one_name(rig: Rig) -> None:
+    for tenant, status in (("acme", 200), ("zoo", 404)):
+        rig.server.answer(f"/{tenant}", reply(status))
+        rig.pipe("p1", f"/{tenant}", tenant=tenant)
+    rows = rig.deliver(flat_batch([row(1, tenant="acme"), row(2, tenant="zoo"), row(3, tenant="acme")]))
+    assert {(r.tenant, r.result): r.ids for r in receipts(rows)} == {
+        ("acme", "delivered"): ["e1", "e3"],
+        ("zoo", "dead"): ["e2"],
+    }
     (dead,) = records(rows)
-    assert (dead.topic, dead.key) == (Topic.DEAD_LETTER, row(1)["key"])
-    assert header(dead.headers, h.REASON).startswith("foreign: ")
-    assert sorted(e["id"] for body in rig.server.bodies for e in json.loads(body)) == ["e2", "e3"]
+    assert (header(dead.headers, h.TENANT), header(dead.headers, h.DESTINATION)) == ("zoo", "p1")
+    sent = {head.split()[1]: json.loads(body) for head, body in _requests(rig)}
+    assert {path: [e["id"] for e in body] for path, body in sent.items()} == {
+        b"/acme": ["e1", "e3"],
+        b"/zoo": ["e2"],
+    }
+
+
+def test_the_breaker_lane_and_limits_of_a_destination_are_its_tenants(rig: Rig) -> None:
+    for tenant in ("acme", "zoo"):
+        rig.pipe("p1", "/", tenant=tenant)
+    rig.server.answer("/", reply(200))
+    rig.deliver(flat_batch([row(1, tenant="acme"), row(2, tenant="zoo")]))
+    mine, theirs = (rig.gate(tenant, "p1") for tenant in ("acme", "zoo"))
+    mine.overdue()
+    assert mine is not theirs
+    assert theirs.pace.quick == 1, "its own request only"
+
+
+def _requests(rig: Rig) -> list[tuple[bytes, bytes]]:
+    return list(zip(rig.server.heads, rig.server.bodies, strict=True))
+
+
+def test_a_record_that_names_no_tenant_is_quarantined(rig: Rig) -> None:
+    rig.pipe("p1", "/")
+    (found,) = rig.deliver(flat_batch([row(1, tenant=None)]))
+    assert found.topic == Topic.QUARANTINE
+    assert header(found.headers, h.REASON) == f"unreadable: no header {h.TENANT}"
 
 
 def test_a_pipe_sends_nothing_to_another_tenants_destination(rig: Rig) -> None:

@@ -104,7 +104,7 @@ def test_a_copy_in_the_same_batch_says_too_that_a_destination_is_quick_again(slo
         slow.deliver(flat_batch([row(n)]))
     rows = slow.deliver(flat_batch([row(9), row(9, attempt=2)]))
     said = [dict(each.headers).get(h.RECOVERED) for each in rows if each.topic == Topic.RECEIPTS]
-    assert said == [b"p1", b"p1"]
+    assert said == [b"t/p1", b"t/p1"]
 
 
 def test_the_slow_lane_says_when_a_destination_is_quick_again_and_the_fast_lane_hears_it(
@@ -117,13 +117,14 @@ def test_the_slow_lane_says_when_a_destination_is_quick_again_and_the_fast_lane_
         rows = slow.deliver(flat_batch([row(n)]))
         said.append(dict(rows[0].headers).get(h.RECOVERED))
         assert receipts(rows)[0].lane == ("slow" if n < 4 else "fast")
-    assert said == [None] * 4 + [b"p1"] * 2
+    assert said == [None] * 4 + [b"t/p1"] * 2
 
     late(fast, "/", 60.0)
     fast.pipe("p1", "/")
     fast.deliver(flat_batch([row(1)]))
     fast.server.answer("/", reply(200))
-    fast.admission.note_recovered([("p1", wall_clock()), ("nobody", wall_clock())])  # its stay is not over
+    too_early, of_another = (("t", "p1"), wall_clock()), (("other", "p1"), wall_clock() + 10_000)
+    fast.admission.note_recovered([too_early, of_another])
     assert ids(fast.deliver(flat_batch([row(2)])), Topic.OUTBOUND_SLOW) == ["e2"]
-    fast.admission.note_recovered([("p1", wall_clock() + 10_000)])
+    fast.admission.note_recovered([(("t", "p1"), wall_clock() + 10_000)])
     assert [r.result for r in receipts(fast.deliver(flat_batch([row(3)])))] == ["delivered"]

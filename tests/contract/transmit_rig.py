@@ -16,7 +16,7 @@ from aiohttp.abc import AbstractResolver
 
 from pipelines.data.transmit.admission import lanes
 from pipelines.data.transmit.admission.circuit_breaker import BreakerThresholds
-from pipelines.data.transmit.admission.gate import Admission, AdmissionPolicy
+from pipelines.data.transmit.admission.gate import Admission, AdmissionPolicy, Gate
 from pipelines.data.transmit.connectors.base import ConnectorContext, ConnectorType
 from pipelines.data.transmit.connectors.registry import CONNECTORS, ConnectorPool
 from pipelines.data.transmit.deduplication.dedup_window import DedupWindow
@@ -31,6 +31,7 @@ from pipelines.data.transmit.task import Task
 from scripts.local.side import REACH
 from shared.contracts.documents import Batch, Catalogue, Destination, Entry, Limits, Pipe, topic_key
 from shared.contracts.egress_policy import EgressPolicy
+from shared.contracts.publish_plan import document_key
 from shared.contracts.receipts import Lane, Receipt
 from shared.contracts.secrets import Secrets, UnknownSecretError
 from shared.contracts.topics import Topic
@@ -193,12 +194,18 @@ class Rig:
             name=name, tenant=owner, connector=connector, options=options, batch=batch, **fields
         )
         pipe = Pipe(name=name, tenant=tenant, source="s", destination=name, **shape)
-        self._documents[topic_key("destination", name)] = Entry(version=1, document=destination)
-        self._documents[topic_key("pipe", name)] = Entry(version=1, document=pipe)
+        for document in (destination, pipe):
+            self._documents[document_key(document)] = Entry(version=1, document=document)
 
     def without(self, kind: str, name: str) -> None:
-        """Delete a document."""
-        del self._documents[topic_key(kind, name)]
+        """Delete a document of the usual tenant."""
+        del self._documents[topic_key(_TENANT, kind, name)]
+
+    def gate(self, tenant: str, name: str) -> Gate:
+        """The gate of a destination."""
+        document = self._documents[topic_key(tenant, "destination", name)].document
+        assert isinstance(document, Destination)
+        return self.admission.of(document)
 
     def forget_deliveries(self) -> None:
         """Forget earlier deliveries, so that the same ids count as new."""

@@ -26,13 +26,15 @@ class ScriptedObserve:
         self.events, self.good, self.dead = events, events if good is None else good, dead
 
     def answer(self, path: str) -> object | None:
-        """What GET of a path answers; None is an error."""
+        """What GET of a path answers, beside figures what is asked; None is an error."""
         parts = urlsplit(path)
         if self.silent:
             return None
         if parts.path == "/v1/stability":
             return Stability(stable=not self.reasons, reasons=self.reasons)
         query = {name: values[0] for name, values in parse_qs(parts.query).items()}
+        if not parts.path.startswith("/v1/pipes/"):
+            return {"path": parts.path, "tenant": query.get("tenant")}
         return PipeCard(
             tenant=query["tenant"],
             pipe=parts.path.rpartition("/")[2],

@@ -4,8 +4,9 @@ import time
 
 from confluent_kafka import Consumer, KafkaError, Message, Producer, TopicPartition
 
-from shared.contracts.documents import Destination, Document, Entry, Pipe, encode_entry, kind_of, topic_key
+from shared.contracts.documents import Destination, Document, Entry, Pipe, encode_entry
 from shared.contracts.envelope import delivery_key
+from shared.contracts.publish_plan import document_key
 from shared.contracts.topics import Topic
 from shared.kafka.admin import admin_client
 from shared.kafka.background_reader import reader_config
@@ -23,7 +24,8 @@ class Topics:
 
     def publish(self, *documents: Document) -> None:
         for document in documents:
-            self.put(Topic.CONFIG, encode_entry(Entry(version=1, document=document)), [], _key(document))
+            value = encode_entry(Entry(version=1, document=document))
+            self.put(Topic.CONFIG, value, [], document_key(document))
         self.flush()
 
     def put(self, topic: Topic, value: bytes | None, headers: Headers, key: bytes | None) -> None:
@@ -32,7 +34,7 @@ class Topics:
 
     def event(self, pipe: str, number: int, **headers: str) -> None:
         """An outbound record as route writes it; the given headers replace or add."""
-        key = delivery_key(pipe, "test", f"e{number}")
+        key = delivery_key("t", pipe, "test", f"e{number}")
         self.put(Topic.OUTBOUND, b'{"n":%d}' % number, outbound_headers(pipe, number, **headers), key)
 
     def flush(self) -> None:
@@ -80,7 +82,3 @@ def pipe_to(name: str, url: str) -> tuple[Destination, Pipe]:
         Destination(name=name, tenant="t", options={"url": url}),
         Pipe(name=name, tenant="t", source="s", destination=name),
     )
-
-
-def _key(document: Document) -> bytes:
-    return topic_key(kind_of(document), document.name)

@@ -1,5 +1,6 @@
 """Configuration changes on a running chain: in force within ten seconds, without a gap in delivery."""
 
+import json
 import time
 from pathlib import Path
 from uuid import uuid4
@@ -8,10 +9,12 @@ import httpx
 import pytest
 from confluent_kafka.admin import AdminClient
 
+from scripts.load.fault_injection import FaultInjection, parse_rule
 from scripts.load.receiver import Receiver, running
 from scripts.load.records import read_acked
 from shared.contracts.topics import Topic, topic_specs
 from shared.kafka.admin import ensure_topics
+from shared.runtime.settings import LOCAL
 from tests.harness.live_side import LiveSide, sending
 from tests.harness.waiting import eventually
 
@@ -39,23 +42,74 @@ def pipe_documents(name: str, receiver: Receiver, pipe: str) -> list[dict[str, o
     return [destination, {"kind": "pipe", "source": name, "destination": f"{name}-{pipe}"} | both]
 
 
-def test_what_is_put_through_the_management_api_is_in_force(live: LiveSide) -> None:
-    name = f"api-{uuid4().hex[:8]}"
-    token = live.side.token_file.read_text().strip()
-    headers = {"Authorization": f"Bearer {token}", "If-None-Match": "*"}
-    place = f"{live.side.api_url}/v1/tenants/{name}"
-    with running(Receiver()) as receiver, httpx.Client(headers=headers, timeout=10) as api:
-        source = api.put(f"{place}/sources/{name}", json={})
-        sink = api.put(f"{place}/destinations/{name}", json={"options": {"url": f"{receiver.url}/api"}})
-        pipe = api.put(f"{place}/pipes/{name}", json={"source": name, "destination": name})
-        assert [each.status_code for each in (source, sink, pipe)] == [201] * 3, pipe.text
+class ApiTenant:
+    """A tenant whose documents, made through the management API, have the names of every other one's."""
 
-        def arrived() -> bool:
-            """Until the pipe is in force, events match nothing."""
-            posted = live.post(source.json()["write_key"], b'{"n": 1}', "application/json")
-            return posted and bool(receiver.counts("/api").arrivals)
+    def __init__(self, live: LiveSide, name: str) -> None:
+        self.name, self._live = f"{name}-{uuid4().hex[:8]}", live
+        self.receiver = Receiver(on_body=lambda _path, body, _headers: self.bodies.append(body))
+        self.bodies: list[bytes] = []
+        headers = {"Authorization": f"Bearer {live.side.token_file.read_text().strip()}"}
+        root = f"{live.side.api_url}/v1/tenants/{self.name}"
+        self.api = httpx.Client(headers=headers, timeout=10, base_url=root)
+        self._key = ""
 
-        eventually(arrived, 30, "an event arrives by the key that the API made", every=0.5)
+    def put(self) -> None:
+        new, sink = {"If-None-Match": "*"}, {"options": {"url": f"{self.receiver.url}/"}}
+        made = [
+            self.api.put("/sources/shop", json={}, headers=new),
+            self.api.put("/destinations/shop", json=sink, headers=new),
+            self.api.put("/pipes/shop", json={"source": "shop", "destination": "shop"}, headers=new),
+        ]
+        assert [each.status_code for each in made] == [201] * 3, made[-1].text
+        self._key = made[0].json()["write_key"]
+
+    def send(self, *ids: str) -> bool:
+        event = {"specversion": "1.0", "source": "/shop", "type": "sold", "data": {"of": self.name}}
+        body = json.dumps([event | {"id": each} for each in ids]).encode()
+        return self._live.post(self._key, body, "application/cloudevents-batch+json")
+
+    def arrived(self, *ids: str) -> bool:
+        return self.receiver.counts("/").seen >= {*ids}
+
+    def figures(self) -> tuple[int, int]:
+        """Delivered events and failed tries of its destination, as the meter has them."""
+        (found,) = self.api.get("/meter/destinations").json()
+        return found["delivered"], found["failed"]
+
+    def letters(self) -> list[str]:
+        return [each["id"] for each in self.api.get("/dead-letters").json()["items"]]
+
+    def status(self) -> str:
+        return str(self.api.get("/pipes/shop").json()["status"][LOCAL]["state"])
+
+
+def test_two_tenants_with_the_same_names_and_event_ids_have_their_own_of_everything(live: LiveSide) -> None:
+    acme, zoo = both = ApiTenant(live, "acme"), ApiTenant(live, "zoo")
+    with running(acme.receiver), running(zoo.receiver), acme.api, zoo.api:
+        for each in both:
+            each.put()
+        # Until the pipe is in force, events match nothing.
+        eventually(lambda: acme.send("probe") and acme.arrived("probe"), 30, "acme's", every=0.5)
+        eventually(lambda: zoo.send("probe") and zoo.arrived("probe"), 30, "zoo's", every=0.5)
+        ids = [f"e{number}" for number in range(20)]
+        assert all(each.send(*ids) for each in both)
+        eventually(lambda: all(each.arrived(*ids) for each in both), 30, "each event arrives at its tenant's")
+        zoo.receiver.misbehaviour = FaultInjection([parse_rule("404=100%")])
+        assert all(each.send("last") for each in both)
+        eventually(lambda: zoo.letters() == ["last"], 30, "one of the two has a dead letter")
+        eventually(lambda: acme.arrived("last"), 30)
+        eventually(lambda: zoo.figures()[1] == 1 and acme.figures()[0] > len(ids), 60, "the meter has both")
+        assert (acme.figures()[1], acme.letters()) == (0, [])
+        for each in both:
+            assert {data["of"] for body in each.bodies for data in datas(body)} == {each.name}
+            assert each.receiver.counts("/").duplicated == 0
+        eventually(lambda: acme.status() == zoo.status() == "in force", 30)
+
+
+def datas(body: bytes) -> list[dict[str, str]]:
+    """The data of the events in a request."""
+    return [event["data"] for event in json.loads(body)]
 
 
 def test_a_new_pipe_delivers_within_ten_seconds_and_the_old_one_has_no_gap(
@@ -109,3 +163,21 @@ def test_everything_goes_on_without_the_config_topic(live: LiveSide, tmp_path: P
             eventually(lambda: receiver.counts("/again").arrivals, 30, "a new config topic is taken up")
         ids, seen = since(steady, acked), receiver.counts("/old").seen
         eventually(lambda: ids <= seen, 30, "nothing is missing")
+
+
+@pytest.mark.proof
+def test_a_side_whose_config_topic_was_emptied_has_everything_again_before_it_is_ready(
+    live: LiveSide,
+) -> None:
+    name = f"empty-{uuid4().hex[:8]}"
+    admin = AdminClient({"bootstrap.servers": live.bootstrap})
+    with running(Receiver()) as receiver:
+        live.apply(*documents(name, receiver, "old"))
+        live.hold_down("provision")
+        admin.delete_topics([Topic.CONFIG])[Topic.CONFIG].result(30)
+        eventually(lambda: Topic.CONFIG not in admin.list_topics(timeout=10).topics, 30, "it is gone")
+        ensure_topics(live.bootstrap, topic_specs(live.side.partitions))
+        assert live.terminate() == 0
+        live.up()
+        assert live.post(f"integration-{name}", b'{"n": 1}', "application/json"), "the key is unknown"
+        eventually(lambda: receiver.counts("/old").arrivals, 30, "the event arrives")

@@ -79,7 +79,7 @@ def collected(name: str) -> bytes:
 def arrived(records: Topics, name: str = "all") -> set[str]:
     found = [m for m in records.all_of(Topic.OUTBOUND) if text(m, h.PIPE) == name]
     for message in found:
-        assert message.key() == delivery_key(name, text(message, h.CE_SOURCE), text(message, h.CE_ID))
+        assert message.key() == delivery_key("acme", name, text(message, h.CE_SOURCE), text(message, h.CE_ID))
         assert message.value() == b'{"n": 1.10}'
     return {text(message, h.CE_ID) for message in found}
 

@@ -37,7 +37,7 @@ def routed(spark: SparkSession, given_cases: list[Case]) -> list[bool]:
     rows, records = [], []
     for number, case in enumerate(given_cases):
         source = f"s{number}"
-        rows.append(source_row(source, [pipe_of(case, number)], 0))
+        rows.append(source_row(("acme", source), [pipe_of(case, number)], 0))
         named = {**ATTRIBUTES, "type": case.kind, "id": case.id}
         records.append((case.data, event_headers(named, hifi_source=source)))
     written = outbound(kafka_rows(spark, "events", records), one_partition(spark, rows, SOURCE_ROW)).collect()

@@ -35,7 +35,7 @@ def matched(spark: SparkSession, pairs: list[tuple[dict[str, Any], str, bytes | 
     for number, (pattern, kind, data) in enumerate(pairs):
         source = f"s{number}"
         pipe = Pipe(name=f"p{number}", tenant="acme", source=source, destination="d", match=pattern)
-        rows.append(source_row(source, [pipe], 0))
+        rows.append(source_row(("acme", source), [pipe], 0))
         records.append((data, event_headers({**ATTRIBUTES, "type": kind}, hifi_source=source)))
     written = outbound(kafka_rows(spark, "events", records), one_partition(spark, rows, SOURCE_ROW)).collect()
     found = {header_map(row)["hifi_pipe"] for row in written if row["topic"] == "outbound"}

@@ -71,7 +71,7 @@ def delivered(spark: SparkSession, items: list[CollectedItem], pipe: Pipe) -> di
     records = [
         (_bytes(row["value"]), [(each["key"], each["value"]) for each in row["headers"]]) for row in made
     ]
-    sources = one_partition(spark, [source_row("player", [pipe], NOW_MS)], SOURCE_ROW)
+    sources = one_partition(spark, [source_row((pipe.tenant, "player"), [pipe], NOW_MS)], SOURCE_ROW)
     routed = outbound(kafka_rows(spark, "events", records), sources).collect()
     rows = [(row["key"], row["value"], "outbound", 0, at, row["headers"]) for at, row in enumerate(routed)]
     flat = flatten(one_partition(spark, rows, KAFKA_ROW)).toArrow()

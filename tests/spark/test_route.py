@@ -18,7 +18,7 @@ from tests.spark.events import ATTRIBUTES, by_topic, event_headers, header_map, 
 
 
 def table(spark: SparkSession, *pipes: Pipe) -> DataFrame:
-    return one_partition(spark, [source_row("player", pipes, 0)], SOURCE_ROW)
+    return one_partition(spark, [source_row(("acme", "player"), pipes, 0)], SOURCE_ROW)
 
 
 def pipe(name: str, **fields: Any) -> Pipe:
@@ -57,6 +57,33 @@ def test_each_copy_names_all_pipes_and_an_only_one_names_none(spark: SparkSessio
     assert [(heads[h.PIPE], h.PIPES in heads) for heads in only] == [("zoo", False)]
 
 
+def test_two_tenants_sources_of_one_name_feed_their_own_pipes_of_one_name(spark: SparkSession) -> None:
+    wanted: dict[str, dict[str, Any]] = {
+        "acme": {},
+        "zoo": {"match": {"type": ["x"]}},
+        "own": {"match": {"data": {"a": [1]}}},
+    }
+    rows = [
+        source_row((tenant, "player"), [pipe("all", tenant=tenant, **fields)], 0)
+        for tenant, fields in wanted.items()
+    ]
+    records = [(b'{"a": 1}', event_headers(hifi_tenant=tenant)) for tenant in (*wanted, "none")]
+    sources = one_partition(spark, rows, SOURCE_ROW)
+
+    routed = outbound(kafka_rows(spark, "events", records), sources).collect()
+
+    assert [(row["topic"], header_map(row)[h.TENANT]) for row in routed] == [
+        ("outbound", "acme"),
+        ("unmatched", "zoo"),
+        ("outbound", "own"),
+        ("unmatched", "none"),
+    ]
+    keys = [bytes(row["key"]) for row in routed if row["key"]]
+    assert keys == [
+        delivery_key(tenant, "all", "/player", header_map(routed[0])[h.CE_ID]) for tenant in ("acme", "own")
+    ]
+
+
 def test_an_event_whose_alternatives_both_match_goes_once(spark: SparkSession) -> None:
     both = pipe("p", match={"$or": [{"type": ["heartbeat"]}, {"source": [{"prefix": "/"}]}]})
 
@@ -90,7 +117,7 @@ def test_the_key_is_the_delivery_key(spark: SparkSession, named: list[tuple[str,
     rows = outbound(kafka_rows(spark, "events", records), table(spark, pipe("all"))).collect()
 
     assert [bytes(row["key"]) for row in rows] == [
-        delivery_key("all", source, name) for source, name in named
+        delivery_key("acme", "all", source, name) for source, name in named
     ]
 
 

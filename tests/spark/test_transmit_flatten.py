@@ -68,7 +68,16 @@ def test_attribute_texts_are_escaped_as_json(spark: SparkSession) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["hifi_pipe", "ce_id", "ce_source", "ce_type", "hifi_minute", "hifi_received", "hifi_attempt"],
+    [
+        "hifi_tenant",
+        "hifi_pipe",
+        "ce_id",
+        "ce_source",
+        "ce_type",
+        "hifi_minute",
+        "hifi_received",
+        "hifi_attempt",
+    ],
 )
 def test_missing_header_is_named(spark: SparkSession, name: str) -> None:
     assert name in fault(*flat(spark, (KEY, b"{}", without(name))))

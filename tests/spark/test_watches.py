@@ -39,7 +39,7 @@ def routed(spark: SparkSession, values: list[bytes], *pipes: Pipe) -> list[Recor
         (value, event_headers({**ATTRIBUTES, "id": f"e{at}"}, hifi_received=str(RECEIVED)))
         for at, value in enumerate(values)
     ]
-    sources = one_partition(spark, [source_row("player", pipes, 0)], SOURCE_ROW)
+    sources = one_partition(spark, [source_row(("acme", "player"), pipes, 0)], SOURCE_ROW)
     written = outbound(kafka_rows(spark, "events", events), sources).collect()
     return [
         Record(Topic(row["topic"]), bytes(row["value"]), [tuple(each) for each in row["headers"]])

@@ -132,7 +132,16 @@ def test_only_local_buckets_are_emptied(synthesised: Synthesised) -> None:
 def test_landed_data_never_expires(stack: Stack) -> None:
     (landed,) = (each for each in resources(stack, "aws_s3_bucket") if "-landed-" in each["bucket"])
     rules = of_bucket(stack, "aws_s3_bucket_lifecycle_configuration", landed)["rule"]
-    assert not any(rule.get("expiration") for rule in rules)
+    # Marks of deletions do, which hold no data.
+    marks = [{"expired_object_delete_marker": True}]
+    assert all(rule.get("expiration", marks) == marks for rule in rules)
+
+
+def test_the_marks_of_deleted_checkpoints_go_with_their_last_old_version(stack: Stack) -> None:
+    (bucket,) = (each for each in resources(stack, "aws_s3_bucket") if "-checkpoints-" in each["bucket"])
+    (rule,) = of_bucket(stack, "aws_s3_bucket_lifecycle_configuration", bucket)["rule"]
+    assert rule["expiration"] == [{"expired_object_delete_marker": True}]
+    assert rule["noncurrent_version_expiration"]
 
 
 def test_images_never_change_and_are_scanned(stack: Stack) -> None:
@@ -250,7 +259,7 @@ def test_the_budget_notifies_before_and_when_it_is_spent(production: Stack) -> N
     budget = one(production, "aws_budgets_budget", budget_type="COST", time_unit="MONTHLY")
     kinds = {each["notification_type"]: each["threshold"] for each in budget["notification"]}
     assert kinds == {"ACTUAL": 80, "FORECASTED": 100}
-    assert all(each["subscriber_email_addresses"] for each in budget["notification"])
+    assert all(each["subscriber_sns_topic_arns"] for each in budget["notification"])
 
 
 def test_lifecycle_of_images_ends_what_has_no_tag(stack: Stack) -> None:

@@ -172,7 +172,7 @@ class WrittenChain:
             if len(event.pipes) > 1:
                 names = event.pipes if pipe == event.pipes[0] else event.pipes[:1]
                 headers.append((h.PIPES, h.PIPES_SEPARATOR.join(names)))
-            self._put(Topic.OUTBOUND, b"{}", headers, delivery_key(pipe, "/test", event.id))
+            self._put(Topic.OUTBOUND, b"{}", headers, delivery_key(event.tenant, pipe, "/test", event.id))
         return written
 
     def _receipts(self, copies: Sequence[tuple[Made, str]], fault: Fault) -> None:

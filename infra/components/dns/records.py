@@ -97,6 +97,7 @@ class WeightedRecords(Construct):
 
     def _alarm(self, twin: TwinSettings, balancer: DataAwsLb) -> CloudwatchMetricAlarm:
         group = DataAwsLbTargetGroup(self, f"{twin.side}-targets", name=twin.names.load_balancer)
+        topic = self._environment.arns.of("sns", twin.names.alarm_topic)
         return CloudwatchMetricAlarm(
             self,
             f"{twin.side}-alarm",
@@ -111,4 +112,7 @@ class WeightedRecords(Construct):
             period=_PERIOD_S,
             evaluation_periods=_PERIODS,
             treat_missing_data="missing",
+            # A side that is parked raises it once, as planned.
+            alarm_actions=[topic],
+            ok_actions=[topic],
         )

@@ -45,7 +45,7 @@ def _log_writers(environment: Environment) -> list[Statement]:
             sid="AlarmsToEncryptedTopics",
             actions=["kms:Decrypt", "kms:GenerateDataKey*"],
             resources=[ANY],
-            principals={"Service": "cloudwatch.amazonaws.com"},
+            principals={"Service": ["cloudwatch.amazonaws.com", "budgets.amazonaws.com"]},
             conditions={"StringEquals": {"aws:SourceAccount": environment.account}},
             reason=_THIS_KEY,
         ),

@@ -13,6 +13,9 @@ SYSTEM_NAMESPACE = "kube-system"
 AUTOSCALER = "cluster-autoscaler"
 BALANCER = "aws-load-balancer-controller"
 KEDA = "keda-operator"
+MONITORING_NAMESPACE = "monitoring"
+FLUENT_BIT = "fluent-bit"
+ALERTMANAGER = "alertmanager"
 
 _NO_RESOURCE = "these calls only describe, and IAM lets them name no resource"
 
@@ -25,6 +28,9 @@ class AddonResources:
     cluster_name: str
     kafka: KafkaArns
     target_group_arn: str
+    pod_logs: str
+    alarm_topic_arn: str
+    alarm_topic_key_arn: str
 
 
 def addon_identities(allowed: AddonResources) -> list[PodIdentity]:
@@ -38,6 +44,12 @@ def addon_identities(allowed: AddonResources) -> list[PodIdentity]:
             namespace=SYSTEM_NAMESPACE, service_account=BALANCER, statements=_balancer_statements(allowed)
         ),
         PodIdentity(namespace=KEDA_NAMESPACE, service_account=KEDA, statements=lag.statements(allowed.kafka)),
+        PodIdentity(
+            namespace=MONITORING_NAMESPACE, service_account=FLUENT_BIT, statements=[_write_logs(allowed)]
+        ),
+        PodIdentity(
+            namespace=MONITORING_NAMESPACE, service_account=ALERTMANAGER, statements=_send_alarms(allowed)
+        ),
     ]
 
 
@@ -101,5 +113,25 @@ def _balancer_statements(allowed: AddonResources) -> list[Statement]:
             sid="Register",
             actions=["elasticloadbalancing:DeregisterTargets", "elasticloadbalancing:RegisterTargets"],
             resources=[allowed.target_group_arn],
+        ),
+    ]
+
+
+def _write_logs(allowed: AddonResources) -> Statement:
+    """Write to the side's own group, which the stack makes: not make groups, and not read."""
+    return Statement(
+        sid="WriteLogs",
+        actions=["logs:CreateLogStream", "logs:PutLogEvents"],
+        resources=[allowed.arns.of("logs", f"log-group:{allowed.pod_logs}:*")],
+    )
+
+
+def _send_alarms(allowed: AddonResources) -> list[Statement]:
+    return [
+        Statement(sid="Alarms", actions=["sns:Publish"], resources=[allowed.alarm_topic_arn]),
+        Statement(
+            sid="AlarmsKey",
+            actions=["kms:Decrypt", "kms:GenerateDataKey"],
+            resources=[allowed.alarm_topic_key_arn],
         ),
     ]

@@ -25,6 +25,10 @@ CHART_SOURCES: Mapping[str, ChartSource] = MappingProxyType(
         "load_balancer_controller": ChartSource(
             "aws-load-balancer-controller", "https://aws.github.io/eks-charts"
         ),
+        "fluent_bit": ChartSource("aws-for-fluent-bit", "https://aws.github.io/eks-charts"),
+        "prometheus": ChartSource(
+            "kube-prometheus-stack", "https://prometheus-community.github.io/helm-charts"
+        ),
         "keda": ChartSource("keda", "https://kedacore.github.io/charts"),
     }
 )

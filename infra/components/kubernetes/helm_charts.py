@@ -1,25 +1,28 @@
 """The add-ons' Helm charts and their values, without any resource."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from infra.components.identity.addon_identities import (
     AUTOSCALER,
     BALANCER,
     KEDA,
     KEDA_NAMESPACE,
+    MONITORING_NAMESPACE,
     SYSTEM_NAMESPACE,
 )
 from infra.components.kubernetes.chart_sources import CHART_SOURCES
-from infra.components.kubernetes.node_pools import POOL, SPOT_WORKERS
+from infra.components.kubernetes.chart_values import (
+    CRITICAL,
+    ONE_AT_A_TIME,
+    PLACE,
+    REPLICAS,
+    Values,
+    resources,
+    spread,
+)
+from infra.components.kubernetes.monitoring_charts import fluent_bit, prometheus_stack
+from infra.components.kubernetes.node_pools import SPOT_WORKERS
 from infra.sizes import ClusterSettings
-
-Values = dict[str, Any]
-
-_REPLICAS = 2
-_ONE_AT_A_TIME: Values = {"maxUnavailable": 1}
-_CRITICAL = "system-cluster-critical"
-_PLACE: Values = {POOL: "services"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +36,15 @@ class Chart:
     values: Values
 
 
-def charts(*, settings: ClusterSettings, cluster_name: str, region: str, vpc_id: str) -> tuple[Chart, ...]:
+def charts(  # noqa: PLR0913 -- each a fact about the side
+    *,
+    settings: ClusterSettings,
+    cluster_name: str,
+    region: str,
+    vpc_id: str,
+    pod_logs: str,
+    alarm_topic_arn: str,
+) -> tuple[Chart, ...]:
     """The charts of a side.
 
     Args:
@@ -41,6 +52,8 @@ def charts(*, settings: ClusterSettings, cluster_name: str, region: str, vpc_id:
         cluster_name: Name of the EKS cluster.
         region: AWS region.
         vpc_id: The side's VPC.
+        pod_logs: Log group of the pods.
+        alarm_topic_arn: SNS topic of the side's alarms.
     """
     versions = settings.charts
     return (
@@ -72,41 +85,39 @@ def charts(*, settings: ClusterSettings, cluster_name: str, region: str, vpc_id:
             namespace=KEDA_NAMESPACE,
             values=_keda(cluster_name),
         ),
+        Chart(
+            name=CHART_SOURCES["fluent_bit"].name,
+            repository=CHART_SOURCES["fluent_bit"].repository,
+            version=versions.fluent_bit,
+            namespace=MONITORING_NAMESPACE,
+            values=fluent_bit(region=region, log_group=pod_logs),
+        ),
+        Chart(
+            name=CHART_SOURCES["prometheus"].name,
+            repository=CHART_SOURCES["prometheus"].repository,
+            version=versions.prometheus,
+            namespace=MONITORING_NAMESPACE,
+            values=prometheus_stack(region=region, topic_arn=alarm_topic_arn),
+        ),
     )
-
-
-def _resources(cpu: str, memory: str) -> Values:
-    """Requests for both, a limit for memory only: throttling a controller makes it slow and saves nothing."""
-    return {"requests": {"cpu": cpu, "memory": memory}, "limits": {"memory": memory}}
-
-
-def _spread(label: str, value: str) -> list[Values]:
-    return [
-        {
-            "maxSkew": 1,
-            "topologyKey": "topology.kubernetes.io/zone",
-            "whenUnsatisfiable": "ScheduleAnyway",
-            "labelSelector": {"matchLabels": {label: value}},
-        }
-    ]
 
 
 def _metrics_server() -> Values:
     return {
-        "replicas": _REPLICAS,
-        "nodeSelector": _PLACE,
-        "priorityClassName": _CRITICAL,
-        "podDisruptionBudget": {"enabled": True} | _ONE_AT_A_TIME,
-        "resources": _resources("100m", "256Mi"),
-        "topologySpreadConstraints": _spread("app.kubernetes.io/name", "metrics-server"),
+        "replicas": REPLICAS,
+        "nodeSelector": PLACE,
+        "priorityClassName": CRITICAL,
+        "podDisruptionBudget": {"enabled": True} | ONE_AT_A_TIME,
+        "resources": resources("100m", "256Mi"),
+        "topologySpreadConstraints": spread("app.kubernetes.io/name", "metrics-server"),
     }
 
 
 def _autoscaler(*, kubernetes: str, cluster_name: str, region: str) -> Values:
     return {
-        "replicaCount": _REPLICAS,
-        "nodeSelector": _PLACE,
-        "priorityClassName": _CRITICAL,
+        "replicaCount": REPLICAS,
+        "nodeSelector": PLACE,
+        "priorityClassName": CRITICAL,
         # The autoscaler simulates this Kubernetes version's scheduler: both must have one minor version.
         "image": {"tag": f"v{kubernetes}.0"},
         "cloudProvider": "aws",
@@ -123,9 +134,9 @@ def _autoscaler(*, kubernetes: str, cluster_name: str, region: str) -> Values:
             "skip-nodes-with-local-storage": False,
             "scale-down-unneeded-time": "10m",
         },
-        "podDisruptionBudget": _ONE_AT_A_TIME,
-        "resources": _resources("100m", "600Mi"),
-        "topologySpreadConstraints": _spread("app.kubernetes.io/instance", AUTOSCALER),
+        "podDisruptionBudget": ONE_AT_A_TIME,
+        "resources": resources("100m", "600Mi"),
+        "topologySpreadConstraints": spread("app.kubernetes.io/instance", AUTOSCALER),
         "securityContext": {
             "runAsNonRoot": True,
             "runAsUser": 65534,
@@ -150,9 +161,9 @@ def expander_priorities() -> dict[int, list[str]]:
 
 def _balancer(*, cluster_name: str, region: str, vpc_id: str) -> Values:
     return {
-        "replicaCount": _REPLICAS,
-        "nodeSelector": _PLACE,
-        "priorityClassName": _CRITICAL,
+        "replicaCount": REPLICAS,
+        "nodeSelector": PLACE,
+        "priorityClassName": CRITICAL,
         "clusterName": cluster_name,
         # Set here: pods cannot reach the instance metadata where it would look the two up.
         "region": region,
@@ -168,9 +179,9 @@ def _balancer(*, cluster_name: str, region: str, vpc_id: str) -> Values:
         "enableWaf": False,
         "enableWafv2": False,
         "keepTLSSecret": True,
-        "podDisruptionBudget": _ONE_AT_A_TIME,
-        "resources": _resources("100m", "256Mi"),
-        "topologySpreadConstraints": _spread("app.kubernetes.io/name", BALANCER),
+        "podDisruptionBudget": ONE_AT_A_TIME,
+        "resources": resources("100m", "256Mi"),
+        "topologySpreadConstraints": spread("app.kubernetes.io/name", BALANCER),
     }
 
 
@@ -178,17 +189,17 @@ def _keda(cluster_name: str) -> Values:
     parts = ("operator", "metricServer", "webhooks")
     return {
         "clusterName": cluster_name,
-        "nodeSelector": _PLACE,
-        "priorityClassName": _CRITICAL,
-        "operator": {"replicaCount": _REPLICAS},
-        "metricsServer": {"replicaCount": _REPLICAS},
-        "webhooks": {"replicaCount": _REPLICAS},
+        "nodeSelector": PLACE,
+        "priorityClassName": CRITICAL,
+        "operator": {"replicaCount": REPLICAS},
+        "metricsServer": {"replicaCount": REPLICAS},
+        "webhooks": {"replicaCount": REPLICAS},
         "serviceAccount": {"operator": {"name": KEDA}},
-        "podDisruptionBudget": dict.fromkeys(parts, _ONE_AT_A_TIME),
-        "resources": dict.fromkeys(parts, _resources("100m", "512Mi")),
+        "podDisruptionBudget": dict.fromkeys(parts, ONE_AT_A_TIME),
+        "resources": dict.fromkeys(parts, resources("100m", "512Mi")),
         "topologySpreadConstraints": {
-            "operator": _spread("app", KEDA),
-            "metricsServer": _spread("app", "keda-operator-metrics-apiserver"),
-            "webhooks": _spread("app", "keda-admission-webhooks"),
+            "operator": spread("app", KEDA),
+            "metricsServer": spread("app", "keda-operator-metrics-apiserver"),
+            "webhooks": spread("app", "keda-admission-webhooks"),
         },
     }

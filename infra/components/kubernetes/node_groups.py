@@ -98,6 +98,9 @@ class NodeGroups(Construct):
             trust=Trust(service="ec2.amazonaws.com"),
             managed=_NODE_POLICIES,
         )
+        self.scaling_groups: dict[str, str] = {}
+        """Names of the Auto Scaling groups, by the names of pool and zone."""
+
         self.groups: list[ITerraformDependable] = [
             group for pool in pools for group in self._pool(pool, after)
         ]
@@ -174,10 +177,12 @@ class NodeGroups(Construct):
 
     def _tag(self, pool: Pool, subnet: ZoneSubnet, group: EksNodeGroup) -> None:
         """Tag the Auto Scaling group, since EKS does not pass a node group's tags on to it."""
+        scaling_group = group.resources.get(0).autoscaling_groups.get(0).name
+        self.scaling_groups[f"{pool.name}-{subnet.letter}"] = scaling_group
         tags = AutoscalingGroupTagA(
             self,
             f"{pool.name}-{subnet.letter}-tags",
-            autoscaling_group_name=group.resources.get(0).autoscaling_groups.get(0).name,
+            autoscaling_group_name=scaling_group,
             tag=AutoscalingGroupTagTag(key="${each.key}", value="${each.value}", propagate_at_launch=False),
         )
         # One resource for all tags of a group: a construct for each would double the time of a synthesis.

@@ -80,6 +80,16 @@ class Ingress(Construct):
         return str(self._balancer.arn)
 
     @property
+    def balancer_suffix(self) -> str:
+        """End of the load balancer's ARN, by which CloudWatch knows it."""
+        return str(self._balancer.arn_suffix)
+
+    @property
+    def target_group_suffix(self) -> str:
+        """End of the target group's ARN, by which CloudWatch knows it."""
+        return str(self._targets.arn_suffix)
+
+    @property
     def target_group_arn(self) -> str:
         """ARN of the target group."""
         return str(self._targets.arn)

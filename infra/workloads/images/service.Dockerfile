@@ -14,11 +14,12 @@ RUN awk -v drop="pyspark py4j pandas pyarrow" -f drop-packages.awk requirements.
 FROM python:3.12.14-slim-bookworm@sha256:782412e85d0f0984994c290652577d4018aff08145c85b262bb63dc0c7522254
 ENV PATH=/opt/hifi/venv/bin:$PATH PYTHONPATH=/opt/hifi/app PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 HOME=/tmp
 COPY --from=build /opt/hifi/venv /opt/hifi/venv
+COPY infra/workloads/images/in-zone.sh /opt/hifi/bin/in-zone
 COPY shared /opt/hifi/app/shared
 COPY pipelines /opt/hifi/app/pipelines
 # Compiled here, since the root file system is read-only at run time.
-RUN python -m compileall -q /opt/hifi/app
+RUN chmod 0755 /opt/hifi/bin/in-zone && python -m compileall -q /opt/hifi/app
 WORKDIR /opt/hifi/app
 USER 10001:10001
-ENTRYPOINT ["python"]
+ENTRYPOINT ["/opt/hifi/bin/in-zone", "python"]
 CMD ["-m", "pipelines.data.collect"]

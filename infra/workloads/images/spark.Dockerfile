@@ -33,13 +33,14 @@ COPY --from=java /opt/java/openjdk /opt/java/openjdk
 COPY --from=build /opt/hifi /opt/hifi
 COPY --from=jars /jars/connector /opt/hifi/jars
 COPY infra/workloads/images/drain-worker.sh /opt/hifi/bin/drain-worker
+COPY infra/workloads/images/in-zone.sh /opt/hifi/bin/in-zone
 COPY shared /opt/hifi/app/shared
 COPY pipelines /opt/hifi/app/pipelines
 # Hadoop looks up the user's name, which a numeric user id does not have without this line.
 RUN echo "spark:x:10001:10001::/tmp:/usr/sbin/nologin" >> /etc/passwd \
-    && chmod 0755 /opt/hifi/bin/drain-worker && mkdir /etc/spark \
+    && chmod 0755 /opt/hifi/bin/drain-worker /opt/hifi/bin/in-zone && mkdir /etc/spark \
     && python -m compileall -q /opt/hifi/app
 WORKDIR /opt/hifi/app
 USER 10001:10001
-ENTRYPOINT []
+ENTRYPOINT ["/opt/hifi/bin/in-zone"]
 CMD ["python", "-m", "pipelines.data.ingest"]

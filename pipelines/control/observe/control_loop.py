@@ -29,7 +29,7 @@ from pipelines.control.observe.skew.skew_watch import SkewWatch
 from pipelines.control.observe.storage.persistence import Persistence
 from pipelines.control.observe.verdicts.event_resolver import EventResolver
 from pipelines.control.observe.verdicts.verdicts import ReadProgress
-from shared.contracts.documents import OWN_TENANTS
+from shared.contracts.documents import OWN_TENANTS, TenantName
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import ALL_TENANTS
 from shared.contracts.topology import CHAIN_GROUPS
@@ -179,11 +179,9 @@ class ControlLoop:
             unread=self._unread,
         )
 
-    def _waiting(self) -> Mapping[str, int]:
-        found: dict[str, int] = {}
-        for (_, pipe), waiting in waiting_by_pipe(self._tracker.still_open()).items():
-            found[pipe] = found.get(pipe, 0) + waiting.events
-        return found
+    def _waiting(self) -> Mapping[TenantName, int]:
+        found = waiting_by_pipe(self._tracker.still_open())
+        return {pipe: waiting.events for pipe, waiting in found.items()}
 
     def _note_late(self, changes: Iterable[CardChange], now_ms: int) -> None:
         """Update alarms, with old minutes for as long as a loss found in them is recent."""

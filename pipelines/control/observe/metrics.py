@@ -14,7 +14,7 @@ from pipelines.control.observe.health.snapshot import Snapshot
 from pipelines.control.observe.scorecards.day_state import CardChange
 from shared.contracts.alarms import AlarmKind
 from shared.contracts.ledger import Range, Stage
-from shared.contracts.scorecard import ALL_TENANTS, MinuteCard, Percentiles
+from shared.contracts.scorecard import ALL_TENANTS, HopRow, MinuteCard, Percentiles
 from shared.runtime.metrics import ObserveMetric
 from shared.runtime.process_metrics import process_registry
 
@@ -30,7 +30,7 @@ class ObserveMetrics:
     ) -> None:
         self.registry = into = process_registry("observe")
         into.register(_Gauges(snapshot, open_alarms))
-        by_node, by_destination = ["tenant", "node"], ["destination"]
+        by_node, by_destination = ["tenant", "node"], ["tenant", "destination"]
         self._lost = Counter(ObserveMetric.LOST, "Events proven lost", by_node, registry=into)
         self._doubled = Counter(ObserveMetric.DOUBLED, "Written too often", by_node, registry=into)
         self._delivered = Counter(ObserveMetric.DELIVERED, "Events arrived", by_destination, registry=into)
@@ -42,9 +42,9 @@ class ObserveMetrics:
         """Count the events of a ledger range that is new."""
         for tally in found.tallies:
             if tally.stage is Stage.DELIVERED:
-                self._delivered.labels(tally.destination).inc(tally.count)
+                self._delivered.labels(tally.tenant, tally.destination).inc(tally.count)
             elif tally.stage in (Stage.RETRYING, Stage.DEAD):
-                self._failed.labels(tally.destination).inc(tally.count)
+                self._failed.labels(tally.tenant, tally.destination).inc(tally.count)
             for counts in tally.watched.values():
                 self._watched.labels(tally.tenant).inc(counts.events)
 
@@ -52,16 +52,19 @@ class ObserveMetrics:
         """Count losses and doubles of changed cards. A loss that is corrected later stays counted."""
         for before, after in changes:
             for row in after.hops:
-                old = _row(before, row.node, row.pipe)
+                old = _row(before, row)
                 labels = (after.tenant, row.node)
                 self._lost.labels(*labels).inc(max(0, row.lost - old[0]))
                 self._doubled.labels(*labels).inc(max(0, row.doubled - old[1]))
 
 
-def _row(card: MinuteCard | None, node: str, pipe: str) -> tuple[int, int]:
-    """Lost and doubled events of a card, 0 if there was none."""
+def _row(card: MinuteCard | None, row: HopRow) -> tuple[int, int]:
+    """Lost and doubled events of the same hop in an earlier card, 0 if there was none."""
+    hop = (row.node, row.tenant, row.pipe)
     rows = card.hops if card else []
-    return next(((row.lost, row.doubled) for row in rows if (row.node, row.pipe) == (node, pipe)), (0, 0))
+    return next(
+        ((each.lost, each.doubled) for each in rows if (each.node, each.tenant, each.pipe) == hop), (0, 0)
+    )
 
 
 class _Gauges(Collector):
@@ -95,9 +98,9 @@ def _of_the_side(found: Snapshot) -> Iterator[GaugeMetricFamily]:
     yield GaugeMetricFamily(ObserveMetric.BEHIND_SECONDS, "Behind the topics", found.behind_seconds)
     yield GaugeMetricFamily(ObserveMetric.MINUTES_OPEN, "Not judged for good", found.open_minutes)
     yield GaugeMetricFamily(ObserveMetric.LEDGER_OFFSET, "Next to be read", found.ledger_offset)
-    waiting = GaugeMetricFamily(ObserveMetric.WAITING, "For their next try", labels=["pipe"])
+    waiting = GaugeMetricFamily(ObserveMetric.WAITING, "For their next try", labels=["tenant", "pipe"])
     for pipe, count in found.waiting.items():
-        waiting.add_metric([pipe], count)
+        waiting.add_metric(pipe, count)
     yield waiting
     unread = GaugeMetricFamily(ObserveMetric.UNREAD, "Before a node", labels=["node"])
     for node, records in found.unread.items():

@@ -18,7 +18,6 @@ class ProvisionMetrics:
         self._published = Counter(ProvisionMetric.PUBLISHED, "Records written to config", registry=into)
         self._version = Gauge(ProvisionMetric.CATALOGUE_VERSION, "Versions in the table", registry=into)
         self._waiting = Gauge(ProvisionMetric.WAITING, "New sources that are not opened", registry=into)
-        self._refused = Gauge(ProvisionMetric.REFUSED, "Documents whose name is taken", registry=into)
         self._instances = Gauge(
             ProvisionMetric.INSTANCES, "Processes that send heartbeats", ["node"], registry=into
         )
@@ -34,11 +33,10 @@ class ProvisionMetrics:
         """Records that the brokers have."""
         self._published.inc(records)
 
-    def looked(self, version: int, waiting: int, refused: int) -> None:
+    def looked(self, version: int, waiting: int) -> None:
         """The result of a look."""
         self._version.set(version)
         self._waiting.set(waiting)
-        self._refused.set(refused)
 
 
 def _count(instances: Callable[[], Mapping[str, int]], node: str) -> float:

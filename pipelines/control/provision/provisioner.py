@@ -80,15 +80,14 @@ class Provisioner:
         if not self._reader.version:  # never written: a lost table must not empty the topic
             return
         published, current = self._topic.view.entries, self._current()
-        want = wanted(current, published)
-        found = difference(want.entries, published)
+        found = difference(wanted(current, published), published)
         now_ms = self._clock()
         records = due(found, self._in_force, self._published_ms, self._began_ms, now_ms)
         if records:
             self._publish(records)
             self._note(found, records, now_ms)
             self._await(records)
-        self._metrics.looked(self._reader.version, _waiting(found, records), len(want.refused))
+        self._metrics.looked(self._reader.version, _waiting(found, records))
         self._say(current)
 
     def _current(self) -> list[StoredDocument]:

@@ -9,6 +9,7 @@ from shared.contracts.topics import Topic
 from shared.kafka.producer import logging_client, producer_config
 
 _SECONDS: Final = 15.0
+_POLL_SECONDS: Final = 0.1
 _TRANSACTION_MS: Final = 20_000
 """A leader that died inside a transaction holds readers up for no longer; its successor ends it at once."""
 
@@ -44,9 +45,19 @@ class ConfigPublisher:
         try:
             self._producer.begin_transaction()
             for key, value in records.items():
-                self._producer.produce(Topic.CONFIG, key=key, value=value)
+                self._produce(key, value)
             self._producer.commit_transaction(_SECONDS)
         except KafkaException as error:
             if error.args[0].code() in (KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH):
                 raise FencedError("another provisioner took over") from error
             raise
+
+    def _produce(self, key: bytes, value: bytes | None) -> None:
+        """A take-over writes every document twice, which may be more than the client's queue holds."""
+        while True:
+            try:
+                self._producer.produce(Topic.CONFIG, key=key, value=value)
+            except BufferError:
+                self._producer.poll(_POLL_SECONDS)
+            else:
+                return

@@ -16,7 +16,7 @@ from shared.contracts.documents import (
     kind_of,
     topic_key,
 )
-from shared.contracts.publish_plan import Records
+from shared.contracts.publish_plan import Records, document_key
 
 Entries = Mapping[bytes, Entry]
 """By key on the `config` topic."""
@@ -24,35 +24,21 @@ Entries = Mapping[bytes, Entry]
 _LIVE_MS: Final = LIVE_SECONDS * 1_000
 
 
-class Wanted(Struct, frozen=True):
-    """What the topic should hold of the customers' documents."""
+def wanted(stored: Iterable[StoredDocument], published: Entries) -> Entries:
+    """What the topic should hold: the customers' current documents, and hifi's own as they are published.
 
-    entries: Entries
-    refused: Collection[StoredDocument]
-    """Left out: another tenant's document has the same kind and name on the topic."""
-
-
-def wanted(stored: Iterable[StoredDocument], published: Entries) -> Wanted:
-    """The entries that current documents stand for.
-
-    The table reserves a name for one tenant, so that two of one name can only be older than that: the earlier
-    is published. A name of hifi's own documents is nobody else's.
+    Before names were each tenant's own, keys had no tenant: hifi's own documents that are still under such a
+    key move to their present one.
     """
-    entries: dict[bytes, Entry] = {}
-    refused: list[StoredDocument] = []
-    for each in sorted(stored, key=lambda one: (one.at_ms, one.tenant)):
-        if each.document is None or each.tenant in OWN_TENANTS:
-            continue
-        key = topic_key(each.key.kind, each.key.name)
-        if key in entries or _own(published.get(key)):
-            refused.append(each)
-        else:
-            entries[key] = Entry(version=each.version, document=each.document)
-    return Wanted(entries, refused)
-
-
-def _own(entry: Entry | None) -> bool:
-    return entry is not None and entry.document.tenant in OWN_TENANTS
+    own = {document_key(each.document): each for each in published.values() if not _customers(each)}
+    in_place = {key: each for key, each in published.items() if not _customers(each) and key in own}
+    return {
+        topic_key(each.tenant, each.key.kind, each.key.name): Entry(
+            version=each.version, document=each.document
+        )
+        for each in stored
+        if each.document is not None and each.tenant not in OWN_TENANTS
+    } | {**own, **in_place}
 
 
 class Difference(Struct, frozen=True, kw_only=True):
@@ -74,22 +60,27 @@ class Difference(Struct, frozen=True, kw_only=True):
 
 
 def difference(wanted_entries: Entries, published: Entries) -> Difference:
-    """What to publish. hifi's own documents on the topic, and kinds of a newer version, stay as they are."""
+    """What to publish. A source that only moves to another key is open already, and stays so."""
     lacking = {key: entry for key, entry in wanted_entries.items() if published.get(key) != entry}
+    sources = (each.document for each in published.values() if isinstance(each.document, Source))
+    open_sources = {document_key(source) for source in sources}
     opened = {
         key: entry
         for key, entry in lacking.items()
-        if isinstance(entry.document, Source) and _opens(entry, published.get(key))
+        if isinstance(entry.document, Source) and key not in open_sources
     }
     return Difference(
         changed={key: entry for key, entry in lacking.items() if key not in opened},
         opened=opened,
-        gone=[key for key, entry in published.items() if _customers(entry) and key not in wanted_entries],
+        gone=[key for key in published if key not in wanted_entries],
     )
 
 
-def _opens(entry: Entry, published: Entry | None) -> bool:
-    return published is None or published.document.tenant != entry.document.tenant
+def is_whole(wanted_entries: Entries, published: Entries) -> bool:
+    """Whether the topic has everything that is wanted, at its version or a later one."""
+    return all(
+        key in published and published[key].version >= entry.version for key, entry in wanted_entries.items()
+    )
 
 
 def _customers(entry: Entry) -> bool:
@@ -103,7 +94,8 @@ def due(
     began_ms: int,
     now_ms: int,
 ) -> Records:
-    """The records to write now.
+    """The records to write now. Deletions are last: a reader may take them in one by one, and a document that
+    moves to another key must not be missing in between.
 
     A new source waits until everything of its tenant is in force: its first events would be acknowledged, and
     match no pipe. While nodes do not say what they use, that is taken for granted after LIVE_SECONDS.
@@ -125,8 +117,8 @@ def due(
             or now_ms - published_ms.get(entry.document.tenant, began_ms) >= _LIVE_MS
         )
     }
-    records: dict[bytes, bytes | None] = dict.fromkeys(found.gone)
-    return records | {key: encode_entry(entry) for key, entry in {**found.changed, **ready}.items()}
+    records = {key: encode_entry(entry) for key, entry in {**found.changed, **ready}.items()}
+    return records | dict.fromkeys(found.gone)
 
 
 def adopted(published: Entries, now_ms: int) -> list[StoredDocument]:

@@ -8,12 +8,14 @@ from uuid import uuid4
 from confluent_kafka import KafkaException, Message
 
 from pipelines.control.provision import key_usage
+from pipelines.control.provision.catalogue_reader import CatalogueReader
 from pipelines.control.provision.key_usage import KeyUsageWriter
 from pipelines.control.provision.live_nodes import WINDOW_MS, LiveNodes
 from pipelines.control.provision.meter_client import MeterClient
 from pipelines.control.provision.metrics import ProvisionMetrics
 from pipelines.control.provision.provisioner import Provisioner
 from pipelines.control.provision.publisher import ConfigPublisher, FencedError
+from pipelines.control.provision.reconciliation import is_whole, wanted
 from pipelines.control.provision.rollout_worker import RolloutWorker
 from pipelines.control.provision.settings import ProvisionSettings
 from pipelines.control.provision.status_writer import StatusWriter
@@ -71,7 +73,8 @@ class Provision:
             seconds=settings.rollout_seconds,
         )
         self._leader: Provisioner | None = None
-        self._table_answers = self._adopted = False
+        self._table_answers = self._adopted = self._whole = False
+        self._reader = CatalogueReader(self._table)
 
     def run(self, stopping: threading.Event) -> None:
         """Serve and provision until stopping.
@@ -115,7 +118,12 @@ class Provision:
         return tail.start()
 
     def _report(self) -> Mapping[str, bool]:
-        return {"table": self._table_answers, "brokers": self._topic.loaded, "adopted": self._adopted}
+        return {
+            "table": self._table_answers,
+            "brokers": self._topic.loaded,
+            "adopted": self._adopted,
+            "published": self._whole,
+        }
 
     def _turn(self) -> None:
         try:
@@ -126,6 +134,7 @@ class Provision:
                 self._leading().look()
                 self._keys.write()
             self._adopted = self._adopted or self._table.is_adopted(self._settings.side)
+            self._whole = self._whole or (self._adopted and self._is_whole())
         except StoreError as error:
             self._table_answers = False
             _log.warning("documents cannot be read or written, trying again", extra={"error": str(error)})
@@ -138,6 +147,17 @@ class Provision:
         if self._leader is None:
             self._rollouts.want(None)
         self._metrics.leader.set(self._leader is not None)
+
+    def _is_whole(self) -> bool:
+        """Whether the topic has everything; asked until it once had, by those who follow as well."""
+        if not self._topic.loaded:
+            return False
+        self._reader.refresh()
+        published = self._topic.view.entries
+        if not is_whole(wanted(self._reader, published).entries, published):
+            return False
+        self._reader = CatalogueReader(self._table)  # what it read is not needed any more
+        return True
 
     def _leads(self) -> bool:
         """Whether this process may write. One that has not read the topic does not want to yet."""

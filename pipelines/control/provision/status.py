@@ -12,7 +12,6 @@ from shared.contracts.documents import LIVE_SECONDS, OWN_TENANTS, Entry, Source,
 from shared.contracts.heartbeats import Usage, lacking
 
 _OPENS: Final = f"a new source is opened when its pipes are in force, after {LIVE_SECONDS} s at the latest"
-_TAKEN: Final = "another tenant has a document of this kind and name"
 
 
 class Judged(Struct, frozen=True, kw_only=True):
@@ -40,7 +39,7 @@ def judged(
 
 
 def _judged(each: StoredDocument, published: Entries, offset: Callable[[bytes], int], used: Usage) -> Judged:
-    key = topic_key(each.key.kind, each.key.name)
+    key = topic_key(each.tenant, each.key.kind, each.key.name)
     state, reason = _state(each, published.get(key))
     if state is State.PUBLISHED:
         at = lacking(each.key.kind, offset(key), used)
@@ -51,11 +50,8 @@ def _judged(each: StoredDocument, published: Entries, offset: Callable[[bytes], 
 
 
 def _state(each: StoredDocument, entry: Entry | None) -> tuple[State, str]:
-    theirs = entry is not None and entry.document.tenant != each.tenant
     if each.document is None:
-        return (State.PUBLISHED if entry is None or theirs else State.PENDING), ""
-    if theirs:
-        return State.HELD, _TAKEN
+        return (State.PUBLISHED if entry is None else State.PENDING), ""
     if entry is None:
         return (State.HELD, _OPENS) if isinstance(each.document, Source) else (State.PENDING, "")
     same = entry == Entry(version=each.version, document=each.document)

@@ -91,7 +91,7 @@ class EventsHandler:
         return source
 
     def _limit(self, source: Source, events: int) -> None:
-        seconds = self.limiter.retry_after(source.name, source.rate_limit, events)
+        seconds = self.limiter.retry_after((source.tenant, source.name), source.rate_limit, events)
         if seconds:
             raise RefusedError(
                 429,

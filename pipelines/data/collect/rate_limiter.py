@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Final
 
+from shared.contracts.documents import TenantName
 from shared.runtime.token_bucket import TokenBucket
 
 BURST_SECONDS: Final = 2.0
@@ -20,15 +21,15 @@ class RateLimiter:
 
     def __init__(self, clock: MonotonicClock) -> None:
         self._clock = clock
-        self._buckets: dict[str, TokenBucket] = {}
+        self._buckets: dict[TenantName, TokenBucket] = {}
 
-    def retry_after(self, source: str, rate: float | None, events: int) -> int:
+    def retry_after(self, source: TenantName, rate: float | None, events: int) -> int:
         """Whole seconds the sender has to wait; 0 lets the events pass, and counts them.
 
         A source whose rate was changed starts with a full bucket.
 
         Args:
-            source: its name.
+            source: its tenant and name.
             rate: events per second; None is without limit.
             events: how many are to pass at once.
         """

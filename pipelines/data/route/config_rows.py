@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from shared.contracts.documents import Catalogue, Pipe
+from shared.contracts.documents import Catalogue, Pipe, TenantName
 from shared.contracts.headers import attribute_header
 from shared.contracts.patterns import DATA, Condition, Matcher, compile_pattern
 from shared.contracts.watches import check_watches, watched_names
@@ -20,34 +20,30 @@ def source_rows(pipes: Iterable[Pipe], now_ms: int) -> Iterator[Row]:
         pipes: of all sources.
         now_ms: epoch milliseconds, for pipes with a ramp.
     """
-    by_source: dict[str, list[Pipe]] = defaultdict(list)
+    by_source: dict[TenantName, list[Pipe]] = defaultdict(list)
     for pipe in pipes:
-        by_source[pipe.source].append(pipe)
+        by_source[pipe.tenant, pipe.source].append(pipe)
     for source, its_pipes in by_source.items():
         yield source_row(source, its_pipes, now_ms)
 
 
 def valid_pipes(catalogue: Catalogue, now_ms: int, refused: Callable[[Pipe, str], None]) -> Iterator[Pipe]:
-    """The pipes that compile and whose source belongs to their tenant; `refused` is called for the others.
+    """The pipes that compile; `refused` is called for the others.
 
-    The command line publishes valid documents only, but a document on the topic may come from another
-    version, or its source may have moved to another tenant. One bad pipe must not stop the others.
+    The API writes valid documents only, but a document on the topic may come from another version. One bad
+    pipe must not stop the others.
     """
     for pipe in catalogue.pipes.values():
-        source = catalogue.sources.get(pipe.source)
-        if source and source.tenant != pipe.tenant:
-            refused(pipe, f"source {pipe.source!r} belongs to tenant {source.tenant!r}")
-            continue
         try:
-            source_row(pipe.source, [pipe], now_ms)
+            source_row((pipe.tenant, pipe.source), [pipe], now_ms)
         except Exception as error:  # a document of another version may fail in any way
             refused(pipe, f"{type(error).__name__}: {error}")
         else:
             yield pipe
 
 
-def source_row(source: str, pipes: Iterable[Pipe], now_ms: int) -> Row:
-    """The row of one source: the alternatives of all its pipes in one list."""
+def source_row(source: TenantName, pipes: Iterable[Pipe], now_ms: int) -> Row:
+    """The row of one tenant's source: the alternatives of all its pipes in one list."""
     pipes = list(pipes)
     attributes, data = PathSlots(), PathSlots()
     alternatives = [
@@ -62,7 +58,7 @@ def source_row(source: str, pipes: Iterable[Pipe], now_ms: int) -> Row:
     ]
     names = [attribute_header(path[0]) for path in attributes.paths]
     watches = [_watched(pipe) for pipe in pipes if pipe.watch] or None
-    return source, names, [list(path) for path in data.paths], alternatives, watches
+    return *source, names, [list(path) for path in data.paths], alternatives, watches
 
 
 def _watched(pipe: Pipe) -> Row:

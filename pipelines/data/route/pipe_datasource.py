@@ -81,4 +81,4 @@ class _Reader(DataSourceReader):
 
 
 def _log_refused(pipe: Pipe, why: str) -> None:
-    _log.error("pipe left out", extra={"pipe": pipe.name, "why": why})
+    _log.error("pipe left out", extra={"tenant": pipe.tenant, "pipe": pipe.name, "why": why})

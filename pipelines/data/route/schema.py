@@ -14,8 +14,8 @@ _FIELD: Final = "struct<field:string,kind:string,path:array<string>>"
 _WATCH: Final = f"struct<pipe:string,fields:array<{_FIELD}>>"
 
 SOURCE_ROW: Final = (
-    "pipes_source string, attribute_headers array<string>, data_paths array<array<string>>, "
-    f"alternatives array<{_ALTERNATIVE}>, watches array<{_WATCH}>"
+    "pipes_tenant string, pipes_source string, attribute_headers array<string>, "
+    f"data_paths array<array<string>>, alternatives array<{_ALTERNATIVE}>, watches array<{_WATCH}>"
 )
 """`slot` of a condition on an attribute counts in `attribute_headers`, of one on data in `data_paths`, so
 that each distinct path of an event is read once, however many pipes use it. `watches` is null where no pipe

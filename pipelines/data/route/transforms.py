@@ -36,7 +36,8 @@ def outbound(events: DataFrame, sources: DataFrame) -> DataFrame:
         sources: rows of `schema.SOURCE_ROW`; small, broadcast.
     """
     records = _records(events)
-    joined = records.join(fn.broadcast(sources), records["pipes_of"] == sources["pipes_source"], "left")
+    whose = (records["tenant"] == sources["pipes_tenant"]) & (records["pipes_of"] == sources["pipes_source"])
+    joined = records.join(fn.broadcast(sources), whose, "left")
     return _written(_routed(joined))
 
 
@@ -49,6 +50,7 @@ def _records(events: DataFrame) -> DataFrame:
         .withColumn("names", headers["key"])
         .withColumn("id", header_value(headers, names, h.CE_ID))
         .withColumn("source", header_value(headers, names, h.CE_SOURCE))
+        .withColumn("tenant", header_value(headers, names, h.TENANT))
         .withColumn("fault", fault)
         .withColumn("pipes_of", fn.when(fn.col("fault").isNull(), header_value(headers, names, h.SOURCE)))
     )
@@ -57,7 +59,7 @@ def _records(events: DataFrame) -> DataFrame:
 def _routed(joined: DataFrame) -> DataFrame:
     """A row for each pipe that matches; one without a pipe if none does or the record is faulty."""
     pipes = fn.when(fn.col("fault").isNull(), _pipes())
-    record = ("topic", "partition", "offset", "value", "headers", "id", "source", "fault")
+    record = ("topic", "partition", "offset", "value", "headers", "id", "source", "tenant", "fault")
     watched = watching.watched_values(fn.col("value").cast("string"), fn.col("watches")).alias("watched")
     values = matching.attribute_values(fn.col("headers"), fn.col("names"), fn.col("attribute_headers"))
     return (
@@ -95,8 +97,8 @@ def _written(routed: DataFrame) -> DataFrame:
 
 
 def delivery_key() -> Column:
-    """`shared.contracts.envelope.delivery_key` of the row's pipe and event."""
-    return fn.unhex(fn.md5(fn.concat_ws("\0", "pipe", "source", "id").cast("binary")))
+    """`shared.contracts.envelope.delivery_key` of the row's tenant, pipe and event."""
+    return fn.unhex(fn.md5(fn.concat_ws("\0", "tenant", "pipe", "source", "id").cast("binary")))
 
 
 def outbound_headers() -> Column:

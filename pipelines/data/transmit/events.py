@@ -26,7 +26,7 @@ class Event(EventContent, gc=False):
 
     attempt: int
     first_try_ms: int | None
-    tenant: str | None
+    tenant: str
     traceparent: str | None = None
 
     @property

@@ -102,10 +102,10 @@ class Task:
         return "recorded" if key in self._arrived else self._deliveries.known(key)
 
     def _start(self, events: list[Event]) -> None:
-        for (pipe, attempt), group in grouped(events).items():
+        for of, group in grouped(events).items():
             self._waiting += len(group)
             self._unsettled_bytes += sum(event.size for event in group)
-            work = self._delivery.deliver(pipe, attempt, group)
+            work = self._delivery.deliver(of, group)
             self._running.append(asyncio.run_coroutine_threadsafe(work, self._loop))
 
     def _end(self, settled: SettledEvents) -> Iterator[Row]:
@@ -119,8 +119,10 @@ class Task:
         if isinstance(settled.outcome, Delivered):
             yield from self._dropped(copies, Duplicate())
         else:
-            for (pipe, attempt), group in grouped(copies).items():
-                yield from rows(structs.replace(settled, events=group, pipe=pipe, attempt=attempt))
+            for of, group in grouped(copies).items():
+                yield from rows(
+                    structs.replace(settled, events=group, tenant=of.tenant, pipe=of.pipe, attempt=of.attempt)
+                )
 
     def _remember(self, settled: SettledEvents) -> None:
         if isinstance(settled.outcome, Delivered):
@@ -130,14 +132,15 @@ class Task:
 
     def _dropped(self, events: Iterable[Event], outcome: End) -> Iterator[Row]:
         now_ms = self._clock()
-        for (pipe, attempt), group in grouped(events).items():
+        for of, group in grouped(events).items():
             yield from rows(
                 SettledEvents(
                     events=group,
                     outcome=outcome,
-                    destination=self._delivery.pipes.name(pipe),
-                    pipe=pipe,
-                    attempt=attempt,
+                    tenant=of.tenant,
+                    destination=self._delivery.pipes.name((of.tenant, of.pipe)),
+                    pipe=of.pipe,
+                    attempt=of.attempt,
                     started_ms=now_ms,
                     departed_ms=now_ms,
                 )

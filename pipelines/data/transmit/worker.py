@@ -35,7 +35,7 @@ from pipelines.data.transmit.delivery.transform_executor import TransformExecuto
 from pipelines.data.transmit.settings import TransmitSettings
 from pipelines.data.transmit.task import Task
 from shared.contracts import headers as h
-from shared.contracts.documents import Catalogue
+from shared.contracts.documents import Catalogue, TenantName
 from shared.contracts.egress_policy import EgressPolicy
 from shared.contracts.receipts import Lane
 from shared.contracts.secrets import named_secrets
@@ -228,10 +228,14 @@ def _tried_before() -> bool:
     return context is not None and context.attemptNumber() > 0
 
 
-def recovered(receipts: Iterable[Message]) -> list[tuple[str, int]]:
-    """Destinations that the slow lane found fast again, and when (epoch milliseconds)."""
+def recovered(receipts: Iterable[Message]) -> list[tuple[TenantName, int]]:
+    """Destinations that the slow lane found fast again, and when (epoch milliseconds).
+
+    Older versions name no tenant, which matches no destination: the slow lane repeats it with each request.
+    """
     found = ((dict(each.headers() or ()).get(h.RECOVERED), each.timestamp()[1]) for each in receipts)
-    return [(name.decode(), at_ms) for name, at_ms in found if isinstance(name, bytes)]
+    named = ((text.decode().partition("/"), at_ms) for text, at_ms in found if isinstance(text, bytes))
+    return [((tenant, name), at_ms) for (tenant, _, name), at_ms in named]
 
 
 def admission_policy(settings: TransmitSettings, lane: Lane) -> AdmissionPolicy:

@@ -7,67 +7,91 @@ from typing import Final
 
 from fastapi import Request
 
+from pipelines.management.api.authentication import Authentication
+from pipelines.management.api.callers import Caller
 from pipelines.management.api.permissions import Action, Verdict, may
 from pipelines.management.api.problems import ProblemError, not_found
 from pipelines.management.api.rate_limits import RateLimits
 from pipelines.management.api.requests import is_name
-from pipelines.management.api.tokens import Token, TokenStore
-from shared.runtime.clock import Clock
+from shared.oidc.errors import ProviderAwayError, TokenRefusedError
+from shared.oidc.keys import AGAIN_SECONDS
 
-_MOST_TOKEN: Final = 256
 _SCHEME: Final = "bearer "
-Guard = Callable[[Request], Token]
+_AWAY_SECONDS: Final = str(int(AGAIN_SECONDS))
+Guard = Callable[[Request], Caller]
 
 
 class Access:
     """What stands before every route below /v1. Its guards run on threads: they ask the table."""
 
-    def __init__(self, tokens: TokenStore, limits: RateLimits, clock: Clock) -> None:
-        self._tokens, self._limits, self._clock = tokens, limits, clock
+    def __init__(self, authentication: Authentication, limits: RateLimits) -> None:
+        self._authentication, self._limits = authentication, limits
 
     def guard(self, action: Action) -> Guard:
-        """A dependency that gives the caller's token, or raises a ProblemError."""
+        """A dependency that gives the caller, or raises a ProblemError."""
 
-        def allowed(request: Request) -> Token:
-            token = self._caller(request)
-            request.state.token = token
+        def allowed(request: Request) -> Caller:
+            caller = self._caller(request)
+            request.state.caller = caller
             target = request.path_params.get("tenant")
-            wait = self._limits.wait(token.id)
+            wait = self._limits.wait(caller.id)
             if wait:
                 raise ProblemError(
                     HTTPStatus.TOO_MANY_REQUESTS,
                     "too many requests with this token; wait as Retry-After says",
                     headers={"Retry-After": str(math.ceil(wait))},
                 )
-            verdict = may(token.role, token.tenant, action, target)
+            verdict = may(caller.role, caller.tenant, action, target)
             if verdict is Verdict.HIDDEN or (target is not None and not is_name(target)):
                 raise not_found()
             if verdict is Verdict.FORBIDDEN:
-                raise ProblemError(HTTPStatus.FORBIDDEN, f"the role {token.role} may not do this")
-            return token
+                said = (
+                    "you have no role" if caller.role is None else f"the role {caller.role} may not do this"
+                )
+                raise ProblemError(HTTPStatus.FORBIDDEN, said)
+            return caller
 
         return allowed
 
     def still(self, request: Request, action: Action) -> bool:
         """Whether the caller of a request that is long in flight may go on; counts as no further request."""
-        token = self._found(request)
         target = request.path_params.get("tenant")
-        return token is not None and may(token.role, token.tenant, action, target) is Verdict.ALLOWED
+        try:
+            caller = self._found(request)
+        except (TokenRefusedError, ProviderAwayError):
+            return False
+        return caller is not None and may(caller.role, caller.tenant, action, target) is Verdict.ALLOWED
 
-    def _found(self, request: Request) -> Token | None:
-        text = request.headers.get("authorization", "")
-        given = text[len(_SCHEME) :].strip() if text[: len(_SCHEME)].lower() == _SCHEME else ""
-        return self._tokens.find(given, self._clock()) if given and len(given) <= _MOST_TOKEN else None
+    def _found(self, request: Request) -> Caller | None:
+        holder = self._authentication.holder(bearer_of(request))
+        target = request.path_params.get("tenant")
+        return None if holder is None else self._authentication.caller(holder, target)
 
-    def _caller(self, request: Request) -> Token:
-        token = self._found(request)
-        if token is None:
+    def _caller(self, request: Request) -> Caller:
+        try:
+            caller = self._found(request)
+        except TokenRefusedError as error:
+            raise unauthorized(f"the token is refused: {error}") from None
+        except ProviderAwayError as error:
             raise ProblemError(
-                HTTPStatus.UNAUTHORIZED,
-                "send Authorization: Bearer and a token that has not expired or been revoked",
-                headers={"WWW-Authenticate": "Bearer"},
-            )
-        return token
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                f"the token cannot be checked: {error}; try again",
+                headers={"Retry-After": _AWAY_SECONDS},
+            ) from None
+        if caller is None:
+            raise unauthorized("send Authorization: Bearer and a token that has not expired or been revoked")
+        return caller
+
+
+def bearer_of(request: Request) -> str:
+    """The token that a request carries; empty for none."""
+    text = request.headers.get("authorization", "")
+    return text[len(_SCHEME) :].strip() if text[: len(_SCHEME)].lower() == _SCHEME else ""
+
+
+def unauthorized(detail: str) -> ProblemError:
+    """The refusal of a request without a valid token."""
+    return ProblemError(HTTPStatus.UNAUTHORIZED, detail, headers={"WWW-Authenticate": "Bearer"})
 
 
 def body_reader(most: int) -> Callable[[Request], Awaitable[bytes]]:

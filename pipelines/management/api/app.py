@@ -17,6 +17,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from pipelines.management.api import views
 from pipelines.management.api.access import Access
 from pipelines.management.api.audit import AuditLog, row_of
+from pipelines.management.api.authentication import Authentication
+from pipelines.management.api.callers import Caller
 from pipelines.management.api.connector_routes import connector_routes
 from pipelines.management.api.dead_letter_routes import dead_letter_routes
 from pipelines.management.api.dead_letters import DeadLetters
@@ -24,6 +26,8 @@ from pipelines.management.api.description import described
 from pipelines.management.api.document_routes import document_routes
 from pipelines.management.api.documents import Documents
 from pipelines.management.api.listing_routes import listing_routes
+from pipelines.management.api.member_routes import invitation_routes, member_routes, redeem_route
+from pipelines.management.api.member_store import MemberStore
 from pipelines.management.api.meter_routes import meter_routes
 from pipelines.management.api.metrics import ApiMetrics
 from pipelines.management.api.observe_client import ObserveClient
@@ -33,7 +37,7 @@ from pipelines.management.api.rollouts import Rollouts
 from pipelines.management.api.tail_feed import TailFeed
 from pipelines.management.api.tail_routes import tail_routes
 from pipelines.management.api.token_routes import audit_routes, key_routes, token_routes
-from pipelines.management.api.tokens import Token, TokenStore
+from pipelines.management.api.tokens import TokenStore
 from pipelines.management.api.try_routes import try_routes
 from shared.dynamodb.client import StoreError
 from shared.runtime.clock import Clock
@@ -51,6 +55,8 @@ class Parts(Struct, frozen=True, kw_only=True):
     documents: Documents
     rollouts: Rollouts
     tokens: TokenStore
+    members: MemberStore
+    authentication: Authentication
     access: Access
     audit: AuditLog
     observe: ObserveClient
@@ -68,12 +74,19 @@ def create_app(parts: Parts) -> FastAPI:
     """The application."""
     app = FastAPI(title="hifi management", version="1", docs_url=None, redoc_url=None, redirect_slashes=False)
     _add_health(app, parts)
-    app.include_router(token_routes(parts.tokens, parts.access, parts.clock, parts.body_bytes))
+    app.include_router(
+        token_routes(parts.tokens, parts.authentication, parts.access, parts.clock, parts.body_bytes)
+    )
+    app.include_router(member_routes(parts.members, parts.access, parts.clock, parts.body_bytes))
+    app.include_router(invitation_routes(parts.members, parts.access, parts.clock, parts.body_bytes))
+    app.include_router(
+        redeem_route(parts.members, parts.authentication, parts.access, parts.clock, parts.body_bytes)
+    )
     app.include_router(connector_routes(parts.access))
     app.include_router(audit_routes(parts.audit, parts.access))
     app.include_router(key_routes(parts.documents, parts.access, parts.body_bytes))
     app.include_router(meter_routes(parts.observe, parts.access))
-    app.include_router(listing_routes(parts.documents, parts.access))
+    app.include_router(listing_routes(parts.documents, parts.members, parts.access))
     app.include_router(
         try_routes(parts.documents, parts.rollouts, parts.access, parts.clock, parts.body_bytes)
     )
@@ -140,13 +153,13 @@ class Audited:
 
 def _record(parts: Parts, request: Request, status: int) -> None:
     """Keep a write or a refused one; without a token only a log line, or anybody could fill the table."""
-    token: Token | None = getattr(request.state, "token", None)
+    caller: Caller | None = getattr(request.state, "caller", None)
     detail: str = getattr(request.state, "detail", "")
-    if token is None:
+    if caller is None:
         _log.info("refused without a token", extra={"method": request.method, "status": status})
         return
-    row = row_of(token, request.method, request.url.path, status=status, at_ms=parts.clock(), detail=detail)
-    parts.audit.record(token, request.path_params.get("tenant"), row)
+    row = row_of(caller, request.method, request.url.path, status=status, at_ms=parts.clock(), detail=detail)
+    parts.audit.record(caller, request.path_params.get("tenant"), row)
 
 
 def _add_errors(app: FastAPI) -> None:

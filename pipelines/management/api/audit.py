@@ -5,7 +5,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from pipelines.management.api.tokens import Token
+from pipelines.management.api.callers import Caller
+from pipelines.management.api.permissions import Role
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.item_store import ItemStore
 from shared.runtime.logging import get_logger
@@ -19,9 +20,14 @@ class AuditRow(Struct, frozen=True, kw_only=True):
 
     at_ms: int
     token: str
-    """Id of the token."""
+    """Id of the token, or of the person."""
+
+    label: str = ""
+    """What people see of it: a member who was removed is in no other list."""
 
     role: str
+    """Empty for a person without a role there."""
+
     method: str
     path: str
     status: int
@@ -33,12 +39,13 @@ def partition(tenant: str | None) -> str:
     return f"audit#{tenant or ''}"
 
 
-def owner_of(token: Token, target: str | None) -> str | None:
-    """In whose log a request belongs: the target's for an operator, else the token's own tenant's.
+def owner_of(caller: Caller, target: str | None) -> str | None:
+    """In whose log a request belongs: the target's for an operator, else that of the caller's tenant.
 
-    What a token tried in another tenant stays out of that tenant's sight, and the other way round.
+    What a caller tried in another tenant stays out of that tenant's sight, and the other way round; what a
+    person without a role there tried belongs to nobody's tenant.
     """
-    return target if token.tenant is None else token.tenant
+    return target if caller.role is Role.OPERATOR else caller.tenant
 
 
 class AuditLog:
@@ -47,13 +54,15 @@ class AuditLog:
     def __init__(self, items: ItemStore[AuditRow]) -> None:
         self._items = items
 
-    def record(self, token: Token, target: str | None, row: AuditRow) -> None:
+    def record(self, caller: Caller, target: str | None, row: AuditRow) -> None:
         """Keep a row. A store that fails now leaves the log line: the write itself is done already."""
         fields = {name: getattr(row, name) for name in row.__struct_fields__}
-        _log.info("audit", extra={**fields, "tenant": owner_of(token, target)})
+        _log.info("audit", extra={**fields, "tenant": owner_of(caller, target)})
+        if caller.stranger:
+            return
         try:
             sort = f"{row.at_ms:015d}-{secrets.token_hex(4)}"
-            self._items.put(partition(owner_of(token, target)), sort, row)
+            self._items.put(partition(owner_of(caller, target)), sort, row)
         except StoreError as error:
             _log.error("audit row cannot be kept", extra={"error": str(error)})
 
@@ -64,13 +73,14 @@ class AuditLog:
 
 
 def row_of(  # noqa: PLR0913  # the columns
-    token: Token, method: str, path: str, *, status: int, at_ms: int, detail: str
+    caller: Caller, method: str, path: str, *, status: int, at_ms: int, detail: str
 ) -> AuditRow:
     """The row of a request."""
     return AuditRow(
         at_ms=at_ms,
-        token=token.id,
-        role=token.role,
+        token=caller.id,
+        label=caller.label,
+        role=caller.role or "",
         method=method,
         path=path[:_SHOWN],
         status=status,

@@ -17,7 +17,7 @@ from pipelines.management.api.permissions import Action
 from pipelines.management.api.problems import FieldError, ProblemError, not_found
 from shared.contracts.documents import Pipe
 from shared.contracts.timestamps import parse_time
-from shared.dead_letters.dead_letter import DeadLetter, Filter, facts, reference
+from shared.dead_letters.dead_letter import DeadLetter, Filter, LeadsTo, facts, reference
 from shared.dead_letters.replayed import ReplayedLetters
 from shared.dead_letters.search import Position, position_text, read_position
 
@@ -161,8 +161,8 @@ def _pipes(documents: Documents, tenant: str) -> Mapping[str, Pipe]:
     return {each.name: each for each in live if isinstance(each, Pipe)}
 
 
-def _leads_to(pipes: Mapping[str, Pipe]) -> Mapping[str, str]:
-    return {name: pipe.destination for name, pipe in pipes.items()}
+def _leads_to(pipes: Mapping[str, Pipe]) -> LeadsTo:
+    return {(pipe.tenant, name): pipe.destination for name, pipe in pipes.items()}
 
 
 def _in_short(letter: DeadLetter, replayed: ReplayedLetters) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """A tenant's dead letters: pages of them, one of them, and their replay."""
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Final
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from pipelines.management.api.problems import ProblemError
 from shared.contracts.replays import LetterKey
-from shared.dead_letters.dead_letter import DeadLetter, Filter, still_open
+from shared.dead_letters.dead_letter import DeadLetter, Filter, LeadsTo, still_open
 from shared.dead_letters.replayed import ReplayedLetters
 from shared.dead_letters.replayer import NotReplayedError, Replayer
 from shared.dead_letters.search import Bounds, Page, Position, search
@@ -66,18 +66,18 @@ class DeadLetters:
         self._free = threading.BoundedSemaphore(AT_ONCE)
         self._replaying = threading.Lock()
 
-    def page(self, leads_to: Mapping[str, str], wanted: Wanted) -> tuple[Page, ReplayedLetters]:
+    def page(self, leads_to: LeadsTo, wanted: Wanted) -> tuple[Page, ReplayedLetters]:
         """The newest letters that are wanted, and which were replayed."""
         with self._opened(leads_to) as store:
             return self._searched(store, wanted), store.replayed
 
-    def one(self, leads_to: Mapping[str, str], wanted: Filter) -> tuple[DeadLetter, ReplayedLetters] | None:
+    def one(self, leads_to: LeadsTo, wanted: Filter) -> tuple[DeadLetter, ReplayedLetters] | None:
         """The letter at a place, with its data; None if there is none."""
         with self._opened(leads_to) as store:
             found = next(store.letters(wanted), None)
             return None if found is None else (found, store.replayed)
 
-    def replay(self, leads_to: Mapping[str, str], wanted: Wanted, *, dry_run: bool) -> Replayed:
+    def replay(self, leads_to: LeadsTo, wanted: Wanted, *, dry_run: bool) -> Replayed:
         """Replay the wanted letters that were not replayed before; each once, whoever asks how often."""
         # One after the other: the later one sees what the earlier one has replayed.
         with self._opened(leads_to) as store, self._replaying:
@@ -117,7 +117,7 @@ class DeadLetters:
         return replayer.sent
 
     @contextmanager
-    def _opened(self, leads_to: Mapping[str, str]) -> Iterator[DeadLetterStore]:
+    def _opened(self, leads_to: LeadsTo) -> Iterator[DeadLetterStore]:
         if not self._bootstrap:
             said = "this server has no brokers: its operator sets HIFI_BOOTSTRAP"
             raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, said)

@@ -10,12 +10,12 @@ from msgspec import Struct
 
 from pipelines.management.api import intent, requests, views
 from pipelines.management.api.access import Access, body_reader
+from pipelines.management.api.callers import Caller
 from pipelines.management.api.declared import route
 from pipelines.management.api.documents import Documents
 from pipelines.management.api.permissions import Action
 from pipelines.management.api.problems import ProblemError, not_found
 from pipelines.management.api.rollouts import Rollouts
-from pipelines.management.api.tokens import Token
 from shared.contracts.document_items import Change, DocumentKey, StoredDocument, live_version
 
 Text = Annotated[str | None, Query()]
@@ -100,7 +100,7 @@ def _add_put(router: APIRouter, documents: Documents, access: Access, most: int)
         tenant: str,
         kind: Kind,
         name: str,
-        token: Annotated[Token, Depends(access.guard(Action.WRITE))],
+        token: Annotated[Caller, Depends(access.guard(Action.WRITE))],
         body: Annotated[bytes, Depends(body_reader(most))],
         request: Request,
         if_match: Head = None,
@@ -128,7 +128,7 @@ def _add_delete(router: APIRouter, documents: Documents, access: Access) -> None
         tenant: str,
         kind: Kind,
         name: str,
-        token: Annotated[Token, Depends(access.guard(Action.WRITE))],
+        token: Annotated[Caller, Depends(access.guard(Action.WRITE))],
         request: Request,
         if_match: Head = None,
         dry_run: Text = None,
@@ -148,7 +148,7 @@ def _add_apply(router: APIRouter, documents: Documents, access: Access, most: in
     @router.post(_ROOT + "/apply", **route(200, 409, 412, body=True))
     def apply(
         tenant: str,
-        token: Annotated[Token, Depends(access.guard(Action.WRITE))],
+        token: Annotated[Caller, Depends(access.guard(Action.WRITE))],
         body: Annotated[bytes, Depends(body_reader(most))],
         request: Request,
         dry_run: Text = None,
@@ -173,7 +173,7 @@ def _add_revert(router: APIRouter, documents: Documents, access: Access, most: i
         tenant: str,
         kind: Kind,
         name: str,
-        token: Annotated[Token, Depends(access.guard(Action.WRITE))],
+        token: Annotated[Caller, Depends(access.guard(Action.WRITE))],
         body: Annotated[bytes, Depends(body_reader(most))],
         request: Request,
         if_match: Head = None,

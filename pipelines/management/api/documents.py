@@ -16,10 +16,10 @@ from shared.contracts import key_usage
 from shared.contracts.document_items import (
     Change,
     DocumentKey,
-    NameTakenError,
     StoredDocument,
     TooManyChangesError,
     VersionConflictError,
+    WriteKeyTakenError,
     live_version,
 )
 from shared.contracts.document_status import DocumentStatus, current, document_and_side, status_partition
@@ -124,7 +124,7 @@ class Documents:
                 return act(tenant, changes, by=by, at_ms=self._clock(), verify=intent.verify)
         except VersionConflictError as error:
             raise ProblemError(HTTPStatus.PRECONDITION_FAILED, str(error)) from None
-        except NameTakenError as error:
+        except WriteKeyTakenError as error:
             raise ProblemError(HTTPStatus.CONFLICT, str(error)) from None
         except TooManyChangesError as error:
             raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(error)) from None

@@ -83,7 +83,9 @@ def verify(after: Mapping[DocumentKey, StoredDocument], versions: Sequence[Store
         ProblemError: 409 for a deletion of what is used, 422 for a document that does not fit.
     """
     entries = {
-        topic_key(each.key.kind, each.key.name): Entry(version=each.version, document=each.document)
+        topic_key(each.tenant, each.key.kind, each.key.name): Entry(
+            version=each.version, document=each.document
+        )
         for each in after.values()
         if each.document is not None
     }

@@ -9,19 +9,20 @@ from pipelines.management.api import requests, views
 from pipelines.management.api.access import Access
 from pipelines.management.api.declared import route
 from pipelines.management.api.documents import Documents
+from pipelines.management.api.member_store import MemberStore
 from pipelines.management.api.permissions import Action
 
 Text = Annotated[str | None, Query()]
 
 
-def listing_routes(documents: Documents, access: Access) -> APIRouter:
+def listing_routes(documents: Documents, members: MemberStore, access: Access) -> APIRouter:
     """The routes."""
     router, table = APIRouter(), documents.table
 
     @router.get("/v1/tenants", dependencies=[Depends(access.guard(Action.OPERATE))], **route(200))
     def tenants(limit: Text = None, cursor: Text = None) -> Response:
         most, after = requests.limit(limit), requests.after(cursor)
-        catalogues = table.catalogues()
+        catalogues = dict.fromkeys(members.tenants(), 0) | dict(table.catalogues())
         names = sorted(catalogues)
         names = names[bisect_right(names, after or "") :]
         items = [{"tenant": name, "version": catalogues[name]} for name in names[:most]]

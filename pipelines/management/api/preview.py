@@ -29,6 +29,7 @@ COMPARED: Final = 50_000_000
 
 _FAILURES: Final = (TooManyStepsError, PatternError, MaskError, ExpressionError, TransformError)
 _EXAMPLE_KEY: Final = b"an example: the tenant's own key is transmit's alone"
+_FIX_MASKS: Final = "correct the masks, or let the pattern leave such events out"
 _SHOWN: Final = 10
 _SHOWN_CHARACTERS: Final = 200
 _encode: Final = msgspec.json.Encoder().encode
@@ -79,20 +80,23 @@ def preview(pipe: Pipe, event: PreviewEvent, destination: Destination | None, no
     except _FAILURES as error:
         return answer | _problem(pipe, *_place(error))
     if destination is None:
-        return answer | _problem(pipe, "/destination", f"there is no destination {pipe.destination!r}")
+        missing = f"there is no destination {pipe.destination!r}"
+        return answer | _problem(pipe, "/destination", missing, "make one of this name, or name another one")
     return answer | {"leaves": answer["sample"]["taken"]}
 
 
-def _place(error: Exception) -> tuple[str, str]:
-    """The pointer to what of the pipe failed, and why."""
+def _place(error: Exception) -> tuple[str, str, str]:
+    """The pointer to what of the pipe failed, why, and the fix."""
     match error:
         case TooManyStepsError():
-            return "/match", f"compares more than {COMPARED:,} characters; make it simpler"
+            return "/match", f"compares more than {COMPARED:,} characters", "make the pattern simpler"
         case PatternError():
-            return "/match", str(error)
+            return "/match", str(error), "correct the pattern"
         case MaskError():
-            return "/masks", str(error)
-    return "/masks" if str(error).startswith("mask_failed") else "/transform", str(error)
+            return "/masks", str(error), _FIX_MASKS
+    if str(error).startswith("mask_failed"):
+        return "/masks", str(error), _FIX_MASKS
+    return "/transform", str(error), "correct the transform, or let the pattern leave such events out"
 
 
 def _nothing(pipe: Pipe, event: PreviewEvent, destination: Destination | None, now_ms: int) -> dict[str, Any]:
@@ -144,7 +148,8 @@ def _value(text: str) -> str | Raw:
     return text[1 : 1 + _SHOWN_CHARACTERS] if text.startswith(STRING_TAG) else Raw(text.encode())
 
 
-def _problem(pipe: Pipe, pointer: str, detail: str) -> dict[str, Any]:
+def _problem(pipe: Pipe, pointer: str, detail: str, fix: str) -> dict[str, Any]:
     """Why nothing would leave, as problem details."""
-    errors: Sequence[FieldError] = [FieldError(document=f"pipe/{pipe.name}", pointer=pointer, detail=detail)]
+    error = FieldError(document=f"pipe/{pipe.name}", pointer=pointer, detail=detail, fix=fix)
+    errors: Sequence[FieldError] = [error]
     return {"problem": ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, detail, errors=errors).details()}

@@ -6,8 +6,11 @@ from typing import Any
 from pipelines.management.api.access import Access
 from pipelines.management.api.app import Parts, create_app
 from pipelines.management.api.audit import AuditLog, AuditRow
+from pipelines.management.api.authentication import Authentication
+from pipelines.management.api.callers import ClaimNames
 from pipelines.management.api.dead_letters import DeadLetters
 from pipelines.management.api.documents import Documents
+from pipelines.management.api.member_store import MemberStore
 from pipelines.management.api.metrics import ApiMetrics
 from pipelines.management.api.observe_client import ObserveClient
 from pipelines.management.api.rate_limits import RateLimits
@@ -21,6 +24,9 @@ from shared.dynamodb.client import StoreError
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.item_store import ItemStore
 from shared.dynamodb.rollout_store import RolloutStore
+from shared.oidc.keys import KeyCache
+from shared.oidc.provider import Provider
+from shared.oidc.verifier import Verifier
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
 from shared.runtime.uvicorn_config import serve_until_stopped, server_config
@@ -29,10 +35,23 @@ _log = get_logger(__name__)
 NODE = "api"
 
 
+def issuer_of(settings: ApiSettings, clock: Clock) -> tuple[Verifier, ClaimNames] | None:
+    """What knows the tokens of the issuer's people; None if there is no issuer."""
+    if settings.oidc_issuer is None:
+        return None
+    keys = KeyCache(Provider(settings.oidc_issuer).keys, time.monotonic)
+    names = ClaimNames(
+        label=settings.oidc_label_claim, tenant=settings.oidc_tenant_claim, role=settings.oidc_role_claim
+    )
+    return Verifier(settings.oidc_issuer, settings.oidc_audiences, keys, clock), names
+
+
 def parts_of(settings: ApiSettings, table: DocumentTable, tokens: TokenStore, clock: Clock) -> Parts:
     """What the application is made of."""
     place = (settings.documents_table, settings.documents_endpoint)
     tails = TailFeed(settings.bootstrap)
+    members = MemberStore(*place)
+    authentication = Authentication(tokens, members, issuer_of(settings, clock), clock)
 
     def answers() -> bool:
         try:
@@ -53,7 +72,9 @@ def parts_of(settings: ApiSettings, table: DocumentTable, tokens: TokenStore, cl
         ),
         rollouts=Rollouts(RolloutStore(*place), clock),
         tokens=tokens,
-        access=Access(tokens, RateLimits(settings.token_rate, time.monotonic), clock),
+        members=members,
+        authentication=authentication,
+        access=Access(authentication, RateLimits(settings.token_rate, time.monotonic)),
         audit=AuditLog(ItemStore(*place, AuditRow)),
         observe=ObserveClient(settings.observe_url),
         letters=DeadLetters(settings.bootstrap, clock),

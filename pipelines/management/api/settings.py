@@ -4,8 +4,9 @@ import ipaddress
 from pathlib import Path
 from typing import Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from shared.oidc.addresses import checked_issuer
 from shared.runtime.settings import DocumentsSettings
 
 
@@ -26,6 +27,42 @@ class ApiSettings(DocumentsSettings):
     body_bytes: int = Field(1024 * 1024, ge=1_024, description="Largest body of a request.")
     token_rate: float = Field(50.0, gt=0, description="Requests a second and token.")
     drain_timeout: int = Field(3, ge=1, description="Seconds for requests in flight when the process stops.")
+    oidc_issuer: str | None = Field(
+        None,
+        description="OpenID Connect issuer whose tokens are taken beside hifi's, exactly as they name it.",
+    )
+    oidc_audience: str = Field(
+        "", description="Audiences of which such a token must name one, separated by commas: ids of clients."
+    )
+    oidc_label_claim: str = Field("email", description="Claim that people see of a person in lists and logs.")
+    oidc_tenant_claim: str | None = Field(
+        None, description="Claim that names the tenant in which the role claim holds; unset: members only."
+    )
+    oidc_role_claim: str | None = Field(
+        None, description="Claim with a role: viewer, editor, owner; operator if there is no tenant claim."
+    )
+
+    @property
+    def oidc_audiences(self) -> list[str]:
+        """The audiences."""
+        return [each for part in self.oidc_audience.split(",") if (each := part.strip())]
+
+    @field_validator("oidc_issuer")
+    @classmethod
+    def _issuer(cls, issuer: str | None) -> str | None:
+        return None if issuer is None else checked_issuer(issuer)
+
+    @model_validator(mode="after")
+    def _whole_oidc(self) -> Self:
+        if self.oidc_issuer is not None and not self.oidc_audiences:
+            raise ValueError("HIFI_OIDC_ISSUER is set, so set HIFI_OIDC_AUDIENCE to the id of the client")
+        if self.oidc_issuer is None and (
+            self.oidc_audience or self.oidc_tenant_claim or self.oidc_role_claim
+        ):
+            raise ValueError("other HIFI_OIDC_ settings are set, so set HIFI_OIDC_ISSUER, or unset them")
+        if self.oidc_tenant_claim is not None and self.oidc_role_claim is None:
+            raise ValueError("HIFI_OIDC_TENANT_CLAIM is set, so set HIFI_OIDC_ROLE_CLAIM as well")
+        return self
 
     @model_validator(mode="after")
     def _no_tokens_in_the_clear(self) -> Self:

@@ -10,12 +10,15 @@ from msgspec import Meta, Struct
 from pipelines.management.api import requests, views
 from pipelines.management.api.access import Access, Guard, body_reader
 from pipelines.management.api.audit import AuditLog
+from pipelines.management.api.authentication import Authentication
+from pipelines.management.api.callers import Caller
 from pipelines.management.api.declared import route
 from pipelines.management.api.document_routes import decoded
 from pipelines.management.api.documents import Documents
 from pipelines.management.api.permissions import Action, Role, may_grant
 from pipelines.management.api.problems import ProblemError, not_found
-from pipelines.management.api.tokens import Token, TokenStore
+from pipelines.management.api.teams import Membership
+from pipelines.management.api.tokens import TokenStore
 from shared.runtime.clock import Clock
 
 Text = Annotated[str | None, Query()]
@@ -52,7 +55,7 @@ def key_routes(documents: Documents, access: Access, body_bytes: int) -> APIRout
     def make(
         tenant: str,
         name: str,
-        token: Annotated[Token, Depends(access.guard(Action.WRITE))],
+        token: Annotated[Caller, Depends(access.guard(Action.WRITE))],
         body: Annotated[bytes, Depends(body_reader(body_bytes))],
     ) -> Response:
         label = decoded(_NewKey, body).label
@@ -61,7 +64,7 @@ def key_routes(documents: Documents, access: Access, body_bytes: int) -> APIRout
 
     @router.delete(_KEYS + "/{key}", **route(204, 409, 412))
     def remove(
-        tenant: str, name: str, key: str, token: Annotated[Token, Depends(access.guard(Action.WRITE))]
+        tenant: str, name: str, key: str, token: Annotated[Caller, Depends(access.guard(Action.WRITE))]
     ) -> Response:
         documents.remove_key(tenant, _name(name), key, by=token.signature)
         return Response(status_code=HTTPStatus.NO_CONTENT)
@@ -69,13 +72,44 @@ def key_routes(documents: Documents, access: Access, body_bytes: int) -> APIRout
     return router
 
 
-def token_routes(store: TokenStore, access: Access, clock: Clock, body_bytes: int) -> APIRouter:
-    """Routes of tokens: of a tenant, and of operators."""
+class _Identity(Struct, frozen=True, kw_only=True):
+    """Who a caller is."""
+
+    id: str
+    label: str
+    role: Role | None
+    tenant: str | None
+    expires_ms: int | None
+    last_four: str | None
+    issuer: str | None
+    tenants: list[Membership]
+
+
+def _identity(caller: Caller, tenants: list[Membership]) -> _Identity:
+    """Role and tenant are the operator's, or those of the only tenant; None with several or none."""
+    only = tenants[0] if len(tenants) == 1 else None
+    operator = caller.role is Role.OPERATOR
+    return _Identity(
+        id=caller.id,
+        label=caller.label,
+        role=caller.role if operator else only.role if only else None,
+        tenant=None if operator or only is None else only.tenant,
+        expires_ms=caller.expires_ms,
+        last_four=caller.last_four,
+        issuer=None if caller.person is None else caller.person.issuer,
+        tenants=tenants,
+    )
+
+
+def token_routes(
+    store: TokenStore, authentication: Authentication, access: Access, clock: Clock, body_bytes: int
+) -> APIRouter:
+    """Routes of tokens: of a tenant, and of operators; and the one that says whose a token is."""
     router = APIRouter()
 
     @router.get("/v1/whoami", **route(200))
-    def whoami(token: Annotated[Token, Depends(access.guard(Action.READ))]) -> Response:
-        return views.json_response(token)
+    def whoami(caller: Annotated[Caller, Depends(access.guard(Action.KNOW))]) -> Response:
+        return views.json_response(_identity(caller, authentication.memberships(caller)))
 
     for path, action in ((_TOKENS, Action.TOKENS), ("/v1/tokens", Action.OPERATE)):
         _add_tokens(router, store, clock, body_bytes, path=path, guard=access.guard(action))
@@ -94,7 +128,7 @@ def _add_tokens(  # noqa: PLR0913  # what the routes need
 
     def make(
         request: Request,
-        token: Annotated[Token, allowed],
+        token: Annotated[Caller, allowed],
         body: Annotated[bytes, Depends(body_reader(most))],
     ) -> Response:
         asked: _NewToken = decoded(_NewToken, body)
@@ -137,8 +171,8 @@ def audit_routes(log: AuditLog, access: Access) -> APIRouter:
     return router
 
 
-def _refuse_role(token: Token, wanted: Role, tenant: str | None) -> None:
-    if not may_grant(token.role, wanted):
+def _refuse_role(token: Caller, wanted: Role, tenant: str | None) -> None:
+    if token.role is None or not may_grant(token.role, wanted):
         raise ProblemError(HTTPStatus.FORBIDDEN, f"the role {token.role} may not make a token of {wanted}")
     if (tenant is None) != (wanted is Role.OPERATOR):
         raise ProblemError(

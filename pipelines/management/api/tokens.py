@@ -33,10 +33,8 @@ class Token(Struct, frozen=True, kw_only=True):
     expires_ms: int | None
     """Epoch milliseconds; None is never."""
 
-    @property
-    def signature(self) -> str:
-        """How the history and the audit log name its holder's writes."""
-        return f"{self.label} ({self.id})"
+    member: bool = False
+    """A member's personal token: its role is the member's, who is listed and removed among the members."""
 
 
 def digest(text: str) -> str:
@@ -91,14 +89,17 @@ class TokenStore:
         self._items.put(TOKENS, digest(text), token)
 
     def of(self, tenant: str | None) -> list[Token]:
-        """A tenant's tokens in order of their ids, expired ones included; None gives the operators'."""
-        found = [token for _, token in self._items.all(TOKENS) if token.tenant == tenant]
+        """A tenant's tokens in order of their ids, expired ones included; None gives the operators'.
+
+        Without members' personal tokens, as those that `revoke` finds.
+        """
+        found = [token for _, token in self._items.all(TOKENS) if token.tenant == tenant and not token.member]
         return sorted(found, key=lambda token: token.id)
 
     def revoke(self, tenant: str | None, token_id: str) -> Token | None:
         """Delete one of a tenant's tokens; None if there is no such one."""
         for sort, token in self._items.all(TOKENS):
-            if token.tenant == tenant and token.id == token_id:
+            if token.tenant == tenant and token.id == token_id and not token.member:
                 self._items.delete(TOKENS, sort)
                 return token
         return None

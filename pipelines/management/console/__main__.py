@@ -5,6 +5,7 @@ import sys
 from contextlib import AsyncExitStack
 
 import uvloop
+from pydantic import ValidationError
 
 from pipelines.management.console.api_client import ApiClient
 from pipelines.management.console.app import create_app
@@ -12,9 +13,11 @@ from pipelines.management.console.client import ObserveClient
 from pipelines.management.console.poller import Pollers
 from pipelines.management.console.settings import ConsoleSettings
 from shared.runtime.clock import wall_clock
-from shared.runtime.logging import configure_logging
+from shared.runtime.logging import configure_logging, get_logger
 from shared.runtime.shutdown import exit_zero_on_stop
 from shared.runtime.uvicorn_config import serve_until_stopped, server_config
+
+_log = get_logger(__name__)
 
 
 async def serve(settings: ConsoleSettings) -> bool:
@@ -37,7 +40,13 @@ def main() -> int:
     configure_logging("console")
     logging.getLogger("httpx").setLevel(logging.WARNING)  # it logs every request
     exit_zero_on_stop()  # uvicorn finishes what is in flight, then raises the signal again
-    started = uvloop.run(serve(ConsoleSettings()))  # type: ignore[call-arg]  # from the environment
+    try:
+        started = uvloop.run(serve(ConsoleSettings()))  # type: ignore[call-arg]  # from the environment
+    except ValidationError as error:
+        for fault in error.errors():
+            said = {"field": ".".join(map(str, fault["loc"])), "error": fault["msg"]}
+            _log.critical("settings refused", extra=said)
+        return 2
     return 0 if started else 1
 
 

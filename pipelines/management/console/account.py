@@ -1,23 +1,31 @@
 """What one session's token sees of the management API."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from http import HTTPStatus
 from typing import TypeVar
+
+from msgspec import Raw
 
 from pipelines.management.console.api_client import (
     ApiClient,
     Connector,
     Document,
+    Invitation,
     Key,
+    Member,
+    NewInvitation,
     NewKey,
     ProblemError,
+    Redeemed,
     TenantEntry,
     Version,
     if_match,
     path_of,
 )
+from pipelines.management.console.attempt import Attempt, Attempts
 from pipelines.management.console.letters import LetterPage, LetterQuery, ReplayCounts, WholeLetter
+from pipelines.management.console.session import Identity
 from shared.contracts.live_tail import Message, MessageReader
 
 T = TypeVar("T")
@@ -25,10 +33,56 @@ LETTERS_SHOWN = "50"
 
 
 class Account:
-    """The API with one session's token."""
+    """The API with one session's token, as it is at each request."""
 
-    def __init__(self, client: ApiClient, token: str) -> None:
-        self._client, self._token = client, token
+    def __init__(self, client: ApiClient, bearer: Callable[[], str]) -> None:
+        self._client, self._bearer = client, bearer
+
+    @property
+    def _token(self) -> str:
+        return self._bearer()
+
+    async def identity(self) -> Identity:
+        """Who this is, and its tenants now."""
+        return await self._client.whoami(self._token)
+
+    async def members(self, tenant: str) -> list[Member]:
+        """A tenant's members, the longest there first."""
+        return await self._client.listed(self._token, path_of("tenants", tenant, "members"), Member)
+
+    async def set_role(self, tenant: str, member: str, role: str) -> None:
+        """Give a member another role."""
+        path = path_of("tenants", tenant, "members", member)
+        await self._client.send(self._token, "PUT", path, {"role": role})
+
+    async def remove_member(self, tenant: str, member: str) -> None:
+        """Remove a member, at once."""
+        await self._client.send(self._token, "DELETE", path_of("tenants", tenant, "members", member))
+
+    async def invitations(self, tenant: str) -> list[Invitation]:
+        """A tenant's open invitations."""
+        return await self._client.listed(self._token, path_of("tenants", tenant, "invitations"), Invitation)
+
+    async def invite(self, tenant: str, role: str, label: str, days: float) -> str:
+        """The text of a new invitation."""
+        path = path_of("tenants", tenant, "invitations")
+        answer = await self._client.send(
+            self._token, "POST", path, {"role": role, "label": label, "days": days}
+        )
+        return ApiClient.decoded(answer, NewInvitation).invitation
+
+    async def withdraw(self, tenant: str, invitation: str) -> None:
+        """Withdraw an invitation."""
+        path = path_of("tenants", tenant, "invitations", invitation)
+        await self._client.send(self._token, "DELETE", path)
+
+    async def redeem(self, invitation: str) -> Redeemed:
+        """Become a member."""
+        return await self._client.redeem(self._token, invitation)
+
+    async def make_tenant(self, tenant: str) -> None:
+        """Make a tenant; nothing if there is one of that name."""
+        await self._client.send(self._token, "PUT", path_of("tenants", tenant))
 
     async def tenants(self) -> list[str] | None:
         """The tenants there are; None if the API does not say."""
@@ -118,6 +172,13 @@ class Account:
             self._token, "POST", path + ("?dry_run=true" if dry_run else ""), asked
         )
         return ApiClient.decoded(answer, ReplayCounts)
+
+    async def attempt(self, tenant: str, pipe: Document, event: Raw) -> Attempt:
+        """What a pipe, which need not be saved, would do with an event of JSON."""
+        path = path_of("tenants", tenant, "try")
+        answer = await self._client.send(self._token, "POST", path, {"event": event, "pipe": pipe})
+        (found,) = ApiClient.decoded(answer, Attempts).items
+        return found
 
     async def tail(self, tenant: str, pipe: str) -> AsyncGenerator[Message | None, None]:
         """What a live tail says; None for a sign of life."""

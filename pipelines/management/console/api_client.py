@@ -30,6 +30,8 @@ class FieldError(Struct, frozen=True, kw_only=True):
     pointer: str
     detail: str
     fix: str = ""
+    document: str = ""
+    """`kind/name`; or `event`, `request` of what is only tried."""
 
 
 class ProblemError(Exception):
@@ -103,6 +105,41 @@ class NewKey(Struct, frozen=True, kw_only=True):
     key: str
 
 
+class Member(Struct, frozen=True, kw_only=True):
+    """A member of a tenant."""
+
+    id: str
+    role: str
+    label: str = ""
+    since_ms: int = 0
+    invited_by: str = ""
+
+
+class Invitation(Struct, frozen=True, kw_only=True):
+    """An open invitation."""
+
+    id: str
+    role: str
+    label: str = ""
+    made_by: str = ""
+    expires_ms: int = 0
+
+
+class NewInvitation(Struct, frozen=True, kw_only=True):
+    """An invitation that was just made."""
+
+    invitation: str
+
+
+class Redeemed(Struct, frozen=True, kw_only=True):
+    """What an invitation gave."""
+
+    tenant: str
+    role: str
+    token: str | None = None
+    """A personal token, if there is no issuer that signs people in."""
+
+
 class _Listed(Struct, frozen=True, kw_only=True):
     items: msgspec.Raw
     next: str | None = None
@@ -151,6 +188,12 @@ class ApiClient:
     async def whoami(self, token: str) -> Identity:
         """Whose token it is; a ProblemError with status 401 if nobody's."""
         return self.decoded(await self.send(token, "GET", path_of("whoami")), Identity)
+
+    async def redeem(self, token: str, invitation: str) -> Redeemed:
+        """Redeem an invitation, with a person's token, or with itself for a personal one."""
+        path = path_of("invitations", "redeem")
+        body = {} if token == invitation else {"invitation": invitation}
+        return self.decoded(await self.send(token, "POST", path, body), Redeemed)
 
     async def send(
         self,

@@ -1,6 +1,7 @@
 """The console as an ASGI application: the page, its files, health and metrics."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -11,6 +12,8 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.staticfiles import StaticFiles
 
 from pipelines.management.console.api_client import ApiClient
+from pipelines.management.console.invitations import add_invitation
+from pipelines.management.console.issuer_sign_in import add_issuer_sign_in, code_flow, renewed
 from pipelines.management.console.page import HOURS, shown
 from pipelines.management.console.pages.routes import add_pages
 from pipelines.management.console.pages.visit import Desk
@@ -18,7 +21,7 @@ from pipelines.management.console.poller import Pollers, View
 from pipelines.management.console.same_origin import SameOrigin
 from pipelines.management.console.session import Sessions
 from pipelines.management.console.settings import ConsoleSettings
-from pipelines.management.console.sign_in import HOME, SIGN_IN, add_sign_in
+from pipelines.management.console.sign_in import HOME, INVITATION, SIGN_IN, add_sign_in
 from shared.contracts.scorecard import ALL_TENANTS
 from shared.runtime.clock import Clock
 from shared.runtime.known_hosts import KnownHosts
@@ -92,9 +95,7 @@ def create_app(
         shown(pollers, client, view, settings.side, clock, documents)
 
     if management is not None:
-        sessions = Sessions(clock)
-        add_sign_in(app, management, sessions, secure=settings.tls)
-        add_pages(Desk(client=management, sessions=sessions), _add_head)
+        _add_people(app, settings, management, clock)
     app.mount("/static", StaticFiles(directory=_FILES))
     ui.run_with(
         app,
@@ -110,6 +111,18 @@ def create_app(
     return app
 
 
+def _add_people(app: FastAPI, settings: ConsoleSettings, management: ApiClient, clock: Clock) -> None:
+    """Signing in, and the pages that need it."""
+    flow, issuer = code_flow(settings, clock), settings.oidc_issuer
+    sessions = Sessions(clock, None if flow is None else partial(renewed, flow))
+    add_sign_in(app, management, sessions, secure=settings.tls)
+    if flow is not None:
+        add_issuer_sign_in(app, management, sessions, flow, clock, secure=settings.tls)
+    add_invitation(app, management, sessions, issuer=issuer, secure=settings.tls)
+    desk = Desk(client=management, sessions=sessions, issuer=issuer, public=settings.public_url)
+    add_pages(desk, _add_head)
+
+
 def _add_head() -> None:
     ui.add_head_html(_HEAD)
 
@@ -118,6 +131,6 @@ async def _with_headers(request: Request, answer: Callable[[Request], Awaitable[
     response = await answer(request)
     for name, value in _HEADERS.items():
         response.headers[name] = value
-    if request.url.path.startswith((HOME, SIGN_IN)):
+    if request.url.path.startswith((HOME, SIGN_IN, INVITATION)):
         response.headers["Cache-Control"] = "no-store"  # another person may go back in this browser
     return response

@@ -83,6 +83,12 @@ def duration(seconds: float) -> str:
     return " ".join(parts[:2]) or "0 s"
 
 
+def beginning(text: str, most: int) -> str:
+    """The beginning of a text, and how much more there is."""
+    more = len(text) - most
+    return text if more <= 0 else f"{text[:most]} … {more:,} more characters"
+
+
 def clock_time(at_ms: int) -> str:
     """`14:03:05`, UTC."""
     return f"{_time(at_ms / 1000):%H:%M:%S}"

@@ -1,33 +1,68 @@
 """Who is signed in, kept in memory only: a restart signs everybody out, and no token is on a disk."""
 
+import asyncio
 import secrets
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from shared.oidc.code_flow import SignedIn
+from shared.oidc.errors import TokenRefusedError
 from shared.runtime.clock import Clock
 
 COOKIE: Final = "hifi_session"
 LIFE_MS: Final = 12 * 3_600_000
-"""A session ends so long after signing in, or with its token if that is earlier."""
+"""A session ends so long after signing in, or with its token if that is earlier and cannot be renewed."""
+
+RENEW_MS: Final = 60_000
+"""How long before its end a token is renewed."""
 
 _MOST: Final = 1_000
 _BYTES: Final = 32
+OPERATOR: Final = "operator"
+
+
+class Membership(Struct, frozen=True, kw_only=True):
+    """A role in a tenant."""
+
+    tenant: str
+    role: str
 
 
 class Identity(Struct, frozen=True, kw_only=True):
     """What the API says of a token."""
 
     id: str
-    role: str
+    role: str | None = None
     tenant: str | None = None
     label: str = ""
     expires_ms: int | None = None
+    issuer: str | None = None
+    """Of a person whom it signed in; None for a token of hifi."""
+
+    tenants: tuple[Membership, ...] = ()
+
+    @property
+    def operates(self) -> bool:
+        """Whether all tenants are open to it."""
+        return self.role == OPERATOR
 
     @property
     def writes(self) -> bool:
         """Whether it may change documents. The API decides; this only spares buttons that it would refuse."""
-        return self.role != "viewer"
+        return self.role not in (None, "viewer")
+
+    @property
+    def manages(self) -> bool:
+        """Whether it may invite and remove members."""
+        return self.role in ("owner", OPERATOR)
+
+    def within(self, tenant: str) -> "Identity":
+        """The same with the role that it has in a tenant."""
+        found = next((each for each in self.tenants if each.tenant == tenant), None)
+        return self if self.operates or found is None else replace(self, role=found.role, tenant=tenant)
 
 
 class Session(Struct, frozen=True, kw_only=True):
@@ -37,23 +72,43 @@ class Session(Struct, frozen=True, kw_only=True):
     token: str
     identity: Identity
     until_ms: int
+    signed_in: SignedIn | None = None
+    """By the issuer, which may renew the token; None for a token that was typed."""
+
+    shown_once: str | None = None
+    """A personal token that was just made, until a page has shown it."""
+
+
+Renew = Callable[[SignedIn], Awaitable[SignedIn]]
+"""Gives a newer token; raises TokenRefusedError if there is none any more, ProviderAwayError if not now."""
 
 
 class Sessions:
     """The sessions of this process, by an id of 256 random bits, which the browser's cookie holds."""
 
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
+    def __init__(self, clock: Clock, renew: Renew | None = None) -> None:
+        """`renew` asks the issuer, if there is one."""
+        self._clock, self._renew = clock, renew
         self._open: dict[str, Session] = {}
+        self._renewing: dict[str, asyncio.Lock] = {}
 
-    def begin(self, token: str, identity: Identity) -> Session:
+    def begin(self, token: str, identity: Identity, signed_in: SignedIn | None = None) -> Session:
         """A new session; of too many, the oldest ends."""
         now = self._clock()
-        self._open = {key: each for key, each in self._open.items() if each.until_ms > now}
+        for key in [key for key, each in self._open.items() if each.until_ms <= now]:
+            self.end(key)
         while len(self._open) >= _MOST:
-            del self._open[next(iter(self._open))]
-        until = min(now + LIFE_MS, identity.expires_ms or now + LIFE_MS)
-        session = Session(id=secrets.token_urlsafe(_BYTES), token=token, identity=identity, until_ms=until)
+            self.end(next(iter(self._open)))
+        until = now + LIFE_MS
+        if signed_in is None or signed_in.refresh_token is None:
+            until = min(until, identity.expires_ms or until)
+        session = Session(
+            id=secrets.token_urlsafe(_BYTES),
+            token=token,
+            identity=identity,
+            until_ms=until,
+            signed_in=signed_in,
+        )
         self._open[session.id] = session
         return session
 
@@ -65,6 +120,64 @@ class Sessions:
             return None
         return found
 
+    def token(self, session_id: str) -> str:
+        """The token of a session as it is now; empty if it has ended."""
+        found = self.find(session_id)
+        return "" if found is None else found.token
+
+    async def renewed(self, session_id: str | None) -> Session | None:
+        """The session with a token that is valid for a while; None if it has ended, or the issuer ends it.
+
+        Raises:
+            ProviderAwayError: if the token has ended, and the issuer does not answer.
+        """
+        found = self.find(session_id)
+        if found is None or not self._is_due(found):
+            return found
+        async with self._renewing.setdefault(found.id, asyncio.Lock()):
+            found = self.find(session_id)  # another page of the session may have renewed it meanwhile
+            if found is None or found.signed_in is None or not self._is_due(found):
+                return found
+            assert self._renew is not None
+            try:
+                following = await self._renew(found.signed_in)
+            except TokenRefusedError:
+                self.end(found.id)
+                return None
+            return self._keep(replace(found, token=following.token, signed_in=following))
+
+    def update(self, session_id: str, identity: Identity) -> None:
+        """Keep what the API says now of a session's token."""
+        found = self.find(session_id)
+        if found is not None:
+            self._keep(replace(found, identity=identity))
+
+    def show_once(self, session_id: str, secret: str) -> None:
+        """Let one page show a secret."""
+        found = self.find(session_id)
+        if found is not None:
+            self._keep(replace(found, shown_once=secret))
+
+    def taken(self, session_id: str) -> str | None:
+        """The secret that is to be shown, which is forgotten with this."""
+        found = self.find(session_id)
+        if found is None or found.shown_once is None:
+            return None
+        self._keep(replace(found, shown_once=None))
+        return found.shown_once
+
     def end(self, session_id: str | None) -> None:
         """Forget a session and its token."""
         self._open.pop(session_id or "", None)
+        self._renewing.pop(session_id or "", None)
+
+    def _is_due(self, session: Session) -> bool:
+        signed_in = session.signed_in
+        if signed_in is None or signed_in.refresh_token is None:
+            return False
+        return signed_in.until_ms - self._clock() < RENEW_MS
+
+    def _keep(self, session: Session) -> Session:
+        if session.id in self._open:
+            self._open[session.id] = session
+        return session

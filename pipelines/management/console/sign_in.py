@@ -2,7 +2,7 @@
 
 from http import HTTPStatus
 from typing import Final
-from urllib.parse import parse_qs, quote
+from urllib.parse import parse_qs, quote, urlsplit
 
 from fastapi import FastAPI, Request, Response
 from starlette.responses import RedirectResponse
@@ -11,18 +11,32 @@ from pipelines.management.console.api_client import ApiClient, ProblemError
 from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.html import Markup, tag
 from pipelines.management.console.session import COOKIE, Session, Sessions
+from shared.contracts.console_pages import DOCUMENTS
 
 SIGN_IN: Final = "/sign-in"
+START: Final = SIGN_IN + "/start"
+"""Leads to the issuer."""
+
 SIGN_OUT: Final = "/sign-out"
-HOME: Final = "/documents"
+HOME: Final = DOCUMENTS
 """Where a signed-in person arrives, and what the paths of all such pages begin with."""
+
+INVITATION: Final = "/invitation"
+"""The page of a link that invites; what follows `#` in the link is the invitation, which no server sees."""
+
+OUT: Final = "out"
+"""The reason to show the form after signing out."""
 
 _MOST_BODY: Final = 4_096
 _REASONS: Final = {
     "refused": "That token is unknown, expired or revoked. Ask an owner of your tenant for another.",
     "away": "The management API does not answer. Try again in a moment.",
     "ended": "Your session has ended. Sign in again.",
-    "out": "You are signed out.",
+    OUT: "You are signed out.",
+    "foreign": "That sign-in was not begun in this browser, or too long ago. Begin it here.",
+    "refused-there": "The sign-in was not completed. Try again, or ask who runs this console.",
+    "issuer-away": "The sign-in service does not answer. Try again in a moment.",
+    "unknown-here": "The management API does not take this sign-in. Ask who runs this console.",
 }
 
 
@@ -32,29 +46,45 @@ def sign_in_path(reason: str = "", after: str = "") -> str:
     return SIGN_IN + ("?" + "&".join(asked) if asked else "")
 
 
+def start_path(after: str, *, again: bool = False) -> str:
+    """The address that leads to the issuer; `again` has the person prove anew who it is."""
+    return f"{START}?next={quote(safe_next(after), safe='')}" + ("&again=" if again else "")
+
+
 def safe_next(path: str) -> str:
     """Where to go after signing in: only to the console's own pages."""
     plain = path.isprintable() and "\\" not in path and ".." not in path
-    return path if plain and (path == HOME or path.startswith(HOME + "/")) else HOME
+    own = path in (HOME, INVITATION) or path.startswith(HOME + "/")
+    return path if plain and own else HOME
 
 
-def sign_in_form(reason: str, after: str) -> Markup:
-    """The form."""
+def sign_in_form(reason: str, after: str, issuer: str | None) -> Markup:
+    """The form; with an `issuer`, first the way to it."""
     said = _REASONS.get(reason)
     return tag(
         "form",
         tag("h2", "Sign in"),
         tag("p", said, class_="said", role="alert") if said else None,
+        issuer_link(issuer, after, again=reason == OUT),
+        tag("h3", "Or with a token") if issuer else None,
         tag("label", "Token", for_="token"),
         _field("token", "password", ""),
         _hidden("next", safe_next(after)),
         tag("p", "A token of the management API: an owner of your tenant makes one; of a local side, "
             "it is in the file that hifi up names.", class_="note"),
-        tag("button", "Sign in", type="submit", class_="act main"),
+        tag("button", "Sign in", type="submit", class_="act" if issuer else "act main"),
         method="post",
         action=SIGN_IN,
         class_="card sign-in",
     )  # fmt: skip
+
+
+def issuer_link(issuer: str | None, after: str, *, again: bool = False) -> Markup | None:
+    """The way to the issuer, by its host's name; None if there is no issuer."""
+    if issuer is None:
+        return None
+    text = f"Sign in with {urlsplit(issuer).hostname}"
+    return tag("a", text, href=start_path(after, again=again), class_="act main", data_testid="issuer")
 
 
 def sign_out_form(who: str) -> Markup:
@@ -86,37 +116,39 @@ def add_sign_in(app: FastAPI, client: ApiClient, sessions: Sessions, *, secure: 
 
     @app.post(SIGN_IN)
     async def sign_in(request: Request) -> Response:
-        fields = await _posted(request)
+        fields = await posted(request)
         token, after = fields.get("token", "").strip(), safe_next(fields.get("next", ""))
         try:
             identity = await client.whoami(token)
         except (ProblemError, UnicodeEncodeError):
-            return _to(sign_in_path("refused", after))
+            return redirect(sign_in_path("refused", after))
         except UnreachableError:
-            return _to(sign_in_path("away", after))
+            return redirect(sign_in_path("away", after))
         sessions.end(request.cookies.get(COOKIE))
-        answer = _to(after)
-        _keep(answer, sessions.begin(token, identity), secure)
+        answer = redirect(after)
+        keep_session(answer, sessions.begin(token, identity), secure)
         return answer
 
     @app.post(SIGN_OUT)
     async def sign_out(request: Request) -> Response:
         sessions.end(request.cookies.get(COOKIE))
-        answer = _to(sign_in_path("out"))
+        answer = redirect(sign_in_path(OUT))
         answer.delete_cookie(COOKIE, httponly=True, samesite="lax", secure=secure)
         return answer
 
 
-def _keep(answer: Response, session: Session, secure: bool) -> None:
+def keep_session(answer: Response, session: Session, secure: bool) -> None:
     """The cookie ends with the browser; the session ends here."""
     answer.set_cookie(COOKIE, session.id, httponly=True, samesite="lax", secure=secure)
 
 
-def _to(path: str) -> Response:
+def redirect(path: str) -> Response:
+    """Send the browser to an address."""
     return RedirectResponse(path, HTTPStatus.SEE_OTHER)
 
 
-async def _posted(request: Request) -> dict[str, str]:
+async def posted(request: Request) -> dict[str, str]:
+    """The fields of a form; none if it is too large."""
     body = b""
     async for part in request.stream():
         body += part

@@ -26,6 +26,7 @@ from shared.runtime.errors import OperatorError, UsageError
 
 GROUP = typer.Typer(no_args_is_help=True)
 
+Tenant = Annotated[str | None, typer.Option(help="Only of this tenant.")]
 Pipe = Annotated[str | None, typer.Option(help="Only of this pipe.")]
 Destination = Annotated[str | None, typer.Option(help="Only of this destination.")]
 Reason = Annotated[str | None, typer.Option(help="Only with this text in the reason, ignoring case.")]
@@ -41,6 +42,7 @@ def dead_letters() -> None:
 
 @GROUP.command("list")
 def list_letters(  # noqa: PLR0913, PLR0917 - one parameter an option
+    tenant: Tenant = None,
     pipe: Pipe = None,
     destination: Destination = None,
     reason: Reason = None,
@@ -52,7 +54,7 @@ def list_letters(  # noqa: PLR0913, PLR0917 - one parameter an option
     data: Data = DATA_DEFAULT,
 ) -> None:
     """List dead letters that were not replayed, oldest first."""
-    wanted = _filter(pipe, destination, reason, since, until)
+    wanted = _filter(tenant, pipe, destination, reason, since, until)
     with _opened(data) as (store, _):
         newest: deque[DeadLetter] = deque(maxlen=limit)
         found = 0
@@ -97,6 +99,7 @@ def replay_letters(  # noqa: PLR0913, PLR0917 - one parameter an option
         list[str] | None,
         typer.Argument(help="`partition/offset` of each; default: all that match the options."),
     ] = None,
+    tenant: Tenant = None,
     pipe: Pipe = None,
     destination: Destination = None,
     reason: Reason = None,
@@ -114,7 +117,7 @@ def replay_letters(  # noqa: PLR0913, PLR0917 - one parameter an option
     Letters that were replayed before are left out, as are letters written after the command has started: an
     event that fails again is a new letter. The copies are written to `outbound`.
     """
-    wanted = _filter(pipe, destination, reason, since, until, letters)
+    wanted = _filter(tenant, pipe, destination, reason, since, until, letters)
     with _opened(data) as (store, catalogue):
         closed = {} if again else store.replayed
         summary = summarize(store.letters(wanted), closed)
@@ -146,8 +149,14 @@ def _agreed(count: int) -> bool:
 def _report(summary: Summary, sent: int, *, as_json: bool, dry_run: bool) -> None:
     if as_json:
         rows = [
-            {"pipe": pipe, "destination": destination or None, "reason": word, "letters": count}
-            for (pipe, destination, word), count in summary.kinds.most_common()
+            {
+                "tenant": kind.tenant,
+                "pipe": kind.pipe,
+                "destination": kind.destination or None,
+                "reason": kind.word,
+                "letters": count,
+            }
+            for kind, count in summary.kinds.most_common()
         ]
         counts = {"matching": summary.letters, "replayed_before": summary.skipped, "replayed": sent}
         typer.echo(_json(counts | {"dry_run": dry_run, "kinds": rows}))
@@ -158,6 +167,7 @@ def _report(summary: Summary, sent: int, *, as_json: bool, dry_run: bool) -> Non
 
 
 def _filter(  # noqa: PLR0913, PLR0917 - one parameter an option
+    tenant: str | None,
     pipe: str | None,
     destination: str | None,
     reason: str | None,
@@ -171,6 +181,7 @@ def _filter(  # noqa: PLR0913, PLR0917 - one parameter an option
         raise UsageError("letters are named by `partition/offset`, as `hifi dead-letters list` prints them")
     try:
         return Filter(
+            tenant=tenant,
             pipe=pipe,
             destination=destination,
             reason=reason,
@@ -186,7 +197,7 @@ def _filter(  # noqa: PLR0913, PLR0917 - one parameter an option
 def _opened(data: Path) -> Iterator[tuple[DeadLetterStore, Catalogue]]:
     bootstrap = side_bootstrap(data)
     catalogue = read_catalogue(bootstrap)
-    leads_to = {name: pipe.destination for name, pipe in catalogue.pipes.items()}
+    leads_to = {key: pipe.destination for key, pipe in catalogue.pipes.items()}
     with kafka_errors_explained(bootstrap), DeadLetterStore(bootstrap, leads_to) as store:
         yield store, catalogue
 

@@ -49,6 +49,16 @@ class Kind(StrEnum):
     CONTACT = "contact"
 
 
+class MemberRole(StrEnum):
+    """What a member may do; each may all that the ones before it may."""
+
+    VIEWER = "viewer"
+    EDITOR = "editor"
+    OWNER = "owner"
+
+
+TenantRole = Annotated[MemberRole, typer.Option("--role", help="What the member may do.")]
+
 Files = Annotated[list[Path], typer.Argument(help="YAML files, folders of them, or - for standard input.")]
 DocumentName = Annotated[str, typer.Argument(metavar="KIND/NAME", help="The document, such as pipe/first.")]
 Tenant = Annotated[str | None, typer.Option(help="Whose document, if several have one of that name.")]

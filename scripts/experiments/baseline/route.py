@@ -9,7 +9,7 @@ from confluent_kafka import Message
 from scripts.experiments.baseline.hop import Output, header_list
 from scripts.experiments.baseline.matching import Test, fields, matcher
 from shared.contracts import headers
-from shared.contracts.documents import Catalogue, Pipe
+from shared.contracts.documents import Catalogue, Pipe, TenantName
 from shared.contracts.envelope import delivery_key
 from shared.contracts.topics import Topic
 
@@ -26,16 +26,17 @@ class Router:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
-        by_source: dict[str, list[Pipe]] = {}
+        by_source: dict[TenantName, list[Pipe]] = {}
         for pipe in catalogue.pipes.values():
-            by_source.setdefault(pipe.source, []).append(pipe)
+            by_source.setdefault((pipe.tenant, pipe.source), []).append(pipe)
         self._routes = {source: _routes(pipes) for source, pipes in by_source.items()}
 
     def outputs(self, message: Message) -> Iterator[Output]:
         """The `outbound` records of an `events` record."""
         listed = header_list(message)
         given = dict(listed)
-        routes = self._routes.get(given[headers.SOURCE].decode())
+        tenant = given[headers.TENANT].decode()
+        routes = self._routes.get((tenant, given[headers.SOURCE].decode()))
         if routes is None:
             return
         event = _event(given, message.value(), routes.fields)
@@ -43,7 +44,7 @@ class Router:
         for pipe, test in routes.pipes:
             if test(event) and crc32(given[headers.CE_ID]) % 10_000 < pipe.sample * 100:
                 added = [(headers.PIPE, pipe.name.encode()), (headers.ATTEMPT, b"1")]
-                key = delivery_key(pipe.name, source, event_id)
+                key = delivery_key(tenant, pipe.name, source, event_id)
                 yield Output(Topic.OUTBOUND, message.value(), [*listed, *added], key)
 
 

@@ -16,7 +16,7 @@ from confluent_kafka import Message
 
 from scripts.experiments.baseline.hop import HeaderList, Output, attributes_of, header_list
 from shared.contracts import headers
-from shared.contracts.documents import Batch, Catalogue, Destination
+from shared.contracts.documents import Batch, Catalogue, Destination, TenantName
 from shared.contracts.envelope import structured
 from shared.contracts.receipts import Receipt, pack_keys
 from shared.contracts.topics import Topic
@@ -53,23 +53,24 @@ class Transmit:
     def __call__(self, messages: Sequence[Message]) -> Iterator[Output]:
         """Receipts and dead letters of some records, after all their requests were answered."""
         catalogue = self._catalogue()
-        groups: dict[str, list[Outgoing]] = {}
+        groups: dict[TenantName, list[Outgoing]] = {}
         for message in messages:
             outgoing = _outgoing(message)
-            groups.setdefault(outgoing.headers[headers.PIPE].decode(), []).append(outgoing)
+            tenant, pipe = (outgoing.headers[name].decode() for name in (headers.TENANT, headers.PIPE))
+            groups.setdefault((tenant, pipe), []).append(outgoing)
         requests = [
             (pipe, batch)
             for pipe, events in groups.items()
-            for batch in batches(events, catalogue.destinations[catalogue.pipes[pipe].destination].batch)
+            for batch in batches(events, _destination(catalogue, pipe).batch)
         ]
         results = self._pool.map(lambda request: self._send(catalogue, *request), requests)
         return chain.from_iterable(results)
 
-    def _send(self, catalogue: Catalogue, pipe: str, events: Sequence[Outgoing]) -> list[Output]:
-        destination = catalogue.destinations[catalogue.pipes[pipe].destination]
+    def _send(self, catalogue: Catalogue, pipe: TenantName, events: Sequence[Outgoing]) -> list[Output]:
+        destination = _destination(catalogue, pipe)
         body = b"[" + b",".join(event.body for event in events) + b"]"
         answer = self._post(destination, body)
-        outputs = [_receipt(destination.name, pipe, events, answer, wall_clock())]
+        outputs = [_receipt(destination, pipe[1], events, answer, wall_clock())]
         if not _delivered(answer):
             outputs.extend(_dead_letter(event, answer) for event in events)
         return outputs
@@ -128,9 +129,16 @@ def _delivered(answer: Answer) -> bool:
     return answer.status is not None and 200 <= answer.status < 300
 
 
-def _receipt(destination: str, pipe: str, events: Sequence[Outgoing], answer: Answer, now_ms: int) -> Output:
+def _destination(catalogue: Catalogue, pipe: TenantName) -> Destination:
+    return catalogue.destinations[pipe[0], catalogue.pipes[pipe].destination]
+
+
+def _receipt(
+    destination: Destination, pipe: str, events: Sequence[Outgoing], answer: Answer, now_ms: int
+) -> Output:
     receipt = Receipt(
-        destination=destination,
+        destination=destination.name,
+        tenant=destination.tenant,
         pipe=pipe,
         result="delivered" if _delivered(answer) else "dead",
         ids=[event.headers[headers.CE_ID].decode() for event in events],

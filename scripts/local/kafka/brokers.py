@@ -75,6 +75,8 @@ def properties(side: Side, broker: int) -> dict[str, str]:
         "log.dirs": str(side.broker_folder(broker) / "log"),
         "auto.create.topics.enable": "false",
         "unclean.leader.election.enable": "false",
+        # As on the twins: a consumer that names its zone reads from the replica in it.
+        "replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector",
         "default.replication.factor": REPLICAS,
         "min.insync.replicas": MIN_IN_SYNC_REPLICAS,
         "message.max.bytes": MAX_RECORD_BYTES,

@@ -75,7 +75,7 @@ def documents(url: str) -> tuple[Document, ...]:
 
 def is_warming(catalogue: Catalogue) -> bool:
     """Whether these documents are those of a side in its warm-up."""
-    return _NAME in catalogue.sources
+    return (WARM_UP, _NAME) in catalogue.sources
 
 
 def warm(elapsed: float, lags_ms: Sequence[int]) -> bool:

@@ -7,7 +7,8 @@ import pytest
 from confluent_kafka import Producer
 
 from scripts.local.kafka.cluster import Cluster
-from shared.contracts.documents import Entry, Source, encode_entry, sealed, topic_key
+from shared.contracts.documents import Entry, Source, encode_entry, sealed
+from shared.contracts.publish_plan import document_key
 from shared.contracts.topics import Topic, topic_specs
 from shared.kafka.admin import ensure_topics
 from shared.kafka.producer import producer_config
@@ -20,7 +21,7 @@ Start = Callable[..., CollectProcess]
 def publish(bootstrap: str, source: Source) -> None:
     producer = Producer(producer_config(bootstrap, "test"))
     entry = Entry(version=1, document=sealed(source))
-    producer.produce(Topic.CONFIG, encode_entry(entry), topic_key("source", source.name))
+    producer.produce(Topic.CONFIG, encode_entry(entry), document_key(source))
     assert producer.flush(30) == 0
 
 

@@ -14,13 +14,13 @@ from shared.contracts.document_items import (
     MOST_CHANGES,
     Change,
     DocumentKey,
-    NameTakenError,
     StoredDocument,
     VersionConflictError,
+    WriteKeyTakenError,
     change_of,
 )
 from shared.contracts.documents import Destination, Source
-from shared.dynamodb.client import StoreError
+from shared.dynamodb.client import StoreError, dynamodb_client
 from shared.dynamodb.document_table import DocumentTable
 
 TENANTS = ("acme", "zoo")
@@ -81,29 +81,37 @@ def test_a_writer_that_saw_another_version_changes_nothing_of_its_bundle(
     assert [each.key for each in table.documents("acme")] == [key("a")]
 
 
-def test_a_name_is_its_first_tenants_for_good_and_the_refusal_does_not_name_it(table: DocumentTable) -> None:
+def test_two_tenants_documents_of_one_name_have_versions_of_their_own(table: DocumentTable) -> None:
     put(table, "a")
+    (other,) = table.write("zoo", [change_of(destination("a", 8, "zoo"))], by="zed", at_ms=1)
+    assert other.version == 1, "nothing says that acme has one"
     table.write("acme", [Change(key=key("a"), document=None)], by="ann", at_ms=1)
-    change = [change_of(destination("a", 8, "zoo")), change_of(destination("b", 8, "zoo"))]
+    assert [each.version for each in table.history("acme", key("a"))] == [2, 1]
+    assert table.history("zoo", key("a")) == [other]
+
+
+def test_what_an_older_version_reserved_a_name_with_means_nothing(table: DocumentTable, url: str) -> None:
+    reserved = {"tenant": {"S": "names#"}, "document": {"S": "destination/a"}, "holder": {"S": "acme"}}
+    dynamodb_client(url).put_item(TableName=table._table, Item=reserved)
+    change = [change_of(destination("a", 8, "zoo"))]
+    assert table.plan("zoo", change, by="zed", at_ms=1) == table.write("zoo", change, by="zed", at_ms=1)
+
+
+def test_a_write_key_is_one_tenants_for_good_and_the_refusal_does_not_name_it(table: DocumentTable) -> None:
+    mine, other = (Source(name="shop", tenant=name, write_keys=["sha256:1"]) for name in ("acme", "zoo"))
+    table.write("acme", [change_of(mine)], by="ann", at_ms=1)
+    table.write("acme", [Change(key=DocumentKey("source", "shop"), document=None)], by="ann", at_ms=1)
     for refusing in (table.write, table.plan):
-        with pytest.raises(NameTakenError) as refused:
-            refusing("zoo", change, by="zed", at_ms=1)
+        with pytest.raises(WriteKeyTakenError, match="one of its write keys is not available") as refused:
+            refusing("zoo", [change_of(other)], by="zed", at_ms=1)
         assert "acme" not in str(refused.value)
     assert table.documents("zoo") == []
-    put(table, "a")
-
-
-def test_a_write_key_is_one_tenants(table: DocumentTable) -> None:
-    mine, other = (Source(name=name, tenant=name, write_keys=["sha256:1"]) for name in ("acme", "zoo"))
-    table.write("acme", [change_of(mine)], by="ann", at_ms=1)
-    with pytest.raises(NameTakenError, match="one of its write keys is not available"):
-        table.write("zoo", [change_of(other)], by="zed", at_ms=1)
 
 
 def test_a_bundle_of_the_largest_size_is_written_whole_and_a_larger_one_refused(table: DocumentTable) -> None:
     names = [f"d{number}" for number in range(MOST_CHANGES)]
     assert len(put(table, *names)) == MOST_CHANGES
-    with pytest.raises(ValueError, match="at most 33 documents, not 34"):
+    with pytest.raises(ValueError, match="at most 49 documents, not 50"):
         put(table, *names, "one-more")
 
 
@@ -169,11 +177,8 @@ class Model(RuleBasedStateMachine):
     def _tenant(self, name: str) -> str:
         return name + self.suffix  # each example has tenants of its own
 
-    def _name(self, tenant: str, name: str) -> str:
-        return f"{self._tenant(tenant)}.{name}"  # a name is one tenant's
-
     def _alive(self, tenant: str, name: str) -> int:
-        versions = self.versions.get((tenant, key(self._name(tenant, name))), [])
+        versions = self.versions.get((tenant, key(name)), [])
         return len(versions) if versions and versions[-1] is not None else ABSENT
 
     def _write(self, tenant: str, changes: Sequence[Change], values: Sequence[float | None]) -> None:
@@ -193,10 +198,8 @@ class Model(RuleBasedStateMachine):
     def write(self, tenant: str, values: dict[str, float | None]) -> None:
         changes = [
             Change(
-                key=key(self._name(tenant, name)),
-                document=None
-                if value is None
-                else destination(self._name(tenant, name), value, self._tenant(tenant)),
+                key=key(name),
+                document=None if value is None else destination(name, value, self._tenant(tenant)),
             )
             for name, value in values.items()
         ]
@@ -204,7 +207,7 @@ class Model(RuleBasedStateMachine):
 
     @rule(tenant=st.sampled_from(TENANTS), name=st.sampled_from(NAMES), expected=st.integers(0, 3))
     def write_if(self, tenant: str, name: str, expected: int) -> None:
-        change = change_of(destination(self._name(tenant, name), 3.0, self._tenant(tenant)), expected)
+        change = change_of(destination(name, 3.0, self._tenant(tenant)), expected)
         if expected == self._alive(tenant, name):
             self._write(tenant, [change], [3.0])
             return

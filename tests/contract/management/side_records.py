@@ -31,7 +31,7 @@ def make_pipes(api: ApiProcess, tenant: str, *names: str, **fields: Any) -> None
 def put_event(side: Topics, tenant: str, pipe: str, number: int, data: object = None, **headers: str) -> None:
     """An event on its way to transmit."""
     value = json.dumps({"n": number} if data is None else data).encode()
-    side.put(Topic.OUTBOUND, value, _headers(tenant, pipe, number, headers), _key(pipe, number))
+    side.put(Topic.OUTBOUND, value, _headers(tenant, pipe, number, headers), _key(tenant, pipe, number))
 
 
 def put_letters(side: Topics, tenant: str, pipe: str, numbers: range, **headers: str) -> None:
@@ -40,7 +40,7 @@ def put_letters(side: Topics, tenant: str, pipe: str, numbers: range, **headers:
     for number in numbers:
         written = _headers(tenant, pipe, number, said | {h.DESTINATION: f"{tenant}.d"} | headers)
         value = b'{"email":"ann@example.com","n":%d,"big":12345678901234567890.10}' % number
-        side.put(Topic.DEAD_LETTER, value, written, _key(pipe, number))
+        side.put(Topic.DEAD_LETTER, value, written, _key(tenant, pipe, number))
     side.flush()
 
 
@@ -48,8 +48,8 @@ def _headers(tenant: str, pipe: str, number: int, more: dict[str, str]) -> Heade
     return outbound_headers(pipe, number, **({h.TENANT: tenant} | more))
 
 
-def _key(pipe: str, number: int) -> bytes:
-    return delivery_key(pipe, "test", f"e{number}")
+def _key(tenant: str, pipe: str, number: int) -> bytes:
+    return delivery_key(tenant, pipe, "test", f"e{number}")
 
 
 class Tail:

@@ -50,7 +50,7 @@ def test_a_tenants_letters_are_listed_newest_first_in_pages_without_their_data(
 ) -> None:
     make_pipes(side_api, "one", "one.p", "one.q")
     put_letters(side, "one", "one.p", range(3), ce_subject=SECRET)
-    put_letters(side, "other", "other.p", range(3, 6))
+    put_letters(side, "other", "one.p", range(3, 6), **{h.DESTINATION: "one.d"})
     put_letters(side, "one", "one.q", range(6, 8), **{h.REASON: "time_over: no answer", h.DESTINATION: "x"})
     found = listed(side_api, "one")
     assert ids(found) == ["e7", "e6", "e2", "e1", "e0"]
@@ -69,7 +69,7 @@ def test_a_tenants_letters_are_listed_newest_first_in_pages_without_their_data(
 def test_a_letter_is_shown_as_its_pipe_would_send_it_now(side_api: ApiProcess, side: Topics) -> None:
     make_pipes(side_api, "two", "two.p", masks=MASKS)
     put_letters(side, "two", "two.p", range(1), ce_subject=SECRET)
-    put_letters(side, "other", "other.p", range(1))
+    put_letters(side, "other", "two.p", range(1))
     path = f"/v1/tenants/two/dead-letters/{listed(side_api, 'two')[0]['letter']}"
     viewer = side_api.token("two", "viewer")
     answer = side_api.ask("GET", path, token=viewer)
@@ -94,7 +94,7 @@ def test_a_replay_puts_each_letter_on_outbound_once_however_often_it_is_asked(
     make_pipes(side_api, "three", "three.p", "three.q")
     put_letters(side, "three", "three.p", range(5))
     put_letters(side, "three", "three.q", range(5, 7))
-    put_letters(side, "other", "other.p", range(7, 8))
+    put_letters(side, "other", "three.p", range(7, 8))
     path = "/v1/tenants/three/dead-letters/replay"
     editor = side_api.token("three", "editor")
     asked = {"filter": {"pipe": "three.p"}}

@@ -60,9 +60,29 @@ def test_lists_are_paged_by_an_opaque_cursor(api: ApiProcess) -> None:
     assert found == names
 
 
-def test_another_tenants_name_is_refused_without_saying_whose_it_is(api: ApiProcess) -> None:
-    assert api.ask("PUT", "/v1/tenants/five/destinations/taken", destination(), NEW).status == 201
-    refused = api.ask("PUT", "/v1/tenants/six/destinations/taken", destination(), NEW)
+def test_two_tenants_may_use_the_same_names_and_neither_learns_of_it(api: ApiProcess) -> None:
+    sink, source = {"kind": "destination", "name": "d", **destination()}, {"kind": "source", "name": "s"}
+    pipe = {"kind": "pipe", "name": "p", "source": "s", "destination": "d"}
+    done = {
+        tenant: api.ask("POST", f"/v1/tenants/{tenant}/apply", {"documents": [sink, source, pipe]})
+        for tenant in ("five", "six")
+    }
+    for answer in done.values():
+        assert answer.status == 200, answer.text
+        assert [(each["action"], each["to"]) for each in answer.json["changes"]] == [("create", 1)] * 3
+    keys = {answer.json["changes"][1]["write_key"] for answer in done.values()}
+    assert len(keys) == 2, "a write key names one tenant's source"
+    used = api.ask("DELETE", "/v1/tenants/five/destinations/d", headers=ANY)
+    assert used.status == 409, "its own pipe names it"
+    assert api.ask("DELETE", "/v1/tenants/five/pipes/p", headers=ANY).status == 204
+    assert api.ask("DELETE", "/v1/tenants/five/destinations/d", headers=ANY).status == 204
+    assert api.ask("GET", "/v1/tenants/six/destinations/d").json["version"] == 1
+
+
+def test_another_tenants_write_key_is_refused_without_saying_whose_it_is(api: ApiProcess) -> None:
+    source = {"write_keys": ["a key that five states itself"]}
+    assert api.ask("PUT", "/v1/tenants/five/sources/keyed", source, NEW).status == 201
+    refused = api.ask("PUT", "/v1/tenants/six/sources/keyed", source, NEW)
     assert (refused.status, "five" in refused.text) == (409, False)
 
 

@@ -11,10 +11,15 @@ from tests.contract.management.api_process import ANY, ApiProcess, destination
 NAMES = ("a", "a.b", "b")
 names = st.sampled_from(NAMES)
 values = st.sampled_from([1.0, 2.0, 3.0])
+TENANTS = ("acme", "zoo")
+tenants = st.sampled_from(TENANTS)
+named = st.tuples(tenants, names)
+Named = tuple[str, str]
+"""A tenant, and a name: the two share all names."""
 
 
 class Model(RuleBasedStateMachine):
-    """One tenant an example; each document's versions by name, None for a deletion."""
+    """Two tenants an example, with the same names; each document's versions, None for a deletion."""
 
     api: ClassVar[ApiProcess]
     runs: ClassVar[int] = 0
@@ -22,92 +27,96 @@ class Model(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         Model.runs += 1
-        self.tenant = f"model-{Model.runs}"
-        self.root = f"/v1/tenants/{self.tenant}"
-        self.versions: dict[str, list[float | None]] = {}
+        self.suffix = f"-model-{Model.runs}"
+        self.versions: dict[Named, list[float | None]] = {}
 
-    def _path(self, name: str) -> str:
-        return f"{self.root}/destinations/{self.tenant}.{name}"
+    def _root(self, tenant: str) -> str:
+        return f"/v1/tenants/{tenant}{self.suffix}"
 
-    def _at(self, name: str) -> int:
+    def _path(self, named: Named) -> str:
+        return f"{self._root(named[0])}/destinations/{named[1]}"
+
+    def _at(self, named: Named) -> int:
         """The version that is there; 0 for none."""
-        found = self.versions.get(name, [])
+        found = self.versions.get(named, [])
         return len(found) if found and found[-1] is not None else 0
 
-    def _add(self, name: str, value: float | None) -> None:
-        versions = self.versions.setdefault(name, [])
+    def _add(self, named: Named, value: float | None) -> None:
+        versions = self.versions.setdefault(named, [])
         if (versions[-1] if versions else None) != value:
             versions.append(value)
 
-    @rule(name=names, value=values, expected=st.integers(0, 4))
-    def put(self, name: str, value: float, expected: int) -> None:
+    @rule(named=named, value=values, expected=st.integers(0, 4))
+    def put(self, named: Named, value: float, expected: int) -> None:
         condition = {"If-Match": f'"{expected}"'} if expected else {"If-None-Match": "*"}
-        answer = self.api.ask("PUT", self._path(name), destination(value), condition)
-        at = self._at(name)
+        answer = self.api.ask("PUT", self._path(named), destination(value), condition)
+        at = self._at(named)
         if expected != at:
             assert answer.status == 412, answer.text
             return
         assert answer.status == (200 if at else 201), answer.text
-        self._add(name, value)
-        assert answer.json["version"] == len(self.versions[name])
+        self._add(named, value)
+        assert answer.json["version"] == len(self.versions[named])
 
-    @rule(name=names)
-    def delete(self, name: str) -> None:
-        answer = self.api.ask("DELETE", self._path(name), headers=ANY)
-        assert answer.status == (204 if self._at(name) else 404), answer.text
-        if self._at(name):
-            self._add(name, None)
+    @rule(named=named)
+    def delete(self, named: Named) -> None:
+        answer = self.api.ask("DELETE", self._path(named), headers=ANY)
+        assert answer.status == (204 if self._at(named) else 404), answer.text
+        if self._at(named):
+            self._add(named, None)
 
-    @rule(name=names, version=st.integers(1, 4))
-    def revert(self, name: str, version: int) -> None:
-        answer = self.api.ask("POST", f"{self._path(name)}/revert", {"version": version}, ANY)
-        versions = self.versions.get(name, [])
+    @rule(named=named, version=st.integers(1, 4))
+    def revert(self, named: Named, version: int) -> None:
+        answer = self.api.ask("POST", f"{self._path(named)}/revert", {"version": version}, ANY)
+        versions = self.versions.get(named, [])
         if version > len(versions):
             assert answer.status == 404, answer.text
             return
         assert answer.status == 200, answer.text
-        self._add(name, versions[version - 1])
+        self._add(named, versions[version - 1])
 
     @rule(
+        tenant=tenants,
         wanted=st.dictionaries(names, st.none() | values, min_size=1),
         expected=st.integers(0, 3),
         broken=st.booleans(),
     )
-    def apply(self, wanted: dict[str, float | None], expected: int, broken: bool) -> None:
+    def apply(self, tenant: str, wanted: dict[str, float | None], expected: int, broken: bool) -> None:
         first = next(iter(wanted))
-        full = {name: f"{self.tenant}.{name}" for name in wanted}
         documents: list[dict[str, Any]] = [
-            {"kind": "destination", "name": full[name], **destination(value)}
+            {"kind": "destination", "name": name, **destination(value)}
             for name, value in wanted.items()
             if value is not None
         ]
         if broken:
-            documents.append({"kind": "pipe", "name": "p", "source": "none", "destination": full[first]})
+            documents.append({"kind": "pipe", "name": "p", "source": "none", "destination": first})
         body = {
             "documents": documents,
-            "delete": [{"kind": "destination", "name": full[n]} for n, v in wanted.items() if v is None],
-            "expected": {f"destination/{full[first]}": expected},
+            "delete": [{"kind": "destination", "name": name} for name, v in wanted.items() if v is None],
+            "expected": {f"destination/{first}": expected},
         }
-        answer = self.api.ask("POST", f"{self.root}/apply", body)
-        if expected != self._at(first):
+        answer = self.api.ask("POST", f"{self._root(tenant)}/apply", body)
+        if expected != self._at((tenant, first)):
             assert answer.status == 412, answer.text
         elif broken:
-            taken_away = wanted[first] is None and self._at(first)  # what the pipe names, by the same bundle
+            # what the pipe names, by the same bundle
+            taken_away = wanted[first] is None and self._at((tenant, first))
             assert answer.status == (409 if taken_away else 422), answer.text
         else:
             assert answer.status == 200, answer.text
             for name, value in wanted.items():
-                self._add(name, value)
+                self._add((tenant, name), value)
 
     @invariant()
-    def the_list_and_the_histories_are_the_models(self) -> None:
-        items = self.api.ask("GET", f"{self.root}/destinations").json["items"]
-        assert {each["document"]["name"]: each["version"] for each in items} == {
-            f"{self.tenant}.{name}": self._at(name) for name in NAMES if self._at(name)
-        }
-        for name, versions in self.versions.items():
+    def the_lists_and_the_histories_are_the_models(self) -> None:
+        for tenant in TENANTS:
+            items = self.api.ask("GET", f"{self._root(tenant)}/destinations").json["items"]
+            assert {each["document"]["name"]: each["version"] for each in items} == {
+                name: self._at((tenant, name)) for name in NAMES if self._at((tenant, name))
+            }
+        for one, versions in self.versions.items():
             if versions:
-                found = self.api.ask("GET", f"{self._path(name)}/history").json["items"]
+                found = self.api.ask("GET", f"{self._path(one)}/history").json["items"]
                 held = [each["document"] and each["document"]["timeout_seconds"] for each in found]
                 assert held[::-1] == versions
 

@@ -121,6 +121,7 @@ def test_a_transform_that_fails_is_told_as_transmit_would_as_problem_details(
     assert (item["problem"]["type"], item["problem"]["status"]) == ("about:blank", 422)
     assert item["problem"]["detail"].startswith(said)
     assert item["problem"]["errors"][0]["pointer"] == "/transform"
+    assert item["problem"]["errors"][0]["fix"]
     assert SECRET not in json.dumps(item["problem"])
 
 

@@ -64,7 +64,7 @@ def test_responses_match_the_tallies(topics: str, start: Start) -> None:
     destinations = {each["name"]: each for each in observe.get("/v1/destinations?tenant=acme")}
     assert {name: each["delivered"] for name, each in destinations.items()} == {"to-p": 40, "to-q": 40}
     metrics = observe.get("/metrics")
-    assert 'hifi_observe_destination_delivered_total{destination="to-p"} 40.0' in metrics
+    assert 'hifi_observe_destination_delivered_total{destination="to-p",tenant="acme"} 40.0' in metrics
     assert 'hifi_observe_sli{tenant="acme"} 1.0' in metrics
     assert "hifi_observe_ready 1.0" in metrics
 

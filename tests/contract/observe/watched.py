@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 
-from shared.contracts.documents import Destination, Pipe, Source, kind_of, topic_key
+from shared.contracts.documents import Destination, Pipe, Source
 from shared.contracts.field_counts import FieldCounts
 from shared.contracts.ledger import Range, Stage, Tally
+from shared.contracts.publish_plan import document_key
 from shared.contracts.topics import Topic
 from shared.contracts.watches import Watch
 from tests.contract.observe.side import Side
@@ -69,5 +70,5 @@ def watching(topics: str) -> Iterator[Watched]:
     config.publish(*documents)
     yield Watched(topics)
     for each in documents:
-        config.put(Topic.CONFIG, None, [], topic_key(kind_of(each), each.name))
+        config.put(Topic.CONFIG, None, [], document_key(each))
     config.flush()

@@ -20,10 +20,9 @@ from shared.contracts.documents import (
     Source,
     decode_entry,
     encode_entry,
-    kind_of,
     sealed,
-    topic_key,
 )
+from shared.contracts.publish_plan import document_key
 from shared.contracts.topics import Topic
 from shared.dynamodb.document_table import DocumentTable
 from shared.kafka.config_topic import config_table
@@ -56,7 +55,7 @@ class View:
     def put(self, document: Document, version: int = 1) -> None:
         """Publish past the table."""
         entry = Entry(version=version, document=document)
-        self.topics.put(Topic.CONFIG, encode_entry(entry), [], topic_key(kind_of(document), document.name))
+        self.topics.put(Topic.CONFIG, encode_entry(entry), [], document_key(document))
         self.topics.flush()
 
     def remove(self, key: str) -> None:
@@ -92,7 +91,7 @@ def test_a_write_is_published_within_two_seconds_and_a_deletion_too(
     start: Start, table: DocumentTable, view: View, tenant: str
 ) -> None:
     eventually(start().leads)
-    key = f"destination/{tenant}"
+    key = f"{tenant}/destination/{tenant}"
     put(table, destination(tenant))
     eventually(lambda: view.entries() == {key: Entry(version=1, document=destination(tenant))}, 2)
     put(table, destination(tenant, 7))
@@ -105,7 +104,7 @@ def test_a_write_is_published_within_two_seconds_and_a_deletion_too(
 def test_what_is_altered_or_deleted_on_the_topic_comes_back(
     start: Start, table: DocumentTable, view: View, tenant: str
 ) -> None:
-    key, wanted = f"destination/{tenant}", Entry(version=1, document=destination(tenant))
+    key, wanted = f"{tenant}/destination/{tenant}", Entry(version=1, document=destination(tenant))
     altered = Entry(version=4, document=destination(tenant, 9))
     put(table, destination(tenant))
     eventually(start().leads)
@@ -140,7 +139,7 @@ def test_a_second_side_with_documents_of_its_own_loses_none_of_them(
     eventually(view.entries)
     start()
     eventually(lambda: len(view.entries()) == 2, 20)
-    assert view.entries()[f"destination/{tenant}"] == Entry(version=6, document=destination(tenant))
+    assert view.entries()[f"{tenant}/destination/{tenant}"] == Entry(version=6, document=destination(tenant))
     stored = table.get(tenant, DocumentKey("destination", tenant))
     assert stored is not None
     assert stored.version == 6
@@ -154,7 +153,7 @@ def test_a_table_that_was_lost_leaves_the_topic_as_it_is(
     table.adopt(LOCAL, [])
     eventually(start().leads)
     time.sleep(2)
-    assert list(view.entries()) == [f"destination/{tenant}"]
+    assert list(view.entries()) == [f"{tenant}/destination/{tenant}"]
 
 
 def test_hifis_own_documents_are_left_alone(
@@ -166,9 +165,9 @@ def test_hifis_own_documents_are_left_alone(
     eventually(start().leads)
     eventually(view.entries, 10)
     time.sleep(1)
-    assert view.table.view.destinations[own.name] == own
+    assert view.table.view.destinations[CANARY, own.name] == own
     assert table.get(CANARY, DocumentKey("destination", own.name)) is None
-    view.remove(f"destination/{own.name}")
+    view.remove(f"{CANARY}/destination/{own.name}")
 
 
 def test_a_new_source_is_opened_after_its_pipe_is_in_force(
@@ -181,11 +180,33 @@ def test_a_new_source_is_opened_after_its_pipe_is_in_force(
         destination(tenant),
         Pipe(name=tenant, tenant=tenant, source=tenant, destination=tenant),
     )
-    eventually(lambda: f"pipe/{tenant}" in view.entries(), 5)
-    assert f"source/{tenant}" not in view.entries()
+    eventually(lambda: f"{tenant}/pipe/{tenant}" in view.entries(), 5)
+    assert f"{tenant}/source/{tenant}" not in view.entries()
     began = time.monotonic()
-    eventually(lambda: f"source/{tenant}" in view.entries(), LIVE_SECONDS + 5)
+    eventually(lambda: f"{tenant}/source/{tenant}" in view.entries(), LIVE_SECONDS + 5)
     assert time.monotonic() - began > LIVE_SECONDS - 2
+
+
+def test_a_topic_that_was_emptied_has_everything_again_before_the_provisioner_is_ready(
+    start: Start, table: DocumentTable, view: View, tenant: str
+) -> None:
+    """Also while it waits for the lease of one that was killed: collect would answer 401 to everybody."""
+    provisioner = start()
+    put(
+        table,
+        Source(name=tenant, tenant=tenant, write_keys=[f"key-of-{tenant}"]),
+        destination(tenant),
+        Pipe(name=tenant, tenant=tenant, source=tenant, destination=tenant),
+    )
+    eventually(lambda: len(view.entries()) == 3, LIVE_SECONDS + 10)
+    keys = set(view.entries())
+    provisioner.kill()
+    for key in keys:
+        view.remove(key)
+    eventually(lambda: not view.entries(), 10)
+    provisioner.restart()
+    eventually(provisioner.ready, LIVE_SECONDS + 30, "the provisioner is ready")
+    assert keys <= {(each.key() or b"").decode() for each in view.topics.all_of(Topic.CONFIG)[-3:]}
 
 
 def test_when_the_leader_is_killed_another_leads_within_ten_seconds(
@@ -211,7 +232,7 @@ def test_a_leader_that_was_suspended_writes_nothing_stale_when_it_goes_on(
     first.process.send_signal(signal.SIGSTOP)
     eventually(second.leads, 10)
     put(table, destination(tenant, 2))
-    newest = {f"destination/{tenant}": Entry(version=2, document=destination(tenant, 2))}
+    newest = {f"{tenant}/destination/{tenant}": Entry(version=2, document=destination(tenant, 2))}
     eventually(lambda: view.entries() == newest, 10)
     written = len(view.topics.all_of(Topic.CONFIG))
     first.process.send_signal(signal.SIGCONT)
@@ -233,7 +254,7 @@ def test_who_takes_over_keeps_the_former_leader_from_writing(topics: str, view: 
 
 def record_of(document: Document) -> dict[bytes, bytes]:
     entry = Entry(version=1, document=document)
-    return {topic_key(kind_of(document), document.name): encode_entry(entry)}
+    return {document_key(document): encode_entry(entry)}
 
 
 def test_without_its_table_it_is_not_ready_and_leaves_the_topic_as_it_is(
@@ -245,6 +266,7 @@ def test_without_its_table_it_is_not_ready_and_leaves_the_topic_as_it_is(
     try:
         eventually(lambda: "cannot be read or written" in lonely.log.read_text(), 40)
         assert not lonely.ready()
-        assert view.entries() == {f"destination/{tenant}": Entry(version=1, document=destination(tenant))}
+        wanted = Entry(version=1, document=destination(tenant))
+        assert view.entries() == {f"{tenant}/destination/{tenant}": wanted}
     finally:
         lonely.kill()

@@ -51,7 +51,7 @@ class Rig:
 
     def share(self) -> float | None:
         """What nodes take of the pipe now; every change is remembered."""
-        pipe = self.view.view.pipes.get(self.tenant)
+        pipe = self.view.view.pipes.get((self.tenant, self.tenant))
         if pipe is None:
             return None
         assert pipe.rollout is None
@@ -89,7 +89,7 @@ def test_it_goes_up_by_itself_and_a_change_of_the_pipe_keeps_the_step(rig: Rig, 
     store = RolloutStore(rig.table_name, rig.endpoint)
     eventually(lambda: "99 of 100 events" in _reason(store, rig.tenant), 20)
     version = rig.write(rollout=PLAN, transform="data")
-    eventually(lambda: rig.view.view.pipes[rig.tenant].transform == "data", 10)
+    eventually(lambda: rig.view.view.pipes[rig.tenant, rig.tenant].transform == "data", 10)
     assert rig.share() == 1
     rig.observe.reasons = ["the alarm burn is open"]
     rig.observe.say(1_000)

@@ -8,15 +8,13 @@ import pytest
 
 from shared.contracts.document_items import Change, change_of
 from shared.contracts.document_status import DocumentStatus, State, document_and_side, status_partition
-from shared.contracts.documents import LIVE_SECONDS, Catalogue, Destination, Document, Pipe, Source
+from shared.contracts.documents import LIVE_SECONDS, Destination, Document, Pipe, Source
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.item_store import ItemStore
-from shared.kafka.config_topic import config_table
-from shared.kafka.global_table import GlobalTable
-from shared.kafka.heartbeat_writer import HeartbeatWriter
 from shared.runtime.clock import wall_clock
 from shared.runtime.settings import LOCAL
 from tests.contract.provision.conftest import TABLE, Start
+from tests.harness.config_node import ConfigNode
 from tests.harness.waiting import eventually
 
 
@@ -25,59 +23,34 @@ def tenant() -> str:
     return f"t{uuid4().hex[:8]}"
 
 
-class Node:
-    """A node with a table of the documents, which it says it uses; `held` keeps it from using more."""
-
-    def __init__(self, bootstrap: str, instance: str, node: str = "transmit") -> None:
-        self.beats = HeartbeatWriter(
-            bootstrap,
-            node=node,
-            instance=instance,
-            clock=wall_clock,
-            monotonic=time.monotonic,
-            valid_seconds=5,
-        )
-        self.held: int | None = None
-        self.table: GlobalTable[Catalogue] = config_table(bootstrap, instance, used=self._used)
-        assert self.table.wait(30)
-
-    def _used(self, position: int) -> None:
-        self.beats.beat(position if self.held is None else self.held)
-
-    def stop(self) -> None:
-        self.table.stop()
-
-
 @pytest.fixture
-def nodes(topics: str) -> Iterator[list[Node]]:
-    found = [Node(topics, f"node-{number}") for number in range(2)]
+def nodes(topics: str) -> Iterator[list[ConfigNode]]:
+    found = [ConfigNode(topics, f"node-{number}") for number in range(2)]
     yield found
     for each in found:
         each.stop()
-        each.beats.close()
 
 
 def test_a_new_source_is_opened_as_soon_as_its_pipes_are_in_force(
-    start: Start, table: DocumentTable, topics: str, tenant: str, nodes: list[Node]
+    start: Start, table: DocumentTable, topics: str, tenant: str, nodes: list[ConfigNode]
 ) -> None:
     eventually(start().leads)
-    route = Node(topics, "query", "route")
+    route = ConfigNode(topics, "query", "route")
     try:
         source = Source(name=tenant, tenant=tenant, write_keys=[f"sha256:{tenant}"])
         pipe = Pipe(name=tenant, tenant=tenant, source=tenant, destination=tenant)
         documents: list[Document] = [source, pipe, Destination(name=tenant, tenant=tenant)]
         began = time.monotonic()
         table.write(tenant, [change_of(each) for each in documents], by="test", at_ms=wall_clock())
-        eventually(lambda: f"source/{tenant}".encode() in route.table.view.entries, 20, every=0.05)
+        eventually(lambda: f"{tenant}/source/{tenant}".encode() in route.table.view.entries, 20, every=0.05)
         assert time.monotonic() - began < LIVE_SECONDS - 2
-        assert f"pipe/{tenant}".encode() in nodes[0].table.view.entries
+        assert f"{tenant}/pipe/{tenant}".encode() in nodes[0].table.view.entries
     finally:
         route.stop()
-        route.beats.close()
 
 
 def test_a_version_is_in_force_once_every_live_process_uses_it_and_a_silent_one_is_forgotten(
-    start: Start, table: DocumentTable, endpoint: str, tenant: str, nodes: list[Node]
+    start: Start, table: DocumentTable, endpoint: str, tenant: str, nodes: list[ConfigNode]
 ) -> None:
     start()
     items = ItemStore(TABLE, endpoint, DocumentStatus)

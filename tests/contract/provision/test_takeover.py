@@ -1,13 +1,23 @@
 """A local side made before there was a table: `hifi` and the provisioner take it over as it stands."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 import yaml
 
-from shared.contracts.document_items import DOCUMENTS_TABLE
-from shared.contracts.documents import Destination, Document, Entry, Pipe, Source, encode_entry, sealed
+from shared.contracts.document_items import DOCUMENTS_TABLE, DocumentKey
+from shared.contracts.documents import (
+    Destination,
+    Document,
+    Entry,
+    Pipe,
+    Source,
+    encode_entry,
+    kind_of,
+    sealed,
+)
 from shared.contracts.publish_plan import document_key
 from shared.contracts.topics import Topic, topic_specs
 from shared.dynamodb.document_table import DocumentTable
@@ -32,9 +42,16 @@ def published_before(topics: Topics, tenant: str) -> list[Document]:
     documents = [sealed(source), pipe, *many]
     for each in documents:
         value = encode_entry(Entry(version=VERSION, document=each))
-        topics.put(Topic.CONFIG, value, [], document_key(each))
+        topics.put(Topic.CONFIG, value, [], document_key(each).partition(b"/")[2])  # its keys had no tenant
     topics.flush()
     return documents
+
+
+def is_moved(topics: Topics, documents: Sequence[Document]) -> bool:
+    """Whether the topic has each document under its present key only, at its version."""
+    newest = {each.key() or b"": each.value() for each in topics.all_of(Topic.CONFIG)}
+    value = {document_key(each): encode_entry(Entry(version=VERSION, document=each)) for each in documents}
+    return all(newest.get(key) == value[key] and newest.get(key.partition(b"/")[2]) is None for key in value)
 
 
 @pytest.mark.proof
@@ -43,10 +60,11 @@ def test_the_commands_go_on_from_what_an_older_version_published(
 ) -> None:
     tenant = f"t{uuid4().hex[:8]}"
     topic = Topics(topics)
-    published_before(topic, tenant)
-    before = len(topic.all_of(Topic.CONFIG))
+    documents = published_before(topic, tenant)
     with managed(topics, dynamodb_local, tmp_path) as settings:
         hifi = Hifi(tmp_path, settings)
+        eventually(lambda: is_moved(topic, documents), 60, "the documents are under their present keys")
+        before = len(topic.all_of(Topic.CONFIG))
         shown = hifi.run("get", "pipe", tenant)
         assert shown.stdout.startswith(f"# version {VERSION}\n"), shown.stderr
         assert hifi.json("history", f"pipe/{tenant}")[0]["by"] == "import"
@@ -83,7 +101,6 @@ def test_a_takeover_that_is_killed_halfway_is_finished_by_the_next_provisioner(
     tenant = f"t{uuid4().hex[:8]}"
     topic = Topics(topics)
     documents = published_before(topic, tenant)
-    before = len(topic.all_of(Topic.CONFIG))
     name = f"{DOCUMENTS_TABLE}-{tenant}"
     table = DocumentTable(name, dynamodb_local)
     table.ensure()
@@ -95,8 +112,10 @@ def test_a_takeover_that_is_killed_halfway_is_finished_by_the_next_provisioner(
     try:
         eventually(lambda: table.is_adopted(LOCAL), 60, "the second has finished")
         eventually(second.leads, 30, "its first look is done")
-        found = {str(each.key).encode(): (each.version, each.document) for each in table.documents(tenant)}
-        assert found == {document_key(each): (VERSION, each) for each in documents}
-        assert len(topic.all_of(Topic.CONFIG)) == before
+        found = {(each.tenant, each.key): (each.version, each.document) for each in table.documents(tenant)}
+        assert found == {
+            (each.tenant, DocumentKey(kind_of(each), each.name)): (VERSION, each) for each in documents
+        }
+        eventually(lambda: is_moved(topic, documents), 30)
     finally:
         second.kill()

@@ -8,6 +8,8 @@ from ..conftest import Synthesised
 from .references import Resource, Stack, one, resources
 
 _NAMES = {"keda", "cluster-autoscaler", "metrics-server", "aws-load-balancer-controller"}
+_MONITORING = {"aws-for-fluent-bit", "kube-prometheus-stack"}
+"""test_monitoring.py has their tests: one has a pod on each node, the other one with a volume."""
 
 
 @pytest.fixture(params=["staging", "production"])
@@ -45,9 +47,9 @@ def test_local_has_no_kubernetes_to_install_into(synthesised: Synthesised) -> No
     assert "helm" not in local["provider"]
 
 
-def test_the_four_addons_in_fixed_versions(remote: Stack) -> None:
+def test_the_addons_in_fixed_versions(remote: Stack) -> None:
     found = _releases(remote)
-    assert set(found) == _NAMES
+    assert set(found) == _NAMES | _MONITORING
     for each in found.values():
         assert re.fullmatch(r"\d+\.\d+\.\d+", each["version"])
         assert each["repository"].startswith("https://")
@@ -87,7 +89,7 @@ def test_the_addons_service_accounts_are_those_with_roles(remote: Stack) -> None
         (each["namespace"], each["service_account"])
         for each in resources(remote, "aws_eks_pod_identity_association")
     }
-    assert used == {each for each in with_role if each[0] != "hifi"}
+    assert used == {each for each in with_role if each[0] not in ("hifi", "monitoring")}
     found = _releases(remote)
     assert {found[each]["namespace"] for each in _NAMES - {"keda"}} == {"kube-system"}
     assert found["keda"]["namespace"] == "keda"

@@ -26,7 +26,13 @@ _WORKLOADS = {
 _STRANGERS = {"console"}
 """Pods that do not use AWS."""
 
-_ADDONS = {"cluster-autoscaler", "aws-load-balancer-controller", "keda-operator"}
+_ADDONS = {
+    "cluster-autoscaler",
+    "aws-load-balancer-controller",
+    "keda-operator",
+    "fluent-bit",
+    "alertmanager",
+}
 
 
 def _associations(stack: Stack) -> dict[str, Resource]:
@@ -244,3 +250,19 @@ def test_nodes_pull_images_and_no_more(side: Stack) -> None:
     assert attached == {"AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly"}
     own = [each for each in resources(side, "aws_iam_role_policy") if follow(side, each["role"]) is role]
     assert not own
+
+
+def test_the_log_shipper_writes_to_the_pods_group_and_does_nothing_else(side: Stack) -> None:
+    (allowed,) = _allowed(side, "fluent-bit")
+    assert set(allowed["Action"]) == {"logs:CreateLogStream", "logs:PutLogEvents"}
+    groups = [each["name"] for each in resources(side, "aws_cloudwatch_log_group")]
+    (group,) = [name for name in groups if name.endswith("/pods")]
+    assert [arn.partition(":log-group:")[2] for arn in allowed["Resource"]] == [f"{group}:*"]
+
+
+def test_alertmanager_notifies_the_sides_own_topic_and_does_nothing_else(side: Stack) -> None:
+    allowed = {each["Sid"]: each for each in _allowed(side, "alertmanager")}
+    assert set(allowed) == {"Alarms", "AlarmsKey"}
+    (topic,) = allowed["Alarms"]["Resource"]
+    assert topic.rpartition(":")[2] == one(side, "aws_sns_topic")["name"]
+    assert allowed["Alarms"]["Action"] == ["sns:Publish"]

@@ -271,6 +271,20 @@ def steps_that_build() -> list[dict[str, Any]]:
     return found
 
 
+def test_both_images_are_built_and_run_before_a_merge_and_before_a_release() -> None:
+    images = load("test")["jobs"]["images"]
+    built = {
+        step["with"]["tags"]: step["with"]["file"]
+        for step in images["steps"]
+        if "docker/build-push-action" in step.get("uses", "")
+    }
+    (proof,) = (step for step in images["steps"] if "test_images.py" in step.get("run", ""))
+    assert set(proof["env"].values()) == set(built)
+    assert {Path(file).name for file in built.values()} == {"service.Dockerfile", "spark.Dockerfile"}
+    for caller in ("ci", "release"):
+        assert load(caller)["jobs"]["test"]["uses"] == "./.github/workflows/test.yml"
+
+
 def test_shell_scripts_are_clean() -> None:
     run(tool("shellcheck"), *map(str, [*(ROOT / "scripts").rglob("*.sh"), *(ROOT / "infra").rglob("*.sh")]))
 

@@ -74,7 +74,8 @@ def environment(workload: Manifest) -> dict[str, str]:
         elif (field := entry.get("valueFrom", {}).get("fieldRef", {}).get("fieldPath", "")).startswith(
             "metadata.labels["
         ):
-            values[entry["name"]] = pod_labels(workload)[field.split("'")[1]]
+            # Kubernetes adds labels of the node, which are not in the manifest.
+            values[entry["name"]] = pod_labels(workload).get(field.split("'")[1], "")
     return values
 
 

@@ -66,6 +66,20 @@ def test_the_way_into_msk_lies_beside_the_kafka_client_that_loads_it() -> None:
     assert re.search(r"^COPY --from=jars /jars/connector /opt/hifi/jars$", text, re.M)
 
 
+def test_the_image_as_tests_lay_it_out_has_the_parts_of_the_dockerfile() -> None:
+    text = (IMAGES / "spark.Dockerfile").read_text()
+    layout = (ROOT / "scripts" / "local" / "spark_image.py").read_text()
+    (beside,) = re.findall(r"mv /jars/cluster/(\S+) /jars/connector", text)
+    assert f'"{beside}"' in layout
+    assert "COPY --from=jars /jars/cluster /opt/hifi/spark/jars" in text
+    variables = dict(re.findall(r"\b([A-Z_]+)=(\S+)", text))
+    for name in ("SPARK_HOME", "SPARK_CONF_DIR", "HIFI_JARS", "PYTHONPATH"):
+        assert name in variables
+        assert f'"{name}"' in layout
+    assert variables["PYTHONPATH"] in layout
+    assert variables["SPARK_CONF_DIR"] in layout
+
+
 def test_services_are_installed_without_what_only_spark_needs() -> None:
     requirements = ROOT / "requirements.txt"
     drop = f"drop={' '.join(LEFT_OUT)}"

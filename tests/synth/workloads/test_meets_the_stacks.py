@@ -29,7 +29,7 @@ def test_roles_and_registry_are_foundations(synthesised: Synthesised) -> None:
 
 def test_checkpoints_go_to_foundations_bucket(synthesised: Synthesised) -> None:
     foundation = synthesised("production")["foundation"]
-    folder = side_values(PRODUCTION, Side.BLUE, bootstrap="b:9098")["HIFI_CHECKPOINTS"]
+    folder = side_values(PRODUCTION, Side.BLUE, bootstrap="b:9098", zone_ids="a=euw1-az1")["HIFI_CHECKPOINTS"]
     buckets = {each["bucket"] for each in resources(foundation, "aws_s3_bucket")}
     assert folder.removeprefix("s3a://").partition("/")[0] in buckets
 

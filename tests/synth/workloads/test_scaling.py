@@ -142,7 +142,7 @@ def test_the_footprint_has_a_slot_per_partition_while_a_zone_is_out(
 
 def test_a_worker_has_room_for_one_executor_of_each_driver(manifests: list[Manifest]) -> None:
     spark = spark_settings(manifests)
-    words = container(named(manifests, "Deployment", "spark-worker"))["command"]
+    words = container(named(manifests, "Deployment", "spark-worker"))["args"]
     slots, memory = (words[words.index(option) + 1] for option in ("--cores", "--memory"))
     assert int(slots) == len(CHAIN) * int(spark["spark.executor.cores"])
     assert gib(memory) == len(CHAIN) * gib(spark["spark.executor.memory"])

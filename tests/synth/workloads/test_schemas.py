@@ -8,7 +8,7 @@ import pytest
 
 from infra.config import EnvironmentName, RunSettings, load_environment
 from tests.synth.workloads.manifests import Manifest, label, named
-from tests.synth.workloads.schemas import KEDA, keda_schemas
+from tests.synth.workloads.schemas import KEDA, schemas
 
 # No package has the load balancer controller's schema: test_sides compares its only object as a whole.
 _COMPARED_WHOLE = ("elbv2.k8s.aws/v1beta1", "TargetGroupBinding")
@@ -22,7 +22,7 @@ def check(manifest: Manifest, version: str) -> None:
     if manifest["apiVersion"] in _NATIVE_GROUPS:
         kubernetes_validate.validate(manifest, version, strict=True)
     elif (manifest["apiVersion"], manifest["kind"]) != _COMPARED_WHOLE:
-        jsonschema.validate(manifest, keda_schemas()[manifest["apiVersion"], manifest["kind"]])
+        jsonschema.validate(manifest, schemas()[manifest["apiVersion"], manifest["kind"]])
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -73,6 +73,7 @@ def index(repository: str) -> dict[str, Any]:
             "keda": [{"version": "99.0.0"}, {"version": versions.keda}],
             "cluster-autoscaler": [{"version": versions.cluster_autoscaler}],
             "metrics-server": [{"version": versions.metrics_server}],
+            "kube-prometheus-stack": [{"version": versions.prometheus}],
         }
     }
 
@@ -86,5 +87,6 @@ def test_addons_images_and_charts_are_asked_for() -> None:
         "cluster.charts.keda",
     }
     assert [each.field for each in found if each.newest is None] == [
-        "cluster.charts.load_balancer_controller"
+        "cluster.charts.load_balancer_controller",
+        "cluster.charts.fluent_bit",
     ]

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Final
 
+from shared.contracts.alarms import Alarm
 from shared.contracts.envelope import MINUTE_MS
 
 MOST_LISTED: Final = 3
@@ -32,3 +33,13 @@ def listed(texts: Iterable[str], most: int = MOST_LISTED) -> str:
     every = list(texts)
     more = len(every) - most
     return ", ".join(every[:most]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def with_remedy(what: str, cause: str, fix: str) -> str:
+    """The text of an alarm that names its likely cause and the fix."""
+    return f"{what}: {cause}: {fix}"
+
+
+def without_remedy(alarm: Alarm) -> str:
+    """The text of an alarm without cause and fix."""
+    return alarm.text.removesuffix(with_remedy("", alarm.cause, alarm.fix))

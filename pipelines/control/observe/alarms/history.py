@@ -35,7 +35,7 @@ class History(Struct, kw_only=True, frozen=True):
     """By `loss_key`."""
 
     backlogs: dict[str, list[BacklogSample]] = {}
-    """By pipe."""
+    """By `backlog_key`."""
 
     def encode(self) -> bytes:
         """Serialise for the store."""
@@ -67,6 +67,11 @@ def loss_key(card: MinuteCard, row: HopRow) -> str:
     return _SEPARATOR.join((card.tenant, str(card.minute), row.node, row.pipe))
 
 
+def backlog_key(tenant: str, pipe: str) -> str:
+    """The key of a pipe's backlog."""
+    return _SEPARATOR.join((tenant, pipe))
+
+
 def _lost(inputs: Inputs) -> Iterable[tuple[str, HopRow]]:
     for tenant, cards in inputs.cards.items():
         if tenant == ALL_TENANTS:
@@ -87,13 +92,12 @@ def _backlogs(
     before: Mapping[str, list[BacklogSample]], inputs: Inputs, minutes: int
 ) -> dict[str, list[BacklogSample]]:
     """Drops a pipe once all of its samples are 0."""
+    waiting = {backlog_key(*pipe): events for pipe, events in inputs.waiting.items()}
     found = {
-        pipe: _sampled(
-            before.get(pipe, []), BacklogSample(inputs.at_ms, inputs.waiting.get(pipe, 0)), minutes
-        )
-        for pipe in {*before, *inputs.waiting}
+        key: _sampled(before.get(key, []), BacklogSample(inputs.at_ms, waiting.get(key, 0)), minutes)
+        for key in {*before, *waiting}
     }
-    return {pipe: samples for pipe, samples in found.items() if any(each.waiting for each in samples)}
+    return {key: samples for key, samples in found.items() if any(each.waiting for each in samples)}
 
 
 def _sampled(samples: list[BacklogSample], new: BacklogSample, minutes: int) -> list[BacklogSample]:

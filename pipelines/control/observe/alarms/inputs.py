@@ -6,6 +6,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from shared.contracts.alarms import AlarmKind, Audience
+from shared.contracts.documents import TenantName
 from shared.contracts.scorecard import ALL_TENANTS, DestinationHealth, MinuteCard
 from shared.contracts.skew import FieldSkew
 
@@ -69,8 +70,8 @@ class Inputs(Struct, kw_only=True, frozen=True):
 
     nodes: Sequence[NodeProgress] = ()
     sources: Sequence[SourceMinutes] = ()
-    waiting: Mapping[str, int] = {}
-    """Events in the retry topics, of all minutes, by pipe."""
+    waiting: Mapping[TenantName, int] = {}
+    """Events in the retry topics, of all minutes, by tenant and pipe."""
 
     stopped: Sequence[StoppedRollout] = ()
     skews: Sequence[FieldSkew] = ()
@@ -93,7 +94,12 @@ class Finding(Struct, kw_only=True, frozen=True):
     """The node, pipe, source or destination."""
 
     text: str
-    """One sentence, with figures and their units."""
+    """One sentence, with figures and their units; ends with cause and fix, where there are any."""
+
+    cause: str = ""
+    fix: str = ""
+    document: str = ""
+    """As in `Alarm`."""
 
     @property
     def key(self) -> str:

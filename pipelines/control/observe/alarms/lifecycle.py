@@ -126,11 +126,16 @@ def _present(before: AlarmState | None, finding: Finding, timing: AlarmTiming, n
     if alarm.resolved_ms is not None:
         if before.over and now_ms - alarm.resolved_ms > timing.relapse_ms:
             return _opened(finding, now_ms)
-        again = replace(alarm, resolved_ms=None, updated_ms=now_ms, text=finding.text)
+        again = replace(_saying(alarm, finding), resolved_ms=None, updated_ms=now_ms)
         return replace(before, alarm=again, absent_ms=None, relapses=before.relapses + 1)
     if alarm.text != finding.text:
-        alarm = replace(alarm, text=finding.text, updated_ms=now_ms)
+        alarm = replace(_saying(alarm, finding), updated_ms=now_ms)
     return replace(before, alarm=alarm, absent_ms=None)
+
+
+def _saying(alarm: Alarm, finding: Finding) -> Alarm:
+    """The alarm with what is found now."""
+    return replace(alarm, text=finding.text, cause=finding.cause, fix=finding.fix, document=finding.document)
 
 
 def _opened(finding: Finding, now_ms: int) -> AlarmState:
@@ -143,6 +148,9 @@ def _opened(finding: Finding, now_ms: int) -> AlarmState:
         tenant=finding.tenant,
         subject=finding.subject,
         text=finding.text,
+        cause=finding.cause,
+        fix=finding.fix,
+        document=finding.document,
         opened_ms=now_ms,
         updated_ms=now_ms,
     )

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from pipelines.control.observe.alarms.outbox import MOST_WAITING, Notification, contact_of, supersedes
-from pipelines.control.observe.alarms.receivers import NotAcceptedError, Receiver, ReceiverGoneError
+from pipelines.control.observe.alarms.outbox import MOST_WAITING, Notification, channel_of, supersedes
+from pipelines.control.observe.alarms.receiver import NotAcceptedError, Receiver, ReceiverGoneError
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
 
@@ -113,9 +113,9 @@ class Notifier:
 
     async def _send(self, name: str, notification: Notification) -> None:
         """Send one notification; a defect counts as a failed try, so that it does not end the queue."""
-        receiver = self._receivers.get("" if contact_of(name) else name)
+        receiver = self._receivers.get(channel_of(name))
         if receiver is None:
-            raise ReceiverGoneError("the receiver is no longer configured")
+            raise ReceiverGoneError(f"no receiver is configured for {channel_of(name)}: see HIFI_ALARM_*")
         try:
             await receiver.send(notification)
         except (NotAcceptedError, ReceiverGoneError):

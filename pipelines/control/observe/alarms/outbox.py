@@ -15,7 +15,8 @@ from shared.contracts.scorecard import ALL_TENANTS
 
 SNS: Final = "sns"
 WEBHOOK: Final = "webhook"
-_CONTACT: Final = "contact/"
+CONTACT: Final = "contact"
+MAIL: Final = "mail"
 
 MOST_WAITING: Final = 10_000
 """Longest queue of one receiver; beyond it the oldest notifications are given up."""
@@ -31,7 +32,8 @@ class Notification(Struct, kw_only=True, frozen=True):
     """The same in every try. Sorts by time."""
 
     receiver: str
-    """SNS, WEBHOOK, or `contact/<name>`."""
+    """SNS, WEBHOOK, `contact/<tenant>/<name>` for a contact's webhook, `mail/<tenant>/<name>` for its e-mail
+    address."""
 
     made_ms: int
     transition: Transition = msgspec.field(name="notice")
@@ -70,17 +72,33 @@ def notifications(
     ]
 
 
-def contact_of(receiver: str) -> str | None:
-    """The name of the customer contact behind a receiver; None for an operator's receiver."""
-    name = receiver.removeprefix(_CONTACT)
-    return None if name == receiver else name
+def channel_of(receiver: str) -> str:
+    """Which kind of receiver it is: SNS, WEBHOOK, CONTACT or MAIL."""
+    return receiver.partition("/")[0]
+
+
+def contact_of(receiver: str) -> str:
+    """The name of the customer's contact behind a receiver; empty for an operator's receiver.
+
+    Its tenant is the alarm's. Notifications that an older version stored have only the name there.
+    """
+    return receiver.partition("/")[2].rpartition("/")[2]
 
 
 def _receivers(alarm: Alarm, operators: list[str], contacts: list[Contact]) -> Iterator[str]:
     if alarm.audience == Audience.OPERATOR:
         yield from operators
     elif alarm.tenant != ALL_TENANTS:
-        yield from (_CONTACT + contact.name for contact in contacts if contact.tenant == alarm.tenant)
+        for contact in contacts:
+            if contact.tenant == alarm.tenant:
+                yield from (f"{channel}/{contact.tenant}/{contact.name}" for channel in _channels(contact))
+
+
+def _channels(contact: Contact) -> Iterator[str]:
+    if contact.webhook is not None:
+        yield CONTACT
+    if contact.email is not None:
+        yield MAIL
 
 
 def _notification(transition: Transition, receiver: str, now_ms: int) -> Notification:
@@ -102,11 +120,11 @@ def body(transition: Transition) -> bytes:
 
 
 def subject(transition: Transition) -> str:
-    """A short line for the subject of a mail."""
+    """A short line for the subject of a mail: printable ASCII."""
     alarm = transition.alarm
     whose = "" if alarm.tenant == ALL_TENANTS else f" ({alarm.tenant})"
-    text = f"hifi {transition.change}: {alarm.kind} {alarm.subject}{whose}"
-    return text.encode("ascii", "replace").decode()[:_SUBJECT_CHARACTERS]
+    text = f"hifi {transition.change}: {alarm.kind} {alarm.subject}{whose}"[:_SUBJECT_CHARACTERS]
+    return "".join(each if each.isascii() and each.isprintable() else "?" for each in text)
 
 
 def supersedes(new: Notification, waiting: Notification) -> bool:

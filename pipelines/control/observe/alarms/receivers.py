@@ -1,14 +1,20 @@
 """Receivers of alarms: an SNS topic, the operator's webhook, customers' webhooks. They do not retry."""
 
 import asyncio
-import threading
 from collections.abc import Callable
-from contextlib import suppress
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import aiohttp
 
-from pipelines.control.observe.alarms.outbox import SNS, WEBHOOK, Notification, body, contact_of, subject
+from pipelines.control.observe.alarms.mail_receiver import MailReceiver
+from pipelines.control.observe.alarms.outbox import CONTACT, MAIL, SNS, WEBHOOK, Notification, body, subject
+from pipelines.control.observe.alarms.receiver import (
+    NotAcceptedError,
+    Receiver,
+    ReceiverGoneError,
+    contact_now,
+    on_thread,
+)
 from pipelines.control.observe.alarms.settings import AlarmSettings
 from shared.contracts.documents import Catalogue
 from shared.contracts.secrets import Secrets, UnknownSecretError, foreign_secrets
@@ -17,31 +23,6 @@ from shared.runtime.clock import Clock
 from shared.runtime.egress import RefusedAddressError, open_session
 
 _CONNECTIONS: Final = 32
-
-
-class NotAcceptedError(Exception):
-    """A receiver did not accept a notification. The text gives the cause but quotes no response."""
-
-
-class ReceiverGoneError(Exception):
-    """The receiver no longer exists."""
-
-
-class Receiver(Protocol):
-    """Sends notifications to receivers of one kind."""
-
-    async def send(self, notification: Notification) -> None:
-        """Try once.
-
-        Raises:
-            NotAcceptedError: if a retry may help.
-            ReceiverGoneError: if the receiver no longer exists.
-        """
-        ...
-
-    async def close(self) -> None:
-        """Release connections."""
-        ...
 
 
 class SnsReceiver:
@@ -56,7 +37,7 @@ class SnsReceiver:
     async def send(self, notification: Notification) -> None:
         """Publish on a thread, because boto3 blocks."""
         try:
-            await _on_thread(lambda: self._publish(notification))
+            await on_thread(lambda: self._publish(notification))
         except Exception as error:  # botocore creates its exception classes at run time
             raise NotAcceptedError(f"SNS: {_code(error)}") from error
 
@@ -134,9 +115,9 @@ class ContactReceiver:
 
     async def send(self, notification: Notification) -> None:
         """POST to the webhook that the contact has now."""
-        contact = self._contacts().contacts.get(contact_of(notification.receiver) or "")
-        if contact is None or contact.tenant != notification.transition.alarm.tenant:
-            raise ReceiverGoneError("the contact was deleted")
+        contact = contact_now(self._contacts(), notification)
+        if contact.webhook is None:
+            raise ReceiverGoneError("the contact has no webhook any more")
         if any(foreign_secrets(contact.tenant, contact.secret)):
             raise NotAcceptedError("the contact names another tenant's secret")
         if self._session is None:
@@ -153,8 +134,11 @@ class ContactReceiver:
 def receivers(
     settings: AlarmSettings, contacts: Callable[[], Catalogue], secrets: Secrets, clock: Clock
 ) -> dict[str, Receiver]:
-    """The configured receivers by name; customers' webhooks have the empty name."""
-    found: dict[str, Receiver] = {"": ContactReceiver(contacts, secrets, settings, clock)}
+    """The configured receivers by their channel."""
+    found: dict[str, Receiver] = {CONTACT: ContactReceiver(contacts, secrets, settings, clock)}
+    mail = settings.mail()
+    if mail is not None:
+        found[MAIL] = MailReceiver(mail, contacts, secrets, settings.alarm_send_seconds)
     seconds = settings.alarm_send_seconds
     if settings.alarm_topic is not None:
         found[SNS] = SnsReceiver(settings.alarm_topic, settings.alarm_topic_endpoint, seconds)
@@ -162,28 +146,6 @@ def receivers(
         key = settings.alarm_webhook_key
         found[WEBHOOK] = WebhookReceiver(settings.alarm_webhook, key, secrets, seconds, clock)
     return found
-
-
-async def _on_thread(work: Callable[[], None]) -> None:
-    """Run blocking work on a daemon thread; an executor's thread would delay the end of the process."""
-    loop = asyncio.get_running_loop()
-    done: asyncio.Future[None] = loop.create_future()
-
-    def finish(error: Exception | None) -> None:
-        if not done.done():
-            done.set_result(None) if error is None else done.set_exception(error)
-
-    def run() -> None:
-        error = None
-        try:
-            work()
-        except Exception as caught:  # raised again by the awaiting caller
-            error = caught
-        with suppress(RuntimeError):  # the loop has been closed meanwhile
-            loop.call_soon_threadsafe(finish, error)
-
-    threading.Thread(target=run, name="alarm-sns", daemon=True).start()
-    await done
 
 
 def _headers(notification: Notification, key: str | None, secrets: Secrets, clock: Clock) -> dict[str, str]:

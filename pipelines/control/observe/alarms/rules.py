@@ -6,11 +6,11 @@ from typing import Final
 
 from pipelines.control.observe.alarms import loss_rules, skew_rules, throughput_rules
 from pipelines.control.observe.alarms.burn_rate import burning
-from pipelines.control.observe.alarms.formatting import counted, listed
+from pipelines.control.observe.alarms.formatting import counted, listed, with_remedy
 from pipelines.control.observe.alarms.history import History
 from pipelines.control.observe.alarms.inputs import Evaluation, Finding, Inputs
 from pipelines.control.observe.alarms.settings import AlarmSettings
-from pipelines.control.observe.ledger.fault_attribution import connection_fix, customer_fix
+from pipelines.control.observe.ledger.fault_attribution import connection_remedy, customer_remedy
 from shared.contracts.alarms import AlarmKind, Audience
 from shared.contracts.documents import Catalogue
 from shared.contracts.scorecard import DestinationHealth
@@ -64,27 +64,34 @@ def failures(inputs: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
     for each in inputs.destinations:
         lasting = not each.delivered and (bool(reached) or len(inputs.destinations) == 1)
         for reason, count in each.reasons.items():
-            fix = customer_fix(reason) or (connection_fix(reason) if lasting else None)
-            if fix is not None and count >= settings.alarm_customer_events:
+            remedy = customer_remedy(reason) or (connection_remedy(reason) if lasting else None)
+            if remedy is not None and count >= settings.alarm_customer_events:
                 yield Finding(
                     kind=AlarmKind.CUSTOMER,
                     audience=Audience.CUSTOMER,
                     tenant=each.tenant,
                     subject=f"{each.name} {_short(reason)}",
-                    text=_text(each, reason, count, fix),
+                    text=with_remedy(_text(each, reason, count), *remedy),
+                    cause=remedy.cause,
+                    fix=remedy.fix,
+                    document=f"destination/{each.name}",
                 )
 
 
 def stopped_rollouts(inputs: Inputs) -> Iterator[Finding]:
     """One finding for each rollout that stopped: only its customer can say how to go on."""
     for each in inputs.stopped:
+        fix = f"repair what fails, then `hifi rollout {each.pipe} resume` tries the step again"
+        what = f"the rollout of pipe {each.pipe} stopped and is back at {each.share:g} %"
         yield Finding(
             kind=AlarmKind.CUSTOMER,
             audience=Audience.CUSTOMER,
             tenant=each.tenant,
             subject=f"rollout {each.pipe}",
-            text=f"the rollout of pipe {each.pipe} stopped and is back at {each.share:g} %: {each.reason}; "
-            f"repair what fails, then `hifi rollout {each.pipe} resume` tries the step again",
+            text=with_remedy(what, each.reason, fix),
+            cause=each.reason,
+            fix=fix,
+            document=f"pipe/{each.pipe}",
         )
 
 
@@ -94,8 +101,8 @@ def _short(reason: str) -> str:
     return status if status.isdigit() and word in ("refused", "redirect") else word
 
 
-def _text(each: DestinationHealth, reason: str, count: int, fix: str) -> str:
+def _text(each: DestinationHealth, reason: str, count: int) -> str:
     status, _, word = reason.partition(" ")
     said = f"answered {status}" if status.isdigit() else f"failed with {word}"
     pipes = f" (pipe {listed(each.pipes)})" if each.pipes else ""
-    return f"destination {each.name}{pipes} {said} for {counted(count, 'event')} in the last minutes: {fix}"
+    return f"destination {each.name}{pipes} {said} for {counted(count, 'event')} in the last minutes"

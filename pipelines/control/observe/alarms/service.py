@@ -186,7 +186,8 @@ class Alarms:
 
     def _want_secrets(self) -> None:
         references = [each.secret for each in self.published().contacts.values()]
-        names = [secret_name(each) for each in (*references, self._settings.alarm_webhook_key) if each]
+        own = (self._settings.alarm_webhook_key, self._settings.alarm_mail_password)
+        names = [secret_name(each) for each in (*references, *own) if each]
         self._secrets.want(name for name in names if name)
 
 

@@ -1,12 +1,31 @@
 """Settings of alarms: thresholds, how often they notify, and the receivers."""
 
+import re
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
 from pydantic import Field, model_validator
 
+from shared.contracts.mail_address import MAIL_ADDRESS
 from shared.contracts.secrets import secret_name
 from shared.runtime.settings import SideSettings
+
+SUBMISSION_PORT: Final = 587
+"""Of mail servers for clients (RFC 6409)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MailSettings:
+    """How e-mail is sent, as AlarmSettings describe it."""
+
+    host: str
+    port: int
+    sender: str
+    user: str | None = None
+    password: str | None = None
+    authority: Path | None = None
+    console_url: str | None = None
 
 
 class AlarmSettings(SideSettings):
@@ -94,6 +113,27 @@ class AlarmSettings(SideSettings):
     alarm_webhook_key: str | None = Field(
         None, description="Reference (secret://name) to the key that signs these requests."
     )
+    alarm_mail_server: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z0-9.-]+(:\d{1,5})?$",
+        description="Mail server (host, or host:port; port 587 unless given) that takes customers' e-mail, "
+        "with STARTTLS; without it none is sent.",
+    )
+    alarm_mail_from: str | None = Field(
+        None, description="Address of the e-mail's sender, and where its bounces go."
+    )
+    alarm_mail_user: str | None = Field(None, description="User at the mail server, if it asks for one.")
+    alarm_mail_password: str | None = Field(
+        None, description="Reference (secret://name) to the password of this user."
+    )
+    alarm_mail_ca: Path | None = Field(
+        None,
+        description="PEM file of the authority that signed the mail server's certificate; the system's "
+        "unless given.",
+    )
+    alarm_console_url: str | None = Field(
+        None, pattern=r"^https?://", description="Where customers find the console, for links in e-mail."
+    )
     alarm_send_seconds: float = Field(10.0, gt=0, description="Timeout of one request to a receiver.")
     alarm_give_up_hours: float = Field(
         72.0, gt=0, description="How long a notification is retried before it is given up and logged."
@@ -104,8 +144,35 @@ class AlarmSettings(SideSettings):
         "Without it they come from AWS Secrets Manager; a local side then has none.",
     )
 
+    def mail(self) -> MailSettings | None:
+        """How e-mail is sent; None if it is not."""
+        if self.alarm_mail_server is None or self.alarm_mail_from is None:
+            return None
+        host, _, port = self.alarm_mail_server.partition(":")
+        return MailSettings(
+            host=host,
+            port=int(port or SUBMISSION_PORT),
+            sender=self.alarm_mail_from,
+            user=self.alarm_mail_user,
+            password=self.alarm_mail_password,
+            authority=self.alarm_mail_ca,
+            console_url=self.alarm_console_url,
+        )
+
     @model_validator(mode="after")
-    def _key_is_a_reference(self) -> Self:
-        if self.alarm_webhook_key is not None and secret_name(self.alarm_webhook_key) is None:
-            raise ValueError("alarm_webhook_key is not a reference; write it like secret://operators/alarms")
+    def _keys_are_references(self) -> Self:
+        for name in ("alarm_webhook_key", "alarm_mail_password"):
+            value = getattr(self, name)
+            if value is not None and secret_name(value) is None:
+                raise ValueError(f"{name} is not a reference; write it like secret://operators/alarms")
+        return self
+
+    @model_validator(mode="after")
+    def _mail_is_complete(self) -> Self:
+        if self.alarm_mail_from is not None and not re.search(MAIL_ADDRESS, self.alarm_mail_from):
+            raise ValueError("alarm_mail_from is not an address; write it like hifi@example.com")
+        if (self.alarm_mail_server is None) != (self.alarm_mail_from is None):
+            raise ValueError("alarm_mail_server and alarm_mail_from belong together; set both or neither")
+        if (self.alarm_mail_user is None) != (self.alarm_mail_password is None):
+            raise ValueError("alarm_mail_user and alarm_mail_password belong together; set both or neither")
         return self

@@ -19,11 +19,12 @@ def skewed(inputs: Inputs, catalogue: Catalogue) -> Iterator[Finding]:
                 tenant=each.tenant,
                 subject=f"{each.pipe} {each.field}",
                 text=_text(each),
+                document=f"pipe/{each.pipe}",
             )
 
 
 def _watches(catalogue: Catalogue, each: FieldSkew) -> bool:
-    pipe = catalogue.pipes.get(each.pipe)
+    pipe = catalogue.pipes.get((each.tenant, each.pipe))
     return pipe is not None and any(
         (watch.field, watch.kind) == (each.field, each.kind) for watch in pipe.watch
     )

@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from pipelines.control.observe.alarms.formatting import counted, moment
-from pipelines.control.observe.alarms.history import BacklogSample, History
+from pipelines.control.observe.alarms.history import BacklogSample, History, backlog_key
 from pipelines.control.observe.alarms.inputs import Finding, Inputs, SourceMinutes
 from pipelines.control.observe.alarms.settings import AlarmSettings
 from shared.contracts.alarms import AlarmKind
 from shared.contracts.documents import Catalogue
 from shared.contracts.envelope import MINUTE_MS
-from shared.contracts.scorecard import ALL_TENANTS
 
 SILENT_HOUR: Final = 60
 """Minutes before a source's last event in which its activity is measured."""
@@ -38,17 +37,16 @@ def backlog(
     inputs: Inputs, history: History, catalogue: Catalogue, settings: AlarmSettings
 ) -> Iterator[Finding]:
     """Pipes with a growing number of events in the retry topics."""
-    for pipe, waiting in inputs.waiting.items():
-        samples = history.backlogs.get(pipe, [])
+    for (tenant, pipe), waiting in inputs.waiting.items():
+        samples = history.backlogs.get(backlog_key(tenant, pipe), [])
         if waiting >= settings.alarm_backlog_events and _grows(samples, settings.alarm_backlog_minutes):
-            known, first = catalogue.pipes.get(pipe), samples[0]
+            known, first = catalogue.pipes.get((tenant, pipe)), samples[0]
             minutes = (inputs.at_ms - first.at_ms) / MINUTE_MS
             leads = f" to destination {known.destination}" if known else ""
             text = (
                 f"{counted(waiting, 'event')} of pipe {pipe}{leads} wait to be retried, "
                 f"{waiting - first.waiting:,} more than {minutes:.0f} minutes ago"
             )
-            tenant = known.tenant if known else ALL_TENANTS
             yield Finding(kind=AlarmKind.BACKLOG, tenant=tenant, subject=pipe, text=text)
 
 
@@ -65,7 +63,7 @@ def silent(inputs: Inputs, catalogue: Catalogue, settings: AlarmSettings) -> Ite
     """Published sources that used to send and have stopped."""
     now = inputs.at_ms // MINUTE_MS
     for source in inputs.sources:
-        if source.minutes and source.name in catalogue.sources:
+        if source.minutes and (source.tenant, source.name) in catalogue.sources:
             last = max(source.minutes)
             quiet = now - last - 1  # whole minutes: the current one may still have events
             if settings.alarm_silent_minutes <= quiet < SILENT_FORGOTTEN and _used_to_send(source, last):

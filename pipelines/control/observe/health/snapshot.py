@@ -9,6 +9,7 @@ from msgspec import Struct
 from pipelines.control.observe.alarms.inputs import DeadLetters, SourceMinutes
 from pipelines.control.observe.scorecards.day_state import Cards, DayKey
 from pipelines.control.observe.scorecards.minute_cards import JudgedMinute
+from shared.contracts.documents import TenantName
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.ledger import Stage
 from shared.contracts.scorecard import (
@@ -41,8 +42,8 @@ class Snapshot(Struct, kw_only=True, frozen=True):
     behind: bool = False
     open_minutes: int = 0
     ledger_offset: int = 0
-    waiting: Mapping[str, int] = {}
-    """Events that wait for their next try, by pipe."""
+    waiting: Mapping[TenantName, int] = {}
+    """Events that wait for their next try, by tenant and pipe."""
 
     skews: Sequence[FieldSkew] = ()
     unread: Mapping[str, int] = {}

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 from pipelines.control.observe.ledger.minute_sums import StageSums
 from pipelines.control.observe.ledger.reconciliation_rules import Reconciliation
 from pipelines.control.observe.scorecards.minute_cards import JudgedMinute
+from shared.contracts.documents import TenantName
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.ledger import Stage
 from shared.contracts.scorecard import DestinationHealth
@@ -15,9 +16,6 @@ FAILING_SHARE: Final = 0.05
 
 _FAILED: Final = (Stage.RETRYING, Stage.DEAD)
 _TRIED: Final = (Stage.DELIVERED, *_FAILED)
-
-Name = tuple[str, str]
-"""A tenant, and one of its destinations or pipes."""
 
 
 class Waiting(NamedTuple):
@@ -39,7 +37,7 @@ class _Tried(NamedTuple):
 def destination_health(
     recent: Iterable[JudgedMinute],
     unsettled: Iterable[JudgedMinute],
-    known: Iterable[Name],
+    known: Iterable[TenantName],
     window_seconds: float,
 ) -> list[DestinationHealth]:
     """Health of destinations that are published, have recent receipts or waiting events; by tenant and name.
@@ -53,7 +51,7 @@ def destination_health(
     open_minutes = list(unsettled)
     waiting = waiting_by_pipe(open_minutes)
     tried = _by_destination(recent)
-    pipes: dict[Name, set[str]] = {key: {each.pipe for each in found} for key, found in tried.items()}
+    pipes: dict[TenantName, set[str]] = {key: {each.pipe for each in found} for key, found in tried.items()}
     for (tenant, name), found in _by_destination(open_minutes).items():
         late = {each.pipe for each in found if (tenant, each.pipe) in waiting}
         if late:
@@ -64,8 +62,8 @@ def destination_health(
     ]
 
 
-def _by_destination(parts: Iterable[JudgedMinute]) -> Mapping[Name, Sequence[_Tried]]:
-    found: dict[Name, list[_Tried]] = {}
+def _by_destination(parts: Iterable[JudgedMinute]) -> Mapping[TenantName, Sequence[_Tried]]:
+    found: dict[TenantName, list[_Tried]] = {}
     for part in parts:
         for (stage, pipe, destination), line in part.state.lines.items():
             if stage in _TRIED and destination:
@@ -73,9 +71,9 @@ def _by_destination(parts: Iterable[JudgedMinute]) -> Mapping[Name, Sequence[_Tr
     return found
 
 
-def waiting_by_pipe(parts: Iterable[JudgedMinute]) -> Mapping[Name, Waiting]:
+def waiting_by_pipe(parts: Iterable[JudgedMinute]) -> Mapping[TenantName, Waiting]:
     """Events that wait to be retried, by tenant and pipe; pipes without any are left out."""
-    total: dict[Name, Waiting] = {}
+    total: dict[TenantName, Waiting] = {}
     for part in parts:
         for key, verdict in part.judgement.verdicts.items():
             if key.account is Reconciliation.RETRY and verdict.waiting:
@@ -86,13 +84,13 @@ def waiting_by_pipe(parts: Iterable[JudgedMinute]) -> Mapping[Name, Waiting]:
 
 
 def _waits(
-    tenant: str, pipes: Iterable[str], waiting: Mapping[Name, Waiting]
+    tenant: str, pipes: Iterable[str], waiting: Mapping[TenantName, Waiting]
 ) -> Mapping[str, Waiting | None]:
     return {pipe: waiting.get((tenant, pipe)) for pipe in sorted(pipes)}
 
 
 def _health(
-    key: Name, tried: Sequence[_Tried], pipes: Mapping[str, Waiting | None], window_seconds: float
+    key: TenantName, tried: Sequence[_Tried], pipes: Mapping[str, Waiting | None], window_seconds: float
 ) -> DestinationHealth:
     newest = max((each.line for each in tried), key=lambda line: line.last_ms, default=StageSums())
     failures = [each.line for each in tried if each.stage in _FAILED]

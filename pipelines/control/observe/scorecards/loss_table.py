@@ -28,11 +28,11 @@ def hop_rows(state: MinuteState, judgement: Judgement, names: Names) -> list[Hop
 
 
 def merged_rows(rows: Iterable[HopRow]) -> list[HopRow]:
-    """Rows of several minutes or tenants, summed by node and pipe."""
-    by_hop: dict[tuple[Node, str], list[HopRow]] = {}
+    """Rows of several minutes or tenants, summed by node, tenant and pipe."""
+    by_hop: dict[tuple[Node, str, str], list[HopRow]] = {}
     for row in rows:
-        by_hop.setdefault((row.node, row.pipe), []).append(row)
-    order = sorted(by_hop, key=lambda hop: (_NODES.index(hop[0]), hop[1]))
+        by_hop.setdefault((row.node, row.tenant, row.pipe), []).append(row)
+    order = sorted(by_hop, key=lambda hop: (_NODES.index(hop[0]), *hop[1:]))
     return [_merged(by_hop[hop]) for hop in order]
 
 
@@ -45,6 +45,7 @@ def _merged(rows: Sequence[HopRow]) -> HopRow:
     return HopRow(
         node=rows[0].node,
         pipe=rows[0].pipe,
+        tenant=rows[0].tenant,
         taken=taken,
         given=sum(row.given for row in rows),
         lost=lost,

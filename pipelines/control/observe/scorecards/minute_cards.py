@@ -1,6 +1,6 @@
 """Scorecards of minutes, from states and judgements, with the reasons why a minute is spent. Pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
 
 from msgspec import structs
@@ -70,9 +70,15 @@ def total_card(minute: int, parts: Iterable[JudgedMinute]) -> MinuteCard:
         settled=all(part.judgement.settled for part in held),
         counts=summed([_counts(part.state, part.judgement) for part in held]),
         lags=merged_lags(part.state.lags for part in held),
-        rows=merged_rows(row for part in held for row in hop_rows(*part)),
+        rows=merged_rows(row for part in held for row in _rows_of(part)),
     )
     return _card(whole)
+
+
+def _rows_of(part: JudgedMinute) -> Iterator[HopRow]:
+    """A tenant's rows for the card of ALL_TENANTS: those of pipes name their tenant."""
+    for row in hop_rows(*part):
+        yield structs.replace(row, tenant=part.state.tenant) if row.pipe else row
 
 
 def empty_card(tenant: str, minute: int) -> MinuteCard:
@@ -166,7 +172,9 @@ def why(card: MinuteCard) -> MinuteCard:
 
 def _lost(card: MinuteCard) -> str:
     hops = ", ".join(
-        f"{row.lost:,} at {row.node}{f' ({row.pipe})' if row.pipe else ''}" for row in card.hops if row.lost
+        f"{row.lost:,} at {row.node}{f' ({row.full_pipe})' if row.pipe else ''}"
+        for row in card.hops
+        if row.lost
     )
     return f"{card.lost:,} of {card.total:,} deliveries lost ({card.loss_percent:.3g} %): {hops}."
 

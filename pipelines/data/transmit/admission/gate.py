@@ -14,7 +14,7 @@ from typing import Final
 from pipelines.data.transmit.admission import circuit_breaker as breakers
 from pipelines.data.transmit.admission import lanes
 from pipelines.data.transmit.connectors.base import Answer
-from shared.contracts.documents import Destination
+from shared.contracts.documents import Destination, TenantName
 from shared.contracts.receipts import Lane
 from shared.runtime.clock import Clock
 from shared.runtime.token_bucket import TokenBucket
@@ -217,20 +217,21 @@ class Admission:
         self.rules = rules
         self._clock = clock
         self._seconds = seconds
-        self._gates: dict[str, Gate] = {}
+        self._gates: dict[TenantName, Gate] = {}
 
     def of(self, destination: Destination) -> Gate:
         """The gate of a destination; a new one if its document has changed."""
-        found = self._gates.get(destination.name)
+        key = destination.tenant, destination.name
+        found = self._gates.get(key)
         if found is not None and (found.destination is destination or found.destination == destination):
             return found
         if len(self._gates) >= _MOST_GATES:
             self._gates.pop(next(iter(self._gates)))
-        self._gates[destination.name] = Gate(destination, self.rules, self._clock, self._seconds)
-        return self._gates[destination.name]
+        self._gates[key] = Gate(destination, self.rules, self._clock, self._seconds)
+        return self._gates[key]
 
-    def note_recovered(self, recovered: Sequence[tuple[str, int]]) -> None:
+    def note_recovered(self, recovered: Sequence[tuple[TenantName, int]]) -> None:
         """Note which destinations the slow lane found fast again, and when."""
-        for name, seen_ms in recovered:
-            if name in self._gates:
-                self._gates[name].note_recovered(seen_ms)
+        for key, seen_ms in recovered:
+            if key in self._gates:
+                self._gates[key].note_recovered(seen_ms)

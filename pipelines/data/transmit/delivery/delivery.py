@@ -21,7 +21,7 @@ from pipelines.data.transmit.delivery.outcomes import (
     refused,
 )
 from pipelines.data.transmit.delivery.pipe_resolver import PipeResolver, UnresolvedPipe
-from pipelines.data.transmit.delivery.request_batch import RequestBatch, split
+from pipelines.data.transmit.delivery.request_batch import Group, RequestBatch, split
 from pipelines.data.transmit.delivery.timeout import Deadline, WaitLimits, within
 from pipelines.data.transmit.delivery.transform_executor import TransformExecutor
 from pipelines.data.transmit.events import Event
@@ -51,22 +51,14 @@ class Delivery:
     clock: Clock
     jitter: Callable[[], float]
 
-    async def deliver(self, pipe: str, attempt: int, events: Sequence[Event]) -> None:
-        """Settle the events of one pipe by the deadline; raises only when cancelled."""
+    async def deliver(self, of: Group, events: Sequence[Event]) -> None:
+        """Settle the events of one group by the deadline; raises only when cancelled."""
         started_ms = self.clock()
-        found = await self.pipes.find(pipe)
+        found = await self.pipes.find((of.tenant, of.pipe))
         if isinstance(found, UnresolvedPipe):
-            self._bury(pipe, attempt, events, found.reason, started_ms)
+            self._bury(of, events, found.reason, started_ms)
             return
-        # A pipe's name may have passed to another tenant while its events were under way.
-        tenant = found.destination.tenant
-        foreign = [event for event in events if event.tenant not in (None, tenant)]
-        if foreign:
-            self._bury(
-                pipe, attempt, foreign, f"foreign: pipe {pipe!r} now belongs to another tenant", started_ms
-            )
-            events = [event for event in events if event.tenant in (None, tenant)]
-        whole = RequestBatch(resolved=found, attempt=attempt, events=events, started_ms=started_ms)
+        whole = RequestBatch(resolved=found, attempt=of.attempt, events=events, started_ms=started_ms)
         ready = await self._transformed(whole) if found.transform else events
         await asyncio.gather(*(self._until_ended(whole.of(run)) for run in split(ready, found.batch)))
 
@@ -78,7 +70,7 @@ class Delivery:
         until = min(self.deadline.at, asyncio.get_running_loop().time() + self.wait_limits.answer)
         transformed = await self.transformer.transform(batch.resolved, batch.events, until)
         for reason, dead in transformed.dead.items():
-            self._bury(batch.resolved.pipe.name, batch.attempt, dead, reason, batch.started_ms)
+            self._bury(batch.group, dead, reason, batch.started_ms)
         for reason, waiting in transformed.waiting.items():
             self._apply(batch.of(waiting), Failed(reason))
         if transformed.late:
@@ -134,7 +126,8 @@ class Delivery:
             gate.ended([_SILENCE], loop.time() - began, turn)
             return Failed(f"deadline: {batch.destination.connector} gave no answer in time")
         except Exception as error:
-            _log.exception("request failed unexpectedly", extra={"destination": batch.destination.name})
+            named = {"tenant": batch.destination.tenant, "destination": batch.destination.name}
+            _log.exception("request failed unexpectedly", extra=named)
             return Failed(f"internal: {type(error).__name__}")
         if len(answers) != len(batch.events):  # a defect of the connector, which must not stop the partition
             return Failed(f"internal: {len(answers)} answers for {len(batch.events)} events")
@@ -158,6 +151,7 @@ class Delivery:
                 SettledEvents(
                     events=ended.events,
                     outcome=ended.outcome,
+                    tenant=batch.destination.tenant,
                     destination=batch.destination.name,
                     pipe=batch.resolved.pipe.name,
                     attempt=batch.attempt,
@@ -172,15 +166,16 @@ class Delivery:
             )
         return decided
 
-    def _bury(self, pipe: str, attempt: int, events: Sequence[Event], reason: str, started_ms: int) -> None:
+    def _bury(self, of: Group, events: Sequence[Event], reason: str, started_ms: int) -> None:
         """Settle events as dead letters without sending them."""
         self.settle(
             SettledEvents(
                 events=events,
                 outcome=Dead(reason),
-                destination=self.pipes.name(pipe),
-                pipe=pipe,
-                attempt=attempt,
+                tenant=of.tenant,
+                destination=self.pipes.name((of.tenant, of.pipe)),
+                pipe=of.pipe,
+                attempt=of.attempt,
                 started_ms=started_ms,
                 departed_ms=self.clock(),
             )

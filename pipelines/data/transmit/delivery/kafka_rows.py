@@ -39,6 +39,7 @@ class SettledEvents(msgspec.Struct, frozen=True, kw_only=True):
 
     events: Sequence[Event]
     outcome: End
+    tenant: str
     destination: str
     pipe: str
     attempt: int
@@ -74,9 +75,8 @@ def rows(settled: SettledEvents) -> Iterator[Row]:
         for event in settled.events:
             yield _handed_on(event, settled)
         return
-    for tenant, events in _by_tenant(settled.events):
-        for at in range(0, len(events), RECEIPT_EVENTS):
-            yield _receipt(settled, tenant, events[at : at + RECEIPT_EVENTS])
+    for at in range(0, len(settled.events), RECEIPT_EVENTS):
+        yield _receipt(settled, settled.events[at : at + RECEIPT_EVENTS])
     if isinstance(settled.outcome, RetryLater | Dead):
         for event in settled.events:
             yield _moved(event, settled, settled.outcome)
@@ -97,15 +97,7 @@ def quarantined(poison: Poison) -> Row:
     return Row(Topic.QUARANTINE, poison.key, value, kept + added)
 
 
-def _by_tenant(events: Sequence[Event]) -> Iterable[tuple[str, Sequence[Event]]]:
-    """Events by tenant; nearly always one, unless the pipe's name passed from one tenant to another."""
-    tenants = {event.tenant for event in events}
-    if len(tenants) == 1:
-        return ((tenants.pop() or "", events),)
-    return ((tenant or "", [event for event in events if event.tenant == tenant]) for tenant in tenants)
-
-
-def _receipt(settled: SettledEvents, tenant: str, events: Sequence[Event]) -> Row:
+def _receipt(settled: SettledEvents, events: Sequence[Event]) -> Row:
     result, reason = _result(settled)
     receipt = Receipt(
         destination=settled.destination,
@@ -118,7 +110,7 @@ def _receipt(settled: SettledEvents, tenant: str, events: Sequence[Event]) -> Ro
         attempt=settled.attempt,
         received_ms=[event.received_ms for event in events],
         departed_ms=settled.departed_ms,
-        tenant=tenant,
+        tenant=settled.tenant,
         since_ms=[event.since_ms for event in events],
         traces={e.id: e.traceparent for e in events if e.traceparent and traced(e.traceparent)},
         reason=reason,
@@ -127,7 +119,7 @@ def _receipt(settled: SettledEvents, tenant: str, events: Sequence[Event]) -> Ro
     )
     headers: Headers = [(h.DELIVERED, pack_keys(e.key for e in events))] if result == "delivered" else []
     if settled.recovered:
-        headers.append((h.RECOVERED, settled.destination.encode()))
+        headers.append((h.RECOVERED, f"{settled.tenant}/{settled.destination}".encode()))
     return Row(Topic.RECEIPTS, None, _encoder.encode(receipt), headers)
 
 

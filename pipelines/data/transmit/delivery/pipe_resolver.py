@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from pipelines.data.transmit.connectors.base import ConnectorType
 from shared.connectors.registry import OptionsError, options_of
-from shared.contracts.documents import Batch, Catalogue, Destination, Pipe
+from shared.contracts.documents import Batch, Catalogue, Destination, Pipe, TenantName
 from shared.contracts.expressions import ExpressionError
 from shared.contracts.masks import MaskError
 from shared.transformation.pipe_transform import PipeTransform, transform_of
@@ -59,12 +59,12 @@ class PipeResolver:
         self._view = view
         self._wait_seconds = wait_seconds
         self._connector_types = connector_types
-        self._resolved: dict[str, ResolvedPipe] = {}
-        self._in_vain: set[str] = set()
+        self._resolved: dict[TenantName, ResolvedPipe] = {}
+        self._in_vain: set[TenantName] = set()
         self._in_vain_in: Catalogue | None = None
 
-    async def find(self, pipe: str) -> ResolvedPipe | UnresolvedPipe:
-        """Resolve a pipe by name."""
+    async def find(self, pipe: TenantName) -> ResolvedPipe | UnresolvedPipe:
+        """Resolve a tenant's pipe."""
         until = time.monotonic() + self._wait_seconds
         while isinstance(found := self._look(pipe), UnresolvedPipe):
             if pipe in self._waited_for() or time.monotonic() >= until:
@@ -73,25 +73,24 @@ class PipeResolver:
             await asyncio.sleep(_LOOK_SECONDS)
         return found
 
-    def _waited_for(self) -> set[str]:
+    def _waited_for(self) -> set[TenantName]:
         """Pipes that did not appear in the current configuration."""
         if self._in_vain_in is not self._view() or len(self._in_vain) > _MOST_NAMES:
             self._in_vain, self._in_vain_in = set(), self._view()
         return self._in_vain
 
-    def name(self, pipe: str) -> str:
+    def name(self, pipe: TenantName) -> str:
         """The name of the pipe's destination; empty if it has none."""
         known = self._view().pipes.get(pipe)
         return known.destination if known else ""
 
-    def _look(self, pipe: str) -> ResolvedPipe | UnresolvedPipe:
+    def _look(self, pipe: TenantName) -> ResolvedPipe | UnresolvedPipe:
         catalogue = self._view()
         known = catalogue.pipes.get(pipe)
         if known is None:
-            return UnresolvedPipe(f"unknown_pipe: there is no pipe {pipe!r}, or it was deleted")
-        destination = catalogue.destinations.get(known.destination)
-        # A pipe of another tenant learns no more than that there is nothing for it.
-        if destination is None or destination.tenant != known.tenant:
+            return UnresolvedPipe(f"unknown_pipe: there is no pipe {pipe[1]!r}, or it was deleted")
+        destination = catalogue.destinations.get((known.tenant, known.destination))
+        if destination is None:
             return UnresolvedPipe(
                 f"unknown_destination: there is no destination {known.destination!r}, or it was deleted"
             )
@@ -99,12 +98,12 @@ class PipeResolver:
 
     def _target(self, pipe: Pipe, destination: Destination) -> ResolvedPipe:
         """The resolved pipe, cached until one of the two documents changes."""
-        known = self._resolved.get(pipe.name)
+        known = self._resolved.get((pipe.tenant, pipe.name))
         if known is not None and known.pipe is pipe and known.destination is destination:
             return known
         if len(self._resolved) > _MOST_NAMES:
             self._resolved.clear()
-        self._resolved[pipe.name] = made = self._resolve(pipe, destination)
+        self._resolved[pipe.tenant, pipe.name] = made = self._resolve(pipe, destination)
         return made
 
     def _resolve(self, pipe: Pipe, destination: Destination) -> ResolvedPipe:

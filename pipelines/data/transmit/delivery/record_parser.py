@@ -15,7 +15,7 @@ from shared.contracts.limits import MAX_HEADERS_BYTES, MAX_READABLE_BYTES
 from shared.contracts.receipts import KEY_BYTES
 from shared.contracts.timestamps import parse_time
 
-_REQUIRED: Final = (h.PIPE, h.CE_ID, h.CE_SOURCE, h.CE_TYPE)
+_REQUIRED: Final = (h.TENANT, h.PIPE, h.CE_ID, h.CE_SOURCE, h.CE_TYPE)
 _STAMPS: Final = (h.MINUTE, h.RECEIVED, h.ATTEMPT)
 _MAX_DIGITS: Final = 15
 """Most digits of a number in a header: as milliseconds, thirty thousand years."""
@@ -27,6 +27,7 @@ _CE: Final = f'"{h.CE_PREFIX}'.encode()
 class _Stamped(Struct, gc=False):
     """hifi's own headers; numbers are strings of digits."""
 
+    tenant: str = field(name=h.TENANT)
     pipe: str = field(name=h.PIPE)
     minute: _Whole = field(name=h.MINUTE)
     received_ms: _Whole = field(name=h.RECEIVED)
@@ -38,7 +39,6 @@ class _Stamped(Struct, gc=False):
     time: str = field(name=h.CE_TIME, default="")
     datacontenttype: str | None = field(name=h.CONTENT_TYPE, default=None)
     first_try: str | None = field(name=h.FIRST_TRY, default=None)
-    tenant: str | None = field(name=h.TENANT, default=None)
     traceparent: str | None = field(name=h.TRACEPARENT, default=None)
 
 

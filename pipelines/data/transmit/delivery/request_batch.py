@@ -2,13 +2,20 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from pipelines.data.transmit.delivery.pipe_resolver import ResolvedPipe
 from pipelines.data.transmit.events import Event
 from shared.contracts.documents import Batch, Destination
 
-Group = tuple[str, int]
-"""Pipe and global attempt: what all events of a request share."""
+
+class Group(NamedTuple):
+    """What all events of a request share."""
+
+    tenant: str
+    pipe: str
+    attempt: int
+    """Global attempt, from 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +32,12 @@ class RequestBatch:
     """When they were first sent, on the loop's clock."""
 
     tries: int = 0
+
+    @property
+    def group(self) -> Group:
+        """What its events share."""
+        pipe = self.resolved.pipe
+        return Group(pipe.tenant, pipe.name, self.attempt)
 
     @property
     def destination(self) -> Destination:
@@ -45,11 +58,11 @@ class RequestBatch:
 
 
 def grouped(events: Iterable[Event]) -> dict[Group, list[Event]]:
-    """Events by pipe and attempt, each group in the order of arrival."""
-    groups: dict[Group, list[Event]] = {}
-    for event in events:
-        groups.setdefault((event.pipe, event.attempt), []).append(event)
-    return groups
+    """Events by tenant, pipe and attempt, each group in the order of arrival."""
+    groups: dict[tuple[str, str, int], list[Event]] = {}
+    for event in events:  # a plain tuple is made in a fifth of a Group's time
+        groups.setdefault((event.tenant, event.pipe, event.attempt), []).append(event)
+    return {Group(*key): group for key, group in groups.items()}
 
 
 def split(events: Sequence[Event], limits: Batch) -> Iterator[list[Event]]:

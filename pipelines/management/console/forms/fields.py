@@ -47,8 +47,9 @@ _HINTS: Final[Mapping[str, str]] = {
     "/timeout_seconds": "Deadline of one try.",
     "/limits/requests": "Requests at the same time.",
     "/limits/rate": "Events per second. Empty: no limit.",
-    "/webhook": "An https URL, told of failures that only you can repair.",
-    "/secret": "Signs the messages, for example secret://TENANT/alarms. Empty: unsigned.",
+    "/webhook": "An https URL, told of failures that only you can repair. Empty: e-mail only.",
+    "/email": "An address, told of the same. Empty: webhook only.",
+    "/secret": "Signs the webhook's requests, for example secret://TENANT/alarms. Empty: unsigned.",
 }
 
 

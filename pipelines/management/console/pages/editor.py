@@ -57,6 +57,12 @@ class Editor:
             if self._writes:
                 self._draw_acts()
 
+    def typed(self) -> Document | None:
+        """The document as it is typed, with its name; None if it cannot be read, which is then said."""
+        self.show_errors([])
+        document = self._typed()
+        return None if document is None else self._headed(document)
+
     async def save(self) -> None:
         """Write what is typed, if nobody wrote since it was loaded."""
         await self._save(IF_NEW if self._stored is None else if_match(self._stored.version))
@@ -66,13 +72,13 @@ class Editor:
             await self._try_save(condition)
 
     async def _try_save(self, condition: Mapping[str, str]) -> None:
-        self._show_errors([])
+        self.show_errors([])
         document = self._typed()
         if document is None:
             return
         name = self._named(document)
         if not name:
-            self._show_errors([FieldError(pointer="/name", detail="give it a name")])
+            self.show_errors([FieldError(pointer="/name", detail="give it a name")])
             return
         try:
             put = self._visit.account.put(self._visit.tenant, self._kind, name, document, condition)
@@ -80,7 +86,7 @@ class Editor:
         except ProblemError as error:
             await self._refused(error, name)
         except UnreachableError as error:
-            self._show_errors([FieldError(pointer="", detail=str(error))])
+            self.show_errors([FieldError(pointer="", detail=str(error))])
         else:
             await self._saved(saved, name)
 
@@ -88,9 +94,9 @@ class Editor:
         if error.status == HTTPStatus.PRECONDITION_FAILED:
             await self._overtaken(name)
         elif error.errors:
-            self._show_errors(error.errors)
+            self.show_errors(error.errors)
         elif error.status != HTTPStatus.UNAUTHORIZED:
-            self._show_errors([FieldError(pointer="", detail=refusal(error))])
+            self.show_errors([FieldError(pointer="", detail=refusal(error))])
 
     async def _saved(self, saved: Version, name: str) -> None:
         new, self._stored = self._stored is None, saved
@@ -111,10 +117,10 @@ class Editor:
             theirs = await self._visit.allowed(read)
         except ProblemError as error:
             if error.status != HTTPStatus.NOT_FOUND:
-                self._show_errors([FieldError(pointer="", detail=refusal(error))])
+                self.show_errors([FieldError(pointer="", detail=refusal(error))])
                 return
         except UnreachableError as error:
-            self._show_errors([FieldError(pointer="", detail=str(error))])
+            self.show_errors([FieldError(pointer="", detail=str(error))])
             return
         self._conflict.clear()
         with self._conflict:
@@ -124,7 +130,7 @@ class Editor:
         """Drop what is typed for what is stored."""
         self._stored = theirs
         self._conflict.clear()
-        self._show_errors([])
+        self.show_errors([])
         self._load(theirs)
 
     def _load(self, stored: Version) -> None:
@@ -169,7 +175,7 @@ class Editor:
         try:
             return self._text.document() if self._textual else self._form.document()
         except TypedError as error:
-            self._show_errors(error.errors)
+            self.show_errors(error.errors)
             return None
 
     def _named(self, document: Document) -> str:
@@ -190,7 +196,7 @@ class Editor:
         return {**{key: value for key, value in head.items() if value}, **document}
 
     def _switch(self, show: Callable[[Document], None]) -> None:
-        self._show_errors([])
+        self.show_errors([])
         document = self._typed()
         if document is not None:
             show(document)
@@ -204,8 +210,8 @@ class Editor:
             each.props["aria-pressed"] = str(on).lower()
             each.update()
 
-    def _show_errors(self, errors: Sequence[FieldError]) -> None:
-        """At their fields; in one list what has none."""
+    def show_errors(self, errors: Sequence[FieldError]) -> None:
+        """Say what is wrong: at their fields; in one list what has none."""
         others = self._text.show_errors(errors) if self._textual else self._form.show_errors(errors)
         if not isinstance(self._name, str):
             of_name = [each for each in others if each.pointer == "/name"]

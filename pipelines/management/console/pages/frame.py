@@ -11,6 +11,9 @@ from pipelines.management.console.pages.visit import KINDS, Visit
 from pipelines.management.console.panels.base import write
 from pipelines.management.console.sign_in import HOME, sign_out_form
 
+MEMBERS: Final = "members"
+"""The step of an address that stands where a kind of documents does."""
+
 LETTERS: Final = "dead-letters"
 """The step of an address that stands where a kind of documents does."""
 
@@ -34,13 +37,31 @@ def brand(note: str) -> Markup:
 def page_of(visit: Visit, here: str = "") -> Iterator[None]:
     """The head of a signed-in page, and its main part; `here` is the kind that is open."""
     identity = visit.session.identity
+    who = (identity.label or identity.id, identity.role if visit.tenant or identity.operates else None)
     with ui.element("header").classes("top"):
         write(brand(visit.tenant or "documents"), "brand")
         write(_links(visit, here), "links")
-        write(sign_out_form(f"{identity.label or identity.id} · {identity.role}"), "account")
+        write(sign_out_form(" · ".join(each for each in who if each)), "account")
         write(THEME_BUTTON)
     with ui.element("div").classes("page"):
+        secret = visit.sessions.taken(visit.session.id)
+        if secret is not None:
+            _own_token(secret)
         yield
+
+
+def _own_token(token: str) -> None:
+    """The personal token that an invitation gave."""
+    with ui.element("section").classes("card span-12"):
+        write(
+            joined(
+                tag("h2", "Your token"),
+                tag("p", "Copy it now: it is shown only this once. It signs you in from now on."),
+                tag("code", token, id="own-token", class_="secret", tabindex=0, data_testid="own-token"),
+                tag("button", "Copy", type="button", class_="act plain", data_copy="own-token"),
+            ),
+            "given",
+        )
 
 
 def title_of(kind: str) -> str:
@@ -50,12 +71,13 @@ def title_of(kind: str) -> str:
 
 def _links(visit: Visit, here: str) -> Markup:
     links = [tag("a", "Meter", href="/")]
-    if visit.session.identity.tenant is None:
+    identity = visit.session.identity
+    if identity.operates or len(identity.tenants) > 1:
         links.append(tag("a", "Tenants", href=HOME))
     if visit.tenant:
         links += [
             tag("a", title_of(kind), href=visit.address(kind), aria_current="page" if kind == here else None)
-            for kind in (*KINDS, LETTERS)
+            for kind in (*KINDS, LETTERS, *((MEMBERS,) if identity.manages else ()))
         ]
     return tag("nav", *links, aria_label="Pages")
 
@@ -96,17 +118,23 @@ async def agreed(title: str, text: str, act: str) -> bool:
 
 
 async def show_key(key: str) -> None:
-    """Show a write key, once; it is gone from the page when the window is closed."""
+    """Show a write key, once."""
+    text = "Copy it now: it is shown only this once. Send it as  Authorization: Bearer KEY."
+    await show_secret("The write key", text, key, "new-key")
+
+
+async def show_secret(title: str, text: str, secret: str, name: str) -> None:
+    """Show a secret, once; it is gone from the page when the window is closed. `name` is its element's."""
     with ui.dialog().props("persistent") as dialog, ui.element("div").classes("card ask"):
         write(
             joined(
-                tag("h2", "The write key"),
-                tag("p", "Copy it now: it is shown only this once. Send it as  Authorization: Bearer KEY."),
-                tag("code", key, id="new-key", class_="secret", tabindex=0, data_testid="new-key"),
+                tag("h2", title),
+                tag("p", text),
+                tag("code", secret, id=name, class_="secret", tabindex=0, data_testid=name),
             )
         )
         with ui.element("div").classes("acts"):
-            write(tag("button", "Copy", type="button", class_="act plain", data_copy="new-key"))
+            write(tag("button", "Copy", type="button", class_="act plain", data_copy=name))
             button("I have kept it", lambda: dialog.submit(True), "kept", "main")
     await dialog
     dialog.delete()

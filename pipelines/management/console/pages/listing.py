@@ -7,7 +7,7 @@ from nicegui import ui
 from pipelines.management.console import formatting
 from pipelines.management.console.api_client import SideStatus, Version
 from pipelines.management.console.html import Markup, joined, tag
-from pipelines.management.console.pages.frame import button, trail
+from pipelines.management.console.pages.frame import MEMBERS, button, trail
 from pipelines.management.console.pages.visit import KINDS, Visit
 from pipelines.management.console.panels.base import badge, table, write
 from pipelines.management.console.sign_in import HOME
@@ -68,8 +68,36 @@ def _row(visit: Visit, kind: str, each: Version, with_status: bool) -> Markup:
     )
 
 
-def show_tenants(known: list[str] | None) -> None:
-    """The page on which an operator chooses a tenant."""
+def show_own_tenants(visit: Visit) -> None:
+    """The page on which a person chooses one of its tenants, with the role that it has in each."""
+    identity = visit.session.identity
+    with ui.element("section").classes("card span-12"):
+        write(tag("h2", "Your tenants"))
+        if not identity.tenants:
+            who = f"You are signed in as {identity.label or identity.id}, and are a member of no tenant yet. "
+            write(
+                tag(
+                    "p",
+                    who,
+                    "Open the link of an invitation; an owner of the tenant sends it.",
+                    class_="note",
+                )
+            )
+        items = (
+            tag("li", tag("a", each.tenant, href=f"{HOME}/{each.tenant}"), f" · {each.role}")
+            for each in identity.tenants
+        )
+        write(tag("ul", *items, class_="names"))
+
+
+def show_tenants(visit: Visit, known: list[str] | None) -> None:
+    """The page on which an operator chooses a tenant, or makes one and invites its first owner."""
+
+    async def make() -> None:
+        name = _named(typed)
+        if name is not None and await visit.change(visit.account.make_tenant(name)):
+            ui.navigate.to(f"{HOME}/{name}/{MEMBERS}")
+
     with ui.element("section").classes("card span-12"):
         write(
             joined(tag("h2", "Tenants"), tag("p", "Choose the tenant whose documents to see.", class_="note"))
@@ -77,6 +105,7 @@ def show_tenants(known: list[str] | None) -> None:
         with ui.element("form").classes("form") as form:
             typed = ui.input("Tenant").props("outlined dense autofocus data-testid=tenant-name")
             button("Open", lambda: None, "open", "main").props("type=submit")
+            button("Make it", make, "make").props("type=button")
         form.on("submit.prevent", lambda: _go(typed))
         if known:
             items = (tag("li", tag("a", each, href=f"{HOME}/{each}")) for each in known)
@@ -84,8 +113,15 @@ def show_tenants(known: list[str] | None) -> None:
 
 
 def _go(typed: ui.input) -> None:
-    name = (typed.value or "").strip()
-    if name.replace("-", "").replace("_", "").replace(".", "").isalnum():
+    name = _named(typed)
+    if name is not None:
         ui.navigate.to(f"{HOME}/{name}")
-    else:
-        ui.notify("Write the tenant's name: lower-case letters, digits, dots, dashes.", type="warning")
+
+
+def _named(typed: ui.input) -> str | None:
+    """The tenant's name that was typed; None if that cannot be one, which the page then says."""
+    name = str(typed.value or "").strip()
+    if name.replace("-", "").replace("_", "").replace(".", "").isalnum():
+        return name
+    ui.notify("Write the tenant's name: lower-case letters, digits, dots, dashes.", type="warning")
+    return None

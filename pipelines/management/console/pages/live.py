@@ -18,6 +18,7 @@ from pipelines.management.console.pages.visit import Visit, refusal
 from pipelines.management.console.panels.base import write
 from pipelines.management.console.sign_in import sign_in_path
 from shared.contracts.live_tail import Ended, LeftOut, Message, TailEnd, TailEvent, TailMessage
+from shared.oidc.errors import ProviderAwayError
 
 _KEPT: Final = 100
 """Events on the page; older ones leave it."""
@@ -77,21 +78,36 @@ class LiveEvents:
     async def _follow(self) -> None:
         with self._client:
             try:
-                async with aclosing(self._visit.account.tail(self._visit.tenant, self._pipe)) as tail:
-                    await self._read(tail)
+                while await self._goes_on():
+                    pass
             except ProblemError as error:
                 self._ended(refusal(error))
-            except UnreachableError as error:
+            except (UnreachableError, ProviderAwayError) as error:
                 self._ended(str(error))
 
-    async def _read(self, tail: AsyncIterator[Message | None]) -> None:
+    async def _goes_on(self) -> bool:
+        """Follow a tail to its end; whether it ended with a token that the issuer has renewed since."""
+        sessions, mine = self._visit.sessions, self._visit.session.id
+        session = await sessions.renewed(mine)
+        if session is not None:
+            async with aclosing(self._visit.account.tail(self._visit.tenant, self._pipe)) as tail:
+                if not await self._read(tail):
+                    return False
+            following = await sessions.renewed(mine)
+            if following is not None and following.token != session.token:
+                return True
+        self._sign_in()
+        return False
+
+    async def _read(self, tail: AsyncIterator[Message | None]) -> bool:
+        """Show a tail; whether it ended because the session's token did."""
         async for message in tail:
             if self._visit.sessions.find(self._visit.session.id) is None:
-                self._sign_in()
-                return
+                return True
             if message is not None and not self._show(message):
-                return
+                return message.name == TailMessage.END and _reason(message) == TailEnd.TOKEN
         self._ended("The server ended it. Start again in a moment.")
+        return False
 
     def _show(self, message: Message) -> bool:
         """Show a message; whether others follow."""
@@ -107,10 +123,8 @@ class LiveEvents:
                     "p", f"{least}{formatting.counted(left.events, 'event')} left out so far.", class_="note"
                 )
             case TailMessage.END:
-                reason = msgspec.json.decode(message.data, type=Ended).reason
-                if reason == TailEnd.TOKEN:
-                    self._sign_in()
-                else:
+                reason = _reason(message)
+                if reason != TailEnd.TOKEN:
                     self._ended(_ENDS.get(TailEnd(reason), reason))
                 return False
         return True
@@ -135,6 +149,11 @@ class LiveEvents:
         ui.navigate.to(sign_in_path("ended"))
 
 
+def _reason(end: Message) -> str:
+    """Why the server ended a tail."""
+    return msgspec.json.decode(end.data, type=Ended).reason
+
+
 def _row(event: TailEvent) -> Markup:
     head = tag(
         "p",
@@ -145,9 +164,8 @@ def _row(event: TailEvent) -> Markup:
     )
     if event.shown is None:
         return joined(head, tag("p", event.problem.detail if event.problem else "not shown", class_="said"))
-    text = event.shown.decode()
-    cut = f" … {len(text) - _SHOWN:,} more characters" if len(text) > _SHOWN else ""
-    return joined(head, tag("pre", text[:_SHOWN] + cut, class_="event", tabindex=0))
+    text = formatting.beginning(event.shown.decode(), _SHOWN)
+    return joined(head, tag("pre", text, class_="event", tabindex=0))
 
 
 def show_live(visit: Visit, pipe: str, client: Client) -> None:

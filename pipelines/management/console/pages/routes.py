@@ -11,17 +11,28 @@ from starlette.responses import RedirectResponse
 from pipelines.management.console.api_client import ProblemError, Version
 from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.html import joined, tag
+from pipelines.management.console.invitations import invitation_form, other_person
 from pipelines.management.console.pages.chain_routes import add_chain_pages
 from pipelines.management.console.pages.editor import Choices, Editor
 from pipelines.management.console.pages.frame import failure, page_of, plain_head, trail
 from pipelines.management.console.pages.history import History, history_button
 from pipelines.management.console.pages.keys import show_keys
-from pipelines.management.console.pages.listing import NEW, show_listing, show_tenants, status_of
+from pipelines.management.console.pages.listing import (
+    NEW,
+    show_listing,
+    show_own_tenants,
+    show_tenants,
+    status_of,
+)
 from pipelines.management.console.pages.live import live_link
+from pipelines.management.console.pages.members import add_member_pages
 from pipelines.management.console.pages.rollout import RolloutPanel
+from pipelines.management.console.pages.try_panel import TryPanel
 from pipelines.management.console.pages.visit import KINDS, Build, Desk, Shown, Visit, refusal
 from pipelines.management.console.panels.base import write
-from pipelines.management.console.sign_in import HOME, SIGN_IN, sign_in_form
+from pipelines.management.console.session import COOKIE
+from pipelines.management.console.sign_in import HOME, INVITATION, SIGN_IN, sign_in_form
+from shared.oidc.errors import ProviderAwayError
 
 _SECONDS: Final = 30.0
 
@@ -34,13 +45,30 @@ def add_pages(desk: Desk, add_head: Callable[[], None]) -> None:
         add_head()
         plain_head()
         with ui.element("div").classes("page"):
-            write(sign_in_form(reason, next), "span-12")
+            write(sign_in_form(reason, next, desk.issuer), "span-12")
+
+    @ui.page(INVITATION, title="hifi: invitation")
+    def invitation(request: Request, reason: str = "") -> None:
+        session = desk.sessions.find(request.cookies.get(COOKIE))
+        add_head()
+        plain_head()
+        with ui.element("div").classes("page"):
+            write(invitation_form(reason, desk.issuer, session), "span-12")
+            if session is not None:
+                write(other_person(session), "span-12")
 
     async def shown(request: Request, tenant: str, here: str, build: Build) -> Response | None:
-        visit = desk.visit(request, tenant)
+        try:
+            visit = await desk.visit(request, tenant)
+        except ProviderAwayError as error:
+            add_head()
+            plain_head()
+            failure(f"The sign-in service does not answer: {error}. Load the page again in a moment.")
+            return None
         if visit is None:
             return desk.to_sign_in(request)
         try:
+            visit = await desk.informed(visit)
             draw = await build(visit)
         except ProblemError as error:
             if error.status == HTTPStatus.UNAUTHORIZED:
@@ -57,7 +85,8 @@ def add_pages(desk: Desk, add_head: Callable[[], None]) -> None:
         return None
 
     add_chain_pages(shown)
-    _add_choice_of_tenant(shown)
+    add_member_pages(shown, desk)
+    _add_choice_of_tenant(shown, desk)
     _add_documents(shown)
 
 
@@ -65,13 +94,18 @@ def _failed(text: str) -> Callable[[], object]:
     return lambda: failure(text)
 
 
-def _add_choice_of_tenant(shown: Shown) -> None:
+def _add_choice_of_tenant(shown: Shown, desk: Desk) -> None:
     @ui.page(HOME, title="hifi: documents", response_timeout=_SECONDS)
     async def home(request: Request) -> Response | None:
         async def build(visit: Visit) -> Callable[[], object]:
-            known = await visit.account.tenants() if visit.session.identity.tenant is None else None
-            return lambda: show_tenants(known)
+            if visit.session.identity.operates:
+                known = await visit.account.tenants()
+                return lambda: show_tenants(visit, known)
+            return lambda: show_own_tenants(visit)
 
+        session = desk.sessions.find(request.cookies.get(COOKIE))
+        if session is not None and session.identity.tenant is not None:  # it has no other
+            return RedirectResponse(f"{HOME}/{session.identity.tenant}/sources", HTTPStatus.SEE_OTHER)
         return await shown(request, "", "", build)
 
     @ui.page(HOME + "/{tenant}", title="hifi: documents")
@@ -133,7 +167,9 @@ async def _new(visit: Visit, kind: str) -> Callable[[], object]:
     def draw() -> None:
         with ui.element("section").classes("card span-12"):
             write(trail((kind.title(), visit.address(kind)), (f"New {KINDS[kind]}", "")))
-            Editor(visit, kind, None, choices)
+            editor = Editor(visit, kind, None, choices)
+        if kind == "pipes":
+            TryPanel(visit, editor)
 
     return draw
 
@@ -149,10 +185,11 @@ async def _document(visit: Visit, kind: str, name: str) -> Callable[[], object]:
                 write(joined(trail((kind.title(), visit.address(kind)), (name, "")), _facts(stored)))
                 live = live_link(visit, name) if kind == "pipes" else None
                 write(joined(live, history_button(visit, kind, name)), "row")
-            Editor(visit, kind, stored, choices)
+            editor = Editor(visit, kind, stored, choices)
         if kind == "sources":
             show_keys(visit, name, keys)
         if kind == "pipes":
+            TryPanel(visit, editor)
             RolloutPanel(visit, name, stored)
 
     return draw

@@ -1,12 +1,13 @@
 """One signed-in page: whose it is, what it may ask the API, and what happens when the API refuses."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Final, TypeVar
 from urllib.parse import quote
 
 from fastapi import Request, Response
+from msgspec import structs
 from nicegui import ui
 from starlette.responses import RedirectResponse
 
@@ -15,6 +16,7 @@ from pipelines.management.console.api_client import ApiClient, ProblemError
 from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.session import COOKIE, Session, Sessions
 from pipelines.management.console.sign_in import HOME, sign_in_path
+from shared.oidc.errors import ProviderAwayError
 
 KINDS: Final = {
     "sources": "source",
@@ -32,6 +34,8 @@ class Visit:
     """A page of a tenant in a signed-in browser."""
 
     session: Session
+    """With the role that it has in the tenant, once the visit is `informed`."""
+
     sessions: Sessions
     account: Account
     tenant: str
@@ -60,9 +64,11 @@ class Visit:
             UnreachableError: the API does not answer.
         """
         try:
-            if self.sessions.find(self.session.id) is None:
+            if await self.sessions.renewed(self.session.id) is None:
                 raise ProblemError(HTTPStatus.UNAUTHORIZED, "your session has ended")
             return await call
+        except ProviderAwayError as error:
+            raise UnreachableError(f"the sign-in service does not answer: {error}; try again") from error
         except ProblemError as error:
             if error.status == HTTPStatus.UNAUTHORIZED:
                 self.sessions.end(self.session.id)
@@ -83,14 +89,41 @@ class Desk:
 
     client: ApiClient
     sessions: Sessions
+    issuer: str | None
+    """That signs people in; None: tokens alone do."""
 
-    def visit(self, request: Request, tenant: str) -> Visit | None:
-        """The visit of a request; None if nobody is signed in."""
-        session = self.sessions.find(request.cookies.get(COOKIE))
+    public: str | None
+    """Where browsers find the console, if that is behind a proxy."""
+
+    async def visit(self, request: Request, tenant: str) -> Visit | None:
+        """The visit of a request; None if nobody is signed in.
+
+        Raises:
+            ProviderAwayError: if the session's token has ended, and the issuer does not answer.
+        """
+        session = await self.sessions.renewed(request.cookies.get(COOKIE))
         if session is None:
             return None
-        account = Account(self.client, session.token)
+        account = Account(self.client, lambda: self.sessions.token(session.id))
         return Visit(session=session, sessions=self.sessions, account=account, tenant=tenant)
+
+    async def informed(self, visit: Visit) -> Visit:
+        """The visit with the role that the API says it has here now: members' roles change.
+
+        Raises:
+            ProblemError: if the token is not valid any more.
+            UnreachableError: the API does not answer.
+        """
+        identity = visit.session.identity
+        if not identity.operates:
+            identity = await visit.account.identity()
+            self.sessions.update(visit.session.id, identity)
+        session = structs.replace(visit.session, identity=identity.within(visit.tenant))
+        return replace(visit, session=session)
+
+    def origin(self, request: Request) -> str:
+        """The address of the console as this browser knows it, without a slash at the end."""
+        return self.public or str(request.base_url).rstrip("/")
 
     @staticmethod
     def to_sign_in(request: Request) -> Response:
@@ -104,5 +137,5 @@ def refusal(error: ProblemError) -> str:
     if error.status == HTTPStatus.PRECONDITION_FAILED:
         return "Somebody changed it meanwhile. Load the page again to see the newest version."
     if error.status == HTTPStatus.FORBIDDEN:
-        return "Your token's role does not allow this."
+        return "Your role does not allow this."
     return str(error)

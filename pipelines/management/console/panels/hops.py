@@ -20,8 +20,8 @@ def hop_table(name: str, hops: Sequence[HopRow]) -> Markup:
 
 
 def hop_name(hop: HopRow) -> str:
-    """The node, with the pipe if the hop has one."""
-    return f"{hop.node.value} · {hop.pipe}" if hop.pipe else hop.node.value
+    """The node, with the pipe if the hop has one, and the pipe's tenant if all tenants are shown."""
+    return f"{hop.node.value} · {hop.full_pipe}" if hop.pipe else hop.node.value
 
 
 def findings(hops: Sequence[HopRow]) -> Markup:

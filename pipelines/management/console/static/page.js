@@ -33,6 +33,22 @@
     }
   });
 
+  // An invitation is what follows # in its link. It is kept in this tab while its reader signs in, and goes from
+  // the address, so that neither history nor screen shows it.
+  const INVITED = "hifi-invitation";
+  if (location.pathname === "/invitation" && location.hash.length > 1) {
+    sessionStorage.setItem(INVITED, location.hash.slice(1));
+    history.replaceState(history.state, "", location.pathname + location.search);
+  }
+
+  const fillInvitation = () => {
+    const field = document.querySelector("[data-invitation]");
+    const kept = sessionStorage.getItem(INVITED);
+    if (!field || field.value || !kept) return;
+    field.value = kept;
+    field.form.addEventListener("submit", () => sessionStorage.removeItem(INVITED));
+  };
+
   let focused = null;
   document.addEventListener("focusin", (event) => {
     focused = event.target.closest("[data-key]")?.dataset.key ?? null;
@@ -68,6 +84,7 @@
         apply();
       }
       changes.forEach((change) => change.addedNodes.forEach(scrollBack));
+      fillInvitation();
       refocus();
     }).observe(document.body, { childList: true, subtree: true });
   });

@@ -12,6 +12,7 @@ from pipelines.control.observe.alarms.inputs import Inputs, NodeProgress
 from pipelines.control.observe.alarms.service import Alarms
 from pipelines.control.observe.dynamodb import Store
 from shared.contracts.documents import Catalogue, Contact, Entry
+from shared.contracts.publish_plan import document_key
 from shared.runtime.clock import wall_clock
 from shared.runtime.secret_stores import store_for
 from shared.runtime.secrets import SecretTable
@@ -64,7 +65,7 @@ def start(store: Store, secrets: SecretTable) -> Start:
     @contextmanager
     def started(*contacts: Contact, now: Callable[[], int] = wall_clock, **given: Any) -> Iterator[Alarms]:
         fields = {"allow_loopback": True, "alarm_hold_seconds": 0} | given
-        entries = {each.name.encode(): Entry(version=1, document=each) for each in contacts}
+        entries = {document_key(each): Entry(version=1, document=each) for each in contacts}
         catalogue = Catalogue(entries)
         alarms = Alarms(settings(**fields), store, lambda: catalogue, secrets, now)
         try:

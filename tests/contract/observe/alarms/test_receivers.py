@@ -64,7 +64,7 @@ def test_a_customers_failure_goes_to_that_customer_only(start: Start) -> None:
     with far() as operator, far() as shop, far() as other:
         contacts = (
             Contact(name="a", tenant="shop", webhook=shop.url, secret="secret://shop/alarms"),
-            Contact(name="b", tenant="other", webhook=other.url),
+            Contact(name="a", tenant="other", webhook=other.url),
         )
         with start(*contacts, alarm_webhook=operator.url) as alarms:
             alarms.update(refused())
@@ -93,7 +93,7 @@ def test_a_customers_webhook_inside_the_network_is_not_dialled(
 def test_another_tenants_secret_signs_nothing(receiver: Far, start: Start) -> None:
     """Documents on the topic may have been checked by another version."""
     contact = Contact(name="a", tenant="other", webhook=receiver.url, secret="secret://shop/alarms")
-    shop = Contact(name="b", tenant="shop", webhook=receiver.url + "/shop")
+    shop = Contact(name="a", tenant="shop", webhook=receiver.url + "/shop")
     inputs = Inputs(
         at_ms=wall_clock(),
         cards={},

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from prometheus_client import CollectorRegistry
 
 from pipelines.control.canary.delivery_tracker import DeliveryTracker
@@ -16,8 +15,9 @@ from pipelines.control.canary.metrics import CanaryMetrics as CanaryMeters
 from pipelines.data.collect.metrics import CollectMetrics
 from pipelines.data.retry.metrics import RetryMetrics
 from scripts.dashboard.__main__ import FOLDER, files, hifi
+from scripts.dashboard.alerts import ALERTS
 from scripts.dashboard.grafana import WIDTH
-from scripts.dashboard.scrape import kubernetes, local
+from scripts.dashboard.scrape import local, pod_monitor
 from scripts.local.side import Side
 from shared.runtime import metrics
 from shared.spark.query_metrics import QueryMetrics
@@ -139,9 +139,35 @@ def test_a_local_sides_processes_are_asked_at_their_own_ports() -> None:
 
 
 def test_a_cluster_is_asked_by_the_pods_labels() -> None:
-    (job,) = kubernetes()["scrape_configs"]
-    assert job["kubernetes_sd_configs"] == [{"role": "pod", "namespaces": {"names": ["hifi"]}}]
-    rules = {tuple(rule["source_labels"]): rule for rule in job["relabel_configs"]}
-    assert any(rule.get("action") == "drop" and rule["regex"] == "collect;http" for rule in rules.values())
-    for name in ("prometheus-local.yml", "prometheus-kubernetes.yml"):
-        assert yaml.safe_load((FOLDER / name).read_text())["scrape_configs"]
+    spec = pod_monitor()["spec"]
+    assert spec["selector"] == {"matchLabels": {"app.kubernetes.io/part-of": "hifi"}}
+    endpoints = {each["port"]: each["relabelings"] for each in spec["podMetricsEndpoints"]}
+    assert set(endpoints) == {"metrics", "http"}
+    dropped = [rule["regex"] for rule in endpoints["http"] if rule.get("action") == "drop"]
+    assert dropped == ["api|collect"]
+    for relabelings in endpoints.values():
+        assert [rule["targetLabel"] for rule in relabelings if "targetLabel" in rule] == ["job", "instance"]
+
+
+def test_every_alert_asks_for_samples_that_the_processes_expose() -> None:
+    known = names()
+    for alert in ALERTS:
+        found = asked(re.sub(r"\band on \([^)]*\)", "", alert.expression))
+        assert {COUNTER_OR_HISTOGRAM.sub("", name) for name in found} <= known, alert.name
+        assert found or "_ready" in alert.expression, alert.name
+
+
+def test_every_alert_says_what_is_wrong_and_what_to_do() -> None:
+    assert len({alert.name for alert in ALERTS}) == len(ALERTS)
+    for alert in ALERTS:
+        assert alert.summary
+        assert alert.description.endswith((".", "?"))
+        assert alert.expression.count("(") == alert.expression.count(")")
+        # A label that the expression has summed away would be empty in the text.
+        used = set(re.findall(r"\$labels\.(\w+)", alert.summary + alert.description))
+        kept = {
+            label
+            for found in re.findall(r"\bby \(([^)]*)\)", alert.expression)
+            for label in found.split(", ")
+        }
+        assert used <= kept | {"query", "pipe"}, alert.name

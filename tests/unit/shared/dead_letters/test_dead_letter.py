@@ -20,13 +20,14 @@ from shared.dead_letters.dead_letter import (
 )
 
 NOW = 1_800_000_000_000
+SHOP: Headers = [(h.TENANT, b"acme"), (h.PIPE, b"shop")]
 OWN = (*h.OF_A_TRY, h.ATTEMPT, h.PIPES, h.LETTER)
 header = st.tuples(st.sampled_from([*OWN, h.PIPE, h.CE_ID, "ce_x", "x"]), st.none() | st.binary(max_size=8))
 keys = st.builds(LetterKey, st.integers(0, 9), st.integers(0, 2**40), st.integers(0, 2**41))
 
 
 def letter(headers: Headers, value: bytes | None = b"{}", written_ms: int = NOW) -> DeadLetter:
-    return letter_of(LetterKey(0, 7, written_ms), b"k" * 16, value, headers, {"shop": "till"})
+    return letter_of(LetterKey(0, 7, written_ms), b"k" * 16, value, headers, {("acme", "shop"): "till"})
 
 
 @given(st.lists(header, max_size=12), st.none() | st.binary(max_size=20))
@@ -45,12 +46,13 @@ def test_replays_are_read_as_they_were_written(letters: list[LetterKey], at_ms: 
 
 
 def test_a_letter_belongs_to_the_destination_it_names_or_else_to_its_pipes() -> None:
-    assert letter([(h.PIPE, b"shop")]).destination == "till"
-    assert letter([(h.PIPE, b"shop"), (h.DESTINATION, b"old")]).destination == "old"
-    assert letter([(h.PIPE, b"shop"), (h.DESTINATION, b"")]).destination == "", (
+    assert letter([*SHOP]).destination == "till"
+    assert letter([*SHOP, (h.DESTINATION, b"old")]).destination == "old"
+    assert letter([*SHOP, (h.DESTINATION, b"")]).destination == "", (
         "its pipe had no destination when it was written"
     )
-    assert letter([(h.PIPE, b"gone")]).destination == ""
+    assert letter([(h.TENANT, b"acme"), (h.PIPE, b"gone")]).destination == ""
+    assert letter([(h.TENANT, b"zoo"), (h.PIPE, b"shop")]).destination == "", "another tenant's pipe"
 
 
 @pytest.mark.parametrize(
@@ -72,7 +74,7 @@ def test_a_letter_belongs_to_the_destination_it_names_or_else_to_its_pipes() -> 
 )
 def test_a_filter_takes_letters_that_meet_all_conditions(wanted: Filter, taken: bool) -> None:
     said = b"refused: the destination answered 404"
-    assert wanted.takes(letter([(h.PIPE, b"shop"), (h.REASON, said), (h.CE_ID, b"e1")])) is taken
+    assert wanted.takes(letter([*SHOP, (h.REASON, said), (h.CE_ID, b"e1")])) is taken
 
 
 def test_a_letter_shows_its_data_only_where_it_is_asked_for() -> None:

@@ -10,8 +10,9 @@ import pytest
 from confluent_kafka import Producer
 
 from shared.kafka.background_reader import reader_config
+from shared.kafka.consumer import member_config
 from shared.kafka.producer import producer_config
-from shared.runtime.kafka_config import client_config, region_of, spark_options
+from shared.runtime.kafka_config import client_config, region_of, spark_options, spark_source_options
 
 _HOSTS = ",".join(f"b-{number}.hifi.a1b2c3.c2.kafka.eu-west-1.amazonaws.com:9098" for number in (1, 2, 3))
 _MSK = f"iam://{_HOSTS}"
@@ -55,7 +56,25 @@ def test_librdkafka_asks_for_a_token_signed_for_the_clusters_region(monkeypatch:
 def test_spark_takes_the_plug_in_of_aws_and_hosts_without_the_scheme() -> None:
     found = spark_options(_MSK)
     assert found["kafka.bootstrap.servers"] == _HOSTS
-    assert (found["kafka.security.protocol"], found["kafka.sasl.mechanism"]) == ("SASL_SSL", "AWS_MSK_IAM")
+    assert (found["kafka.security.protocol"], found["kafka.sasl.mechanism"]) == ("SASL_SSL", "OAUTHBEARER")
+
+
+def test_every_client_and_sparks_source_read_in_the_zone_that_the_process_knows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HIFI_CLIENT_RACK", "euw1-az2")
+    assert reader_config(_MSK, "test")["client.rack"] == "euw1-az2"
+    assert member_config(_MSK, "test", "retry")["client.rack"] == "euw1-az2"
+    # Each executor takes its own, not that of the driver.
+    found = spark_source_options(_MSK)
+    assert found["kafka.client.rack"] == "${env:HIFI_CLIENT_RACK}"
+    assert found.items() >= spark_options(_MSK).items()
+
+
+def test_without_a_zone_the_leaders_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HIFI_CLIENT_RACK", raising=False)
+    assert "client.rack" not in reader_config(_MSK, "test")
+    assert spark_source_options(_MSK) == spark_options(_MSK)
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,8 @@ def with_subject(subject: str) -> dict[str, Any]:
         "ce_source": "s",
         "ce_type": "t",
     }
-    stamps = {"hifi_pipe": "p1", "ce_id": "e1", "hifi_minute": "1", "hifi_received": "1", "hifi_attempt": "1"}
+    numbers = dict.fromkeys(("hifi_minute", "hifi_received", "hifi_attempt"), "1")
+    stamps = {"hifi_tenant": "t", "hifi_pipe": "p1", "ce_id": "e1", **numbers}
     return {"headers": json.dumps(headers | stamps).encode()}
 
 

@@ -1,11 +1,12 @@
 """What the provisioner publishes, decided from what is wanted and what is there."""
 
 from collections.abc import Mapping
+from itertools import islice
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.control.provision.reconciliation import Entries, adopted, difference, due, wanted
+from pipelines.control.provision.reconciliation import Entries, adopted, difference, due, is_whole, wanted
 from shared.contracts.document_items import DocumentKey, StoredDocument
 from shared.contracts.documents import (
     CANARY,
@@ -16,9 +17,8 @@ from shared.contracts.documents import (
     Source,
     decode_entry,
     kind_of,
-    topic_key,
 )
-from shared.contracts.publish_plan import Records
+from shared.contracts.publish_plan import Records, document_key
 
 LIVE_MS = LIVE_SECONDS * 1_000
 TENANTS = ("acme", "zoo", CANARY)
@@ -33,7 +33,7 @@ def destination(name: str, tenant: str = "acme", timeout: float = 5.0) -> Destin
 
 
 def entries(*documents: Document, version: int = 1) -> Entries:
-    return {topic_key(kind_of(d), d.name): Entry(version=version, document=d) for d in documents}
+    return {document_key(d): Entry(version=version, document=d) for d in documents}
 
 
 def stored(document: Document, at_ms: int = 1, version: int = 1) -> StoredDocument:
@@ -72,29 +72,43 @@ topics = st.builds(lambda found: entries(*found), st.lists(documents, max_size=5
 def test_after_two_rounds_the_topic_holds_what_is_wanted_and_hifis_own(
     found: list[Document], published: Entries
 ) -> None:
-    want = wanted([stored(each) for each in found], published).entries
+    want = wanted([stored(each) for each in found], published)
     now, seen = published, dict.fromkeys(TENANTS, 0)
     for now_ms in (0, LIVE_MS):
         now = applied(now, due(difference(want, now), silent, seen, 0, now_ms))
-    own = {key: entry for key, entry in published.items() if entry.document.tenant == CANARY}
-    assert now == {**want, **own}
-    assert not own.keys() & want.keys(), "a name of hifi's own is nobody else's"
+    own = [entry.document for entry in published.values() if entry.document.tenant == CANARY]
+    assert now == entries(*(each for each in found if each.tenant != CANARY), *own)
     assert difference(want, now).empty
 
 
-def test_of_two_tenants_with_one_name_the_earlier_is_published_on_every_side() -> None:
-    both = [stored(destination("a", "acme"), at_ms=2), stored(destination("a", "zoo"), at_ms=1)]
-    for published in ({}, entries(destination("a", "acme"))):
-        found = wanted(both, published)
-        assert (found.entries, [each.tenant for each in found.refused]) == (
-            entries(destination("a", "zoo")),
-            ["acme"],
-        )
+def old_keys(published: Entries) -> Entries:
+    """The same under the keys of versions for which a name was one tenant's."""
+    return {key.partition(b"/")[2]: entry for key, entry in published.items()}
+
+
+@given(st.lists(documents, max_size=6, unique_by=lambda d: (kind_of(d), d.name)))
+def test_a_topic_with_keys_of_old_moves_at_once_and_at_no_record_lacks_a_document(
+    found: list[Document],
+) -> None:
+    published = old_keys(entries(*found))
+    want = wanted([stored(each) for each in found if each.tenant != CANARY], published)
+    records = due(difference(want, published), silent, {}, 0, 0)
+    for taken in range(len(records) + 1):
+        now = applied(published, dict(islice(records.items(), taken)))
+        assert entries(*(entry.document for entry in now.values())) == entries(*found)
+    assert now == entries(*found)
+
+
+def test_what_was_written_since_a_document_moved_is_not_overwritten_by_its_old_record() -> None:
+    newest = entries(destination("a", CANARY, 7))
+    published = {**newest, **old_keys(entries(destination("a", CANARY)))}
+    found = difference(wanted([], published), published)
+    assert (found.changed, found.opened, list(found.gone)) == ({}, {}, [b"destination/a"])
 
 
 def test_a_source_that_is_there_already_changes_at_once() -> None:
     found = difference(entries(source("a", limit=9.0), version=2), entries(source("a")))
-    assert (list(found.changed), found.opened) == ([b"source/a"], {})
+    assert (list(found.changed), found.opened) == ([b"acme/source/a"], {})
 
 
 def silent(_: str) -> bool:
@@ -139,6 +153,15 @@ def test_a_new_leader_opens_no_source_before_what_its_predecessor_published_is_i
     assert due(found, silent, {}, 500, 500 + LIVE_MS)
 
 
-def test_a_source_that_another_tenant_had_is_a_new_one() -> None:
+def test_a_source_is_a_new_one_also_if_another_tenant_has_one_of_its_name() -> None:
     found = difference(entries(source("a", "acme")), entries(source("a", "zoo")))
-    assert (found.changed, list(found.opened)) == ({}, [b"source/a"])
+    assert (found.changed, list(found.opened)) == ({}, [b"acme/source/a"])
+
+
+@given(topics, topics)
+def test_a_topic_is_whole_if_it_lacks_nothing_and_nothing_is_older(want: Entries, published: Entries) -> None:
+    lacking = [key for key in want if key not in published]
+    assert is_whole(want, published) == (not lacking)
+    assert is_whole(want, {**want, **published})
+    later = {key: Entry(version=2, document=entry.document) for key, entry in want.items()}
+    assert is_whole(later, want) == (not want)

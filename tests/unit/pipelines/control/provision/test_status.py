@@ -5,7 +5,8 @@ import pytest
 from pipelines.control.provision.status import judged
 from shared.contracts.document_items import DocumentKey, StoredDocument
 from shared.contracts.document_status import DocumentStatus, State, current
-from shared.contracts.documents import Destination, Document, Entry, Source, kind_of, topic_key
+from shared.contracts.documents import Destination, Document, Entry, Source
+from shared.contracts.publish_plan import document_key
 
 DESTINATION = Destination(name="x", tenant="acme")
 SOURCE = Source(name="x", tenant="acme", write_keys=["sha256:00"])
@@ -18,7 +19,7 @@ def stored(document: Document | None, version: int = 2, kind: str = "destination
 
 
 def entry(document: Document, version: int) -> dict[bytes, Entry]:
-    return {topic_key(kind_of(document), document.name): Entry(version=version, document=document)}
+    return {document_key(document): Entry(version=version, document=document)}
 
 
 @pytest.mark.parametrize(
@@ -27,7 +28,7 @@ def entry(document: Document, version: int) -> dict[bytes, Entry]:
         (stored(DESTINATION), {}, State.PENDING),
         (stored(DESTINATION), entry(DESTINATION, 1), State.PENDING),
         (stored(DESTINATION), entry(DESTINATION, 2), State.PUBLISHED),
-        (stored(DESTINATION), entry(Destination(name="x", tenant="zoo"), 2), State.HELD),
+        (stored(DESTINATION), entry(Destination(name="x", tenant="zoo"), 2), State.PENDING),
         (stored(None), entry(DESTINATION, 1), State.PENDING),
         (stored(None), {}, State.PUBLISHED),
         (stored(None), entry(Destination(name="x", tenant="zoo"), 2), State.PUBLISHED),

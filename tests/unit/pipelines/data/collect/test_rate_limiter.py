@@ -25,7 +25,7 @@ def test_passed_events_stay_below_rate_burst_and_one_request(
     for pause, events in given_:
         time.now += pause
         largest = max(largest, events)
-        if limiter.retry_after("s", rate, events) == 0:
+        if limiter.retry_after(("acme", "s"), rate, events) == 0:
             passed += events
     assert passed <= rate * (time.now + BURST_SECONDS) + largest + 1e-6
 
@@ -38,25 +38,26 @@ def test_a_client_that_waits_as_long_as_required_passes(
     limiter = RateLimiter(time)
     for pause, earlier in given_:
         time.now += pause
-        limiter.retry_after("s", rate, earlier)
-    wait = limiter.retry_after("s", rate, events)
+        limiter.retry_after(("acme", "s"), rate, earlier)
+    wait = limiter.retry_after(("acme", "s"), rate, events)
     if wait:
         time.now += wait
-        assert limiter.retry_after("s", rate, events) == 0
+        assert limiter.retry_after(("acme", "s"), rate, events) == 0
 
 
 def test_a_batch_over_the_burst_passes_a_full_bucket_and_leaves_a_debt() -> None:
     time = Time()
     limiter = RateLimiter(time)
-    assert limiter.retry_after("s", 10, 100) == 0
-    assert limiter.retry_after("s", 10, 0) == 8
+    assert limiter.retry_after(("acme", "s"), 10, 100) == 0
+    assert limiter.retry_after(("acme", "s"), 10, 0) == 8
     time.now = 8.1
-    assert limiter.retry_after("s", 10, 1) == 0
+    assert limiter.retry_after(("acme", "s"), 10, 1) == 0
 
 
 def test_sources_do_not_share_and_without_a_rate_all_pass() -> None:
     limiter = RateLimiter(Time())
-    assert limiter.retry_after("a", 1, 100) == 0
-    assert limiter.retry_after("a", 1, 1) > 0
-    assert limiter.retry_after("b", 1, 1) == 0
-    assert limiter.retry_after("c", None, 10**9) == 0
+    assert limiter.retry_after(("acme", "a"), 1, 100) == 0
+    assert limiter.retry_after(("acme", "a"), 1, 1) > 0
+    assert limiter.retry_after(("acme", "b"), 1, 1) == 0
+    assert limiter.retry_after(("zoo", "a"), 1, 1) == 0, "another tenant's source of the same name"
+    assert limiter.retry_after(("acme", "c"), None, 10**9) == 0

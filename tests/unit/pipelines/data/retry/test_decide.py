@@ -102,6 +102,7 @@ def failed(one: Event, now_ms: int) -> tuple[RetryLater | Dead, Row]:
     settled = SettledEvents(
         events=[one],
         outcome=outcome,
+        tenant=one.tenant,
         destination="d",
         pipe=one.pipe,
         attempt=one.attempt,

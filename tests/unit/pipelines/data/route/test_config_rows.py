@@ -3,7 +3,8 @@
 from typing import Any
 
 from pipelines.data.route.config_rows import source_rows, valid_pipes
-from shared.contracts.documents import Catalogue, Entry, Pipe, Source, kind_of, topic_key
+from shared.contracts.documents import Catalogue, Entry, Pipe
+from shared.contracts.publish_plan import document_key
 
 
 def pipe(name: str = "p", **fields: Any) -> Pipe:
@@ -22,17 +23,17 @@ def test_each_source_has_one_row_with_every_place_once() -> None:
         )
     )
 
-    assert [(row[0], row[1], row[2]) for row in found] == [
-        ("player", ["ce_type"], [["k"], ["l", "m"]]),
-        ("web", [], []),
+    assert [row[:4] for row in found] == [
+        ("acme", "player", ["ce_type"], [["k"], ["l", "m"]]),
+        ("acme", "web", [], []),
     ]
-    assert [alternative[0] for alternative in found[0][3]] == ["a", "b"]
+    assert [alternative[0] for alternative in found[0][4]] == ["a", "b"]
 
 
 def test_content_type_is_looked_for_where_the_envelope_puts_it() -> None:
     (row,) = source_rows([pipe(match={"datacontenttype": ["text/plain"]})], now_ms=0)
 
-    assert row[1] == ["content-type"]
+    assert row[2] == ["content-type"]
 
 
 def test_a_pipe_that_cannot_be_compiled_does_not_stop_the_others() -> None:
@@ -50,13 +51,16 @@ def test_a_pipe_that_cannot_be_compiled_does_not_stop_the_others() -> None:
     assert refused == [("b", "PatternError"), ("d", "PatternError")]
 
 
-def test_a_pipe_of_another_tenant_than_its_source_takes_nothing() -> None:
-    refused: list[str] = []
-    taken_over = Source(name="player", tenant="somebody-else", write_keys=["sha256:0"])
+def test_two_tenants_sources_of_one_name_have_a_row_each_with_their_own_pipes() -> None:
+    found = catalogue(pipe("a"), pipe("a", tenant="zoo", destination="pond"))
 
-    assert not [*valid_pipes(catalogue(taken_over, pipe("a")), 0, lambda bad, _: refused.append(bad.name))]
-    assert refused == ["a"]
+    rows = source_rows(valid_pipes(found, 0, lambda bad, why: None), 0)
+
+    assert [(*row[:2], [alternative[0] for alternative in row[4]]) for row in rows] == [
+        ("acme", "player", ["a"]),
+        ("zoo", "player", ["a"]),
+    ]
 
 
-def catalogue(*found: Source | Pipe) -> Catalogue:
-    return Catalogue({topic_key(kind_of(each), each.name): Entry(version=1, document=each) for each in found})
+def catalogue(*found: Pipe) -> Catalogue:
+    return Catalogue({document_key(each): Entry(version=1, document=each) for each in found})

@@ -32,6 +32,7 @@ _STAMPS = {
     "content_type": h.CONTENT_TYPE,
 }
 _DEFAULTS = {
+    "tenant": "t",
     "pipe": "p1",
     "minute": 29_000_000,
     "received": 1_740_000_000_000,

@@ -41,6 +41,14 @@ def test_nought_is_quiet_and_a_loss_stands_out() -> None:
     assert '<td class="number" data-name="taken">1,234</td>' in table
 
 
+def test_of_all_tenants_a_hop_names_the_pipes_tenant() -> None:
+    rows = [
+        HopRow(node=Node.TRANSMIT, tenant=tenant, pipe="p", taken=1, given=1) for tenant in ("acme", "zoo")
+    ]
+    table = hop_table("hops", rows)
+    assert 'data-hop="transmit · acme/p"' in table and 'data-hop="transmit · zoo/p"' in table
+
+
 def test_a_days_map_holds_each_minute_once() -> None:
     first = 29_000_000 // 1440 * 1440
     marks = [mark(first + 5), mark(first + 6, spent=True), mark(first + 60, settled=False)]

@@ -9,7 +9,8 @@ from scripts.experiments.configuration.many import documents_of
 from scripts.experiments.harness.bounds import BrokenBoundError, check
 from scripts.experiments.harness.runs import Load, Run, Sent
 from shared.contracts.document_items import MOST_CHANGES
-from shared.contracts.documents import Catalogue, Entry, Pipe, kind_of, topic_key
+from shared.contracts.documents import Catalogue, Entry, Pipe
+from shared.contracts.publish_plan import document_key
 
 
 def _under_load(*in_force: float, lost: int = 0) -> UnderLoad:
@@ -29,7 +30,7 @@ def _under_load(*in_force: float, lost: int = 0) -> UnderLoad:
 
 def test_the_documents_of_a_tenant_fit_each_other_and_one_write() -> None:
     documents = documents_of("tenant-00001", 10, "https://example.com/")
-    entries = {topic_key(kind_of(each), each.name): Entry(version=1, document=each) for each in documents}
+    entries = {document_key(each): Entry(version=1, document=each) for each in documents}
     assert not [problem for each in documents for problem in Catalogue(entries).problems(each)]
     assert sum(isinstance(each, Pipe) for each in documents) == 10
     assert len(documents) <= MOST_CHANGES

@@ -17,7 +17,8 @@ from tests.unit.pipelines.control.observe.alarm_inputs import destination, found
         ("404 refused", "hook 404", "answered 404"),
         ("302 redirect", "hook 302", "redirects are not followed"),
         ("409 refused", "hook 409", "correct what the endpoint refuses"),
-        ("413 refused", "hook 413", "lower the destination's batch"),
+        ("403 refused", "hook 403", "the key has changed, or may not do this"),
+        ("413 refused", "hook 413", "a single event is too large for it (larger requests are halved"),
         ("415 refused", "hook 415", "choose another format"),
         ("422 refused", "hook 422", "its schema refuses the event"),
         ("- refused_address", "hook refused_address", "public address"),
@@ -30,6 +31,9 @@ def test_a_customers_own_failure_is_for_the_customer(reason: str, subject: str, 
     assert (finding.tenant, finding.subject) == ("shop", subject)
     assert "destination hook (pipe orders)" in finding.text
     assert said in finding.text
+    assert finding.cause and finding.fix
+    assert finding.text.endswith(f": {finding.cause}: {finding.fix}")
+    assert finding.document == "destination/hook"
 
 
 @pytest.mark.parametrize(
@@ -51,6 +55,7 @@ def test_a_destination_that_no_connection_reaches_any_more_is_its_customers_to_r
     assert (finding.audience, finding.subject) == (Audience.CUSTOMER, f"hook {word}")
     assert f"failed with {word} for 7 events in the last minutes: " in finding.text
     assert said in finding.text
+    assert finding.cause and finding.fix
     assert found(inputs(destinations=[destination(failed=7, reasons={f"- {word}": 7}), other])) == []
     nothing_arrives = destination("other", delivered=0)
     assert found(inputs(destinations=[down, nothing_arrives])) == [], "it may be hifi that reaches nobody"

@@ -162,7 +162,7 @@ def waits(*counts: int) -> list[AlarmKind]:
     """Findings after an evaluation per minute, with so many waiting events each."""
     how, history, results = settings(), History(), []
     for at, waiting in enumerate(counts):
-        now = inputs(at_ms=NOW + at * 60_000, waiting={"orders": waiting})
+        now = inputs(at_ms=NOW + at * 60_000, waiting={("shop", "orders"): waiting})
         history = History.decode(updated(history, now, how.alarm_backlog_minutes).encode())
         results = [each.kind for each in evaluate(now, history, PUBLISHED, how).findings]
     return results
@@ -191,7 +191,7 @@ def test_other_backlogs_are_none(counts: list[int]) -> None:
 def test_looks_every_five_seconds_see_the_same_growth() -> None:
     how, history = settings(), History()
     for at in range(0, 14 * 60, 5):
-        now = inputs(at_ms=NOW + at * 1000, waiting={"orders": 1_000 + at})
+        now = inputs(at_ms=NOW + at * 1000, waiting={("shop", "orders"): 1_000 + at})
         history = updated(history, now, how.alarm_backlog_minutes)
     assert [each.kind for each in evaluate(now, history, PUBLISHED, how).findings] == [AlarmKind.BACKLOG]
     assert all(len(samples) <= 14 for samples in history.backlogs.values())
@@ -222,6 +222,20 @@ def test_other_sources_are_not_silent(minutes: list[int]) -> None:
     assert found(sends(minutes)) == []
 
 
+def test_a_pipe_and_a_source_of_another_tenant_with_published_names_are_unknown() -> None:
+    hour = list(range(MINUTE - 70, MINUTE - 10))
+    other = [SourceMinutes(tenant="zoo", name="web", minutes=hour)]
+    assert found(inputs(sources=other)) == []
+    how, history = settings(), History()
+    for at in range(11):
+        waiting = {("shop", "orders"): 500, ("zoo", "orders"): 100 + at * 50}
+        now = inputs(at_ms=NOW + at * 60_000, waiting=waiting)
+        history = updated(history, now, how.alarm_backlog_minutes)
+    (finding,) = evaluate(now, history, PUBLISHED, how).findings
+    assert (finding.kind, finding.tenant, finding.subject) == (AlarmKind.BACKLOG, "zoo", "orders")
+    assert "hook" not in finding.text, "the destination of the shop's pipe"
+
+
 def test_a_deleted_source_is_not_silent() -> None:
     hour = list(range(MINUTE - 70, MINUTE - 10))
     assert not evaluate(sends(hour), History(), Catalogue(), settings()).findings
@@ -237,7 +251,7 @@ def test_before_the_documents_are_known_no_source_is_silent_and_no_such_alarm_en
 def test_a_backlog_names_pipe_destination_and_how_much_more_it_is() -> None:
     how, history = settings(), History()
     for at in range(11):
-        now = inputs(at_ms=NOW + at * 60_000, waiting={"orders": 100 + at * 50})
+        now = inputs(at_ms=NOW + at * 60_000, waiting={("shop", "orders"): 100 + at * 50})
         history = updated(history, now, how.alarm_backlog_minutes)
     (finding,) = evaluate(now, history, PUBLISHED, how).findings
     assert (finding.tenant, finding.subject) == ("shop", "orders")

@@ -107,7 +107,7 @@ def test_no_process_duration_is_negative(found: dict[Stage, StageLags]) -> None:
 
 def test_all_tenants_together_are_the_sum() -> None:
     slow = World(lost={(Stage.DELIVERED, "p1", "x")}).send(["x", "y"], tenant="one")
-    slow.send([str(at) for at in range(8)], ("p2",), tenant="two")
+    slow.send([str(at) for at in range(8)], ("p1",), tenant="two")
     book = applied(slow.ranges())
     passed = slow.passed()
     parts = [
@@ -116,13 +116,14 @@ def test_all_tenants_together_are_the_sum() -> None:
     ]
     card = total_card(MINUTE, parts)
     assert (card.tenant, card.total, card.delivered, card.lost, card.sli) == (ALL_TENANTS, 10, 9, 1, 0.9)
-    assert [(row.node, row.pipe, row.taken) for row in card.hops] == [
+    assert [(row.node, row.full_pipe, row.taken) for row in card.hops] == [
         ("ingest", "", 10),
         ("route", "", 10),
-        ("transmit", "p1", 2),
-        ("transmit", "p2", 8),
+        ("transmit", "one/p1", 2),
+        ("transmit", "two/p1", 8),
     ]
     assert card.spent
+    assert "1 at transmit (one/p1)" in " ".join(card.why)
     assert sum(len(row.named) for row in card.hops) == 1
 
 

@@ -13,6 +13,7 @@ def moved(outcome: End, headers: dict[str, object], destination: str = "shop") -
     settled = SettledEvents(
         events=[event(1, **headers)],
         outcome=outcome,
+        tenant="acme",
         destination=destination,
         pipe="p1",
         attempt=1,

@@ -1,0 +1,59 @@
+"""CloudWatch alarms of a side's load balancer."""
+
+from constructs import Construct
+
+from infra.aws.alarm import Rule, alarm
+
+_RULES = (
+    Rule(
+        name="unhealthy-targets",
+        metric="UnHealthyHostCount",
+        minutes=10,
+        missing_data="notBreaching",
+        description="A pod of collect has answered no health check for ten minutes",
+    ),
+    Rule(
+        name="ports-exhausted",
+        metric="PortAllocationErrorCount",
+        statistic="Sum",
+        minutes=5,
+        missing_data="notBreaching",
+        description="The load balancer has no port left for connections to collect and drops some: add pods",
+    ),
+)
+
+
+class BalancerAlarms(Construct):
+    """The alarms of collect's load balancer, beside the one in edge that takes an unhealthy side out."""
+
+    def __init__(  # noqa: PLR0913 -- each a part of the alarms
+        self,
+        scope: Construct,
+        name: str,
+        *,
+        prefix: str,
+        balancer: str,
+        targets: str,
+        topic_arn: str,
+    ) -> None:
+        """Declare the alarms.
+
+        Args:
+            scope: The stack.
+            name: Construct id in the stack.
+            prefix: Start of the alarms' names.
+            balancer: End of the load balancer's ARN, as CloudWatch names it.
+            targets: End of the target group's ARN.
+            topic_arn: SNS topic notified when an alarm is raised and when it ends.
+        """
+        super().__init__(scope, name)
+        for rule in _RULES:
+            of_targets = {"TargetGroup": targets} if rule.metric == "UnHealthyHostCount" else {}
+            alarm(
+                self,
+                rule,
+                prefix=prefix,
+                namespace="AWS/NetworkELB",
+                dimensions={"LoadBalancer": balancer} | of_targets,
+                topic_arn=topic_arn,
+            )

@@ -1,0 +1,69 @@
+"""What every receiver of alarms is, and what the ones that block share."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Protocol
+
+from pipelines.control.observe.alarms.outbox import Notification, contact_of
+from shared.contracts.documents import Catalogue, Contact
+
+
+class NotAcceptedError(Exception):
+    """A receiver did not accept a notification. The text gives the cause but quotes no response."""
+
+
+class ReceiverGoneError(Exception):
+    """The receiver no longer exists."""
+
+
+class Receiver(Protocol):
+    """Sends notifications to receivers of one kind."""
+
+    async def send(self, notification: Notification) -> None:
+        """Try once.
+
+        Raises:
+            NotAcceptedError: if a retry may help.
+            ReceiverGoneError: if the receiver no longer exists.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Release connections."""
+        ...
+
+
+async def on_thread(work: Callable[[], None]) -> None:
+    """Run blocking work on a daemon thread; an executor's thread would delay the end of the process."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[None] = loop.create_future()
+
+    def finish(error: Exception | None) -> None:
+        if not done.done():
+            done.set_result(None) if error is None else done.set_exception(error)
+
+    def run() -> None:
+        error = None
+        try:
+            work()
+        except Exception as caught:  # raised again by the awaiting caller
+            error = caught
+        with suppress(RuntimeError):  # the loop has been closed meanwhile
+            loop.call_soon_threadsafe(finish, error)
+
+    threading.Thread(target=run, name="alarm-receiver", daemon=True).start()
+    await done
+
+
+def contact_now(contacts: Catalogue, notification: Notification) -> Contact:
+    """The contact of a notification, as it is now.
+
+    Raises:
+        ReceiverGoneError: if there is none of that name, or it is another tenant's.
+    """
+    contact = contacts.contacts.get(contact_of(notification.receiver))
+    if contact is None or contact.tenant != notification.transition.alarm.tenant:
+        raise ReceiverGoneError("the contact was deleted")
+    return contact

@@ -1,0 +1,164 @@
+"""Signing in by the issuer: to it with a state that only this browser can answer, and back with a code."""
+
+import asyncio
+import hmac
+import secrets
+import time
+from typing import Final
+
+from fastapi import FastAPI, Request, Response
+from msgspec import Struct
+
+from pipelines.management.console.api_client import ApiClient, ProblemError
+from pipelines.management.console.client import UnreachableError
+from pipelines.management.console.session import COOKIE, Sessions
+from pipelines.management.console.settings import CALLBACK, ConsoleSettings
+from pipelines.management.console.sign_in import START, keep_session, redirect, safe_next, sign_in_path
+from shared.oidc.code_flow import Attempt, CodeFlow, SignedIn, new_attempt
+from shared.oidc.errors import ProviderAwayError, TokenRefusedError
+from shared.oidc.keys import KeyCache
+from shared.oidc.provider import Provider
+from shared.oidc.verifier import Verifier
+from shared.runtime.clock import Clock
+from shared.runtime.logging import get_logger
+
+_log = get_logger(__name__)
+_ATTEMPT_COOKIE: Final = "hifi_sign_in"
+_ATTEMPT_SECONDS: Final = 600
+_MOST_ATTEMPTS: Final = 1_000
+_MOST_QUERY: Final = 8_192
+
+
+_REASONS: Final[dict[type[Exception], str]] = {
+    TokenRefusedError: "refused-there",
+    ProviderAwayError: "issuer-away",
+    ProblemError: "unknown-here",
+    UnreachableError: "away",
+}
+"""What the form says of why nobody was signed in."""
+
+
+class Begun(Struct, frozen=True, kw_only=True):
+    """A sign-in that the issuer has not answered yet."""
+
+    attempt: Attempt
+    after: str
+    until_ms: int
+
+
+class Attempts:
+    """The sign-ins under way, each by the random name in its browser's cookie; each is answered once."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._begun: dict[str, Begun] = {}
+
+    def begin(self, attempt: Attempt, after: str) -> str:
+        """Keep an attempt; gives its name. Of too many, the oldest is forgotten."""
+        now = self._clock()
+        self._begun = {name: each for name, each in self._begun.items() if each.until_ms > now}
+        while len(self._begun) >= _MOST_ATTEMPTS:
+            del self._begun[next(iter(self._begun))]
+        name = secrets.token_urlsafe(32)
+        until = now + _ATTEMPT_SECONDS * 1_000
+        self._begun[name] = Begun(attempt=attempt, after=after, until_ms=until)
+        return name
+
+    def answered(self, name: str | None, state: str) -> Begun | None:
+        """The attempt of a cookie, if this is its answer and its time is not over."""
+        found = self._begun.pop(name or "", None)
+        if found is None or found.until_ms <= self._clock():
+            return None
+        return found if hmac.compare_digest(found.attempt.state.encode(), state.encode()) else None
+
+
+def code_flow(settings: ConsoleSettings, clock: Clock) -> CodeFlow | None:
+    """The console as a client of the issuer; None if there is no issuer."""
+    if settings.oidc_issuer is None or settings.oidc_client_id is None:
+        return None
+    provider = Provider(settings.oidc_issuer)
+    keys = KeyCache(provider.keys, time.monotonic)
+    secret = settings.oidc_client_secret
+    return CodeFlow(
+        provider,
+        Verifier(settings.oidc_issuer, [settings.oidc_client_id], keys, clock),
+        client_id=settings.oidc_client_id,
+        secret=None if secret is None else secret.get_secret_value(),
+        redirect=settings.oidc_redirect,
+        scopes=settings.oidc_scopes,
+    )
+
+
+async def renewed(flow: CodeFlow, former: SignedIn) -> SignedIn:
+    """A newer token from the issuer."""
+    return await asyncio.to_thread(flow.renew, former)
+
+
+def add_issuer_sign_in(  # noqa: PLR0913  # what the two routes need
+    app: FastAPI, client: ApiClient, sessions: Sessions, flow: CodeFlow, clock: Clock, *, secure: bool
+) -> None:
+    """Add the two routes: to the issuer, and back from it.
+
+    Args:
+        app: the application.
+        client: of the API, which says what the person may.
+        sessions: of this process.
+        flow: of this client of the issuer.
+        clock: epoch milliseconds.
+        secure: browsers come by TLS, so cookies may travel only by it.
+    """
+    attempts = Attempts(clock)
+
+    @app.get(START)
+    async def start(request: Request) -> Response:
+        after = safe_next(request.query_params.get("next", ""))
+        again = "login" if "again" in request.query_params else None
+        attempt = new_attempt()
+        try:
+            answer = redirect(await asyncio.to_thread(flow.address, attempt, prompt=again))
+        except ProviderAwayError as error:
+            return _failed(error, "issuer-away", after)
+        answer.set_cookie(
+            _ATTEMPT_COOKIE,
+            attempts.begin(attempt, after),
+            max_age=_ATTEMPT_SECONDS,
+            path=CALLBACK,
+            httponly=True,
+            samesite="lax",
+            secure=secure,
+        )
+        return answer
+
+    @app.get(CALLBACK)
+    async def callback(request: Request) -> Response:
+        begun = _answered(request, attempts)
+        if begun is None:
+            return _gone(redirect(sign_in_path("foreign")), secure)
+        code = request.query_params.get("code")
+        if not code:
+            return _gone(redirect(sign_in_path("refused-there", begun.after)), secure)
+        sessions.end(request.cookies.get(COOKIE))
+        try:
+            signed_in = await asyncio.to_thread(flow.redeem, code, begun.attempt)
+            identity = await client.whoami(signed_in.token)
+        except tuple(_REASONS) as error:
+            return _gone(_failed(error, _REASONS[type(error)], begun.after), secure)
+        answer = redirect(begun.after)
+        keep_session(answer, sessions.begin(signed_in.token, identity, signed_in), secure)
+        return _gone(answer, secure)
+
+
+def _answered(request: Request, attempts: Attempts) -> Begun | None:
+    short = len(request.url.query) <= _MOST_QUERY
+    state = request.query_params.get("state", "") if short else ""
+    return attempts.answered(request.cookies.get(_ATTEMPT_COOKIE), state)
+
+
+def _gone(answer: Response, secure: bool) -> Response:
+    answer.delete_cookie(_ATTEMPT_COOKIE, path=CALLBACK, httponly=True, samesite="lax", secure=secure)
+    return answer
+
+
+def _failed(error: Exception, reason: str, after: str) -> Response:
+    _log.warning("nobody was signed in", extra={"reason": reason, "error": str(error)})
+    return redirect(sign_in_path(reason, after))

@@ -1,0 +1,180 @@
+"""The members of a tenant, and invitations: list, invite, change a role, remove, withdraw."""
+
+from collections.abc import Awaitable, Callable
+from typing import Final
+
+from fastapi import Request, Response
+from nicegui import ui
+
+from pipelines.management.console import formatting
+from pipelines.management.console.api_client import Invitation, Member, ProblemError
+from pipelines.management.console.client import UnreachableError
+from pipelines.management.console.html import Markup, joined, tag
+from pipelines.management.console.invitations import invitation_link
+from pipelines.management.console.pages.frame import MEMBERS, agreed, button, show_secret, trail
+from pipelines.management.console.pages.visit import Desk, Shown, Visit, refusal
+from pipelines.management.console.panels.base import pickable, table, write
+from pipelines.management.console.sign_in import HOME
+
+_SECONDS: Final = 30.0
+_ROLES: Final = {
+    "viewer": "viewer: reads",
+    "editor": "editor: also writes documents and keys",
+    "owner": "owner: also handles members and tokens",
+}
+_DAYS: Final = 7
+_MOST_DAYS: Final = 30
+_LINK_TEXT: Final = "Send this link to the person: whoever opens it first joins. It is shown only this once."
+
+
+def add_member_pages(shown: Shown, desk: Desk) -> None:
+    """Register the page; before those of documents, whose addresses would also fit."""
+
+    @ui.page(HOME + "/{tenant}/" + MEMBERS, title="hifi: members", response_timeout=_SECONDS)
+    async def members(request: Request, tenant: str) -> Response | None:
+        origin = desk.origin(request)
+
+        async def build(visit: Visit) -> Callable[[], object]:
+            found = await visit.account.members(tenant)
+            invited = await visit.account.invitations(tenant)
+            return lambda: Members(visit, origin, found, invited)
+
+        return await shown(request, tenant, MEMBERS, build)
+
+
+class Members:
+    """The page."""
+
+    def __init__(self, visit: Visit, origin: str, members: list[Member], invited: list[Invitation]) -> None:
+        self._visit, self._origin = visit, origin
+        with ui.element("section").classes("card span-12"):
+            write(trail(("Members", "")))
+            self._members = pickable(self._picked)
+        with ui.element("section").classes("card span-12"):
+            write(tag("h2", "Invitations"))
+            self._invited = pickable(self._withdraw)
+            self._form()
+        self._show(members, invited)
+
+    def _form(self) -> None:
+        with ui.element("form").classes("form").on("submit.prevent", self._invite):
+            self._label = ui.input("Who it is for").props(
+                "outlined dense maxlength=100 data-testid=invite-label"
+            )
+            self._role = _roles("viewer").props("data-testid=invite-role")
+            self._days = ui.number("Days", value=_DAYS, min=1, max=_MOST_DAYS).props(
+                "outlined dense data-testid=invite-days"
+            )
+            button("Invite", lambda: None, "invite", "main").props("type=submit")
+
+    def _show(self, members: list[Member], invited: list[Invitation]) -> None:
+        self._known = {each.id: each for each in members}
+        titles = ["Member", "Role", "Since, UTC", "Invited by", ""]
+        empty = tag("p", "No members yet; tokens are not members.", class_="empty")
+        rows = [_member_row(each) for each in members]
+        self._members.content = table("members", titles, rows) if members else empty
+        titles = ["For", "Role", "Until, UTC", "By", ""]
+        none = tag("p", "No invitation is open.", class_="empty")
+        rows = [_invitation_row(each) for each in invited]
+        self._invited.content = table("invitations", titles, rows) if invited else none
+
+    async def _invite(self) -> None:
+        visit, label = self._visit, (self._label.value or "").strip()
+        if not label:
+            ui.notify("Write whom the invitation is for: a name or an address.", type="warning")
+            return
+        days = float(self._days.value or _DAYS)
+        try:
+            text = await visit.allowed(visit.account.invite(visit.tenant, self._role.value, label, days))
+        except (ProblemError, UnreachableError) as error:
+            said = refusal(error) if isinstance(error, ProblemError) else str(error)
+            ui.notify(said, type="negative", timeout=8_000)
+            return
+        self._label.value = ""
+        await show_secret("The invitation", _LINK_TEXT, invitation_link(self._origin, text), "new-invitation")
+        await self._load()
+
+    async def _picked(self, picked: str) -> None:
+        act, _, member_id = picked.partition(":")
+        member = self._known.get(member_id)
+        if member is not None:
+            await (self._change(member) if act == "role" else self._remove(member))
+
+    async def _change(self, member: Member) -> None:
+        role = await _chosen_role(member)
+        if role is not None and role != member.role:
+            await self._do(self._visit.account.set_role(self._visit.tenant, member.id, role))
+
+    async def _remove(self, member: Member) -> None:
+        text = f"{member.label or member.id} sees nothing of this tenant from then on."
+        if await agreed("Remove this member?", text, "Remove"):
+            await self._do(self._visit.account.remove_member(self._visit.tenant, member.id))
+
+    async def _withdraw(self, picked: str) -> None:
+        if await agreed("Withdraw this invitation?", "Its link then leads nowhere.", "Withdraw"):
+            await self._do(self._visit.account.withdraw(self._visit.tenant, picked))
+
+    async def _do(self, act: Awaitable[None]) -> None:
+        if await self._visit.change(act):
+            await self._load()
+
+    async def _load(self) -> None:
+        async def load() -> None:
+            account, tenant = self._visit.account, self._visit.tenant
+            self._show(await account.members(tenant), await account.invitations(tenant))
+
+        await self._visit.change(load())
+
+
+def _roles(value: str) -> ui.select:
+    return ui.select(_ROLES, value=value, label="Role").props("outlined dense").classes("wide")
+
+
+async def _chosen_role(member: Member) -> str | None:
+    """Ask which role a member is to have; None is as it is."""
+    with (
+        ui.dialog() as dialog,
+        ui.element("div").classes("card ask").props("role=dialog aria-modal=true aria-label='Change role'"),
+    ):
+        write(joined(tag("h2", "Change the role"), tag("p", member.label or member.id)))
+        chosen = _roles(member.role).props("data-testid=new-role")
+        with ui.element("div").classes("acts"):
+            button("Cancel", lambda: dialog.submit(None), "cancel")
+            button("Change", lambda: dialog.submit(chosen.value), "confirm", "main")
+    answer = await dialog
+    dialog.delete()
+    return None if answer is None else str(answer)
+
+
+def _member_row(member: Member) -> Markup:
+    name = member.label or member.id
+    return tag(
+        "tr",
+        tag("th", name, scope="row"),
+        tag("td", member.role),
+        tag("td", formatting.moment(member.since_ms)),
+        tag("td", member.invited_by or formatting.NONE),
+        tag(
+            "td",
+            _pick("Change role …", f"role:{member.id}", f"Change the role of {name}"),
+            " ",
+            _pick("Remove …", f"remove:{member.id}", f"Remove {name}"),
+        ),
+        data_member=member.id,
+    )
+
+
+def _invitation_row(each: Invitation) -> Markup:
+    return tag(
+        "tr",
+        tag("th", each.label or each.id, scope="row"),
+        tag("td", each.role),
+        tag("td", formatting.moment(each.expires_ms)),
+        tag("td", each.made_by or formatting.NONE),
+        tag("td", _pick("Withdraw …", each.id, f"Withdraw the invitation for {each.label or each.id}")),
+        data_invitation_id=each.id,
+    )
+
+
+def _pick(text: str, picked: str, says: str) -> Markup:
+    return tag("button", text, type="button", class_="pick", data_pick=picked, aria_label=says)

@@ -1,0 +1,150 @@
+"""Prometheus' alert rules about hifi's processes.
+
+They are for operators. Of losses, doubles and spent minutes observe itself sends alarms, with their ids.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+from scripts.dashboard.promql import series, total
+from shared.runtime.metrics import CanaryMetric, CollectMetric, ObserveMetric, RetryMetric, SparkMetric
+
+_WINDOW: Final = "5m"
+_FAILED: Final = '{status=~"5.."}'
+
+
+class Severity(StrEnum):
+    """Whether somebody has to look at once."""
+
+    CRITICAL = "critical"
+    WARNING = "warning"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alert:
+    """One rule."""
+
+    name: str
+    expression: str
+    minutes: int
+    """For how long it must hold."""
+
+    severity: Severity
+    summary: str
+    """What is wrong; may use the series' labels."""
+
+    description: str
+    """What it means, and what to do first."""
+
+
+def _rate(counter: StrEnum, selector: str = "") -> str:
+    return f"rate({counter}_total{selector}[{_WINDOW}])"
+
+
+def _p95(histogram: StrEnum) -> str:
+    return f"histogram_quantile(0.95, sum by (le) (rate({histogram}_bucket[{_WINDOW}])))"
+
+
+_SIDE_IS_UP: Final = f"count({series(CollectMetric.READY)} == 1) > 0"
+"""A parked side has no collect, and its silence is intended."""
+
+ALERTS: Final = (
+    Alert(
+        name="HifiNotReady",
+        expression='min by (job, instance) ({__name__=~"hifi_.+_ready"}) == 0',
+        minutes=10,
+        severity=Severity.CRITICAL,
+        summary="{{ $labels.instance }} is not ready",
+        description="Its log says what it waits for: `kubectl -n hifi logs {{ $labels.instance }}`.",
+    ),
+    Alert(
+        name="HifiRequestsFail",
+        expression=(
+            f"{total(_rate(CollectMetric.REQUESTS, _FAILED))} / {total(_rate(CollectMetric.REQUESTS))} > 0.01"
+        ),
+        minutes=5,
+        severity=Severity.CRITICAL,
+        summary="collect answers {{ $value | humanizePercentage }} of requests with 5xx",
+        description="Customers repeat them. Kafka acknowledges too slowly, or collect has too little memory.",
+    ),
+    Alert(
+        name="HifiAcknowledgementsSlow",
+        expression=f"{_p95(CollectMetric.ACK_SECONDS)} > 1",
+        minutes=10,
+        severity=Severity.WARNING,
+        summary="p95 of Kafka's acknowledgements is {{ $value | humanizeDuration }}",
+        description="Look at the brokers' CPU and disks: no event leaves within a second like this.",
+    ),
+    Alert(
+        name="HifiQueryStands",
+        expression=(
+            f"({series(SparkMetric.PROGRESS_AGE)} > 300) and on (query) "
+            f"({total(series(SparkMetric.LAG), 'query')} > 0)"
+        ),
+        minutes=5,
+        severity=Severity.CRITICAL,
+        summary="{{ $labels.query }} has ended no batch for {{ $value | humanizeDuration }}",
+        description="Records wait for it. Are there six Spark workers, and is its driver alive?",
+    ),
+    Alert(
+        name="HifiRetriesLate",
+        expression=f"{_p95(RetryMetric.LATE_SECONDS)} > 60",
+        minutes=10,
+        severity=Severity.WARNING,
+        summary="p95 of retries is {{ $value | humanizeDuration }} after they were due",
+        description="retry does not keep up with the records that wait.",
+    ),
+    Alert(
+        name="HifiMeterBehind",
+        expression=f"{series(ObserveMetric.BEHIND_SECONDS)} > 300",
+        minutes=5,
+        severity=Severity.CRITICAL,
+        summary="The meter is {{ $value | humanizeDuration }} behind",
+        description="Until it has caught up, losses are found late. Look at audit's and observe's logs.",
+    ),
+    Alert(
+        name="HifiMeterMissing",
+        expression=f"absent({series(ObserveMetric.BEHIND_SECONDS)}) and on () ({_SIDE_IS_UP})",
+        minutes=10,
+        severity=Severity.CRITICAL,
+        summary="observe is not there",
+        description="The side takes events, and neither losses nor late events are noticed.",
+    ),
+    Alert(
+        name="HifiCanaryMissing",
+        expression=f"{total(series(CanaryMetric.MISSING), 'pipe')} > 0",
+        minutes=5,
+        severity=Severity.CRITICAL,
+        summary="{{ $value }} events of {{ $labels.pipe }} were acknowledged and have not arrived",
+        description="Customers' events through such a pipe may not arrive either; `hifi trace` finds one.",
+    ),
+    Alert(
+        name="HifiCanaryWrong",
+        expression=f"increase({CanaryMetric.WRONG}_total[10m]) > 0",
+        minutes=0,
+        severity=Severity.CRITICAL,
+        summary="An event of {{ $labels.pipe }} arrived changed",
+        description="A release may alter customers' data: take it back.",
+    ),
+)
+
+
+def rules() -> dict[str, Any]:
+    """The rules as Prometheus' operator takes them."""
+    return {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "PrometheusRule",
+        "metadata": {"name": "hifi"},
+        "spec": {"groups": [{"name": "hifi", "rules": [_rule(alert) for alert in ALERTS]}]},
+    }
+
+
+def _rule(alert: Alert) -> dict[str, Any]:
+    return {
+        "alert": alert.name,
+        "expr": alert.expression,
+        "for": f"{alert.minutes}m",
+        "labels": {"severity": alert.severity.value},
+        "annotations": {"summary": alert.summary, "description": alert.description},
+    }

@@ -1,0 +1,76 @@
+"""Members of a tenant and invitations, through the management API."""
+
+from typing import Any
+
+from scripts.documents.api_client import ApiClient, DocumentsError, RefusedError, Server
+
+INVITATION_PREFIX = "hifi_invite_"
+
+
+class Members:
+    """Methods raise DocumentsError if the API does not answer, and RefusedError if it refuses."""
+
+    def __init__(self, api: ApiClient, tenant: str | None) -> None:
+        """`tenant` is whose; None is the own one.
+
+        Raises:
+            DocumentsError: also if it is not clear whose.
+        """
+        whose = tenant or api.server.tenant or api.get("/v1/whoami")["tenant"]
+        if whose is None:
+            raise DocumentsError("whose members?", "add --tenant")
+        self._api, self.tenant = api, whose
+
+    def all(self) -> list[Any]:
+        """The members, the longest there first."""
+        return list(self._api.items(self._path("members")))
+
+    def invitations(self) -> list[Any]:
+        """The open invitations, without their texts."""
+        return list(self._api.items(self._path("invitations")))
+
+    def invite(self, role: str, label: str, days: float | None) -> Any:
+        """A new invitation, with its text in `invitation`."""
+        asked = {"role": role, "label": label} | ({} if days is None else {"days": days})
+        return self._api.send("POST", self._path("invitations"), asked)
+
+    def withdraw(self, invitation: str) -> None:
+        """Withdraw an invitation."""
+        self._api.send("DELETE", self._path("invitations", invitation))
+
+    def set_role(self, member: str, role: str) -> None:
+        """Give a member another role."""
+        self._api.send("PUT", self._path("members", self._id(member)), {"role": role})
+
+    def remove(self, member: str) -> None:
+        """Remove a member, which holds at once."""
+        self._api.send("DELETE", self._path("members", self._id(member)))
+
+    def _id(self, member: str) -> str:
+        """The id of a member, which may be named by its label if that is one's only."""
+        found = [each["id"] for each in self.all() if member in (each["id"], each["label"])]
+        if len(found) != 1:
+            several = "several members are" if found else "no member is"
+            raise DocumentsError(f"{several} called {member}", "`hifi members list` shows their ids")
+        return str(found[0])
+
+    def _path(self, *steps: str) -> str:
+        return "/".join(("/v1/tenants", self.tenant, *steps))
+
+
+def personal_token(url: str, invitation: str) -> str:
+    """The token of who redeems an invitation at a server without an issuer.
+
+    Raises:
+        DocumentsError: if the invitation is not open.
+    """
+    with ApiClient(Server(url=url, token=invitation)) as api:
+        try:
+            return str(api.send("POST", "/v1/invitations/redeem", {})["token"])
+        except RefusedError:
+            raise
+        except DocumentsError as error:
+            raise DocumentsError(
+                f"{error}: the invitation is unknown, used or expired, or people sign in there",
+                "open its link in a browser, or ask for another",
+            ) from None

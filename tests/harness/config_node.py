@@ -1,0 +1,34 @@
+"""A reader of the documents that says which it uses, as nodes do."""
+
+import time
+
+from shared.contracts.documents import Catalogue
+from shared.kafka.config_topic import config_table
+from shared.kafka.global_table import GlobalTable
+from shared.kafka.heartbeat_writer import HeartbeatWriter
+from shared.runtime.clock import wall_clock
+
+
+class ConfigNode:
+    """A node with a table of the documents; `held` keeps it from using more."""
+
+    def __init__(self, bootstrap: str, instance: str, node: str = "transmit") -> None:
+        self.beats = HeartbeatWriter(
+            bootstrap,
+            node=node,
+            instance=instance,
+            clock=wall_clock,
+            monotonic=time.monotonic,
+            valid_seconds=5,
+        )
+        self.held: int | None = None
+        self.table: GlobalTable[Catalogue] = config_table(bootstrap, instance, used=self._used)
+        assert self.table.wait(30)
+
+    def _used(self, position: int) -> None:
+        self.beats.beat(position if self.held is None else self.held)
+
+    def stop(self) -> None:
+        """End it in good order."""
+        self.table.stop()
+        self.beats.close()

@@ -1,0 +1,75 @@
+"""DynamoDB behind a proxy that records what is asked of it."""
+
+import http.client
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import urlsplit
+
+Asked = tuple[str, str]
+"""An operation, and the partition that it is about; empty if it names none or several."""
+
+
+class RecordedStore:
+    """The proxy's address, and the requests since the record was last taken."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._asked: list[Asked] = []
+
+    def note(self, target: str, body: bytes) -> None:
+        """Record a request."""
+        fields: dict[str, Any] = json.loads(body)
+        keys = fields.get("Key") or fields.get("Item") or fields.get("ExpressionAttributeValues") or {}
+        partitions = [value["S"] for name, value in keys.items() if name in ("tenant", ":p")]
+        self._asked.append((target.rpartition(".")[2], partitions[0] if len(partitions) == 1 else ""))
+
+    def taken(self) -> list[Asked]:
+        """The record so far, which begins anew."""
+        found, self._asked = self._asked, []
+        return found
+
+
+@contextmanager
+def recorded_store(endpoint: str) -> Iterator[RecordedStore]:
+    """Forward to a store until the block ends."""
+    behind = urlsplit(endpoint)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            store.note(self.headers["X-Amz-Target"], body)
+            connection = http.client.HTTPConnection(behind.hostname or "", behind.port, timeout=20)
+            try:
+                connection.request("POST", self.path, body, dict(self.headers.items()))
+                answer = connection.getresponse()
+                content = answer.read()
+            finally:
+                connection.close()
+            self.send_response(answer.status)
+            for name, value in answer.getheaders():
+                if name.lower() not in ("connection", "content-length", "date", "server"):
+                    self.send_header(name, value)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the name in the base class
+            """Nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    store = RecordedStore(f"http://127.0.0.1:{server.server_address[1]}")
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield store
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
