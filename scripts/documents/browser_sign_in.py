@@ -40,7 +40,7 @@ def sign_in(client: IssuerClient, port: int, show: Callable[[str], object]) -> S
         show: opens an address in a browser.
 
     Raises:
-        DocumentsError: if nobody was signed in.
+        DocumentsError: if the sign-in fails.
     """
     attempt = new_attempt()
     try:
@@ -50,7 +50,7 @@ def sign_in(client: IssuerClient, port: int, show: Callable[[str], object]) -> S
             code = back.code(attempt.state, time.monotonic() + WAIT_SECONDS)
             return flow.redeem(code, attempt)
     except (ProviderAwayError, TokenRefusedError, OSError) as error:
-        raise DocumentsError(f"nobody was signed in: {error}", "try again") from error
+        raise DocumentsError(f"the sign-in failed: {error}", "try again") from error
 
 
 def renew(client: IssuerClient, former: SignedIn) -> SignedIn:

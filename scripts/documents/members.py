@@ -11,14 +11,14 @@ class Members:
     """Methods raise DocumentsError if the API does not answer, and RefusedError if it refuses."""
 
     def __init__(self, api: ApiClient, tenant: str | None) -> None:
-        """`tenant` is whose; None is the own one.
+        """`tenant` None is the own one.
 
         Raises:
-            DocumentsError: also if it is not clear whose.
+            DocumentsError: also if it is not clear which tenant is meant.
         """
         whose = tenant or api.server.tenant or api.get("/v1/whoami")["tenant"]
         if whose is None:
-            raise DocumentsError("whose members?", "add --tenant")
+            raise DocumentsError("it is not clear which tenant is meant", "add --tenant")
         self._api, self.tenant = api, whose
 
     def all(self) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Contexts whose token an issuer gave: it is renewed shortly before it ends."""
+"""Contexts with a token of an issuer: it is renewed shortly before it ends."""
 
 from typing import Any, Final
 

@@ -27,7 +27,7 @@ def checked_issuer(issuer: str) -> str:
     parts = urlsplit(issuer)
     if parts.scheme not in ("http", "https") or not parts.netloc or parts.query or parts.fragment:
         raise ValueError(
-            f"{issuer!r} is no issuer; write it as its tokens do, like https://login.example.com"
+            f"{issuer!r} cannot be an issuer; write it as its tokens do, like https://login.example.com"
         )
     if not is_safe(issuer):
         raise ValueError(f"{issuer!r}: keys must not be read in the clear; use https")

@@ -123,7 +123,7 @@ class CodeFlow:
             TokenRefusedError: if the provider renews no more.
         """
         if former.refresh_token is None:
-            raise TokenRefusedError("there is no refresh token")
+            raise TokenRefusedError("it cannot be renewed without a refresh token")
         found = self._tokens({"grant_type": "refresh_token", "refresh_token": former.refresh_token})
         claims = self._verifier.verify(found.id_token)
         if claims["sub"] != former.claims["sub"]:

@@ -39,7 +39,7 @@ class KeyCache:
         Args:
             read: blocks, gives the issuer's keys, raises ProviderAwayError.
             monotonic: seconds of a clock that never goes back.
-            behind: does what nobody waits for.
+            behind: does work in the background.
         """
         self._read, self._monotonic, self._behind = read, monotonic, behind
         self._keys: Sequence[Key] = ()

@@ -73,7 +73,7 @@ class Verifier:
             raise TokenRefusedError("its algorithm is not allowed")
         kid = header.get("kid")
         if not isinstance(kid, str | None):
-            raise TokenRefusedError("its key id is no text")
+            raise TokenRefusedError("its key id is not a text")
         return jwt.decode(text, self._keys.find(kid), algorithms=ALGORITHMS, registry=self._registry).claims
 
     def _check(self, claims: Claims) -> None:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.console.documents import Office, sign_in
@@ -60,6 +61,7 @@ def test_an_owner_invites_somebody_changes_the_role_and_removes_it(people: Peopl
     expect(used.get_by_role("alert")).to_contain_text("unknown, used, withdrawn or expired")
 
 
+@pytest.mark.proof
 def test_an_operator_makes_a_tenant_and_is_led_to_invite_its_first_owner(people: People) -> None:
     page = people.open_page(people.url())
     sign_in(page, people.api.operator)
@@ -71,6 +73,7 @@ def test_an_operator_makes_a_tenant_and_is_led_to_invite_its_first_owner(people:
     expect(page.get_by_role("link", name="brandnew")).to_be_visible()
 
 
+@pytest.mark.proof
 def test_who_is_in_several_tenants_chooses_one_and_has_the_role_of_each(people: People) -> None:
     page = people.joined("cleo", people.invitation("first", "owner"))
     page.goto(people.invitation("second", "viewer"))
@@ -84,6 +87,7 @@ def test_who_is_in_several_tenants_chooses_one_and_has_the_role_of_each(people: 
     expect(page.get_by_role("alert")).to_contain_text("role")
 
 
+@pytest.mark.proof
 def test_a_session_is_renewed_by_the_issuer_and_ends_with_it(people: People) -> None:
     people.provider.seconds = 20  # less than a minute before its end: due at once
     try:
@@ -103,6 +107,7 @@ def test_a_session_is_renewed_by_the_issuer_and_ends_with_it(people: People) -> 
         people.provider.seconds = 300
 
 
+@pytest.mark.proof
 def test_signing_out_forgets_the_session_and_asks_who_it_is_anew(people: People) -> None:
     page = people.joined("emil", people.invitation("leaving", "owner"))
     (cookie,) = page.context.cookies()
@@ -131,6 +136,7 @@ def test_an_answer_that_this_browser_did_not_ask_for_signs_nobody_in(people: Peo
     assert not any(each["name"] == "hifi_session" for each in page.context.cookies())
 
 
+@pytest.mark.proof
 def test_an_issuer_that_is_away_is_said_and_a_token_still_signs_in(people: People) -> None:
     people.provider.away = True
     try:

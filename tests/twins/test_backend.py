@@ -1,6 +1,7 @@
 """Two local sides keep what the deployer relies on."""
 
 import time
+from typing import Final
 
 import pytest
 
@@ -11,21 +12,23 @@ from tests.harness.live_twins import WARM_UP_SECONDS, LiveTwins
 
 pytestmark = [pytest.mark.proof, pytest.mark.timeout(3_600)]
 
-_PATIENCE_SECONDS = 900
+_PATIENCE_SECONDS: Final = 900
+
+
+@pytest.fixture(scope="module")
+def place(live: LiveTwins) -> Place:
+    """Blue runs this checkout as it is; green is given its last commit, in a folder of its own."""
+    return Place(
+        backend=LocalBackend(live.twins, WARM_UP_SECONDS),
+        light="blue",
+        dark="green",
+        old=checkout_version(),
+        new=commit_of("HEAD"),
+        unknown="no-such-version",
+        patience=_PATIENCE_SECONDS,
+        fence=int(time.time()),  # above those of tests before
+    )
 
 
 class TestLocalBackend(BackendConformance):
-    """Blue runs this checkout as it is; green is given its last commit, in a folder of its own."""
-
-    @pytest.fixture(scope="class")
-    def place(self, live: LiveTwins) -> Place:
-        return Place(
-            backend=LocalBackend(live.twins, WARM_UP_SECONDS),
-            light="blue",
-            dark="green",
-            old=checkout_version(),
-            new=commit_of("HEAD"),
-            unknown="no-such-version",
-            patience=_PATIENCE_SECONDS,
-            fence=int(time.time()),  # above those of tests before
-        )
+    """All of it."""

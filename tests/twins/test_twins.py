@@ -21,6 +21,7 @@ KEY, NAME = "twins-key", "twins"
 RATE = 100
 READY_SECONDS = 900
 DRAIN_SECONDS = 300
+PROVE_SECONDS = 300
 STEADY_SECONDS = 20
 MEGABYTE = 1024**2
 MOST_PARKED_MEGABYTES = 2_048
@@ -37,7 +38,7 @@ class Moves:
         """Start a parked side and prove it, without traffic."""
         self.backend.start(side, version, fence=self.fence)
         eventually(lambda: self._ready(side), READY_SECONDS, f"{side} is ready", every=1)
-        eventually(lambda: self._proven(side), 120, f"events pass {side}", every=1)
+        eventually(lambda: self._proven(side), PROVE_SECONDS, f"events pass {side}", every=1)
 
     def switch(self, to: str, other: str) -> None:
         """Give one side all traffic, and wait until the other one has settled what it took."""

@@ -154,7 +154,7 @@ class Provision:
             return False
         self._reader.refresh()
         published = self._topic.view.entries
-        if not is_whole(wanted(self._reader, published).entries, published):
+        if not is_whole(wanted(self._reader, published), published):
             return False
         self._reader = CatalogueReader(self._table)  # what it read is not needed any more
         return True

@@ -43,7 +43,7 @@ def owner_of(caller: Caller, target: str | None) -> str | None:
     """In whose log a request belongs: the target's for an operator, else that of the caller's tenant.
 
     What a caller tried in another tenant stays out of that tenant's sight, and the other way round; what a
-    person without a role there tried belongs to nobody's tenant.
+    person without a role there tried belongs to the operators.
     """
     return target if caller.role is Role.OPERATOR else caller.tenant
 

@@ -1,4 +1,4 @@
-"""Whose a bearer is, and what that caller may in a tenant. It asks the table, and perhaps the issuer."""
+"""Who sends a bearer, and its role in a tenant. It asks the table, and perhaps the issuer."""
 
 from typing import Final
 
@@ -35,10 +35,10 @@ class Authentication:
         return self._issuer is not None
 
     def holder(self, bearer: str) -> Holder | None:
-        """Whose a bearer is; None if it is no valid token of hifi.
+        """The holder of a bearer; None if it is not a valid token of hifi.
 
         Raises:
-            TokenRefusedError: if it is no valid token of the issuer.
+            TokenRefusedError: if it is not a valid token of the issuer.
             ProviderAwayError: if that cannot be found out now.
         """
         if self._issuer is None or bearer.startswith(PREFIX):

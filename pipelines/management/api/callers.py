@@ -27,7 +27,7 @@ class ClaimNames(Struct, frozen=True, kw_only=True):
 
 
 class Person(Struct, frozen=True, kw_only=True):
-    """Somebody whom the issuer signed in."""
+    """A person whom the issuer signed in."""
 
     id: str
     """Of issuer and subject: the same at each sign-in, and another person's never."""
@@ -53,7 +53,7 @@ class Caller(Struct, frozen=True, kw_only=True):
     """None: signed in, but without a role there."""
 
     tenant: str | None
-    """Whose role that is; None for an operator, and without a role."""
+    """Where it has that role; None for an operator, and without a role."""
 
     expires_ms: int | None
     last_four: str | None = None
@@ -75,7 +75,7 @@ def person_id(issuer: str, subject: str) -> str:
 
 
 def person_of(claims: Mapping[str, Any], names: ClaimNames) -> Person:
-    """Whose a verified token is. A role that the claims do not give clearly is not given."""
+    """The person of a verified token. A role that the claims do not give clearly is not given."""
     issuer, subject = str(claims["iss"]), str(claims["sub"])
     role, tenant = _role(claims, names), claims.get(names.tenant) if names.tenant else None
     granted = {}

@@ -68,7 +68,7 @@ class MemberStore:
         return self._teams.get(MEMBERS, tenant) or Team()
 
     def role(self, tenant: str, member_id: str) -> Role | None:
-        """A member's role; None for somebody else."""
+        """A member's role; None if it is not a member."""
         found = self.team(tenant).members.get(member_id)
         return None if found is None else found.role
 
@@ -184,7 +184,7 @@ class MemberStore:
         """A member with another role.
 
         Raises:
-            NoMemberError: if there is no such member.
+            NoMemberError: if that is not a member.
             TeamError: if no owner would be left.
         """
 

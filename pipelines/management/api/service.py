@@ -36,7 +36,7 @@ NODE = "api"
 
 
 def issuer_of(settings: ApiSettings, clock: Clock) -> tuple[Verifier, ClaimNames] | None:
-    """What knows the tokens of the issuer's people; None if there is no issuer."""
+    """The verifier of the issuer's tokens, and the claims to read; None without an issuer."""
     if settings.oidc_issuer is None:
         return None
     keys = KeyCache(Provider(settings.oidc_issuer).keys, time.monotonic)

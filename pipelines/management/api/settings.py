@@ -29,7 +29,7 @@ class ApiSettings(DocumentsSettings):
     drain_timeout: int = Field(3, ge=1, description="Seconds for requests in flight when the process stops.")
     oidc_issuer: str | None = Field(
         None,
-        description="OpenID Connect issuer whose tokens are taken beside hifi's, exactly as they name it.",
+        description="OpenID Connect issuer; its tokens are taken beside hifi's. Exactly as they name it.",
     )
     oidc_audience: str = Field(
         "", description="Audiences of which such a token must name one, separated by commas: ids of clients."

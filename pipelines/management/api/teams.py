@@ -16,7 +16,7 @@ MOST_INVITATIONS: Final = 200
 
 
 class Member(Struct, frozen=True, kw_only=True):
-    """Somebody who has a role in a tenant."""
+    """A person with a role in a tenant."""
 
     id: str
     """Of the person, or of the personal token."""
@@ -64,7 +64,7 @@ class TeamError(Exception):
 
 
 class NoMemberError(Exception):
-    """There is no such member."""
+    """The tenant has not got this member."""
 
 
 def joined(team: Team, member: Member) -> Team:
@@ -85,7 +85,7 @@ def with_role(team: Team, member_id: str, role: Role, *, by_operator: bool) -> T
     """The team with another role of a member.
 
     Raises:
-        NoMemberError: if there is no such member.
+        NoMemberError: if that is not a member.
         TeamError: if no owner would be left.
     """
     return _led(team, _with(team, replace(_member(team, member_id), role=role)), by_operator)

@@ -104,7 +104,7 @@ def _identity(caller: Caller, tenants: list[Membership]) -> _Identity:
 def token_routes(
     store: TokenStore, authentication: Authentication, access: Access, clock: Clock, body_bytes: int
 ) -> APIRouter:
-    """Routes of tokens: of a tenant, and of operators; and the one that says whose a token is."""
+    """Routes of tokens: of a tenant, and of operators; and the one that says who a caller is."""
     router = APIRouter()
 
     @router.get("/v1/whoami", **route(200))

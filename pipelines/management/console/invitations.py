@@ -65,7 +65,7 @@ def invitation_form(reason: str, issuer: str | None, session: Session | None) ->
 
 
 def other_person(session: Session) -> Markup:
-    """The way out for who is signed in as somebody else."""
+    """The way out for a reader who is signed in as another person."""
     return sign_out_form(session.identity.label or session.identity.id)
 
 

@@ -35,7 +35,7 @@ _REASONS: Final[dict[type[Exception], str]] = {
     ProblemError: "unknown-here",
     UnreachableError: "away",
 }
-"""What the form says of why nobody was signed in."""
+"""What the form says of a sign-in that failed."""
 
 
 class Begun(Struct, frozen=True, kw_only=True):
@@ -73,7 +73,7 @@ class Attempts:
 
 
 def code_flow(settings: ConsoleSettings, clock: Clock) -> CodeFlow | None:
-    """The console as a client of the issuer; None if there is no issuer."""
+    """The console as a client of the issuer; None without an issuer."""
     if settings.oidc_issuer is None or settings.oidc_client_id is None:
         return None
     provider = Provider(settings.oidc_issuer)
@@ -160,5 +160,5 @@ def _gone(answer: Response, secure: bool) -> Response:
 
 
 def _failed(error: Exception, reason: str, after: str) -> Response:
-    _log.warning("nobody was signed in", extra={"reason": reason, "error": str(error)})
+    _log.warning("sign-in failed", extra={"reason": reason, "error": str(error)})
     return redirect(sign_in_path(reason, after))

@@ -80,7 +80,7 @@ def sign_in_form(reason: str, after: str, issuer: str | None) -> Markup:
 
 
 def issuer_link(issuer: str | None, after: str, *, again: bool = False) -> Markup | None:
-    """The way to the issuer, by its host's name; None if there is no issuer."""
+    """The way to the issuer, by its host's name; None without an issuer."""
     if issuer is None:
         return None
     text = f"Sign in with {urlsplit(issuer).hostname}"

@@ -21,7 +21,7 @@ def invite(  # noqa: PLR0913, PLR0917 - one parameter an option
     server: Server = None,
     data: SideFolder = None,
 ) -> None:
-    """Invite somebody into a tenant, and print the invitation: it is not stored, and never shown again.
+    """Invite a person into a tenant, and print the invitation: it is not stored, and never shown again.
 
     Whoever redeems it first joins: in the console, after signing in; where no issuer signs people in, also by
     `hifi login URL` with the invitation in place of a token.

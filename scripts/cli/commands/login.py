@@ -1,6 +1,7 @@
 """`hifi login`."""
 
 import sys
+import threading
 import webbrowser
 from pathlib import Path
 from typing import Annotated, Any
@@ -71,7 +72,8 @@ def _by_browser(issuer: str, client_id: str | None, port: int) -> tuple[str, Sig
 
     def show(address: str) -> None:
         err().print(f"open this address to sign in, if no browser does:\n{escape(address)}", soft_wrap=True)
-        webbrowser.open(address)
+        # On a thread: a browser in the terminal is waited for, and comes back to us before it ends.
+        threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
     found = sign_in(IssuerClient(issuer=issuer, client_id=client_id), port, show)
     return found.token, SignIn(issuer=issuer, client_id=client_id, refresh_token=found.refresh_token)

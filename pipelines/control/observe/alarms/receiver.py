@@ -61,9 +61,10 @@ def contact_now(contacts: Catalogue, notification: Notification) -> Contact:
     """The contact of a notification, as it is now.
 
     Raises:
-        ReceiverGoneError: if there is none of that name, or it is another tenant's.
+        ReceiverGoneError: if the alarm's tenant has none of that name.
     """
-    contact = contacts.contacts.get(contact_of(notification.receiver))
-    if contact is None or contact.tenant != notification.transition.alarm.tenant:
+    whose = notification.transition.alarm.tenant, contact_of(notification.receiver)
+    contact = contacts.contacts.get(whose)
+    if contact is None:
         raise ReceiverGoneError("the contact was deleted")
     return contact

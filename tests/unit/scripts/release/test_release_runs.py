@@ -120,6 +120,19 @@ def test_a_release_prunes_by_its_label_before_it_waits_for_the_pods(release: Rel
     assert deleted < applied < waited
 
 
+def test_a_release_writes_the_accounts_ids_of_the_zones(release: Release) -> None:
+    zones = r"eu-west-1a\teuw1-az3\neu-west-1b\teuw1-az1\neu-west-1c\teuw1-az2\n"
+    release.program(
+        "bin/aws",
+        f'#!/bin/bash\ncase "$*" in *availability-zones*) printf "{zones}" ;; *) echo answer ;; esac\n',
+    )
+    release.program(".venv/bin/python", '#!/bin/bash\necho "$*" >> "$CALLS"\n')
+    status, calls = release.run("deploy_workloads.sh", SERVICE_IMAGE="service", SPARK_IMAGE="spark")
+    assert status == 0
+    wanted = "eu-west-1a=euw1-az3,eu-west-1b=euw1-az1,eu-west-1c=euw1-az2"
+    assert f"--zone-ids {wanted} " in calls[0]
+
+
 def quiesced(
     release: Release, *, light: bool = False, clusters: str = "hifi-test-green"
 ) -> tuple[int, list[str]]:

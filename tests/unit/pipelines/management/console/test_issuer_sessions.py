@@ -118,7 +118,7 @@ def test_an_attempt_is_answered_once_by_its_browser_with_its_state_and_in_time(i
     ("more", "said"),
     [
         ({"oidc_issuer": "http://login.example"}, "use https"),
-        ({"oidc_issuer": "login.example"}, "is no issuer"),
+        ({"oidc_issuer": "login.example"}, "cannot be an issuer"),
         ({"oidc_issuer": "https://i.example"}, "HIFI_OIDC_CLIENT_ID and HIFI_PUBLIC_URL"),
         ({"oidc_client_secret": "hidden-secret"}, "set HIFI_OIDC_ISSUER"),
         (
