@@ -53,9 +53,14 @@ _TENANT: Final = "demo"
 _RATE: Final = 200.0
 _MOST_SECONDS: Final = 3_600.0
 _STEADY_SECONDS: Final = 15.0
+_SWITCH_SECONDS: Final = 1_200.0
 _LOOK_SECONDS: Final = 1.0
 _SHOW_SECONDS: Final = 5.0
 _BAKE: Final = "HIFI_BAKE_MINUTES"
+
+
+class _StoppedError(Exception):
+    """The demo is over."""
 
 
 class Story:
@@ -66,7 +71,7 @@ class Story:
         self._spent: dict[str, set[int]] = {side.name: set() for side in twins.sides}
         self.chapter = "events flow through one side"
         self.problem: OperatorError | None = None
-        self.over = threading.Event()
+        self._stopped = threading.Event()
 
     @property
     def spent(self) -> int:
@@ -85,25 +90,34 @@ class Story:
             self._restart_brokers()
             self._steady()
             self._look()
+        except _StoppedError:
+            return
         except OperatorError as error:
             self.problem = error
-        finally:
-            self.over.set()
+
+    def stop(self) -> None:
+        """Let it end at its next pause."""
+        self._stopped.set()
+
+    def _pause(self) -> None:
+        self._look()
+        if self._stopped.wait(_LOOK_SECONDS):
+            raise _StoppedError
 
     def _steady(self) -> None:
         until = time.monotonic() + _STEADY_SECONDS
         while time.monotonic() < until:
-            self._look()
-            time.sleep(_LOOK_SECONDS)
+            self._pause()
 
     def _switch(self) -> None:
         asked = self._client.ask(Kind.SWITCH)
-        release = asked
+        release, until = asked, time.monotonic() + _SWITCH_SECONDS
         while not release.ended:
-            self._look()
+            self._pause()
             release = self._client.current() or release
             self.chapter = _said(release)
-            time.sleep(_LOOK_SECONDS)
+            if time.monotonic() > until:
+                raise OperatorError(f"not switched within {_SWITCH_SECONDS:.0f} s: {self.chapter}")
         if release.step is not Step.DONE:
             raise OperatorError(
                 f"the switch was undone: {release.back}", "`hifi sides --releases 1` shows why"
@@ -118,7 +132,7 @@ class Story:
             supervisor.stop_program(broker)
             supervisor.start_program(broker)
             wait_in_sync(dark.bootstrap)
-            self._look()
+            self._pause()
 
     def _look(self) -> None:
         """Ask each side that runs for the day's spent minutes; a parked one is known from before."""
@@ -159,9 +173,9 @@ async def run_twins_demo(twins: Twins, progress: Progress, rate: float) -> bool:
         receiver.counts(EVERYTHING.path)
         with on_signals(stopping), Live(console=console, auto_refresh=False) as live:
             demo = Demo(plan, receiver, lambda moment: _show(live, story, moment), _SHOW_SECONDS)
-            telling = asyncio.create_task(asyncio.to_thread(story.run))
-            telling.add_done_callback(lambda _: stopping.set())
+            _begin(story, stopping)
             await demo.run(stopping)
+            story.stop()
         results = demo.results()
         totals = await asyncio.to_thread(demo.totals, results)
     console.print(summary(totals, results))
@@ -170,6 +184,18 @@ async def run_twins_demo(twins: Twins, progress: Progress, rate: float) -> bool:
     if story.problem is not None:
         raise story.problem
     return totals.good
+
+
+def _begin(story: Story, stopping: asyncio.Event) -> None:
+    """Run the story in a thread that keeps no process from ending; at its end the load ends too."""
+    loop = asyncio.get_running_loop()
+
+    def run() -> None:
+        story.run()
+        with suppress(RuntimeError):  # the loop has ended
+            loop.call_soon_threadsafe(stopping.set)
+
+    threading.Thread(target=run, name="story", daemon=True).start()
 
 
 def _show(live: Live, story: Story, moment: DemoState) -> None:

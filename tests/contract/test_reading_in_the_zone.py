@@ -13,6 +13,8 @@ from shared.kafka.background_reader import reader_config
 from tests.harness.topics import Topics
 from tests.harness.waiting import eventually
 
+pytestmark = pytest.mark.proof
+
 TOPIC = Topic.RETRY_IN_1H
 """Has one partition, so that its leader is one broker."""
 

@@ -88,6 +88,7 @@ def _settings(broker: IamBroker) -> dict[str, object]:
     }
 
 
+@pytest.mark.proof
 def test_a_client_is_admitted_by_the_credentials_of_its_pod(
     broker: IamBroker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -105,6 +106,7 @@ def test_a_client_is_admitted_by_the_credentials_of_its_pod(
         consumer.close()
 
 
+@pytest.mark.proof
 def test_a_client_with_other_credentials_is_refused(
     broker: IamBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:

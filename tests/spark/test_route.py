@@ -78,9 +78,8 @@ def test_two_tenants_sources_of_one_name_feed_their_own_pipes_of_one_name(spark:
         ("outbound", "own"),
         ("unmatched", "none"),
     ]
-    keys = [bytes(row["key"]) for row in routed if row["key"]]
-    assert keys == [
-        delivery_key(tenant, "all", "/player", header_map(routed[0])[h.CE_ID]) for tenant in ("acme", "own")
+    assert [bytes(row["key"]) for row in routed if row["key"]] == [
+        delivery_key(tenant, "all", ATTRIBUTES["source"], ATTRIBUTES["id"]) for tenant in ("acme", "own")
     ]
 
 

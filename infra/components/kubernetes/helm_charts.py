@@ -56,49 +56,27 @@ def charts(  # noqa: PLR0913 -- each a fact about the side
         alarm_topic_arn: SNS topic of the side's alarms.
     """
     versions = settings.charts
+
+    def chart(source: str, namespace: str, values: Values) -> Chart:
+        found = CHART_SOURCES[source]
+        return Chart(
+            name=found.name,
+            repository=found.repository,
+            version=getattr(versions, source),
+            namespace=namespace,
+            values=values,
+        )
+
+    autoscaler = _autoscaler(kubernetes=settings.version, cluster_name=cluster_name, region=region)
+    balancer = _balancer(cluster_name=cluster_name, region=region, vpc_id=vpc_id)
+    prometheus = prometheus_stack(region=region, topic_arn=alarm_topic_arn)
     return (
-        Chart(
-            name="metrics-server",
-            repository=CHART_SOURCES["metrics_server"].repository,
-            version=versions.metrics_server,
-            namespace=SYSTEM_NAMESPACE,
-            values=_metrics_server(),
-        ),
-        Chart(
-            name=AUTOSCALER,
-            repository=CHART_SOURCES["cluster_autoscaler"].repository,
-            version=versions.cluster_autoscaler,
-            namespace=SYSTEM_NAMESPACE,
-            values=_autoscaler(kubernetes=settings.version, cluster_name=cluster_name, region=region),
-        ),
-        Chart(
-            name=BALANCER,
-            repository=CHART_SOURCES["load_balancer_controller"].repository,
-            version=versions.load_balancer_controller,
-            namespace=SYSTEM_NAMESPACE,
-            values=_balancer(cluster_name=cluster_name, region=region, vpc_id=vpc_id),
-        ),
-        Chart(
-            name="keda",
-            repository=CHART_SOURCES["keda"].repository,
-            version=versions.keda,
-            namespace=KEDA_NAMESPACE,
-            values=_keda(cluster_name),
-        ),
-        Chart(
-            name=CHART_SOURCES["fluent_bit"].name,
-            repository=CHART_SOURCES["fluent_bit"].repository,
-            version=versions.fluent_bit,
-            namespace=MONITORING_NAMESPACE,
-            values=fluent_bit(region=region, log_group=pod_logs),
-        ),
-        Chart(
-            name=CHART_SOURCES["prometheus"].name,
-            repository=CHART_SOURCES["prometheus"].repository,
-            version=versions.prometheus,
-            namespace=MONITORING_NAMESPACE,
-            values=prometheus_stack(region=region, topic_arn=alarm_topic_arn),
-        ),
+        chart("metrics_server", SYSTEM_NAMESPACE, _metrics_server()),
+        chart("cluster_autoscaler", SYSTEM_NAMESPACE, autoscaler),
+        chart("load_balancer_controller", SYSTEM_NAMESPACE, balancer),
+        chart("keda", KEDA_NAMESPACE, _keda(cluster_name)),
+        chart("fluent_bit", MONITORING_NAMESPACE, fluent_bit(region=region, log_group=pod_logs)),
+        chart("prometheus", MONITORING_NAMESPACE, prometheus),
     )
 
 

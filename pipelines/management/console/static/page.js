@@ -78,7 +78,7 @@
 
   document.addEventListener("DOMContentLoaded", () => {
     let themed = false;
-    new MutationObserver((changes) => {
+    const changed = (changes) => {
       if (!themed && document.querySelector("[data-theme-button]")) {
         themed = true;
         apply();
@@ -86,6 +86,8 @@
       changes.forEach((change) => change.addedNodes.forEach(scrollBack));
       fillInvitation();
       refocus();
-    }).observe(document.body, { childList: true, subtree: true });
+    };
+    new MutationObserver(changed).observe(document.body, { childList: true, subtree: true });
+    changed([]); // a page that does not change is complete by now
   });
 })();
