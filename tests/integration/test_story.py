@@ -10,13 +10,13 @@ from uuid import uuid4
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.console.conftest import artefacts, chromium, open_page
+from tests.console.conftest import artefacts, chromium, open_page, other_origins
 from tests.console.documents import field, sign_in
 from tests.harness.live_side import LiveSide
 from tests.harness.scripted_server import Loop, Server, reply
 from tests.harness.waiting import eventually
 
-__all__ = ["artefacts", "chromium", "open_page"]
+__all__ = ["artefacts", "chromium", "open_page", "other_origins"]
 
 IN_FORCE_SECONDS = 40
 ALARM_SECONDS = 120
