@@ -15,7 +15,8 @@ from hypothesis import settings
 
 from scripts.local.jars import ensure_jars
 from scripts.local.kafka.cluster import Cluster
-from scripts.local.side import Side, free_base
+from scripts.local.ports import free_base
+from scripts.local.side import Side
 from shared.contracts.topics import Topic, topic_specs
 from shared.kafka.admin import admin_client, ensure_topics
 

@@ -8,7 +8,8 @@ from scripts.documents.contexts import LOCAL_CONTEXT, contexts_file, read_contex
 from scripts.documents.renewal import fresh
 from scripts.documents.side_documents import SideDocuments
 from scripts.local.connection import NotRunningError
-from scripts.local.side import DATA_FOLDER, Side, is_busy
+from scripts.local.ports import is_busy
+from scripts.local.side import DATA_FOLDER, Side
 from shared.runtime.clock import wall_clock
 
 

@@ -1,9 +1,6 @@
 """Folders and ports of a local side."""
 
-import contextlib
 import os
-import socket
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -25,10 +22,6 @@ REACH: Final = EgressPolicy(loopback=True)
 
 class NoSideError(OperatorError):
     """No side was started in a folder, or its description cannot be read."""
-
-
-class NoPortsError(OperatorError):
-    """No range of ports is free for a side."""
 
 
 DATA_FOLDER: Final = Path(".hifi")
@@ -313,35 +306,3 @@ class _Description(msgspec.Struct, kw_only=True, omit_defaults=True):
             source = Path(self.source) if self.source else None
             found = replace(found, code=Code(version=self.version, source=source))
         return found
-
-
-def busy_ports(ports: Iterable[int]) -> list[int]:
-    """Ports on which a process listens on the loopback address."""
-    return [port for port in ports if is_busy(port)]
-
-
-def is_busy(port: int) -> bool:
-    """Whether a process listens on a port of the loopback address."""
-    with contextlib.closing(socket.socket()) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except OSError:
-            return True
-    return False
-
-
-def free_base(start: int = 20_000, stop: int = 30_000, count: int = PORTS) -> int:
-    """The base of a free range of ports below the ephemeral ones; each process starts to look elsewhere.
-
-    Raises:
-        NoPortsError: if there is none.
-    """
-    blocks = (stop - start) // count
-    for turn in range(blocks):
-        base = start + (os.getpid() * 7 + turn) % blocks * count
-        if not busy_ports(range(base, base + count)):
-            return base
-    raise NoPortsError(
-        f"no {count} free ports in a row between {start} and {stop}; end programs that listen there"
-    )

@@ -14,11 +14,12 @@ from scripts.local.jars import ensure_jars
 from scripts.local.kafka import brokers
 from scripts.local.kafka.cds_archive import ensure_archive
 from scripts.local.lock import held
+from scripts.local.ports import busy_ports
 from scripts.local.processes.profile import SideProfile
 from scripts.local.processes.programs import BROKERS, programs
 from scripts.local.processes.supervisor import Supervisor, end_leftovers
 from scripts.local.progress import Progress
-from scripts.local.side import Side, busy_ports
+from scripts.local.side import Side
 from shared.contracts.topics import topic_specs
 from shared.kafka.admin import admin_client, ensure_topics, wait_for_brokers
 from shared.kafka.errors import kafka_errors_explained

@@ -147,8 +147,8 @@ def people(
     open_page: Open,
     other_origins: set[str],
 ) -> People:
-    other_origins.add(f"http://127.0.0.1:{provider.port}")
     console, api = signed_office
+    other_origins.update({console.url, f"http://127.0.0.1:{provider.port}"})
     return People(console, api, open_page, provider)
 
 

@@ -12,11 +12,11 @@ from tests.contract.observe.conftest import Start
 GRAVE = ("serious", "critical")
 
 
-def faults(page: Page) -> list[str]:
-    """The serious faults of the page as it is now: rule, what it is about, and the first element."""
+def faults(page: Page, within: str | None = None) -> list[str]:
+    """The serious faults of the page, or of a part of it, as it is now: rule, subject, first element."""
     return [
         f"{each['id']}: {each['help']}: {each['nodes'][0]['html'][:200]}"
-        for each in Axe().run(page).response["violations"]
+        for each in Axe().run(page, context=within).response["violations"]
         if each["impact"] in GRAVE
     ]
 

@@ -9,8 +9,9 @@ import pytest
 
 from scripts.local.jars import ensure_store
 from scripts.local.kafka.cluster import Cluster
+from scripts.local.ports import free_base
 from scripts.local.processes import dynamodb_local as local_store
-from scripts.local.side import Side, free_base
+from scripts.local.side import Side
 from shared.contracts.topics import topic_specs
 from shared.kafka.admin import ensure_topics
 from tests.contract.lanes import PATIENCE

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.local.side import Side, free_base
+from scripts.local.ports import free_base
+from scripts.local.side import Side
 from shared.kafka.admin import admin_client
 from shared.kafka.errors import KafkaUnavailableError, kafka_errors_explained
 from tests.harness.command_line import HIFI, without_settings

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from scripts.local.jars import ensure_jars
 from scripts.local.kafka import brokers
+from scripts.local.ports import free_base
 from scripts.local.process_marks import OF_SIDE
-from scripts.local.side import HOST, Side, free_base
+from scripts.local.side import HOST, Side
 from shared.kafka.admin import wait_for_brokers
 from tests.harness.pod_identity import KEY, REGION, SECRET
 

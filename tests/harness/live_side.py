@@ -15,9 +15,10 @@ from typing import Any
 import psutil
 import yaml
 
+from scripts.local.ports import free_base
 from scripts.local.process_marks import kill, side_processes
 from scripts.local.processes.supervisor import Supervisor
-from scripts.local.side import Side, free_base
+from scripts.local.side import Side
 from tests.harness.command_line import HIFI
 from tests.harness.waiting import eventually
 

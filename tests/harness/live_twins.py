@@ -14,8 +14,8 @@ import msgspec
 import psutil
 import yaml
 
+from scripts.local.ports import free_base
 from scripts.local.process_marks import kill, side_processes
-from scripts.local.side import free_base
 from scripts.local.twins.place import TWINS_PORTS, Twins
 from shared.contracts.scorecard import MinuteCard
 from tests.harness.command_line import HIFI

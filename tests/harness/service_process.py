@@ -68,7 +68,8 @@ class ServiceProcess:
     """Time limit of a request to it."""
 
     def __init__(self, module: str, log: Path, environment: dict[str, str]) -> None:
-        self.port = int(environment.get("HIFI_PORT") or free_port())
+        wanted = environment.get("HIFI_PORT", "")  # may be a wrong one on purpose
+        self.port = int(wanted) if wanted.isdecimal() else free_port()
         self.log = log
         self._module = module
         self._environment = os.environ | {"HIFI_PORT": str(self.port)} | environment

@@ -16,7 +16,8 @@ from scripts.experiments.harness.runs import Load, Run
 from scripts.experiments.harness.side import RunningChain, hifi
 from scripts.experiments.harness.subprocesses import ChainError
 from scripts.local.jars import Jars
-from scripts.local.side import Side, free_base
+from scripts.local.ports import free_base
+from scripts.local.side import Side
 
 Say = Callable[[str], None]
 Done = Callable[[ChainFigures], None]

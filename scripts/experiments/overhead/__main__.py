@@ -23,8 +23,9 @@ from scripts.experiments.harness.pairs import in_turns, ratios_text
 from scripts.experiments.harness.percentiles import spread
 from scripts.experiments.harness.runs import Load, Run, chain_cpu
 from scripts.experiments.harness.side import hifi
+from scripts.local.ports import free_base
 from scripts.local.processes.profile import SideProfile
-from scripts.local.side import Side, free_base
+from scripts.local.side import Side
 from scripts.terminal import run_command
 
 _COLD_SECONDS: Final = 40.0

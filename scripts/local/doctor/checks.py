@@ -13,7 +13,7 @@ import psutil
 
 from scripts.local.jars import cached_jars
 from scripts.local.kafka import brokers
-from scripts.local.side import busy_ports
+from scripts.local.ports import busy_ports
 from scripts.local.twins.programs import INSTALL
 
 _GIB: Final = 1024**3

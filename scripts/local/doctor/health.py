@@ -9,6 +9,7 @@ from confluent_kafka import KafkaException
 
 from scripts.local.doctor.checks import Check
 from scripts.local.kafka.consumer_lag import Lag, lags
+from scripts.local.ports import busy_ports
 from scripts.local.processes.programs import (
     API,
     AUDIT,
@@ -25,7 +26,7 @@ from scripts.local.processes.programs import (
 )
 from scripts.local.processes.supervisor import Supervisor, SupervisorError
 from scripts.local.services import says_ready, spark_ready
-from scripts.local.side import HOST, Side, busy_ports
+from scripts.local.side import HOST, Side
 from shared.contracts.scorecard import Now
 from shared.contracts.topics import REPLICAS, Topic
 from shared.kafka.admin import admin_client, out_of_sync, topic_partitions

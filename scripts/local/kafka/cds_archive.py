@@ -14,9 +14,10 @@ from typing import Final
 
 from scripts.local.jars import ensure_jars
 from scripts.local.kafka import brokers
+from scripts.local.ports import free_base
 from scripts.local.process_marks import OF_SIDE
 from scripts.local.progress import Say
-from scripts.local.side import HOST, Side, free_base
+from scripts.local.side import HOST, Side
 from scripts.terminal import run_command
 
 _STARTED: Final = "Kafka Server started"

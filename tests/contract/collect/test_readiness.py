@@ -8,7 +8,8 @@ import pytest
 
 from scripts.local.jars import ensure_jars
 from scripts.local.kafka.cluster import Cluster
-from scripts.local.side import BROKER_IDS, Side, free_base
+from scripts.local.ports import free_base
+from scripts.local.side import BROKER_IDS, Side
 from shared.contracts.documents import Source
 from shared.contracts.topics import Topic, topic_specs
 from shared.kafka.admin import ensure_topics

@@ -13,9 +13,10 @@ import pytest
 from confluent_kafka import Consumer, Producer
 
 from scripts.local.lock import holder
+from scripts.local.ports import free_base
 from scripts.local.process_marks import kill, side_processes
 from scripts.local.processes.supervisor import Supervisor
-from scripts.local.side import Side, free_base
+from scripts.local.side import Side
 from shared.contracts.topics import Topic
 from shared.kafka.background_reader import reader_config
 from shared.kafka.producer import producer_config

@@ -105,8 +105,8 @@ def button(text: str, act: Callable[[], object], name: str, style: str = "plain"
 async def agreed(title: str, text: str, act: str) -> bool:
     """Ask before something is done; Escape is no."""
     with (
-        ui.dialog() as dialog,
-        ui.element("div").classes("card ask").props("role=alertdialog aria-modal=true"),
+        ui.dialog().props(f'aria-label="{title}"') as dialog,
+        ui.element("div").classes("card ask").props(f'role=alertdialog aria-modal=true aria-label="{title}"'),
     ):
         write(joined(tag("h2", title), tag("p", text)))
         with ui.element("div").classes("acts"):
@@ -125,7 +125,10 @@ async def show_key(key: str) -> None:
 
 async def show_secret(title: str, text: str, secret: str, name: str) -> None:
     """Show a secret, once; it is gone from the page when the window is closed. `name` is its element's."""
-    with ui.dialog().props("persistent") as dialog, ui.element("div").classes("card ask"):
+    with (
+        ui.dialog().props(f'persistent aria-label="{title}"') as dialog,
+        ui.element("div").classes("card ask"),
+    ):
         write(
             joined(
                 tag("h2", title),

@@ -133,8 +133,8 @@ def _roles(value: str) -> ui.select:
 async def _chosen_role(member: Member) -> str | None:
     """Ask which role a member is to have; None is as it is."""
     with (
-        ui.dialog() as dialog,
-        ui.element("div").classes("card ask").props("role=dialog aria-modal=true aria-label='Change role'"),
+        ui.dialog().props('aria-label="Change the role"') as dialog,
+        ui.element("div").classes("card ask"),
     ):
         write(joined(tag("h2", "Change the role"), tag("p", member.label or member.id)))
         chosen = _roles(member.role).props("data-testid=new-role")
@@ -150,10 +150,10 @@ def _member_row(member: Member) -> Markup:
     name = member.label or member.id
     return tag(
         "tr",
-        tag("th", name, scope="row"),
+        tag("th", name, scope="row", class_="long"),
         tag("td", member.role),
         tag("td", formatting.moment(member.since_ms)),
-        tag("td", member.invited_by or formatting.NONE),
+        tag("td", member.invited_by or formatting.NONE, class_="long"),
         tag(
             "td",
             _pick("Change role …", f"role:{member.id}", f"Change the role of {name}"),
@@ -167,10 +167,10 @@ def _member_row(member: Member) -> Markup:
 def _invitation_row(each: Invitation) -> Markup:
     return tag(
         "tr",
-        tag("th", each.label or each.id, scope="row"),
+        tag("th", each.label or each.id, scope="row", class_="long"),
         tag("td", each.role),
         tag("td", formatting.moment(each.expires_ms)),
-        tag("td", each.made_by or formatting.NONE),
+        tag("td", each.made_by or formatting.NONE, class_="long"),
         tag("td", _pick("Withdraw …", each.id, f"Withdraw the invitation for {each.label or each.id}")),
         data_invitation_id=each.id,
     )

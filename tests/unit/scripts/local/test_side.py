@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.local.side import BROKER_IDS, HOST, NoSideError, Side, busy_ports, free_base
+from scripts.local.ports import busy_ports, free_base
+from scripts.local.side import BROKER_IDS, HOST, NoSideError, Side
 
 
 def test_no_two_listeners_share_a_port(tmp_path: Path) -> None:
