@@ -123,4 +123,3 @@ def test_a_tried_event_can_be_read_at_any_width_and_in_both_themes(office: Offic
             assert not faults(page)
             theme = "dark" if dark else "light"
             page.screenshot(path=artefacts / f"try-{name}-{width}-{theme}.png", full_page=True)
-        page.close()

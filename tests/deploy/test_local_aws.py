@@ -61,6 +61,7 @@ def test_tags_that_are_added_to_one_group_at_once_are_all_kept(aws: LocalAws, su
     finally:
         sys.setswitchinterval(switch_seconds)
     (group,) = scaling.describe_auto_scaling_groups(AutoScalingGroupNames=["tagged"])["AutoScalingGroups"]
+    scaling.delete_auto_scaling_group(AutoScalingGroupName="tagged", ForceDelete=True)
     assert {each["Key"] for each in group["Tags"]} == set(names)
 
 

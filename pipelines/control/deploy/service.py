@@ -14,7 +14,7 @@ from pipelines.control.deploy.operations import Operations
 from pipelines.control.deploy.settings import DeploySettings
 from pipelines.control.deploy.side_states import side_states
 from shared.contracts.document_items import LEASES
-from shared.contracts.releases import DEPLOYER
+from shared.contracts.releases import DEPLOYER, Release
 from shared.dynamodb.activity_register import ActivityRegister
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.document_rows import DOCUMENT, TENANT
@@ -65,7 +65,7 @@ class Deploy:
         self._metrics = DeployMetrics()
         self._metrics.ready.set_function(lambda: all(self._report().values()))
         self._table_answers = self._leads = False
-        self._shown_at = float("-inf")
+        self._shown_at, self._shown_of = float("-inf"), ""
         self._stopping = threading.Event()
 
     def run(self, stopping: threading.Event) -> None:
@@ -108,7 +108,7 @@ class Deploy:
             if release is not None:
                 self._metrics.show(release)
             if self._leads:
-                self._show_sides(_IDLE_SECONDS if release is None or release.ended else _SHOWN_SECONDS)
+                self._show_sides(release)
         except StoreError as error:
             self._table_answers = False
             _log.warning("the table cannot be used, trying again", extra={"error": str(error)})
@@ -119,12 +119,16 @@ class Deploy:
             _log.exception("a turn failed, trying again")
         self._metrics.leader.set(self._leads)
 
-    def _show_sides(self, every: float) -> None:
-        if self._monotonic() - self._shown_at < every:
+    def _show_sides(self, release: Release | None) -> None:
+        """Write the sides' states now and then, and at once when a release begins or ends."""
+        idle = release is None or release.ended
+        shown_of = f"{release.number} {idle}" if release else ""
+        recent = self._monotonic() - self._shown_at < (_IDLE_SECONDS if idle else _SHOWN_SECONDS)
+        if recent and shown_of == self._shown_of:
             return
         for state in side_states(self._backend, self._clock()):
             self._store.put_side(state)
-        self._shown_at = self._monotonic()
+        self._shown_at, self._shown_of = self._monotonic(), shown_of
 
     def _beat(self) -> None:
         """On a thread of its own: a call to the sides must not cost the activities."""

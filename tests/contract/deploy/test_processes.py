@@ -130,8 +130,12 @@ def test_commands_deploy_a_version_follow_it_and_show_both_sides(deployers: Depl
     assert refused.returncode == 1
     assert "events are late, against 0.198 % of" in refused.stderr
     assert "2.0 serves on green" in refused.stderr
+
+    def sides() -> str:
+        return hifi(deployers, "sides", "--releases", "5").stdout
+
+    eventually(lambda: re.search(r"green +2\.0 +100 % +stable", sides()), SECONDS, "green serves alone")
     shown = hifi(deployers, "sides", "--releases", "5")
-    assert re.search(r"green +2\.0 +100 % +stable", shown.stdout)
     assert re.search(r"2 +deploy slower +\S+ .+ undone", shown.stdout)
     known = json.loads(hifi(deployers, "sides", "--json").stdout)
     assert [each["side"] for each in known["sides"]] == [LIGHT, DARK]
