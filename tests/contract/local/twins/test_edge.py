@@ -134,8 +134,9 @@ def running(tmp_path: Path) -> Iterator[Running]:
         yield found
 
 
-def test_haproxy_takes_the_configuration_without_a_warning(tmp_path: Path) -> None:
-    twins = Twins(root=tmp_path / "a b $HOME")
+def test_haproxy_takes_the_configuration_without_a_warning(tmp_path_factory: pytest.TempPathFactory) -> None:
+    # A short folder: HAProxy's sockets have paths of at most 97 characters.
+    twins = Twins(root=tmp_path_factory.mktemp("edge") / "a b $HOME")
     twins.create()
     LocalTraffic(twins).prepare()
     program, *_ = haproxy_command(twins.edge)
