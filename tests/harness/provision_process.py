@@ -26,8 +26,11 @@ class ProvisionProcess(ServiceProcess):
         super().__init__("pipelines.control.provision", log, settings | hifi_settings(more))
 
     def leads(self) -> bool:
-        """Whether it says so."""
-        return f"{ProvisionMetric.LEADER} 1.0" in self.request("GET", "/metrics").text
+        """Whether it says so; one that does not answer yet does not lead."""
+        try:
+            return f"{ProvisionMetric.LEADER} 1.0" in self.request("GET", "/metrics").text
+        except OSError:
+            return False
 
 
 @contextmanager
