@@ -11,7 +11,8 @@ from aiohttp import web
 
 from pipelines.control.deploy.backend import Proof
 from scripts.local.side import HOST, Side
-from shared.contracts.documents import WARM_UP, Document, parse
+from scripts.local.warmup.warmup import own_documents
+from shared.contracts.documents import Document
 from shared.contracts.publish_plan import Records, records_of, tombstones_of
 from shared.kafka.config_topic import publish
 
@@ -43,12 +44,7 @@ _decoder = msgspec.json.Decoder(list[_Arrived])
 
 def documents(url: str) -> tuple[Document, ...]:
     """Source, destination and pipe of a proof: hifi's own, as those of the warm-up."""
-    shared = {"name": _NAME, "tenant": WARM_UP}
-    return (
-        parse({"kind": "source", **shared, "write_keys": [_KEY]}),
-        parse({"kind": "destination", **shared, "options": {"url": url}}),
-        parse({"kind": "pipe", **shared, "source": _NAME, "destination": _NAME}),
-    )
+    return own_documents(_NAME, _KEY, url)
 
 
 def data_of(number: int) -> bytes:

@@ -64,12 +64,23 @@ def warm_up(side: Side, say: Say, most_seconds: float) -> int:
 
 
 def documents(url: str) -> tuple[Document, ...]:
-    """Source, destination and pipe of the warm-up, of an internal tenant."""
-    shared = {"name": _NAME, "tenant": WARM_UP}
+    """Source, destination and pipe of the warm-up."""
+    return own_documents(_NAME, _KEY, url)
+
+
+def own_documents(name: str, key: str, url: str) -> tuple[Document, ...]:
+    """Source, destination and pipe, all of this name, of hifi's own tenant.
+
+    Args:
+        name: of each of the three.
+        key: the source's write key.
+        url: where the destination is.
+    """
+    shared = {"name": name, "tenant": WARM_UP}
     return (
-        parse({"kind": "source", **shared, "write_keys": [_KEY]}),
+        parse({"kind": "source", **shared, "write_keys": [key]}),
         parse({"kind": "destination", **shared, "options": {"url": url}}),
-        parse({"kind": "pipe", **shared, "source": _NAME, "destination": _NAME}),
+        parse({"kind": "pipe", **shared, "source": name, "destination": name}),
     )
 
 
