@@ -19,6 +19,7 @@ from scripts.local.processes.programs import (
     RETRY,
     SERVICES,
     SPARK,
+    STORE,
     TRACE,
     traced,
 )
@@ -27,6 +28,10 @@ from scripts.local.progress import Progress, Say
 from scripts.local.side import HOST, Side
 from scripts.local.up import UpError, of_twins
 from scripts.local.warmup.warmup import WARM_P95_MS, WARM_UP_SECONDS, warm_up
+
+_NODES: Final = (SPARK, STORE)
+EARLY: Final = {SideProfile.ALL: _NODES, SideProfile.CHAIN: _NODES, SideProfile.BROKERS: ()}
+"""Programs of a side by itself that start with its brokers, as Spark takes as long before it needs them."""
 
 _READY_SECONDS: Final = 300
 _POLL_SECONDS: Final = 0.2
@@ -41,8 +46,8 @@ def start_profile(
 ) -> None:
     """Start the programs of a profile beside the brokers, warm the chain up, and return when all are ready.
 
-    The meter starts during the warm-up, which takes longer. The canary starts after it, so that it does not
-    report the lags of a cold chain. The warm-up lasts `warm_up_seconds` at most.
+    The meter and the management API start during the warm-up, which takes longer. The canary starts after it,
+    so that it does not report the lags of a cold chain. The warm-up lasts `warm_up_seconds` at most.
 
     Raises:
         UpError, WarmUpError, PublishError: if a program or the warm-up takes too long.
@@ -54,6 +59,8 @@ def start_profile(
         for program in (*METER, *((TRACE,) if traced() else ())):
             supervisor.start_program(program)
     _warm_up(side, progress, warm_up_seconds)
+    with progress.step("starting the management API") as say:
+        _wait(API, lambda: says_ready(side.api_port), side, supervisor, say)
     if profile is SideProfile.ALL:
         supervisor.start_program(CANARY)
         _wait_for_meter(side, supervisor, progress)
@@ -66,8 +73,6 @@ def _start_services(side: Side, supervisor: Supervisor, progress: Progress) -> N
     with progress.step("starting the provisioner") as say:
         _wait(PROVISION, lambda: says_ready(side.provision_port), side, supervisor, say)
     supervisor.start_program(API)  # now that the documents of an older side are in the table
-    with progress.step("starting the management API") as say:
-        _wait(API, lambda: says_ready(side.api_port), side, supervisor, say)
     with progress.step("starting collect") as say:
         _wait(COLLECT, lambda: says_ready(side.collect_port), side, supervisor, say)
     with progress.step("starting retry") as say:

@@ -28,13 +28,19 @@ _LOOK_SECONDS: Final = 5.0
 Build = Callable[[SparkSession, SparkSettings], StreamingQuery]
 
 
-def run_application(name: str, settings: SparkSettings, builds: Sequence[Build]) -> int:
+def run_application(
+    name: str,
+    settings: SparkSettings,
+    builds: Sequence[Build],
+    wait: Callable[[threading.Event], None] = lambda _: None,
+) -> int:
     """Run queries, publish their progress to Kafka, and serve health and metrics.
 
     Args:
         name: name of the application in logs.
         settings: settings of the process.
         builds: functions that start the queries, in this order; they stop in reverse order.
+        wait: is called between the start of Spark and the first query, with the event that a signal sets.
 
     Returns:
         The exit status: 0 after a stop signal, 1 when a query ended by itself.
@@ -55,6 +61,11 @@ def run_application(name: str, settings: SparkSettings, builds: Sequence[Build])
         _log.info("health and metrics", extra={"host": settings.metrics_host, "port": port})
         with json_output():
             spark = spark_session(settings, name)
+        _log.info("session started")
+        wait(stopping)
+        if stopping.is_set():
+            spark.stop()
+            return 0
         queries = [build(spark, settings) for build in builds]
         looker = threading.Thread(
             target=_look, args=(spark, queries, stopping, settings.bootstrap, meters), daemon=True

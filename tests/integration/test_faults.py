@@ -16,6 +16,7 @@ from scripts.load.records import Received, read_acked, read_received
 from scripts.load.verify import DeliveryCheck, check_delivery, visible_ids, visible_in
 from scripts.local.process_marks import kill
 from shared.kafka.admin import wait_in_sync
+from shared.spark import worker_daemon
 from tests.harness.live_side import LiveSide, sending
 from tests.harness.waiting import eventually
 
@@ -155,7 +156,7 @@ def test_killed_python_workers_cost_a_task_and_not_the_driver(scene: Scene) -> N
 
     def inject() -> None:
         nonlocal seconds
-        workers = [each for each in live.processes("spark") if "pyspark.daemon" in each.cmdline()]
+        workers = [each for each in live.processes("spark") if worker_daemon.__name__ in each.cmdline()]
         assert len(workers) > 4, "daemons and workers of transmit, route and audit"
         kill(workers)
         began = time.monotonic()

@@ -24,7 +24,7 @@ def build(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
 
 def pipes(spark: SparkSession, settings: SparkSettings) -> DataFrame:
     """The table of pipes, read again at each batch."""
-    own_workers(spark, NODE)
+    own_workers(spark, NODE, PipesDataSource.__module__)
     spark.dataSource.register(PipesDataSource)
     return (
         spark.read.format(PipesDataSource.name())

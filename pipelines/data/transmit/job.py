@@ -37,7 +37,7 @@ def build(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
     )
     # Few tasks: each costs a fixed time, a Python process and a reader of the receipts.
     rows = flatten(records).coalesce(own.transmit_tasks)
-    own_workers(spark, NODE)
+    own_workers(spark, NODE, transmit.__module__)
     written = rows.mapInArrow(functools.partial(transmit, own, "fast"), OUTPUT)
     query = microbatch_writer(written, own, NODE).start()
     keep_workers(query, sign_of_life(spark))
@@ -59,7 +59,7 @@ def build_slow(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
         most_records=own.slow_batch_events,
     )
     rows = flatten(records).coalesce(1)
-    own_workers(spark, SLOW_NODE)
+    own_workers(spark, SLOW_NODE, transmit.__module__)
     written = rows.mapInArrow(functools.partial(transmit, own, "slow"), OUTPUT)
     return microbatch_writer(written, own, SLOW_NODE).trigger(processingTime=own.slow_trigger).start()
 

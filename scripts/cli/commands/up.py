@@ -9,7 +9,7 @@ from rich.console import Console
 from scripts.cli.commands.options import DATA_DEFAULT, Data
 from scripts.local.processes.profile import SideProfile
 from scripts.local.progress import Progress
-from scripts.local.services import start_profile
+from scripts.local.services import EARLY, start_profile
 from scripts.local.side import DEFAULT_PARTITIONS, DEFAULT_PORT, Side
 from scripts.local.twins.place import Twins, are_twins
 from scripts.local.twins.traffic import LocalTraffic
@@ -77,7 +77,7 @@ def _run_side(wanted: _Wanted, progress: Progress) -> None:
     if are_twins(wanted.root):
         raise UsageError(f"{wanted.root} belongs to twins: add --twins, or name another --data")
     side = described(wanted.root, wanted.port, wanted.partitions)
-    with brokers_up(side, progress, wanted.parts) as supervisor:
+    with brokers_up(side, progress, wanted.parts, EARLY[wanted.parts]) as supervisor:
         start_profile(side, supervisor, wanted.parts, progress, wanted.warm_up)
         progress.say(_greeting(side, wanted.parts))
         wait_until_stopped(supervisor)
