@@ -220,8 +220,10 @@ class Catalogue:
     one that came later counts.
     """
 
-    def __init__(self, entries: Mapping[bytes, Entry] | None = None) -> None:
+    def __init__(self, entries: Mapping[bytes, Entry] | None = None, *, complete: bool = False) -> None:
+        """`complete`: whether the topic says that it once held everything (`completeness`)."""
         self.entries: Mapping[bytes, Entry] = dict(entries or {})
+        self.complete = complete
         documents = [entry.document for entry in self.entries.values()]
         self.sources = {(d.tenant, d.name): d for d in documents if isinstance(d, Source)}
         self.destinations = {(d.tenant, d.name): d for d in documents if isinstance(d, Destination)}
