@@ -85,7 +85,7 @@ PARTS: Final = (  # checks: the longest first, so that both cores end at about t
     ),
     Part(
         "in-force",
-        "a change of a pipe is in force within ten seconds, under load",
+        "a change of a pipe is in force within five seconds, under load",
         (sys.executable, "-m", "scripts.experiments.configuration", "in-force"),
         measures=True,
     ),

@@ -198,7 +198,7 @@ def read_topics(
 def realtime_writer(rows: DataFrame, settings: SparkSettings, node: str, batch: str) -> DataStreamWriter:
     """A writer of a real-time query to Kafka. `rows` has topic, value, headers and perhaps key.
 
-    `batch` is the length of its batches, as Spark writes it: "7 seconds".
+    `batch` is the length of its batches, as Spark writes it: "15 seconds".
     """
     writer = _kafka_writer(rows, settings, node).option("kafka.linger.ms", REALTIME_LINGER_MS)
     trigger = {"realTime": batch}  # a keyword that PySpark's type stubs lack
