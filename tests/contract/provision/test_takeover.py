@@ -116,7 +116,8 @@ def test_a_topic_that_is_emptied_under_a_running_provisioner_is_filled_again(
     topic = Topics(topics)
     wanted = {document_key(each) for each in published_before(topic, tenant)} | {COMPLETE_KEY}
     with provisioned(topics, dynamodb_local, tmp_path):
-        admin_client(topics).delete_topics([Topic.CONFIG])[Topic.CONFIG].result(30)
+        admin = admin_client(topics)  # kept until it has answered
+        admin.delete_topics([Topic.CONFIG])[Topic.CONFIG].result(30)
         log = tmp_path / "provision.log"
         eventually(lambda: "topic is gone" in log.read_text(), 60, "the provisioner noticed")
         ensure_topics(topics, topic_specs(2))
