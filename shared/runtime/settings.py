@@ -104,7 +104,7 @@ class SparkSettings(SideSettings):
         "replays at most one. At the end of each the node stands still for a moment.",
     )
     route_batch: str = Field(
-        "3500 milliseconds",
+        "3 seconds",
         description="The same of route's, and the delay of a new configuration; at least 1 second. On every "
         "side, whether its checkpoints are on a disk or on S3: a change is to be in force within five.",
     )
