@@ -10,11 +10,18 @@ import msgspec
 from aiohttp import web
 
 from pipelines.control.deploy.backend import Proof
+from pipelines.control.provision.live_nodes import WINDOW_MS, LiveNodes
+from scripts.local.kafka.consumer_lag import topic_ends
 from scripts.local.side import HOST, Side
 from scripts.local.warmup.warmup import own_documents
 from shared.contracts.documents import Document
+from shared.contracts.heartbeats import lacking
 from shared.contracts.publish_plan import Records, records_of, tombstones_of
+from shared.contracts.topics import Topic
+from shared.kafka.admin import admin_client
 from shared.kafka.config_topic import publish
+from shared.kafka.tail import Tail
+from shared.runtime.clock import wall_clock
 
 _NAME: Final = "hifi-proof"
 _KEY: Final = "hifi-proof-key"
@@ -143,7 +150,10 @@ class Proving:
         await web.TCPSite(runner, HOST, self._side.sink_port).start()
         found = documents(f"http://{HOST}:{self._side.sink_port}/")
         try:
-            await asyncio.to_thread(self._publish, records_of(found))
+            source, *others = found
+            await asyncio.to_thread(self._publish, records_of(others))
+            await self._in_force()
+            await asyncio.to_thread(self._publish, records_of([source]))
             await self._send()
             # Not a thread that waits for the event: it would keep the process from ending.
             while not self._over.is_set():  # noqa: ASYNC110
@@ -154,6 +164,23 @@ class Proving:
 
     def _publish(self, records: Records) -> None:
         publish(self._side.bootstrap, _NAME, records, _PUBLISH_SECONDS)
+
+    async def _in_force(self) -> None:
+        """Wait until route and transmit use the pipe: an event that collect took before would match none."""
+        end = topic_ends(admin_client(self._side.bootstrap))[Topic.CONFIG]
+        nodes = LiveNodes()
+        tail = Tail(
+            bootstrap=self._side.bootstrap,
+            client_id=_NAME,
+            topic=Topic.HEARTBEATS,
+            window_ms=WINDOW_MS,
+            take=nodes.take,
+        ).start()
+        try:
+            while not self._over.is_set() and lacking("pipe", end - 1, nodes.usage(wall_clock())):  # noqa: ASYNC110
+                await asyncio.sleep(_RETRY_SECONDS)
+        finally:
+            await asyncio.to_thread(tail.stop)
 
     async def _send(self) -> None:
         headers = {"Authorization": f"Bearer {_KEY}", "Content-Type": "application/cloudevents+json"}
