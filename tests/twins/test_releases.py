@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from scripts.local.twins.versions import commit_of
-from shared.contracts.releases import Kind, Step
+from shared.contracts.releases import Step
 from tests.harness.command_line import Hifi
 from tests.harness.live_twins import LiveTwins
 from tests.harness.waiting import eventually
@@ -72,26 +72,41 @@ class Releases:
         return release if release["step"] == step else None
 
 
-def test_a_version_takes_all_traffic_and_one_that_is_unwanted_gives_it_back(
+def test_a_version_takes_all_traffic_and_the_former_one_takes_it_back(
     live: LiveTwins, tmp_path: Path
 ) -> None:
     releases, commit = Releases(live), commit_of("HEAD")
     customer = Customer(live, "releases", tmp_path, RATE)
     with customer.busy():
         deployed = releases.run("deploy", commit)
+        took = _seconds(deployed, Step.PROVE, Step.ALL)
+        sys.stdout.write(f"ready to all traffic {took:.0f} s\n")
         assert releases.serving()[deployed["target"]] == (commit, 100, False)
         assert releases.serving()[deployed["former"]][1:] == (0, True)
-        releases.begin("deploy", deployed["former_version"])
+        customer.steady()
+        rolled_back = releases.run("rollback")
+        assert rolled_back["target"] == deployed["former"]
+        assert releases.serving()[rolled_back["target"]] == (deployed["former_version"], 100, False)
+        assert releases.serving()[deployed["target"]][1:] == (0, True)
+        customer.steady()
+    assert customer.check().lost == ()
+    assert took <= MOST_DEPLOY_SECONDS
+
+
+def test_a_release_that_is_taken_back_gives_its_traffic_back_at_once(live: LiveTwins, tmp_path: Path) -> None:
+    releases = Releases(live)
+    customer = Customer(live, "taken-back", tmp_path, RATE)
+    with customer.busy():
+        releases.begin("deploy", commit_of("HEAD"))
         releases.at(Step.WATCH_HALF)
         customer.steady()
         undone = releases.undo()
-        assert releases.serving()[undone["former"]] == (commit, 100, False)
+        assert releases.serving()[undone["former"]] == (undone["former_version"], 100, False)
+        assert releases.serving()[undone["target"]][1:] == (0, True)
         customer.steady()
     assert customer.check().lost == ()
-    took = _seconds(deployed, Step.PROVE, Step.ALL)
-    back = (_end(undone, Step.GIVE_BACK) - _began(undone, Step.GIVE_BACK)) / 1_000
-    sys.stdout.write(f"ready to all traffic {took:.0f} s; weights back {back:.1f} s\n")
-    assert took <= MOST_DEPLOY_SECONDS
+    back = _seconds(undone, Step.GIVE_BACK, Step.GIVE_BACK)
+    sys.stdout.write(f"weights back {back:.1f} s\n")
     assert back <= MOST_ROLLBACK_SECONDS
 
 
@@ -103,16 +118,12 @@ def test_the_traffic_changes_sides_opens_both_and_goes_back(live: LiveTwins, tmp
         version = switched["version"]
         assert releases.serving()[switched["target"]] == (version, 100, False)
         assert releases.serving()[switched["former"]] == (version, 0, True)
-        rolled_back = releases.run("rollback")
-        assert rolled_back["target"] == switched["former"]
-        assert releases.serving()[rolled_back["target"]] == (version, 100, False)
         releases.run("burst", "on")
         assert {share for _, share, _ in releases.serving().values()} == {50}
         customer.steady()
-        ended = releases.run("burst", "off")
-        assert ended["kind"] == Kind.BURST_OFF
-        assert releases.serving()[rolled_back["target"]] == (version, 100, False)
-        assert releases.serving()[switched["target"]] == (version, 0, True)
+        releases.run("burst", "off")
+        assert releases.serving()[switched["target"]] == (version, 100, False)
+        assert releases.serving()[switched["former"]] == (version, 0, True)
         customer.steady()
     assert customer.check().lost == ()
 
