@@ -29,7 +29,7 @@ _PUBLISH_SECONDS: Final = 65.0
 _END_SECONDS: Final = 8.0
 _RETRY_SECONDS: Final = 0.5
 _OPEN_SECONDS: Final = 60.0
-"""So long a request that is answered 401 is sent again: documents need a few seconds to reach collect."""
+"""So long a request that is answered 401 is sent again: documents need a few seconds to reach the nodes."""
 
 _EXAMPLES: Final = 5
 _TEXTS: Final = (
@@ -166,7 +166,11 @@ class Proving:
         publish(self._side.bootstrap, _NAME, records, _PUBLISH_SECONDS)
 
     async def _in_force(self) -> None:
-        """Wait until route and transmit use the pipe: an event that collect took before would match none."""
+        """Wait until route and transmit use the pipe: an event that collect took before would match none.
+
+        A node that does not say what it uses is not waited for longer than _OPEN_SECONDS.
+        """
+        until = time.monotonic() + _OPEN_SECONDS
         end = topic_ends(admin_client(self._side.bootstrap))[Topic.CONFIG]
         nodes = LiveNodes()
         tail = Tail(
@@ -177,7 +181,9 @@ class Proving:
             take=nodes.take,
         ).start()
         try:
-            while not self._over.is_set() and lacking("pipe", end - 1, nodes.usage(wall_clock())):  # noqa: ASYNC110
+            while lacking("pipe", end - 1, nodes.usage(wall_clock())):
+                if self._over.is_set() or time.monotonic() > until:
+                    return
                 await asyncio.sleep(_RETRY_SECONDS)
         finally:
             await asyncio.to_thread(tail.stop)
