@@ -49,7 +49,7 @@ def _tests(name: str, proves: str, *more: str) -> Part:
 
 PARTS: Final = (  # checks: the longest first, so that both cores end at about the same time
     _tests("integration", "kills of each part under load; retries, replays, the meter against the receiver"),
-    _tests("twins", "two sides behind one port: switched to and fro under load, parked, woken"),
+    _tests("twins", "two sides behind one port: deploys, rollbacks, switches and bursts under load"),
     _tests("truth", "600,000 events with known losses; a million clean ones"),
     _tests("deploy", "all stacks applied, planned again, switched, destroyed; LocalStack"),
     _tests("contract", "services without brokers, stores and destinations, and what returns"),

@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from scripts.local.folders import Folders
 from shared.contracts.egress_policy import EgressPolicy
 from shared.runtime.errors import OperatorError
 from shared.runtime.settings import LOCAL
@@ -58,7 +59,7 @@ class Code:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Side:
+class Side(Folders):
     """Folders below `root`, ports from `port` on.
 
     The base is collect's own port; then three brokers, three controllers, the warm-up's destination, retry's
@@ -66,7 +67,6 @@ class Side:
     trace; the provisioner; the management API.
     """
 
-    root: Path
     port: int = DEFAULT_PORT
     partitions: int = DEFAULT_PARTITIONS
     name: str = LOCAL
@@ -195,21 +195,6 @@ class Side:
         return self.root / "checkpoints"
 
     @property
-    def logs(self) -> Path:
-        """Folder of every process's log."""
-        return self.root / "logs"
-
-    @property
-    def run(self) -> Path:
-        """Folder of a running side's pid files, ready files and the supervisor's socket."""
-        return self.root / "run"
-
-    @property
-    def temporary(self) -> Path:
-        """Folder of the processes' temporary files, emptied at each start and end of the side."""
-        return self.root / "tmp"
-
-    @property
     def spark_ready(self) -> Path:
         """Written by the Spark driver, with its pid in it, once all its queries process data."""
         return self.run / "spark.ready"
@@ -218,11 +203,6 @@ class Side:
     def secrets(self) -> Path:
         """File of secrets, unless HIFI_SECRETS names another."""
         return (self.shared.folder if self.shared else self.root) / "secrets.yaml"
-
-    @property
-    def store_folder(self) -> Path:
-        """Folder of the documents and of what observe stores; it is kept when the side stops."""
-        return self.root / "store"
 
     def broker_folder(self, broker: int) -> Path:
         """Folder of a broker's configuration and log."""
@@ -235,8 +215,8 @@ class Side:
 
     def create(self) -> None:
         """Make the folders and write the description."""
-        for folder in (self.root, self.logs, self.run, self.checkpoints, self.temporary, self.store_folder):
-            folder.mkdir(parents=True, exist_ok=True)
+        super().create()
+        self.checkpoints.mkdir(exist_ok=True)
         draft = self.description.with_suffix(".new")
         draft.write_bytes(msgspec.json.format(msgspec.json.encode(self._description())) + b"\n")
         draft.replace(self.description)
