@@ -4,7 +4,10 @@ import http.client
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Final
+
+from rich.markup import escape
 
 from scripts.local.processes.profile import SideProfile
 from scripts.local.processes.programs import (
@@ -19,6 +22,7 @@ from scripts.local.processes.programs import (
     RETRY,
     SERVICES,
     SPARK,
+    STANDBY,
     TRACE,
     traced,
 )
@@ -106,12 +110,34 @@ def says_ready(port: int) -> bool:
 
 
 def spark_ready(side: Side, supervisor: Supervisor) -> bool:
-    """Whether the driver that runs now, not an earlier one, reported that its queries process data."""
+    """Whether a driver that runs now, not an earlier one, reported that its queries process data."""
+    return _said_by_driver(side.spark_ready, side, supervisor)
+
+
+def standby_warm(side: Side, supervisor: Supervisor) -> bool:
+    """Whether a driver that runs now reported that it is warm and waits to take over."""
+    return _said_by_driver(side.spark_warm, side, supervisor)
+
+
+def _said_by_driver(file: Path, side: Side, supervisor: Supervisor) -> bool:
     try:
-        said = side.spark_ready.read_text().strip()
+        said = file.read_text().strip()
     except FileNotFoundError:
         return False
-    return said == str(supervisor.pid(SPARK))
+    return said in {str(supervisor.pid(driver)) for driver in (SPARK, *((STANDBY,) if side.standby else ()))}
+
+
+def start_standby(side: Side, supervisor: Supervisor, progress: Progress) -> None:
+    """Start the second Spark driver of a side that is ready, and wait until it is warm.
+
+    The side works without it, so that a standby that takes too long is only reported.
+    """
+    supervisor.start_program(STANDBY)
+    try:
+        with progress.step("starting the standby: a second Spark driver, warmed on topics of its own") as say:
+            _wait(STANDBY, lambda: standby_warm(side, supervisor), side, supervisor, say)
+    except UpError as error:
+        progress.say(f"[yellow]without a standby[/]   {escape(str(error))}")
 
 
 def _wait(program: str, ready: Callable[[], bool], side: Side, supervisor: Supervisor, say: Say) -> None:

@@ -13,7 +13,7 @@ from shared.runtime.settings import LOCAL
 
 HOST: Final = "127.0.0.1"
 BROKER_IDS: Final = (1, 2, 3)
-PORTS: Final = 17
+PORTS: Final = 19
 """Number of ports of a side, from its base on."""
 
 REACH: Final = EgressPolicy(loopback=True)
@@ -63,7 +63,8 @@ class Side:
 
     The base is collect's own port; then three brokers, three controllers, the warm-up's destination, retry's
     health; observe, console, the store of documents and scorecards, canary; the metrics of Spark and of
-    trace; the provisioner; the management API.
+    trace; the provisioner; the management API; the metrics of a second Spark driver and the destination of
+    rehearsals.
     """
 
     root: Path
@@ -72,6 +73,9 @@ class Side:
     name: str = LOCAL
     shared: Shared | None = None
     """Of one of two sides: what it has in common with the other. A side by itself has all of it alone."""
+
+    standby: bool = False
+    """Whether a second Spark driver waits to take over."""
 
     code: Code | None = None
     """None is the checkout that runs this command, without a name."""
@@ -175,6 +179,16 @@ class Side:
         return f"http://{HOST}:{self.api_port}"
 
     @property
+    def standby_port(self) -> int:
+        """HTTP port of the second Spark driver's health and metrics."""
+        return self.api_port + 1
+
+    @property
+    def rehearsal_port(self) -> int:
+        """Port of the destination of a waiting driver's rehearsal."""
+        return self.standby_port + 1
+
+    @property
     def token_file(self) -> Path:
         """The operator's token of the management API, made at the first start."""
         return (self.shared.folder if self.shared else self.root) / "operator.token"
@@ -220,6 +234,11 @@ class Side:
         return (self.shared.folder if self.shared else self.root) / "secrets.yaml"
 
     @property
+    def spark_warm(self) -> Path:
+        """Written by a Spark driver, with its pid in it, while it waits to take over from another one."""
+        return self.run / "spark.warm"
+
+    @property
     def store_folder(self) -> Path:
         """Folder of the documents and of what observe stores; it is kept when the side stops."""
         return self.root / "store"
@@ -247,6 +266,7 @@ class Side:
             port=self.port,
             partitions=self.partitions,
             name=self.name,
+            standby=self.standby,
             shared_folder=str(shared.folder) if shared else None,
             store_url=shared.store_url if shared else None,
             version=code.version if code else None,
@@ -291,6 +311,7 @@ class _Description(msgspec.Struct, kw_only=True, omit_defaults=True):
     port: int
     partitions: int
     name: str = LOCAL
+    standby: bool = False
     shared_folder: str | None = None
     store_url: str | None = None
     version: str | None = None
@@ -298,7 +319,9 @@ class _Description(msgspec.Struct, kw_only=True, omit_defaults=True):
 
     def side(self, root: Path) -> Side:
         """The side in a folder."""
-        found = Side(root=root, port=self.port, partitions=self.partitions, name=self.name)
+        found = Side(
+            root=root, port=self.port, partitions=self.partitions, name=self.name, standby=self.standby
+        )
         if self.shared_folder is not None and self.store_url is not None:
             shared = Shared(folder=Path(self.shared_folder), store_url=self.store_url)
             found = replace(found, shared=shared)

@@ -30,5 +30,6 @@ def pipes(spark: SparkSession, settings: SparkSettings) -> DataFrame:
         spark.read.format(PipesDataSource.name())
         .option("bootstrap", settings.bootstrap)
         .option("client_id", f"{settings.side}-{NODE}")
+        .option("beats", not settings.rehearsal)
         .load()
     )

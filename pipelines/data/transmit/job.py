@@ -38,7 +38,7 @@ def build(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
     # Few tasks: each costs a fixed time, a Python process and a reader of the receipts.
     rows = flatten(records).coalesce(own.transmit_tasks)
     own_workers(spark, NODE)
-    written = rows.mapInArrow(functools.partial(transmit, own, "fast"), OUTPUT)
+    written = rows.mapInArrow(functools.partial(transmit, _of_workers(own), "fast"), OUTPUT)
     query = microbatch_writer(written, own, NODE).start()
     keep_workers(query, sign_of_life(spark))
     return query
@@ -60,10 +60,15 @@ def build_slow(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
     )
     rows = flatten(records).coalesce(1)
     own_workers(spark, SLOW_NODE)
-    written = rows.mapInArrow(functools.partial(transmit, own, "slow"), OUTPUT)
+    written = rows.mapInArrow(functools.partial(transmit, _of_workers(own), "slow"), OUTPUT)
     return microbatch_writer(written, own, SLOW_NODE).trigger(processingTime=own.slow_trigger).start()
 
 
 def _own(settings: SparkSettings) -> TransmitSettings:
     """Settings of transmit's own come from the environment where `settings` has none."""
     return settings if isinstance(settings, TransmitSettings) else TransmitSettings(**settings.model_dump())
+
+
+def _of_workers(own: TransmitSettings) -> TransmitSettings:
+    """The same for a rehearsal as for the queries after it, so that its workers go on serving these."""
+    return own.model_copy(update={"checkpoints": "", "rehearsal": ""})

@@ -4,15 +4,23 @@
 """
 
 import sys
+import time
+from pathlib import Path
 from typing import Final
+
+from pydantic import Field
 
 from pipelines.control.audit.job import build as build_audit
 from pipelines.data.ingest.job import build as build_ingest
 from pipelines.data.route.job import build as build_route
 from pipelines.data.transmit.job import build as build_transmit
 from pipelines.data.transmit.job import build_slow as build_transmit_slow
+from scripts.local.processes.rehearsal import ChainRehearsal
+from shared.contracts.topology import MAIN_OUTPUTS
 from shared.runtime.settings import SparkSettings
-from shared.spark.application import run_application
+from shared.spark.application import run_application, run_operation
+from shared.spark.checkpoint_locks import acquired_lately
+from shared.spark.standby import TwoDrivers
 
 _BUILDS: Final = {
     "transmit_slow": build_transmit_slow,
@@ -22,6 +30,36 @@ _BUILDS: Final = {
     "audit": build_audit,
 }
 
+_POOLS: Final = ("transmit", "route")
+"""Nodes with Python workers whose start an event would wait for."""
+
+_RECOVER_SECONDS: Final = 20.0
+"""After another driver took over, a new one leaves it the cores for so long."""
+
+
+class DriverSettings(SparkSettings):
+    """Settings of a driver that may have another one beside it."""
+
+    rehearsal_port: int | None = Field(
+        None, description="Port for the destination of a rehearsal; without it the driver is the only one."
+    )
+    warm_file: Path | None = Field(
+        None, description="Written, with the process's id, while the driver waits to take over."
+    )
+
+
+def _run(settings: DriverSettings, nodes: list[str]) -> int:
+    builds = {node: _BUILDS[node] for node in nodes}
+    if settings.rehearsal_port is None or settings.warm_file is None:
+        return run_application("spark", settings, list(builds.values()))
+    while acquired_lately(Path(settings.checkpoints), time.time(), _RECOVER_SECONDS):
+        time.sleep(1)
+    rehearsed = [build for node, build in builds.items() if node in MAIN_OUTPUTS]
+    rehearsal = ChainRehearsal(rehearsed, settings, settings.rehearsal_port)
+    return run_operation(
+        "spark", settings, TwoDrivers(builds, settings, rehearsal, _POOLS, settings.warm_file)
+    )
+
+
 if __name__ == "__main__":
-    settings = SparkSettings()  # type: ignore[call-arg]  # from the environment
-    sys.exit(run_application("spark", settings, [_BUILDS[node] for node in sys.argv[1:]]))
+    sys.exit(_run(DriverSettings(), sys.argv[1:]))  # type: ignore[call-arg]  # from the environment
