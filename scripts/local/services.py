@@ -111,20 +111,26 @@ def says_ready(port: int) -> bool:
 
 def spark_ready(side: Side, supervisor: Supervisor) -> bool:
     """Whether a driver that runs now, not an earlier one, reported that its queries process data."""
-    return _said_by_driver(side.spark_ready, side, supervisor)
+    return driver_at_work(side, supervisor) is not None
 
 
-def standby_warm(side: Side, supervisor: Supervisor) -> bool:
-    """Whether a driver that runs now reported that it is warm and waits to take over."""
-    return _said_by_driver(side.spark_warm, side, supervisor)
+def driver_at_work(side: Side, supervisor: Supervisor) -> str | None:
+    """The program whose process reported that its queries process data."""
+    ready = {SPARK: side.spark_ready, **({STANDBY: side.standby_ready} if side.standby else {})}
+    return next((name for name, file in ready.items() if _said(file) == str(supervisor.pid(name))), None)
 
 
-def _said_by_driver(file: Path, side: Side, supervisor: Supervisor) -> bool:
+def waiting_driver(side: Side, supervisor: Supervisor) -> int | None:
+    """The process of the driver that reported that it is warm and waits to take over."""
+    said = _said(side.spark_warm)
+    return next((pid for pid in map(supervisor.pid, (SPARK, STANDBY)) if said == str(pid)), None)
+
+
+def _said(file: Path) -> str:
     try:
-        said = file.read_text().strip()
+        return file.read_text().strip()
     except FileNotFoundError:
-        return False
-    return said in {str(supervisor.pid(driver)) for driver in (SPARK, *((STANDBY,) if side.standby else ()))}
+        return ""
 
 
 def start_standby(side: Side, supervisor: Supervisor, progress: Progress) -> None:
@@ -135,7 +141,7 @@ def start_standby(side: Side, supervisor: Supervisor, progress: Progress) -> Non
     supervisor.start_program(STANDBY)
     try:
         with progress.step("starting the standby: a second Spark driver, warmed on topics of its own") as say:
-            _wait(STANDBY, lambda: standby_warm(side, supervisor), side, supervisor, say)
+            _wait(STANDBY, lambda: waiting_driver(side, supervisor) is not None, side, supervisor, say)
     except UpError as error:
         progress.say(f"[yellow]without a standby[/]   {escape(str(error))}")
 

@@ -234,6 +234,11 @@ class Side:
         return (self.shared.folder if self.shared else self.root) / "secrets.yaml"
 
     @property
+    def standby_ready(self) -> Path:
+        """The same of the second Spark driver, which is the one at work after it has taken over."""
+        return self.run / "spark_standby.ready"
+
+    @property
     def spark_warm(self) -> Path:
         """Written by a Spark driver, with its pid in it, while it waits to take over from another one."""
         return self.run / "spark.warm"

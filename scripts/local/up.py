@@ -89,7 +89,7 @@ def _start_brokers(side: Side, supervisor: Supervisor, progress: Progress, profi
         ensure_archive(jars.broker, say)
         shutil.rmtree(side.temporary, ignore_errors=True)  # files of a killed process
         side.create()
-        for file in (side.spark_ready, side.spark_warm):
+        for file in (side.spark_ready, side.standby_ready, side.spark_warm):
             file.unlink(missing_ok=True)
         brokers.prepare(side, jars.broker)
     with progress.step(f"starting three brokers{of_twins(side)}"):

@@ -1,7 +1,7 @@
 """One driver writes a checkpoint: the JVM that does holds a lock on it until it releases it or is gone.
 
 The kernel keeps the lock of a file for the process that took it: no clock can be wrong, a killed driver's is
-free at once, a suspended one's is not, and neither Kafka nor a table has to answer. Both drivers must be on the
+free at once, a suspended one's is not, and neither Kafka nor a table has to answer. Both must be on the
 same machine. A JVM must not open a lock's file twice: closing either would release the lock.
 """
 
@@ -83,7 +83,10 @@ class CheckpointLocks:
 
     def is_at_work(self, node: str) -> bool:
         """Whether the driver that last noted so is another one."""
-        return self._file(node, "at-work").read_bytes() != self._own
+        try:
+            return self._file(node, "at-work").read_bytes() not in {self._own, b""}
+        except FileNotFoundError:
+            return False
 
     def owner(self, node: str) -> tuple[ProcessId, ...]:
         """The processes of the driver that last acquired the node; the JVM and Spark's Python process."""

@@ -132,6 +132,7 @@ class _Acquired:
     def __init__(self, locks: CheckpointLocks, nodes: Iterable[str]) -> None:
         self._locks, self._nodes = locks, tuple(nodes)
         self._acquired: set[str] = {node for node in self._nodes if locks.try_acquire(node)}
+        self._failures: list[Exception] = []
         self._came = threading.Event()
         for node in self._nodes:
             if node not in self._acquired:
@@ -148,13 +149,22 @@ class _Acquired:
         return next((node for node in self._nodes if node not in self._acquired), "")
 
     def wait(self) -> None:
-        """Wait for the next one, for a moment at most."""
+        """Wait for the next one, for a moment at most.
+
+        Raises:
+            Exception: if this driver's JVM has ended, so that it waits no longer.
+        """
         self._came.wait(_POLL_SECONDS)
         self._came.clear()
+        if self._failures:
+            raise self._failures[0]
 
     def _acquire(self, node: str) -> None:
-        self._locks.acquire(node)
-        self._acquired.add(node)
+        try:
+            self._locks.acquire(node)
+            self._acquired.add(node)
+        except Exception as error:  # the JVM is gone, and nothing else would show it
+            self._failures.append(error)
         self._came.set()
 
 
@@ -198,33 +208,33 @@ def _note_at_work(query: StreamingQuery, node: str, locks: CheckpointLocks) -> N
 
 
 def _stop(queries: Sequence[StreamingQuery], locks: CheckpointLocks) -> None:
-    if locks.is_awaited():
-        for query in queries:
-            _hand_over(query, locks)
-    else:
-        for query in reversed(queries):
-            query.stop()
+    """Hand over while another driver is warm, then stop the rest: a side that stops ends both drivers."""
+    left = list(queries)
+    while left and locks.is_awaited():
+        _hand_over(left.pop(0), locks)
+    for query in reversed(left):
+        query.stop()
 
 
 def _hand_over(query: StreamingQuery, locks: CheckpointLocks) -> None:
     """Stop a query between two batches, and wait until the other driver's has begun."""
     node = query.name
-    _wait_for_boundary(query)
+    _wait_for_boundary(query, locks)
     query.stop()
     locks.release(node)
     deadline = time.monotonic() + _AT_WORK_SECONDS
-    while not locks.is_at_work(node) and time.monotonic() < deadline:
+    while not locks.is_at_work(node) and locks.is_awaited() and time.monotonic() < deadline:
         time.sleep(_SOON_SECONDS)
     _log.info("query handed over", extra={"node": node})
 
 
-def _wait_for_boundary(query: StreamingQuery) -> None:
+def _wait_for_boundary(query: StreamingQuery, locks: CheckpointLocks) -> None:
     """Wait for the end of a batch: what is stopped within one is processed again."""
     last: Mapping[str, Any] | None = query.lastProgress
     if last is None:
         return
     deadline = time.monotonic() + last["batchDuration"] / 1000 + _BOUNDARY_SECONDS
-    while _batch(query) == last["batchId"] and time.monotonic() < deadline:
+    while _batch(query) == last["batchId"] and locks.is_awaited() and time.monotonic() < deadline:
         time.sleep(_SOON_SECONDS)
 
 

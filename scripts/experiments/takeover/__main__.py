@@ -1,4 +1,4 @@
-"""`python -m scripts.experiments.takeover`: the cost of a fault of the Spark driver, with and without a standby.
+"""`python -m scripts.experiments.takeover`: the cost of a fault of the Spark driver, beside a standby or not.
 
 It runs on a side of its own, whose second driver waits unless `--no-standby` says otherwise. Each fault comes
 in the middle of a steady load; then the side settles until the next driver is warm.
@@ -24,14 +24,15 @@ from scripts.experiments.harness.output import report, say, to_json, write_json
 from scripts.experiments.harness.reconciliation import LoadReconciliation, reconcile
 from scripts.experiments.harness.runs import Load
 from scripts.experiments.harness.side import RunningChain, hifi
-from scripts.experiments.takeover.faults import Fault, cause, two_at_work, waiting_driver
+from scripts.experiments.harness.subprocesses import ChainError
+from scripts.experiments.takeover.faults import Fault, cause, two_at_work
 from scripts.experiments.takeover.lateness import Lateness, lateness, p95_by_second
 from scripts.load.records import read_acked, read_received
 from scripts.load.verify import visible_ids, visible_in
 from scripts.local.ports import free_base
 from scripts.local.processes.profile import SideProfile
 from scripts.local.processes.supervisor import Supervisor
-from scripts.local.services import standby_warm
+from scripts.local.services import driver_at_work, waiting_driver
 from scripts.local.side import Side
 from scripts.terminal import run_command
 from shared.runtime.clock import wall_clock
@@ -107,16 +108,27 @@ def _side(*, standby: bool, port: int, parts: SideProfile) -> Iterator[RunningCh
 
 
 def _settle(chain: RunningChain) -> None:
-    """Wait until a driver waits again; without a standby until the only one is at work, which it is."""
+    """Wait until a driver is at work and, with a standby, another one waits.
+
+    Raises:
+        ChainError: if that takes too long.
+    """
     supervisor, deadline = Supervisor(chain.side), time.monotonic() + _WARM_SECONDS
-    while chain.side.standby and not standby_warm(chain.side, supervisor) and time.monotonic() < deadline:
+    while not _settled(chain.side, supervisor):
         chain.check()
+        if time.monotonic() > deadline:
+            raise ChainError(f"the drivers are not ready after {_WARM_SECONDS:.0f} s: see {chain.side.logs}")
         time.sleep(1)
     time.sleep(5)
 
 
+def _settled(side: Side, supervisor: Supervisor) -> bool:
+    waits = not side.standby or waiting_driver(side, supervisor) is not None
+    return waits and driver_at_work(side, supervisor) is not None
+
+
 def _idle(chain: RunningChain) -> float:
-    roots = [waiting_driver(chain.side).pid]
+    roots = [pid for pid in (waiting_driver(chain.side, Supervisor(chain.side)),) if pid is not None]
     before = cpu.used(roots)
     time.sleep(_IDLE_SECONDS)
     used = cpu.cores(cpu.since(before, cpu.used(roots)), _IDLE_SECONDS)

@@ -6,12 +6,11 @@ from enum import StrEnum
 from itertools import chain
 from pathlib import Path
 
-import psutil
-
+from scripts.experiments.harness.subprocesses import ChainError
 from scripts.experiments.takeover.lateness import producer_ids, writers_in_turn
 from scripts.local.process_marks import side_processes
-from scripts.local.processes.programs import SPARK, STANDBY
 from scripts.local.processes.supervisor import Supervisor
+from scripts.local.services import driver_at_work
 from scripts.local.side import BROKER_IDS, Side
 from shared.contracts.topics import Topic
 
@@ -32,9 +31,15 @@ class Fault(StrEnum):
 
 
 def cause(fault: Fault, side: Side) -> Callable[[], None]:
-    """Cause a fault; returns what ends it, which may take as long as the driver takes to stop."""
+    """Cause a fault; returns what ends it, which may take as long as the driver takes to stop.
+
+    Raises:
+        ChainError: if no driver is at work.
+    """
     supervisor = Supervisor(side)
-    program = at_work(side)
+    program = driver_at_work(side, supervisor)
+    if program is None:
+        raise ChainError(f"no Spark driver of {side.root} is at work; see {side.logs}")
     if fault is Fault.RESTART:
 
         def restart() -> None:
@@ -46,19 +51,6 @@ def cause(fault: Fault, side: Side) -> Callable[[], None]:
         if fault is Fault.SUSPEND or _JVM in process.cmdline():
             process.send_signal(signal.SIGSTOP if fault is Fault.SUSPEND else signal.SIGKILL)
     return lambda: None
-
-
-def at_work(side: Side) -> str:
-    """The program of the Spark driver that reported ready last."""
-    pid = int(side.spark_ready.read_text())
-    programs = (SPARK, STANDBY) if side.standby else (SPARK,)
-    supervisor = Supervisor(side)
-    return next(program for program in programs if supervisor.pid(program) == pid)
-
-
-def waiting_driver(side: Side) -> psutil.Process:
-    """The process of the driver that waits, above its JVM."""
-    return psutil.Process(int(side.spark_warm.read_text()))
 
 
 def two_at_work(side: Side) -> list[str]:

@@ -123,7 +123,10 @@ def _drivers(side: Side, jars: Jars, queries: Sequence[str]) -> list[Program]:
     if not side.standby:
         return [_spark(side, jars, queries, SPARK, {})]
     both = {"HIFI_REHEARSAL_PORT": str(side.rehearsal_port), "HIFI_WARM_FILE": str(side.spark_warm)}
-    other = both | {"HIFI_METRICS_PORT": str(side.standby_port)}
+    other = both | {
+        "HIFI_METRICS_PORT": str(side.standby_port),
+        "HIFI_READY_FILE": str(side.standby_ready),
+    }
     return [_spark(side, jars, queries, SPARK, both), _spark(side, jars, queries, STANDBY, other)]
 
 
