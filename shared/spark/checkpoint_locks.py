@@ -5,7 +5,9 @@ free at once, a suspended one's is not, and neither Kafka nor a table has to ans
 same machine. A JVM must not open a lock's file twice: closing either would release the lock.
 """
 
+import fcntl
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -126,6 +128,20 @@ class CheckpointLocks:
         return self._folder / f"{node}.{kind}"
 
 
+def in_use(checkpoints: Path) -> bool:
+    """Whether a driver has a lock there; asked by a process without a JVM, which would lose its own locks."""
+    return any(_locked(file) for file in (checkpoints / _FOLDER).glob("*.lock"))
+
+
+def _locked(file: Path) -> bool:
+    with file.open("r+b") as opened:
+        try:
+            fcntl.lockf(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+    return False
+
+
 def acquired_lately(checkpoints: Path, now: float, seconds: float) -> bool:
     """Whether a running driver has acquired a node within the last seconds; `now` is epoch seconds."""
     files = [file for file in (checkpoints / _FOLDER).glob("*.owner") if now - file.stat().st_mtime < seconds]
@@ -133,10 +149,12 @@ def acquired_lately(checkpoints: Path, now: float, seconds: float) -> bool:
 
 
 def end_processes(processes: tuple[ProcessId, ...]) -> None:
-    """SIGKILL these processes, suspended or not; returns when they have ended."""
-    found = [each for each in map(_running, processes) if each is not None]
+    """SIGKILL these processes and all below them, suspended or not; returns when they have ended."""
+    roots = [each for each in map(_running, processes) if each is not None]
+    found = {process for root in roots for process in (root, *root.children(recursive=True))}
     for process in found:
-        process.kill()
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
     psutil.wait_procs(found)
 
 

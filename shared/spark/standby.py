@@ -44,13 +44,15 @@ class Rehearsal(Protocol):
 class TwoDrivers:
     """How a driver starts and stops its queries beside another one; for `run_application`."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  # what to run, and how it waits
         self,
         builds: Mapping[str, Build],
         settings: SparkSettings,
         rehearsal: Rehearsal,
+        *,
         pools: Sequence[str],
         warm_file: Path,
+        hurry: Callable[[], None],
     ) -> None:
         """Start these queries when no other driver has them.
 
@@ -60,9 +62,10 @@ class TwoDrivers:
             rehearsal: of the same queries.
             pools: nodes with Python workers that must live while the driver waits.
             warm_file: exists while the driver is warm and waits.
+            hurry: called when the driver begins to take over.
         """
         self._builds, self._settings, self._rehearsal, self._pools = builds, settings, rehearsal, pools
-        self._warm_file = warm_file
+        self._warm_file, self._hurry = warm_file, hurry
         self._locks: CheckpointLocks | None = None
         self._waited, self._ended = threading.Event(), threading.Event()
 
@@ -114,6 +117,7 @@ class TwoDrivers:
             step, node = takeover.next(mine.nodes, locks.last_beat(mine.missing))
             if step is Step.START:
                 if not queries:
+                    self._hurry()
                     _keep_beating(spark, locks, self._ended)
                 queries.append(self._builds[node](spark, self._settings))
                 _log.info("query started", extra={"node": node})

@@ -17,9 +17,10 @@ from pipelines.data.transmit.job import build as build_transmit
 from pipelines.data.transmit.job import build_slow as build_transmit_slow
 from scripts.local.processes.rehearsal import ChainRehearsal
 from shared.contracts.topology import MAIN_OUTPUTS
+from shared.runtime.priority import lower_priority
 from shared.runtime.settings import SparkSettings
 from shared.spark.application import run_application, run_operation
-from shared.spark.checkpoint_locks import acquired_lately
+from shared.spark.checkpoint_locks import acquired_lately, in_use
 from shared.spark.standby import TwoDrivers
 
 _BUILDS: Final = {
@@ -52,13 +53,14 @@ def _run(settings: DriverSettings, nodes: list[str]) -> int:
     builds = {node: _BUILDS[node] for node in nodes}
     if settings.rehearsal_port is None or settings.warm_file is None:
         return run_application("spark", settings, list(builds.values()))
-    while acquired_lately(Path(settings.checkpoints), time.time(), _RECOVER_SECONDS):
+    checkpoints = Path(settings.checkpoints)
+    while acquired_lately(checkpoints, time.time(), _RECOVER_SECONDS):
         time.sleep(1)
+    hurry = lower_priority() if in_use(checkpoints) else lambda: None
     rehearsed = [build for node, build in builds.items() if node in MAIN_OUTPUTS]
     rehearsal = ChainRehearsal(rehearsed, settings, settings.rehearsal_port)
-    return run_operation(
-        "spark", settings, TwoDrivers(builds, settings, rehearsal, _POOLS, settings.warm_file)
-    )
+    drivers = TwoDrivers(builds, settings, rehearsal, pools=_POOLS, warm_file=settings.warm_file, hurry=hurry)
+    return run_operation("spark", settings, drivers)
 
 
 if __name__ == "__main__":
