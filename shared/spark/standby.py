@@ -14,14 +14,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from shared.runtime.logging import get_logger
 from shared.runtime.settings import SparkSettings
 from shared.spark.application import Build, is_processing
 from shared.spark.checkpoint_locks import CheckpointLocks, end_processes
-from shared.spark.python_worker_pool import KEEP_SECONDS, own_workers, sign_of_life
+from shared.spark.prepared_query import PreparedQuery
+from shared.spark.python_worker_pool import KEEP_SECONDS
 from shared.spark.takeover import BEAT_SECONDS, Step, Takeover
 
 _log = get_logger(__name__)
@@ -31,6 +32,9 @@ _BOUNDARY_SECONDS: Final = 0.5
 """How much longer than the last batch the running one may take."""
 
 _AT_WORK_SECONDS: Final = 8.0
+
+
+Prepare = Callable[[SparkSession, SparkSettings], PreparedQuery]
 
 
 class Rehearsal(Protocol):
@@ -50,7 +54,7 @@ class TwoDrivers:
         settings: SparkSettings,
         rehearsal: Rehearsal,
         *,
-        pools: Sequence[str],
+        prepares: Mapping[str, Prepare],
         warm_file: Path,
         hurry: Callable[[], None],
     ) -> None:
@@ -60,11 +64,12 @@ class TwoDrivers:
             builds: by node, the one to start first at the front.
             settings: of the process; the checkpoints are in a folder of this machine.
             rehearsal: of the same queries.
-            pools: nodes with Python workers that must live while the driver waits.
+            prepares: of the queries that are to start at once when the driver takes over.
             warm_file: exists while the driver is warm and waits.
             hurry: called when the driver begins to take over.
         """
-        self._builds, self._settings, self._rehearsal, self._pools = builds, settings, rehearsal, pools
+        self._builds, self._settings, self._rehearsal = builds, settings, rehearsal
+        self._prepares, self._prepared = prepares, dict[str, PreparedQuery]()
         self._warm_file, self._hurry = warm_file, hurry
         self._locks: CheckpointLocks | None = None
         self._waited, self._ended = threading.Event(), threading.Event()
@@ -103,7 +108,9 @@ class TwoDrivers:
         self._rehearsal.run(spark, lambda: stopping.is_set() or mine.nodes != had)
         if stopping.is_set() or mine.nodes != had:
             return
-        _keep_pools(spark, self._pools, self._waited)
+        for node, prepare in self._prepares.items():
+            self._prepared[node] = prepare(spark, self._settings)
+        _keep_workers(self._prepared.values(), self._waited)
         locks.wait_openly()
         self._warm_file.write_text(str(os.getpid()))
         _log.info("warm: waiting for the other driver's queries")
@@ -119,7 +126,7 @@ class TwoDrivers:
                 if not queries:
                     self._hurry()
                     _keep_beating(spark, locks, self._ended)
-                queries.append(self._builds[node](spark, self._settings))
+                queries.append(self._query(node, spark))
                 _log.info("query started", extra={"node": node})
                 _in_background(partial(_note_at_work, queries[-1], node, locks))
             elif step is Step.END_OTHER:
@@ -128,6 +135,10 @@ class TwoDrivers:
             else:
                 mine.wait()
         return queries
+
+    def _query(self, node: str, spark: SparkSession) -> StreamingQuery:
+        prepared = self._prepared.get(node)
+        return prepared.start() if prepared else self._builds[node](spark, self._settings)
 
 
 class _Acquired:
@@ -190,17 +201,15 @@ def _keep_beating(spark: SparkSession, locks: CheckpointLocks, ended: threading.
     _in_background(beat)
 
 
-def _keep_pools(spark: SparkSession, nodes: Iterable[str], ended: threading.Event) -> None:
-    """Keep the Python workers of these nodes, with what they have read, while no query uses them."""
-    signs: list[DataFrame] = []
-    for node in nodes:
-        own_workers(spark, node)
-        signs.append(sign_of_life(spark))
+def _keep_workers(prepared: Iterable[PreparedQuery], ended: threading.Event) -> None:
+    """Use the Python workers of queries that have not started, now and then."""
+    uses = [query.use_workers for query in prepared if query.use_workers]
 
     def keep() -> None:
-        while not ended.wait(KEEP_SECONDS):
-            for sign in signs:
-                sign.collect()
+        while not ended.is_set():
+            for use in uses:
+                use()
+            ended.wait(KEEP_SECONDS)
 
     _in_background(keep)
 

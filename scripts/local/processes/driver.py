@@ -12,11 +12,14 @@ from pydantic import Field
 
 from pipelines.control.audit.job import build as build_audit
 from pipelines.data.ingest.job import build as build_ingest
+from pipelines.data.ingest.job import prepare as prepare_ingest
 from pipelines.data.route.job import build as build_route
+from pipelines.data.route.job import prepare as prepare_route
 from pipelines.data.transmit.job import build as build_transmit
 from pipelines.data.transmit.job import build_slow as build_transmit_slow
+from pipelines.data.transmit.job import prepare as prepare_transmit
+from pipelines.data.transmit.job import prepare_slow as prepare_transmit_slow
 from scripts.local.processes.rehearsal import ChainRehearsal
-from shared.contracts.topology import MAIN_OUTPUTS
 from shared.runtime.priority import lower_priority
 from shared.runtime.settings import SparkSettings
 from shared.spark.application import run_application, run_operation
@@ -31,8 +34,13 @@ _BUILDS: Final = {
     "audit": build_audit,
 }
 
-_POOLS: Final = ("transmit", "route")
-"""Nodes with Python workers whose start an event would wait for."""
+_PREPARES: Final = {
+    "transmit_slow": prepare_transmit_slow,
+    "transmit": prepare_transmit,
+    "route": prepare_route,
+    "ingest": prepare_ingest,
+}
+"""Nodes that an event waits for."""
 
 _RECOVER_SECONDS: Final = 20.0
 """After another driver took over, a new one leaves it the cores for so long."""
@@ -57,9 +65,11 @@ def _run(settings: DriverSettings, nodes: list[str]) -> int:
     while acquired_lately(checkpoints, time.time(), _RECOVER_SECONDS):
         time.sleep(1)
     hurry = lower_priority() if in_use(checkpoints) else lambda: None
-    rehearsed = [build for node, build in builds.items() if node in MAIN_OUTPUTS]
+    rehearsed = [build for node, build in builds.items() if node in _PREPARES]
     rehearsal = ChainRehearsal(rehearsed, settings, settings.rehearsal_port)
-    drivers = TwoDrivers(builds, settings, rehearsal, pools=_POOLS, warm_file=settings.warm_file, hurry=hurry)
+    drivers = TwoDrivers(
+        builds, settings, rehearsal, prepares=_PREPARES, warm_file=settings.warm_file, hurry=hurry
+    )
     return run_operation("spark", settings, drivers)
 
 
