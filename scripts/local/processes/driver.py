@@ -42,6 +42,9 @@ _PREPARES: Final = {
 }
 """Nodes that an event waits for."""
 
+_FIRST: Final = ("route", "ingest", "transmit", "transmit_slow", "audit")
+"""Order of starting when a driver takes over: what takes longest to its first event at the front."""
+
 _RECOVER_SECONDS: Final = 20.0
 """After another driver took over, a new one leaves it the cores for so long."""
 
@@ -61,6 +64,7 @@ def _run(settings: DriverSettings, nodes: list[str]) -> int:
     builds = {node: _BUILDS[node] for node in nodes}
     if settings.rehearsal_port is None or settings.warm_file is None:
         return run_application("spark", settings, list(builds.values()))
+    builds = {node: builds[node] for node in sorted(builds, key=_FIRST.index)}
     checkpoints = Path(settings.checkpoints)
     while acquired_lately(checkpoints, time.time(), _RECOVER_SECONDS):
         time.sleep(1)
