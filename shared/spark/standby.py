@@ -247,7 +247,9 @@ def _wait_for_boundary(query: StreamingQuery, locks: CheckpointLocks) -> None:
     if last is None:
         return
     deadline = time.monotonic() + last["batchDuration"] / 1000 + _BOUNDARY_SECONDS
-    while _batch(query) == last["batchId"] and locks.is_awaited() and time.monotonic() < deadline:
+    while query.isActive and _batch(query) == last["batchId"] and time.monotonic() < deadline:
+        if not locks.is_awaited():
+            return
         time.sleep(_SOON_SECONDS)
 
 

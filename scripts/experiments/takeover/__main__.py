@@ -137,6 +137,7 @@ def _idle(chain: RunningChain) -> float:
 
 
 def _phase(chain: RunningChain, fault: Fault, load: Load, port: int) -> Phase:
+    _settle(chain)
     with TemporaryDirectory(prefix="hifi-over-") as folder:
         acked, received = Path(folder, "acked.tsv"), Path(folder, "received.tsv")
         with destination(port, received):
@@ -149,7 +150,6 @@ def _phase(chain: RunningChain, fault: Fault, load: Load, port: int) -> Phase:
                 sent = offered.result(load.seconds)
                 ending.join()
             arrivals.drain(sent.acked)
-        _settle(chain)
         rows = list(read_received(received))
         found = reconcile(
             read_acked(acked), rows, lambda: visible_in(NAME, visible_ids(chain.side.bootstrap))
