@@ -84,6 +84,12 @@ PARTS: Final = (  # checks: the longest first, so that both cores end at about t
         measures=True,
     ),
     Part(
+        "takeover",
+        "a driver killed, stopped and suspended beside a standby: late seconds, nothing lost",
+        (sys.executable, "-m", "scripts.experiments.takeover"),
+        measures=True,
+    ),
+    Part(
         "in-force",
         "a change of a pipe is in force within five seconds, under load",
         (sys.executable, "-m", "scripts.experiments.configuration", "in-force"),

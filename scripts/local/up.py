@@ -20,7 +20,7 @@ from scripts.local.processes.programs import BROKERS, programs
 from scripts.local.processes.supervisor import Supervisor, end_leftovers
 from scripts.local.progress import Progress
 from scripts.local.side import Side
-from shared.contracts.topics import topic_specs
+from shared.contracts.topics import rehearsal_specs, topic_specs
 from shared.kafka.admin import admin_client, ensure_topics, wait_for_brokers
 from shared.kafka.errors import kafka_errors_explained
 from shared.runtime.errors import OperatorError
@@ -89,7 +89,8 @@ def _start_brokers(side: Side, supervisor: Supervisor, progress: Progress, profi
         ensure_archive(jars.broker, say)
         shutil.rmtree(side.temporary, ignore_errors=True)  # files of a killed process
         side.create()
-        side.spark_ready.unlink(missing_ok=True)
+        for file in (side.spark_ready, side.standby_ready, side.spark_warm):
+            file.unlink(missing_ok=True)
         brokers.prepare(side, jars.broker)
     with progress.step(f"starting three brokers{of_twins(side)}"):
         supervisor.start(programs(side, jars, profile))
@@ -99,6 +100,8 @@ def _start_brokers(side: Side, supervisor: Supervisor, progress: Progress, profi
         _check_cluster(side)
     with progress.step("creating topics, waiting for all replicas"):
         ensure_topics(side.bootstrap, topic_specs(side.partitions))
+        if side.standby:
+            ensure_topics(side.bootstrap, rehearsal_specs())
 
 
 def _check_cluster(side: Side) -> None:
