@@ -1,5 +1,7 @@
 """How people and programs reach the console and the management API of a side."""
 
+from shared.runtime.uvicorn_config import keep_alive_seconds
+
 from .references import Resource, Stack, certificate_of, follow, one, resources
 
 
@@ -49,6 +51,11 @@ def test_each_host_leads_to_its_own_pods_and_no_other_name_leads_anywhere(
     assert all(len(name) <= 32 for name in (*led.values(), door(side)["name"]))
     (default,) = listener(side)["default_action"]
     assert (default["type"], default["fixed_response"]["status_code"]) == ("fixed-response", "404")
+
+
+def test_pods_keep_idle_connections_longer_than_the_load_balancer(side: Stack) -> None:
+    """Otherwise a request may meet a connection that the pod has just closed, which people see as 502."""
+    assert keep_alive_seconds("https://api.example.com") > door(side)["idle_timeout"]
 
 
 def test_metrics_are_not_served_to_the_outside(side: Stack) -> None:
