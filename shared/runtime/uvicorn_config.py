@@ -13,8 +13,10 @@ KEEP_ALIVE_SECONDS: Final = 5
 """That an idle connection of a client is kept, unless a server says otherwise."""
 
 PROXY_KEEP_ALIVE_SECONDS: Final = 330
-"""That an idle connection of a proxy is kept: longer than the proxy itself keeps it (on the twins 300 s), or now
-and then a request would meet a connection that has just been closed, and fail with 502."""
+"""That an idle connection of a proxy is kept: longer than the proxy itself keeps it, on the twins 300 s.
+
+Otherwise a request would now and then meet a connection that has just been closed, and fail with 502.
+"""
 
 
 def keep_alive_seconds(public_url: str | None) -> int:
