@@ -12,7 +12,7 @@ import httpx
 import msgspec
 from msgspec import Struct
 
-from shared.contracts.egress_policy import literal
+from shared.contracts.egress_policy import is_loopback
 from shared.contracts.live_tail import HEARTBEAT_SECONDS
 from shared.runtime.errors import OperatorError
 
@@ -177,8 +177,7 @@ def _check(url: str) -> None:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise DocumentsError(f"{url} is no address of a server", "write it like https://api.example.com")
-    address = literal(parts.hostname)
-    if parts.scheme == "http" and not (address and address.is_loopback):
+    if parts.scheme == "http" and not is_loopback(parts.hostname):
         raise DocumentsError(f"{url}: a token must not travel in the clear", "use https://")
 
 

@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 
 from shared.connectors.spec import ConnectorSpec, OptionFault, OptionHost
 from shared.contracts.documents import SecretRef
-from shared.contracts.egress_policy import Kind, literal, special
+from shared.contracts.egress_policy import is_loopback
 
 Server = tuple[str, int]
 """Host and port."""
@@ -55,15 +55,10 @@ def _faults(options: Options) -> Iterator[OptionFault]:
         match = _SERVER.fullmatch(text)
         if not match or not 0 < int(match["port"]) < 65_536:
             yield f"$.bootstrap_servers[{at}]", "is not host:port", "write it like kafka.example.com:9093"
-    if not options.tls and not all(_is_loopback(host) for host, _ in servers(options)):
+    if not options.tls and not all(is_loopback(host) for host, _ in servers(options)):
         yield "$.tls", "may be false for brokers on the same machine only", "leave it out"
     if options.ca is not None and "-----BEGIN CERTIFICATE-----" not in options.ca:
         yield "$.ca", "is not a PEM certificate", "paste one with its BEGIN and END lines"
-
-
-def _is_loopback(host: str) -> bool:
-    address = literal(host)
-    return address is not None and special(address) == Kind.LOOPBACK
 
 
 def _hosts(options: Options) -> Iterator[OptionHost]:

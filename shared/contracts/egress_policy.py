@@ -126,6 +126,12 @@ def literal(host: str) -> Address | None:
         return None
 
 
+def is_loopback(host: str) -> bool:
+    """Whether a URL's host is this machine, without resolving it; False for a name but `localhost`."""
+    address = literal(host)
+    return address is not None and special(address) == Kind.LOOPBACK
+
+
 def why_refused(kind: Kind) -> str:
     """The message for a refused address, with the fix."""
     fix = "give a public address, or a name that resolves to one"

@@ -2,7 +2,7 @@
 
 from urllib.parse import urlsplit
 
-from shared.contracts.egress_policy import literal
+from shared.contracts.egress_policy import is_loopback
 
 
 def is_safe(url: str) -> bool:
@@ -12,10 +12,7 @@ def is_safe(url: str) -> bool:
         host = parts.hostname or ""
     except ValueError:
         return False
-    address = literal(host)
-    return bool(host) and (
-        parts.scheme == "https" or (parts.scheme == "http" and address is not None and address.is_loopback)
-    )
+    return bool(host) and (parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host)))
 
 
 def checked_issuer(issuer: str) -> str:

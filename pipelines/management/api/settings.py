@@ -1,11 +1,11 @@
 """Settings of the management API."""
 
-import ipaddress
 from pathlib import Path
 from typing import Self
 
 from pydantic import Field, field_validator, model_validator
 
+from shared.contracts.egress_policy import is_loopback
 from shared.oidc.addresses import checked_issuer
 from shared.runtime.settings import DocumentsSettings
 
@@ -73,17 +73,10 @@ class ApiSettings(DocumentsSettings):
     def _no_tokens_in_the_clear(self) -> Self:
         if (self.tls_certificate is None) != (self.tls_key is None):
             raise ValueError("set both HIFI_TLS_CERTIFICATE and HIFI_TLS_KEY, or neither")
-        if self.tls_certificate is None and self.public_url is None and not _is_loopback(self.host):
+        if self.tls_certificate is None and self.public_url is None and not is_loopback(self.host):
             raise ValueError(
                 f"HIFI_HOST {self.host} is not a loopback address, and tokens must not travel in the clear; "
                 "set HIFI_TLS_CERTIFICATE and HIFI_TLS_KEY, or put a proxy with TLS before the API and set "
                 "HIFI_PUBLIC_URL to its https address"
             )
         return self
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

@@ -1,12 +1,12 @@
 """Settings of the console process."""
 
-import ipaddress
 from typing import Final, Self
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import SettingsConfigDict
 
+from shared.contracts.egress_policy import is_loopback
 from shared.oidc.addresses import checked_issuer
 from shared.runtime.settings import SideSettings
 
@@ -91,17 +91,10 @@ class ConsoleSettings(SideSettings):
 
     @model_validator(mode="after")
     def _no_tokens_in_the_clear(self) -> Self:
-        if self.api is not None and not self.tls and not _is_loopback(self.host):
+        if self.api is not None and not self.tls and not is_loopback(self.host):
             raise ValueError(
                 f"HIFI_HOST {self.host} is not a loopback address, and tokens must not travel in the clear; "
                 "put a proxy with TLS before the console and set HIFI_PUBLIC_URL to its https address, "
                 "or unset HIFI_API"
             )
         return self
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"

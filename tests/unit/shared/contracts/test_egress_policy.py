@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.contracts.egress_policy import EgressPolicy, Kind, literal, special, why_refused
+from shared.contracts.egress_policy import EgressPolicy, Kind, is_loopback, literal, special, why_refused
 from shared.runtime.settings import SideSettings
 
 V4 = st.ip_addresses(v=4)
@@ -192,3 +192,19 @@ def test_no_address_but_a_private_one_can_be_the_canarys(
     monkeypatch.setenv("HIFI_ALLOW_ADDRESS", address)
     with pytest.raises(ValueError, match=f"allow_address: give one private address, not {address}"):
         SideSettings()  # type: ignore[call-arg]  # from the environment
+
+
+@pytest.mark.parametrize(
+    ("host", "here"),
+    [
+        ("localhost", True),
+        ("127.8.9.1", True),
+        ("::1", True),
+        ("0.0.0.0", False),
+        ("10.0.0.1", False),
+        ("localhost.example.com", False),
+        ("", False),
+    ],
+)
+def test_only_what_cannot_leave_the_machine_is_loopback(host: str, here: bool) -> None:
+    assert is_loopback(host) is here

@@ -2,13 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from typing import Any, Final
 
 from confluent_kafka import KafkaError
 
 from shared.connectors.kafka import Server
-from shared.contracts.egress_policy import Kind, special
 from shared.contracts.limits import MAX_RECORD_BYTES
 
 LOOK_SECONDS: Final = 60.0
@@ -66,11 +64,3 @@ def producer_config(access: Access, on_error: Callable[[KafkaError], None]) -> d
             "sasl.password": access.password,
         }
     return config
-
-
-def is_here(host: str) -> bool:
-    """Whether a host is localhost or a loopback address, without resolving it."""
-    try:
-        return host == "localhost" or special(ip_address(host)) == Kind.LOOPBACK
-    except ValueError:
-        return False

@@ -18,10 +18,10 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from pipelines.data.transmit.connectors.base import Answer
 from pipelines.data.transmit.connectors.http.client import clean
-from pipelines.data.transmit.connectors.kafka.access import LOOK_SECONDS, Access, is_here, producer_config
+from pipelines.data.transmit.connectors.kafka.access import LOOK_SECONDS, Access, producer_config
 from pipelines.data.transmit.connectors.kafka.errors import DENIED, TIMEOUTS, TOO_LARGE, answer_of
 from shared.connectors.kafka import Server
-from shared.contracts.egress_policy import EgressPolicy
+from shared.contracts.egress_policy import EgressPolicy, is_loopback
 from shared.runtime.egress import RefusedAddressError, check_addresses
 from shared.runtime.logging import get_logger
 
@@ -153,7 +153,7 @@ class KafkaCluster:
     async def _check(self, servers: Sequence[Server]) -> None:
         for host, port in servers:
             await check_addresses(host, port, self._egress)
-            if not self._access.tls and not is_here(host):
+            if not self._access.tls and not is_loopback(host):
                 raise NeedsTlsError
 
     def _look_again(self, producer: Producer, topic: str) -> None:
