@@ -1,6 +1,6 @@
 # `make` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-twins up down doctor test test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth test-twins proof synth plan preflight outdated localstack deploy-local policy-tools deploy-tools browser quick stream-chain stream-planes stream-side lint format types imports coverage bench dashboard lock clean
+.PHONY: help setup demo demo-twins up down doctor test test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth test-twins proof synth plan preflight outdated localstack deploy-local policy-tools cdktn-tools deploy-tools browser quick stream-chain stream-planes stream-side lint format types imports coverage bench dashboard lock clean
 
 SHELL := /bin/bash
 BIN := .venv/bin
@@ -45,10 +45,10 @@ doctor: setup ## Report what is missing or wrong
 test: setup ## Check everything in under 20 minutes: lint, types, imports, and a test of every capability
 	@$(MAKE) --no-print-directory -j3 stream-chain stream-planes stream-side
 
-proof: setup policy-tools deploy-tools browser ## Run all other tests, for hours: full sizes, kills, stacks, bench
+proof: setup policy-tools cdktn-tools deploy-tools browser ## Run all other tests, for hours: full sizes, kills, stacks, bench
 	@$(BIN)/python -m tests.proof
 
-proof-%: setup policy-tools deploy-tools browser
+proof-%: setup policy-tools cdktn-tools deploy-tools browser
 	@$(BIN)/python -m tests.proof $*
 
 quick: lint types imports ## Style, types, imports and the unit tests
@@ -66,7 +66,7 @@ stream-planes: setup
 stream-side: quick browser
 	@set -o pipefail; $(PYTEST) tests/synth tests/deploy tests/console tests/truth tests/integration 2>&1 | sed -u 's/^/side   | /'
 
-test-synth: policy-tools
+test-synth: policy-tools cdktn-tools
 test-deploy: deploy-tools
 test-console: browser
 test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth test-twins: test-%: setup
@@ -103,6 +103,9 @@ coverage: setup ## Run tests under coverage.py; text and HTML by package in .cov
 
 policy-tools: setup ## Install the policy check of the stacks (checkov) in its own .venv-policy
 	@scripts/setup.sh policy-tools
+
+cdktn-tools: setup ## Install the fork of CDKTF, for the proof of the way out, in its own .venv-cdktn
+	@scripts/setup.sh cdktn-tools
 
 deploy-tools: setup ## Install cdktf in node_modules and LocalStack in its own .venv-localstack
 	@scripts/setup.sh deploy-tools
@@ -142,4 +145,4 @@ lock: setup ## Pin the newest versions that pyproject.toml allows, with their ha
 	@scripts/lock.sh
 
 clean: ## Remove .venv and caches; the side's data stays
-	rm -rf .venv .venv-policy .venv-localstack cdktf.out node_modules .mypy_cache .ruff_cache .pytest_cache .coverage .hypothesis .import_linter_cache
+	rm -rf .venv .venv-policy .venv-cdktn .venv-localstack cdktf.out node_modules .mypy_cache .ruff_cache .pytest_cache .coverage .hypothesis .import_linter_cache

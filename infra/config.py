@@ -10,6 +10,8 @@ from pydantic import Field, HttpUrl, StringConstraints, ValidationError, model_v
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from infra.aws.arns import Arns
+from infra.exposure import Exposure, check_ranges
+from infra.management import ManagementSettings
 from infra.model import Model, error_lines
 from infra.naming import PROJECT, Names, Side, TwinNames
 from infra.sizes import SMALLEST_PREFIX, ClusterSettings, KafkaSettings, NetworkSettings
@@ -20,13 +22,6 @@ Account = Annotated[str, StringConstraints(pattern=r"^\d{12}$")]
 
 class InvalidSettingsError(ValueError):
     """Invalid settings; the message names the file, the field and the fix."""
-
-
-class Exposure(StrEnum):
-    """Who reaches a side's load balancer."""
-
-    INTERNET = "internet"
-    INTERNAL = "internal"
 
 
 class EnvironmentName(StrEnum):
@@ -80,7 +75,8 @@ class Environment(Model):
     account: Account = Field(description="Twelve digits of the AWS account; Terraform changes no other.")
     domain: str = Field(
         pattern=r"^([a-z0-9-]+\.)+[a-z]{2,}$",
-        description="Domain of the hosted zone; events go to events.<domain>.",
+        description="Domain of the hosted zone; events go to events.<domain>, people to console.<domain>, "
+        "programs to api.<domain>.",
     )
     repository: str = Field(
         pattern=r"^[\w.-]+/[\w.-]+$", description="GitHub owner/name whose workflows may deploy."
@@ -92,9 +88,10 @@ class Environment(Model):
     )
     cidrs: dict[Side, IPv4Network] = Field(description="Address range of each side's VPC, a /16.")
     exposure: Exposure = Field(
-        description="`internet`: the load balancer has public addresses; `internal`: private ones, and a "
-        "PrivateLink service for customers in AWS."
+        description="`internet`: the load balancer of events has public addresses; `internal`: private ones, "
+        "and a PrivateLink service for customers in AWS."
     )
+    management: ManagementSettings
     privatelink_principals: list[str] = Field(
         default=[],
         description="ARNs of customers' AWS accounts that may connect to the PrivateLink service, such as "
@@ -150,13 +147,7 @@ class Environment(Model):
 
     @model_validator(mode="after")
     def _clients_match_the_exposure(self) -> Self:
-        if self.exposure is Exposure.INTERNAL and not all(
-            each.is_private for each in self.network.client_ranges
-        ):
-            raise ValueError(
-                "network.client_ranges: has public ranges, but exposure is internal; use ranges of connected "
-                "networks, or exposure internet"
-            )
+        check_ranges("network.client_ranges", self.exposure, self.network.client_ranges)
         return self
 
     @property
@@ -178,6 +169,21 @@ class Environment(Model):
     def events_host(self) -> str:
         """Host name that customers post events to."""
         return f"events.{self.domain}"
+
+    @property
+    def api_host(self) -> str:
+        """Host name of the management API."""
+        return f"api.{self.domain}"
+
+    @property
+    def console_host(self) -> str:
+        """Host name of the console."""
+        return f"console.{self.domain}"
+
+    @property
+    def management_hosts(self) -> tuple[str, str]:
+        """Host names of the management plane: API and console."""
+        return self.api_host, self.console_host
 
     def side_host(self, side: Side) -> str:
         """Host name of one side's load balancer, whichever side is light."""

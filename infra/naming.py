@@ -104,6 +104,21 @@ class TwinNames:
         return f"{self.prefix}-collect"
 
     @property
+    def management_balancer(self) -> str:
+        """Name of the load balancer of the management API and the console (AWS allows 32 characters)."""
+        return f"{self.prefix}-manage"
+
+    @property
+    def api_targets(self) -> str:
+        """Name of the target group of the management API."""
+        return f"{self.prefix}-api"
+
+    @property
+    def console_targets(self) -> str:
+        """Name of the target group of the console."""
+        return f"{self.prefix}-console"
+
+    @property
     def runner(self) -> str:
         """Name of the runner in the side's VPC: the CodeBuild project that takes GitHub's jobs."""
         return f"{self.prefix}-runner"

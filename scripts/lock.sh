@@ -19,5 +19,6 @@ for_any_python pyproject.toml -c requirements-build.txt -o requirements.txt
 for_any_python pyproject.toml --extra dev -c requirements-build.txt -c requirements.txt -o requirements-dev.txt
 for_any_python requirements-release.in -c requirements.txt -o requirements-release.txt
 for_any_python requirements-policy.in -o requirements-policy.txt
+for_any_python requirements-cdktn.in -o requirements-cdktn.txt
 # LocalStack has an environment of its own; its packages agree on no other Python.
 compile --python-version 3.13 scripts/aws/localstack-requirements.in -o scripts/aws/localstack-requirements.txt

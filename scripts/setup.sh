@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Everything a fresh machine needs: JDK, Maven and HAProxy (by apt where it may), .venv, jars. Idempotent.
-# With `policy-tools`, `deploy-tools`, `localstack`, `browser` or `edge` it makes only these.
+# With `policy-tools`, `cdktn-tools`, `deploy-tools`, `localstack`, `browser` or `edge` it makes only these.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -84,11 +84,12 @@ make_tools() {
     printf '%s\n' "$stamp" > ".venv-$name/stamp"
 }
 
-make_policy_tools() {
+# For any Python: NAME, and the requirements of the same name.
+make_own_tools() {
     local python
     python=$(find_python)
-    [ -n "$python" ] || die "no Python 3.11 or newer with venv; name one: HIFI_PYTHON=/path/to/python make policy-tools"
-    make_tools policy requirements-policy.txt "$python"
+    [ -n "$python" ] || die "no Python 3.11 or newer with venv; name one: HIFI_PYTHON=/path/to/python make $1-tools"
+    make_tools "$1" "requirements-$1.txt" "$python"
 }
 
 # The `cdktf` that deploys, and what it runs on.
@@ -170,7 +171,8 @@ name_what_aws_needs() {
 }
 
 case ${1:-} in
-    policy-tools) make_policy_tools; exit ;;
+    policy-tools) make_own_tools policy; exit ;;
+    cdktn-tools) make_own_tools cdktn; exit ;;
     deploy-tools) make_cdktf; make_localstack; exit ;;
     localstack) make_localstack; exit ;;
     browser) make_browser; exit ;;

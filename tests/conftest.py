@@ -17,8 +17,10 @@ from scripts.local.jars import ensure_jars
 from scripts.local.kafka.cluster import Cluster
 from scripts.local.ports import free_base
 from scripts.local.side import Side
+from shared.contracts.publish_plan import COMPLETE
 from shared.contracts.topics import Topic, topic_specs
 from shared.kafka.admin import admin_client, ensure_topics
+from shared.kafka.config_topic import publish
 
 # No deadline for an example: a busy machine is slow, not wrong.
 settings.register_profile("test", deadline=None, max_examples=30)
@@ -61,12 +63,20 @@ def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield cluster
 
 
-@pytest.fixture
-def topics(brokers: Cluster) -> str:
-    """Empty all of hifi's topics but `config`; returns the bootstrap servers."""
+@pytest.fixture(scope="session")
+def configured(brokers: Cluster) -> str:
+    """All of hifi's topics, `config` complete as a provisioner leaves it; returns the bootstrap servers."""
     ensure_topics(brokers.bootstrap, topic_specs(brokers.side.partitions))
-    delete_records(brokers.bootstrap)
+    publish(brokers.bootstrap, "test", COMPLETE, seconds=30)
     return brokers.bootstrap
+
+
+@pytest.fixture
+def topics(brokers: Cluster, configured: str) -> str:
+    """Empty all of hifi's topics but `config`; returns the bootstrap servers."""
+    ensure_topics(configured, topic_specs(brokers.side.partitions))
+    delete_records(configured)
+    return configured
 
 
 def delete_records(bootstrap: str, seconds: float = 30.0) -> None:

@@ -49,7 +49,7 @@ def _tests(name: str, proves: str, *more: str) -> Part:
 
 PARTS: Final = (  # checks: the longest first, so that both cores end at about the same time
     _tests("integration", "kills of each part under load; retries, replays, the meter against the receiver"),
-    _tests("twins", "two sides behind one port: switched to and fro under load, parked, woken"),
+    _tests("twins", "two sides behind one port: deploys, rollbacks, switches and bursts under load"),
     _tests("truth", "600,000 events with known losses; a million clean ones"),
     _tests("deploy", "all stacks applied, planned again, switched, destroyed; LocalStack"),
     _tests("contract", "services without brokers, stores and destinations, and what returns"),
@@ -84,8 +84,14 @@ PARTS: Final = (  # checks: the longest first, so that both cores end at about t
         measures=True,
     ),
     Part(
+        "takeover",
+        "a driver killed, stopped and suspended beside a standby: late seconds, nothing lost",
+        (sys.executable, "-m", "scripts.experiments.takeover"),
+        measures=True,
+    ),
+    Part(
         "in-force",
-        "a change of a pipe is in force within ten seconds, under load",
+        "a change of a pipe is in force within five seconds, under load",
         (sys.executable, "-m", "scripts.experiments.configuration", "in-force"),
         measures=True,
     ),

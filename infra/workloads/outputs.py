@@ -18,6 +18,7 @@ def outputs(environment: Environment) -> dict[str, str]:
         "prefix": names.prefix,
         "domain": environment.domain,
         "events": environment.events_host,
+        "management": ",".join(environment.management_hosts),
         "exposure": environment.exposure.value,
         "runner_prefix": f"codebuild-{names.prefix}",
         "weights_parameter": names.weights_parameter,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from infra.config import Environment, InvalidSettingsError, load_environment, load_run
+from infra.management import SignIn
 from infra.naming import Side
 from shared.contracts.bootstrap import IAM
 
@@ -76,7 +77,21 @@ def _stack_values(environment: Environment, side: Side, bootstrap: str, zone_ids
         "HIFI_STORE_TABLE": environment.names.meter_table(side),
         "HIFI_ZONE_IDS": zone_ids,
         "KAFKA_BROKERS": bootstrap,  # the form that KEDA reads
-    }
+    } | _sign_in_values(environment.management.sign_in)
+
+
+def _sign_in_values(sign_in: SignIn | None) -> dict[str, str]:
+    """Settings of the API and of the console; other processes read none of them."""
+    if sign_in is None:
+        return {}
+    claims = {"HIFI_OIDC_TENANT_CLAIM": sign_in.tenant_claim, "HIFI_OIDC_ROLE_CLAIM": sign_in.role_claim}
+    return {
+        "HIFI_OIDC_ISSUER": sign_in.issuer,
+        "HIFI_OIDC_AUDIENCE": ",".join([sign_in.console_client, *sign_in.other_clients]),
+        "HIFI_OIDC_CLIENT_ID": sign_in.console_client,
+        "HIFI_OIDC_LABEL_CLAIM": sign_in.label_claim,
+        "HIFI_OIDC_SCOPES": " ".join(sign_in.scopes),
+    } | {name: claim for name, claim in claims.items() if claim is not None}
 
 
 def release_values(
@@ -96,6 +111,10 @@ def release_values(
         "SERVICE_IMAGE": service_image,
         "SPARK_IMAGE": spark_image,
         "TARGET_GROUP": twin.names.load_balancer,
+        "API_TARGET_GROUP": twin.names.api_targets,
+        "API_URL": f"https://{environment.api_host}",
+        "CONSOLE_TARGET_GROUP": twin.names.console_targets,
+        "CONSOLE_URL": f"https://{environment.console_host}",
     }
 
 

@@ -22,6 +22,7 @@ def local(side: Side) -> dict[str, Any]:
         "console": side.console_port,
         "canary": side.canary_port,
         "spark": side.spark_port,
+        **({"spark_standby": side.standby_port} if side.standby else {}),
         "trace": side.trace_port,
         "provision": side.provision_port,
         "api": side.api_port,

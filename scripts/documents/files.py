@@ -8,7 +8,8 @@ from typing import Any, Final
 from msgspec import Struct
 
 from scripts.documents.bundle import Wanted
-from shared.contracts.documents import SEALED_PREFIX, Document, parse
+from shared.contracts.document_parsing import parse
+from shared.contracts.documents import SEALED_PREFIX, Document
 from shared.documents.check import field_problems
 from shared.documents.problems import Problem, ProblemsError
 from shared.documents.yaml_loader import Section, YamlError, sections

@@ -4,7 +4,10 @@ import http.client
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Final
+
+from rich.markup import escape
 
 from scripts.local.processes.profile import SideProfile
 from scripts.local.processes.programs import (
@@ -19,6 +22,7 @@ from scripts.local.processes.programs import (
     RETRY,
     SERVICES,
     SPARK,
+    STANDBY,
     STORE,
     TRACE,
     traced,
@@ -29,12 +33,16 @@ from scripts.local.side import HOST, Side
 from scripts.local.up import UpError, of_twins
 from scripts.local.warmup.warmup import WARM_P95_MS, WARM_UP_SECONDS, warm_up
 
-_NODES: Final = (SPARK, STORE)
-EARLY: Final = {SideProfile.ALL: _NODES, SideProfile.CHAIN: _NODES, SideProfile.BROKERS: ()}
-"""Programs of a side by itself that start with its brokers, as Spark takes as long before it needs them."""
-
 _READY_SECONDS: Final = 300
 _POLL_SECONDS: Final = 0.2
+
+
+def early(side: Side, profile: SideProfile) -> tuple[str, ...]:
+    """Programs of a side by itself that start with its brokers, as they do not need them at once."""
+    if profile is SideProfile.BROKERS:
+        return ()
+    # A driver that shares the checkpoints with another does not wait for topics.
+    return (STORE,) if side.standby else (STORE, SPARK)
 
 
 def start_profile(
@@ -111,12 +119,40 @@ def says_ready(port: int) -> bool:
 
 
 def spark_ready(side: Side, supervisor: Supervisor) -> bool:
-    """Whether the driver that runs now, not an earlier one, reported that its queries process data."""
+    """Whether a driver that runs now, not an earlier one, reported that its queries process data."""
+    return driver_at_work(side, supervisor) is not None
+
+
+def driver_at_work(side: Side, supervisor: Supervisor) -> str | None:
+    """The program whose process reported that its queries process data."""
+    ready = {SPARK: side.spark_ready, **({STANDBY: side.standby_ready} if side.standby else {})}
+    return next((name for name, file in ready.items() if _said(file) == str(supervisor.pid(name))), None)
+
+
+def waiting_driver(side: Side, supervisor: Supervisor) -> int | None:
+    """The process of the driver that reported that it is warm and waits to take over."""
+    said = _said(side.spark_warm)
+    return next((pid for pid in map(supervisor.pid, (SPARK, STANDBY)) if said == str(pid)), None)
+
+
+def _said(file: Path) -> str:
     try:
-        said = side.spark_ready.read_text().strip()
+        return file.read_text().strip()
     except FileNotFoundError:
-        return False
-    return said == str(supervisor.pid(SPARK))
+        return ""
+
+
+def start_standby(side: Side, supervisor: Supervisor, progress: Progress) -> None:
+    """Start the second Spark driver of a side that is ready, and wait until it is warm.
+
+    The side works without it, so that a standby that takes too long is only reported.
+    """
+    supervisor.start_program(STANDBY)
+    try:
+        with progress.step("starting the standby: a second Spark driver, warmed on topics of its own") as say:
+            _wait(STANDBY, lambda: waiting_driver(side, supervisor) is not None, side, supervisor, say)
+    except UpError as error:
+        progress.say(f"[yellow]without a standby[/]   {escape(str(error))}")
 
 
 def _wait(program: str, ready: Callable[[], bool], side: Side, supervisor: Supervisor, say: Say) -> None:

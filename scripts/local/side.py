@@ -7,13 +7,14 @@ from typing import Final
 
 import msgspec
 
+from scripts.local.folders import Folders
 from shared.contracts.egress_policy import EgressPolicy
 from shared.runtime.errors import OperatorError
 from shared.runtime.settings import LOCAL
 
 HOST: Final = "127.0.0.1"
 BROKER_IDS: Final = (1, 2, 3)
-PORTS: Final = 17
+PORTS: Final = 19
 """Number of ports of a side, from its base on."""
 
 REACH: Final = EgressPolicy(loopback=True)
@@ -58,20 +59,23 @@ class Code:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Side:
+class Side(Folders):
     """Folders below `root`, ports from `port` on.
 
     The base is collect's own port; then three brokers, three controllers, the warm-up's destination, retry's
     health; observe, console, the store of documents and scorecards, canary; the metrics of Spark and of
-    trace; the provisioner; the management API.
+    trace; the provisioner; the management API; the metrics of a second Spark driver and the destination of
+    rehearsals.
     """
 
-    root: Path
     port: int = DEFAULT_PORT
     partitions: int = DEFAULT_PARTITIONS
     name: str = LOCAL
     shared: Shared | None = None
     """Of one of two sides: what it has in common with the other. A side by itself has all of it alone."""
+
+    standby: bool = False
+    """Whether a second Spark driver waits to take over."""
 
     code: Code | None = None
     """None is the checkout that runs this command, without a name."""
@@ -175,6 +179,16 @@ class Side:
         return f"http://{HOST}:{self.api_port}"
 
     @property
+    def standby_port(self) -> int:
+        """HTTP port of the second Spark driver's health and metrics."""
+        return self.api_port + 1
+
+    @property
+    def rehearsal_port(self) -> int:
+        """Port of the destination of a waiting driver's rehearsal."""
+        return self.standby_port + 1
+
+    @property
     def token_file(self) -> Path:
         """The operator's token of the management API, made at the first start."""
         return (self.shared.folder if self.shared else self.root) / "operator.token"
@@ -195,21 +209,6 @@ class Side:
         return self.root / "checkpoints"
 
     @property
-    def logs(self) -> Path:
-        """Folder of every process's log."""
-        return self.root / "logs"
-
-    @property
-    def run(self) -> Path:
-        """Folder of a running side's pid files, ready files and the supervisor's socket."""
-        return self.root / "run"
-
-    @property
-    def temporary(self) -> Path:
-        """Folder of the processes' temporary files, emptied at each start and end of the side."""
-        return self.root / "tmp"
-
-    @property
     def spark_ready(self) -> Path:
         """Written by the Spark driver, with its pid in it, once all its queries process data."""
         return self.run / "spark.ready"
@@ -220,9 +219,14 @@ class Side:
         return (self.shared.folder if self.shared else self.root) / "secrets.yaml"
 
     @property
-    def store_folder(self) -> Path:
-        """Folder of the documents and of what observe stores; it is kept when the side stops."""
-        return self.root / "store"
+    def standby_ready(self) -> Path:
+        """The same of the second Spark driver, which is the one at work after it has taken over."""
+        return self.run / "spark_standby.ready"
+
+    @property
+    def spark_warm(self) -> Path:
+        """Written by a Spark driver, with its pid in it, while it waits to take over from another one."""
+        return self.run / "spark.warm"
 
     def broker_folder(self, broker: int) -> Path:
         """Folder of a broker's configuration and log."""
@@ -235,8 +239,8 @@ class Side:
 
     def create(self) -> None:
         """Make the folders and write the description."""
-        for folder in (self.root, self.logs, self.run, self.checkpoints, self.temporary, self.store_folder):
-            folder.mkdir(parents=True, exist_ok=True)
+        super().create()
+        self.checkpoints.mkdir(exist_ok=True)
         draft = self.description.with_suffix(".new")
         draft.write_bytes(msgspec.json.format(msgspec.json.encode(self._description())) + b"\n")
         draft.replace(self.description)
@@ -247,6 +251,7 @@ class Side:
             port=self.port,
             partitions=self.partitions,
             name=self.name,
+            standby=self.standby,
             shared_folder=str(shared.folder) if shared else None,
             store_url=shared.store_url if shared else None,
             version=code.version if code else None,
@@ -291,6 +296,7 @@ class _Description(msgspec.Struct, kw_only=True, omit_defaults=True):
     port: int
     partitions: int
     name: str = LOCAL
+    standby: bool = False
     shared_folder: str | None = None
     store_url: str | None = None
     version: str | None = None
@@ -298,7 +304,9 @@ class _Description(msgspec.Struct, kw_only=True, omit_defaults=True):
 
     def side(self, root: Path) -> Side:
         """The side in a folder."""
-        found = Side(root=root, port=self.port, partitions=self.partitions, name=self.name)
+        found = Side(
+            root=root, port=self.port, partitions=self.partitions, name=self.name, standby=self.standby
+        )
         if self.shared_folder is not None and self.store_url is not None:
             shared = Shared(folder=Path(self.shared_folder), store_url=self.store_url)
             found = replace(found, shared=shared)

@@ -20,7 +20,7 @@ from scripts.local.processes.programs import BROKERS, programs
 from scripts.local.processes.supervisor import Supervisor, end_leftovers
 from scripts.local.progress import Progress
 from scripts.local.side import Side
-from shared.contracts.topics import topic_specs
+from shared.contracts.topics import rehearsal_specs, topic_specs
 from shared.kafka.admin import admin_client, ensure_topics, wait_for_brokers
 from shared.kafka.errors import kafka_errors_explained
 from shared.runtime.errors import OperatorError
@@ -90,7 +90,8 @@ def _start_brokers(
         jars = ensure_jars(say)
         shutil.rmtree(side.temporary, ignore_errors=True)  # files of a killed process
         side.create()
-        side.spark_ready.unlink(missing_ok=True)
+        for file in (side.spark_ready, side.standby_ready, side.spark_warm):
+            file.unlink(missing_ok=True)
         brokers.prepare(side, jars.broker)
     if missing := missing_archives(jars):
         progress.say(
@@ -104,6 +105,8 @@ def _start_brokers(
         _check_cluster(side)
     with progress.step("creating topics, waiting for all replicas"):
         ensure_topics(side.bootstrap, topic_specs(side.partitions))
+        if side.standby:
+            ensure_topics(side.bootstrap, rehearsal_specs())
 
 
 def _check_cluster(side: Side) -> None:

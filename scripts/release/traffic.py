@@ -34,7 +34,8 @@ class Place:
     Attributes:
         region: AWS region.
         domain: Name of the hosted zone.
-        host: Name of the weighted records.
+        host: Name of the weighted records of events.
+        management_hosts: Names of the records of API and console, which lead to one side alone.
         weights_parameter: SSM parameter of the weights.
         closed_parameter: SSM parameter of the closed sides.
         endpoint: Endpoint of a local AWS; None: AWS.
@@ -43,6 +44,7 @@ class Place:
     region: str
     domain: str
     host: str
+    management_hosts: tuple[str, ...]
     weights_parameter: str
     closed_parameter: str
     endpoint: str | None = None
@@ -54,6 +56,7 @@ class Place:
             region=outputs["region"],
             domain=outputs["domain"],
             host=outputs["events"],
+            management_hosts=tuple(outputs["management"].split(",")),
             weights_parameter=outputs["weights_parameter"],
             closed_parameter=outputs["closed_parameter"],
             endpoint=outputs.get("endpoint"),
@@ -93,7 +96,7 @@ class Traffic:
         return [Weights.parse(each["Value"]) for each in reversed(found[:-1])]
 
     def set_weights(self, wanted: Weights, *, now: Weights | None = None) -> None:
-        """Give each side its weight, at once for both.
+        """Give each side its weight, at once for both; API and console go to the one with more.
 
         The parameter goes first, so that a deployment of edge at this moment ends in the same state. If the
         records cannot be changed, the parameter gets its old value back.
@@ -113,10 +116,15 @@ class Traffic:
             raise WrongWeightsError(f"the weights are {before.text()}, no longer {now.text()}: decide again")
         self._store(self.place.weights_parameter, wanted.text())
         try:
-            self._change(zone, [{**each, "Weight": wanted.of(each["SetIdentifier"])} for each in records])
+            self._change(zone, [self._weighted(each, wanted) for each in records])
         except Exception:
             self._store(self.place.weights_parameter, before.text())
             raise
+
+    def _weighted(self, record: dict[str, Any], wanted: Weights) -> dict[str, Any]:
+        of_events = record["Name"] == f"{self.place.host}."
+        shares = wanted if of_events else wanted.leading()
+        return {**record, "Weight": shares.of(record["SetIdentifier"])}
 
     def closed(self) -> list[str]:
         """The sides that get no traffic in any case."""
@@ -151,7 +159,7 @@ class Traffic:
 
     def _records(self) -> tuple[str, list[dict[str, Any]]]:
         """Id of the zone, and the weighted records in it."""
-        host = f"{self.place.host}."
+        hosts = {f"{each}." for each in (self.place.host, *self.place.management_hosts)}
         zones = self.route53.list_hosted_zones_by_name(DNSName=self.place.domain, MaxItems="1")
         for zone in zones["HostedZones"]:
             pages = self.route53.get_paginator("list_resource_record_sets").paginate(HostedZoneId=zone["Id"])
@@ -159,11 +167,11 @@ class Traffic:
                 each
                 for page in pages
                 for each in page["ResourceRecordSets"]
-                if each["Name"] == host and "Weight" in each
+                if each["Name"] in hosts and "Weight" in each
             ]
             if found:
                 return zone["Id"], found
-        raise NoRecordsError(f"{host} has no weighted records; deploy the edge stack first")
+        raise NoRecordsError(f"{self.place.host} has no weighted records; deploy the edge stack first")
 
     def _change(self, zone: str, records: Sequence[dict[str, Any]]) -> None:
         changes = [{"Action": "UPSERT", "ResourceRecordSet": each} for each in records]

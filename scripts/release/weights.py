@@ -44,6 +44,10 @@ class Weights(NamedTuple):
         """A side's share, percent."""
         return {"blue": self.blue, "green": self.green}[side]
 
+    def leading(self) -> "Weights":
+        """All to the side with the larger share, blue if both have the same: people cannot be divided."""
+        return Weights(_ALL, 0) if self.blue >= self.green else Weights(0, _ALL)
+
     def text(self) -> str:
         """The weights as JSON."""
         return json.dumps(self._asdict())

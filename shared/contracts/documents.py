@@ -1,25 +1,22 @@
 """What customers want, as documents: sources, destinations, pipes, contacts. Users write them in YAML; the
 `config` topic carries them as JSON under the key `tenant/kind/name`: names of two tenants are independent.
 
-A user's document may hold nothing unknown; what the topic holds may come from a newer version and is read as
-far as it is understood, because a document left out would take its events with it.
+What the topic holds may come from a newer version and is read as far as it is understood, because a document
+left out would take its events with it. `document_parsing` reads what users write.
 """
 
 import hashlib
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Mapping
 from datetime import datetime
 from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Meta, Struct
 
-from shared.contracts.expressions import ExpressionError, compile_expression
 from shared.contracts.mail_address import MAIL_ADDRESS
-from shared.contracts.masks import MAX_MASKS, Mask, MaskError, mask_steps
-from shared.contracts.patterns import PatternError, compile_pattern
-from shared.contracts.rollout_plan import FULL_SHARE, Rollout, step_problems
-from shared.contracts.watches import MAX_WATCHES, Watch, WatchError, check_watches
-from shared.contracts.webhook_url import webhook_problem
+from shared.contracts.masks import MAX_MASKS, Mask
+from shared.contracts.rollout_plan import FULL_SHARE, Rollout
+from shared.contracts.watches import MAX_WATCHES, Watch
 
 KINDS: Final = ("source", "destination", "pipe", "contact")
 
@@ -168,97 +165,6 @@ class Entry(Struct, kw_only=True, frozen=True):
     document: Document
 
 
-class ConfigError(ValueError):
-    """An invalid document. `path` names the field (`$.match.data`), the text the fix."""
-
-    def __init__(self, path: str, message: str) -> None:
-        super().__init__(message)
-        self.path = path
-
-
-def parse(raw: object) -> Document:
-    """A document from plain YAML or JSON values.
-
-    Raises:
-        ConfigError: with the path of the field that is wrong.
-    """
-    try:
-        document: Document = msgspec.convert(raw, Document)
-    except msgspec.ValidationError as error:
-        message, _, path = str(error).partition(" - at `")
-        raise ConfigError(path.rstrip("`") or "$", message) from error
-    for place, message in unknown_fields(raw, msgspec.to_builtins(document), "$"):
-        raise ConfigError(place, message)
-    if isinstance(document, Pipe):
-        _check_pipe(document)
-    if isinstance(document, Contact):
-        _check_contact(document)
-    return document
-
-
-def unknown_fields(raw: object, known: object, path: str) -> Iterator[tuple[str, str]]:
-    """Fields of `raw` that are not in what it was decoded to: paths, below the one given, and sentences."""
-    if isinstance(raw, list) and isinstance(known, list):
-        for at, (value, understood) in enumerate(zip(raw, known, strict=False)):
-            yield from unknown_fields(value, understood, f"{path}[{at}]")
-    if not isinstance(raw, dict) or not isinstance(known, dict):
-        return
-    for name, value in raw.items():
-        if name not in known:
-            yield (
-                f"{path}.{name}",
-                f"{path.rpartition('.')[2].replace('$', 'a document')} has no field {name!r}",
-            )
-        yield from unknown_fields(value, known.get(name), f"{path}.{name}")
-
-
-def _check_pipe(pipe: Pipe) -> None:
-    try:
-        compile_pattern(pipe.match)
-    except PatternError as error:
-        raise ConfigError(f"$.match{error.path}", str(error)) from error
-    if pipe.sample and pipe.sample < SAMPLE_STEP:
-        raise ConfigError("$.sample", f"the smallest sample is {SAMPLE_STEP} percent; 0 takes nothing")
-    if pipe.ramp and pipe.ramp.start.tzinfo is None:
-        raise ConfigError("$.ramp.start", "a time needs its offset, for example 2026-01-31T12:00:00Z")
-    _check_rollout(pipe)
-    for at, mask in enumerate(pipe.masks):
-        try:
-            mask_steps(mask.path)
-        except MaskError as error:
-            raise ConfigError(f"$.masks[{at}].path", str(error)) from error
-    if pipe.transform is not None:
-        try:
-            compile_expression(pipe.transform)
-        except ExpressionError as error:
-            raise ConfigError("$.transform", str(error)) from error
-    try:
-        check_watches(pipe.watch, pipe.masks)
-    except WatchError as error:
-        raise ConfigError(f"$.watch[{error.at}].field", str(error)) from error
-
-
-def _check_rollout(pipe: Pipe) -> None:
-    if pipe.rollout is None:
-        return
-    if pipe.ramp is not None:
-        raise ConfigError("$.ramp", "a pipe has a ramp or a rollout; leave one of them out")
-    if pipe.sample != FULL_SHARE:
-        raise ConfigError("$.sample", "the steps of the rollout are the share; leave sample out")
-    for path, message in step_problems(pipe.rollout, SAMPLE_STEP):
-        raise ConfigError(f"$.rollout{path}", message)
-
-
-def _check_contact(contact: Contact) -> None:
-    if contact.webhook is None and contact.email is None:
-        raise ConfigError("$", "a contact needs a `webhook` or an `email`; add one, or both")
-    problem = "" if contact.webhook is None else webhook_problem(contact.webhook)
-    if problem:
-        raise ConfigError("$.webhook", problem)
-    if contact.secret is not None and not contact.secret.startswith(f"secret://{contact.tenant}/"):
-        raise ConfigError("$.secret", f"is not its tenant's; write it like secret://{contact.tenant}/alarms")
-
-
 def key_digest(write_key: str) -> str:
     """SEALED_PREFIX and the SHA-256 of a write key in hex; of something already sealed, itself."""
     if write_key.startswith(SEALED_PREFIX):
@@ -314,8 +220,10 @@ class Catalogue:
     one that came later counts.
     """
 
-    def __init__(self, entries: Mapping[bytes, Entry] | None = None) -> None:
+    def __init__(self, entries: Mapping[bytes, Entry] | None = None, *, complete: bool = False) -> None:
+        """`complete`: whether the topic says that it once held everything (`completeness`)."""
         self.entries: Mapping[bytes, Entry] = dict(entries or {})
+        self.complete = complete
         documents = [entry.document for entry in self.entries.values()]
         self.sources = {(d.tenant, d.name): d for d in documents if isinstance(d, Source)}
         self.destinations = {(d.tenant, d.name): d for d in documents if isinstance(d, Destination)}

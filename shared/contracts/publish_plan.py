@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from typing import Final
 
 from msgspec import Struct
 
+from shared.contracts.completeness import COMPLETE_KEY, COMPLETE_VALUE
 from shared.contracts.documents import (
     Catalogue,
     Document,
@@ -17,6 +19,9 @@ from shared.contracts.documents import (
 
 Records = Mapping[bytes, bytes | None]
 """Keys and values for the `config` topic; None is a tombstone."""
+
+COMPLETE: Final[Records] = {COMPLETE_KEY: COMPLETE_VALUE}
+"""Says that the topic holds everything."""
 
 
 class Change(StrEnum):

@@ -62,7 +62,7 @@ _SHORT = timedelta(hours=1)
 class TopicSpec:
     """What a topic is created with. `retention` None means for ever (compacted)."""
 
-    name: Topic
+    name: str
     partitions: int
     retention: timedelta | None
 
@@ -96,3 +96,23 @@ def topic_specs(partitions: int) -> tuple[TopicSpec, ...]:
         *(TopicSpec(name=name, partitions=1, retention=_REPLAYABLE) for name in quiet),
         *(TopicSpec(name=name, partitions=1, retention=_KEPT) for name in kept),
     )
+
+
+REHEARSAL = "rehearsal."
+"""Before the names of the topics on which a standby Spark driver rehearses."""
+
+
+def rehearsal_specs() -> tuple[TopicSpec, ...]:
+    """Specs of a rehearsal's topics: those that the chain's Spark queries read, and what the last one writes.
+
+    They need no room of their own: what was rehearsed an hour ago is deleted.
+    """
+    names = (
+        Topic.COLLECTED,
+        Topic.EVENTS,
+        Topic.OUTBOUND,
+        Topic.OUTBOUND_SLOW,
+        Topic.RETRY_OUT,
+        Topic.RECEIPTS,
+    )
+    return tuple(TopicSpec(name=REHEARSAL + name, partitions=1, retention=_SHORT) for name in names)

@@ -33,5 +33,13 @@ OUTPUTS: Final[Mapping[str, tuple[Topic, ...]]] = {
 }
 """What each node writes."""
 
+MAIN_OUTPUTS: Final[Mapping[str, Topic]] = {
+    "ingest": Topic.EVENTS,
+    "route": Topic.OUTBOUND,
+    "transmit": Topic.RECEIPTS,
+    "transmit_slow": Topic.RECEIPTS,
+}
+"""What each Spark node of the chain writes when all goes well, which is all that a rehearsal writes."""
+
 READERS: Final[Mapping[str, str]] = {topic: group for group in CHAIN_GROUPS for topic in INPUTS[group]}
 """The group of the chain that takes records on from a topic."""

@@ -6,7 +6,8 @@ from typing import Any, Final
 
 import msgspec
 
-from shared.contracts.documents import KINDS, ConfigError, Contact, Destination, Document, Pipe, Source, parse
+from shared.contracts.document_parsing import ConfigError, parse
+from shared.contracts.documents import KINDS, Contact, Destination, Document, Pipe, Source
 from shared.documents.options import option_fields, option_problems
 from shared.documents.problems import MOST_PROBLEMS, FieldProblem, did_you_mean, plain, shown
 

@@ -8,7 +8,8 @@ import msgspec
 
 from shared.connectors.registry import SPECS, OptionsError, options_of
 from shared.connectors.spec import ConnectorSpec, OptionHost
-from shared.contracts.documents import DEFAULT_CONNECTOR, Destination, unknown_fields
+from shared.contracts.document_parsing import unknown_fields
+from shared.contracts.documents import DEFAULT_CONNECTOR, Destination
 from shared.contracts.secrets import foreign_secrets
 from shared.documents.problems import MOST_PROBLEMS, FieldProblem, did_you_mean, plain, shown
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 from confluent_kafka import KafkaError, Message
 
+from shared.contracts.completeness import COMPLETE_KEY, COMPLETE_VALUE
 from shared.contracts.documents import Catalogue, Entry, decode_entry
 from shared.contracts.publish_plan import Records
 from shared.contracts.topics import Topic
@@ -11,14 +12,14 @@ from shared.kafka.global_table import ExactTable, GlobalTable
 from shared.kafka.producer import logging_client, producer_config
 from shared.runtime.errors import OperatorError
 
+Seen = Callable[[Catalogue], None]
+Used = Callable[[int], None]
+
 
 def config_table(
-    bootstrap: str,
-    client_id: str,
-    seen: Callable[[Catalogue], None] = lambda _: None,
-    used: Callable[[int], None] = lambda _: None,
+    bootstrap: str, client_id: str, seen: Seen = lambda _: None, used: Used = lambda _: None
 ) -> GlobalTable[Catalogue]:
-    """A started table of the `config` topic.
+    """A started table of the `config` topic for a node: loaded when the topic says that it is complete.
 
     Args:
         bootstrap: the brokers.
@@ -27,8 +28,8 @@ def config_table(
         used: called again and again with the offset up to which the table is used.
     """
 
-    def view(entries: Mapping[bytes, Entry]) -> Catalogue:
-        catalogue = Catalogue(entries)
+    def view(values: Mapping[bytes, Entry | None]) -> Catalogue:
+        catalogue = _catalogue(values)
         seen(catalogue)
         return catalogue
 
@@ -36,17 +37,27 @@ def config_table(
         bootstrap=bootstrap,
         client_id=client_id,
         topic=Topic.CONFIG,
-        decode=decode_entry,
+        decode=_decoded,
         view=view,
         used=used,
+        complete=lambda catalogue: catalogue.complete,
     ).start()
 
 
 def exact_config_table(bootstrap: str, client_id: str) -> ExactTable[Catalogue]:
-    """A started table of what the `config` topic holds now, for its provisioner."""
+    """A started table of what the `config` topic holds now, complete or not, for one who writes to it."""
     return ExactTable(
-        bootstrap=bootstrap, client_id=client_id, topic=Topic.CONFIG, decode=decode_entry, view=Catalogue
+        bootstrap=bootstrap, client_id=client_id, topic=Topic.CONFIG, decode=_decoded, view=_catalogue
     ).start()
+
+
+def _decoded(value: bytes) -> Entry | None:
+    return None if value == COMPLETE_VALUE else decode_entry(value)
+
+
+def _catalogue(values: Mapping[bytes, Entry | None]) -> Catalogue:
+    entries = {key: entry for key, entry in values.items() if entry is not None}
+    return Catalogue(entries, complete=COMPLETE_KEY in values)
 
 
 class PublishError(OperatorError):
@@ -54,12 +65,12 @@ class PublishError(OperatorError):
 
 
 def read_catalogue(bootstrap: str, client_id: str, seconds: float) -> Catalogue:
-    """All documents published now.
+    """All documents published now, complete or not.
 
     Raises:
         TimeoutError: if the topic could not be read within `seconds`.
     """
-    table = config_table(bootstrap, client_id)
+    table = exact_config_table(bootstrap, client_id)
     try:
         if not table.wait(seconds):
             raise TimeoutError(f"the topic {Topic.CONFIG} could not be read within {seconds:.0f} s")

@@ -19,8 +19,9 @@ _MOST_MESSAGES: Final = 500
 class GlobalTable(BackgroundReader, Generic[T]):
     """The latest value of each key, with a view that is rebuilt at each change.
 
-    It is loaded once it has been read to the end that the topic had at the start. While the brokers are
-    unavailable it keeps what it has. A value that cannot be decoded is logged and the former one kept.
+    It is loaded once it has been read to the end that the topic had at the start, and is complete. While the
+    brokers are unavailable it keeps what it has. A value that cannot be decoded is logged and the former one
+    kept.
     """
 
     def __init__(  # noqa: PLR0913  # what to read, and what to make of it
@@ -32,6 +33,7 @@ class GlobalTable(BackgroundReader, Generic[T]):
         decode: Callable[[bytes], Any],
         view: Callable[[Mapping[bytes, Any]], T],
         used: Callable[[int], None] = lambda _: None,
+        complete: Callable[[T], bool] = lambda _: True,
     ) -> None:
         """Read a topic.
 
@@ -42,6 +44,7 @@ class GlobalTable(BackgroundReader, Generic[T]):
             decode: of a value.
             view: made of the decoded values at each change.
             used: called on the thread some times a second, once loaded, with the `position`.
+            complete: whether a view that was read to the end has everything; if not, it waits for more.
         """
         super().__init__(name=f"table-{topic}", config=reader_config(bootstrap, client_id))
         self._topic = topic
@@ -51,7 +54,7 @@ class GlobalTable(BackgroundReader, Generic[T]):
         self._view = view({})
         self._position = 0
         self._offsets: dict[bytes, int] = {}
-        self._used = used
+        self._used, self._complete = used, complete
         self._unread: set[int] = set()
         """Partitions still to be read to the end."""
 
@@ -114,10 +117,12 @@ class GlobalTable(BackgroundReader, Generic[T]):
         if any(changed):
             self._view = self._make_view(self._values)
         self._position = max([self._position, *(_end_of(message) for message in messages)])
-        if self._unread:
-            self._unread.difference_update(m.partition() for m in messages if is_end(m))
-            if not self._unread:
-                self._loaded.set()
+        ended = {m.partition() for m in messages if is_end(m)}
+        if self._unread and not self._unread - ended and not self._complete(self._view):
+            _log.warning("topic lacks a part; waiting for its writer", extra={"topic": self._topic})
+        self._unread -= ended
+        if not self.loaded and not self._unread and self._complete(self._view):
+            self._loaded.set()
 
     def _apply(self, message: Message) -> bool:
         key, value = message.key() or b"", message.value()

@@ -84,6 +84,11 @@ class SparkSettings(SideSettings):
         description="Spark master: slots (>= partitions of all real-time queries) and tries of a task.",
     )
     checkpoints: str = Field(description="Folder (or s3a:// prefix) of the queries' checkpoints.")
+    rehearsal: str = Field(
+        "",
+        description="Before the names of all topics that the queries read and write: a standby rehearses on "
+        "topics of its own. Nothing means the side's topics.",
+    )
     jars: Path = Field(description="Folder of the Kafka connector's jars.")
     ready_file: Path | None = Field(
         None, description="Written, with the process's id, once all of its queries process data."
@@ -109,6 +114,7 @@ class SparkSettings(SideSettings):
         "replays at most one. At the end of each the node stands still for a moment.",
     )
     route_batch: str = Field(
-        "7 seconds",
-        description="The same of route's, and the delay of a new configuration; at least 1 second.",
+        "3 seconds",
+        description="The same of route's, and the delay of a new configuration; at least 1 second. On every "
+        "side, whether its checkpoints are on a disk or on S3: a change is to be in force within five.",
     )

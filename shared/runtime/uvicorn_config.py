@@ -9,6 +9,24 @@ from shared.runtime.http_protocol import bounded_protocol
 HEAD_SECONDS: Final = 10.0
 """In which a request's head must have come in, unless a server says otherwise."""
 
+KEEP_ALIVE_SECONDS: Final = 5
+"""That an idle connection of a client is kept, unless a server says otherwise."""
+
+PROXY_KEEP_ALIVE_SECONDS: Final = 330
+"""That an idle connection of a proxy is kept: longer than the proxy itself keeps it, on the twins 300 s.
+
+Otherwise a request would now and then meet a connection that has just been closed, and fail with 502.
+"""
+
+
+def keep_alive_seconds(public_url: str | None) -> int:
+    """How long a server keeps idle connections.
+
+    Args:
+        public_url: where clients find it behind a proxy; None without one.
+    """
+    return KEEP_ALIVE_SECONDS if public_url is None else PROXY_KEEP_ALIVE_SECONDS
+
 
 def server_config(
     app: Any, *, drain_seconds: int, head_seconds: float = HEAD_SECONDS, **own: Any

@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -28,19 +28,59 @@ _LOOK_SECONDS: Final = 5.0
 Build = Callable[[SparkSession, SparkSettings], StreamingQuery]
 
 
+class Operation(Protocol):
+    """How an application starts its queries, and how it ends them."""
+
+    def start(self, spark: SparkSession, stopping: threading.Event) -> Sequence[StreamingQuery]:
+        """Start the queries, in their order; may wait, and then returns early when stopping."""
+        ...
+
+    def stop(self, queries: Sequence[StreamingQuery]) -> None:
+        """End what `start` returned."""
+        ...
+
+
+class Alone:
+    """The queries of the only driver: started after `wait`, stopped in reverse order."""
+
+    def __init__(
+        self, builds: Sequence[Build], settings: SparkSettings, wait: Callable[[threading.Event], None]
+    ) -> None:
+        self._builds, self._settings, self._wait = builds, settings, wait
+
+    def start(self, spark: SparkSession, stopping: threading.Event) -> Sequence[StreamingQuery]:
+        """Start all of them, or none if it is to stop meanwhile."""
+        self._wait(stopping)
+        if stopping.is_set():
+            return []
+        return [build(spark, self._settings) for build in self._builds]
+
+    def stop(self, queries: Sequence[StreamingQuery]) -> None:
+        """Stop all of them."""
+        for query in reversed(queries):
+            query.stop()
+
+
 def run_application(
     name: str,
     settings: SparkSettings,
     builds: Sequence[Build],
     wait: Callable[[threading.Event], None] = lambda _: None,
 ) -> int:
+    """`run_operation` of a driver without a standby: its queries start in the order of `builds`.
+
+    `wait` is called between the start of Spark and the first query, with the event that a signal sets.
+    """
+    return run_operation(name, settings, Alone(builds, settings, wait))
+
+
+def run_operation(name: str, settings: SparkSettings, operation: Operation) -> int:
     """Run queries, publish their progress to Kafka, and serve health and metrics.
 
     Args:
         name: name of the application in logs.
         settings: settings of the process.
-        builds: functions that start the queries, in this order; they stop in reverse order.
-        wait: is called between the start of Spark and the first query, with the event that a signal sets.
+        operation: starts and stops the queries.
 
     Returns:
         The exit status: 0 after a stop signal, 1 when a query ended by itself.
@@ -62,11 +102,7 @@ def run_application(
         with json_output():
             spark = spark_session(settings, name)
         _log.info("session started")
-        wait(stopping)
-        if stopping.is_set():
-            spark.stop()
-            return 0
-        queries = [build(spark, settings) for build in builds]
+        queries = operation.start(spark, stopping)
         looker = threading.Thread(
             target=_look, args=(spark, queries, stopping, settings.bootstrap, meters), daemon=True
         )
@@ -75,8 +111,7 @@ def run_application(
             return _watch(queries, stopping, ready, settings.ready_file)
         finally:
             _forget(settings.ready_file)
-            for query in reversed(queries):
-                query.stop()
+            operation.stop(queries)
             spark.stop()
 
 
@@ -94,7 +129,7 @@ def _watch(
         if ended:
             ready.clear()
             return 1
-        if not ready.is_set() and all(_processing(query) for query in queries):
+        if not ready.is_set() and all(is_processing(query) for query in queries):
             ready.set()
             _log.info("ready")
             if ready_file is not None:
@@ -128,7 +163,8 @@ def _look_at(query: StreamingQuery, group: ProgressGroup, meters: QueryMetrics) 
     meters.take(query.name, progress, group.ends(offsets))
 
 
-def _processing(query: StreamingQuery) -> bool:
+def is_processing(query: StreamingQuery) -> bool:
+    """Whether a query has begun with its first batch."""
     return not str(query.status["message"]).startswith("Initializing")
 
 

@@ -11,6 +11,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from shared.contracts.limits import MAX_RECORD_BYTES
 from shared.contracts.topics import Topic
+from shared.contracts.topology import MAIN_OUTPUTS
 from shared.runtime.jvm import java, mapping, release
 from shared.runtime.kafka_config import spark_options, spark_source_options
 from shared.runtime.settings import SparkSettings
@@ -197,7 +198,7 @@ def read_topics(
     return (
         spark.readStream.format("kafka")
         .options(**spark_source_options(settings.bootstrap))
-        .option("subscribe", ",".join(topics))
+        .option("subscribe", ",".join(settings.rehearsal + topic for topic in topics))
         .option("startingOffsets", starting)
         .option("kafka.fetch.max.wait.ms", fetch_wait_ms)
         .options(**_CONSUMER, **bound)
@@ -208,7 +209,7 @@ def read_topics(
 def realtime_writer(rows: DataFrame, settings: SparkSettings, node: str, batch: str) -> DataStreamWriter:
     """A writer of a real-time query to Kafka. `rows` has topic, value, headers and perhaps key.
 
-    `batch` is the length of its batches, as Spark writes it: "7 seconds".
+    `batch` is the length of its batches, as Spark writes it: "15 seconds".
     """
     writer = _kafka_writer(rows, settings, node).option("kafka.linger.ms", REALTIME_LINGER_MS)
     trigger = {"realTime": batch}  # a keyword that PySpark's type stubs lack
@@ -239,9 +240,12 @@ def _microbatch_writer(rows: DataFrame, settings: SparkSettings, node: str) -> D
 
 
 def _kafka_writer(rows: DataFrame, settings: SparkSettings, node: str) -> DataStreamWriter:
+    # The option overrides the rows' own topics; the plan, and so what was compiled, stays the same.
+    whither = {"topic": f"{settings.rehearsal}{MAIN_OUTPUTS[node]}"} if settings.rehearsal else {}
     return (
         rows.writeStream.queryName(node)
         .format("kafka")
+        .options(**whither)
         .options(**spark_options(settings.bootstrap))
         .option("checkpointLocation", f"{settings.checkpoints}/{node}")
         .option("includeHeaders", "true")

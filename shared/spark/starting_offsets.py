@@ -22,6 +22,7 @@ _log = get_logger(__name__)
 ANSWER_SECONDS: Final = 10.0
 
 EARLIEST: Final = "earliest"
+LATEST: Final = "latest"
 
 Offsets = Mapping[str, Mapping[str, int]]
 """By topic and partition, as Spark's Kafka source writes them."""
@@ -30,11 +31,14 @@ Offsets = Mapping[str, Mapping[str, int]]
 def starting_offsets(spark: SparkSession, settings: SparkSettings, node: str, *topics: Topic) -> str:
     """The `startingOffsets` for a query without a usable checkpoint.
 
-    A checkpoint that cannot be used is set aside; records that it has processed are not processed again.
+    A checkpoint that cannot be used is set aside; records that it has processed are not processed again. A
+    rehearsal has no checkpoint yet, and reads what is written from now on.
 
     Raises:
         KafkaException: if the brokers do not answer.
     """
+    if settings.rehearsal:
+        return LATEST
     checkpoint = Checkpoint(spark, settings, node)
     usable, expired = resumed(checkpoint.offsets(), offsets_of_topics(settings.bootstrap, topics))
     if not expired:

@@ -44,11 +44,21 @@ def write(brokers: Cluster, topic: Topic, **values: str | None) -> None:
     assert producer.flush(SECONDS) == 0
 
 
+Numbers = dict[bytes, int]
+
+
 @contextmanager
-def table(brokers: Cluster, topic: Topic) -> Iterator[GlobalTable[dict[bytes, int]]]:
+def table(
+    brokers: Cluster, topic: Topic, complete: Callable[[Numbers], bool] = lambda _: True
+) -> Iterator[GlobalTable[Numbers]]:
     """Numbers by key."""
-    reader = GlobalTable(
-        bootstrap=brokers.bootstrap, client_id="test", topic=topic, decode=int, view=dict
+    reader = GlobalTable[Numbers](
+        bootstrap=brokers.bootstrap,
+        client_id="test",
+        topic=topic,
+        decode=int,
+        view=dict,
+        complete=complete,
     ).start()
     try:
         yield reader
@@ -88,6 +98,21 @@ def test_a_topic_that_comes_late_is_waited_for(brokers: Cluster, topic: Topic) -
         write(brokers, topic, a="1")
         assert numbers.wait(SECONDS)
         assert eventually(lambda: numbers.view == {b"a": 1})
+
+
+def test_a_topic_that_was_read_to_its_end_is_not_loaded_before_it_is_complete(
+    brokers: Cluster, topic: Topic, caplog: pytest.LogCaptureFixture
+) -> None:
+    create(brokers, topic)
+    write(brokers, topic, a="1")
+    with table(brokers, topic, lambda numbers: b"last" in numbers) as numbers:
+        assert eventually(lambda: "topic lacks a part" in caplog.text)
+        write(brokers, topic, b="2")
+        assert eventually(lambda: numbers.view == {b"a": 1, b"b": 2})
+        assert not numbers.loaded
+        write(brokers, topic, last="3", a=None)
+        assert numbers.wait(SECONDS)
+        assert numbers.view == {b"b": 2, b"last": 3}
 
 
 def test_a_recreated_topic_is_read_on_top_of_the_old_content(

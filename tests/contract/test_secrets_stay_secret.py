@@ -12,7 +12,8 @@ import pytest
 import yaml
 
 from scripts.local.side import REACH
-from shared.contracts.documents import Catalogue, Destination, Entry, encode_entry, parse
+from shared.contracts.document_parsing import parse
+from shared.contracts.documents import Catalogue, Destination, Entry, encode_entry
 from shared.contracts.publish_plan import document_key
 from shared.contracts.secrets import named_secrets
 from shared.documents.check import field_problems

@@ -68,6 +68,7 @@ def _await_what_twins_look_up(folder: Path, aws: LocalAws, foundation: Future[No
     resources = declared(folder, "foundation")["resource"]
     assert isinstance(resources, dict)
     aliases = {each["name"] for each in resources["aws_kms_alias"].values()}
+    certificates = len(resources["aws_acm_certificate"])
     kms, acm = aws.client("kms"), aws.client("acm")
     deadline = time.monotonic() + FOUNDATION_S
     while time.monotonic() < deadline:
@@ -76,9 +77,12 @@ def _await_what_twins_look_up(folder: Path, aws: LocalAws, foundation: Future[No
             foundation.result()
         there = {each["AliasName"] for each in kms.list_aliases()["Aliases"]}
         issued = acm.list_certificates(CertificateStatuses=["ISSUED"])["CertificateSummaryList"]
-        if aliases <= there and issued and len(aws.connections.known) and _roles_are_whole(aws, resources):
+        looked_up = aliases <= there and len(issued) == certificates and len(aws.connections.known)
+        if looked_up and _roles_are_whole(aws, resources):
             return
-    raise TimeoutError(f"foundation did not make {aliases} and a certificate within {FOUNDATION_S} s")
+    raise TimeoutError(
+        f"foundation did not make {aliases} and {certificates} certificates within {FOUNDATION_S} s"
+    )
 
 
 def _roles_are_whole(aws: LocalAws, resources: dict[str, dict[str, object]]) -> bool:

@@ -24,7 +24,8 @@ _BY_REASON: Final = {
         eks:UpdateAddon eks:UpdateClusterConfig eks:UpdateClusterVersion eks:UpdateNodegroupConfig
         eks:UpdateNodegroupVersion eks:UpdatePodIdentityAssociation elasticloadbalancing:ModifyListener
         elasticloadbalancing:AddTags
-        elasticloadbalancing:ModifyListenerAttributes elasticloadbalancing:ModifyTargetGroup
+        elasticloadbalancing:ModifyListenerAttributes elasticloadbalancing:ModifyRule
+        elasticloadbalancing:ModifyTargetGroup elasticloadbalancing:SetRulePriorities
         elasticloadbalancing:RemoveTags elasticloadbalancing:SetSecurityGroups
         elasticloadbalancing:SetSubnets iam:TagRole iam:UntagRole iam:UpdateAssumeRolePolicy iam:UpdateRole
         kafka:TagResource kafka:UntagResource kafka:UpdateBrokerCount kafka:UpdateBrokerStorage

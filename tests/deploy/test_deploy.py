@@ -109,6 +109,15 @@ def test_a_switch_moves_the_traffic_and_leaves_nothing_to_plan(stacks: Path, aws
     assert stack(stacks, "foundation").plan() == []
 
 
+def test_people_and_programs_go_to_the_side_with_more_traffic(stacks: Path, aws: LocalAws) -> None:
+    traffic = _traffic(aws)
+    for weights, leading in (((40, 60), (0, 100)), ((50, 50), (100, 0))):
+        traffic.set_weights(Weights(*weights))
+        for host in ("api", "console"):
+            assert _weights(aws, host) == dict(zip(TWINS, leading, strict=True))
+    assert stack(stacks, "edge").plan() == []
+
+
 def test_closing_a_dark_side_leaves_nothing_to_plan(stacks: Path, aws: LocalAws) -> None:
     traffic = _traffic(aws)
     traffic.set_weights(Weights(blue=100, green=0))
@@ -151,7 +160,7 @@ def test_nobody_else_gets_into_the_kubernetes_api(stacks: Path, aws: LocalAws, s
 
 def test_the_load_balancers_are_on_the_internet(stacks: Path, aws: LocalAws) -> None:
     balancers = aws.client("elbv2").describe_load_balancers()["LoadBalancers"]
-    assert len(balancers) == len(TWINS)
+    assert sorted(each["Type"] for each in balancers) == ["application"] * 2 + ["network"] * 2
     # AWS's own choice if a request names none; the local one does not write it down.
     assert {each.get("Scheme", "internet-facing") for each in balancers} == {"internet-facing"}
 
@@ -280,11 +289,15 @@ def _traffic(aws: LocalAws) -> Traffic:
     return Traffic(place, aws.client("ssm"), aws.client("route53"))
 
 
-def _weights(aws: LocalAws) -> dict[str, int]:
+def _weights(aws: LocalAws, host: str = "events") -> dict[str, int]:
     route53 = aws.client("route53")
     (zone,) = route53.list_hosted_zones()["HostedZones"]
     records = route53.list_resource_record_sets(HostedZoneId=zone["Id"])["ResourceRecordSets"]
-    return {each["SetIdentifier"]: each["Weight"] for each in records if "Weight" in each}
+    return {
+        each["SetIdentifier"]: each["Weight"]
+        for each in records
+        if each["Name"] == f"{host}.hifi.test." and "Weight" in each
+    }
 
 
 def _state_files(folder: Path) -> list[Path]:

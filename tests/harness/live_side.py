@@ -1,13 +1,11 @@
 """A whole side as real processes, which tests start, use and kill."""
 
-import os
-import re
 import signal
 import subprocess
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -16,30 +14,26 @@ import psutil
 import yaml
 
 from scripts.local.ports import free_base
-from scripts.local.process_marks import kill, side_processes
+from scripts.local.process_marks import kill
 from scripts.local.processes.supervisor import Supervisor
 from scripts.local.side import Side
 from tests.harness.command_line import HIFI
-from tests.harness.waiting import eventually
+from tests.harness.live_processes import LiveProcesses
 
 UP_SECONDS = 400
 DOWN_SECONDS = 120
 WARM_UP_SECONDS = "15"
 """A short warm-up: the tests' own events warm the side up too."""
 
-SETTLE_SECONDS = 20
-"""The meter's settle time: a test's events arrive within seconds."""
 
-
-class LiveSide:
+class LiveSide(LiveProcesses):
     """A side in one folder, which may be started and stopped several times."""
 
     def __init__(self, root: Path, port: int, environment: Mapping[str, str]) -> None:
         self.side = Side(root=root, port=port)
-        self._environment = environment
         self.supervisor = Supervisor(self.side)
-        self._up: subprocess.Popen[bytes] | None = None
-        self._output = root.with_name(root.name + ".up.log")
+        arguments = ("--port", str(port), "--partitions", "2", "--warm-up", WARM_UP_SECONDS)
+        super().__init__(root, arguments, environment, up_seconds=UP_SECONDS, down_seconds=DOWN_SECONDS)
 
     @classmethod
     def fresh(cls, folder: Path, **environment: str) -> "LiveSide":
@@ -54,36 +48,6 @@ class LiveSide:
     @property
     def url(self) -> str:
         return self.side.collect_url
-
-    def up(self) -> None:
-        """Run `hifi up`, and wait until it is ready."""
-        where = ("--data", str(self.side.root), "--port", str(self.side.port), "--partitions", "2")
-        with self._output.open("wb") as output:
-            self._up = subprocess.Popen(
-                [*HIFI, "up", *where, "--warm-up", WARM_UP_SECONDS],
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                stdin=subprocess.DEVNULL,
-                start_new_session=True,
-                env={**os.environ, "HIFI_SETTLE_SECONDS": str(SETTLE_SECONDS), **self._environment},
-            )
-        eventually(self._said_ready, UP_SECONDS, "hifi up says ready")
-
-    def _said_ready(self) -> bool:
-        assert self._up is not None
-        text = self._output.read_text(errors="replace")
-        assert self._up.poll() is None, text
-        return bool(re.search(r"^ready\b", text, re.MULTILINE))
-
-    def terminate(self) -> int:
-        """Send SIGTERM to `hifi up`; returns its exit status."""
-        assert self._up is not None
-        self._up.send_signal(signal.SIGTERM)
-        return self._up.wait(DOWN_SECONDS)
-
-    def processes(self, program: str | None = None) -> list[psutil.Process]:
-        """Every process of the side, or of one of its programs."""
-        return side_processes(self.side.root, program)
 
     def kill(self, *programs: str) -> None:
         """SIGKILL every process of these programs, nearly at once."""
@@ -128,19 +92,6 @@ class LiveSide:
         except urllib.error.HTTPError as refusal:
             assert refusal.code == HTTPStatus.UNAUTHORIZED, refusal
             return False
-
-    def log_tails(self, characters: int = 2_000) -> str:
-        """The ends of all logs, for the message of a failed test."""
-        logs = [self._output, *sorted(self.side.logs.glob("*.log"))]
-        return "\n".join(f"== {log.name}\n{log.read_text(errors='replace')[-characters:]}" for log in logs)
-
-    def end(self) -> None:
-        """End every process of the side, in whatever state it is."""
-        if self._up and self._up.poll() is None:
-            with suppress(subprocess.TimeoutExpired):
-                self.terminate()
-            self._up.kill()
-        kill(self.processes())
 
 
 @contextmanager

@@ -18,7 +18,8 @@ from scripts.local.class_archives import spark_archive
 from scripts.local.jars import ensure_jars
 from scripts.local.process_marks import end, kill
 from shared.contracts.alarms import Alarm
-from shared.contracts.scorecard import DayCard, DestinationHealth, EventLocation, EventSearch, MinuteCard, Now
+from shared.contracts.destination_health import DestinationHealth
+from shared.contracts.scorecard import DayCard, EventLocation, EventSearch, MinuteCard, Now
 from tests.harness.waiting import eventually, free_port
 
 T = TypeVar("T")

@@ -28,7 +28,7 @@ class Topics:
             self.put(Topic.CONFIG, value, [], document_key(document))
         self.flush()
 
-    def put(self, topic: Topic, value: bytes | None, headers: Headers, key: bytes | None) -> None:
+    def put(self, topic: str, value: bytes | None, headers: Headers, key: bytes | None) -> None:
         self._producer.produce(topic, value, key, headers=headers)
         self._producer.poll(0)
 
@@ -40,7 +40,7 @@ class Topics:
     def flush(self) -> None:
         assert self._producer.flush(30) == 0
 
-    def all_of(self, topic: Topic) -> list[Message]:
+    def all_of(self, topic: str) -> list[Message]:
         """Every record of a topic."""
         consumer = Consumer(reader_config(self.bootstrap, "test"))
         partitions = admin_client(self.bootstrap).list_topics(topic, timeout=10).topics[topic].partitions

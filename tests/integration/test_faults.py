@@ -15,6 +15,7 @@ from scripts.load.receiver import PathCounts, Receiver, running
 from scripts.load.records import Received, read_acked, read_received
 from scripts.load.verify import DeliveryCheck, check_delivery, visible_ids, visible_in
 from scripts.local.process_marks import kill
+from scripts.local.services import says_ready
 from shared.kafka.admin import wait_in_sync
 from shared.spark import worker_daemon
 from tests.harness.live_side import LiveSide, sending
@@ -30,7 +31,9 @@ AFTER_SECONDS = 6
 WITHOUT_MANAGEMENT_SECONDS = 20
 """Longer than a batch of each query, which reads the configuration at its start."""
 
-LONGEST_PAUSE_MS = 2_000
+LONGEST_PAUSE_MS = 10_000
+"""Half of that: who needs the store or the API waits for all of it. A busy machine needs seconds."""
+
 RECOVER_SECONDS = 300
 """Time limit for a side to start again after all its processes were killed."""
 
@@ -202,20 +205,25 @@ def test_with_one_broker_of_three_requests_get_503_and_all_resumes_by_itself(sce
 
 @pytest.mark.proof
 def test_deliveries_go_on_while_store_api_and_provisioner_are_down(scene: Scene) -> None:
-    management = ("store", "api", "provision")
+    live, management = scene.live, ("store", "api", "provision")
+    down_ms: list[int] = []
 
     def inject() -> None:
-        scene.live.hold_down(*management)
+        live.hold_down(*management)
+        down_ms.append(time.time_ns() // 1_000_000)
         try:
             scene.flows(WITHOUT_MANAGEMENT_SECONDS)
+            down_ms.append(time.time_ns() // 1_000_000)
         finally:
-            scene.live.let_up(*management)
+            live.let_up(*management)
+            eventually(lambda: says_ready(live.side.provision_port), 120, "the provisioner is back")
+            eventually(lambda: says_ready(live.side.api_port), 120, "the API is back")
 
     found = scene.run(inject)
     assert found.lost == ()
     assert found.duplicated == 0
-    ids = [row.received_ms for row in scene.received()]
-    longest = max(later - earlier for earlier, later in pairwise(sorted(ids)))
+    times = sorted(row.received_ms for row in scene.received() if down_ms[0] <= row.received_ms <= down_ms[1])
+    longest = max(later - earlier for earlier, later in pairwise([down_ms[0], *times, down_ms[1]]))
     assert longest < LONGEST_PAUSE_MS, f"nothing arrived for {longest} ms"
 
 

@@ -12,6 +12,7 @@ from confluent_kafka.admin import AdminClient
 from scripts.load.fault_injection import FaultInjection, parse_rule
 from scripts.load.receiver import Receiver, running
 from scripts.load.records import read_acked
+from scripts.local.services import says_ready
 from shared.contracts.topics import Topic, topic_specs
 from shared.kafka.admin import ensure_topics
 from shared.runtime.settings import LOCAL
@@ -177,6 +178,10 @@ def test_a_side_whose_config_topic_was_emptied_has_everything_again_before_it_is
         admin.delete_topics([Topic.CONFIG])[Topic.CONFIG].result(30)
         eventually(lambda: Topic.CONFIG not in admin.list_topics(timeout=10).topics, 30, "it is gone")
         ensure_topics(live.bootstrap, topic_specs(live.side.partitions))
+        live.kill("collect")
+        log = live.side.logs / "collect.log"
+        eventually(lambda: "topic lacks a part" in log.read_text(), 60, "collect has read the empty topic")
+        assert not says_ready(live.side.collect_port), "collect is ready without the documents"
         assert live.terminate() == 0
         live.up()
         assert live.post(f"integration-{name}", b'{"n": 1}', "application/json"), "the key is unknown"

@@ -12,7 +12,8 @@ from pipelines.data.route.schema import SOURCE_ROW
 from pipelines.data.route.transforms import outbound
 from pipelines.data.route.watching import MOST_VALUES
 from shared.contracts import headers as h
-from shared.contracts.documents import Pipe, parse
+from shared.contracts.document_parsing import parse
+from shared.contracts.documents import Pipe
 from shared.contracts.field_counts import FieldCounts, number_buckets
 from shared.contracts.ledger import Stage, Tally
 from shared.contracts.topics import Topic

@@ -9,7 +9,9 @@ from shutil import which
 
 import pytest
 
-from infra.config import Environment, EnvironmentName, Exposure, RunSettings, load_environment
+from infra.config import Environment, EnvironmentName, RunSettings, load_environment
+from infra.exposure import Exposure
+from infra.management import ManagementSettings
 from tests.synth.terraform import Stack
 
 ENVIRONMENTS = ("local", "staging", "production")
@@ -28,6 +30,9 @@ def settings(name: str) -> Environment:
     ranges = production.network.model_copy(update={"client_ranges": [IPv4Network("10.0.0.0/8")]})
     changes = {
         "exposure": Exposure.INTERNAL,
+        "management": ManagementSettings(
+            exposure=Exposure.INTERNAL, client_ranges=[IPv4Network("10.0.0.0/8")]
+        ),
         "network": ranges,
         "privatelink_principals": ["arn:aws:iam::333333333333:root"],
     }

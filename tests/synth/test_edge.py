@@ -12,7 +12,13 @@ def stack(request: pytest.FixtureRequest, synthesised: Synthesised) -> Stack:
 
 
 def by_side(stack: Stack) -> dict[str, dict[str, Any]]:
-    return {record["set_identifier"]: record for record in resources(stack, "aws_route53_record")}
+    return of_host(stack, "events")
+
+
+def of_host(stack: Stack, host: str) -> dict[str, dict[str, Any]]:
+    """The records of a host by side."""
+    records = resources(stack, "aws_route53_record")
+    return {each["set_identifier"]: each for each in records if each["name"].startswith(f"{host}.")}
 
 
 def test_one_weighted_record_for_each_side_under_one_name(stack: Stack) -> None:
@@ -50,7 +56,7 @@ def test_edge_reads_the_parameters_that_foundation_makes(synthesised: Synthesise
 def test_the_weights_of_an_internal_edge_lead_through_the_sides_own_names(synthesised: Synthesised) -> None:
     stacks = synthesised(INTERNAL)
     records = resources(stacks["edge"], "aws_route53_record")
-    weighted = {each["set_identifier"]: each for each in records if "set_identifier" in each}
+    weighted = by_side(stacks["edge"])
     hosts = {each["name"]: each for each in records if "set_identifier" not in each}
     for side, record in weighted.items():
         assert record["type"] == "CNAME"
@@ -78,7 +84,9 @@ def test_each_side_is_overruled_by_its_own_health(stack: Stack) -> None:
 def test_edge_finds_the_sides_by_name_only(stack: Stack) -> None:
     assert "terraform_remote_state" not in stack.get("data", {})
     names = {each["name"] for each in stack["data"]["aws_lb"].values()}
-    assert {name.split("-", 2)[2] for name in names} == {"blue-collect", "green-collect"}
+    assert {name.split("-", 2)[2] for name in names} == {
+        f"{side}-{balancer}" for side in ("blue", "green") for balancer in ("collect", "manage")
+    }
 
 
 def test_the_sides_load_balancers_have_the_names_edge_looks_for(synthesised: Synthesised) -> None:
@@ -88,3 +96,24 @@ def test_the_sides_load_balancers_have_the_names_edge_looks_for(synthesised: Syn
             sought = {each["name"] for each in stacks["edge"]["data"][kind].values()}
             made = {each["name"] for side in ("blue", "green") for each in resources(stacks[side], kind)}
             assert sought <= made
+
+
+@pytest.mark.parametrize("host", ["api", "console"])
+def test_people_and_programs_are_led_to_one_side_the_one_with_more_weight(stack: Stack, host: str) -> None:
+    """A sign-in is known to one side's console. `scripts.release.traffic` decides the same in a switch."""
+    records = of_host(stack, host)
+    weights = {side: each["weighted_routing_policy"]["weight"] for side, each in by_side(stack).items()}
+    held = {side: each.removeprefix("${").removesuffix("}") for side, each in weights.items()}
+    assert {side: each["weighted_routing_policy"]["weight"] for side, each in records.items()} == {
+        "blue": f"${{({held['blue']} >= {held['green']}) ? 100 : 0}}",
+        "green": f"${{({held['green']} > {held['blue']}) ? 100 : 0}}",
+    }
+
+
+@pytest.mark.parametrize("host", ["api", "console"])
+def test_people_and_programs_are_not_led_to_a_closed_or_silent_side(stack: Stack, host: str) -> None:
+    for side, record in of_host(stack, host).items():
+        assert record["health_check_id"] == by_side(stack)[side]["health_check_id"]
+        assert record["alias"]["evaluate_target_health"] is True
+        balancer = record["alias"]["name"].split(".")[2]
+        assert stack["data"]["aws_lb"][balancer]["name"].endswith(f"-{side}-manage")

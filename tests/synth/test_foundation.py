@@ -6,6 +6,7 @@ import pytest
 
 from tests.synth.conftest import ENVIRONMENTS, Synthesised, settings
 from tests.synth.terraform import Stack, address, one, resources, statements
+from tests.synth.twin.references import follow
 
 
 @pytest.fixture(params=ENVIRONMENTS)
@@ -248,11 +249,21 @@ def test_policies_fit_into_iam(stack: Stack) -> None:
         assert len("".join(policy["policy"].split())) <= limit, policy["name"]
 
 
-def test_the_certificate_is_of_the_host_that_takes_events(production: Stack) -> None:
-    certificate = one(production, "aws_acm_certificate")
-    assert certificate["domain_name"] == "events.hifi.example.com"
-    assert certificate["validation_method"] == "DNS"
-    assert resources(production, "aws_acm_certificate_validation")
+def test_the_certificates_are_of_the_hosts_of_events_and_of_the_management_plane(production: Stack) -> None:
+    certificates = resources(production, "aws_acm_certificate")
+    hosts = [[each["domain_name"], *each.get("subject_alternative_names", [])] for each in certificates]
+    domain = "hifi.example.com"
+    assert sorted(hosts) == [[f"api.{domain}", f"console.{domain}"], [f"events.{domain}"]]
+    assert {each["validation_method"] for each in certificates} == {"DNS"}
+    assert len(resources(production, "aws_acm_certificate_validation")) == len(certificates)
+
+
+def test_each_host_of_a_certificate_has_a_record_that_proves_it(production: Stack) -> None:
+    for validation in resources(production, "aws_acm_certificate_validation"):
+        certificate = follow(production, validation["certificate_arn"])
+        proofs = [follow(production, each) for each in validation["validation_record_fqdns"]]
+        hosts = [certificate["domain_name"], *certificate.get("subject_alternative_names", [])]
+        assert len({each["name"] for each in proofs}) == len(hosts)
 
 
 def test_the_budget_notifies_before_and_when_it_is_spent(production: Stack) -> None:

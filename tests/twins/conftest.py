@@ -11,7 +11,8 @@ from tests.harness.live_twins import LiveTwins
 @pytest.fixture(scope="session")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveTwins]:
     """Twins started by `hifi up --twins`; SIGTERM at the end must leave no process."""
-    twins = LiveTwins(tmp_path_factory.mktemp("twins").absolute() / "data")
+    root = tmp_path_factory.mktemp("twins").absolute() / "data"
+    twins = LiveTwins(root, {"HIFI_BAKE_MINUTES": "1"})
     try:
         twins.up()
         yield twins

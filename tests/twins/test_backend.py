@@ -1,6 +1,5 @@
 """Two local sides keep what the deployer relies on."""
 
-import time
 from typing import Final
 
 import pytest
@@ -26,7 +25,7 @@ def place(live: LiveTwins) -> Place:
         new=commit_of("HEAD"),
         unknown="no-such-version",
         patience=_PATIENCE_SECONDS,
-        fence=int(time.time()),  # above those of tests before
+        fence=live.next_fence(),
     )
 
 

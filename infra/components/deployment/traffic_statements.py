@@ -17,7 +17,14 @@ def traffic_statements(environment: Environment, *, zone_arn: str) -> list[State
 
 def _balancers(environment: Environment) -> list[Statement]:
     ours = f"{environment.names.prefix}-*/*"
-    kinds = ("listener/net", "loadbalancer/net", "targetgroup")
+    kinds = (
+        "listener/net",
+        "loadbalancer/net",
+        "listener/app",
+        "listener-rule/app",
+        "loadbalancer/app",
+        "targetgroup",
+    )
     return [
         Statement(
             sid="ChangeBalancers",

@@ -1,8 +1,8 @@
-"""Weighted DNS records that divide the traffic between the sides, and the health checks of the sides."""
+"""Weighted DNS records: events are divided between the sides, people go to the leading one."""
 
 from typing import Any
 
-from cdktf import Fn, Token
+from cdktf import Fn, Op, Token
 from cdktf_cdktf_provider_aws.cloudwatch_metric_alarm import CloudwatchMetricAlarm
 from cdktf_cdktf_provider_aws.data_aws_lb import DataAwsLb
 from cdktf_cdktf_provider_aws.data_aws_lb_target_group import DataAwsLbTargetGroup
@@ -16,7 +16,8 @@ from cdktf_cdktf_provider_aws.route53_record import (
 )
 from constructs import Construct
 
-from infra.config import Environment, Exposure, TwinSettings
+from infra.config import Environment, TwinSettings
+from infra.exposure import Exposure
 from infra.naming import Side
 
 _NAME_TTL_S = 30
@@ -25,7 +26,7 @@ _PERIODS = 2
 
 
 class WeightedRecords(Construct):
-    """One record for each side, all under the host name that customers post events to."""
+    """For each side one record under the host name of events, of the API and of the console."""
 
     def __init__(self, scope: Construct, name: str, *, environment: Environment) -> None:
         """Declare the records, with the weights that hold now.
@@ -50,7 +51,7 @@ class WeightedRecords(Construct):
     def _record(self, twin: TwinSettings) -> None:
         balancer = DataAwsLb(self, f"{twin.side}-balancer", name=twin.names.load_balancer)
         check = self._health_check(twin, balancer)
-        weight = Token.as_number(Fn.lookup(self._weights, twin.side.value))
+        weight = Token.as_number(self._weight(twin.side))
         alias = Route53RecordAlias(
             name=balancer.dns_name, zone_id=balancer.zone_id, evaluate_target_health=True
         )
@@ -68,6 +69,34 @@ class WeightedRecords(Construct):
             records=None if by_address else [self._name(twin.side, alias)],
             ttl=None if by_address else _NAME_TTL_S,
         )
+        self._management_records(twin, check)
+
+    def _management_records(self, twin: TwinSettings, check: Route53HealthCheck) -> None:
+        """A sign-in is known to one side's console: so people go to one side, and programs with them."""
+        balancer = DataAwsLb(self, f"{twin.side}-management", name=twin.names.management_balancer)
+        for host in self._environment.management_hosts:
+            Route53Record(
+                self,
+                f"{twin.side}-{host.partition('.')[0]}",
+                zone_id=self._zone_id,
+                name=host,
+                type="A",
+                set_identifier=twin.side.value,
+                weighted_routing_policy=Route53RecordWeightedRoutingPolicy(weight=self._leading(twin.side)),
+                health_check_id=check.id,
+                alias=Route53RecordAlias(
+                    name=balancer.dns_name, zone_id=balancer.zone_id, evaluate_target_health=True
+                ),
+            )
+
+    def _leading(self, side: Side) -> Any:
+        """As `scripts.release.traffic` sets it: 100 for the side with more, blue if both have the same."""
+        blue, green = (self._weight(each) for each in (Side.BLUE, Side.GREEN))
+        leads = Op.gte(blue, green) if side is Side.BLUE else Op.gt(green, blue)
+        return Token.as_number(Fn.conditional(leads, 100, 0))
+
+    def _weight(self, side: Side) -> Any:
+        return Fn.lookup(self._weights, side.value)
 
     def _name(self, side: Side, alias: Route53RecordAlias) -> str:
         """The side's own name. In a customer's VPC the customer's PrivateLink endpoint answers it."""

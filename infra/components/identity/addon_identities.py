@@ -1,5 +1,6 @@
 """Permissions of the add-ons' pods in AWS."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from infra.aws.arns import Arns
@@ -27,7 +28,7 @@ class AddonResources:
     arns: Arns
     cluster_name: str
     kafka: KafkaArns
-    target_group_arn: str
+    target_group_arns: Sequence[str]
     pod_logs: str
     alarm_topic_arn: str
     alarm_topic_key_arn: str
@@ -112,7 +113,7 @@ def _balancer_statements(allowed: AddonResources) -> list[Statement]:
         Statement(
             sid="Register",
             actions=["elasticloadbalancing:DeregisterTargets", "elasticloadbalancing:RegisterTargets"],
-            resources=[allowed.target_group_arn],
+            resources=list(allowed.target_group_arns),
         ),
     ]
 

@@ -1,4 +1,6 @@
-"""CloudWatch alarms of a side's load balancer."""
+"""CloudWatch alarms of a side's load balancers."""
+
+from collections.abc import Mapping
 
 from constructs import Construct
 
@@ -55,5 +57,39 @@ class BalancerAlarms(Construct):
                 prefix=prefix,
                 namespace="AWS/NetworkELB",
                 dimensions={"LoadBalancer": balancer} | of_targets,
+                topic_arn=topic_arn,
+            )
+
+
+class ManagementAlarms(Construct):
+    """An alarm for each service of the management plane whose only pod does not answer."""
+
+    def __init__(
+        self, scope: Construct, name: str, *, balancer: str, targets: Mapping[str, str], topic_arn: str
+    ) -> None:
+        """Declare the alarms.
+
+        Args:
+            scope: The stack.
+            name: Construct id in the stack.
+            balancer: End of the load balancer's ARN, as CloudWatch names it.
+            targets: End of each target group's ARN, by the group's name, with which the alarm's name begins.
+            topic_arn: SNS topic notified when an alarm is raised and when it ends.
+        """
+        super().__init__(scope, name)
+        for group, suffix in targets.items():
+            rule = Rule(
+                name="unhealthy-targets",
+                metric="UnHealthyHostCount",
+                minutes=10,
+                missing_data="notBreaching",
+                description="The pod has answered no health check for ten minutes",
+            )
+            alarm(
+                Construct(self, group.rpartition("-")[2]),
+                rule,
+                prefix=group,
+                namespace="AWS/ApplicationELB",
+                dimensions={"LoadBalancer": balancer, "TargetGroup": suffix},
                 topic_arn=topic_arn,
             )

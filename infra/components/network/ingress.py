@@ -9,10 +9,10 @@ from cdktf_cdktf_provider_aws.lb_target_group import LbTargetGroup, LbTargetGrou
 from cdktf_cdktf_provider_aws.security_group import SecurityGroup
 from constructs import Construct
 
-from infra.components.network.security_groups import COLLECT_PORT, HTTPS_PORT
-from infra.config import Exposure
+from infra.components.network.security_groups import HTTPS_PORT, POD_PORT
+from infra.exposure import Exposure
 
-_TLS_POLICY = "ELBSecurityPolicy-TLS13-1-2-2021-06"
+TLS_POLICY = "ELBSecurityPolicy-TLS13-1-2-2021-06"
 _DRAIN_SECONDS = 30
 
 
@@ -69,7 +69,7 @@ class Ingress(Construct):
             load_balancer_arn=self._balancer.arn,
             port=HTTPS_PORT,
             protocol="TLS",
-            ssl_policy=_TLS_POLICY,
+            ssl_policy=TLS_POLICY,
             certificate_arn=_certificate_arn(self, domain),
             default_action=[LbListenerDefaultAction(type="forward", target_group_arn=self._targets.arn)],
         )
@@ -108,7 +108,7 @@ def _targets(scope: Construct, name: str, vpc_id: str) -> LbTargetGroup:
         vpc_id=vpc_id,
         target_type="ip",
         protocol="TCP",
-        port=COLLECT_PORT,
+        port=POD_PORT,
         # Pods see the load balancer's address, so that one rule between security groups is enough.
         preserve_client_ip="false",
         deregistration_delay=str(_DRAIN_SECONDS),

@@ -1,6 +1,7 @@
 """Security groups of a side: every TCP connection that is allowed between its parts."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from ipaddress import IPv4Network
 from typing import TypedDict
 
@@ -9,13 +10,30 @@ from cdktf_cdktf_provider_aws.vpc_security_group_egress_rule import VpcSecurityG
 from cdktf_cdktf_provider_aws.vpc_security_group_ingress_rule import VpcSecurityGroupIngressRule
 from constructs import Construct
 
+from infra.exposure import Exposure
+
 HTTPS_PORT = 443
-COLLECT_PORT = 8080
+POD_PORT = 8080
+"""At which collect, API and console listen in their pods."""
+
 _BROKER_PORT = 9098
 """TLS with IAM authentication; MSK opens it when IAM is the only authentication."""
 
 _BROKER_METRICS_PORTS = (11001, 11002)
 """JMX exporter and node exporter of MSK's open monitoring."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clients:
+    """Who reaches a load balancer.
+
+    Attributes:
+        exposure: Whether it has public addresses.
+        ranges: Address ranges of its clients.
+    """
+
+    exposure: Exposure
+    ranges: Sequence[IPv4Network]
 
 
 class SecurityGroups(Construct):
@@ -32,8 +50,9 @@ class SecurityGroups(Construct):
         *,
         prefix: str,
         vpc_id: str,
-        client_ranges: Sequence[IPv4Network],
-        nat_addresses: Sequence[str] = (),
+        events: Clients,
+        management: Clients,
+        nat_addresses: Sequence[str],
     ) -> None:
         """Declare the groups and their rules.
 
@@ -42,8 +61,9 @@ class SecurityGroups(Construct):
             name: Construct id in the stack.
             prefix: Start of the names in AWS.
             vpc_id: VPC of the groups.
-            client_ranges: Address ranges from which clients reach the load balancer.
-            nat_addresses: Public addresses of the VPC, if the load balancer is reached by them.
+            events: Clients of collect's load balancer.
+            management: Clients of the load balancer of API and console.
+            nat_addresses: Public addresses of the VPC, as which the runner reaches a public load balancer.
         """
         super().__init__(scope, name)
         self._prefix, self._vpc_id = prefix, vpc_id
@@ -51,21 +71,17 @@ class SecurityGroups(Construct):
         self.brokers = self._group("brokers", "Kafka brokers")
         self.endpoints = self._group("endpoints", "Interface endpoints of AWS services")
         self.balancer = self._group("balancer", "Load balancer of collect")
+        self.management = self._group("management", "Load balancer of API and console")
         self.runner = self._group("runner", "Runner of GitHub's jobs")
         self._allow("kafka", source=self.nodes, target=self.brokers, port=_BROKER_PORT)
         for port in _BROKER_METRICS_PORTS:
             self._allow(f"metrics-{port}", source=self.nodes, target=self.brokers, port=port)
         self._allow("aws", source=self.nodes, target=self.endpoints, port=HTTPS_PORT)
-        self._allow("collect", source=self.balancer, target=self.nodes, port=COLLECT_PORT)
-        VpcSecurityGroupEgressRule(
-            self,
-            "collect-out",
-            security_group_id=self.balancer.id,
-            referenced_security_group_id=self.nodes.id,
-            **_tcp(COLLECT_PORT, "collect-out"),
-        )
-        self._admit_clients(client_ranges)
-        self._connect_runner(nat_addresses)
+        self._lead_to_pods("collect", self.balancer)
+        self._lead_to_pods("management-pods", self.management)
+        self._admit("clients", self.balancer, events)
+        self._admit("people", self.management, management)
+        self._connect_runner(nat_addresses if events.exposure is Exposure.INTERNET else [])
 
     def open_api_to_runner(self, cluster_group_id: str) -> None:
         """Let the runner, and nothing else outside the cluster, reach the Kubernetes API.
@@ -81,14 +97,24 @@ class SecurityGroups(Construct):
             **_tcp(HTTPS_PORT, "api-from-runner"),
         )
 
-    def _admit_clients(self, ranges: Sequence[IPv4Network]) -> None:
-        for position, block in enumerate(ranges):
+    def _lead_to_pods(self, name: str, balancer: SecurityGroup) -> None:
+        self._allow(name, source=balancer, target=self.nodes, port=POD_PORT)
+        VpcSecurityGroupEgressRule(
+            self,
+            f"{name}-out",
+            security_group_id=balancer.id,
+            referenced_security_group_id=self.nodes.id,
+            **_tcp(POD_PORT, f"{name}-out"),
+        )
+
+    def _admit(self, name: str, balancer: SecurityGroup, clients: Clients) -> None:
+        for position, block in enumerate(clients.ranges):
             VpcSecurityGroupIngressRule(
                 self,
-                f"clients-{position}",
-                security_group_id=self.balancer.id,
+                f"{name}-{position}",
+                security_group_id=balancer.id,
                 cidr_ipv4=str(block),
-                **_tcp(HTTPS_PORT, "clients"),
+                **_tcp(HTTPS_PORT, name),
             )
 
     def _connect_runner(self, nat_addresses: Sequence[str]) -> None:

@@ -5,7 +5,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from shared.contracts.documents import CANARY, Document, parse
+from shared.contracts.document_parsing import parse
+from shared.contracts.documents import CANARY, Document
 from shared.contracts.masks import REDACTED
 
 KIND: Final = "song"

@@ -11,7 +11,7 @@ from pipelines.control.deploy.operations import Operations
 from pipelines.control.deploy.policy import LOOKING, Policy, needs_health
 from pipelines.control.deploy.seen import Seen
 from pipelines.control.deploy.transitions import going_back
-from shared.contracts.diamond.stability import SILENT, Stability
+from shared.contracts.diamond.stability import SILENT, Stability, settled
 from shared.contracts.releases import Release
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
@@ -122,7 +122,8 @@ def health_of(backend: Backend, release: Release, side: str) -> Stability:
             return _CALM
     except BackendError:
         return SILENT
-    return backend.stability(side)
+    found = backend.stability(side)
+    return settled(found) if side == release.former else found
 
 
 def _fields(before: Release, after: Release) -> dict[str, Any]:

@@ -75,8 +75,9 @@ def action_of(release: Release) -> Action:
 def needs_health(release: Release, side: str) -> bool:
     """Whether the side has to be stable for the present step.
 
-    Not the side that traffic leaves: whatever it has is a reason to leave it. Not one whose code is only just
-    being started, either, nor in a step that only looks on.
+    Not the side that traffic leaves: whatever it has is a reason to leave it, and it is parked once losses
+    and doubles are settled. Not one whose code is only just being started, either, nor in a step that only
+    looks on.
     """
     if release.step in LOOKING:
         return False

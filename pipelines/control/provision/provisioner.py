@@ -7,13 +7,22 @@ from typing import Final
 from pipelines.control.provision.catalogue_reader import CatalogueReader
 from pipelines.control.provision.live_nodes import LiveNodes
 from pipelines.control.provision.metrics import ProvisionMetrics
-from pipelines.control.provision.reconciliation import Difference, Entries, adopted, difference, due, wanted
+from pipelines.control.provision.reconciliation import (
+    Difference,
+    Entries,
+    adopted,
+    completes,
+    difference,
+    due,
+    is_lost,
+    wanted,
+)
 from pipelines.control.provision.status import judged
 from pipelines.control.provision.status_writer import StatusWriter
 from shared.contracts.document_items import StoredDocument
 from shared.contracts.documents import Catalogue, Entry, Pipe, decode_entry
 from shared.contracts.heartbeats import Usage, lacking
-from shared.contracts.publish_plan import Records
+from shared.contracts.publish_plan import COMPLETE, Records
 from shared.contracts.rollouts import RolloutState, as_published
 from shared.dynamodb.document_table import DocumentTable
 from shared.kafka.global_table import GlobalTable
@@ -77,16 +86,18 @@ class Provisioner:
         """
         self._adopt_once()
         self._reader.refresh()
-        if not self._reader.version:  # never written: a lost table must not empty the topic
+        topic = self._topic.view
+        if is_lost(self._reader.version, topic.entries):
             return
-        published, current = self._topic.view.entries, self._current()
+        published, current = topic.entries, self._current()
         found = difference(wanted(current, published), published)
         now_ms = self._clock()
         records = due(found, self._in_force, self._published_ms, self._began_ms, now_ms)
-        if records:
-            self._publish(records)
+        last = {} if topic.complete or not completes(found, records) else COMPLETE
+        if records or last:
+            self._publish({**records, **last})
             self._note(found, records, now_ms)
-            self._await(records)
+            self._await(records, complete=topic.complete or bool(last))
         self._metrics.looked(self._reader.version, _waiting(found, records))
         self._say(current)
 
@@ -130,16 +141,16 @@ class Provisioner:
         for key in records.keys() - found.changed.keys():
             _log.info("deleted" if records[key] is None else "opened", extra={"document": key.decode()})
 
-    def _await(self, records: Records) -> None:
+    def _await(self, records: Records, *, complete: bool) -> None:
         """Until the topic as it is read back holds the records, so that the next look compares with them."""
         entries = {key: None if value is None else decode_entry(value) for key, value in records.items()}
         deadline = time.monotonic() + _SEEN_SECONDS
-        while not self._holds(entries) and time.monotonic() < deadline:
+        while not self._holds(entries, complete) and time.monotonic() < deadline:
             time.sleep(_POLL_SECONDS)
 
-    def _holds(self, entries: dict[bytes, Entry | None]) -> bool:
-        held = self._topic.view.entries
-        return all(held.get(key) == entry for key, entry in entries.items())
+    def _holds(self, entries: Mapping[bytes, Entry | None], complete: bool) -> bool:
+        held = self._topic.view
+        return held.complete == complete and all(held.entries.get(key) == e for key, e in entries.items())
 
 
 def _waiting(found: Difference, records: Records) -> int:

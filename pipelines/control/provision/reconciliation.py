@@ -83,6 +83,18 @@ def is_whole(wanted_entries: Entries, published: Entries) -> bool:
     )
 
 
+def is_lost(version: int, published: Entries) -> bool:
+    """Whether the table was never written to although the topic has customers' documents: it must not empty
+    the topic. `version` is the catalogue's.
+    """
+    return not version and any(map(_customers, published.values()))
+
+
+def completes(found: Difference, records: Records) -> bool:
+    """Whether the topic holds everything that is wanted once `records`, those that are due, are on it."""
+    return found.opened.keys() <= records.keys()
+
+
 def _customers(entry: Entry) -> bool:
     return entry.document.tenant not in OWN_TENANTS and kind_of(entry.document) in KINDS
 

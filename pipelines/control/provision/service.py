@@ -153,8 +153,8 @@ class Provision:
         if not self._topic.loaded:
             return False
         self._reader.refresh()
-        published = self._topic.view.entries
-        if not is_whole(wanted(self._reader, published), published):
+        topic = self._topic.view
+        if not (topic.complete and is_whole(wanted(self._reader, topic.entries), topic.entries)):
             return False
         self._reader = CatalogueReader(self._table)  # what it read is not needed any more
         return True

@@ -2,14 +2,16 @@
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from pipelines.data.route.pipe_datasource import PipesDataSource
 from pipelines.data.route.transforms import outbound
 from shared.contracts.topology import INPUTS
 from shared.runtime.settings import SparkSettings
+from shared.spark.prepared_query import PreparedQuery
 from shared.spark.python_worker_pool import own_workers
 from shared.spark.session import read_topics, realtime_writer
-from shared.spark.starting_offsets import starting_offsets
+from shared.spark.starting_offsets import EARLIEST, starting_offsets
 
 NODE = "route"
 
@@ -17,9 +19,23 @@ NODE = "route"
 def build(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
     """Start the query."""
     starting = starting_offsets(spark, settings, NODE, *INPUTS[NODE])
+    return _writer(spark, settings, starting, pipes(spark, settings)).start()
+
+
+def prepare(spark: SparkSession, settings: SparkSettings) -> PreparedQuery:
+    """The query, not started, and its workers, which read the pipes."""
+    table = pipes(spark, settings)
+    return PreparedQuery(
+        start=_writer(spark, settings, EARLIEST, table).start,
+        use_workers=lambda: table.limit(1).collect(),
+    )
+
+
+def _writer(
+    spark: SparkSession, settings: SparkSettings, starting: str, table: DataFrame
+) -> DataStreamWriter:
     events = read_topics(spark, settings, *INPUTS[NODE], starting=starting)
-    routed = outbound(events, pipes(spark, settings))
-    return realtime_writer(routed, settings, NODE, settings.route_batch).start()
+    return realtime_writer(outbound(events, table), settings, NODE, settings.route_batch)
 
 
 def pipes(spark: SparkSession, settings: SparkSettings) -> DataFrame:
@@ -30,5 +46,6 @@ def pipes(spark: SparkSession, settings: SparkSettings) -> DataFrame:
         spark.read.format(PipesDataSource.name())
         .option("bootstrap", settings.bootstrap)
         .option("client_id", f"{settings.side}-{NODE}")
+        .option("beats", not settings.rehearsal)
         .load()
     )

@@ -45,9 +45,14 @@ def dead_letter_routes(
 ) -> APIRouter:
     """The routes. Handlers run on threads: they read topics."""
     router = APIRouter()
-    reader = Depends(access.guard(Action.READ))
+    _add_list(router, letters, documents, access)
+    _add_one(router, letters, documents, access)
+    _add_replay(router, letters, documents, access, body_bytes)
+    return router
 
-    @router.get(_ROOT, dependencies=[reader], **route(200))
+
+def _add_list(router: APIRouter, letters: DeadLetters, documents: Documents, access: Access) -> None:
+    @router.get(_ROOT, dependencies=[Depends(access.guard(Action.READ))], **route(200))
     def listing(
         tenant: str,
         conditions: Annotated[Filter, Depends(_asked)],
@@ -65,7 +70,11 @@ def dead_letter_routes(
         items = [_in_short(letter, replayed) for letter in page.letters]
         return views.json_response({"items": items, **_further(page.following, cut=page.cut)})
 
-    @router.get(_ROOT + "/{partition}/{offset}", dependencies=[reader], **route(200))
+
+def _add_one(router: APIRouter, letters: DeadLetters, documents: Documents, access: Access) -> None:
+    path = _ROOT + "/{partition}/{offset}"
+
+    @router.get(path, dependencies=[Depends(access.guard(Action.READ))], **route(200))
     def whole(tenant: str, partition: str, offset: str) -> Response:
         place = reference(f"{partition}/{offset}")
         if place is None:
@@ -78,6 +87,10 @@ def dead_letter_routes(
         shown = Leaving(pipes.get(letter.pipe)).shown(letter.value, letter.texts)
         return views.json_response(_in_short(letter, replayed) | shown)
 
+
+def _add_replay(
+    router: APIRouter, letters: DeadLetters, documents: Documents, access: Access, body_bytes: int
+) -> None:
     @router.post(
         _ROOT + "/replay", dependencies=[Depends(access.guard(Action.WRITE))], **route(200, body=True)
     )
@@ -98,8 +111,6 @@ def dead_letter_routes(
             "replayed": done.replayed,
         }
         return views.json_response(counts | _further(done.following, cut=done.cut))
-
-    return router
 
 
 def _asked(  # noqa: PLR0913, PLR0917  # the parameters of a list

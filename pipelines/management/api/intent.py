@@ -6,16 +6,8 @@ from typing import Final
 
 from pipelines.management.api.problems import FieldError, ProblemError, pointer
 from shared.contracts.document_items import DocumentKey, StoredDocument
-from shared.contracts.documents import (
-    OWN_TENANTS,
-    Catalogue,
-    Document,
-    Entry,
-    Pipe,
-    parse,
-    sealed,
-    topic_key,
-)
+from shared.contracts.document_parsing import parse
+from shared.contracts.documents import OWN_TENANTS, Catalogue, Document, Entry, Pipe, sealed, topic_key
 from shared.contracts.egress_policy import EgressPolicy
 from shared.documents.check import field_problems
 from shared.documents.reach import out_of_reach

@@ -29,7 +29,7 @@ from shared.oidc.provider import Provider
 from shared.oidc.verifier import Verifier
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
-from shared.runtime.uvicorn_config import serve_until_stopped, server_config
+from shared.runtime.uvicorn_config import keep_alive_seconds, serve_until_stopped, server_config
 
 _log = get_logger(__name__)
 NODE = "api"
@@ -107,6 +107,7 @@ async def serve(settings: ApiSettings, clock: Clock) -> bool:
         host=settings.host,
         port=settings.port,
         drain_seconds=settings.drain_timeout,
+        timeout_keep_alive=keep_alive_seconds(settings.public_url),
         ws="none",
         lifespan="off",
         **tls,

@@ -23,6 +23,11 @@ class ApiSettings(DocumentsSettings):
     )
     tls_certificate: Path | None = Field(None, description="PEM file of the server's certificate chain.")
     tls_key: Path | None = Field(None, description="PEM file of its private key.")
+    public_url: str | None = Field(
+        None,
+        pattern=r"^https://[^/]+$",
+        description="Where clients find the API behind a proxy that ends TLS, such as https://api.example.com.",
+    )
     observe_url: str | None = Field(None, description="Base URL of observe, for customers' own meters.")
     body_bytes: int = Field(1024 * 1024, ge=1_024, description="Largest body of a request.")
     token_rate: float = Field(50.0, gt=0, description="Requests a second and token.")
@@ -68,9 +73,10 @@ class ApiSettings(DocumentsSettings):
     def _no_tokens_in_the_clear(self) -> Self:
         if (self.tls_certificate is None) != (self.tls_key is None):
             raise ValueError("set both HIFI_TLS_CERTIFICATE and HIFI_TLS_KEY, or neither")
-        if self.tls_certificate is None and not is_loopback(self.host):
+        if self.tls_certificate is None and self.public_url is None and not is_loopback(self.host):
             raise ValueError(
                 f"HIFI_HOST {self.host} is not a loopback address, and tokens must not travel in the clear; "
-                "set HIFI_TLS_CERTIFICATE and HIFI_TLS_KEY"
+                "set HIFI_TLS_CERTIFICATE and HIFI_TLS_KEY, or put a proxy with TLS before the API and set "
+                "HIFI_PUBLIC_URL to its https address"
             )
         return self

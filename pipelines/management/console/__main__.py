@@ -15,7 +15,7 @@ from pipelines.management.console.settings import ConsoleSettings
 from shared.runtime.clock import wall_clock
 from shared.runtime.logging import configure_logging, get_logger
 from shared.runtime.shutdown import exit_zero_on_stop
-from shared.runtime.uvicorn_config import serve_until_stopped, server_config
+from shared.runtime.uvicorn_config import keep_alive_seconds, serve_until_stopped, server_config
 
 _log = get_logger(__name__)
 
@@ -30,7 +30,11 @@ async def serve(settings: ConsoleSettings) -> bool:
             await open_clients.enter_async_context(management)
         app = create_app(settings, pollers, management, wall_clock)
         config = server_config(
-            app, host=settings.host, port=settings.port, drain_seconds=settings.drain_timeout
+            app,
+            host=settings.host,
+            port=settings.port,
+            drain_seconds=settings.drain_timeout,
+            timeout_keep_alive=keep_alive_seconds(settings.public_url),
         )
         return await serve_until_stopped(config)
 

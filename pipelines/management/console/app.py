@@ -19,9 +19,9 @@ from pipelines.management.console.pages.routes import add_pages
 from pipelines.management.console.pages.visit import Desk
 from pipelines.management.console.poller import Pollers, View
 from pipelines.management.console.same_origin import SameOrigin
-from pipelines.management.console.session import Sessions
+from pipelines.management.console.session import COOKIE, Session, Sessions
 from pipelines.management.console.settings import ConsoleSettings
-from pipelines.management.console.sign_in import HOME, INVITATION, SIGN_IN, add_sign_in
+from pipelines.management.console.sign_in import HOME, INVITATION, SIGN_IN, add_sign_in, redirect
 from shared.contracts.scorecard import ALL_TENANTS
 from shared.runtime.clock import Clock
 from shared.runtime.known_hosts import KnownHosts
@@ -87,15 +87,21 @@ def create_app(
     async def metrics() -> Response:
         return Response(generate_latest(meters.registry), media_type=CONTENT_TYPE_LATEST)
 
+    sessions = None if management is None else _add_people(app, settings, management, clock)
+    guarded = sessions if settings.tls else None
+
     @ui.page("/", title="hifi")
-    async def page(client: Client, tenant: str = ALL_TENANTS, hours: int = 1) -> None:
+    async def page(
+        request: Request, client: Client, tenant: str = ALL_TENANTS, hours: int = 1
+    ) -> Response | None:
+        if guarded is not None and not _operates(guarded.find(request.cookies.get(COOKIE))):
+            return redirect(HOME)
         _add_head()
         view = View(tenant or ALL_TENANTS, hours if hours in HOURS else 1)
         documents = HOME if management is not None else None
         shown(pollers, client, view, settings.side, clock, documents)
+        return None
 
-    if management is not None:
-        _add_people(app, settings, management, clock)
     app.mount("/static", StaticFiles(directory=_FILES))
     ui.run_with(
         app,
@@ -111,8 +117,13 @@ def create_app(
     return app
 
 
-def _add_people(app: FastAPI, settings: ConsoleSettings, management: ApiClient, clock: Clock) -> None:
-    """Signing in, and the pages that need it."""
+def _operates(session: Session | None) -> bool:
+    """Whether a session may see all tenants' meters. Behind a proxy with TLS it asks this of everybody."""
+    return session is not None and session.identity.operates
+
+
+def _add_people(app: FastAPI, settings: ConsoleSettings, management: ApiClient, clock: Clock) -> Sessions:
+    """Signing in, and the pages that need it; gives who is signed in."""
     flow, issuer = code_flow(settings, clock), settings.oidc_issuer
     sessions = Sessions(clock, None if flow is None else partial(renewed, flow))
     add_sign_in(app, management, sessions, secure=settings.tls)
@@ -121,6 +132,7 @@ def _add_people(app: FastAPI, settings: ConsoleSettings, management: ApiClient, 
     add_invitation(app, management, sessions, issuer=issuer, secure=settings.tls)
     desk = Desk(client=management, sessions=sessions, issuer=issuer, public=settings.public_url)
     add_pages(desk, _add_head)
+    return sessions
 
 
 def _add_head() -> None:

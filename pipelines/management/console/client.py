@@ -8,7 +8,8 @@ import httpx
 import msgspec
 
 from shared.contracts.alarms import Alarm, QuietWindow
-from shared.contracts.scorecard import DayCard, DayMark, DestinationHealth, MinuteCard, MinuteMark, Now
+from shared.contracts.destination_health import DestinationHealth
+from shared.contracts.scorecard import DayCard, DayMark, MinuteCard, MinuteMark, Now
 from shared.contracts.skew import FieldSkew
 
 T = TypeVar("T")

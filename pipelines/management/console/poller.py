@@ -8,7 +8,8 @@ from typing import Final
 from pipelines.management.console import formatting
 from pipelines.management.console.client import ObserveClient, RefusedError, UnreachableError
 from shared.contracts.alarms import Alarm, QuietWindow
-from shared.contracts.scorecard import DayCard, DayMark, DestinationHealth, MinuteCard, MinuteMark, Now
+from shared.contracts.destination_health import DestinationHealth
+from shared.contracts.scorecard import DayCard, DayMark, MinuteCard, MinuteMark, Now
 from shared.contracts.skew import FieldSkew
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger

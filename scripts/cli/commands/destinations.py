@@ -11,7 +11,8 @@ from scripts.scorecard.observe_client import observe_url, query_observe
 from scripts.terminal import err, out, plain_table, printable
 from scripts.time_args import duration_text
 from shared.contracts.cut import cut
-from shared.contracts.scorecard import ALL_TENANTS, DestinationHealth
+from shared.contracts.destination_health import DestinationHealth
+from shared.contracts.scorecard import ALL_TENANTS
 from shared.runtime.clock import wall_clock
 from shared.runtime.errors import OperatorError
 

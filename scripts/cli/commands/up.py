@@ -1,5 +1,6 @@
 """`hifi up`."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -9,7 +10,7 @@ from rich.console import Console
 from scripts.cli.commands.options import DATA_DEFAULT, Data
 from scripts.local.processes.profile import SideProfile
 from scripts.local.progress import Progress
-from scripts.local.services import EARLY, start_profile
+from scripts.local.services import early, start_profile, start_standby
 from scripts.local.side import DEFAULT_PARTITIONS, DEFAULT_PORT, Side
 from scripts.local.twins.place import Twins, are_twins
 from scripts.local.twins.traffic import LocalTraffic
@@ -25,7 +26,7 @@ def up(  # noqa: PLR0913, PLR0917  # one for each option
         int | None,
         typer.Option(
             envvar="HIFI_PORT",
-            help="First of seventeen ports, which is collect's; of twins that for events. "
+            help="First of nineteen ports, which is collect's; of twins that for events. "
             "[default: the last one used, or 8080; of twins 8100]",
         ),
     ] = None,
@@ -52,13 +53,21 @@ def up(  # noqa: PLR0913, PLR0917  # one for each option
             "--twins", help="Two sides, blue and green, behind HAProxy; the one without traffic is parked."
         ),
     ] = False,
+    standby: Annotated[
+        bool,
+        typer.Option(
+            "--standby",
+            help="A second Spark driver, which is warm and takes over when the first one ends. Needs 2 GiB "
+            "more of memory.",
+        ),
+    ] = False,
 ) -> None:
     """Start the local side in the foreground, until Ctrl-C or `hifi down`."""
     progress = Progress(Console())
     stop_signals_interrupt()
     start = _run_twins if twins else _run_side
     try:
-        start(_Wanted(data.resolve(), port, partitions, parts, warm_up), progress)
+        start(_Wanted(data.resolve(), port, partitions, parts, warm_up, standby), progress)
     except KeyboardInterrupt:
         progress.say("stopped")
 
@@ -71,19 +80,26 @@ class _Wanted(NamedTuple):
     partitions: int | None
     parts: SideProfile
     warm_up: float
+    standby: bool
 
 
 def _run_side(wanted: _Wanted, progress: Progress) -> None:
     if are_twins(wanted.root):
         raise UsageError(f"{wanted.root} belongs to twins: add --twins, or name another --data")
-    side = described(wanted.root, wanted.port, wanted.partitions)
-    with brokers_up(side, progress, wanted.parts, EARLY[wanted.parts]) as supervisor:
+    if wanted.standby and wanted.parts is SideProfile.BROKERS:
+        raise UsageError("--standby needs a Spark driver: leave out --parts brokers")
+    side = replace(described(wanted.root, wanted.port, wanted.partitions), standby=wanted.standby)
+    with brokers_up(side, progress, wanted.parts, early(side, wanted.parts)) as supervisor:
         start_profile(side, supervisor, wanted.parts, progress, wanted.warm_up)
         progress.say(_greeting(side, wanted.parts))
+        if side.standby:
+            start_standby(side, supervisor, progress)
         wait_until_stopped(supervisor)
 
 
 def _run_twins(wanted: _Wanted, progress: Progress) -> None:
+    if wanted.standby:
+        raise UsageError("--standby is for a side by itself: leave out --twins")
     twins = described_twins(wanted.root, wanted.port, wanted.partitions, wanted.parts)
     with twins_up(twins, progress, wanted.warm_up) as supervisors:
         start_twins(twins, supervisors, progress, wanted.warm_up)

@@ -17,7 +17,7 @@ from scripts.experiments.harness.subprocesses import check_all, child_process, w
 from scripts.local.jars import Jars
 from scripts.local.kafka.cluster import Cluster
 from scripts.local.side import Side
-from shared.contracts.publish_plan import records_of
+from shared.contracts.publish_plan import COMPLETE, records_of
 from shared.contracts.topics import topic_specs
 from shared.kafka.admin import admin_client, ensure_topics
 from shared.kafka.config_topic import publish
@@ -37,7 +37,8 @@ def baseline(side: Side, destination: str, jars: Jars) -> Iterator[RunningChain]
         cluster = stack.enter_context(Cluster(side, jars.broker))
         ensure_topics(cluster.bootstrap, topic_specs(side.partitions))
         # Plain Kafka loops have no provisioner: nothing but this writes to their topic.
-        publish(cluster.bootstrap, "bench", records_of(documents(destination)), _PUBLISH_SECONDS)
+        records = {**records_of(documents(destination)), **COMPLETE}
+        publish(cluster.bootstrap, "bench", records, _PUBLISH_SECONDS)
         environment = side.environment() | {"HIFI_PORT": str(side.collect_port)}
         modules = [["pipelines.data.collect"], *(["scripts.experiments.baseline", hop] for hop in HOPS)]
         commands = [[sys.executable, "-m", *module] for module in modules]

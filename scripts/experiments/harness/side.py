@@ -43,7 +43,8 @@ def hifi(side: Side, destination: str, profile: SideProfile = SideProfile.ALL) -
     """
     began = time.monotonic()
     where = ("--data", str(side.root), "--port", str(side.port))
-    command = [sys.executable, "-m", "scripts.cli", "up", *where, "--parts", profile]
+    standby = ("--standby",) if side.standby else ()
+    command = [sys.executable, "-m", "scripts.cli", "up", *where, "--parts", profile, *standby]
     with ExitStack() as stack:
         stack.callback(end_leftovers, side.root)  # finds processes only if `up` itself had to be killed
         up = stack.enter_context(child_process(_UP, command, side.logs, {}))

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from scripts.documents.side_documents import SideDocuments
 from scripts.experiments.harness.documents import NAME, WRITE_KEY
 from scripts.experiments.noisy_neighbour.destinations import BAD
-from shared.contracts.documents import Document, parse
+from shared.contracts.document_parsing import parse
+from shared.contracts.documents import Document
 
 GOOD = tuple(f"good-{number}" for number in range(16))
 

@@ -18,6 +18,7 @@ from shared.contracts.document_items import DOCUMENTS_TABLE
 BROKERS: Final = tuple(f"broker-{broker}" for broker in BROKER_IDS)
 COLLECT: Final = "collect"
 SPARK: Final = "spark"
+STANDBY: Final = "spark_standby"
 RETRY: Final = "retry"
 STORE: Final = "store"
 PROVISION: Final = "provision"
@@ -82,7 +83,7 @@ def programs(side: Side, jars: Jars, profile: SideProfile) -> list[Program]:
     """Everything of a side, in the order of starting; audit runs if the profile has the meter."""
     return [
         *(_broker(side, broker, jars) for broker in BROKER_IDS),
-        _spark(side, jars, CHAIN if profile is SideProfile.CHAIN else (*CHAIN, AUDIT)),
+        *_drivers(side, jars, CHAIN if profile is SideProfile.CHAIN else (*CHAIN, AUDIT)),
         _retry(side),
         _collect(side),
         *([] if side.shared else [_store(side, jars)]),
@@ -118,11 +119,23 @@ def _broker(side: Side, broker: int, jars: Jars) -> Program:
     )
 
 
-def _spark(side: Side, jars: Jars, queries: Sequence[str]) -> Program:
+def _drivers(side: Side, jars: Jars, queries: Sequence[str]) -> list[Program]:
+    """The Spark driver; with a standby two that are alike, of which the first to start is at work first."""
+    if not side.standby:
+        return [_spark(side, jars, queries, SPARK, {})]
+    both = {"HIFI_REHEARSAL_PORT": str(side.rehearsal_port), "HIFI_WARM_FILE": str(side.spark_warm)}
+    other = both | {
+        "HIFI_METRICS_PORT": str(side.standby_port),
+        "HIFI_READY_FILE": str(side.standby_ready),
+    }
+    return [_spark(side, jars, queries, SPARK, both), _spark(side, jars, queries, STANDBY, other)]
+
+
+def _spark(side: Side, jars: Jars, queries: Sequence[str], name: str, more: dict[str, str]) -> Program:
     return Program(
-        name=SPARK,
+        name=name,
         command=[sys.executable, "-m", "scripts.local.processes.driver", *queries],
-        environment=_environment(side, SPARK)
+        environment=_environment(side, name)
         | {
             "HIFI_CHECKPOINTS": str(side.checkpoints),
             "HIFI_JARS": str(jars.spark),
@@ -133,6 +146,7 @@ def _spark(side: Side, jars: Jars, queries: Sequence[str]) -> Program:
             # The workers need the packages of this environment.
             "PYSPARK_PYTHON": sys.executable,
             "PYSPARK_DRIVER_PYTHON": sys.executable,
+            **more,
         },
         group="engine",
         order=20,

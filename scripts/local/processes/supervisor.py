@@ -13,10 +13,11 @@ from contextlib import suppress
 from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from supervisor.xmlrpc import Faults, SupervisorTransport
 
+from scripts.local.folders import Folders
 from scripts.local.process_marks import OF_SIDE, PROGRAM, STARTS, end, side_processes
 from scripts.local.processes.programs import Program
 from shared.runtime.errors import OperatorError
@@ -89,34 +90,10 @@ stdout_logfile_backups = 2
 """
 
 
-class Supervised(Protocol):
-    """The folders of a place with programs: a side's, or those of the edge before two sides."""
-
-    @property
-    def root(self) -> Path:
-        """Marks every process of the place."""
-        ...
-
-    @property
-    def logs(self) -> Path:
-        """Folder of every process's log."""
-        ...
-
-    @property
-    def run(self) -> Path:
-        """Folder of pid files, ready files and the supervisor's socket."""
-        ...
-
-    @property
-    def temporary(self) -> Path:
-        """Folder of the processes' temporary files, emptied at the end."""
-        ...
-
-
 class Supervisor:
     """A side's supervisord, running or not."""
 
-    def __init__(self, side: Supervised) -> None:
+    def __init__(self, side: Folders) -> None:
         self._side = side
         self._socket = side.run / "supervisor.sock"
         self._process: subprocess.Popen[bytes] | None = None

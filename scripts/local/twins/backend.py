@@ -68,9 +68,9 @@ _LOOK_AGAIN_SECONDS: Final = 60.0
 
 
 class _Looked(NamedTuple):
-    """What keeps a version from running, and when that began to be found out, by a monotonic clock."""
+    """What keeps a version from running, and when that was found, by a monotonic clock."""
 
-    found: Future[Sequence[Obstacle]]
+    found: Sequence[Obstacle]
     at: float
 
 
@@ -80,6 +80,13 @@ def _explained() -> Iterator[None]:
         yield
     except (OperatorError, WrongWeightsError, KafkaException, TimeoutError, OSError, ValueError) as error:
         raise BackendError(str(error)) from error
+
+
+def _is_old(looked: Future[_Looked]) -> bool:
+    """Whether what was found may have changed since."""
+    if not looked.done() or looked.exception() is not None:
+        return False
+    return time.monotonic() > looked.result().at + _LOOK_AGAIN_SECONDS
 
 
 class LocalBackend:
@@ -94,7 +101,7 @@ class LocalBackend:
         self._load_tests = {name: LoadTest(twins.side(name), twins.root / name) for name in SIDES}
         self._remains = {name: RemainsReader(twins.side(name).bootstrap) for name in SIDES}
         self._pool = ThreadPoolExecutor(1)
-        self._looked: dict[str, _Looked] = {}
+        self._looked: dict[tuple[str, str], Future[_Looked]] = {}
 
     def sides(self) -> tuple[str, str]:
         """Their names."""
@@ -108,14 +115,15 @@ class LocalBackend:
 
     def obstacles(self, side: str, version: str) -> Sequence[Obstacle] | None:
         """Why a version cannot be released to a side now; None while that is being found out."""
-        looked = self._looked.get(version)
-        if looked is None or (looked.found.done() and time.monotonic() > looked.at + _LOOK_AGAIN_SECONDS):
-            found_out = self._pool.submit(version_obstacles, version, self._code[side].versions)
-            looked = self._looked[version] = _Looked(found_out, time.monotonic())
-        if not looked.found.done():
+        looked = self._looked.get((side, version))
+        if looked is None or _is_old(looked):
+            looked = self._looked[side, version] = self._pool.submit(self._look, side, version)
+        if not looked.done():
             return None
         with _explained():
-            found = list(looked.found.result())
+            if looked.exception() is not None:
+                del self._looked[side, version]  # the next call looks again
+            found = list(looked.result().found)
             if behind := out_of_sync(admin_client(self._side(side).bootstrap)):
                 text = f"replicas of {len(behind)} partitions of {side} are not in sync"
                 found.append(Obstacle(text=text, lasting=False))
@@ -230,6 +238,12 @@ class LocalBackend:
 
     def _side(self, name: str) -> Side:
         return self._twins.side(name)
+
+    def _look(self, side: str, version: str) -> _Looked:
+        """On a thread of its own: it takes a minute."""
+        (serving,) = (self._side(each) for each in SIDES if each != side)
+        found = version_obstacles(version, self._code[side].versions, self._side(side), serving)
+        return _Looked(found, time.monotonic())
 
     def _end_proof(self, side: str) -> None:
         found = self._proofs.pop(side, None)

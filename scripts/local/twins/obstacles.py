@@ -1,15 +1,22 @@
-"""What keeps a version from running on a local side, as far as it is known without starting it."""
+"""What keeps a version from running on a local side, found out before any of its programs is started."""
 
+import os
 import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from pipelines.control.deploy.backend import Obstacle
+from scripts.local.side import Code, Side
+from scripts.local.twins.readability import Reading
+from scripts.local.twins.recording import recording, write
 from scripts.local.twins.versions import CHECKOUT, NoVersionError, code_of
 
-_SECONDS: Final = 120
+_SECONDS: Final = 240
 _MODULES: Final = (
     "scripts.local.processes.driver",
     "pipelines.data.collect.service",
@@ -19,30 +26,108 @@ _MODULES: Final = (
 )
 """What the programs of a side begin with."""
 
+_READABILITY: Final = Path("scripts/local/twins/readability.py")
+"""A version without it is older than this check: it is only imported."""
 
-def version_obstacles(version: str, folder: Path) -> Sequence[Obstacle]:
-    """Whether a version exists, and can be imported with this checkout's packages.
+
+def version_obstacles(version: str, folder: Path, target: Side, serving: Side) -> Sequence[Obstacle]:
+    """Whether a version exists, can be imported with this checkout's packages, and reads what was written.
 
     Args:
         version: name of the version.
         folder: of the code of all versions.
+        target: the side that is to run it.
+        serving: the side with the version that serves, whose records it has to read.
+
+    Raises:
+        KafkaException, TimeoutError: if the brokers of a side do not answer, or it takes too long.
     """
     try:
         code = code_of(version, folder)
     except NoVersionError as error:
         return [Obstacle(text=str(error), lasting=True)]
-    source = code.source or CHECKOUT
-    program = f"import sys; sys.path.insert(0, {str(source)!r}); import {', '.join(_MODULES)}"
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=source,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=_SECONDS,
-    )
-    if not done.returncode:
+    trouble = _import_trouble(code)
+    if trouble:
+        return [Obstacle(text=f"version {version} cannot be imported: {trouble}", lasting=True)]
+    return [
+        Obstacle(text=f"version {version} {text}", lasting=True)
+        for text in _unreadable(code, target, serving)
+    ]
+
+
+def more_refused(new: Reading, old: Reading) -> Sequence[str]:
+    """What a version refuses that the one which serves does not, in words. Pure."""
+    found = [
+        f"refuses {count} of {new.records[topic]} records of {topic}; the version that serves refuses "
+        f"{old.refused.get(topic, 0)}"
+        for topic, count in sorted(new.refused.items())
+        if count > old.refused.get(topic, 0)
+    ]
+    strange = [text for text in new.checkpoints if text not in old.checkpoints]
+    return [*found, *(f"cannot go on from the checkpoints of the side: {text}" for text in strange)]
+
+
+def _unreadable(code: Code, target: Side, serving: Side) -> Sequence[str]:
+    known = {side.code.version for side in (target, serving) if side.code is not None}
+    if known == {code.version} or not (_source(code) / _READABILITY).exists():
         return []
-    last = (done.stderr.strip().splitlines() or ["no output"])[-1]
-    return [Obstacle(text=f"version {version} cannot be imported: {last}", lasting=True)]
+    try:
+        found = recording((target, serving), target)
+    except ValueError as error:
+        return [f"cannot read the checkpoints of {target.name}: {error}"]
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "recording"
+        write(found, file)
+        new, trouble = _reading(code, file)
+        if new is None:
+            return [f"cannot read what {serving.name} wrote: {trouble}"]
+        if not new.refused and not new.checkpoints:
+            return []
+        # What the version that serves refuses, too, is the fault of the records.
+        old, _ = _reading(serving.code or Code(version=""), file)
+        return more_refused(new, old or Reading())
+
+
+def _reading(code: Code, file: Path) -> tuple[Reading | None, str]:
+    """What a version makes of a recording, or why it cannot be said."""
+    done = _python(code, "-m", "scripts.local.twins.readability", str(file))
+    if done.returncode:
+        return None, _last_line(done.stderr)
+    return msgspec.json.decode(done.stdout.splitlines()[-1], type=Reading), ""
+
+
+def _import_trouble(code: Code) -> str:
+    done = _python(code, "-c", f"import {', '.join(_MODULES)}")
+    return _last_line(done.stderr) if done.returncode else ""
+
+
+def _python(code: Code, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """Run Python with a version's own modules and this checkout's packages."""
+    source = _source(code)
+    try:
+        return subprocess.run(
+            [sys.executable, *arguments],
+            cwd=source,
+            env=_environment(source),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=_SECONDS,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise TimeoutError(
+            f"version {code.version} was not checked within {_SECONDS} s: the machine is busy"
+        ) from error
+
+
+def _environment(source: Path) -> Mapping[str, str]:
+    return {**os.environ, "PYTHONPATH": str(source), "PYSPARK_PYTHON": sys.executable}
+
+
+def _source(code: Code) -> Path:
+    return code.source or CHECKOUT
+
+
+def _last_line(text: str) -> str:
+    return (text.strip().splitlines() or ["no output"])[-1]

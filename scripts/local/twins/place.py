@@ -7,6 +7,7 @@ from typing import Final
 
 import msgspec
 
+from scripts.local.folders import Folders
 from scripts.local.processes.profile import SideProfile
 from scripts.local.side import DEFAULT_PARTITIONS, HOST, PORTS, NoSideError, Shared, Side
 from scripts.release.weights import SIDES
@@ -30,10 +31,9 @@ class NoTwinsError(OperatorError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Edge:
+class Edge(Folders):
     """Folders below `root`, ports from `port` on: events, management API, console, store, deployer."""
 
-    root: Path
     port: int
 
     @property
@@ -82,26 +82,6 @@ class Edge:
         return range(self.port, self.port + _EDGE_PORTS)
 
     @property
-    def logs(self) -> Path:
-        """Folder of HAProxy's and the store's logs."""
-        return self.root / "logs"
-
-    @property
-    def run(self) -> Path:
-        """Folder of pid files and sockets."""
-        return self.root / "run"
-
-    @property
-    def temporary(self) -> Path:
-        """Folder of temporary files, emptied at each end."""
-        return self.root / "tmp"
-
-    @property
-    def store_folder(self) -> Path:
-        """Folder of the documents and of what both observes store."""
-        return self.root / "store"
-
-    @property
     def configuration(self) -> Path:
         """HAProxy's configuration, generated."""
         return self.root / "haproxy.cfg"
@@ -115,11 +95,6 @@ class Edge:
     def state(self) -> Path:
         """File of the weights that hold."""
         return self.root / "traffic.json"
-
-    def create(self) -> None:
-        """Make the folders."""
-        for folder in (self.logs, self.run, self.temporary, self.store_folder):
-            folder.mkdir(parents=True, exist_ok=True)
 
 
 class _Description(msgspec.Struct, kw_only=True):

@@ -10,11 +10,18 @@ import msgspec
 from aiohttp import web
 
 from pipelines.control.deploy.backend import Proof
+from pipelines.control.provision.live_nodes import WINDOW_MS, LiveNodes
+from scripts.local.kafka.consumer_lag import topic_ends
 from scripts.local.side import HOST, Side
 from scripts.local.warmup.warmup import own_documents
 from shared.contracts.documents import Document
+from shared.contracts.heartbeats import lacking
 from shared.contracts.publish_plan import Records, records_of, tombstones_of
+from shared.contracts.topics import Topic
+from shared.kafka.admin import admin_client
 from shared.kafka.config_topic import publish
+from shared.kafka.tail import Tail
+from shared.runtime.clock import wall_clock
 
 _NAME: Final = "hifi-proof"
 _KEY: Final = "hifi-proof-key"
@@ -22,7 +29,7 @@ _PUBLISH_SECONDS: Final = 65.0
 _END_SECONDS: Final = 8.0
 _RETRY_SECONDS: Final = 0.5
 _OPEN_SECONDS: Final = 60.0
-"""So long a request that is answered 401 is sent again: documents need a few seconds to reach collect."""
+"""So long a request that is answered 401 is sent again: documents need a few seconds to reach the nodes."""
 
 _EXAMPLES: Final = 5
 _TEXTS: Final = (
@@ -143,7 +150,10 @@ class Proving:
         await web.TCPSite(runner, HOST, self._side.sink_port).start()
         found = documents(f"http://{HOST}:{self._side.sink_port}/")
         try:
-            await asyncio.to_thread(self._publish, records_of(found))
+            source, *others = found
+            await asyncio.to_thread(self._publish, records_of(others))
+            await self._in_force()
+            await asyncio.to_thread(self._publish, records_of([source]))
             await self._send()
             # Not a thread that waits for the event: it would keep the process from ending.
             while not self._over.is_set():  # noqa: ASYNC110
@@ -154,6 +164,29 @@ class Proving:
 
     def _publish(self, records: Records) -> None:
         publish(self._side.bootstrap, _NAME, records, _PUBLISH_SECONDS)
+
+    async def _in_force(self) -> None:
+        """Wait until route and transmit use the pipe: an event that collect took before would match none.
+
+        A node that does not say what it uses is not waited for longer than _OPEN_SECONDS.
+        """
+        until = time.monotonic() + _OPEN_SECONDS
+        end = topic_ends(admin_client(self._side.bootstrap))[Topic.CONFIG]
+        nodes = LiveNodes()
+        tail = Tail(
+            bootstrap=self._side.bootstrap,
+            client_id=_NAME,
+            topic=Topic.HEARTBEATS,
+            window_ms=WINDOW_MS,
+            take=nodes.take,
+        ).start()
+        try:
+            while lacking("pipe", end - 1, nodes.usage(wall_clock())):
+                if self._over.is_set() or time.monotonic() > until:
+                    return
+                await asyncio.sleep(_RETRY_SECONDS)
+        finally:
+            await asyncio.to_thread(tail.stop)
 
     async def _send(self) -> None:
         headers = {"Authorization": f"Bearer {_KEY}", "Content-Type": "application/cloudevents+json"}

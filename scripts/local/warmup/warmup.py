@@ -19,7 +19,8 @@ from scripts.local.side import HOST, Side
 from scripts.local.warmup.backlog import Backlog, Look
 from scripts.local.warmup.receiver import WarmUpReceiver
 from scripts.local.warmup.requests import SyntheticLoad
-from shared.contracts.documents import WARM_UP, Catalogue, Document, parse
+from shared.contracts.document_parsing import parse
+from shared.contracts.documents import WARM_UP, Catalogue, Document
 from shared.contracts.publish_plan import Records, records_of, tombstones_of
 from shared.contracts.topics import Topic
 from shared.kafka.admin import admin_client

@@ -11,6 +11,8 @@ from shared.contracts.scorecard import MinuteCard
 UNSTABLE: Final = frozenset({AlarmKind.LOSS, AlarmKind.DOUBLED, AlarmKind.STALLED, AlarmKind.BURN})
 """A side with an open alarm of one of these kinds is not stable, in a quiet window neither."""
 
+_UNSETTLED: Final = frozenset({AlarmKind.LOSS, AlarmKind.DOUBLED})
+
 GOOD_MINUTES: Final = 3
 """So many of the last minutes have to be good."""
 
@@ -21,6 +23,10 @@ class Stability(Struct, frozen=True, kw_only=True):
     stable: bool
     reasons: Sequence[str] = ()
     """Why it is not, a sentence each."""
+
+    unsettled: Sequence[str] = ()
+    """Of the reasons, those that a side without traffic has to settle before it is parked: a loss, doubles, a
+    meter that is behind. That it was slow while it had traffic is none."""
 
     silent: bool = False
     """Whether nobody could be asked: then nothing is known, and it is not stable."""
@@ -45,8 +51,25 @@ def stability(
         behind: whether that is too far.
         at_ms: now, epoch milliseconds.
     """
-    reasons = [f"alarm {each.kind}: {each.text}" for each in alarms if each.kind in UNSTABLE]
+    listed = [each for each in alarms if each.kind in UNSTABLE]
+    meter = [f"the meter is {behind_seconds:.0f} s behind"] if behind else []
+    reasons = [_text(each) for each in listed]
     reasons += [f"minute {each.minute}: {'; '.join(each.why)}" for each in minutes if each.spent]
-    if behind:
-        reasons.append(f"the meter is {behind_seconds:.0f} s behind")
-    return Stability(stable=not reasons, reasons=tuple(reasons), at_ms=at_ms)
+    unsettled = [_text(each) for each in listed if each.kind in _UNSETTLED]
+    return Stability(
+        stable=not reasons and not meter,
+        reasons=(*reasons, *meter),
+        unsettled=(*unsettled, *meter),
+        at_ms=at_ms,
+    )
+
+
+def settled(found: Stability) -> Stability:
+    """The same for a side without traffic: stable if nothing is left to settle."""
+    if found.silent:
+        return found
+    return Stability(stable=not found.unsettled, reasons=found.unsettled, at_ms=found.at_ms)
+
+
+def _text(alarm: Alarm) -> str:
+    return f"alarm {alarm.kind}: {alarm.text}"

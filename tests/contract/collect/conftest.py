@@ -6,11 +6,9 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Producer
 
-from scripts.local.kafka.cluster import Cluster
 from shared.contracts.documents import Entry, Source, encode_entry, sealed
 from shared.contracts.publish_plan import document_key
-from shared.contracts.topics import Topic, topic_specs
-from shared.kafka.admin import ensure_topics
+from shared.contracts.topics import Topic
 from shared.kafka.producer import producer_config
 from tests.contract.collect.collected import Collected
 from tests.contract.collect.process import KEY, CollectProcess
@@ -26,11 +24,10 @@ def publish(bootstrap: str, source: Source) -> None:
 
 
 @pytest.fixture(scope="session")
-def bootstrap(brokers: Cluster) -> str:
+def bootstrap(configured: str) -> str:
     """Brokers with all topics and one source, `players`."""
-    ensure_topics(brokers.bootstrap, topic_specs(brokers.side.partitions))
-    publish(brokers.bootstrap, Source(name="players", tenant="acme", write_keys=[KEY]))
-    return brokers.bootstrap
+    publish(configured, Source(name="players", tenant="acme", write_keys=[KEY]))
+    return configured
 
 
 @pytest.fixture(scope="session")

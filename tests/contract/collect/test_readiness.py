@@ -11,7 +11,9 @@ from scripts.local.kafka.cluster import Cluster
 from scripts.local.ports import free_base
 from scripts.local.side import BROKER_IDS, Side
 from shared.contracts.documents import Source
+from shared.contracts.publish_plan import COMPLETE
 from shared.contracts.topics import Topic, topic_specs
+from shared.kafka import config_topic
 from shared.kafka.admin import ensure_topics
 from tests.contract.collect.conftest import publish
 from tests.contract.collect.process import KEY, CollectProcess, encoded, event
@@ -32,7 +34,7 @@ def unconfigured(tmp_path: Path) -> Iterator[str]:
 def test_brokers_that_answer_are_not_enough_without_the_configuration(
     unconfigured: str, tmp_path: Path
 ) -> None:
-    """No key is refused before the keys are known."""
+    """No key is refused before all keys are known: what a topic holds may be the first part of them."""
     process = CollectProcess(unconfigured, tmp_path / "log")
     try:
         eventually(lambda: _report(process).get("kafka") is True)
@@ -41,6 +43,10 @@ def test_brokers_that_answer_are_not_enough_without_the_configuration(
         assert process.post(encoded(event())).status == 503
         ensure_topics(unconfigured, topic_specs(1))
         publish(unconfigured, Source(name="players", tenant="acme", write_keys=[KEY]))
+        eventually(lambda: "topic lacks a part" in (tmp_path / "log").read_text(), 30)
+        assert _report(process) == {"ready": False, "config": False, "kafka": True}
+        assert process.post(encoded(event())).status == 503
+        config_topic.publish(unconfigured, "test", COMPLETE, seconds=30)
         eventually(lambda: process.post(encoded(event())).status == 202)
         assert _report(process) == {"ready": True, "config": True, "kafka": True}
     finally:

@@ -8,6 +8,7 @@ from scripts.local.kafka.cluster import Cluster
 from shared.contracts.topics import topic_specs
 from shared.kafka.admin import ensure_topics
 from tests.contract.management.api_process import ApiProcess
+from tests.harness.scripted_observe import scripted_observe
 
 
 @pytest.fixture(scope="module")
@@ -22,9 +23,10 @@ def api(dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 def side_api(
     brokers: Cluster, dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ApiProcess]:
-    """The same with the brokers of its side."""
+    """The same with the brokers of its side, and an observe that answers whatever it is asked."""
     ensure_topics(brokers.bootstrap, topic_specs(brokers.side.partitions))
     folder = tmp_path_factory.mktemp("api")
-    process = ApiProcess(folder, dynamodb_local, bootstrap=brokers.bootstrap)
-    yield process
-    process.kill()
+    with scripted_observe() as observe:
+        process = ApiProcess(folder, dynamodb_local, bootstrap=brokers.bootstrap, observe_url=observe.url)
+        yield process
+        process.kill()

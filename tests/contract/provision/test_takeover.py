@@ -7,14 +7,17 @@ from uuid import uuid4
 import pytest
 import yaml
 
+from shared.contracts.completeness import COMPLETE_KEY
 from shared.contracts.document_items import DOCUMENTS_TABLE, DocumentKey
 from shared.contracts.documents import (
+    CANARY,
     Destination,
     Document,
     Entry,
     Pipe,
     Source,
     encode_entry,
+    key_digest,
     kind_of,
     sealed,
 )
@@ -22,6 +25,7 @@ from shared.contracts.publish_plan import document_key
 from shared.contracts.topics import Topic, topic_specs
 from shared.dynamodb.document_table import DocumentTable
 from shared.kafka.admin import admin_client, ensure_topics
+from shared.kafka.config_topic import config_table
 from shared.runtime.settings import LOCAL
 from tests.contract.managed import managed
 from tests.harness.command_line import Hifi
@@ -77,21 +81,55 @@ def test_the_commands_go_on_from_what_an_older_version_published(
 
 
 @pytest.mark.proof
-def test_a_topic_that_was_deleted_and_made_again_has_everything_again(
+def test_a_topic_that_was_deleted_and_made_again_has_everything_again_before_a_node_is_ready(
+    topics: str, dynamodb_local: str, tmp_path: Path
+) -> None:
+    tenant = f"t{uuid4().hex[:8]}"
+    topic, settings = Topics(topics), (topics, dynamodb_local, f"{DOCUMENTS_TABLE}-{tenant}")
+    wanted = {document_key(each) for each in published_before(topic, tenant)}
+    table = DocumentTable(settings[2], dynamodb_local)
+    provisioner = ProvisionProcess(*settings, tmp_path / "provision.log")
+    try:
+        eventually(provisioner.ready, 60, "the documents are in the table")
+        assert table.is_adopted(LOCAL)
+        provisioner.kill()
+        made_anew(topics)
+        topic.publish(Source(name=CANARY, tenant=CANARY, write_keys=[key_digest("canary")]))
+        node = config_table(topics, "test-node")
+        try:
+            eventually(lambda: node.view.sources, 30, "the node has what was published since")
+            assert not node.loaded, "a node was ready without the customers' documents"
+            provisioner.restart()
+            assert node.wait(60)
+            assert wanted <= node.view.entries.keys()
+        finally:
+            node.stop()
+    finally:
+        provisioner.kill()
+
+
+@pytest.mark.proof
+def test_a_topic_that_is_emptied_under_a_running_provisioner_is_filled_again(
     topics: str, dynamodb_local: str, tmp_path: Path
 ) -> None:
     tenant = f"t{uuid4().hex[:8]}"
     topic = Topics(topics)
-    wanted = {document_key(each) for each in published_before(topic, tenant)}
-    with provisioned(topics, dynamodb_local, tmp_path) as settings:
-        table = DocumentTable(settings["HIFI_DOCUMENTS_TABLE"], dynamodb_local)
-        eventually(lambda: table.is_adopted(LOCAL), 60, "the documents are in the table")
-        admin = admin_client(topics)
+    wanted = {document_key(each) for each in published_before(topic, tenant)} | {COMPLETE_KEY}
+    with provisioned(topics, dynamodb_local, tmp_path):
+        admin = admin_client(topics)  # kept until it has answered
         admin.delete_topics([Topic.CONFIG])[Topic.CONFIG].result(30)
         log = tmp_path / "provision.log"
         eventually(lambda: "topic is gone" in log.read_text(), 60, "the provisioner noticed")
         ensure_topics(topics, topic_specs(2))
         eventually(lambda: wanted <= {each.key() for each in topic.all_of(Topic.CONFIG)}, 60, every=1)
+
+
+def made_anew(bootstrap: str) -> None:
+    """Delete the topic, wait until it is gone, and make it."""
+    admin = admin_client(bootstrap)
+    admin.delete_topics([Topic.CONFIG])[Topic.CONFIG].result(30)
+    eventually(lambda: Topic.CONFIG not in admin.list_topics(timeout=10).topics, 30, "it is gone")
+    ensure_topics(bootstrap, topic_specs(2))
 
 
 @pytest.mark.proof

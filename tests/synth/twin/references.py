@@ -6,10 +6,21 @@ from typing import Any
 
 from tests.synth.terraform import Resource, Stack, one, resources
 
-__all__ = ["Resource", "Stack", "follow", "kafka_resource", "key_alias", "one", "resources", "statements"]
+__all__ = [
+    "Resource",
+    "Stack",
+    "certificate_of",
+    "follow",
+    "kafka_resource",
+    "key_alias",
+    "one",
+    "resources",
+    "statements",
+]
 
 _REFERENCE = re.compile(r"\$\{(aws_[a-z0-9_]+)\.([\w-]+)[.\[]")
 _KEY = re.compile(r"\$\{data\.aws_kms_alias\.([\w-]+)\.target_key_arn\}")
+_CERTIFICATE = re.compile(r"\$\{data\.aws_acm_certificate\.([\w-]+)\.arn\}")
 _LOCAL = re.compile(r"\$\{local\.([\w-]+)\}/(.+)")
 
 
@@ -26,6 +37,15 @@ def key_alias(stack: Stack, reference: str) -> str:
     match = _KEY.fullmatch(reference)
     assert match, f"{reference} is no key of foundation"
     return str(stack["data"]["aws_kms_alias"][match[1]]["name"])
+
+
+def certificate_of(stack: Stack, listener: Resource) -> Resource:
+    """The issued certificate of foundation that a listener shows."""
+    match = _CERTIFICATE.fullmatch(listener["certificate_arn"])
+    assert match, f"{listener['certificate_arn']} is no certificate of foundation"
+    found: Resource = stack["data"]["aws_acm_certificate"][match[1]]
+    assert found["statuses"] == ["ISSUED"]
+    return found
 
 
 def kafka_resource(stack: Stack, arn: str) -> tuple[str, str] | None:

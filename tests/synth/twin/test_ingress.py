@@ -1,33 +1,41 @@
-from .references import Stack, follow, one, resources
+from .references import Resource, Stack, certificate_of, follow, one, resources
+
+
+def balancer(stack: Stack) -> Resource:
+    return one(stack, "aws_lb", load_balancer_type="network")
+
+
+def targets(stack: Stack) -> Resource:
+    return one(stack, "aws_lb_target_group", protocol="TCP")
 
 
 def test_customers_on_the_internet_reach_the_front_door(side: Stack) -> None:
-    balancer = one(side, "aws_lb")
-    assert balancer["internal"] is False
-    subnets = [follow(side, each) for each in balancer["subnets"]]
+    door = balancer(side)
+    assert door["internal"] is False
+    subnets = [follow(side, each) for each in door["subnets"]]
     assert len({each["availability_zone"] for each in subnets}) == 3
     # Without a route to an internet gateway no packet would come in.
     assert all("-public-" in each["tags"]["Name"] for each in subnets)
 
 
 def test_an_internal_front_door_has_no_public_address(internal: Stack) -> None:
-    balancer = one(internal, "aws_lb")
-    assert balancer["internal"] is True
-    subnets = [follow(internal, each) for each in balancer["subnets"]]
+    door = balancer(internal)
+    assert door["internal"] is True
+    subnets = [follow(internal, each) for each in door["subnets"]]
     assert len({each["availability_zone"] for each in subnets}) == 3
     assert all("-private-" in each["tags"]["Name"] for each in subnets)
 
 
 def test_customers_of_an_internal_side_connect_by_privatelink(internal: Stack) -> None:
     service = one(internal, "aws_vpc_endpoint_service")
-    (balancer,) = service["network_load_balancer_arns"]
-    assert follow(internal, balancer) is one(internal, "aws_lb")
+    (door,) = service["network_load_balancer_arns"]
+    assert follow(internal, door) is balancer(internal)
     assert service["acceptance_required"] is True
     assert service["allowed_principals"] == ["arn:aws:iam::333333333333:root"]
     assert service["private_dns_name"] == "blue.events.hifi.example.com"
     # Otherwise the load balancer's group would refuse addresses of customers' networks.
     inbound = "enforce_security_group_inbound_rules_on_private_link_traffic"
-    assert one(internal, "aws_lb")[inbound] == "off"
+    assert balancer(internal)[inbound] == "off"
 
 
 def test_a_side_on_the_internet_needs_no_privatelink(side: Stack) -> None:
@@ -35,29 +43,25 @@ def test_a_side_on_the_internet_needs_no_privatelink(side: Stack) -> None:
 
 
 def test_only_tls_with_the_certificate_of_the_events_host(side: Stack) -> None:
-    listener = one(side, "aws_lb_listener")
+    listener = one(side, "aws_lb_listener", protocol="TLS")
     assert (listener["protocol"], listener["port"]) == ("TLS", 443)
     assert "TLS13" in listener["ssl_policy"]
-    (key,) = side["data"]["aws_acm_certificate"]
-    assert listener["certificate_arn"] == f"${{data.aws_acm_certificate.{key}.arn}}"
-    certificate = side["data"]["aws_acm_certificate"][key]
-    assert certificate["domain"].startswith("events.")
-    assert certificate["statuses"] == ["ISSUED"]
+    assert certificate_of(side, listener)["domain"].startswith("events.")
 
 
 def test_requests_go_to_pods_that_are_ready(side: Stack) -> None:
-    (action,) = one(side, "aws_lb_listener")["default_action"]
-    targets = follow(side, action["target_group_arn"])
-    assert targets["target_type"] == "ip"
-    assert targets["health_check"]["path"] == "/readyz"
-    assert targets["health_check"]["matcher"] == "200"
+    (action,) = one(side, "aws_lb_listener", protocol="TLS")["default_action"]
+    group = follow(side, action["target_group_arn"])
+    assert group["target_type"] == "ip"
+    assert group["health_check"]["path"] == "/readyz"
+    assert group["health_check"]["matcher"] == "200"
 
 
 def test_the_balancer_reaches_collect_and_nothing_else(side: Stack) -> None:
-    (group,) = one(side, "aws_lb")["security_groups"]
+    (group,) = balancer(side)["security_groups"]
     rules = resources(side, "aws_vpc_security_group_egress_rule")
     (out,) = [each for each in rules if each["security_group_id"] == group]
-    port = one(side, "aws_lb_target_group")["port"]
+    port = targets(side)["port"]
     assert out["from_port"] == out["to_port"] == port
     admitted = [
         each
@@ -71,9 +75,9 @@ def test_the_balancer_reaches_collect_and_nothing_else(side: Stack) -> None:
 
 def test_edge_finds_balancer_and_targets_by_name(side: Stack, environment: str) -> None:
     name = f"hifi-{environment}-blue-collect"
-    assert one(side, "aws_lb")["name"] == one(side, "aws_lb_target_group")["name"] == name
+    assert balancer(side)["name"] == targets(side)["name"] == name
     assert len(name) <= 32
 
 
 def test_production_keeps_its_front_door(production: Stack) -> None:
-    assert one(production, "aws_lb")["enable_deletion_protection"] is True
+    assert balancer(production)["enable_deletion_protection"] is True

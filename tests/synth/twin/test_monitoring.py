@@ -66,9 +66,13 @@ def test_budgets_may_publish_to_their_topic_and_use_its_key(synthesised: Synthes
 
 @pytest.mark.parametrize("metric", ["UnHealthyHostCount", "PortAllocationErrorCount"])
 def test_the_load_balancer_has_its_alarms(side: Stack, metric: str) -> None:
-    (alarm,) = [each for each in _alarms(side) if each["metric_name"] == metric]
-    assert alarm["namespace"] == "AWS/NetworkELB"
-    assert follow(side, alarm["dimensions"]["LoadBalancer"]) is one(side, "aws_lb")
+    (alarm,) = [
+        each
+        for each in _alarms(side)
+        if (each["metric_name"], each["namespace"]) == (metric, "AWS/NetworkELB")
+    ]
+    balancer = one(side, "aws_lb", load_balancer_type="network")
+    assert follow(side, alarm["dimensions"]["LoadBalancer"]) is balancer
 
 
 def test_pods_without_a_node_and_failing_nodes_of_every_group_raise_an_alarm(side: Stack) -> None:

@@ -94,18 +94,20 @@ def test_the_meter_is_asked_by_its_console_and_collect_by_the_canary(manifests: 
         ("provision", "observe"),
         ("canary", "collect"),
         ("spark-worker", "canary"),
+        ("console", "api"),
     ):
         assert reaches(manifests, services[caller], services[called], 8080)
     for caller, called in (
         ("canary", "observe"),
         ("collect", "observe"),
         ("observe", "console"),
-        ("console", "api"),
+        ("api", "console"),
+        ("canary", "api"),
     ):
         assert not reaches(manifests, services[caller], services[called], 8080)
 
 
-def test_the_internet_is_open_to_spark_observe_and_the_documents_alone_and_never_by_a_private_address(
+def test_the_internet_is_open_to_spark_observe_and_the_management_plane_alone_and_never_by_a_private_address(
     manifests: list[Manifest],
 ) -> None:
     for workload in of_kind(manifests, *WITH_PODS):
@@ -122,7 +124,12 @@ def test_the_internet_is_open_to_spark_observe_and_the_documents_alone_and_never
         any_port = [
             ports for _, ports in wide if ports != [{"protocol": "TCP", "port": port} for port in known]
         ]
-        may = pod_labels(workload).get("hifi/spark") == "true" or name in ("observe", "provision", "api")
+        may = pod_labels(workload).get("hifi/spark") == "true" or name in (
+            "observe",
+            "provision",
+            "api",
+            "console",
+        )
         assert bool(wide) == may, label(workload)
         assert bool(any_port) == (name == "spark-worker"), label(workload)
 
@@ -142,7 +149,9 @@ def test_brokers_are_reached_in_the_sides_own_network_only(
             assert brokers == {str(environment.twin(side).cidr)}
 
 
-def test_only_the_services_own_network_may_call_in(blue: list[Manifest]) -> None:
+def test_only_the_sides_own_network_may_call_in_and_only_what_is_behind_a_load_balancer(
+    blue: list[Manifest],
+) -> None:
     network = str(load_environment(RunSettings()).twin(Side.BLUE).cidr)
     for workload in of_kind(blue, *WITH_PODS):
         callers = [
@@ -151,4 +160,5 @@ def test_only_the_services_own_network_may_call_in(blue: list[Manifest]) -> None
             for peer in rule["from"]
             if "ipBlock" in peer
         ]
-        assert callers == ([network] if workload["metadata"]["name"] == "collect" else []), label(workload)
+        behind_balancers = workload["metadata"]["name"] in ("collect", "api", "console")
+        assert callers == ([network] if behind_balancers else []), label(workload)

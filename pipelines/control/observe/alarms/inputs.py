@@ -6,8 +6,9 @@ from enum import StrEnum
 from msgspec import Struct
 
 from shared.contracts.alarms import AlarmKind, Audience
+from shared.contracts.destination_health import DestinationHealth
 from shared.contracts.documents import TenantName
-from shared.contracts.scorecard import ALL_TENANTS, DestinationHealth, MinuteCard
+from shared.contracts.scorecard import ALL_TENANTS, MinuteCard
 from shared.contracts.skew import FieldSkew
 
 

@@ -12,8 +12,8 @@ from pipelines.control.observe.alarms.inputs import Evaluation, Finding, Inputs
 from pipelines.control.observe.alarms.settings import AlarmSettings
 from pipelines.control.observe.ledger.fault_attribution import connection_remedy, customer_remedy
 from shared.contracts.alarms import AlarmKind, Audience
+from shared.contracts.destination_health import DestinationHealth
 from shared.contracts.documents import Catalogue
-from shared.contracts.scorecard import DestinationHealth
 
 _FROM_OFFSETS: Final = frozenset({AlarmKind.STALLED, AlarmKind.METER})
 _FROM_TALLIES: Final = frozenset(AlarmKind) - _FROM_OFFSETS

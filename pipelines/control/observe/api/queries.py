@@ -16,6 +16,7 @@ from pipelines.control.observe.scorecards.minute_cards import empty_card
 from pipelines.control.observe.scorecards.pipe_cards import pipe_card
 from pipelines.control.observe.storage.repository import Repository
 from shared.contracts.alarms import Alarm, QuietWindow
+from shared.contracts.destination_health import DestinationHealth
 from shared.contracts.diamond.activities import UnderWay
 from shared.contracts.diamond.stability import GOOD_MINUTES, Stability, stability
 from shared.contracts.envelope import MINUTE_MS
@@ -23,7 +24,6 @@ from shared.contracts.scorecard import (
     ALL_TENANTS,
     DayCard,
     DayMark,
-    DestinationHealth,
     EventSearch,
     MinuteCard,
     MinuteMark,

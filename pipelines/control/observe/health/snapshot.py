@@ -9,17 +9,11 @@ from msgspec import Struct
 from pipelines.control.observe.alarms.inputs import DeadLetters, SourceMinutes
 from pipelines.control.observe.scorecards.day_state import Cards, DayKey
 from pipelines.control.observe.scorecards.minute_cards import JudgedMinute
+from shared.contracts.destination_health import DestinationHealth
 from shared.contracts.documents import TenantName
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.ledger import Stage
-from shared.contracts.scorecard import (
-    ALL_TENANTS,
-    DayCard,
-    DestinationHealth,
-    MinuteCard,
-    Now,
-    Percentiles,
-)
+from shared.contracts.scorecard import ALL_TENANTS, DayCard, MinuteCard, Now, Percentiles
 from shared.contracts.skew import FieldSkew
 from shared.contracts.timestamps import day_of
 

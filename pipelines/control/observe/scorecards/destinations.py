@@ -6,10 +6,10 @@ from typing import Final, NamedTuple
 from pipelines.control.observe.ledger.minute_sums import StageSums
 from pipelines.control.observe.ledger.reconciliation_rules import Reconciliation
 from pipelines.control.observe.scorecards.minute_cards import JudgedMinute
+from shared.contracts.destination_health import DestinationHealth
 from shared.contracts.documents import TenantName
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.ledger import Stage
-from shared.contracts.scorecard import DestinationHealth
 
 FAILING_SHARE: Final = 0.05
 """Share of failed tries from which a destination counts as failing."""

@@ -4,7 +4,8 @@ from pipelines.management.console import formatting
 from pipelines.management.console.html import Markup, tag
 from pipelines.management.console.panels.base import amount, badge, counted, empty, panel, table, write
 from pipelines.management.console.poller import Snapshot
-from shared.contracts.scorecard import ALL_TENANTS, DestinationHealth
+from shared.contracts.destination_health import DestinationHealth
+from shared.contracts.scorecard import ALL_TENANTS
 
 _HEALTH_STYLES = {"good": "kept", "failing": "missed", "down": "far", "idle": "none"}
 

@@ -15,6 +15,7 @@ PLACE = Place(
     region="eu-west-1",
     domain="hifi.test",
     host="events.hifi.test",
+    management_hosts=("api.hifi.test", "console.hifi.test"),
     weights_parameter="/hifi-test/weights",
     closed_parameter="/hifi-test/closed-sides",
 )
@@ -42,24 +43,29 @@ def traffic(empty: Traffic) -> Traffic:
             CallerReference=side,
             HealthCheckConfig={"Type": "HTTPS", "FullyQualifiedDomainName": f"{side}.hifi.test"},
         )
-        record = {
-            "Name": PLACE.host,
-            "Type": "CNAME",
-            "SetIdentifier": side,
-            "Weight": weight,
-            "TTL": 30,
-            "HealthCheckId": check["HealthCheck"]["Id"],
-            "ResourceRecords": [{"Value": f"{side}.hifi.test"}],
-        }
-        change = {"Changes": [{"Action": "CREATE", "ResourceRecordSet": record}]}
-        empty.route53.change_resource_record_sets(HostedZoneId=zone["Id"], ChangeBatch=change)
+        for host in (PLACE.host, *PLACE.management_hosts):
+            record = {
+                "Name": host,
+                "Type": "CNAME",
+                "SetIdentifier": side,
+                "Weight": weight,
+                "TTL": 30,
+                "HealthCheckId": check["HealthCheck"]["Id"],
+                "ResourceRecords": [{"Value": f"{side}.hifi.test"}],
+            }
+            change = {"Changes": [{"Action": "CREATE", "ResourceRecordSet": record}]}
+            empty.route53.change_resource_record_sets(HostedZoneId=zone["Id"], ChangeBatch=change)
     return empty
 
 
-def records(traffic: Traffic) -> dict[str, dict[str, Any]]:
+def records(traffic: Traffic, host: str = PLACE.host) -> dict[str, dict[str, Any]]:
     (zone,) = traffic.route53.list_hosted_zones()["HostedZones"]
     found = traffic.route53.list_resource_record_sets(HostedZoneId=zone["Id"])["ResourceRecordSets"]
-    return {each["SetIdentifier"]: each for each in found if "SetIdentifier" in each}
+    return {
+        each["SetIdentifier"]: each
+        for each in found
+        if each["Name"] == f"{host}." and "SetIdentifier" in each
+    }
 
 
 def checks(traffic: Traffic) -> dict[str, tuple[bool, bool]]:
@@ -80,6 +86,22 @@ def test_a_switch_moves_records_and_parameter_and_nothing_else(traffic: Traffic)
     assert {side: each.pop("Weight") for side, each in before.items()} == {"blue": 100, "green": 0}
     assert after == before
     assert traffic.weights() == Weights(blue=5, green=95)
+
+
+@pytest.mark.parametrize(
+    ("weights", "leading"),
+    [
+        (Weights(blue=95, green=5), {"blue": 100, "green": 0}),
+        (Weights(blue=50, green=50), {"blue": 100, "green": 0}),
+        (Weights(blue=49, green=51), {"blue": 0, "green": 100}),
+    ],
+)
+def test_people_are_not_divided_but_go_to_the_side_with_more(
+    traffic: Traffic, weights: Weights, leading: dict[str, int]
+) -> None:
+    traffic.set_weights(weights)
+    for host in PLACE.management_hosts:
+        assert {side: each["Weight"] for side, each in records(traffic, host).items()} == leading
 
 
 def test_a_switch_that_route_53_refuses_leaves_the_weights_as_they_are(traffic: Traffic) -> None:

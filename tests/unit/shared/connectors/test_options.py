@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from shared.connectors.registry import SPECS
-from shared.contracts.documents import Batch, parse
+from shared.contracts.document_parsing import parse
+from shared.contracts.documents import Batch
 from shared.contracts.egress_policy import EgressPolicy
 from shared.documents.check import field_problems
 from shared.documents.reach import out_of_reach

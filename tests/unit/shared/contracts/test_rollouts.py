@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.contracts.documents import ConfigError, Pipe, parse
+from shared.contracts.document_parsing import ConfigError, parse
+from shared.contracts.documents import Pipe
 from shared.contracts.rollout_plan import Rollout
 from shared.contracts.rollouts import (
     NotApplicableError,

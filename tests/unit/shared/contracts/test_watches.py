@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from shared.contracts.documents import ConfigError, Pipe, parse
+from shared.contracts.document_parsing import ConfigError, parse
+from shared.contracts.documents import Pipe
 from shared.contracts.watches import watched_names
 
 SCORE = {"field": "data.score", "kind": "distribution"}

@@ -8,7 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from shared.contracts.documents import Destination, Pipe, Source, parse
+from shared.contracts.document_parsing import parse
+from shared.contracts.documents import Destination, Pipe, Source
 from shared.contracts.secrets import UnknownSecretError, mask_secret, named_secrets, secret_name
 from shared.runtime.secret_stores import NoStore, SecretsFile, SecretsManager, store_for
 from shared.runtime.secrets import SecretStoreError, SecretTable

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.contracts.documents import ConfigError, Pipe, parse
+from shared.contracts.document_parsing import ConfigError, parse
+from shared.contracts.documents import Pipe
 from shared.contracts.masks import Every, Mask, MaskError, mask_steps
 from shared.transformation.masking import Masked, compiled, masked_json
 from shared.transformation.step_budget import StepBudget

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from jmespath.exceptions import JMESPathError
 
 from pipelines.data.transmit.connectors.http.formats import body
-from shared.contracts.documents import ConfigError, Pipe, parse
+from shared.contracts.document_parsing import ConfigError, parse
+from shared.contracts.documents import Pipe
 from shared.contracts.expressions import ExpressionError, compile_expression
 from shared.contracts.limits import MAX_EVENT_BYTES
 from shared.transformation import lossless_json

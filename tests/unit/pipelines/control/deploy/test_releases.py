@@ -2,6 +2,7 @@
 
 import pytest
 
+from pipelines.control.deploy.deployer import health_of
 from pipelines.control.deploy.policy import Policy
 from shared.contracts.release_requests import RequestRefusedError
 from shared.contracts.releases import PLANS, Finding, Kind, Release, Step
@@ -223,3 +224,13 @@ def test_a_load_test_is_made_when_the_rating_is_old_and_a_weak_one_undoes() -> N
     release = world.ended()
     said = next(each.said for each in release.log if each.step is Step.LOAD_TEST)
     assert said == "10,000 events/s with p95 500 ms"
+
+
+def test_a_side_that_was_slow_may_be_parked_and_one_that_takes_traffic_must_be_stable() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    release = world.until(lambda found: found.step is Step.PARK)
+    for side in (LIGHT, DARK):
+        world.place.fail_stably(side, stable=False)
+    assert health_of(world.place, release, LIGHT).stable
+    assert not health_of(world.place, release, DARK).stable

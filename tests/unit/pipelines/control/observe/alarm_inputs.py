@@ -7,8 +7,9 @@ from pipelines.control.observe.alarms.inputs import Finding, Inputs
 from pipelines.control.observe.alarms.rules import evaluate
 from pipelines.control.observe.alarms.settings import AlarmSettings
 from shared.contracts.alarms import AlarmKind
+from shared.contracts.destination_health import DestinationHealth
 from shared.contracts.documents import Catalogue, Entry, Pipe, Source
-from shared.contracts.scorecard import DestinationHealth, HopRow, MinuteCard, NamedEvent, Node
+from shared.contracts.scorecard import HopRow, MinuteCard, NamedEvent, Node
 
 MINUTE = 29_000_000
 NOW = (MINUTE + 1) * 60_000 + 5_000

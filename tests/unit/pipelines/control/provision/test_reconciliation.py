@@ -6,7 +6,16 @@ from itertools import islice
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.control.provision.reconciliation import Entries, adopted, difference, due, is_whole, wanted
+from pipelines.control.provision.reconciliation import (
+    Entries,
+    adopted,
+    completes,
+    difference,
+    due,
+    is_lost,
+    is_whole,
+    wanted,
+)
 from shared.contracts.document_items import DocumentKey, StoredDocument
 from shared.contracts.documents import (
     CANARY,
@@ -79,6 +88,31 @@ def test_after_two_rounds_the_topic_holds_what_is_wanted_and_hifis_own(
     own = [entry.document for entry in published.values() if entry.document.tenant == CANARY]
     assert now == entries(*(each for each in found if each.tenant != CANARY), *own)
     assert difference(want, now).empty
+
+
+@given(st.lists(documents, max_size=6, unique_by=lambda d: (d.tenant, kind_of(d), d.name)), topics)
+def test_records_complete_the_topic_if_after_them_nothing_that_is_wanted_lacks(
+    found: list[Document], published: Entries
+) -> None:
+    want, now, seen = (
+        wanted([stored(each) for each in found], published),
+        published,
+        dict.fromkeys(TENANTS, 0),
+    )
+    for now_ms in (0, LIVE_MS):
+        lacking = difference(want, now)
+        records = due(lacking, silent, seen, 0, now_ms)
+        now = applied(now, records)
+        assert completes(lacking, records) == (now == want)
+    assert now == want
+
+
+def test_only_a_table_that_was_never_written_to_may_not_empty_a_topic_with_documents_of_customers() -> None:
+    customers, own = entries(source("a")), entries(source("a", CANARY))
+    assert is_lost(0, {**customers, **own})
+    assert not is_lost(0, own)
+    assert not is_lost(0, {})
+    assert not is_lost(1, customers)
 
 
 def old_keys(published: Entries) -> Entries:

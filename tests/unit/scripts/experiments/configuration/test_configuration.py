@@ -37,9 +37,9 @@ def test_the_documents_of_a_tenant_fit_each_other_and_one_write() -> None:
     assert len(list(parts(Wanted(document=each) for each in documents))) == 1
 
 
-@pytest.mark.parametrize("found", [_under_load(1.0, 10.1), _under_load(1.0, lost=1), _under_load()])
+@pytest.mark.parametrize("found", [_under_load(1.0, 5.1), _under_load(1.0, lost=1), _under_load()])
 def test_a_slow_change_a_lost_event_and_no_change_at_all_break_a_bound(found: UnderLoad) -> None:
-    check(bounds(_under_load(9.9)))
+    check(bounds(_under_load(4.9)))
     with pytest.raises(BrokenBoundError):
         check(bounds(found))
 

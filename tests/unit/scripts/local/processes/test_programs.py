@@ -1,5 +1,6 @@
 """The supervised programs: commands, environments, and the order of stopping."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from scripts.local.processes.programs import (
     OBSERVE,
     PROVISION,
     SPARK,
+    STANDBY,
     STORE,
     TRACE,
     Program,
@@ -47,6 +49,17 @@ def test_no_two_programs_listen_on_one_port() -> None:
     ports = [found for one in _programs().values() if (found := one.environment.get("HIFI_PORT"))]
     assert len(set(ports)) == len(ports)
     assert {int(port) for port in ports} < set(_SIDE.ports)
+
+
+def test_a_standby_runs_what_the_first_driver_runs_on_the_same_checkpoints_and_speaks_for_itself() -> None:
+    side = replace(_SIDE, standby=True)
+    found = {each.name: each for each in programs(side, Jars(Path("/jars")), SideProfile.ALL)}
+    first, second = found[SPARK], found[STANDBY]
+    assert STANDBY not in _programs()
+    assert first.command == second.command
+    differ = {name for name, value in first.environment.items() if second.environment[name] != value}
+    assert differ == {"HIFI_METRICS_PORT", "HIFI_READY_FILE", "HIFI_PROGRAM"}
+    assert first.environment["HIFI_CHECKPOINTS"] == str(side.checkpoints)
 
 
 def test_trace_runs_if_there_is_a_receiver_of_spans(monkeypatch: pytest.MonkeyPatch) -> None:

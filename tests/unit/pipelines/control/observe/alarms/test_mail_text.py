@@ -14,7 +14,8 @@ from pipelines.control.observe.alarms.lifecycle import Transition
 from pipelines.control.observe.alarms.mail_text import mail_of
 from pipelines.control.observe.alarms.outbox import Notification
 from shared.contracts.alarms import Alarm, AlarmKind, Audience
-from shared.contracts.documents import ConfigError, Contact, parse
+from shared.contracts.document_parsing import ConfigError, parse
+from shared.contracts.documents import Contact
 from tests.unit.pipelines.control.observe.alarm_inputs import settings
 
 HEADERS = {

@@ -8,7 +8,7 @@ from pipelines.control.observe.alarms.history import History, updated
 from pipelines.control.observe.alarms.inputs import DeadLetters, Inputs, NodeProgress, SourceMinutes
 from pipelines.control.observe.alarms.rules import evaluate
 from shared.contracts.alarms import AlarmKind
-from shared.contracts.documents import Catalogue
+from shared.contracts.documents import WARM_UP, Catalogue
 from shared.contracts.scorecard import ALL_TENANTS, HopRow, Node
 from tests.unit.pipelines.control.observe.alarm_inputs import (
     MINUTE,
@@ -135,6 +135,12 @@ def test_events_that_may_still_be_in_time_make_no_minute_slow() -> None:
 
 def test_exactly_ninety_five_per_cent_is_a_good_minute() -> None:
     assert found(inputs(card(MINUTE - 4, good=95))) == []
+
+
+def test_a_slow_warm_up_burns_nothing_and_what_it_loses_is_an_alarm() -> None:
+    """A side that was just started is not kept from traffic by the load that made it fast."""
+    assert found(Inputs(at_ms=NOW, cards={WARM_UP: [card(MINUTE - 4, tenant=WARM_UP, good=10)]})) == []
+    assert kinds(inputs(lossy(MINUTE - 4, tenant=WARM_UP))) == [AlarmKind.LOSS]
 
 
 def test_a_slow_minute_long_ago_burns_nothing_where_nothing_was_sent_since() -> None:

@@ -14,9 +14,10 @@ from pipelines.control.observe.scorecards.destinations import destination_health
 from pipelines.control.observe.scorecards.minute_cards import JudgedMinute, empty_card, total_card
 from pipelines.control.observe.scorecards.node_lags import node_lags
 from pipelines.control.observe.verdicts.verdicts import judge
+from shared.contracts.destination_health import DestinationHealth
 from shared.contracts.lag_histogram import ERROR
 from shared.contracts.ledger import Stage
-from shared.contracts.scorecard import ALL_TENANTS, DestinationHealth, MinuteCard, Node
+from shared.contracts.scorecard import ALL_TENANTS, MinuteCard, Node
 from tests.unit.pipelines.control.observe.judged import applied, card_of, settled
 from tests.unit.pipelines.control.observe.world import LATER, MINUTE, SETTLE, World
 

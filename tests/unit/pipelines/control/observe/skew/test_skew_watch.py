@@ -10,7 +10,8 @@ from pipelines.control.observe.skew.comparison import SkewBounds
 from pipelines.control.observe.skew.skew_watch import BASELINE_DAYS, SkewWatch
 from pipelines.control.observe.skew.watched_hours import RetiredHour, WatchedHours
 from shared.contracts.alarms import AlarmKind, Audience
-from shared.contracts.documents import Catalogue, Entry, parse
+from shared.contracts.document_parsing import parse
+from shared.contracts.documents import Catalogue, Entry
 from shared.contracts.field_counts import FieldCounts
 from shared.contracts.ledger import Stage, Tally
 from shared.contracts.skew import FieldSkew, SkewState

@@ -1,0 +1,30 @@
+"""Who reaches a load balancer of a side: the internet, or connected networks only."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from ipaddress import IPv4Network
+
+
+class Exposure(StrEnum):
+    """Who reaches a load balancer."""
+
+    INTERNET = "internet"
+    INTERNAL = "internal"
+
+
+def check_ranges(field: str, exposure: Exposure, ranges: Sequence[IPv4Network]) -> None:
+    """Check that the ranges of clients can be there with this exposure.
+
+    Args:
+        field: Name of the ranges' field, for the message.
+        exposure: Of the load balancer.
+        ranges: Address ranges of its clients.
+
+    Raises:
+        ValueError: It is internal, and a range is public.
+    """
+    if exposure is Exposure.INTERNAL and not all(each.is_private for each in ranges):
+        raise ValueError(
+            f"{field}: has public ranges, but exposure is internal; use ranges of connected networks, or "
+            "exposure internet"
+        )

@@ -1,0 +1,80 @@
+"""How late events were around a fault, by the second they were sent; and who wrote a partition. Pure."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import Final
+
+from msgspec import Struct
+
+from scripts.experiments.harness.percentiles import percentile
+from scripts.load.records import Received
+
+LATE_MS: Final = 1_000
+"""The promise: 95 % of events within a second."""
+
+
+class Lateness(Struct, frozen=True, kw_only=True):
+    """How late the events of a load were."""
+
+    late_seconds: int
+    """Seconds whose events had a p95 of more than a second."""
+
+    recovered_seconds: float
+    """From the fault until the last such second was over; 0 without any after it."""
+
+    highest_p95_ms: float
+    late_before: int
+    """Late seconds before the fault, which it did not cause."""
+
+
+def p95_by_second(received: Iterable[Received]) -> Mapping[int, float]:
+    """p95 of the lags of events by the second they were sent, epoch seconds; first arrivals count."""
+    seen: set[str] = set()
+    lags: dict[int, list[int]] = defaultdict(list)
+    for one in received:
+        if one.lag_ms is not None and one.event_id not in seen:
+            seen.add(one.event_id)
+            lags[(one.received_ms - one.lag_ms) // 1_000].append(one.lag_ms)
+    return {second: percentile(sorted(found), 95) for second, found in sorted(lags.items())}
+
+
+def lateness(p95: Mapping[int, float], fault_ms: int) -> Lateness:
+    """Figures of a load with one fault at a time in epoch milliseconds."""
+    late = [second for second, lag in p95.items() if lag > LATE_MS]
+    first = fault_ms // 1_000 - 1  # an event that was under way at the fault may have been sent before it
+    after = [second for second in late if second >= first]
+    return Lateness(
+        late_seconds=len(after),
+        recovered_seconds=max(0.0, (after[-1] + 1) - fault_ms / 1_000) if after else 0.0,
+        highest_p95_ms=max((lag for second, lag in p95.items() if second >= first), default=0),
+        late_before=len(late) - len(after),
+    )
+
+
+def writers_in_turn(producers: Iterable[int]) -> bool:
+    """Whether no producer of a partition, by the order of its batches, wrote again after another one had.
+
+    Each driver's query has a producer of its own: two drivers at work would write alternately.
+    """
+    turns = [producer for producer, _ in groupby(producers)]
+    return len(turns) == len(set(turns))
+
+
+def producer_ids(segment: bytes) -> Iterator[int]:
+    """The producer of each batch of a Kafka log segment, format 2; batches without one are left out.
+
+    A batch that is not whole, because the broker is writing it, ends the iteration.
+    """
+    at = 0
+    while at + _HEAD_BYTES <= len(segment):
+        size = int.from_bytes(segment[at + 8 : at + 12], "big")
+        if at + 12 + size > len(segment):
+            return
+        producer = int.from_bytes(segment[at + 43 : at + 51], "big", signed=True)
+        if producer >= 0:
+            yield producer
+        at += 12 + size
+
+
+_HEAD_BYTES: Final = 61

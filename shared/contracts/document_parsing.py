@@ -1,0 +1,104 @@
+"""Reads documents as users write them, which may hold nothing unknown. Pure."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from shared.contracts.documents import SAMPLE_STEP, Contact, Document, Pipe
+from shared.contracts.expressions import ExpressionError, compile_expression
+from shared.contracts.masks import MaskError, mask_steps
+from shared.contracts.patterns import PatternError, compile_pattern
+from shared.contracts.rollout_plan import FULL_SHARE, step_problems
+from shared.contracts.watches import WatchError, check_watches
+from shared.contracts.webhook_url import webhook_problem
+
+
+class ConfigError(ValueError):
+    """An invalid document. `path` names the field (`$.match.data`), the text the fix."""
+
+    def __init__(self, path: str, message: str) -> None:
+        super().__init__(message)
+        self.path = path
+
+
+def parse(raw: object) -> Document:
+    """A document from plain YAML or JSON values.
+
+    Raises:
+        ConfigError: with the path of the field that is wrong.
+    """
+    try:
+        document: Document = msgspec.convert(raw, Document)
+    except msgspec.ValidationError as error:
+        message, _, path = str(error).partition(" - at `")
+        raise ConfigError(path.rstrip("`") or "$", message) from error
+    for place, message in unknown_fields(raw, msgspec.to_builtins(document), "$"):
+        raise ConfigError(place, message)
+    if isinstance(document, Pipe):
+        _check_pipe(document)
+    if isinstance(document, Contact):
+        _check_contact(document)
+    return document
+
+
+def unknown_fields(raw: object, known: object, path: str) -> Iterator[tuple[str, str]]:
+    """Fields of `raw` that are not in what it was decoded to: paths, below the one given, and sentences."""
+    if isinstance(raw, list) and isinstance(known, list):
+        for at, (value, understood) in enumerate(zip(raw, known, strict=False)):
+            yield from unknown_fields(value, understood, f"{path}[{at}]")
+    if not isinstance(raw, dict) or not isinstance(known, dict):
+        return
+    for name, value in raw.items():
+        if name not in known:
+            yield (
+                f"{path}.{name}",
+                f"{path.rpartition('.')[2].replace('$', 'a document')} has no field {name!r}",
+            )
+        yield from unknown_fields(value, known.get(name), f"{path}.{name}")
+
+
+def _check_pipe(pipe: Pipe) -> None:
+    try:
+        compile_pattern(pipe.match)
+    except PatternError as error:
+        raise ConfigError(f"$.match{error.path}", str(error)) from error
+    if pipe.sample and pipe.sample < SAMPLE_STEP:
+        raise ConfigError("$.sample", f"the smallest sample is {SAMPLE_STEP} percent; 0 takes nothing")
+    if pipe.ramp and pipe.ramp.start.tzinfo is None:
+        raise ConfigError("$.ramp.start", "a time needs its offset, for example 2026-01-31T12:00:00Z")
+    _check_rollout(pipe)
+    for at, mask in enumerate(pipe.masks):
+        try:
+            mask_steps(mask.path)
+        except MaskError as error:
+            raise ConfigError(f"$.masks[{at}].path", str(error)) from error
+    if pipe.transform is not None:
+        try:
+            compile_expression(pipe.transform)
+        except ExpressionError as error:
+            raise ConfigError("$.transform", str(error)) from error
+    try:
+        check_watches(pipe.watch, pipe.masks)
+    except WatchError as error:
+        raise ConfigError(f"$.watch[{error.at}].field", str(error)) from error
+
+
+def _check_rollout(pipe: Pipe) -> None:
+    if pipe.rollout is None:
+        return
+    if pipe.ramp is not None:
+        raise ConfigError("$.ramp", "a pipe has a ramp or a rollout; leave one of them out")
+    if pipe.sample != FULL_SHARE:
+        raise ConfigError("$.sample", "the steps of the rollout are the share; leave sample out")
+    for path, message in step_problems(pipe.rollout, SAMPLE_STEP):
+        raise ConfigError(f"$.rollout{path}", message)
+
+
+def _check_contact(contact: Contact) -> None:
+    if contact.webhook is None and contact.email is None:
+        raise ConfigError("$", "a contact needs a `webhook` or an `email`; add one, or both")
+    problem = "" if contact.webhook is None else webhook_problem(contact.webhook)
+    if problem:
+        raise ConfigError("$.webhook", problem)
+    if contact.secret is not None and not contact.secret.startswith(f"secret://{contact.tenant}/"):
+        raise ConfigError("$.secret", f"is not its tenant's; write it like secret://{contact.tenant}/alarms")

@@ -1,0 +1,176 @@
+"""One driver writes a checkpoint: the JVM that does holds a lock on it until it releases it or is gone.
+
+The kernel keeps the lock of a file for the process that took it: no clock can be wrong, a killed driver's is
+free at once, a suspended one's is not, and neither Kafka nor a table has to answer. Both must be on the
+same machine. A JVM must not open a lock's file twice: closing either would release the lock.
+"""
+
+import fcntl
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import psutil
+from msgspec import Struct
+from pyspark.sql import SparkSession
+
+_FOLDER: Final = ".drivers"
+_WAITING: Final = "standby"
+
+
+class ProcessId(Struct, frozen=True):
+    """A process, and no later one with the same number."""
+
+    pid: int
+    created: float
+
+
+class CheckpointLocks:
+    """The locks of a folder of checkpoints, one for each node, as one driver sees them."""
+
+    def __init__(self, spark: SparkSession, checkpoints: Path) -> None:
+        """Use the locks of this folder.
+
+        Raises:
+            OSError: if it cannot be written.
+        """
+        jvm: Any = spark.sparkContext._jvm
+        self._io = jvm.java.io
+        self._folder = checkpoints / _FOLDER
+        self._folder.mkdir(parents=True, exist_ok=True)
+        tree = _process_tree()
+        self._own, self._name = msgspec.json.encode(tree), str(tree[0].pid)
+        self._channels: dict[str, Any] = {}
+        self._held: dict[str, Any] = {}
+        self._opening = threading.Lock()
+
+    def acquire(self, node: str) -> None:
+        """Block, for ever if need be, until this driver alone may write the node's checkpoint."""
+        self._keep(node, self._channel(node).lock())
+
+    def try_acquire(self, node: str) -> bool:
+        """Acquire a node unless another driver has it."""
+        if node not in self._held:
+            lock = self._channel(node).tryLock()
+            if lock is None:
+                return False
+            self._keep(node, lock)
+        return True
+
+    def release(self, node: str) -> None:
+        """Let another driver have the node, after the query that writes its checkpoint has ended."""
+        self._held.pop(node).close()
+
+    def wait_openly(self) -> None:
+        """Let the driver at work see that another one is warm."""
+        self.try_acquire(_WAITING)
+
+    def wait_no_more(self) -> None:
+        """The contrary of `wait_openly`; nothing happens if this driver does not wait."""
+        if _WAITING in self._held:
+            self.release(_WAITING)
+
+    def is_awaited(self) -> bool:
+        """Whether another driver is warm and waits for the checkpoints."""
+        if not self.try_acquire(_WAITING):
+            return True
+        self.release(_WAITING)
+        return False
+
+    def note_at_work(self, node: str) -> None:
+        """Note that this driver's query of the node processes data."""
+        self._file(node, "at-work").write_bytes(self._own)
+
+    def is_at_work(self, node: str) -> bool:
+        """Whether the driver that last noted so is another one."""
+        try:
+            return self._file(node, "at-work").read_bytes() not in {self._own, b""}
+        except FileNotFoundError:
+            return False
+
+    def owner(self, node: str) -> tuple[ProcessId, ...]:
+        """The processes of the driver that last acquired the node; the JVM and Spark's Python process."""
+        try:
+            return _owner(self._file(node, "owner"))
+        except (FileNotFoundError, msgspec.DecodeError):
+            return ()
+
+    def beat(self, number: int) -> None:
+        """Show that this driver lives."""
+        self._file(self._name, "beat").write_text(str(number))
+
+    def last_beat(self, node: str) -> str:
+        """What the driver that acquired the node wrote last; nothing if it wrote nothing yet."""
+        owner = self.owner(node)
+        try:
+            return f"{owner[0].pid} {self._file(str(owner[0].pid), 'beat').read_text()}"
+        except (FileNotFoundError, IndexError):
+            return ""
+
+    def close(self) -> None:
+        """Remove the beat. The locks are free when the JVM has ended."""
+        self._file(self._name, "beat").unlink(missing_ok=True)
+
+    def _keep(self, node: str, lock: object) -> None:
+        self._held[node] = lock
+        self._file(node, "owner").write_bytes(self._own)
+
+    def _channel(self, node: str) -> Any:
+        with self._opening:
+            if node not in self._channels:
+                path = str(self._file(node, "lock"))
+                self._channels[node] = self._io.RandomAccessFile(path, "rw").getChannel()
+            return self._channels[node]
+
+    def _file(self, node: str, kind: str) -> Path:
+        return self._folder / f"{node}.{kind}"
+
+
+def in_use(checkpoints: Path) -> bool:
+    """Whether a driver has a lock there; asked by a process without a JVM, which would lose its own locks."""
+    return any(_locked(file) for file in (checkpoints / _FOLDER).glob("*.lock"))
+
+
+def _locked(file: Path) -> bool:
+    with file.open("r+b") as opened:
+        try:
+            fcntl.lockf(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+    return False
+
+
+def acquired_lately(checkpoints: Path, now: float, seconds: float) -> bool:
+    """Whether a running driver has acquired a node within the last seconds; `now` is epoch seconds."""
+    files = [file for file in (checkpoints / _FOLDER).glob("*.owner") if now - file.stat().st_mtime < seconds]
+    return any(_running(_owner(file)[0]) for file in files)
+
+
+def end_processes(processes: tuple[ProcessId, ...]) -> None:
+    """SIGKILL these processes and all below them, suspended or not; returns when they have ended."""
+    roots = [each for each in map(_running, processes) if each is not None]
+    found = {process for root in roots for process in (root, *root.children(recursive=True))}
+    for process in found:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    psutil.wait_procs(found)
+
+
+def _owner(file: Path) -> tuple[ProcessId, ...]:
+    return msgspec.json.decode(file.read_bytes(), type=tuple[ProcessId, ...])
+
+
+def _running(wanted: ProcessId) -> psutil.Process | None:
+    try:
+        process = psutil.Process(wanted.pid)
+        return process if process.create_time() == wanted.created else None
+    except psutil.NoSuchProcess:
+        return None
+
+
+def _process_tree() -> tuple[ProcessId, ...]:
+    """This process and those below it: the JVM, which runs already."""
+    own = psutil.Process()
+    return tuple(ProcessId(each.pid, each.create_time()) for each in (own, *own.children(recursive=True)))

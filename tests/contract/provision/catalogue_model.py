@@ -1,0 +1,76 @@
+"""A tenant's documents as a dictionary of versions, and what a side may show of them meanwhile."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from shared.contracts.document_items import DocumentKey
+from shared.contracts.documents import Document, Entry, Source, topic_key
+
+Published = Mapping[bytes, Entry]
+"""What is on a topic, by key."""
+
+Wanted = tuple[DocumentKey, Document | None]
+"""A document's next state; None deletes it."""
+
+
+class CatalogueModel:
+    """Every version of a tenant's catalogue: one more with each write that changes something."""
+
+    def __init__(self, tenant: str) -> None:
+        self.tenant = tenant
+        self.histories: dict[DocumentKey, list[Document | None]] = {}
+        self.catalogues: list[Published] = [{}]
+
+    @property
+    def newest(self) -> Published:
+        return self.catalogues[-1]
+
+    def write(self, wanted: Iterable[Wanted]) -> None:
+        """All of it at once."""
+        changed = False
+        for key, document in wanted:
+            versions = self.histories.setdefault(key, [])
+            if (versions[-1] if versions else None) != document:
+                versions.append(document)
+                changed = True
+        if changed:
+            self.catalogues.append(self._now())
+
+    def _now(self) -> Published:
+        return {
+            topic_key(self.tenant, key.kind, key.name): Entry(version=len(versions), document=versions[-1])
+            for key, versions in self.histories.items()
+            if versions and versions[-1] is not None
+        }
+
+
+@dataclass
+class Follower:
+    """A side that follows the model: what it showed last, and how far in the model that was."""
+
+    at: int = 0
+    shown: Published = field(default_factory=dict)
+    waiting: frozenset[bytes] = frozenset()
+    """New sources that it did not show then."""
+
+    def shows(self, model: CatalogueModel, published: Published) -> None:
+        """Fails unless it shows a version of the catalogue, the last one or a later; new sources may lack."""
+        for at in range(self.at, len(model.catalogues)):
+            lacking = self._lacking(model.catalogues[at], published)
+            if lacking is not None:
+                self.at, self.shown, self.waiting = at, dict(published), lacking
+                return
+        raise AssertionError(f"shows {brief(published)} at {self.at} of {[*map(brief, model.catalogues)]}")
+
+    def _lacking(self, catalogue: Published, published: Published) -> frozenset[bytes] | None:
+        """What is missing of a version; None if it shows anything else, or lacks what is no new source."""
+        lacking = frozenset(catalogue.keys() - published.keys())
+        if any(published[key] != catalogue.get(key) for key in published):
+            return None
+        sources = {key for key, entry in catalogue.items() if isinstance(entry.document, Source)}
+        return lacking if lacking <= sources - self.shown.keys() else None
+
+
+def brief(published: Published) -> Sequence[str]:
+    """Names and versions."""
+    return sorted(f"{key.decode()}@{entry.version}" for key, entry in published.items())

@@ -1,0 +1,114 @@
+"""One driver has a checkpoint; another process waits for it in the kernel, whatever becomes of the first."""
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+from pyspark.sql import SparkSession
+
+from shared.spark.checkpoint_locks import CheckpointLocks, ProcessId, acquired_lately, end_processes
+
+_HOLD = """
+import fcntl, sys
+file = open(sys.argv[1], "a+b")
+try:
+    fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+except OSError:
+    print("refused", flush=True)
+else:
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextmanager
+def other(file: Path) -> Iterator["subprocess.Popen[str]"]:
+    """Another process that tries to lock a file, as another driver's JVM does."""
+    command = [sys.executable, "-c", _HOLD, str(file)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def said(process: "subprocess.Popen[str]") -> str:
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+@pytest.fixture
+def locks(spark: SparkSession, tmp_path: Path) -> Iterator[CheckpointLocks]:
+    found = CheckpointLocks(spark, tmp_path)
+    yield found
+    found.close()
+
+
+def test_another_process_is_refused_until_the_node_is_released(
+    locks: CheckpointLocks, tmp_path: Path
+) -> None:
+    file = tmp_path / ".drivers" / "route.lock"
+    assert locks.try_acquire("route")
+    with other(file) as first:
+        assert said(first) == "refused"
+    locks.release("route")
+    with other(file) as second:
+        assert said(second) == "held"
+        assert not locks.try_acquire("route")
+
+
+def test_a_waiting_driver_has_the_node_as_soon_as_the_other_is_killed_and_not_while_it_is_suspended(
+    locks: CheckpointLocks, tmp_path: Path
+) -> None:
+    with other(tmp_path / ".drivers" / "ingest.lock") as process:
+        assert said(process) == "held"
+        waiting = threading.Thread(target=locks.acquire, args=("ingest",), daemon=True)
+        waiting.start()
+        process.send_signal(signal.SIGSTOP)
+        waiting.join(0.5)
+        assert waiting.is_alive()
+        killed = time.monotonic()
+        end_processes((ProcessId(process.pid, psutil.Process(process.pid).create_time()),))
+        waiting.join(10)
+        assert not waiting.is_alive()
+        assert time.monotonic() - killed < 5
+
+
+def test_a_process_that_only_has_the_number_of_an_earlier_one_is_left_alone(tmp_path: Path) -> None:
+    with other(tmp_path / "any") as process:
+        assert said(process) == "held"
+        end_processes((ProcessId(process.pid, 1.0),))
+        assert process.poll() is None
+
+
+def test_a_driver_shows_that_it_waits_that_it_beats_and_that_it_took_over(
+    locks: CheckpointLocks, tmp_path: Path
+) -> None:
+    assert not locks.is_awaited()
+    with other(tmp_path / ".drivers" / "standby.lock") as process:
+        assert said(process) == "held"
+        assert locks.is_awaited()
+    assert locks.last_beat("audit") == ""
+    assert locks.try_acquire("audit")
+    locks.beat(1)
+    first = locks.last_beat("audit")
+    locks.beat(2)
+    assert locks.last_beat("audit") != first
+    assert acquired_lately(tmp_path, time.time(), 60)
+    assert not acquired_lately(tmp_path, time.time() + 61, 60)
+    locks.note_at_work("audit")
+    assert not locks.is_at_work("audit")
+
+
+def test_the_owner_of_a_node_is_named_with_its_jvm(locks: CheckpointLocks) -> None:
+    locks.acquire("transmit")
+    names = {psutil.Process(each.pid).name() for each in locks.owner("transmit")}
+    assert "java" in names
+    assert locks.owner("none") == ()

@@ -1,0 +1,94 @@
+"""A version reads what another one wrote, or says what it refuses."""
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+from pyspark.sql import SparkSession
+
+from scripts.local.twins.readability import Reading, reading
+from scripts.local.twins.recording import Recorded, Recording, last_records, read, write
+from shared.contracts.documents import Entry, Pipe, encode_entry
+from shared.contracts.topics import Topic
+from shared.contracts.topology import INPUTS
+from tests.harness.topics import Topics, outbound_headers
+from tests.spark.events import event_headers
+from tests.spark.test_ingest_and_route_queries import _COLLECTED, _ONE_PARTITION, collected
+
+NOW_MS = 1_800_000_000_000
+_Headers = Sequence[tuple[str, str | bytes | None]]
+
+
+def recorded(topic: str, offset: int, value: bytes | None, headers: _Headers, key: bytes = b"k") -> Recorded:
+    found = [(name, text.encode() if isinstance(text, str) else text) for name, text in headers]
+    return Recorded(topic, 0, offset, key, value, found)
+
+
+def pipe(**changes: object) -> bytes:
+    document = Pipe(name="all", tenant="acme", source="player", destination="hook", **changes)  # type: ignore[arg-type]
+    return encode_entry(Entry(version=1, document=document))
+
+
+GOOD = [
+    recorded(Topic.COLLECTED, 0, collected("e-1"), _COLLECTED),
+    recorded(Topic.EVENTS, 0, b"{}", event_headers()),
+    recorded(Topic.OUTBOUND, 0, b"{}", outbound_headers("all", 1), b"k" * 16),
+    recorded("retry_in.30s", 0, b"{}", outbound_headers("all", 1), b"k" * 16),
+    recorded(Topic.CONFIG, 0, pipe(), [], b"acme/pipe/all"),
+    recorded(Topic.CONFIG, 1, None, [], b"acme/pipe/gone"),
+]
+BAD = [
+    recorded(Topic.COLLECTED, 1, b"no array", _COLLECTED),
+    recorded(Topic.EVENTS, 1, b"{}", event_headers(hifi_minute="")[:2]),
+    recorded(Topic.OUTBOUND, 1, b"{}", outbound_headers("all", 1, hifi_attempt="second"), b"k" * 16),
+    recorded("retry_in.30s", 1, b"{}", [], b"k" * 16),
+    recorded(Topic.CONFIG, 2, b"{}", [], b"acme/pipe/strange"),
+    recorded(Topic.CONFIG, 3, pipe(match={"data": {"n": [{"near": 1}]}}), [], b"acme/pipe/near"),
+]
+
+
+def test_what_this_version_writes_it_reads(spark: SparkSession) -> None:
+    found = reading(spark, Recording(records=GOOD), NOW_MS)
+    assert found.refused == {}
+    assert found.records == {"collected": 1, "events": 1, "outbound": 1, "retry_in.30s": 1, "config": 2}
+
+
+def test_records_that_a_node_would_quarantine_are_counted(spark: SparkSession) -> None:
+    found = reading(spark, Recording(records=GOOD + BAD), NOW_MS)
+    assert found.refused == {"collected": 1, "events": 1, "outbound": 1, "retry_in.30s": 1, "config": 2}
+
+
+def test_a_checkpoint_of_what_no_query_reads_is_named(spark: SparkSession) -> None:
+    own = {query: {f"{topic}/0": 7 for topic in topics} for query, topics in INPUTS.items()}
+    assert reading(spark, Recording(records=[], queries=own), NOW_MS).checkpoints == []
+    strange = own | {"route": {"events/0": 7, "happenings/0": 7}, "enrich": {"events/0": 7}}
+    assert reading(spark, Recording(records=[], queries=strange), NOW_MS).checkpoints == [
+        "its query route does not read happenings, of which the checkpoint has a position",
+        "it has no query enrich, of which the side has a checkpoint",
+    ]
+
+
+@pytest.mark.proof
+def test_the_deployer_is_answered_by_a_process_of_the_version(tmp_path: Path) -> None:
+    write(Recording(records=GOOD + BAD), tmp_path / "recording")
+    command = [sys.executable, "-m", "scripts.local.twins.readability", str(tmp_path / "recording")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    found = msgspec.json.decode(done.stdout.splitlines()[-1], type=Reading)
+    assert found.refused == {"collected": 1, "events": 1, "outbound": 1, "retry_in.30s": 1, "config": 2}
+
+
+@pytest.mark.proof
+def test_the_last_records_of_a_side_arrive_whole(topics: str, tmp_path: Path) -> None:
+    records = Topics(topics)
+    records.put(Topic.COLLECTED, collected("recorded"), _COLLECTED, _ONE_PARTITION)
+    records.flush()
+    found = Recording(records=last_records(topics), queries={"ingest": {"collected/0": 7}})
+    write(found, tmp_path / "recording")
+    after = read(tmp_path / "recording")
+    assert after == found
+    (mine,) = [each for each in after.records if each.value == collected("recorded")]
+    assert (mine.topic, mine.key) == (Topic.COLLECTED, _ONE_PARTITION)
+    assert {name for name, _ in mine.headers} == {name for name, _ in _COLLECTED}

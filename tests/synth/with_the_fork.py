@@ -1,0 +1,16 @@
+"""Synthesises an environment with cdktn, the fork of CDKTF: `with_the_fork.py ENVIRONMENT FOLDER`.
+
+It is run by .venv-cdktn/bin/python, in a copy of `infra/` whose imports name the fork's packages.
+"""
+
+import sys
+
+from cdktn import App  # type: ignore[import-not-found]
+
+from infra.config import EnvironmentName, RunSettings, load_environment
+from infra.main import declare
+
+_, environment, folder = sys.argv
+app = App(outdir=folder)
+declare(app, load_environment(RunSettings(environment=EnvironmentName(environment))))
+app.synth()

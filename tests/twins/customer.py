@@ -1,0 +1,74 @@
+"""A customer of two sides, with a sender and a destination of its own, and what became of its events."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from scripts.load.receiver import Receiver, running
+from scripts.load.records import read_acked, read_received
+from scripts.load.verify import DeliveryCheck, check_delivery, visible_ids, visible_in
+from tests.harness.live_side import sending
+from tests.harness.live_twins import LiveTwins
+from tests.harness.waiting import eventually
+
+_ARRIVE_SECONDS: Final = 300
+_STEADY_SECONDS: Final = 20
+_SETTLED_SECONDS: Final = 300
+
+
+class Customer:
+    """Sends to the one port of both sides, `rate` events per second, while `busy`."""
+
+    def __init__(self, live: LiveTwins, name: str, folder: Path, rate: int) -> None:
+        """Files of what was acknowledged and what arrived are written to `folder`."""
+        self.name, self._live, self._rate = name, live, rate
+        self._acked, self._received = folder / f"{name}-acked.tsv", folder / f"{name}-received.tsv"
+        self._receiver = Receiver(out=self._received)
+        self._counts = self._receiver.counts(f"/{name}")
+
+    @contextmanager
+    def busy(self) -> Iterator[None]:
+        """Events flow inside the block; when it is left, all that were acknowledged have arrived."""
+        with running(self._receiver) as receiver:
+            self._live.apply(*self._documents(f"{receiver.url}/{self.name}"))
+            url, key = self._live.twins.edge.events_url, f"{self.name}-key"
+            with sending(url, key=key, rate=self._rate, batch=1, acked=self._acked, seconds=3_600):
+                self.steady()
+                yield
+            promised = {row.event_id for row in read_acked(self._acked)}
+            eventually(lambda: promised <= self._counts.seen, _ARRIVE_SECONDS, "all events arrive", every=1)
+            time.sleep(1)  # the receiver writes its file twice a second
+
+    def steady(self) -> None:
+        """Wait until a while's events more have arrived."""
+        wanted = self._counts.distinct + _STEADY_SECONDS * self._rate
+        eventually(lambda: self._counts.distinct > wanted, 300, f"{self.name}: events flow")
+
+    def check(self) -> DeliveryCheck:
+        """What became of the events; written to the test's output, with the minutes that broke a promise.
+
+        The meter of every side that runs must count no loss, either.
+        """
+        sides = self._live.twins.sides
+        waiting = {each for side in sides for each in visible_in(self.name, visible_ids(side.bootstrap))}
+        acked = [row.event_id for row in read_acked(self._acked)]
+        check = check_delivery(acked, [row.event_id for row in read_received(self._received)], waiting)
+        cards = self._live.minutes_of_both(self.name)
+        spent = sorted({card.minute for card in cards if card.spent})
+        sys.stdout.write(
+            f"{self.name}: acked {check.acked:,}, lost {len(check.lost)}, doubled {check.duplicated}, "
+            f"minutes spent {len(spent)} of {len({card.minute for card in cards})}\n"
+        )
+        assert sum(card.lost for card in cards) == 0
+        return check
+
+    def _documents(self, url: str) -> list[dict[str, object]]:
+        own = {"name": self.name, "tenant": self.name}
+        return [
+            {"kind": "source", **own, "write_keys": [f"{self.name}-key"]},
+            {"kind": "destination", **own, "options": {"url": url}},
+            {"kind": "pipe", **own, "source": self.name, "destination": self.name},
+        ]

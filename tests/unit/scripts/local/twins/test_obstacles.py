@@ -1,0 +1,46 @@
+"""A version is refused for what it reads worse than the one that serves."""
+
+from pathlib import Path
+
+from scripts.local.side import Code, Side
+from scripts.local.twins.obstacles import more_refused, version_obstacles
+from scripts.local.twins.readability import Reading
+from scripts.local.twins.versions import checkout_version
+
+OLD = Reading(refused={"events": 2}, records={"events": 100, "outbound": 50})
+
+
+def test_records_that_both_versions_refuse_are_no_obstacle() -> None:
+    assert more_refused(OLD, OLD) == []
+
+
+def test_more_refused_records_and_strange_checkpoints_are_named() -> None:
+    new = Reading(
+        refused={"events": 3, "outbound": 1},
+        records=OLD.records,
+        checkpoints=["it has no query route, of which the side has a checkpoint"],
+    )
+    assert more_refused(new, OLD) == [
+        "refuses 3 of 100 records of events; the version that serves refuses 2",
+        "refuses 1 of 50 records of outbound; the version that serves refuses 0",
+        "cannot go on from the checkpoints of the side: it has no query route, of which the side has a "
+        "checkpoint",
+    ]
+
+
+def test_a_checkpoint_that_cannot_be_read_is_an_obstacle_before_anything_is_started(tmp_path: Path) -> None:
+    target = Side(root=tmp_path, port=9)
+    offsets = target.checkpoints / "route" / "offsets"
+    offsets.mkdir(parents=True)
+    (offsets.parent / "commits").mkdir()
+    for log in (offsets, offsets.parent / "commits"):
+        (log / "0").write_bytes(b"v9")
+    (found,) = version_obstacles(checkout_version(), tmp_path, target, Side(root=tmp_path, port=9))
+    assert found.lasting
+    assert "cannot read the checkpoints of" in found.text
+
+
+def test_a_version_that_both_sides_have_run_is_not_read_again(tmp_path: Path) -> None:
+    version = checkout_version()
+    sides = [Side(root=tmp_path, port=9, name=name, code=Code(version=version)) for name in ("blue", "green")]
+    assert version_obstacles(version, tmp_path, *sides) == []

@@ -1,0 +1,35 @@
+"""What counts against a side that serves, and what against one that is to be parked."""
+
+import pytest
+
+from shared.contracts.alarms import Alarm, AlarmKind, Audience
+from shared.contracts.diamond.stability import SILENT, UNSTABLE, settled, stability
+
+
+def alarm(kind: AlarmKind) -> Alarm:
+    return Alarm(
+        id="1",
+        tenant="acme",
+        kind=kind,
+        audience=Audience.OPERATOR,
+        subject="fast",
+        text="why",
+        opened_ms=1,
+        updated_ms=1,
+    )
+
+
+@pytest.mark.parametrize("kind", sorted(UNSTABLE))
+def test_a_side_without_traffic_answers_for_losses_and_doubles_and_not_for_having_been_slow(
+    kind: AlarmKind,
+) -> None:
+    found = stability([alarm(kind)], [], 0, behind=False, at_ms=7)
+    assert not found.stable
+    assert settled(found).stable == (kind in (AlarmKind.STALLED, AlarmKind.BURN))
+    assert settled(found).at_ms == 7
+
+
+def test_a_side_without_traffic_waits_for_its_meter() -> None:
+    found = settled(stability([], [], 42, behind=True, at_ms=7))
+    assert (found.stable, found.reasons) == (False, ("the meter is 42 s behind",))
+    assert settled(SILENT) == SILENT
