@@ -181,7 +181,7 @@ esac
 install_packages
 make_edge
 make_environment
-.venv/bin/python -m scripts.local.kafka.cds_archive
+.venv/bin/python -m scripts.local.class_archive_recording
 link_providers
 name_what_aws_needs
 say "done"

@@ -13,14 +13,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from zipfile import ZipFile
 
 from scripts.terminal import run_command
 from shared.runtime.errors import OperatorError
+from shared.runtime.jvm import java
 
 _POM: Final = Path(__file__).with_name("pom.xml")
 _SETTINGS: Final = Path(__file__).with_name("maven-settings.xml")
 _STORE_POM: Final = Path(__file__).with_name("dynamodb-pom.xml")
 _STORE: Final = "dynamodb"
+_STORE_SOURCE: Final = Path(__file__).with_name("LocalStore.java")
+STORE_MAIN: Final = _STORE_SOURCE.stem
+"""The main class of DynamoDB Local on a local side."""
+
+_COMPILE_SECONDS: Final = 120
 _CLUSTER_POM: Final = Path(__file__).parents[2] / "infra" / "workloads" / "images" / "cluster-pom.xml"
 _CLUSTER: Final = "cluster"
 _PROFILES: Final = ("spark", "broker")
@@ -85,12 +92,39 @@ def ensure_jars(say: Say) -> Jars:
 
 
 def ensure_store(say: Say) -> Path:
-    """The folder of the jars of DynamoDB Local, fetched if they are missing.
+    """The folder of the jars of DynamoDB Local, fetched if they are missing, with its main class.
 
     Raises:
-        JarsError: if Maven is missing or fails.
+        JarsError: if Maven is missing or fails, or the JDK cannot compile the main class.
     """
-    return ensure_profile(_STORE_POM, _STORE, say)
+    folder = ensure_profile(_STORE_POM, _STORE, say)
+    digest = hashlib.sha256(_STORE_SOURCE.read_bytes()).hexdigest()[:12]
+    main = folder / f"{STORE_MAIN}-{digest}.jar"
+    if not main.exists():
+        _compile(_STORE_SOURCE, folder, main)
+    return folder
+
+
+def _compile(source: Path, jars: Path, target: Path) -> None:
+    """A jar of the classes of a source; others of the same source as it was are removed."""
+    javac = Path(java()).with_name("javac")
+    with tempfile.TemporaryDirectory(dir=jars.parent) as name:
+        folder = Path(name)
+        try:
+            subprocess.run(
+                [javac, "-cp", f"{jars}/*", "-d", folder, source], check=True, timeout=_COMPILE_SECONDS
+            )
+        except (OSError, subprocess.SubprocessError) as error:
+            raise JarsError(
+                f"{source.name} cannot be compiled: {error}; is {javac.parent} a JDK's?"
+            ) from error
+        draft = folder / target.name
+        with ZipFile(draft, "w") as archive:
+            for made in folder.glob("*.class"):
+                archive.write(made, made.name)
+        for old in jars.glob(f"{source.stem}-*.jar"):
+            old.unlink(missing_ok=True)
+        draft.replace(target)
 
 
 def ensure_cluster(say: Say) -> Path:

@@ -23,6 +23,7 @@ from scripts.local.processes.programs import (
     SERVICES,
     SPARK,
     STANDBY,
+    STORE,
     TRACE,
     traced,
 )
@@ -36,6 +37,14 @@ _READY_SECONDS: Final = 300
 _POLL_SECONDS: Final = 0.2
 
 
+def early(side: Side, profile: SideProfile) -> tuple[str, ...]:
+    """Programs of a side by itself that start with its brokers, as they do not need them at once."""
+    if profile is SideProfile.BROKERS:
+        return ()
+    # A driver that shares the checkpoints with another does not wait for topics.
+    return (STORE,) if side.standby else (STORE, SPARK)
+
+
 def start_profile(
     side: Side,
     supervisor: Supervisor,
@@ -45,8 +54,8 @@ def start_profile(
 ) -> None:
     """Start the programs of a profile beside the brokers, warm the chain up, and return when all are ready.
 
-    The meter starts during the warm-up, which takes longer. The canary starts after it, so that it does not
-    report the lags of a cold chain. The warm-up lasts `warm_up_seconds` at most.
+    The meter and the management API start during the warm-up, which takes longer. The canary starts after it,
+    so that it does not report the lags of a cold chain. The warm-up lasts `warm_up_seconds` at most.
 
     Raises:
         UpError, WarmUpError, PublishError: if a program or the warm-up takes too long.
@@ -58,6 +67,8 @@ def start_profile(
         for program in (*METER, *((TRACE,) if traced() else ())):
             supervisor.start_program(program)
     _warm_up(side, progress, warm_up_seconds)
+    with progress.step("starting the management API") as say:
+        _wait(API, lambda: says_ready(side.api_port), side, supervisor, say)
     if profile is SideProfile.ALL:
         supervisor.start_program(CANARY)
         _wait_for_meter(side, supervisor, progress)
@@ -70,8 +81,6 @@ def _start_services(side: Side, supervisor: Supervisor, progress: Progress) -> N
     with progress.step("starting the provisioner") as say:
         _wait(PROVISION, lambda: says_ready(side.provision_port), side, supervisor, say)
     supervisor.start_program(API)  # now that the documents of an older side are in the table
-    with progress.step("starting the management API") as say:
-        _wait(API, lambda: says_ready(side.api_port), side, supervisor, say)
     with progress.step("starting collect") as say:
         _wait(COLLECT, lambda: says_ready(side.collect_port), side, supervisor, say)
     with progress.step("starting retry") as say:

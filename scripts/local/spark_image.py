@@ -5,6 +5,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +18,7 @@ _CONFIGURATION: Final = _REPOSITORY / "infra" / "workloads" / "base" / "spark"
 _BESIDE_THE_CONNECTOR: Final = "aws-msk-iam-auth-*.jar"
 _IMAGE_CODE: Final = "/opt/hifi/app"
 _IMAGE_CONFIGURATION: Final = "/etc/spark"
+_IMAGE_JARS: Final = "/opt/hifi/jars"
 
 
 @dataclass(frozen=True)
@@ -55,9 +57,12 @@ class SparkImage:
         resources = "worker-resources.json"
         (self.configuration / resources).write_text((_CONFIGURATION / resources).read_text())
         twins = (_CONFIGURATION / "spark-defaults.conf").read_text()
-        here = twins.replace(_IMAGE_CODE, str(_REPOSITORY)).replace(
-            _IMAGE_CONFIGURATION, str(self.configuration)
+        places = (
+            (_IMAGE_CODE, _REPOSITORY),
+            (_IMAGE_CONFIGURATION, self.configuration),
+            (_IMAGE_JARS, self.jars),
         )
+        here = reduce(lambda text, place: text.replace(place[0], str(place[1])), places, twins)
         more = "".join(f"{name} {value}\n" for name, value in changes.items())
         (self.configuration / "spark-defaults.conf").write_text(f"{here}\n{more}")
 

@@ -3,16 +3,16 @@
 import shutil
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import Final
 
 import psutil
 
+from scripts.local.class_archives import missing_archives
 from scripts.local.jars import ensure_jars
 from scripts.local.kafka import brokers
-from scripts.local.kafka.cds_archive import ensure_archive
 from scripts.local.lock import held
 from scripts.local.ports import busy_ports
 from scripts.local.processes.profile import SideProfile
@@ -34,11 +34,11 @@ class UpError(OperatorError):
 
 @contextmanager
 def brokers_up(
-    side: Side, progress: Progress, profile: SideProfile = SideProfile.ALL
+    side: Side, progress: Progress, profile: SideProfile = SideProfile.ALL, early: Sequence[str] = ()
 ) -> Iterator[Supervisor]:
     """Run the supervised brokers with all topics; leaving the block ends every process of the side.
 
-    `profile` says which programs may be started beside them.
+    `profile` says which programs may be started beside them, `early` which of those start with them.
 
     Raises:
         OperatorError: if they cannot be started.
@@ -50,7 +50,7 @@ def brokers_up(
         check_ports(side.ports)
         supervisor = Supervisor(side)
         try:
-            _start_brokers(side, supervisor, progress, profile)
+            _start_brokers(side, supervisor, progress, profile, early)
             yield supervisor
         finally:
             ignore_stop_signals(progress)
@@ -83,18 +83,23 @@ def stop_signals_interrupt() -> None:
         signal.signal(number, signal.default_int_handler)
 
 
-def _start_brokers(side: Side, supervisor: Supervisor, progress: Progress, profile: SideProfile) -> None:
+def _start_brokers(
+    side: Side, supervisor: Supervisor, progress: Progress, profile: SideProfile, early: Sequence[str]
+) -> None:
     with progress.step("preparing jars and brokers") as say:
         jars = ensure_jars(say)
-        ensure_archive(jars.broker, say)
         shutil.rmtree(side.temporary, ignore_errors=True)  # files of a killed process
         side.create()
         for file in (side.spark_ready, side.standby_ready, side.spark_warm):
             file.unlink(missing_ok=True)
         brokers.prepare(side, jars.broker)
+    if missing := missing_archives(jars):
+        progress.say(
+            f"[dim]slower   no archive of classes of {', '.join(missing)}: `make setup` records it[/]"
+        )
     with progress.step(f"starting three brokers{of_twins(side)}"):
         supervisor.start(programs(side, jars, profile))
-        for program in BROKERS:
+        for program in (*BROKERS, *early):
             supervisor.start_program(program)
         wait_for_brokers(side.bootstrap)
         _check_cluster(side)

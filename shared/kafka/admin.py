@@ -79,6 +79,21 @@ def topic_partitions(admin: AdminClient) -> dict[str, int]:
     return {name: len(topic.partitions) for name, topic in topics.items()}
 
 
+def without_leader(admin: AdminClient, names: Iterable[str]) -> list[str]:
+    """Topics of these names that do not exist, or have a partition without a leader.
+
+    Raises:
+        KafkaException: if no broker answers.
+    """
+    topics = admin.list_topics(timeout=_TRY_SECONDS).topics
+    led = {
+        name
+        for name, topic in topics.items()
+        if topic.partitions and all(each.leader >= 0 for each in topic.partitions.values())
+    }
+    return [name for name in names if str(name) not in led]
+
+
 def out_of_sync(admin: AdminClient) -> list[str]:
     """Partitions (`topic/partition`) without a leader or with a replica out of sync.
 

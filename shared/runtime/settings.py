@@ -103,6 +103,11 @@ class SparkSettings(SideSettings):
         "-XX:+ExitOnOutOfMemoryError",
         description="Flags of the driver's JVM, but for the size of its heap.",
     )
+    class_archive: Path | None = Field(
+        None,
+        description="Classes of the driver's JVM, to be mapped instead of parsed: a class-data archive or, "
+        "from JDK 25 on, an AOT cache. Without it, or if it does not match the jars, the JVM starts slower.",
+    )
     ingest_batch: str = Field(
         "15 seconds",
         description="Length of ingest's real-time batches: the checkpoint interval, not the latency; a crash "

@@ -41,14 +41,18 @@ class Operation(Protocol):
 
 
 class Alone:
-    """The queries of the only driver: started at once, stopped in reverse order."""
+    """The queries of the only driver: started after `wait`, stopped in reverse order."""
 
-    def __init__(self, builds: Sequence[Build], settings: SparkSettings) -> None:
-        self._builds, self._settings = builds, settings
+    def __init__(
+        self, builds: Sequence[Build], settings: SparkSettings, wait: Callable[[threading.Event], None]
+    ) -> None:
+        self._builds, self._settings, self._wait = builds, settings, wait
 
     def start(self, spark: SparkSession, stopping: threading.Event) -> Sequence[StreamingQuery]:
-        """Start all of them."""
-        del stopping
+        """Start all of them, or none if it is to stop meanwhile."""
+        self._wait(stopping)
+        if stopping.is_set():
+            return []
         return [build(spark, self._settings) for build in self._builds]
 
     def stop(self, queries: Sequence[StreamingQuery]) -> None:
@@ -57,9 +61,17 @@ class Alone:
             query.stop()
 
 
-def run_application(name: str, settings: SparkSettings, builds: Sequence[Build]) -> int:
-    """`run_operation` of a driver without a standby: its queries start in the order of `builds`."""
-    return run_operation(name, settings, Alone(builds, settings))
+def run_application(
+    name: str,
+    settings: SparkSettings,
+    builds: Sequence[Build],
+    wait: Callable[[threading.Event], None] = lambda _: None,
+) -> int:
+    """`run_operation` of a driver without a standby: its queries start in the order of `builds`.
+
+    `wait` is called between the start of Spark and the first query, with the event that a signal sets.
+    """
+    return run_operation(name, settings, Alone(builds, settings, wait))
 
 
 def run_operation(name: str, settings: SparkSettings, operation: Operation) -> int:
@@ -89,6 +101,7 @@ def run_operation(name: str, settings: SparkSettings, operation: Operation) -> i
         _log.info("health and metrics", extra={"host": settings.metrics_host, "port": port})
         with json_output():
             spark = spark_session(settings, name)
+        _log.info("session started")
         queries = operation.start(spark, stopping)
         looker = threading.Thread(
             target=_look, args=(spark, queries, stopping, settings.bootstrap, meters), daemon=True

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from shared.runtime.logging import get_logger
+from shared.spark.worker_daemon import PRELOAD
 
 _log = get_logger(__name__)
 
@@ -18,13 +19,16 @@ KEEP_SECONDS: Final = 30
 then wait for a process to start and read its tables: seconds instead of milliseconds."""
 
 
-def own_workers(spark: SparkSession, node: str) -> None:
+def own_workers(spark: SparkSession, node: str, *modules: str) -> None:
     """Let Python functions created from here on use a pool of worker processes named after a node.
+
+    The pool's processes are forked from one that has imported `modules`.
 
     Spark uses a pool's workers in turn. If nodes shared a driver's pool, each of its processes would in time
     hold every node's tables and connections, and read their topics.
     """
     spark.sparkContext.environment["HIFI_NODE"] = node
+    spark.sparkContext.environment[PRELOAD] = " ".join(modules)
 
 
 def sign_of_life(spark: SparkSession) -> DataFrame:

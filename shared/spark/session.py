@@ -12,8 +12,10 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from shared.contracts.limits import MAX_RECORD_BYTES
 from shared.contracts.topics import Topic
 from shared.contracts.topology import MAIN_OUTPUTS
+from shared.runtime.jvm import java, mapping, release
 from shared.runtime.kafka_config import spark_options, spark_source_options
 from shared.runtime.settings import SparkSettings
+from shared.spark import worker_daemon
 
 _OPTIMIZER: Final = "org.apache.spark.sql.catalyst.optimizer"
 
@@ -60,6 +62,7 @@ _SESSION: Final = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "2000",
     "spark.sql.execution.arrow.maxBytesPerBatch": "16m",
     "spark.python.worker.reuse": "true",
+    "spark.python.daemon.module": worker_daemon.__name__,
     # Over TCP (Nagle's algorithm against delayed acknowledgements) each task with Python takes 40 ms longer.
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.ui.enabled": "false",
@@ -120,7 +123,8 @@ MICROBATCH_LINGER_MS: Final = 5
 def spark_session(settings: SparkSettings, app: str) -> SparkSession:
     """The process's session, started with the connector's jars and the flags above.
 
-    The heap has its size from the start: each step by which it grows is a full collection.
+    Executors on other machines have the jars by their own `spark.executor.extraClassPath`. The heap has its
+    size from the start: each step by which it grows is a full collection.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # any other lacks what the workers import
     builder = SparkSession.builder.appName(app).master(settings.master)
@@ -128,15 +132,21 @@ def spark_session(settings: SparkSettings, app: str) -> SparkSession:
     for key, value in (_SESSION | checkpoint_settings(settings.checkpoints) | placed).items():
         builder = builder.config(key, value)
     return (
-        builder.config("spark.jars", ",".join(str(jar) for jar in sorted(Path(settings.jars).glob("*.jar"))))
+        # Not `spark.jars`, which are sent to each executor, and whose classes no archive can hold.
+        builder.config("spark.driver.extraClassPath", f"{settings.jars}/*")
         .config("spark.driver.memory", settings.driver_memory)
-        .config(
-            "spark.driver.extraJavaOptions",
-            f"{settings.java_options} -Xms{settings.driver_memory} "
-            f'"-Djava.io.tmpdir={tempfile.gettempdir()}" '
-            f'"-Dlog4j2.configurationFile={LOG_CONFIGURATION}" "-D{PROCESS_PROPERTY}={app}"',
-        )
+        .config("spark.driver.extraJavaOptions", _java_options(settings, app))
         .getOrCreate()
+    )
+
+
+def _java_options(settings: SparkSettings, app: str) -> str:
+    archive = settings.class_archive
+    mapped = " ".join(f'"{flag}"' for flag in mapping(archive, release(java()))) if archive else ""
+    return (
+        f"{settings.java_options} -Xms{settings.driver_memory} {mapped} "
+        f'"-Djava.io.tmpdir={tempfile.gettempdir()}" '
+        f'"-Dlog4j2.configurationFile={LOG_CONFIGURATION}" "-D{PROCESS_PROPERTY}={app}"'
     )
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 
-from scripts.local.kafka.brokers import java
 from scripts.local.spark_image import lay_out
+from shared.runtime.jvm import java
 from shared.runtime.kafka_config import client_config, spark_source_options
 from shared.spark.session import CHECKPOINTS_ON_S3
 from tests.harness.iam_broker import IamBroker, iam_broker

@@ -13,6 +13,7 @@ from scripts.local.ports import free_base
 from scripts.local.process_marks import OF_SIDE
 from scripts.local.side import HOST, Side
 from shared.kafka.admin import wait_for_brokers
+from shared.runtime.jvm import MAPS, java
 from tests.harness.pod_identity import KEY, REGION, SECRET
 
 _VALIDATOR = Path(__file__).with_name("MskTokens.java")
@@ -90,12 +91,12 @@ def _properties(side: Side, keystore: Path) -> dict[str, str]:
 def _command(side: Side, jars: Path, folder: Path) -> list[str]:
     """The broker's command line, with the validator on its class path."""
     classes = folder / "classes"
-    java = Path(brokers.java())
+    compiler = Path(java())
     subprocess.run(
-        [java.with_name("javac"), "-cp", f"{jars}/*", "-d", classes, _VALIDATOR], check=True, timeout=120
+        [compiler.with_name("javac"), "-cp", f"{jars}/*", "-d", classes, _VALIDATOR], check=True, timeout=120
     )
     given = brokers.command(side, 1, jars)
-    plain = [word for word in given if not word.startswith("-XX:SharedArchiveFile=")]
+    plain = [word for word in given if not word.startswith(MAPS)]
     place = plain.index("-cp") + 1
     plain[place] = f"{classes}:{plain[place]}"
     known = {"key": KEY, "secret": SECRET, "region": REGION}

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 import msgspec
 import psutil
 
+from scripts.local.class_archives import spark_archive
 from scripts.local.jars import ensure_jars
 from scripts.local.process_marks import end, kill
 from shared.contracts.alarms import Alarm
@@ -129,9 +130,11 @@ class MeterProcesses:
 
     def __init__(self, bootstrap: str, folder: Path, store: str, settle_seconds: int) -> None:
         base = {"HIFI_BOOTSTRAP": bootstrap, "HIFI_ALLOW_LOOPBACK": "true"}
+        jars = ensure_jars(print).spark
         spark = {
             "HIFI_CHECKPOINTS": str(folder / "checkpoints"),
-            "HIFI_JARS": str(ensure_jars(print).spark),
+            "HIFI_JARS": str(jars),
+            "HIFI_CLASS_ARCHIVE": str(spark_archive(jars).file),
             "HIFI_MASTER": "local[4]",
             "HIFI_READY_FILE": str(folder / "audit.ready"),
             "HIFI_METRICS_PORT": str(free_port()),

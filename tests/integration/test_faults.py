@@ -17,6 +17,7 @@ from scripts.load.verify import DeliveryCheck, check_delivery, visible_ids, visi
 from scripts.local.process_marks import kill
 from scripts.local.services import says_ready
 from shared.kafka.admin import wait_in_sync
+from shared.spark import worker_daemon
 from tests.harness.live_side import LiveSide, sending
 from tests.harness.waiting import eventually
 
@@ -158,7 +159,7 @@ def test_killed_python_workers_cost_a_task_and_not_the_driver(scene: Scene) -> N
 
     def inject() -> None:
         nonlocal seconds
-        workers = [each for each in live.processes("spark") if "pyspark.daemon" in each.cmdline()]
+        workers = [each for each in live.processes("spark") if worker_daemon.__name__ in each.cmdline()]
         assert len(workers) > 4, "daemons and workers of transmit, route and audit"
         kill(workers)
         began = time.monotonic()

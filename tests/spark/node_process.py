@@ -17,6 +17,7 @@ def start(
         "bootstrap": bootstrap,
         "checkpoints": str(checkpoints),
         "jars": str(settings.jars),
+        "class_archive": str(settings.class_archive),
         "master": "local[2]",
         "metrics_port": "0",
     }

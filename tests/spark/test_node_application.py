@@ -76,6 +76,7 @@ def route(spark_settings: SparkSettings, topics: str, tmp_path: Path) -> Iterato
         "HIFI_BOOTSTRAP": topics,
         "HIFI_CHECKPOINTS": str(tmp_path / "checkpoints"),
         "HIFI_JARS": str(spark_settings.jars),
+        "HIFI_CLASS_ARCHIVE": str(spark_settings.class_archive),
         "HIFI_JAVA_OPTIONS": spark_settings.java_options,
         "HIFI_METRICS_PORT": "0",
         "HIFI_READY_FILE": str(ready),

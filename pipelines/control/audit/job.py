@@ -33,7 +33,7 @@ def build(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
         fetch_wait_ms=MICROBATCH_FETCH_WAIT_MS,
         most_records=own.audit_batch_records,
     )
-    own_workers(spark, NODE)
+    own_workers(spark, NODE, tally.__module__)
     tallies = rows(records).coalesce(own.audit_tasks).mapInArrow(tally, OUTPUT)
     return repeatable_writer(tallies, own, NODE, own.audit_trigger).start()
 

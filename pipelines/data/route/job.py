@@ -40,7 +40,7 @@ def _writer(
 
 def pipes(spark: SparkSession, settings: SparkSettings) -> DataFrame:
     """The table of pipes, read again at each batch."""
-    own_workers(spark, NODE)
+    own_workers(spark, NODE, PipesDataSource.__module__)
     spark.dataSource.register(PipesDataSource)
     return (
         spark.read.format(PipesDataSource.name())

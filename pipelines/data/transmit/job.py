@@ -61,7 +61,7 @@ def _fast(spark: SparkSession, own: TransmitSettings, starting: str) -> Prepared
     )
     # Few tasks: each costs a fixed time, a Python process and a reader of the receipts.
     rows = flatten(records).coalesce(own.transmit_tasks)
-    own_workers(spark, NODE)
+    own_workers(spark, NODE, transmit.__module__)
     written = rows.mapInArrow(functools.partial(transmit, _of_workers(own), "fast"), OUTPUT)
     writer, sign = microbatch_writer(written, own, NODE), sign_of_life(spark)
 
@@ -83,7 +83,7 @@ def _slow(spark: SparkSession, own: TransmitSettings, starting: str) -> DataStre
         most_records=own.slow_batch_events,
     )
     rows = flatten(records).coalesce(1)
-    own_workers(spark, SLOW_NODE)
+    own_workers(spark, SLOW_NODE, transmit.__module__)
     written = rows.mapInArrow(functools.partial(transmit, _of_workers(own), "slow"), OUTPUT)
     return microbatch_writer(written, own, SLOW_NODE).trigger(processingTime=own.slow_trigger)
 

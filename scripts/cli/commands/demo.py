@@ -13,7 +13,7 @@ from scripts.demo.run import DemoOptions, run_demo
 from scripts.local.lock import holder
 from scripts.local.processes.profile import SideProfile
 from scripts.local.progress import Progress
-from scripts.local.services import start_profile
+from scripts.local.services import early, start_profile
 from scripts.local.side import Side
 from scripts.local.up import brokers_up, stop_signals_interrupt
 from scripts.terminal import REFUSED
@@ -58,7 +58,7 @@ def _demo(root: Path, port: int | None, wanted: DemoOptions, progress: Progress)
         progress.say(_watch(Side.load(root)))
         return uvloop.run(run_demo(Side.load(root), progress, wanted))
     side = described(root, port, None)
-    with brokers_up(side, progress) as supervisor:
+    with brokers_up(side, progress, early=early(side, SideProfile.ALL)) as supervisor:
         start_profile(side, supervisor, SideProfile.ALL, progress)
         progress.say(_watch(side))
         good = uvloop.run(run_demo(side, progress, wanted))

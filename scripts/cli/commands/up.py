@@ -10,7 +10,7 @@ from rich.console import Console
 from scripts.cli.commands.options import DATA_DEFAULT, Data
 from scripts.local.processes.profile import SideProfile
 from scripts.local.progress import Progress
-from scripts.local.services import start_profile, start_standby
+from scripts.local.services import early, start_profile, start_standby
 from scripts.local.side import DEFAULT_PARTITIONS, DEFAULT_PORT, Side
 from scripts.local.twins.place import Twins, are_twins
 from scripts.local.twins.traffic import LocalTraffic
@@ -89,7 +89,7 @@ def _run_side(wanted: _Wanted, progress: Progress) -> None:
     if wanted.standby and wanted.parts is SideProfile.BROKERS:
         raise UsageError("--standby needs a Spark driver: leave out --parts brokers")
     side = replace(described(wanted.root, wanted.port, wanted.partitions), standby=wanted.standby)
-    with brokers_up(side, progress, wanted.parts) as supervisor:
+    with brokers_up(side, progress, wanted.parts, early(side, wanted.parts)) as supervisor:
         start_profile(side, supervisor, wanted.parts, progress, wanted.warm_up)
         progress.say(_greeting(side, wanted.parts))
         if side.standby:

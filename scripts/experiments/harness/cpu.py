@@ -8,6 +8,8 @@ from pathlib import Path
 
 import psutil
 
+from shared.spark import worker_daemon
+
 Seconds = dict[str, float]
 """CPU seconds, user and system, by role."""
 
@@ -17,15 +19,14 @@ _ROLES = (
     ("kafka.Kafka", "broker"),
     ("pipelines.data.collect", "collect"),
     ("pipelines.data.retry", "retry"),
-    ("pyspark.daemon", "spark python workers"),
-    ("pyspark/daemon", "spark python workers"),
+    (worker_daemon.__name__, "spark python workers"),
     ("org.apache.spark.deploy.SparkSubmit", "spark jvm"),
     ("scripts.local.processes.driver", "spark driver"),
     ("pipelines.control.observe", "observe"),
     ("pipelines.control.canary", "canary"),
     ("pipelines.control.provision", "provision"),
     ("pipelines.management.console", "console"),
-    ("Store.java", "store"),
+    ("LocalStore", "store"),
     ("scripts.experiments.harness.destination", "destination"),
     ("supervisor", "supervisor"),
 )

@@ -12,9 +12,9 @@ from typing import Final
 import psutil
 
 from scripts.local.jars import cached_jars
-from scripts.local.kafka import brokers
 from scripts.local.ports import busy_ports
 from scripts.local.twins.programs import INSTALL
+from shared.runtime.jvm import JavaMissingError, java
 
 _GIB: Final = 1024**3
 _PYTHON: Final = (3, 11)
@@ -115,10 +115,8 @@ def java_major(output: str) -> int | None:
 
 def _java_version() -> int | None:
     try:
-        done = subprocess.run(
-            [brokers.java(), "-version"], capture_output=True, text=True, check=False, timeout=30
-        )
-    except (brokers.BrokerError, OSError, subprocess.TimeoutExpired):
+        done = subprocess.run([java(), "-version"], capture_output=True, text=True, check=False, timeout=30)
+    except (JavaMissingError, OSError, subprocess.TimeoutExpired):
         return None
     return java_major(done.stderr + done.stdout)
 

@@ -1,20 +1,20 @@
 """Configuration, command lines and folders of three Kafka brokers on the loopback address."""
 
 import base64
-import hashlib
 import os
-import shutil
 import subprocess
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from scripts.local.class_archives import broker_archive
 from scripts.local.process_marks import OF_SIDE
 from scripts.local.side import BROKER_IDS, HOST, Side
 from shared.contracts.limits import MAX_RECORD_BYTES
 from shared.contracts.topics import MIN_IN_SYNC_REPLICAS, REPLICAS
 from shared.runtime.errors import OperatorError
+from shared.runtime.jvm import java, mapping, release
 
 _LOGGING: Final = Path(__file__).with_name("broker-log4j2.properties")
 _FORMAT_SECONDS: Final = 120
@@ -101,42 +101,16 @@ def _internal_topics() -> dict[str, object]:
     }
 
 
-def java() -> str:
-    """The `java` of JAVA_HOME, else the first on the path.
-
-    Raises:
-        BrokerError: if there is none.
-    """
-    home = os.environ.get("JAVA_HOME")
-    candidate = Path(home, "bin", "java") if home else None
-    if candidate and candidate.is_file():
-        return str(candidate)
-    found = shutil.which("java")
-    if found is None:
-        raise BrokerError(
-            "java not found: `make setup`, or install a JDK 17 (apt-get install openjdk-17-jdk-headless)"
-        )
-    return found
-
-
 def command(side: Side, broker: int, jars: Path) -> list[str]:
     """The command line of one broker."""
-    archive = archive_file(jars)
-    shared = [f"-XX:SharedArchiveFile={archive}"] if archive.exists() else []
     temporary = f"-Djava.io.tmpdir={side.temporary}"
-    return [*_jvm(jars, *_JVM_FLAGS, temporary, *shared), "kafka.Kafka", str(_config_file(side, broker))]
-
-
-def archive_file(jars: Path) -> Path:
-    """Path of the class-data archive of this JVM and these jars; `cds_archive` makes it."""
-    jvm = Path(java()).resolve()
-    digest = hashlib.sha256(f"{jvm} {jvm.stat().st_mtime_ns} {_LOGGING}".encode()).hexdigest()[:12]
-    return jars.parent / f"broker-{digest}.jsa"
+    return [*_jvm(jars, *_JVM_FLAGS, temporary), "kafka.Kafka", str(_config_file(side, broker))]
 
 
 def _jvm(jars: Path, *flags: str) -> list[str]:
     return [
         java(),
+        *mapping(broker_archive(jars).file, release(java())),
         *flags,
         f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}",
         "-cp",

@@ -4,10 +4,14 @@
 """
 
 import sys
+import threading
 import time
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
+from confluent_kafka import KafkaException
 from pydantic import Field
 
 from pipelines.control.audit.job import build as build_audit
@@ -20,6 +24,8 @@ from pipelines.data.transmit.job import build_slow as build_transmit_slow
 from pipelines.data.transmit.job import prepare as prepare_transmit
 from pipelines.data.transmit.job import prepare_slow as prepare_transmit_slow
 from scripts.local.processes.rehearsal import ChainRehearsal
+from shared.contracts.topics import Topic
+from shared.kafka.admin import admin_client, without_leader
 from shared.runtime.priority import lower_priority
 from shared.runtime.settings import SparkSettings
 from shared.spark.application import run_application, run_operation
@@ -60,10 +66,26 @@ class DriverSettings(SparkSettings):
     )
 
 
+_LOOK_SECONDS: Final = 0.2
+
+
+def _wait_for_topics(settings: SparkSettings, stopping: threading.Event) -> None:
+    """Return once each topic has its leaders, or when the driver is to stop.
+
+    Starting Spark takes as long as starting the brokers, so on a local side both start at the same time.
+    """
+    admin = admin_client(settings.bootstrap)
+    while not stopping.is_set():
+        with suppress(KafkaException):  # no broker answers yet
+            if not without_leader(admin, Topic):
+                return
+        stopping.wait(_LOOK_SECONDS)
+
+
 def _run(settings: DriverSettings, nodes: list[str]) -> int:
     builds = {node: _BUILDS[node] for node in nodes}
     if settings.rehearsal_port is None or settings.warm_file is None:
-        return run_application("spark", settings, list(builds.values()))
+        return run_application("spark", settings, list(builds.values()), partial(_wait_for_topics, settings))
     builds = {node: builds[node] for node in sorted(builds, key=_FIRST.index)}
     checkpoints = Path(settings.checkpoints)
     while acquired_lately(checkpoints, time.time(), _RECOVER_SECONDS):

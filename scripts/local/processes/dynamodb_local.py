@@ -4,10 +4,10 @@ import os
 from pathlib import Path
 from typing import Final
 
-from scripts.local.kafka.brokers import java
+from scripts.local.jars import STORE_MAIN
 from scripts.local.side import HOST
+from shared.runtime.jvm import java
 
-_SOURCE: Final = Path(__file__).with_name("Store.java")
 _JVM_FLAGS: Final = (
     "-Xms16m",
     "-Xmx96m",
@@ -19,23 +19,23 @@ _KEY: Final = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local"}
 
 
 def command(folder: Path, port: int, temporary: Path, jars: Path) -> list[str]:
-    """The command line of the store; the JDK compiles its main class of thirty lines at each start.
+    """The command line of the store.
 
     Args:
         folder: where it keeps its data.
         port: on which it listens.
         temporary: folder of its temporary files.
-        jars: folder of its class path.
+        jars: folder of its class path, with its main class.
 
     Raises:
-        BrokerError: if there is no Java.
+        JavaMissingError: if there is no Java.
     """
     return [
         java(),
         *_JVM_FLAGS,
         f"-Djava.io.tmpdir={temporary}",
         f"-Djava.library.path={jars}",
-        *("-cp", f"{jars}/*", str(_SOURCE)),
+        *("-cp", f"{jars}/*", STORE_MAIN),
         *(HOST, str(port), str(folder)),
     ]
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from scripts.local.class_archives import spark_archive
 from scripts.local.jars import Jars
 from scripts.local.kafka import brokers
 from scripts.local.process_marks import OF_SIDE, PROGRAM
@@ -138,6 +139,7 @@ def _spark(side: Side, jars: Jars, queries: Sequence[str], name: str, more: dict
         | {
             "HIFI_CHECKPOINTS": str(side.checkpoints),
             "HIFI_JARS": str(jars.spark),
+            "HIFI_CLASS_ARCHIVE": str(spark_archive(jars.spark).file),
             "HIFI_READY_FILE": str(side.spark_ready),
             "HIFI_METRICS_PORT": str(side.spark_port),
             "HIFI_MASTER": f"local[{max(SPARK_SLOTS, 3 * side.partitions + 2)},{TASK_TRIES}]",

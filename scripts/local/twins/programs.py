@@ -57,7 +57,7 @@ def edge_programs(twins: Twins, store_jars: Path, warm_up_seconds: float) -> lis
 
     Raises:
         NoHaproxyError: if HAProxy is not installed.
-        BrokerError: if there is no Java.
+        JavaMissingError: if there is no Java.
     """
     edge = twins.edge
     store = dynamodb_local.command(edge.store_folder, edge.store_port, edge.temporary, store_jars)

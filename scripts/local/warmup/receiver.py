@@ -23,6 +23,9 @@ class WarmUpReceiver:
 
     def __init__(self) -> None:
         self.ids: set[str] = set()
+        self.last_lag_ms = 0
+        """Of the event that arrived last."""
+
         self._lags: deque[tuple[float, int]] = deque()
 
     def application(self) -> web.Application:
@@ -36,7 +39,8 @@ class WarmUpReceiver:
         now, now_ms = time.monotonic(), time.time_ns() // 1_000_000
         for arrival in _decoder.decode(body if body.startswith(b"[") else b"[" + body + b"]"):
             self.ids.add(arrival.id)
-            self._lags.append((now, now_ms - int(arrival.id.partition("-")[0])))
+            self.last_lag_ms = now_ms - int(arrival.id.partition("-")[0])
+            self._lags.append((now, self.last_lag_ms))
         return web.Response(status=204)
 
     def window(self) -> list[int]:

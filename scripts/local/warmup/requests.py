@@ -13,8 +13,9 @@ _SINGLES_PER_SECOND: Final = 600
 _BATCHES_PER_SECOND: Final = 9
 _BATCH_EVENTS: Final = 100
 _MAX_OPEN: Final = 256
-_MAX_OUTSTANDING: Final = 5_000
-"""Most events in the chain: a cold chain must not be left with a backlog of warm-up events."""
+_MAX_OUTSTANDING: Final = 1_500
+"""Most events in the chain, a second's load: a cold chain works at full speed, and has no backlog to work off
+before its lag says how fast it is."""
 
 _PADDING: Final = "x" * 300
 
@@ -29,6 +30,7 @@ class SyntheticLoad:
         self._acknowledged: set[str] = set()
         self._open: set[asyncio.Task[None]] = set()
         self._sent = {1: 0, _BATCH_EVENTS: 0}
+        self._taken = self._unanswered = 0
 
     def catch_up(self, elapsed: float, arrived: int) -> None:
         """Start the requests due `elapsed` seconds after the start; a slow chain gets fewer."""
@@ -41,6 +43,18 @@ class SyntheticLoad:
                 task.add_done_callback(self._open.discard)
             self._sent[size] = due
 
+    def hold(self, elapsed: float) -> None:
+        """Send none of the requests that were due by `elapsed` seconds after the start."""
+        self._sent = {
+            1: int(elapsed * _SINGLES_PER_SECOND),
+            _BATCH_EVENTS: int(elapsed * _BATCHES_PER_SECOND),
+        }
+
+    @property
+    def requests(self) -> tuple[int, int]:
+        """Requests that were taken; and these with those that are not answered yet."""
+        return self._taken, self._taken + self._unanswered
+
     def outstanding(self, arrived: AbstractSet[str]) -> bool:
         """Whether a request is open or an acknowledged event has not arrived."""
         return bool(self._open or self._acknowledged - arrived)
@@ -50,12 +64,16 @@ class SyntheticLoad:
         events = [_event(next(self._numbers)) for _ in range(size)]
         kind = "application/cloudevents+json" if size == 1 else "application/cloudevents-batch+json"
         body = msgspec.json.encode(events[0] if size == 1 else events)
+        self._unanswered += 1
         try:
             async with self._session.post(self._url, data=body, headers={"Content-Type": kind}) as reply:
                 if reply.status == 202:
+                    self._taken += 1
                     self._acknowledged.update(str(event["id"]) for event in events)
         except (aiohttp.ClientError, TimeoutError):
             return
+        finally:
+            self._unanswered -= 1
 
 
 def _event(number: int) -> dict[str, object]:

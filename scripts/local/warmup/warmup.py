@@ -16,6 +16,7 @@ from confluent_kafka.admin import AdminClient
 from scripts.local.kafka.consumer_lag import stuck_hop, topic_ends
 from scripts.local.progress import Say
 from scripts.local.side import HOST, Side
+from scripts.local.warmup.backlog import Backlog, Look
 from scripts.local.warmup.receiver import WarmUpReceiver
 from scripts.local.warmup.requests import SyntheticLoad
 from shared.contracts.document_parsing import parse
@@ -133,7 +134,7 @@ async def _run(side: Side, sink: WarmUpReceiver, say: Say, most_seconds: float) 
         if not await _first_arrival(load, sink, say, admin):
             after = await asyncio.to_thread(topic_ends, admin)
             raise WarmUpError(_where_it_stops(side, stuck_hop(before, after)))
-        p95 = await _until_warm(load, sink, say, most_seconds)
+        p95 = await _until_warm(load, sink, say, admin, most_seconds)
         await _drain(load, sink)
         return p95
 
@@ -163,17 +164,44 @@ def _where_it_stops(side: Side, hop: str | None) -> str:
     return f"{waited}: {hop} wrote nothing; see {log}"
 
 
-async def _until_warm(load: SyntheticLoad, sink: WarmUpReceiver, say: Say, most_seconds: float) -> int:
-    began = time.monotonic()
+async def _until_warm(
+    load: SyntheticLoad, sink: WarmUpReceiver, say: Say, admin: AdminClient, most_seconds: float
+) -> int:
+    """Send the load, but only one event per second while customers' events wait."""
+    began, backlog, looked = time.monotonic(), Backlog(), 0.0
     while True:
         elapsed, lags = time.monotonic() - began, sink.window()
         if warm(elapsed, lags) or (elapsed > most_seconds and lags):
             return percentile_95(lags)
         if elapsed > most_seconds + _FIRST_SECONDS:
             raise WarmUpError(f"events came through, then none for {_FIRST_SECONDS:.0f} s; see `hifi doctor`")
-        say(f"warming up: {elapsed:.0f} s, p95 of the last seconds {percentile_95(lags) if lags else '-'} ms")
-        load.catch_up(elapsed, len(sink.ids))
+        if elapsed - looked >= 1:
+            looked = elapsed
+            backlog.take(await _look(load, sink, admin, elapsed))
+            if backlog.waits:
+                await load.send(1)
+        if backlog.waits:
+            say(_waiting(backlog))
+            load.hold(elapsed)
+        else:
+            last = f"{percentile_95(lags)} ms" if lags else "-"
+            say(f"warming up: {elapsed:.0f} s, p95 of the last seconds {last}")
+            load.catch_up(elapsed, len(sink.ids))
         await asyncio.sleep(_TURN_SECONDS)
+
+
+async def _look(load: SyntheticLoad, sink: WarmUpReceiver, admin: AdminClient, elapsed: float) -> Look:
+    ends = await asyncio.to_thread(topic_ends, admin)
+    taken, sent = load.requests
+    return Look(
+        at=elapsed, collected=ends[Topic.COLLECTED], acknowledged=taken, sent=sent, lag_ms=sink.last_lag_ms
+    )
+
+
+def _waiting(backlog: Backlog) -> str:
+    left = backlog.seconds_left
+    until = "getting longer" if left is None else f"about {left:.0f} s more"
+    return f"customers' events wait, so no synthetic load: {until}"
 
 
 async def _drain(load: SyntheticLoad, sink: WarmUpReceiver) -> None:

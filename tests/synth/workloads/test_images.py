@@ -80,6 +80,13 @@ def test_the_image_as_tests_lay_it_out_has_the_parts_of_the_dockerfile() -> None
     assert variables["SPARK_CONF_DIR"] in layout
 
 
+def test_executors_find_the_connectors_jars_in_the_image() -> None:
+    variables = dict(re.findall(r"\b([A-Z_]+)=(\S+)", (IMAGES / "spark.Dockerfile").read_text()))
+    settings = (ROOT / "infra" / "workloads" / "base" / "spark" / "spark-defaults.conf").read_text()
+    (path,) = re.findall(r"^spark\.executor\.extraClassPath\s+(\S+)$", settings, re.MULTILINE)
+    assert path == f"{variables['HIFI_JARS']}/*"
+
+
 def test_services_are_installed_without_what_only_spark_needs() -> None:
     requirements = ROOT / "requirements.txt"
     drop = f"drop={' '.join(LEFT_OUT)}"

@@ -6,12 +6,12 @@ import org.eclipse.jetty.server.handler.ContextHandler;
 import org.eclipse.jetty.util.thread.QueuedThreadPool;
 
 /**
- * DynamoDB Local on a loopback address: `java Store.java HOST PORT FOLDER`.
+ * DynamoDB Local on a loopback address: `java LocalStore HOST PORT FOLDER`.
  *
  * Its own main class listens on every address of the machine and asks nobody who they are; and it reports its use to
  * AWS unless told not to. This one does neither.
  */
-class Store {
+class LocalStore {
     private static final boolean IN_MEMORY = false;
     private static final boolean SHARED = true; // by all regions and keys
     private static final boolean SLOW_TABLES = false;

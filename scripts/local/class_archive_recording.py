@@ -1,0 +1,202 @@
+"""Makes the archives of classes, once for these jars and this JDK, from what a small chain loads.
+
+One broker, collect and the Spark driver run in a temporary folder until events went through; each
+JVM writes its archive when it ends. Nothing needs an archive: where none can be made, JVMs start as usual.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import psutil
+from confluent_kafka import KafkaException
+from confluent_kafka.cimpl import NewTopic
+
+from scripts.local.class_archives import SUFFIX, ClassArchive, broker_archive, spark_archive
+from scripts.local.jars import Jars, ensure_jars
+from scripts.local.kafka import brokers
+from scripts.local.ports import free_base, is_busy
+from scripts.local.process_marks import kill, side_processes
+from scripts.local.processes.profile import SideProfile
+from scripts.local.processes.programs import BROKERS, COLLECT, SPARK, Program, programs
+from scripts.local.progress import Say
+from scripts.local.side import HOST, Side
+from scripts.local.warmup.warmup import warm_up
+from scripts.terminal import run_command
+from shared.contracts.topics import topic_specs
+from shared.kafka.admin import admin_client, wait_for_brokers
+from shared.runtime.errors import OperatorError
+from shared.runtime.jvm import MAPS, java, recording, release
+from shared.runtime.settings import SparkSettings
+
+_PORTS: Final = (30_000, 32_000)
+_SECONDS: Final = 300
+_POLL_SECONDS: Final = 0.2
+_LOAD_SECONDS: Final = 5.0
+"""Enough for every class to be loaded; an archive has no compiled code."""
+
+
+class _RecordingError(OperatorError):
+    """The chain did not start."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _SmallSide(Side):
+    """A side whose only broker is the first."""
+
+    @property
+    def bootstrap(self) -> str:
+        return f"{HOST}:{self.broker_port(1)}"
+
+
+@dataclass(frozen=True)
+class _Recorded:
+    """A program whose JVM writes an archive when it ends."""
+
+    program: str
+    archive: ClassArchive
+
+    def draft(self, folder: Path) -> Path:
+        return folder / f"{self.archive.name}{SUFFIX}"
+
+
+def ensure_archives(jars: Jars, say: Say) -> None:
+    """Make the archives that are missing; a failure is reported and does no harm."""
+    every = (
+        _Recorded(BROKERS[0], broker_archive(jars.broker)),
+        _Recorded(SPARK, spark_archive(jars.spark)),
+    )
+    missing = [each for each in every if not each.archive.file.exists()]
+    if not missing:
+        return
+    say("making archives of classes, once, so that brokers and Spark start faster")
+    with tempfile.TemporaryDirectory(prefix="hifi-classes-") as folder:
+        try:
+            _record(_SmallSide(root=Path(folder).resolve(), port=free_base(*_PORTS)), jars, missing)
+        except (OperatorError, KafkaException, OSError, subprocess.SubprocessError) as error:
+            say(
+                f"brokers and Spark start slower: the small chain that loads the classes did not run: {error}"
+            )
+            return
+        for each in missing:
+            _keep(each, Path(folder), say)
+
+
+def _keep(recorded: _Recorded, folder: Path, say: Say) -> None:
+    """Put a complete archive in its place, and remove those of earlier jars."""
+    draft, archive = recorded.draft(folder), recorded.archive
+    if not draft.exists():
+        say(f"no archive of classes of {archive.name}: it starts without one, slower")
+        return
+    beside = archive.file.with_suffix(f".{os.getpid()}")  # on the file system of its place
+    beside.write_bytes(draft.read_bytes())
+    beside.replace(archive.file)
+    for old in archive.stale():
+        old.unlink(missing_ok=True)
+
+
+def _record(side: Side, jars: Jars, wanted: Iterable[_Recorded]) -> None:
+    side.create()
+    flags = {each.program: recording(each.draft(side.root), release(java())) for each in wanted}
+    found = {
+        program.name: _recording(program, flags.get(program.name))
+        for program in programs(side, jars, SideProfile.ALL)
+    }
+    alone = {"controller.quorum.voters": f"1@{HOST}:{side.controller_port(1)}", **_UNREPLICATED}
+    brokers.prepare(side, jars.broker, (1,), alone)
+    with _running(side, [found[BROKERS[0]]]):
+        _make_topics(side)
+        with _running(side, [found[SPARK], found[COLLECT]]):
+            _until(lambda: side.spark_ready.exists() and is_busy(side.collect_port), "Spark and collect")
+            warm_up(side, lambda _: None, _LOAD_SECONDS)
+
+
+def _make_topics(side: Side) -> None:
+    """Each on the only broker."""
+    wait_for_brokers(side.bootstrap, 1, _SECONDS)
+    admin = admin_client(side.bootstrap)  # kept, as its requests end with it
+    made = admin.create_topics([NewTopic(str(spec.name), 1, 1) for spec in topic_specs(1)])
+    for topic in made.values():
+        topic.result(_SECONDS)
+
+
+_UNREPLICATED: Final = dict.fromkeys(
+    (
+        "default.replication.factor",
+        "min.insync.replicas",
+        "offsets.topic.replication.factor",
+        "transaction.state.log.replication.factor",
+        "transaction.state.log.min.isr",
+        "share.coordinator.state.topic.replication.factor",
+        "share.coordinator.state.topic.min.isr",
+    ),
+    "1",
+)
+
+
+def _recording(program: Program, flag: str | None) -> Program:
+    """The program with the flag for its JVM: the driver's in its settings, others' on the command line."""
+    if flag is None:
+        return program
+    if program.name == SPARK:
+        options = SparkSettings.model_fields["java_options"].default
+        return replace(program, environment=program.environment | {"HIFI_JAVA_OPTIONS": f"{options} {flag}"})
+    first, *others = (word for word in program.command if not word.startswith(MAPS))
+    return replace(program, command=[first, flag, *others])
+
+
+@contextmanager
+def _running(side: Side, wanted: Sequence[Program]) -> Iterator[None]:
+    """Run programs; at the end wait until the last process of each, its JVM, has written its archive."""
+    started = [_start(side, program) for program in wanted]
+    try:
+        yield
+    finally:
+        for process in started:
+            process.terminate()
+        for process, program in zip(started, wanted, strict=True):
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_SECONDS)
+            psutil.wait_procs(side_processes(side.root, program.name), timeout=_SECONDS)
+            kill(side_processes(side.root, program.name))
+            process.wait()
+
+
+def _start(side: Side, program: Program) -> "subprocess.Popen[bytes]":
+    with (side.logs / f"{program.name}.log").open("wb") as output:
+        return subprocess.Popen(
+            program.command,
+            env={**os.environ, **program.environment},
+            cwd=side.root,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
+
+
+def _until(done: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + _SECONDS
+    while not done():
+        if time.monotonic() > deadline:
+            raise _RecordingError(f"{what} not ready after {_SECONDS} s")
+        time.sleep(_POLL_SECONDS)
+
+
+def main() -> None:
+    """Fetch the jars and make the archives, as `make setup` does."""
+    ensure_archives(ensure_jars(_say), _say)
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    run_command(main)
