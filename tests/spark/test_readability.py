@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from scripts.local.twins.readability import Reading, reading
 from scripts.local.twins.recording import Recorded, Recording, last_records, read, write
+from shared.contracts.completeness import COMPLETE_KEY, COMPLETE_VALUE
 from shared.contracts.documents import Entry, Pipe, encode_entry
 from shared.contracts.topics import Topic
 from shared.contracts.topology import INPUTS
@@ -39,6 +40,7 @@ GOOD = [
     recorded("retry_in.30s", 0, b"{}", outbound_headers("all", 1), b"k" * 16),
     recorded(Topic.CONFIG, 0, pipe(), [], b"acme/pipe/all"),
     recorded(Topic.CONFIG, 1, None, [], b"acme/pipe/gone"),
+    recorded(Topic.CONFIG, 4, COMPLETE_VALUE, [], COMPLETE_KEY),
 ]
 BAD = [
     recorded(Topic.COLLECTED, 1, b"no array", _COLLECTED),
@@ -53,7 +55,7 @@ BAD = [
 def test_what_this_version_writes_it_reads(spark: SparkSession) -> None:
     found = reading(spark, Recording(records=GOOD), NOW_MS)
     assert found.refused == {}
-    assert found.records == {"collected": 1, "events": 1, "outbound": 1, "retry_in.30s": 1, "config": 2}
+    assert found.records == {"collected": 1, "events": 1, "outbound": 1, "retry_in.30s": 1, "config": 3}
 
 
 def test_records_that_a_node_would_quarantine_are_counted(spark: SparkSession) -> None:

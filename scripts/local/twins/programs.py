@@ -25,7 +25,7 @@ WARM_UP: Final = "HIFI_WARM_UP_SECONDS"
 INSTALL: Final = "scripts/setup.sh edge, or apt-get install haproxy"
 
 _QUICK: Final = {"HIFI_WATCH_MINUTES": "2", "HIFI_HALF_MINUTES": "1"}
-"""On one machine a version has all the traffic within six minutes; the environment may say otherwise."""
+"""On one machine a version is watched for a shorter time; the environment may say otherwise."""
 
 _SYSTEM_FOLDERS: Final = "/usr/local/sbin:/usr/sbin"
 """Where distributions put it, which are not on every user's path."""

@@ -22,6 +22,7 @@ from pipelines.data.transmit.delivery.record_parser import read as parsed
 from pipelines.data.transmit.events import Poison
 from pipelines.data.transmit.transforms import flatten
 from scripts.local.twins.recording import Recorded, Recording, read
+from shared.contracts.completeness import COMPLETE_KEY
 from shared.contracts.documents import Catalogue, Entry, Pipe, decode_entry
 from shared.contracts.topics import RETRY_DELAYS, Topic
 from shared.contracts.topology import INPUTS
@@ -107,7 +108,7 @@ def _refused_documents(found: Sequence[Recorded], now_ms: int) -> int:
     refused = 0
     newest = {each.key: each.value for each in found}
     for key, value in newest.items():
-        if key is None or value is None:
+        if key in (None, COMPLETE_KEY) or value is None:
             continue
         try:
             entries[key] = decode_entry(value)
