@@ -30,8 +30,10 @@ from scripts.local.progress import Say
 from scripts.local.side import HOST, Side
 from scripts.local.warmup.warmup import warm_up
 from scripts.terminal import run_command
+from shared.contracts.publish_plan import COMPLETE
 from shared.contracts.topics import topic_specs
 from shared.kafka.admin import admin_client, wait_for_brokers
+from shared.kafka.config_topic import publish
 from shared.runtime.errors import OperatorError
 from shared.runtime.jvm import MAPS, java, recording, release
 from shared.runtime.settings import SparkSettings
@@ -119,12 +121,13 @@ def _record(side: Side, jars: Jars, wanted: Iterable[_Recorded]) -> None:
 
 
 def _make_topics(side: Side) -> None:
-    """Each on the only broker."""
+    """Each on the only broker; all the documents, of which there are none, are on `config`."""
     wait_for_brokers(side.bootstrap, 1, _SECONDS)
     admin = admin_client(side.bootstrap)  # kept, as its requests end with it
     made = admin.create_topics([NewTopic(str(spec.name), 1, 1) for spec in topic_specs(1)])
     for topic in made.values():
         topic.result(_SECONDS)
+    publish(side.bootstrap, "archives", COMPLETE, seconds=_SECONDS)  # there is no provisioner
 
 
 _UNREPLICATED: Final = dict.fromkeys(
