@@ -13,7 +13,7 @@ from infra.components.kafka.access import KafkaArns
 from infra.components.kubernetes.access import ClusterAccess
 from infra.components.kubernetes.alarms import ClusterAlarms
 from infra.components.kubernetes.cluster import Cluster
-from infra.components.kubernetes.helm_charts import charts
+from infra.components.kubernetes.helm_charts import Chart, charts
 from infra.components.kubernetes.helm_releases import HelmReleases
 from infra.components.kubernetes.managed_addons import AfterNodes, BeforeNodes
 from infra.components.kubernetes.node_groups import NodeGroups, ZoneSubnet
@@ -35,7 +35,10 @@ def declare_pods(
         kafka: Its Kafka, which the pods' roles may use.
         entrances: Its load balancers, whose target groups a controller fills.
     """
-    environment, in_cluster = context.environment, _in(context, cluster)
+    environment = context.environment
+    in_cluster = ClusterContext(
+        prefix=context.prefix, cluster_name=cluster.name, boundary_arn=context.boundary_arn
+    )
     access = ClusterAccess(
         context.stack,
         "access",
@@ -47,7 +50,7 @@ def declare_pods(
     )
     versions = environment.cluster.addons.by_name()
     before = BeforeNodes(context.stack, "before-nodes", cluster=in_cluster, versions=versions)
-    nodes = _declare_nodes(context, cluster, network, before)
+    nodes = _declare_nodes(context, in_cluster, cluster.security_group_id, network, before)
     after = AfterNodes(
         context.stack, "after-nodes", cluster=in_cluster, versions=versions, nodes=nodes.groups
     )
@@ -74,36 +77,36 @@ def declare_pods(
         "addons",
         cluster=cluster,
         region=environment.region,
-        charts=charts(
-            settings=environment.cluster,
-            cluster_name=context.prefix,
-            region=environment.region,
-            vpc_id=network.vpc.vpc_id,
-            pod_logs=context.twin.names.pod_logs,
-            alarm_topic_arn=context.alarm_topic_arn,
-        ),
+        charts=_charts(context, network),
         after=[*access.grants, *after.addons, *identities.associations, logs],
     )
 
 
-def _in(context: TwinContext, cluster: Cluster) -> ClusterContext:
-    return ClusterContext(prefix=context.prefix, cluster_name=cluster.name, boundary_arn=context.boundary_arn)
+def _charts(context: TwinContext, network: TwinNetwork) -> tuple[Chart, ...]:
+    return charts(
+        settings=context.environment.cluster,
+        cluster_name=context.prefix,
+        region=context.environment.region,
+        vpc_id=network.vpc.vpc_id,
+        pod_logs=context.twin.names.pod_logs,
+        alarm_topic_arn=context.alarm_topic_arn,
+    )
 
 
 def _declare_nodes(
-    context: TwinContext, cluster: Cluster, network: TwinNetwork, before: BeforeNodes
+    context: TwinContext, in_cluster: ClusterContext, group_id: str, network: TwinNetwork, before: BeforeNodes
 ) -> NodeGroups:
     settings, vpc = context.environment.cluster, network.vpc
     return NodeGroups(
         context.stack,
         "nodes",
-        cluster=_in(context, cluster),
+        cluster=in_cluster,
         pools=pools(settings),
         subnets=[
             ZoneSubnet(subnet_id=subnet, zone=zone)
             for subnet, zone in zip(vpc.subnet_ids, vpc.zones, strict=True)
         ],
-        security_group_ids=[cluster.security_group_id, network.groups.nodes.id],
+        security_group_ids=[group_id, network.groups.nodes.id],
         key_arn=context.keys.cluster,
         version=settings.version,
         release=settings.node_release,

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 import pyarrow as pa
@@ -38,20 +38,25 @@ def sign_of_life(spark: SparkSession) -> DataFrame:
 
 def keep_workers(query: StreamingQuery, sign: DataFrame) -> None:
     """Compute `sign` every KEEP_SECONDS on a thread, until the query ends."""
+    keep_in_use(query.name, sign.collect, lambda: _active(query))
+
+
+def keep_in_use(node: str, use: Callable[[], object], needed: Callable[[], bool]) -> None:
+    """Use a node's workers every KEEP_SECONDS on a thread, as long as they are needed."""
 
     def keep() -> None:
-        while _active(query):
+        while needed():
             try:
-                sign.collect()
+                use()
             except Exception:  # the next one may succeed; without it events are only delayed
                 _log.warning(
                     "Python workers not kept alive: the job failed; retrying",
-                    extra={"query": query.name},
+                    extra={"query": node},
                     exc_info=True,
                 )
             time.sleep(KEEP_SECONDS)
 
-    threading.Thread(target=keep, name=f"keep-{query.name}", daemon=True).start()
+    threading.Thread(target=keep, name=f"keep-{node}", daemon=True).start()
 
 
 def _active(query: StreamingQuery) -> bool:

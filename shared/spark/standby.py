@@ -22,7 +22,7 @@ from shared.runtime.settings import SparkSettings
 from shared.spark.application import Build, is_processing
 from shared.spark.checkpoint_locks import CheckpointLocks, end_processes
 from shared.spark.prepared_query import PreparedQuery
-from shared.spark.python_worker_pool import KEEP_SECONDS
+from shared.spark.python_worker_pool import keep_in_use
 from shared.spark.takeover import BEAT_SECONDS, Step, Takeover
 
 _log = get_logger(__name__)
@@ -109,8 +109,9 @@ class TwoDrivers:
         if stopping.is_set() or mine.nodes != had:
             return
         for node, prepare in self._prepares.items():
-            self._prepared[node] = prepare(spark, self._settings)
-        _keep_workers(self._prepared.values(), self._waited)
+            prepared = self._prepared[node] = prepare(spark, self._settings)
+            if prepared.use_workers:
+                keep_in_use(node, prepared.use_workers, lambda: not self._waited.is_set())
         locks.wait_openly()
         self._warm_file.write_text(str(os.getpid()))
         _log.info("warm: waiting for the other driver's queries")
@@ -199,19 +200,6 @@ def _keep_beating(spark: SparkSession, locks: CheckpointLocks, ended: threading.
                 return
 
     _in_background(beat)
-
-
-def _keep_workers(prepared: Iterable[PreparedQuery], ended: threading.Event) -> None:
-    """Use the Python workers of queries that have not started, now and then."""
-    uses = [query.use_workers for query in prepared if query.use_workers]
-
-    def keep() -> None:
-        while not ended.is_set():
-            for use in uses:
-                use()
-            ended.wait(KEEP_SECONDS)
-
-    _in_background(keep)
 
 
 def _note_at_work(query: StreamingQuery, node: str, locks: CheckpointLocks) -> None:

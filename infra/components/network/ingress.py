@@ -70,7 +70,7 @@ class Ingress(Construct):
             port=HTTPS_PORT,
             protocol="TLS",
             ssl_policy=TLS_POLICY,
-            certificate_arn=_certificate_arn(self, domain),
+            certificate_arn=certificate_arn_of(self, domain),
             default_action=[LbListenerDefaultAction(type="forward", target_group_arn=self._targets.arn)],
         )
 
@@ -95,7 +95,8 @@ class Ingress(Construct):
         return str(self._targets.arn)
 
 
-def _certificate_arn(scope: Construct, domain: str) -> str:
+def certificate_arn_of(scope: Construct, domain: str) -> str:
+    """The newest certificate that is issued for a domain; declares its look-up below `scope`."""
     found = DataAwsAcmCertificate(scope, "certificate", domain=domain, statuses=["ISSUED"], most_recent=True)
     return str(found.arn)
 

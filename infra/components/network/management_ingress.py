@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-from cdktf_cdktf_provider_aws.data_aws_acm_certificate import DataAwsAcmCertificate
 from cdktf_cdktf_provider_aws.lb import Lb
 from cdktf_cdktf_provider_aws.lb_listener import (
     LbListener,
@@ -21,7 +20,7 @@ from cdktf_cdktf_provider_aws.lb_target_group import LbTargetGroup, LbTargetGrou
 from cdktf_cdktf_provider_aws.security_group import SecurityGroup
 from constructs import Construct
 
-from infra.components.network.ingress import TLS_POLICY
+from infra.components.network.ingress import TLS_POLICY, certificate_arn_of
 from infra.components.network.security_groups import HTTPS_PORT, POD_PORT
 from infra.exposure import Exposure
 
@@ -105,9 +104,6 @@ class ManagementIngress(Construct):
 
     def _listener(self, domain: str) -> LbListener:
         """Another host name than a service's is refused: such a request was not sent to us."""
-        certificate = DataAwsAcmCertificate(
-            self, "certificate", domain=domain, statuses=["ISSUED"], most_recent=True
-        )
         return LbListener(
             self,
             "listener",
@@ -115,7 +111,7 @@ class ManagementIngress(Construct):
             port=HTTPS_PORT,
             protocol="HTTPS",
             ssl_policy=TLS_POLICY,
-            certificate_arn=certificate.arn,
+            certificate_arn=certificate_arn_of(self, domain),
             default_action=[
                 LbListenerDefaultAction(
                     type="fixed-response", fixed_response=LbListenerDefaultActionFixedResponse(**_NOT_FOUND)

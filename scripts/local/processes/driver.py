@@ -51,6 +51,7 @@ _PREPARES: Final = {
 _FIRST: Final = ("route", "ingest", "transmit", "transmit_slow", "audit")
 """Order of starting when a driver takes over: what takes longest to its first event at the front."""
 
+_LOOK_SECONDS: Final = 0.2
 _RECOVER_SECONDS: Final = 20.0
 """After another driver took over, a new one leaves it the cores for so long."""
 
@@ -64,9 +65,6 @@ class DriverSettings(SparkSettings):
     warm_file: Path | None = Field(
         None, description="Written, with the process's id, while the driver waits to take over."
     )
-
-
-_LOOK_SECONDS: Final = 0.2
 
 
 def _wait_for_topics(settings: SparkSettings, stopping: threading.Event) -> None:
