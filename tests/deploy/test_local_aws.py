@@ -65,6 +65,20 @@ def test_tags_that_are_added_to_one_group_at_once_are_all_kept(aws: LocalAws, su
     assert {each["Key"] for each in group["Tags"]} == set(names)
 
 
+def test_a_request_of_ec2_that_is_sent_again_makes_nothing_twice(aws: LocalAws) -> None:
+    ec2 = aws.client("ec2")
+    request = {
+        "LaunchTemplateName": "again",
+        "LaunchTemplateData": {"MetadataOptions": {"HttpTokens": "required"}},
+    }
+    first, second = (ec2.create_launch_template(**request, ClientToken="one") for _ in range(2))
+    assert second["LaunchTemplate"]["LaunchTemplateId"] == first["LaunchTemplate"]["LaunchTemplateId"]
+    with pytest.raises(ClientError, match="IdempotentParameterMismatch"):
+        ec2.create_launch_template(**request | {"LaunchTemplateName": "other"}, ClientToken="one")
+    with pytest.raises(ClientError, match="AlreadyExists"):
+        ec2.create_launch_template(**request, ClientToken="two")
+
+
 def test_msk_takes_a_configuration_s_name_once(aws: LocalAws, configuration: str) -> None:
     with pytest.raises(ClientError, match="base exists"):
         aws.client("kafka").create_configuration(Name="base", ServerProperties=b"a=2")

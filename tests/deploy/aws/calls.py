@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from io import BytesIO
 from typing import Any
-from urllib.parse import parse_qs, parse_qsl
+from urllib.parse import parse_qsl
 
 from botocore.session import Session
 
@@ -53,8 +53,12 @@ def _operation(service: str, environ: Any) -> str:
     path, _, query = str(environ["REQUEST_URI"]).partition("?")
     if "/operation/" in path:
         return path.rpartition("/")[2]
-    action = parse_qs(_body(environ).decode("utf-8", "replace")).get("Action")
-    return action[0] if action else _by_path(service, environ["REQUEST_METHOD"], path, query)
+    return form(environ).get("Action") or _by_path(service, environ["REQUEST_METHOD"], path, query)
+
+
+def form(environ: Any) -> dict[str, str]:
+    """The fields of a request's form, whose body can still be read afterwards; without a form none."""
+    return dict(parse_qsl(_body(environ).decode("utf-8", "replace")))
 
 
 def _body(environ: Any) -> bytes:

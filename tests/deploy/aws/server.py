@@ -25,6 +25,7 @@ from tests.deploy.aws.documents import Place
 from tests.deploy.aws.eks.api import KubernetesApi
 from tests.deploy.aws.eks.parts import Parts
 from tests.deploy.aws.gaps import fill_gaps
+from tests.deploy.aws.idempotency import Remembered
 from tests.deploy.aws.inventory import inventory
 from tests.deploy.aws.permissions import action_of, allowed_patterns, ec2_error, may, refusal
 from tests.deploy.aws.quotas import Quotas
@@ -56,7 +57,7 @@ class LocalAws:
         fill_gaps()
         parts = Parts()
         self.kubernetes = KubernetesApi(place, parts)
-        self._moto = DomainDispatcherApplication(create_backend_app)
+        self._moto = Remembered(DomainDispatcherApplication(create_backend_app))
         self._turn = Lock()
         self._own = {
             "kafka": kafka.service(place),
