@@ -126,6 +126,15 @@ def delivery_key(tenant: str, pipe: str, source: str, event_id: str) -> bytes:
     return hashlib.md5(text.encode(), usedforsecurity=False).digest()
 
 
+def replayed_key(key: bytes, replay: str) -> bytes:
+    """What transmit remembers of a delivery of an event that is processed again: 16 bytes.
+
+    Another key than that of its first delivery, so that it is sent; the same for all copies of one replay, so
+    that it is sent once.
+    """
+    return hashlib.md5(key + replay.encode(), usedforsecurity=False).digest()
+
+
 def is_json(content_type: str | None) -> bool:
     """Whether `datacontenttype` declares JSON (CloudEvents JSON format, section 3.1: absent means JSON)."""
     if not content_type:

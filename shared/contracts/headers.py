@@ -31,6 +31,10 @@ Not on later records of the event."""
 LETTER = "hifi_letter"
 """On an `outbound` record that was a dead letter: `partition/offset` of that letter."""
 
+REPLAY = "hifi_replay"
+"""On each record of an event that ingest read again after a rollback, from `events` on: which replay it is,
+`replay_range.ReplayRange.name`."""
+
 TRACEPARENT = "ce_traceparent"
 """W3C trace context, as CloudEvents' distributed tracing extension carries it."""
 

@@ -51,6 +51,8 @@ class Receipt(msgspec.Struct, kw_only=True, frozen=True):
     """By id, the traceparent of each event that is traced: see `shared.contracts.tracing`."""
 
     reason: str = ""
+    replay: str = ""
+    """The replay that all of its events were processed again in; empty for none."""
 
     breaker: Breaker = "closed"
     lane: Lane = "fast"

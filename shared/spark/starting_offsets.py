@@ -11,6 +11,7 @@ from typing import Any, Final
 from confluent_kafka import Consumer, TopicPartition
 from pyspark.sql import SparkSession
 
+from shared.contracts.replay_range import REPLAY_FILE, Offsets, ReplayRange, decode_replay_range
 from shared.contracts.topics import Topic
 from shared.kafka.background_reader import reader_config
 from shared.kafka.retained_offsets import RetainedOffsets, retained_offsets
@@ -23,9 +24,6 @@ ANSWER_SECONDS: Final = 10.0
 
 EARLIEST: Final = "earliest"
 LATEST: Final = "latest"
-
-Offsets = Mapping[str, Mapping[str, int]]
-"""By topic and partition, as Spark's Kafka source writes them."""
 
 
 def starting_offsets(spark: SparkSession, settings: SparkSettings, node: str, *topics: Topic) -> str:
@@ -48,6 +46,17 @@ def starting_offsets(spark: SparkSession, settings: SparkSettings, node: str, *t
         _log.error("records expired before they were read", extra=extra)
     checkpoint.set_aside()
     return json.dumps(usable)
+
+
+def replay_left(spark: SparkSession, settings: SparkSettings, node: str) -> ReplayRange | None:
+    """What a query has still to process again, and mark; None if nothing.
+
+    Raises:
+        msgspec.MsgspecError: if the file of the checkpoint that says it cannot be decoded.
+    """
+    checkpoint = Checkpoint(spark, settings, node)
+    found = checkpoint.replay()
+    return found if found is not None and found.left(checkpoint.offsets()) else None
 
 
 def resumed(
@@ -100,6 +109,11 @@ class Checkpoint:
         text = self._read(f"/offsets/{max(done)}") if done else self._read("/sources/0/0")
         found: Offsets = json.loads(text[text.rindex("\n{") :]) if text else {}
         return found
+
+    def replay(self) -> ReplayRange | None:
+        """Which of the records before it are marked as processed again."""
+        text = self._read(f"/{REPLAY_FILE}")
+        return decode_replay_range(text) if text else None
 
     def set_aside(self) -> None:
         """Rename the folder, so that the query starts without a checkpoint."""

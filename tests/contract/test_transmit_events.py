@@ -129,6 +129,32 @@ def test_task_run_again_writes_the_receipts_that_its_first_run_could_not(rig: Ri
     assert len(rig.server.bodies) == 1
 
 
+def test_an_event_that_is_processed_again_is_sent_again_and_only_once(rig: Rig) -> None:
+    rig.server.answer("/", reply(200))
+    rig.pipe("p1", "/")
+    rig.deliver(flat_batch([row(1, value=b'"bad"')]))
+    good = row(1, value=b'"good"', replay="r1")
+    (first,) = receipts(rig.deliver(flat_batch([good])))
+    assert (first.result, first.tries, first.replay) == ("delivered", 1, "r1")
+    repeated = receipts(rig.deliver(flat_batch([good, row(1, value=b'"bad"')])))
+    assert [(each.tries, each.replay) for each in repeated] == [(0, "r1"), (0, "")]
+    assert [json.loads(body)[0]["data"] for body in rig.server.bodies] == ["bad", "good"]
+
+
+def test_the_mark_of_a_replay_goes_with_an_event_that_has_to_wait(rig: Rig) -> None:
+    rig.server.answer("/wait", reply(500))
+    rig.server.answer("/dead", reply(404))
+    rig.pipe("p1", "/wait")
+    rig.pipe("p2", "/dead")
+    batch = flat_batch([row(1, replay="r1"), row(2, replay="r1", pipe="p2"), row(3)])
+    moved = {header(each.headers, h.CE_ID): dict(each.headers) for each in records(rig.deliver(batch))}
+    assert {name: found.get(h.REPLAY) for name, found in moved.items()} == {
+        "e1": b"r1",
+        "e2": b"r1",
+        "e3": None,
+    }
+
+
 def test_failed_event_is_not_remembered(rig: Rig) -> None:
     rig.server.answer("/", reply(400))
     rig.pipe("p1", "/")

@@ -13,7 +13,18 @@ from pipelines.data.ingest.transforms import events
 from shared.contracts import headers as h
 from shared.contracts.envelope import CollectedItem, collected_item, encode_items
 from shared.contracts.limits import MAX_HEADERS_BYTES, MAX_READABLE_BYTES
-from tests.spark.events import ATTRIBUTES, STAMPS, Headers, by_topic, header_map, headers, kafka_rows
+from shared.contracts.replay_range import replay_of
+from tests.spark.events import (
+    ATTRIBUTES,
+    KAFKA_ROW,
+    STAMPS,
+    Headers,
+    by_topic,
+    header_map,
+    headers,
+    kafka_rows,
+    one_partition,
+)
 from tests.strategies import json_texts
 
 _COPIED = {name: STAMPS[name] for name in (h.TENANT, h.SOURCE, h.RECEIVED)}
@@ -144,6 +155,30 @@ def test_values_too_large_for_quarantine_are_truncated(spark: SparkSession) -> N
     assert len(large["value"]) == MAX_READABLE_BYTES
     assert header_map(large)[h.REASON].startswith("value of ")
     assert header_map(heavy) == {h.REASON: "headers too large, dropped", h.ORIGIN: "collected/0/1"}
+
+
+@settings(max_examples=3, deadline=None, phases=(Phase.generate,), suppress_health_check=list(HealthCheck))
+@given(
+    ends=st.dictionaries(st.integers(0, 4), st.integers(0, 12)),
+    places=st.sets(st.tuples(st.integers(0, 5), st.integers(0, 13)), min_size=30),
+)
+def test_what_is_processed_again_is_marked_by_partition_and_offset_and_nothing_else_is(
+    spark: SparkSession, ends: dict[int, int], places: set[tuple[int, int]]
+) -> None:
+    replay = replay_of({}, {"collected": {str(partition): end for partition, end in ends.items()}})
+    values = (encode_items([item("1"), item("2")]), b"[17]", None)
+    records = [
+        (None, values[number % 3], "collected", partition, offset, headers({**_COPIED, "place": str(number)}))
+        for number, (partition, offset) in enumerate(sorted(places))
+    ]
+    rows = one_partition(spark, records, KAFKA_ROW)
+
+    marked = [header_map(row) for row in events(rows, replay).collect()]
+
+    wanted = [offset < ends.get(partition, 0) for _, _, _, partition, offset, _ in records]
+    copies = [2 if number % 3 == 0 else 1 for number in range(len(records))]
+    owed = [each for each, times in zip(wanted, copies, strict=True) for _ in range(times)]
+    assert [found.get(h.REPLAY) for found in marked] == [replay.name if each else None for each in owed]
 
 
 def _poison() -> st.SearchStrategy[bytes]:

@@ -12,6 +12,8 @@ from scripts.local.twins.positions import (
     query_positions,
     write_checkpoint,
 )
+from shared.contracts import headers as h
+from shared.contracts.replay_range import replay_of
 from shared.contracts.topics import Topic
 from shared.kafka.admin import admin_client
 from shared.runtime.settings import SparkSettings
@@ -52,6 +54,49 @@ def test_a_checkpoint_made_anew_is_where_the_query_begins(
         query.stop()
     assert {text(each, "ce_id") for each in records.all_of(Topic.EVENTS)} == {"after"}
     assert query_positions(tmp_path)["ingest"][f"collected/{partition}"] == end + 1
+
+
+@pytest.mark.proof
+def test_a_replay_marks_what_it_reads_again_until_it_is_over_whatever_is_restarted(
+    spark: SparkSession, spark_settings: SparkSettings, topics: str, tmp_path: Path
+) -> None:
+    delete_records(topics)
+    records = Topics(topics)
+    for name in ("first", "second"):
+        records.put(Topic.COLLECTED, collected(name), _COLLECTED, _ONE_PARTITION)
+    records.flush()
+    found, end = records.all_of(Topic.COLLECTED), _end(topics)
+    partition = found[0].partition() or 0
+    since = {"collected": {str(partition): end - 2, str(1 - partition): 0}}
+    replay = replay_of(since, {"collected": {str(partition): end + 1}})
+    offsets = {f"collected/{number}": offset for number, offset in since["collected"].items()}
+    write_checkpoint(tmp_path / "ingest", offsets, replay)
+    settings = spark_settings.model_copy(update={"bootstrap": topics, "checkpoints": str(tmp_path)})
+    for more in ("third", "fourth"):
+        query = build_ingest(spark, settings)
+        try:
+            until(lambda: bool(records.all_of(Topic.EVENTS)), _START_SECONDS, [query])
+            done = len(_batches(tmp_path))
+            until(lambda seen=done: len(_batches(tmp_path)) > seen, _START_SECONDS, [query])
+        finally:
+            query.stop()
+        records.put(Topic.COLLECTED, collected(more), _COLLECTED, _ONE_PARTITION)
+        records.flush()
+    query = build_ingest(spark, settings)
+    try:
+        until(lambda: len(_marks(records)) == 4, _START_SECONDS, [query])
+    finally:
+        query.stop()
+    marks = _marks(records)
+    assert marks == {**dict.fromkeys(("first", "second", "third"), replay.name), "fourth": None}
+
+
+def _marks(records: Topics) -> dict[str, str | None]:
+    """By event, the replay that its newest record in `events` names."""
+    found = records.all_of(Topic.EVENTS)
+    return {
+        text(m, h.CE_ID): text(m, h.REPLAY) if h.REPLAY in dict(m.headers() or []) else None for m in found
+    }
 
 
 @pytest.mark.proof

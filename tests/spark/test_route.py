@@ -105,6 +105,27 @@ def test_an_event_that_no_pipe_takes_is_noted_as_unmatched(spark: SparkSession) 
         assert [tuple(header) for header in row["headers"]] == [(name, given[name]) for name in noted]
 
 
+def test_the_mark_of_a_replay_goes_on_to_every_pipe_or_stays_with_an_event_that_none_takes(
+    spark: SparkSession,
+) -> None:
+    pipes = table(spark, pipe("one"), pipe("two"))
+    records = [
+        (b"{}", event_headers(hifi_replay="r1")),
+        (b"{}", event_headers()),
+        (b"{}", event_headers(hifi_source="web", hifi_replay="r1")),
+    ]
+
+    rows = outbound(kafka_rows(spark, "events", records), pipes).collect()
+
+    assert [(row["topic"], header_map(row).get(h.REPLAY)) for row in rows] == [
+        ("outbound", "r1"),
+        ("outbound", "r1"),
+        ("outbound", None),
+        ("outbound", None),
+        ("unmatched", "r1"),
+    ]
+
+
 _TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=20)
 
 

@@ -12,6 +12,7 @@ from pipelines.control.deploy import sufficiency
 from pipelines.control.deploy.backend import Backend, BackendError, CannotReplayError
 from pipelines.control.deploy.decisions import first_minute
 from pipelines.control.deploy.policy import JUDGED, WATCHED, Policy, percent
+from pipelines.control.deploy.replays import replay_positions
 from pipelines.control.deploy.seen import Seen
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.releases import Positions, Release, Step
@@ -130,8 +131,9 @@ class Operations:
             return replace(seen, restored="positions are left as they are")
         cause = ""
         if release.replay and release.snapshot and release.left_at:
+            begin = replay_positions(release.snapshot, release.left_at)
             try:
-                self._restore(release, side, release.snapshot, release.left_at)
+                self._restore(release, side, begin, release.left_at)
                 return replace(
                     seen, restored="goes back to the snapshot; what went through since is replayed"
                 )

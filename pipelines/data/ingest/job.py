@@ -9,7 +9,7 @@ from shared.contracts.topology import INPUTS
 from shared.runtime.settings import SparkSettings
 from shared.spark.prepared_query import PreparedQuery
 from shared.spark.session import read_topics, realtime_writer
-from shared.spark.starting_offsets import EARLIEST, starting_offsets
+from shared.spark.starting_offsets import EARLIEST, replay_left, starting_offsets
 
 NODE = "ingest"
 
@@ -27,4 +27,5 @@ def prepare(spark: SparkSession, settings: SparkSettings) -> PreparedQuery:
 
 def _writer(spark: SparkSession, settings: SparkSettings, starting: str) -> DataStreamWriter:
     collected = read_topics(spark, settings, *INPUTS[NODE], starting=starting)
-    return realtime_writer(events(collected), settings, NODE, settings.ingest_batch)
+    marked = events(collected, replay_left(spark, settings, NODE))
+    return realtime_writer(marked, settings, NODE, settings.ingest_batch)

@@ -10,6 +10,7 @@ from pyspark.sql import functions as fn
 from pipelines.data.ingest.schema import COLLECTED_ITEM, COLLECTED_ITEMS
 from shared.contracts import headers as h
 from shared.contracts.envelope import REQUIRED_ATTRIBUTES, SPEC_VERSION
+from shared.contracts.replay_range import ReplayRange
 from shared.contracts.topics import Topic
 from shared.spark.collected_columns import STAMPS, binary, items_fault, readable, unreadable, with_items
 from shared.spark.columns import (
@@ -22,26 +23,46 @@ from shared.spark.columns import (
 from shared.spark.tracing import is_sampled, own_traceparent
 
 
-def events(collected: DataFrame) -> DataFrame:
-    """Kafka records of `collected` to records (topic, value, headers) of `events` and `quarantine`."""
-    return _written(_exploded(_parsed(collected)))
+def events(collected: DataFrame, replay: ReplayRange | None = None) -> DataFrame:
+    """Kafka records of `collected` to records (topic, value, headers) of `events` and `quarantine`.
+
+    Args:
+        collected: with topic, partition, offset, value and headers.
+        replay: what of it is processed again, and marked.
+    """
+    return _written(_exploded(_parsed(collected, replay)))
 
 
-def _parsed(collected: DataFrame) -> DataFrame:
+def _parsed(collected: DataFrame, replay: ReplayRange | None) -> DataFrame:
     """Each record with its items, if it is readable, and its fault, if it has one."""
     headers, names = fn.col("headers"), fn.col("names")
-    records = (
-        collected.withColumn("headers", fn.coalesce("headers", fn.array().cast(HEADERS_TYPE)))
-        .withColumn("names", headers["key"])
-        .withColumn("unreadable", unreadable(headers, names))
-    )
+    read = collected.withColumn("headers", fn.coalesce("headers", fn.array().cast(HEADERS_TYPE)))
+    mark = None if replay is None else replay_mark(replay)
+    marked = read if mark is None else read.withColumn("headers", fn.concat("headers", mark))
+    stamps = fn.array(*(text_header(key, header_value(headers, names, key)) for key in STAMPS))
+    records = marked.withColumn("names", headers["key"]).withColumn("unreadable", unreadable(headers, names))
     return (
         with_items(records, fn.col("unreadable").isNull(), COLLECTED_ITEM)
         .withColumn("fault", fn.coalesce("unreadable", items_fault(fn.col("items"))))
-        .withColumn(
-            "copied", fn.array(*(text_header(key, header_value(headers, names, key)) for key in STAMPS))
-        )
+        .withColumn("copied", stamps if mark is None else fn.concat(stamps, mark))
     )
+
+
+def replay_mark(replay: ReplayRange) -> Column:
+    """The header of a record that is processed again, in an array; an empty array for any other."""
+    mark, none = fn.array(text_header(h.REPLAY, replay.name)), fn.array().cast(HEADERS_TYPE)
+    return fn.when(_is_replayed(replay), mark).otherwise(none)
+
+
+def _is_replayed(replay: ReplayRange) -> Column:
+    """Partitions without records to mark have none; the comparison is then null."""
+    found = fn.lit(False)
+    for topic, ends in replay.before.items():
+        last = max(map(int, ends), default=-1)
+        before = fn.array(*(fn.lit(ends.get(str(each), 0)).cast("bigint") for each in range(last + 1)))
+        below = fn.col("offset") < fn.get(before, fn.col("partition"))
+        found = found | ((fn.col("topic") == topic) & below)
+    return fn.coalesce(found, fn.lit(False))
 
 
 def _exploded(parsed: DataFrame) -> DataFrame:

@@ -116,6 +116,8 @@ def outbound_headers() -> Column:
 
 
 def unmatched_headers() -> Column:
-    """The headers of an `unmatched` record."""
+    """The headers of an `unmatched` record; an event that is processed again keeps its mark."""
     headers, names = fn.col("headers"), fn.col("headers")["key"]
-    return fn.array(*(text_header(key, header_value(headers, names, key)) for key in _UNMATCHED_HEADERS))
+    kept = fn.array(*(text_header(key, header_value(headers, names, key)) for key in _UNMATCHED_HEADERS))
+    replay = header_value(headers, names, h.REPLAY)
+    return fn.when(replay.isNull(), kept).otherwise(fn.concat(kept, fn.array(text_header(h.REPLAY, replay))))

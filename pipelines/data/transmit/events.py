@@ -5,6 +5,7 @@ from typing import Final
 
 import msgspec
 
+from shared.contracts.envelope import replayed_key
 from shared.transformation.event_content import EventContent
 
 Headers = list[tuple[str, bytes | None]]
@@ -28,6 +29,18 @@ class Event(EventContent, gc=False):
     first_try_ms: int | None
     tenant: str
     traceparent: str | None = None
+    replay: str | None = None
+    """The replay that it was processed again in."""
+
+    @property
+    def dedup_key(self) -> bytes:
+        """Identifies one delivery of it: an event that is processed again is owed another one."""
+        return self.key if self.replay is None else replayed_key(self.key, self.replay)
+
+    @property
+    def delivered_keys(self) -> tuple[bytes, ...]:
+        """What is remembered of its delivery. After one of a replay, no copy from before it is sent."""
+        return (self.key,) if self.replay is None else (self.dedup_key, self.key)
 
     @property
     def headers(self) -> Headers:

@@ -65,12 +65,12 @@ class Task:
         for item in read(batch):
             if not isinstance(item, Event):
                 yield quarantined(item)
-            elif item.key in self._copies:
-                self._copies[item.key].append(item)
-            elif (state := self._known(item.key)) != "no":
+            elif (key := item.dedup_key) in self._copies:
+                self._copies[key].append(item)
+            elif (state := self._known(key)) != "no":
                 known[state].append(item)
             else:
-                self._copies[item.key] = []
+                self._copies[key] = []
                 fresh.append(item)
         self._start(fresh)
         yield from self._dropped(known["recorded"], Duplicate())
@@ -114,7 +114,7 @@ class Task:
         self._waiting -= len(settled.events)
         self._unsettled_bytes -= sum(event.size for event in settled.events)
         self._remember(settled)
-        copies = [copy for event in settled.events for copy in self._copies.pop(event.key)]
+        copies = [copy for event in settled.events for copy in self._copies.pop(event.dedup_key)]
         yield from rows(settled)
         if isinstance(settled.outcome, Delivered):
             yield from self._dropped(copies, Duplicate())
@@ -126,7 +126,7 @@ class Task:
 
     def _remember(self, settled: SettledEvents) -> None:
         if isinstance(settled.outcome, Delivered):
-            keys = [event.key for event in settled.events]
+            keys = [key for event in settled.events for key in event.delivered_keys]
             self._arrived.update(keys)
             self._deliveries.add(keys)
 

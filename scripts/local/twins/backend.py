@@ -13,7 +13,6 @@ from confluent_kafka import KafkaException
 
 from pipelines.control.deploy.backend import (
     BackendError,
-    CannotReplayError,
     Deployed,
     FencedError,
     Obstacle,
@@ -29,15 +28,11 @@ from scripts.local.twins.load_test import LoadTest
 from scripts.local.twins.meter import minutes_of, stability_of
 from scripts.local.twins.obstacles import version_obstacles
 from scripts.local.twins.place import Twins
-from scripts.local.twins.positions import (
-    commit_positions,
-    group_positions,
-    query_positions,
-    write_checkpoint,
-)
+from scripts.local.twins.positions import group_positions, query_positions
 from scripts.local.twins.programs import FOLDER, WARM_UP
 from scripts.local.twins.proving import Proving
 from scripts.local.twins.remains import RemainsReader
+from scripts.local.twins.restoring import restore_side
 from scripts.local.twins.traffic import LocalTraffic
 from scripts.local.twins.usage import usage_of
 from scripts.local.warmup.warmup import WARM_UP_SECONDS
@@ -164,19 +159,12 @@ class LocalBackend:
         """Let the code that is started next on a parked side begin at these positions.
 
         Raises:
-            CannotReplayError: if `replayed` is given: no node of a local side marks records yet.
+            CannotReplayError: if `replayed` is given, and the records cannot be marked, or are gone.
         """
-        if replayed is not None:
-            raise CannotReplayError("no node marks what it reads as replayed")
         with _explained(), self._fenced(fence):
             if not self._code[side].parked():
                 raise BackendError(f"{side} is not parked: its positions would move")
-            place = self._side(side)
-            admin = admin_client(place.bootstrap)
-            for query, offsets in positions.queries.items():
-                write_checkpoint(place.checkpoints / query, offsets)
-            for group, offsets in positions.groups.items():
-                commit_positions(admin, group, offsets)
+            restore_side(self._side(side), self._other(side), positions, replayed)
 
     def prove(self, side: str, events: int, *, fence: int) -> Proof:
         """Send events through this side only, and compare what arrives."""
@@ -239,10 +227,13 @@ class LocalBackend:
     def _side(self, name: str) -> Side:
         return self._twins.side(name)
 
+    def _other(self, name: str) -> Side:
+        (other,) = (each for each in SIDES if each != name)
+        return self._side(other)
+
     def _look(self, side: str, version: str) -> _Looked:
         """On a thread of its own: it takes a minute."""
-        (serving,) = (self._side(each) for each in SIDES if each != side)
-        found = version_obstacles(version, self._code[side].versions, self._side(side), serving)
+        found = version_obstacles(version, self._code[side].versions, self._side(side), self._other(side))
         return _Looked(found, time.monotonic())
 
     def _end_proof(self, side: str) -> None:

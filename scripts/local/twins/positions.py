@@ -14,6 +14,7 @@ import msgspec
 from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from shared.contracts.replay_range import REPLAY_FILE, ReplayRange, encode_replay_range
 from shared.contracts.topology import INPUTS
 
 _ANSWER_SECONDS: Final = 10.0
@@ -36,19 +37,29 @@ def query_positions(checkpoints: Path) -> dict[str, Offsets]:
     return {query: offsets for query, offsets in found.items() if offsets}
 
 
-def write_checkpoint(folder: Path, offsets: Mapping[str, int]) -> None:
-    """Make a query's checkpoint anew, so that it begins at these offsets; the old one is gone."""
+def write_checkpoint(folder: Path, offsets: Mapping[str, int], replay: ReplayRange | None = None) -> None:
+    """Make a query's checkpoint anew, so that it begins at these offsets; the old one is gone.
+
+    With a replay the query marks what it reads of it.
+    """
     draft = folder.with_name(f"{folder.name}.new")
     shutil.rmtree(draft, ignore_errors=True)
     first = draft / _FIRST
     first.parent.mkdir(parents=True)
-    by_topic: _ByTopic = {}
-    for name, offset in offsets.items():
-        topic, _, partition = name.rpartition("/")
-        by_topic.setdefault(topic, {})[partition] = offset
-    first.write_bytes(b"\0v1\n" + json.dumps(by_topic).encode())  # as Spark: a zero byte, the version, JSON
+    first.write_bytes(b"\0v1\n" + json.dumps(by_topic(offsets)).encode())  # as Spark: zero, version, JSON
+    if replay is not None:
+        (draft / REPLAY_FILE).write_bytes(encode_replay_range(replay))
     shutil.rmtree(folder, ignore_errors=True)
     draft.rename(folder)
+
+
+def by_topic(offsets: Mapping[str, int]) -> _ByTopic:
+    """Offsets by topic and partition, as Spark's Kafka source writes them."""
+    found: _ByTopic = {}
+    for name, offset in offsets.items():
+        topic, _, partition = name.rpartition("/")
+        found.setdefault(topic, {})[partition] = offset
+    return found
 
 
 def group_positions(admin: AdminClient, groups: Iterable[str]) -> dict[str, Offsets]:
@@ -93,8 +104,8 @@ def _checkpoint(folder: Path) -> Offsets:
     if not place.exists():
         return {}
     text = place.read_bytes()
-    by_topic = msgspec.json.decode(text[text.rindex(b"\n{") :], type=_ByTopic)
-    return {f"{topic}/{p}": offset for topic, found in by_topic.items() for p, offset in found.items()}
+    written = msgspec.json.decode(text[text.rindex(b"\n{") :], type=_ByTopic)
+    return {f"{topic}/{p}": offset for topic, found in written.items() for p, offset in found.items()}
 
 
 def _batches(log: Path) -> set[int]:

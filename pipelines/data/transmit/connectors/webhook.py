@@ -101,8 +101,11 @@ class Webhook:
 
 
 def message_id(events: Sequence[Event]) -> str:
-    """The id that the signature covers: the same for the same events, whenever they are sent."""
-    return "msg_" + hashlib.sha256(b"".join([event.key for event in events])).hexdigest()[:32]
+    """The id that the signature covers: the same for the same events, whenever they are sent.
+
+    It is another one for events of a replay: a receiver that drops repeats by it would keep the bad ones.
+    """
+    return "msg_" + hashlib.sha256(b"".join([event.dedup_key for event in events])).hexdigest()[:32]
 
 
 async def _open(context: ConnectorContext) -> Webhook:

@@ -114,10 +114,12 @@ def _receipt(settled: SettledEvents, events: Sequence[Event]) -> Row:
         since_ms=[event.since_ms for event in events],
         traces={e.id: e.traceparent for e in events if e.traceparent and traced(e.traceparent)},
         reason=reason,
+        replay=events[0].replay or "",
         breaker=settled.breaker,
         lane=settled.lane,
     )
-    headers: Headers = [(h.DELIVERED, pack_keys(e.key for e in events))] if result == "delivered" else []
+    delivered = (key for event in events for key in event.delivered_keys)
+    headers: Headers = [(h.DELIVERED, pack_keys(delivered))] if result == "delivered" else []
     if settled.recovered:
         headers.append((h.RECOVERED, f"{settled.tenant}/{settled.destination}".encode()))
     return Row(Topic.RECEIPTS, None, _encoder.encode(receipt), headers)

@@ -40,6 +40,7 @@ class _Stamped(Struct, gc=False):
     datacontenttype: str | None = field(name=h.CONTENT_TYPE, default=None)
     first_try: str | None = field(name=h.FIRST_TRY, default=None)
     traceparent: str | None = field(name=h.TRACEPARENT, default=None)
+    replay: str | None = field(name=h.REPLAY, default=None)
 
 
 class _Attributes(Struct, gc=False, omit_defaults=True):
@@ -103,6 +104,7 @@ def _event(key: bytes, value: bytes | None, text: bytes, found: _Stamped) -> Eve
         _whole(found.first_try),
         found.tenant,
         found.traceparent,
+        found.replay,
         value=value,
         attributes=_attributes(found, text),
         content_type=found.datacontenttype,

@@ -29,6 +29,7 @@ _STAMPS = {
     "tenant": h.TENANT,
     "time": h.CE_TIME,
     "traceparent": h.TRACEPARENT,
+    "replay": h.REPLAY,
     "content_type": h.CONTENT_TYPE,
 }
 _DEFAULTS = {

@@ -7,6 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scripts.local.twins.positions import query_positions, write_checkpoint
+from scripts.local.twins.restoring import unmarked
+from shared.contracts.releases import Positions
+from shared.contracts.replay_range import REPLAY_FILE, decode_replay_range, replay_of
 
 _OFFSETS = st.dictionaries(
     st.tuples(st.sampled_from(["outbound", "retry_out"]), st.integers(0, 9)),
@@ -43,6 +46,29 @@ def test_an_expired_or_unknown_folder_is_no_query(tmp_path: Path) -> None:
     _batch(tmp_path / "ingest.expired-123", 1, '{"collected":{"0":5}}', committed=True)
     (tmp_path / "transmit").mkdir()
     assert query_positions(tmp_path) == {}
+
+
+def test_a_replay_is_said_in_the_checkpoint_and_is_gone_with_it(tmp_path: Path) -> None:
+    replay = replay_of({"collected": {"0": 3}}, {"collected": {"0": 5}})
+    write_checkpoint(tmp_path / "ingest", {"collected/0": 3}, replay)
+    assert decode_replay_range((tmp_path / "ingest" / REPLAY_FILE).read_bytes()) == replay
+    assert query_positions(tmp_path) == {"ingest": {"collected/0": 3}}
+    write_checkpoint(tmp_path / "ingest", {"collected/0": 3})
+    assert not (tmp_path / "ingest" / REPLAY_FILE).exists()
+
+
+@given(_OFFSETS, _OFFSETS)
+def test_only_ingest_may_go_back_in_a_replay(
+    begin: dict[tuple[str, int], int], reached: dict[tuple[str, int], int]
+) -> None:
+    own = {"ingest": {"collected/0": 0}}
+    stood = {f"{topic}/{partition}": offset for (topic, partition), offset in reached.items()}
+    wanted = {f"{topic}/{partition}": offset for (topic, partition), offset in begin.items()}
+    at = Positions(queries={"ingest": {"collected/0": 9}, "transmit": stood})
+    problem = unmarked(Positions(queries=own | {"transmit": wanted}), at)
+    assert bool(problem) == any(offset < stood.get(name, 0) for name, offset in wanted.items())
+    assert unmarked(Positions(queries=own | {"transmit": stood}), at) == ""
+    assert unmarked(Positions(queries={"transmit": stood}), at)
 
 
 def test_a_checkpoint_that_cannot_be_read_says_so(tmp_path: Path) -> None:

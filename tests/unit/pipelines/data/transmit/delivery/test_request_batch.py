@@ -12,14 +12,15 @@ from tests.unit.pipelines.data.transmit.transmit_events import event
 
 events = st.lists(
     st.builds(
-        lambda n, tenant, pipe, attempt, size: event(
-            n, tenant=tenant, pipe=pipe, attempt=attempt, value=b'"%s"' % (b"x" * size)
+        lambda n, tenant, pipe, attempt, size, replay: event(
+            n, tenant=tenant, pipe=pipe, attempt=attempt, value=b'"%s"' % (b"x" * size), replay=replay
         ),
         st.integers(0, 10**6),
         st.sampled_from(["acme", "zoo"]),
         st.sampled_from(["a", "b", "c"]),
         st.integers(1, 3),
         st.integers(0, 3000),
+        st.sampled_from([None, "r1", "r2"]),
     ),
     max_size=30,
 )
@@ -27,10 +28,10 @@ limits = st.builds(Batch, max_events=st.integers(1, 8), max_bytes=st.integers(10
 
 
 @given(events)
-def test_every_event_is_in_the_group_of_its_tenants_pipe_and_attempt_once(given_events: list[Event]) -> None:
+def test_every_event_is_once_in_the_group_of_its_pipe_attempt_and_replay(given_events: list[Event]) -> None:
     groups = grouped(given_events)
     assert sorted(id(e) for group in groups.values() for e in group) == sorted(id(e) for e in given_events)
-    assert all((e.tenant, e.pipe, e.attempt) == key for key, group in groups.items() for e in group)
+    assert all((e.tenant, e.pipe, e.attempt, e.replay) == key for key, group in groups.items() for e in group)
 
 
 @given(events, limits)

@@ -1,0 +1,65 @@
+"""What a rollback lets ingest process again: a file in its checkpoint says which records are marked.
+
+The range is given by offsets, so it is the same after any restart, and harmless once it is passed. It lies in
+the checkpoint's folder because it belongs to it: whoever makes or sets aside the one does so with the other.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+REPLAY_FILE: Final = "replay.json"
+"""In the folder of ingest's checkpoint."""
+
+REPLAYING_NODE: Final = "ingest"
+"""The one node that goes back: what the nodes after it had to read was written by the bad version."""
+
+Offsets = Mapping[str, Mapping[str, int]]
+"""By topic and partition, as Spark's Kafka source writes them."""
+
+_NAME_BYTES: Final = 8
+
+
+class ReplayRange(msgspec.Struct, frozen=True, kw_only=True):
+    """Records that are processed again."""
+
+    name: str
+    """Of this replay; no other one has it."""
+
+    before: dict[str, dict[str, int]]
+    """By topic and partition: records with a lower offset are marked."""
+
+    def left(self, reached: Offsets) -> bool:
+        """Whether a query that goes on at `reached` still has to mark some."""
+        return any(
+            reached.get(topic, {}).get(partition, 0) < end
+            for topic, ends in self.before.items()
+            for partition, end in ends.items()
+        )
+
+
+def replay_of(since: Offsets, before: Offsets) -> ReplayRange:
+    """The replay of these records: the same name for the same ones, so that it may be asked for twice."""
+    text = msgspec.json.encode([since, before], order="deterministic")
+    name = hashlib.blake2b(text, digest_size=_NAME_BYTES).hexdigest()
+    return ReplayRange(name=name, before={topic: dict(ends) for topic, ends in before.items()})
+
+
+_encoder = msgspec.json.Encoder(order="deterministic")
+_decoder = msgspec.json.Decoder(ReplayRange)
+
+
+def encode_replay_range(replay: ReplayRange) -> bytes:
+    """The content of REPLAY_FILE."""
+    return _encoder.encode(replay)
+
+
+def decode_replay_range(content: bytes | str) -> ReplayRange:
+    """What REPLAY_FILE says.
+
+    Raises:
+        msgspec.MsgspecError: if it cannot be decoded.
+    """
+    return _decoder.decode(content)

@@ -1,0 +1,38 @@
+"""Which records a replay marks is said by offsets alone."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shared.contracts.replay_range import decode_replay_range, encode_replay_range, replay_of
+
+_OFFSETS = st.dictionaries(
+    st.just("collected"),
+    st.dictionaries(st.integers(0, 5).map(str), st.integers(0, 2**40), max_size=5),
+    max_size=1,
+)
+
+
+@given(_OFFSETS, _OFFSETS, _OFFSETS)
+def test_the_same_records_are_the_same_replay_and_others_another(
+    since: dict[str, dict[str, int]], before: dict[str, dict[str, int]], other: dict[str, dict[str, int]]
+) -> None:
+    found = replay_of(since, before)
+    assert decode_replay_range(encode_replay_range(found)) == found
+    assert replay_of(since, before) == found
+    assert (replay_of(since, other).name == found.name) == (other == before)
+    assert (replay_of(other, before).name == found.name) == (other == since)
+
+
+@given(_OFFSETS, _OFFSETS)
+def test_it_is_over_once_every_partition_is_passed(
+    before: dict[str, dict[str, int]], reached: dict[str, dict[str, int]]
+) -> None:
+    found = replay_of({}, before)
+    behind = [
+        end
+        for topic, ends in before.items()
+        for partition, end in ends.items()
+        if reached.get(topic, {}).get(partition, 0) < end
+    ]
+    assert found.left(reached) == bool(behind)
+    assert not found.left(before)
