@@ -41,6 +41,10 @@ class Counts(Struct, kw_only=True, frozen=True):
     doubled: int = 0
     """Second copies that were not recognised and so were sent; `hops` has all that were made."""
 
+    replayed: int = 0
+    """Deliveries of events that a rollback let the good version process again: mostly second ones, and no
+    doubles."""
+
     again: int = 0
     """Second copies that were sent, beyond `total`: each may be good, and each must be."""
 

@@ -79,6 +79,9 @@ class Tally(msgspec.Struct, kw_only=True, omit_defaults=True):
     destination: str = ""
     """Of a receipt."""
 
+    replayed: bool = False
+    """Of events that were processed again after a rollback: their header is REPLAY."""
+
     count: int
     hash_sum: int = 0
     """Of the ids' hashes, modulo 2**64."""

@@ -93,6 +93,9 @@ class HopRow(Struct, kw_only=True, frozen=True):
     dead: int = 0
     """In the dead-letter topic."""
 
+    replayed: int = 0
+    """Written for events that were processed again after a rollback; not part of `given`."""
+
     events: int = 0
     """Of transmit: events that were to be delivered through the pipe, each once."""
 

@@ -73,6 +73,15 @@ HEADER_TOPICS: Final[Mapping[str, tuple[Topic, ...]]] = {
     h.WATCHED: (Topic.OUTBOUND,),
     h.ORIGIN: (Topic.QUARANTINE,),
     h.NOT_BEFORE: tuple(RETRY_DELAYS),
+    h.REPLAY: (
+        Topic.EVENTS,
+        Topic.UNMATCHED,
+        Topic.OUTBOUND,
+        Topic.RETRY_OUT,
+        *RETRY_DELAYS,
+        Topic.DEAD_LETTER,
+        Topic.QUARANTINE,
+    ),
 }
 """Headers that matter in some topics only. In others they are not read, whatever they say."""
 

@@ -11,7 +11,8 @@ from typing import Final
 
 import pytest
 
-from pipelines.control.deploy.backend import Backend, CannotReplayError, FencedError
+from pipelines.control.deploy.backend import Backend, CannotReplayError, FencedError, Proof
+from pipelines.control.deploy.replays import replay_positions
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.topology import CHAIN_GROUPS
 from shared.runtime.clock import Clock, wall_clock
@@ -128,6 +129,35 @@ class BackendConformance:
             except CannotReplayError as error:
                 assert str(error)
             assert place.backend.positions(place.dark) == before
+
+    def test_a_replay_is_processed_to_its_end_and_what_comes_after_it_arrives_once(
+        self, place: Place
+    ) -> None:
+        place.wake(place.old)
+        place.lay_down()
+        snapshot = place.backend.positions(place.dark)
+        place.wake(place.old)
+        self._proved(place)
+        place.lay_down()
+        left_at = place.backend.positions(place.dark)
+        begin = replay_positions(snapshot, left_at)
+        place.backend.restore(place.dark, begin, replayed=left_at, fence=place.fence)
+        assert place.backend.positions(place.dark) == begin
+        place.wake(place.old)
+
+        def passed() -> bool:
+            found, reached = place.backend.positions(place.dark).queries, left_at.queries["ingest"]
+            return all(found["ingest"][name] >= offset for name, offset in reached.items())
+
+        place.eventually(passed, "the replay is over")
+        self._proved(place)
+
+    def _proved(self, place: Place) -> None:
+        def found() -> Proof:
+            return place.backend.prove(place.dark, 20, fence=place.fence)
+
+        place.eventually(lambda: found().arrived >= 20, "20 events arrived")
+        assert (found().changed, found().doubled, found().refused) == (0, 0, 0)
 
     def test_events_for_proof_go_through_the_dark_side_and_arrive(self, place: Place) -> None:
         place.wake(place.new)

@@ -28,7 +28,7 @@ _UNKNOWN: Final = -1
 _LATEST_MS: Final = 10**15
 """Times written by others may be any number; differences of those up to this one do not overflow."""
 
-_GROUPED: Final = ("stage", "tenant", "minute", "name", "destination")
+_GROUPED: Final = ("stage", "tenant", "minute", "name", "destination", "replay")
 _FAILED: Final = (Stage.RETRYING, Stage.DEAD)
 
 Numbers = NDArray[np.int64]
@@ -134,7 +134,7 @@ class _Events:
 
     def tally(self, group: slice) -> Tally:
         """The tally of the rows of a group."""
-        number, tenant, minute, name, destination = (self._first(group, each) for each in _GROUPED)
+        number, tenant, minute, name, destination, replay = (self._first(group, each) for each in _GROUPED)
         stage = STAGES[number]
         times = self._times[group]
         of_stage = _OF_STAGE.get(stage, _Events._on_the_way)(self, group)
@@ -144,6 +144,7 @@ class _Events:
             minute=minute,
             name=name or "",
             destination=destination or "",
+            replayed=bool(replay),
             count=len(times),
             late=int(np.count_nonzero(self._late[group])),
             first=int(self._offsets[group.start]),

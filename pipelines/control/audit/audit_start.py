@@ -8,6 +8,7 @@ import msgspec
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from pyspark.sql import SparkSession
 
+from shared.contracts.replay_range import Offsets
 from shared.contracts.topics import Topic
 from shared.kafka.background_reader import reader_config
 from shared.kafka.retained_offsets import retained_offsets
@@ -17,7 +18,6 @@ from shared.spark.starting_offsets import (
     ANSWER_SECONDS,
     EARLIEST,
     Checkpoint,
-    Offsets,
     offsets_of_topics,
     resumed,
     starting_offsets,

@@ -14,7 +14,7 @@ ITEM: Final = (
 """The fields of a `collected` item that identify an event; its data is skipped."""
 
 RECEIPT: Final = (
-    "struct<tenant:string,destination:string,pipe:string,result:string,status:int,reason:string,"
+    "struct<tenant:string,destination:string,pipe:string,result:string,status:int,reason:string,replay:string,"
     "breaker:string,lane:string,departed_ms:bigint,"
     "ids:array<string>,minutes:array<bigint>,received_ms:array<bigint>,since_ms:array<bigint>,"
     "traces:map<string,string>>"
@@ -35,11 +35,13 @@ TEXTS: Final = (
     "reason",
     "breaker",
     "lane",
+    "replay",
     "traceparent",
     "traced_id",
 )
-"""Text columns. `kind` is a receipt's result, or which of an event's outbound copies it is. The last two are
-null unless the event is traced; `traceparent` is also null for one that ingest has still to sample."""
+"""Text columns. `kind` is a receipt's result, or which of an event's outbound copies it is. `replay` is null
+or empty unless the event was processed again. The last two are null unless the event is traced; `traceparent`
+is also null for one that ingest has still to sample."""
 
 NUMBERS: Final = ("minute", "id_hash", "time_ms", "received_ms", "departed_ms", "due_ms", "status")
 """Number columns, null where unknown. `id_hash` is null if the record holds no readable event. `time_ms` is

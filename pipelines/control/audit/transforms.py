@@ -29,6 +29,7 @@ _TEXTS: Final = {
     "pipes": h.PIPES,
     "letter": h.LETTER,
     "origin": h.ORIGIN,
+    "replay": h.REPLAY,
     "traceparent": h.TRACEPARENT,
 }
 _NUMBERS: Final = {"minute": h.MINUTE, "received_ms": h.RECEIVED, "due_ms": h.NOT_BEFORE}
@@ -115,6 +116,7 @@ def _fields_of_event(exploded: DataFrame) -> DataFrame:
         "name": _name(at),
         "watched": fn.when(fn.coalesce(at, fn.lit(0)) == 0, fn.col("watched")),
         "reason": fn.substring_index(receipt["reason"], ":", 1),
+        "replay": fn.coalesce(receipt["replay"], fn.col("replay")),
         "known": item.isNull() | readable(item),
         "traceparent": fn.coalesce(
             item["headers"][h.TRACEPARENT],

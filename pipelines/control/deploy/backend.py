@@ -196,7 +196,8 @@ class Backend(Protocol):
         Args:
             side: parked.
             positions: where to begin.
-            replayed: what is read before these is marked as replayed (`hifi_replay`); None marks nothing.
+            replayed: what is read before these, or may have been read when the side was stopped, is marked as
+                replayed (`hifi_replay`); None marks nothing.
             fence: see above.
 
         Raises:

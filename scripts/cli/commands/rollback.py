@@ -16,8 +16,8 @@ def rollback(
         bool,
         typer.Option(
             "--replay",
-            help="Let the good version process again what went through the bad one. Where nodes cannot mark "
-            "replayed records, it goes on from where the bad one stopped, and says so.",
+            help="Let the good version process again what went through the bad one. Where it cannot mark "
+            "them, the side goes on from where the bad one stopped, and the release says so.",
         ),
     ] = False,
     detach: Detach = False,

@@ -19,7 +19,9 @@ from shared.contracts.replay_range import REPLAYING_NODE, ReplayRange, replay_of
 from shared.kafka.admin import admin_client
 from shared.kafka.background_reader import reader_config
 from shared.kafka.retained_offsets import RetainedOffsets, retained_offsets
+from shared.runtime.logging import get_logger
 
+_log = get_logger(__name__)
 _ANSWER_SECONDS: Final = 10.0
 _MARKING: Final = Path("shared/contracts/replay_range.py")
 """A version without it marks nothing."""
@@ -80,7 +82,7 @@ def _behind(offsets: Offsets, reached: Mapping[str, int]) -> bool:
 
 def _held(bootstrap: str, offsets: Offsets) -> dict[str, RetainedOffsets]:
     """By `topic/partition`, which records there are."""
-    consumer = Consumer(reader_config(bootstrap, "hifi-restore"))
+    consumer = Consumer(reader_config(bootstrap, "hifi-restore"), logger=_log)
     try:
         return {
             name: retained_offsets(consumer, TopicPartition(topic, int(partition)), seconds=_ANSWER_SECONDS)

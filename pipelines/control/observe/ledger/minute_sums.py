@@ -2,11 +2,11 @@
 
 import zlib
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
-from pipelines.control.observe.ledger.reconciliation_rules import Key, entries
+from pipelines.control.observe.ledger.reconciliation_rules import Key, Reconciliation, entries
 from shared.contracts.field_counts import FieldCounts, summed
 from shared.contracts.iblt import Iblt
 from shared.contracts.lag_histogram import Histogram, merged
@@ -23,6 +23,8 @@ StageKey = tuple[Stage, str, str]
 """Stage, name and destination; see `Tally`."""
 
 
+_HASHES: Final = 1 << 64
+
 FieldKey = tuple[str, str, WatchKind]
 """Pipe, field and kind of a watched field."""
 
@@ -31,6 +33,9 @@ class StageSums(msgspec.Struct, omit_defaults=True):
     """The sum of all tallies of one stage, name and destination."""
 
     count: int = 0
+    hash_sum: int = 0
+    """Of the ids' hashes, modulo 2**64."""
+
     late: int = 0
     good: int = 0
     due_ms: int = 0
@@ -51,6 +56,7 @@ class StageSums(msgspec.Struct, omit_defaults=True):
     def add(self, tally: Tally, place: Partition, now_ms: int) -> None:
         """Add a tally of a partition."""
         self.count += tally.count
+        self.hash_sum = (self.hash_sum + tally.hash_sum) % _HASHES
         self.late += tally.late
         self.good += tally.good
         self.due_ms = max(self.due_ms, tally.due_ms)
@@ -124,8 +130,15 @@ class MinuteState(msgspec.Struct, omit_defaults=True):
     settled_ms: int = 0
     """When the minute settled for the first time, epoch milliseconds; 0 if it has not."""
 
+    replay: "MinuteState | None" = None
+    """The same of events that were processed again after a rollback: a second pass through the chain, with
+    accounts of its own from route on."""
+
     def add(self, tally: Tally, place: Partition, now_ms: int) -> None:
         """Add a tally of a partition."""
+        if tally.replayed:
+            self._add_replayed(msgspec.structs.replace(tally, replayed=False), place, now_ms)
+            return
         line = self.lines.setdefault((tally.stage, tally.name, tally.destination), StageSums())
         line.add(tally, place, now_ms)
         self._add_lags(tally)
@@ -133,6 +146,24 @@ class MinuteState(msgspec.Struct, omit_defaults=True):
         for (field, kind), counts in tally.watched.items():
             key = (tally.name, field, kind)
             self.watched[key] = summed((self.watched[key], counts)) if key in self.watched else counts
+
+    def _add_replayed(self, tally: Tally, place: Partition, now_ms: int) -> None:
+        if self.replay is None:
+            self.replay = MinuteState(self.tenant, self.minute)
+        self.replay.add(tally, place, now_ms)
+        # What ingest takes does not say whether it is read again, so this account has no other side.
+        self.replay.sketches.pop(Key(Reconciliation.INGEST), None)
+
+    @property
+    def replayed_whole(self) -> bool:
+        """Whether all of its events were processed again, each as often as it was collected.
+
+        Equal counts and sums of hashes prove that: the events read again are some of those collected.
+        """
+        if self.replay is None:
+            return False
+        taken, again = self.of((Stage.COLLECTED,)), self.replay.of((Stage.EVENTS,))
+        return _summed(taken) == _summed(again)
 
     def _add_lags(self, tally: Tally) -> None:
         if tally.lag_in or tally.lag_out or tally.inside:
@@ -182,6 +213,12 @@ class MinuteState(msgspec.Struct, omit_defaults=True):
             return _decoder.decode(zlib.decompress(body))
         except zlib.error as error:
             raise ValueError(f"not the state of a minute: {error}") from error
+
+
+def _summed(lines: Iterable[StageSums]) -> tuple[int, int]:
+    """Count and sum of hashes."""
+    found = list(lines)
+    return sum(line.count for line in found), sum(line.hash_sum for line in found) % _HASHES
 
 
 def _packed(value: Any) -> bytes:

@@ -38,6 +38,9 @@ class ObservedEvent(NamedTuple):
     text: str = ""
     """What happened, in a few words."""
 
+    replayed: bool = False
+    """Whether it was processed again after a rollback."""
+
 
 class _Item(msgspec.Struct):
     """The part of an item of `collected` that is needed here."""
@@ -88,8 +91,20 @@ def _receipts(record: Record, _: Texts) -> Iterator[ObservedEvent]:
     answer = f"{said.result}, {said.status or 'no answer'}"
     text = f"{answer}, attempt {said.attempt}" + (f": {said.reason}" if said.reason else "")
     stage = RESULT_STAGES[said.result]
+    again = bool(said.replay)
+    text = _again(text, again)
     for event_id, minute in zip(said.ids, said.minutes, strict=True):
-        yield ObservedEvent(record, stage, event_id, said.tenant, minute, said.pipe, said.destination, text)
+        yield ObservedEvent(
+            record,
+            stage,
+            event_id,
+            said.tenant,
+            minute,
+            said.pipe,
+            said.destination,
+            text,
+            again,
+        )
 
 
 def _of(topic: Topic, text: Callable[[Texts], str]) -> _Reader:
@@ -126,13 +141,20 @@ def _quarantined(record: Record, texts: Texts) -> Iterator[ObservedEvent]:
         topic,
         texts.get(h.DESTINATION, ""),
         f"from {topic}: {texts.get(h.REASON, '')}",
+        h.REPLAY in texts,
     )
 
 
 def _seen(record: Record, texts: Texts, stage: Stage, name: str, text: str) -> ObservedEvent:
-    event = identity(texts)
+    event, again = identity(texts), h.REPLAY in texts
     destination = texts.get(h.DESTINATION, "")
-    return ObservedEvent(record, stage, event.id, event.tenant, event.minute, name, destination, text)
+    return ObservedEvent(
+        record, stage, event.id, event.tenant, event.minute, name, destination, _again(text, again), again
+    )
+
+
+def _again(text: str, again: bool) -> str:
+    return f"{text}, processed again after a rollback" if again else text
 
 
 def _why(texts: Texts) -> str:

@@ -133,10 +133,7 @@ class LedgerState:
     def note(self, judgement: Judgement) -> None:
         """Remember proven losses and doubles, so that they stay while later tallies arrive."""
         key = (judgement.tenant, judgement.minute)
-        state = self.minutes[key]
-        proven = dict(judgement.proven)
-        if (proven, judgement.settled_ms) != (state.proven, state.settled_ms):
-            state.proven, state.settled_ms = proven, judgement.settled_ms
+        if _noted(self.minutes[key], judgement):
             self._dirty.add(key)
 
     def forget(self, before_minute: int, final: Iterable[MinuteKey]) -> list[MinuteState]:
@@ -155,3 +152,13 @@ class LedgerState:
         self.covered = dict(position.covered)
         self._next, self._floor = position.offset, position.floor
         self._parts, self._dirty = {}, set()
+
+
+def _noted(state: MinuteState, judgement: Judgement) -> bool:
+    """Keep what was proven in a state; whether that is new."""
+    known, found = (state.proven, state.settled_ms), (dict(judgement.proven), judgement.settled_ms)
+    state.proven, state.settled_ms = found
+    again = (
+        state.replay is not None and judgement.replay is not None and _noted(state.replay, judgement.replay)
+    )
+    return again or known != found

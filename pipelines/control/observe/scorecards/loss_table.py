@@ -24,7 +24,40 @@ _NODES: Final = tuple(Node)
 
 def hop_rows(state: MinuteState, judgement: Judgement, names: Names) -> list[HopRow]:
     """The rows of one tenant's minute, by hop; a pipe without events at a hop has no row there."""
-    return [*_Rows(state, judgement, names).all()]
+    first = [*_Rows(state, judgement, names).all()]
+    if state.replay is None or judgement.replay is None:
+        return first
+    second = {(row.node, row.pipe): row for row in _Rows(state.replay, judgement.replay, NO_NAMES).all()}
+    hops = [(row, second.pop((row.node, row.pipe), _unseen(row))) for row in first]
+    hops += [(_unseen(row), row) for row in second.values()]
+    return [_with_replay(row, again, whole=state.replayed_whole) for row, again in hops]
+
+
+def _unseen(row: HopRow) -> HopRow:
+    """A hop that no event of the other pass came to."""
+    return HopRow(node=row.node, pipe=row.pipe, taken=0, given=0)
+
+
+def _with_replay(row: HopRow, again: HopRow, *, whole: bool) -> HopRow:
+    """A row of the first pass with the second one's; if that is `whole`, it alone says what became of all."""
+    kept = _unseen(row) if whole else row
+    lost = kept.lost + again.lost
+    doubled = [event for event in row.named if event.times < 0]
+    return msgspec.structs.replace(
+        row,
+        replayed=again.given,
+        lost=lost,
+        lost_percent=percent(lost, row.taken),
+        doubled=row.doubled + again.doubled,
+        under_way=kept.under_way + again.under_way,
+        waiting=kept.waiting + again.waiting,
+        dead=kept.dead + again.dead,
+        dropped=row.dropped + again.dropped,
+        quarantined=row.quarantined + again.quarantined,
+        named=[*(doubled if whole else row.named), *again.named],
+        unnamed=kept.unnamed or again.unnamed,
+        look_at=[*(row.look_at if kept.lost or row.doubled else []), *again.look_at],
+    )
 
 
 def merged_rows(rows: Iterable[HopRow]) -> list[HopRow]:
@@ -54,6 +87,7 @@ def _merged(rows: Sequence[HopRow]) -> HopRow:
         waiting=sum(row.waiting for row in rows),
         dropped=sum(row.dropped for row in rows),
         dead=sum(row.dead for row in rows),
+        replayed=sum(row.replayed for row in rows),
         events=sum(row.events for row in rows),
         good=sum(row.good for row in rows),
         quarantined=sum(row.quarantined for row in rows),

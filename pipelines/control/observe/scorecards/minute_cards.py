@@ -106,6 +106,46 @@ def _card(whole: _Whole) -> MinuteCard:
 
 
 def _counts(state: MinuteState, judgement: Judgement) -> Counts:
+    first = _of_a_pass(state, judgement)
+    if state.replay is None or judgement.replay is None:
+        return first
+    return with_replay(first, _of_a_pass(state.replay, judgement.replay), whole=state.replayed_whole)
+
+
+def with_replay(first: Counts, second: Counts, *, whole: bool) -> Counts:
+    """Counts of a minute of which events were processed again.
+
+    If all of them were, the second pass says what became of them: what the first one lost or could not
+    deliver is delivered late. Until then a loss of the first pass stays one. No delivery of a second pass is
+    in time.
+
+    Args:
+        first: of the first pass.
+        second: of the second one.
+        whole: whether all events of the minute were processed again.
+    """
+    both = summed((first, second))
+    known = second if whole else first
+    ends = second if whole else both
+    return structs.replace(
+        first,
+        total=known.total,
+        unmatched=known.unmatched,
+        delivered=known.delivered,
+        customer_dead=known.customer_dead,
+        in_time=known.in_time,
+        doubled=both.doubled,
+        again=both.again,
+        quarantined=both.quarantined,
+        dead=ends.dead,
+        waiting=ends.waiting,
+        under_way=ends.under_way,
+        lost=ends.lost,
+        replayed=second.delivered,
+    )
+
+
+def _of_a_pass(state: MinuteState, judgement: Judgement) -> Counts:
     verdicts = judgement.verdicts
     under_way = sum(verdict.under_way for verdict in verdicts.values())
     again = _doubled(judgement, _AGAIN) + _first_doubled(state, judgement)

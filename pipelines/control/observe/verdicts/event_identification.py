@@ -130,11 +130,12 @@ def _spans(state: MinuteState, keys: Iterable[Key]) -> tuple[OffsetSpan, ...]:
 
 
 def find(asked: ReadPlan, seen: Iterable[ObservedEvent]) -> Identified:
-    """Names and counts from the records; records of other minutes, tenants or accounts are skipped."""
+    """Names and counts from the records; records of other minutes, tenants or accounts are skipped, and those
+    of events that were processed again, which have accounts of their own."""
     sources: dict[Key, dict[int, _Source]] = {key: {} for key in asked.wanted}
     counted: dict[Key, dict[int, int]] = {key: {} for key in asked.recounted}
     for event in seen:
-        if (event.tenant, event.minute) != (asked.tenant, asked.minute):
+        if event.replayed or (event.tenant, event.minute) != (asked.tenant, asked.minute):
             continue
         value = id_hash(event.id)
         for key, sign in entries(event.stage, event.name):

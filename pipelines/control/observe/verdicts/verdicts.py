@@ -80,18 +80,29 @@ class Judgement(Struct, kw_only=True, frozen=True):
     settled_ms: int
     """When it was settled for the first time; 0 for not yet."""
 
-    final: bool
-    """Whether only new events or a reading can change it, and no longer time alone."""
-
     fresh: bool
     """Whether events arrived so recently, as far as audit has read, that those under way may be in time."""
 
     verdicts: Mapping[Key, Verdict]
 
+    replay: "Judgement | None" = None
+    """Of the events that were processed again, in their second pass."""
+
     @property
     def settled(self) -> bool:
         """Whether everything that arrived could have been delivered by now."""
         return self.settled_ms > 0
+
+    @property
+    def final(self) -> bool:
+        """Whether only new events or a reading can change it, and no longer time alone."""
+        return self.settled and not self.fresh and self.closed
+
+    @property
+    def closed(self) -> bool:
+        """Whether no verdict may change with time alone."""
+        again = self.replay is None or (self.replay.closed and not self.replay.fresh)
+        return again and not any(verdict.open for verdict in self.verdicts.values())
 
     @property
     def needs_reading(self) -> Sequence[Key]:
@@ -131,14 +142,13 @@ def judge(
     entered_ms = _entered(state.of(_ENTRIES)) or _entered(state.lines.values())
     quiet_ms = max(entered_ms, (state.minute + 1) * MINUTE_MS)
     settled_ms = state.settled_ms or (now_ms if passed.read_to_ms >= quiet_ms + settle_ms else 0)
-    fresh = passed.read_to_ms < entered_ms + settle_ms
     return Judgement(
         tenant=state.tenant,
         minute=state.minute,
         settled_ms=settled_ms,
-        final=settled_ms > 0 and not fresh and not any(verdict.open for verdict in verdicts.values()),
-        fresh=fresh,
+        fresh=passed.read_to_ms < entered_ms + settle_ms,
         verdicts=verdicts,
+        replay=None if state.replay is None else judge(state.replay, passed, now_ms, settle_ms),
     )
 
 

@@ -10,7 +10,7 @@ from shared.contracts.scorecard import DayCard, MinuteCard, NodeLags, Percentile
 
 _MINUTE_COUNTS = (
     "collected", "late", "unmatched", "total", "good", "delivered", "lost", "doubled", "under_way", "waiting",
-    "dead", "quarantined",
+    "dead", "quarantined", "replayed",
 )  # fmt: skip
 _DAY_COUNTS = tuple(name for name in _MINUTE_COUNTS if name != "under_way")
 _LAGS = ("In, p95", "Out, p50", "Out, p95", "Out, p99", "Adds")
@@ -23,6 +23,7 @@ _NAMES = {
     "under_way": "under way",
     "waiting": "waiting to be retried",
     "dead": "dead letters",
+    "replayed": "sent again after a rollback",
 }
 
 

@@ -49,6 +49,7 @@ class Event(NamedTuple):
     late: bool = False
     good: bool = True
     lag_ms: int | None = None
+    replayed: bool = False
 
     @property
     def lag(self) -> int:
@@ -65,6 +66,10 @@ Cuts = Callable[[tuple[str, int], int], Iterable[int]]
 
 def delivered(_id: str, _pipe: str) -> str:
     return "delivered"
+
+
+def slow(_id: str, _pipe: str) -> str:
+    return "slow"
 
 
 @dataclass
@@ -101,6 +106,23 @@ class World:
                 for e in events
                 for at, pipe in enumerate(pipes)
             ],
+            lambda e: [of.event(Stage.CLAIMED, p, e.id) for p in pipes[1:] if e.stage is Stage.FIRST],
+        )
+        self._transmit(of, outbound, outcomes)
+        return self
+
+    def process_again(
+        self, ids: Iterable[str], pipes: Sequence[str] = ("p1",), outcomes: Outcomes = slow
+    ) -> "World":
+        """Events of the minute through the chain a second time, as after a rollback with a replay."""
+        of = _Of(TENANT, MINUTE, False, True)
+        events = self._through(Topic.EVENTS, [of.event(Stage.EVENTS, "", i) for i in ids])
+        if not pipes:
+            self._through(Topic.UNMATCHED, [of.event(Stage.UNMATCHED, "", e.id) for e in events])
+        stages = [(Stage.FURTHER if at else Stage.FIRST, pipe) for at, pipe in enumerate(pipes)]
+        outbound = self._through(
+            Topic.OUTBOUND,
+            [of.event(stage, pipe, e.id) for e in events for stage, pipe in stages],
             lambda e: [of.event(Stage.CLAIMED, p, e.id) for p in pipes[1:] if e.stage is Stage.FIRST],
         )
         self._transmit(of, outbound, outcomes)
@@ -195,7 +217,8 @@ class World:
         groups: dict[tuple[object, ...], list[tuple[int, Event]]] = {}
         for offset in range(start, end):
             for event in self.topics[place][offset]:
-                group = (event.stage, event.tenant, event.minute, event.name, event.destination)
+                whose = (event.stage, event.tenant, event.minute, event.name)
+                group = (*whose, event.destination, event.replayed)
                 groups.setdefault(group, []).append((offset, event))
         return Range(
             topic=Topic(place[0]),
@@ -212,7 +235,8 @@ class World:
             for offset, events in enumerate(records):
                 record = Record(topic, partition, offset, 0, [], None)
                 for e in events:
-                    yield ObservedEvent(record, e.stage, e.id, e.tenant, e.minute, e.name, e.destination)
+                    of = (e.stage, e.id, e.tenant, e.minute, e.name, e.destination)
+                    yield ObservedEvent(record, *of, replayed=e.replayed)
 
     def passed(self, at_ms: int = LATER - SETTLE, nodes: Iterable[str] | None = None) -> ReadProgress:
         """All nodes are done with everything since `at_ms`, and audit has read all of it."""
@@ -225,9 +249,11 @@ class _Of(NamedTuple):
     tenant: str
     minute: int
     late: bool
+    replayed: bool = False
 
     def event(self, stage: Stage, name: str, event_id: str) -> Event:
-        return Event(stage, name, event_id, self.tenant, self.minute, late=self.late)
+        whose = (self.tenant, self.minute)
+        return Event(stage, name, event_id, *whose, late=self.late, replayed=self.replayed)
 
 
 def tally(found: Sequence[tuple[int, Event]]) -> Tally:
@@ -242,6 +268,7 @@ def tally(found: Sequence[tuple[int, Event]]) -> Tally:
         minute=first.minute,
         name=first.name,
         destination=first.destination,
+        replayed=first.replayed,
         count=len(events),
         late=sum(event.late for event in events),
         lag_in=histogram(lags - 5) if stage is Stage.COLLECTED else {},
