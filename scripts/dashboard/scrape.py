@@ -2,7 +2,8 @@
 
 from typing import Any, Final
 
-from scripts.local.side import HOST, Side
+from scripts.local.addresses import HOST
+from scripts.local.side import Side
 
 METRICS_PORT_NAME: Final = "metrics"
 """Name of a pod's port that serves /metrics apart from its `http` port."""

@@ -19,6 +19,7 @@ import psutil
 from confluent_kafka import KafkaException
 from confluent_kafka.cimpl import NewTopic
 
+from scripts.local.addresses import HOST
 from scripts.local.class_archives import SUFFIX, ClassArchive, broker_archive, spark_archive
 from scripts.local.jars import Jars, ensure_jars
 from scripts.local.kafka import brokers
@@ -27,7 +28,7 @@ from scripts.local.process_marks import kill, side_processes
 from scripts.local.processes.profile import SideProfile
 from scripts.local.processes.programs import BROKERS, COLLECT, SPARK, Program, programs
 from scripts.local.progress import Say
-from scripts.local.side import HOST, Side
+from scripts.local.side import Side
 from scripts.local.warmup.warmup import warm_up
 from scripts.terminal import run_command
 from shared.contracts.publish_plan import COMPLETE

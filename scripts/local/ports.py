@@ -5,7 +5,7 @@ import os
 import socket
 from collections.abc import Iterable
 
-from scripts.local.side import HOST, PORTS
+from scripts.local.addresses import HOST, PORTS
 from shared.runtime.errors import OperatorError
 
 

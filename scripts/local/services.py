@@ -9,6 +9,7 @@ from typing import Final
 
 from rich.markup import escape
 
+from scripts.local.addresses import HOST
 from scripts.local.processes.profile import SideProfile
 from scripts.local.processes.programs import (
     API,
@@ -29,7 +30,7 @@ from scripts.local.processes.programs import (
 )
 from scripts.local.processes.supervisor import Supervisor
 from scripts.local.progress import Progress, Say
-from scripts.local.side import HOST, Side
+from scripts.local.side import Side
 from scripts.local.up import UpError, of_twins
 from scripts.local.warmup.warmup import WARM_P95_MS, WARM_UP_SECONDS, warm_up
 

@@ -1,4 +1,4 @@
-"""Folders and ports of a local side."""
+"""A local side: its folders and ports, its code, and the file that describes it."""
 
 import os
 from dataclasses import dataclass, replace
@@ -7,15 +7,11 @@ from typing import Final
 
 import msgspec
 
+from scripts.local.addresses import HOST, Addresses
 from scripts.local.folders import Folders
 from shared.contracts.egress_policy import EgressPolicy
 from shared.runtime.errors import OperatorError
 from shared.runtime.settings import LOCAL
-
-HOST: Final = "127.0.0.1"
-BROKER_IDS: Final = (1, 2, 3)
-PORTS: Final = 19
-"""Number of ports of a side, from its base on."""
 
 REACH: Final = EgressPolicy(loopback=True)
 """Addresses a local side may dial: its destinations are mostly on the same machine."""
@@ -27,8 +23,6 @@ class NoSideError(OperatorError):
 
 DATA_FOLDER: Final = Path(".hifi")
 """Folder of a side where no other is named."""
-
-DEFAULT_PORT: Final = 8080
 
 LIGHT: Final = "light"
 """In a folder with twins, a link to the folder of the side that has the most traffic."""
@@ -59,16 +53,9 @@ class Code:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Side(Folders):
-    """Folders below `root`, ports from `port` on.
+class Side(Folders, Addresses):
+    """Folders below `root`, ports from `port` on."""
 
-    The base is collect's own port; then three brokers, three controllers, the warm-up's destination, retry's
-    health; observe, console, the store of documents and scorecards, canary; the metrics of Spark and of
-    trace; the provisioner; the management API; the metrics of a second Spark driver and the destination of
-    rehearsals.
-    """
-
-    port: int = DEFAULT_PORT
     partitions: int = DEFAULT_PARTITIONS
     name: str = LOCAL
     shared: Shared | None = None
@@ -81,127 +68,14 @@ class Side(Folders):
     """None is the checkout that runs this command, without a name."""
 
     @property
-    def collect_port(self) -> int:
-        """HTTP port of collect."""
-        return self.port
-
-    @property
-    def collect_url(self) -> str:
-        """Base URL of collect."""
-        return f"http://{HOST}:{self.collect_port}"
-
-    def broker_port(self, broker: int) -> int:
-        """Kafka port of broker 1, 2 or 3."""
-        return self.port + broker
-
-    def controller_port(self, broker: int) -> int:
-        """KRaft port of broker 1, 2 or 3."""
-        return self.port + len(BROKER_IDS) + broker
-
-    @property
-    def sink_port(self) -> int:
-        """Port of the warm-up's destination."""
-        return self.port + 2 * len(BROKER_IDS) + 1
-
-    @property
-    def retry_port(self) -> int:
-        """HTTP port of retry's health and metrics."""
-        return self.sink_port + 1
-
-    @property
-    def retry_url(self) -> str:
-        """Base URL of retry's health and metrics."""
-        return f"http://{HOST}:{self.retry_port}"
-
-    @property
-    def observe_port(self) -> int:
-        """HTTP port of observe's API."""
-        return self.retry_port + 1
-
-    @property
-    def observe_url(self) -> str:
-        """Base URL of observe's API."""
-        return f"http://{HOST}:{self.observe_port}"
-
-    @property
-    def console_port(self) -> int:
-        """HTTP port of the console."""
-        return self.observe_port + 1
-
-    @property
-    def console_url(self) -> str:
-        """The console's address, for a browser."""
-        return f"http://{HOST}:{self.console_port}"
-
-    @property
-    def store_port(self) -> int:
-        """HTTP port of the store of documents and observe's scorecards: DynamoDB Local."""
-        return self.console_port + 1
-
-    @property
     def store_url(self) -> str:
         """Endpoint of the store."""
         return self.shared.store_url if self.shared else f"http://{HOST}:{self.store_port}"
 
     @property
-    def canary_port(self) -> int:
-        """HTTP port of the canary: its destination, health and metrics."""
-        return self.store_port + 1
-
-    @property
-    def canary_url(self) -> str:
-        """Base URL of the canary."""
-        return f"http://{HOST}:{self.canary_port}"
-
-    @property
-    def spark_port(self) -> int:
-        """HTTP port of the Spark driver's health and metrics."""
-        return self.canary_port + 1
-
-    @property
-    def trace_port(self) -> int:
-        """HTTP port of trace's health and metrics."""
-        return self.spark_port + 1
-
-    @property
-    def provision_port(self) -> int:
-        """HTTP port of the provisioner's health and metrics."""
-        return self.trace_port + 1
-
-    @property
-    def api_port(self) -> int:
-        """HTTP port of the management API."""
-        return self.provision_port + 1
-
-    @property
-    def api_url(self) -> str:
-        """URL of the management API."""
-        return f"http://{HOST}:{self.api_port}"
-
-    @property
-    def standby_port(self) -> int:
-        """HTTP port of the second Spark driver's health and metrics."""
-        return self.api_port + 1
-
-    @property
-    def rehearsal_port(self) -> int:
-        """Port of the destination of a waiting driver's rehearsal."""
-        return self.standby_port + 1
-
-    @property
     def token_file(self) -> Path:
         """The operator's token of the management API, made at the first start."""
         return (self.shared.folder if self.shared else self.root) / "operator.token"
-
-    @property
-    def ports(self) -> range:
-        """Every port of the side."""
-        return range(self.port, self.port + PORTS)
-
-    @property
-    def bootstrap(self) -> str:
-        """Bootstrap servers."""
-        return ",".join(f"{HOST}:{self.broker_port(broker)}" for broker in BROKER_IDS)
 
     @property
     def checkpoints(self) -> Path:

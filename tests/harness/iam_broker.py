@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from scripts.local.addresses import HOST
 from scripts.local.jars import ensure_jars
 from scripts.local.kafka import brokers
 from scripts.local.ports import free_base
 from scripts.local.process_marks import OF_SIDE
-from scripts.local.side import HOST, Side
+from scripts.local.side import Side
 from shared.kafka.admin import wait_for_brokers
 from shared.runtime.jvm import MAPS, java
 from tests.harness.pod_identity import KEY, REGION, SECRET

@@ -8,10 +8,11 @@ import typer
 from rich.console import Console
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
+from scripts.local.addresses import DEFAULT_PORT
 from scripts.local.processes.profile import SideProfile
 from scripts.local.progress import Progress
 from scripts.local.services import early, start_profile, start_standby
-from scripts.local.side import DEFAULT_PARTITIONS, DEFAULT_PORT, Side
+from scripts.local.side import DEFAULT_PARTITIONS, Side
 from scripts.local.twins.place import Twins, are_twins
 from scripts.local.twins.traffic import LocalTraffic
 from scripts.local.twins.up import described_twins, start_twins, twins_up

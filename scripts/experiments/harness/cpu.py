@@ -19,8 +19,8 @@ _ROLES = (
     ("kafka.Kafka", "broker"),
     ("pipelines.data.collect", "collect"),
     ("pipelines.data.retry", "retry"),
+    ("org.apache.spark.deploy.SparkSubmit", "spark jvm"),  # its settings name the workers' daemon
     (worker_daemon.__name__, "spark python workers"),
-    ("org.apache.spark.deploy.SparkSubmit", "spark jvm"),
     ("scripts.local.processes.driver", "spark driver"),
     ("pipelines.control.observe", "observe"),
     ("pipelines.control.canary", "canary"),

@@ -19,8 +19,8 @@ from scripts.experiments.harness.side import RunningChain
 from scripts.experiments.harness.subprocesses import ChainError
 from scripts.load.records import read_acked, read_received
 from scripts.load.verify import visible_ids, visible_in
+from scripts.local.addresses import HOST
 from scripts.local.ports import free_base
-from scripts.local.side import HOST
 
 LEAD_SECONDS = 3.0
 QUIET_SECONDS = 30.0

@@ -9,7 +9,7 @@ from typing import Final
 import uvloop
 from aiohttp import web
 
-from scripts.local.side import HOST
+from scripts.local.addresses import HOST
 
 LATE_SECONDS: Final = 3.0
 

@@ -25,9 +25,10 @@ from scripts.experiments.harness.output import say
 from scripts.experiments.harness.runs import Load
 from scripts.experiments.harness.side import RunningChain, hifi
 from scripts.load.records import read_received
+from scripts.local.addresses import HOST
 from scripts.local.ports import free_base
 from scripts.local.process_marks import kill, side_processes
-from scripts.local.side import HOST, Side
+from scripts.local.side import Side
 from scripts.terminal import out, run_command
 
 _OFFERED_BATCH: Final = 10

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from scripts.experiments.harness.subprocesses import ChainError
 from scripts.experiments.takeover.lateness import producer_ids, writers_in_turn
+from scripts.local.addresses import BROKER_IDS
 from scripts.local.process_marks import side_processes
 from scripts.local.processes.supervisor import Supervisor
 from scripts.local.services import driver_at_work
-from scripts.local.side import BROKER_IDS, Side
+from scripts.local.side import Side
 from shared.contracts.topics import Topic
 
 _JVM = "org.apache.spark.deploy.SparkSubmit"

@@ -7,6 +7,7 @@ from typing import Final
 import msgspec
 from confluent_kafka import KafkaException
 
+from scripts.local.addresses import HOST
 from scripts.local.doctor.checks import Check
 from scripts.local.kafka.consumer_lag import Lag, lags
 from scripts.local.ports import busy_ports
@@ -26,7 +27,7 @@ from scripts.local.processes.programs import (
 )
 from scripts.local.processes.supervisor import Supervisor, SupervisorError
 from scripts.local.services import says_ready, spark_ready
-from scripts.local.side import HOST, Side
+from scripts.local.side import Side
 from shared.contracts.scorecard import Now
 from shared.contracts.topics import REPLICAS, Topic
 from shared.kafka.admin import admin_client, out_of_sync, topic_partitions

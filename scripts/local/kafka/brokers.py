@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from scripts.local.addresses import BROKER_IDS, HOST
 from scripts.local.class_archives import broker_archive
 from scripts.local.process_marks import OF_SIDE
-from scripts.local.side import BROKER_IDS, HOST, Side
+from scripts.local.side import Side
 from shared.contracts.limits import MAX_RECORD_BYTES
 from shared.contracts.topics import MIN_IN_SYNC_REPLICAS, REPLICAS
 from shared.runtime.errors import OperatorError

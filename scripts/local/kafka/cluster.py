@@ -11,10 +11,11 @@ from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
+from scripts.local.addresses import BROKER_IDS, DEFAULT_PORT
 from scripts.local.jars import ensure_jars
 from scripts.local.kafka import brokers
 from scripts.local.process_marks import OF_SIDE
-from scripts.local.side import BROKER_IDS, DEFAULT_PARTITIONS, DEFAULT_PORT, Side
+from scripts.local.side import DEFAULT_PARTITIONS, Side
 from shared.contracts.topics import topic_specs
 from shared.kafka.admin import ensure_topics, wait_for_brokers, wait_in_sync
 

@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 from typing import Final
 
+from scripts.local.addresses import HOST
 from scripts.local.jars import STORE_MAIN
-from scripts.local.side import HOST
 from shared.runtime.jvm import java
 
 _JVM_FLAGS: Final = (

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from scripts.local.addresses import BROKER_IDS
 from scripts.local.class_archives import spark_archive
 from scripts.local.jars import Jars
 from scripts.local.kafka import brokers
 from scripts.local.process_marks import OF_SIDE, PROGRAM
 from scripts.local.processes import dynamodb_local
 from scripts.local.processes.profile import SideProfile
-from scripts.local.side import BROKER_IDS, Side
+from scripts.local.side import Side
 from shared.contracts.document_items import DOCUMENTS_TABLE
 
 BROKERS: Final = tuple(f"broker-{broker}" for broker in BROKER_IDS)

@@ -17,7 +17,7 @@ from aiohttp import web
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from scripts.local.side import HOST
+from scripts.local.addresses import HOST
 from scripts.local.warmup.receiver import WarmUpReceiver
 from scripts.local.warmup.warmup import WARM_P95_MS, own_documents, percentile_95
 from shared.contracts.documents import WARM_UP

@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from scripts.local.side import HOST
+from scripts.local.addresses import HOST
 
 EVENTS: Final = "events"
 API: Final = "api"

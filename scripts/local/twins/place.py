@@ -7,9 +7,10 @@ from typing import Final
 
 import msgspec
 
+from scripts.local.addresses import HOST, PORTS
 from scripts.local.folders import Folders
 from scripts.local.processes.profile import SideProfile
-from scripts.local.side import DEFAULT_PARTITIONS, HOST, PORTS, NoSideError, Shared, Side
+from scripts.local.side import DEFAULT_PARTITIONS, NoSideError, Shared, Side
 from scripts.release.weights import SIDES
 from shared.runtime.errors import OperatorError
 

@@ -11,8 +11,9 @@ from aiohttp import web
 
 from pipelines.control.deploy.backend import Proof
 from pipelines.control.provision.live_nodes import WINDOW_MS, LiveNodes
+from scripts.local.addresses import HOST
 from scripts.local.kafka.consumer_lag import topic_ends
-from scripts.local.side import HOST, Side
+from scripts.local.side import Side
 from scripts.local.warmup.warmup import own_documents
 from shared.contracts.documents import Document
 from shared.contracts.heartbeats import lacking

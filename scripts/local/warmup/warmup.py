@@ -13,9 +13,10 @@ import aiohttp
 from aiohttp import web
 from confluent_kafka.admin import AdminClient
 
+from scripts.local.addresses import HOST
 from scripts.local.kafka.consumer_lag import stuck_hop, topic_ends
 from scripts.local.progress import Say
-from scripts.local.side import HOST, Side
+from scripts.local.side import Side
 from scripts.local.warmup.backlog import Backlog, Look
 from scripts.local.warmup.receiver import WarmUpReceiver
 from scripts.local.warmup.requests import SyntheticLoad

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from scripts.local.addresses import BROKER_IDS
 from scripts.local.jars import ensure_jars
 from scripts.local.kafka.cluster import Cluster
 from scripts.local.ports import free_base
-from scripts.local.side import BROKER_IDS, Side
+from scripts.local.side import Side
 from shared.contracts.documents import Source
 from shared.contracts.publish_plan import COMPLETE
 from shared.contracts.topics import Topic, topic_specs

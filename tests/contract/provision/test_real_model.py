@@ -16,10 +16,11 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
+from scripts.local.addresses import BROKER_IDS
 from scripts.local.jars import ensure_jars
 from scripts.local.kafka.cluster import Cluster
 from scripts.local.ports import free_base
-from scripts.local.side import BROKER_IDS, Side
+from scripts.local.side import Side
 from shared.contracts.document_items import DocumentKey
 from shared.contracts.documents import Catalogue, Destination, Document, Pipe, Source, key_digest, key_id
 from shared.contracts.topics import topic_specs

@@ -15,8 +15,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from scripts.local.addresses import HOST
 from scripts.local.ports import free_base
-from scripts.local.side import HOST
 from scripts.local.twins.place import TWINS_PORTS, Twins
 from scripts.local.twins.programs import haproxy, haproxy_command
 from scripts.local.twins.runtime_api import HaproxyError, RuntimeApi, ServerState

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from scripts.local.addresses import BROKER_IDS, HOST
 from scripts.local.ports import busy_ports, free_base
-from scripts.local.side import BROKER_IDS, HOST, NoSideError, Side
+from scripts.local.side import NoSideError, Side
 
 
 def test_no_two_listeners_share_a_port(tmp_path: Path) -> None:

@@ -16,7 +16,16 @@ from scripts.experiments.harness.cpu import cores, per_million, role, since, use
         (["java", "-cp", "jars/*", "kafka.Kafka", "data/brokers/2/server.properties"], "broker-2"),
         (["python", "-m", "pipelines.data.collect"], "collect"),
         (["python", "-m", "scripts.local.processes.driver"], "spark driver"),
-        (["java", "-cp", "x", "org.apache.spark.deploy.SparkSubmit", "pyspark-shell"], "spark jvm"),
+        (
+            [
+                "java",
+                "org.apache.spark.deploy.SparkSubmit",
+                "--conf",
+                "spark.python.daemon.module=shared.spark.worker_daemon",
+                "pyspark-shell",
+            ],
+            "spark jvm",
+        ),
         (["python", "-m", "shared.spark.worker_daemon", "pyspark.worker"], "spark python workers"),
         (["python", "-m", "scripts.experiments.baseline", "route"], "route"),
         (["python", "-m", "pipelines.control.observe"], "observe"),

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from scripts.local.addresses import BROKER_IDS
 from scripts.local.kafka.brokers import properties
-from scripts.local.side import BROKER_IDS, Side
+from scripts.local.side import Side
 
 
 def _all(tmp_path: Path) -> list[dict[str, str]]:

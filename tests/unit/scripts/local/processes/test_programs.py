@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts.local.addresses import HOST
 from scripts.local.jars import Jars
 from scripts.local.processes.profile import SideProfile
 from scripts.local.processes.programs import (
@@ -21,7 +22,7 @@ from scripts.local.processes.programs import (
     Program,
     programs,
 )
-from scripts.local.side import HOST, Side
+from scripts.local.side import Side
 from shared.contracts.document_items import DOCUMENTS_TABLE
 
 _SIDE = Side(root=Path("/data"), port=9000)

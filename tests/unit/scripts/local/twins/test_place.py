@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.local.side import DEFAULT_PORT, LIGHT, Code, NoSideError, Side
+from scripts.local.addresses import DEFAULT_PORT
+from scripts.local.side import LIGHT, Code, NoSideError, Side
 from scripts.local.twins.place import TWINS_PORTS, NoTwinsError, Twins, are_twins
 
 
