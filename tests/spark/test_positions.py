@@ -1,5 +1,6 @@
 """A query begins where its checkpoint was made to begin, and a group where it was told to."""
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -76,8 +77,7 @@ def test_a_replay_marks_what_it_reads_again_until_it_is_over_whatever_is_restart
         query = build_ingest(spark, settings)
         try:
             until(lambda: bool(records.all_of(Topic.EVENTS)), _START_SECONDS, [query])
-            done = len(_batches(tmp_path))
-            until(lambda seen=done: len(_batches(tmp_path)) > seen, _START_SECONDS, [query])
+            until(partial(_has_batches_after, tmp_path, len(_batches(tmp_path))), _START_SECONDS, [query])
         finally:
             query.stop()
         records.put(Topic.COLLECTED, collected(more), _COLLECTED, _ONE_PARTITION)
@@ -107,6 +107,10 @@ def test_a_group_without_members_goes_on_where_it_is_told_to(topics: str) -> Non
     assert group_positions(admin, ["hifi.moved", "hifi.unheard-of"]) == {"hifi.moved": wanted}
     commit_positions(admin, "hifi.moved", {"collected/0": 3})
     assert group_positions(admin, ["hifi.moved"]) == {"hifi.moved": wanted | {"collected/0": 3}}
+
+
+def _has_batches_after(checkpoints: Path, seen: int) -> bool:
+    return len(_batches(checkpoints)) > seen
 
 
 def _batches(checkpoints: Path) -> list[Path]:

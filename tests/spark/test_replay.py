@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -65,7 +66,7 @@ def test_the_good_version_sends_again_what_the_bad_one_spoilt_or_lost_and_once_o
             ingest = build_ingest(spark, settings)
             try:
                 wanted = times * len(_NAMES)
-                eventually(lambda n=wanted: _replayed(side) == n, _SECONDS, "all of the replay is settled")
+                eventually(partial(_settled, side, wanted), _SECONDS, "all of the replay is settled")
             finally:
                 ingest.stop()
     finally:
@@ -84,5 +85,5 @@ def _bodies(sink: Sink) -> list[tuple[str, float]]:
     return [(event["id"], event["data"]["n"]) for body in sink.bodies for event in json.loads(body)]
 
 
-def _replayed(side: Topics) -> int:
-    return sum(len(each.ids) for each in receipts(side) if each.replay)
+def _settled(side: Topics, wanted: int) -> bool:
+    return sum(len(each.ids) for each in receipts(side) if each.replay) == wanted
