@@ -3,7 +3,7 @@
 import pytest
 
 from scripts.documents.bundle import Wanted, parts
-from scripts.experiments.configuration.__main__ import UnderLoad, bounds
+from scripts.experiments.configuration.__main__ import IN_FORCE_SECONDS, UnderLoad, bounds
 from scripts.experiments.configuration.changes import Change, in_words
 from scripts.experiments.configuration.many import documents_of
 from scripts.experiments.harness.bounds import BrokenBoundError, check
@@ -39,9 +39,9 @@ def test_the_documents_of_a_tenant_fit_each_other_and_one_write() -> None:
 
 @pytest.mark.parametrize("found", [_under_load(1.0, 5.1), _under_load(1.0, lost=1), _under_load()])
 def test_a_slow_change_a_lost_event_and_no_change_at_all_break_a_bound(found: UnderLoad) -> None:
-    check(bounds(_under_load(4.9)))
+    check(bounds(_under_load(4.9), IN_FORCE_SECONDS))
     with pytest.raises(BrokenBoundError):
-        check(bounds(found))
+        check(bounds(found, IN_FORCE_SECONDS))
 
 
 def test_the_times_of_changes_are_said_with_their_unit() -> None:
