@@ -1,8 +1,8 @@
 """`python -m tests.proof [PART ...]`: runs the tests that `make test` leaves out, part by part.
 
-Parts that only check run two at a time, one for each core; those that measure run one at a time after them.
-One that only waits runs beside them all, and one that fails stops none. It ends with a table; logs and
-reports stay in `proof/`.
+Parts that only check run three at a time, as the streams of `make test` do; those that measure run one at a
+time after them. One that only waits runs beside them all; one that fails stops none. It ends with a table;
+logs and reports stay in `proof/`.
 """
 
 import subprocess
@@ -22,7 +22,7 @@ from tests.harness.live_side import LiveSide
 
 LOGS: Final = Path("proof")
 _LOOK_SECONDS: Final = 0.5
-_CORES: Final = 2  # as many streams as `make test`
+_STREAMS: Final = 3  # as many as `make test` has: each one mostly waits for its processes
 _PYTEST: Final = (sys.executable, "-m", "pytest")
 
 
@@ -47,11 +47,11 @@ def _tests(name: str, proves: str, *more: str) -> Part:
     return Part(name, proves, (*_PYTEST, f"tests/{name}", "--tier", "proof", *more))
 
 
-PARTS: Final = (  # checks: the longest first, so that both cores end at about the same time
-    _tests("integration", "kills of each part under load; retries, replays, the meter against the receiver"),
+PARTS: Final = (  # checks: the longest first, so that the streams end at about the same time
     _tests("twins", "two sides behind one port: deploys, rollbacks, switches and bursts under load"),
-    _tests("truth", "600,000 events with known losses; a million clean ones"),
     _tests("deploy", "all stacks applied, planned again, switched, destroyed; LocalStack"),
+    _tests("integration", "kills of each part under load; retries, replays, the meter against the receiver"),
+    _tests("truth", "600,000 events with known losses; a million clean ones"),
     _tests("contract", "services without brokers, stores and destinations, and what returns"),
     _tests("bench", "the bench itself"),
     _tests("spark", "queries killed between batches; slow lanes; a node as an application"),
@@ -68,19 +68,19 @@ PARTS: Final = (  # checks: the longest first, so that both cores end at about t
     Part(
         "neighbours",
         "four bad destinations beside sixteen good ones",
-        (sys.executable, "-m", "scripts.experiments.noisy_neighbour", "lags"),
+        (sys.executable, "-m", "scripts.experiments.noisy_neighbour", "lags", "--pairs", "3"),
         measures=True,
     ),
     Part(
         "leaks",
-        "ten minutes with bad destinations",
-        (sys.executable, "-m", "scripts.experiments.noisy_neighbour", "leaks"),
+        "six minutes with bad destinations",
+        (sys.executable, "-m", "scripts.experiments.noisy_neighbour", "leaks", "--seconds", "360"),
         measures=True,
     ),
     Part(
         "overhead",
         "what the meter costs the chain",
-        (sys.executable, "-m", "scripts.experiments.overhead"),
+        (sys.executable, "-m", "scripts.experiments.overhead", "--pairs", "3"),
         measures=True,
     ),
     Part(
@@ -104,7 +104,7 @@ PARTS: Final = (  # checks: the longest first, so that both cores end at about t
     Part(
         "rating",
         "lag, CPU and rating beside plain loops",
-        (sys.executable, "-m", "scripts.cli", "bench"),
+        (sys.executable, "-m", "scripts.cli", "bench", "--repeats", "2"),
         measures=True,
     ),
 )
@@ -172,7 +172,7 @@ def run_parts(parts: Sequence[Part], console: Console) -> list[Result]:
     checking = [part for part in parts if part not in (*waiting, *measuring)]
     for part in parts:
         _log(part).unlink(missing_ok=True)
-    with ThreadPoolExecutor() as beside, ThreadPoolExecutor(_CORES) as pool:
+    with ThreadPoolExecutor() as beside, ThreadPoolExecutor(_STREAMS) as pool:
         found: dict[str, Future[Result]] = {}
         for part in waiting:
             found[part.name] = beside.submit(run, part)

@@ -74,7 +74,7 @@ class ApiTenant:
         return self.receiver.counts("/").seen >= {*ids}
 
     def figures(self) -> tuple[int, int]:
-        """Delivered events and failed tries of its destination; none until the meter has read its first receipt."""
+        """Delivered events and failed tries of its destination; 0 before the first receipt is read."""
         found = self.api.get("/meter/destinations").json()
         return sum(each["delivered"] for each in found), sum(each["failed"] for each in found)
 
