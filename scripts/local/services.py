@@ -55,21 +55,43 @@ def start_profile(
 ) -> None:
     """Start the programs of a profile beside the brokers, warm the chain up, and return when all are ready.
 
-    The meter and the management API start during the warm-up, which takes longer. The canary starts after it,
-    so that it does not report the lags of a cold chain. The warm-up lasts `warm_up_seconds` at most.
-
     Raises:
         UpError, WarmUpError, PublishError: if a program or the warm-up takes too long.
     """
     if profile is SideProfile.BROKERS:
         return
+    open_chain(side, supervisor, progress)
+    warm_chain(side, supervisor, profile, progress, warm_up_seconds)
+
+
+def open_chain(side: Side, supervisor: Supervisor, progress: Progress) -> None:
+    """Start the chain and the management API; return when customers can use both.
+
+    Events are delivered from then on, at first more slowly than is promised.
+
+    Raises:
+        UpError: if a program takes too long.
+    """
     _start_services(side, supervisor, progress)
+    with progress.step("starting the management API") as say:
+        _wait(API, lambda: says_ready(side.api_port), side, supervisor, say)
+
+
+def warm_chain(
+    side: Side, supervisor: Supervisor, profile: SideProfile, progress: Progress, most_seconds: float
+) -> None:
+    """Warm the chain up for `most_seconds` at most, and start the meter if the profile has it.
+
+    The meter starts during the warm-up, which takes longer. The canary starts after it, so that it does not
+    report the lags of a cold chain.
+
+    Raises:
+        UpError, WarmUpError, PublishError: if the meter or the warm-up takes too long.
+    """
     if profile is SideProfile.ALL:
         for program in (*METER, *((TRACE,) if traced() else ())):
             supervisor.start_program(program)
-    _warm_up(side, progress, warm_up_seconds)
-    with progress.step("starting the management API") as say:
-        _wait(API, lambda: says_ready(side.api_port), side, supervisor, say)
+    _warm_up(side, progress, most_seconds)
     if profile is SideProfile.ALL:
         supervisor.start_program(CANARY)
         _wait_for_meter(side, supervisor, progress)

@@ -49,9 +49,13 @@ class LiveProcesses:
             )
         eventually(self._said_ready, self._up_seconds, "hifi up says ready")
 
+    def said(self) -> str:
+        """What `hifi up` printed."""
+        return self._output.read_text(errors="replace")
+
     def _said_ready(self) -> bool:
         assert self._up is not None
-        text = self._output.read_text(errors="replace")
+        text = self.said()
         assert self._up.poll() is None, text
         return bool(re.search(r"^ready\b", text, re.MULTILINE))
 

@@ -92,3 +92,12 @@ def test_every_line_that_our_processes_log_is_json(live: LiveSide) -> None:
         for line in lines:
             assert is_log_line(line), f"{program}: {line}"
         assert not unfinished or unfinished.startswith("{")
+
+
+def test_a_side_is_open_with_its_addresses_before_the_warm_up_begins(live: LiveSide) -> None:
+    before, warmed = live.said().split("warming up", 1)
+    _, opened = before.split("\nopen ", 1)
+    assert live.side.collect_url in opened
+    assert live.side.api_url in opened
+    assert "\nready " in warmed
+    assert live.side.console_url in warmed

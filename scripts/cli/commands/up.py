@@ -11,7 +11,7 @@ from scripts.cli.commands.options import DATA_DEFAULT, Data
 from scripts.local.addresses import DEFAULT_PORT
 from scripts.local.processes.profile import SideProfile
 from scripts.local.progress import Progress
-from scripts.local.services import early, start_profile, start_standby
+from scripts.local.services import early, open_chain, start_standby, warm_chain
 from scripts.local.side import DEFAULT_PARTITIONS, Side
 from scripts.local.twins.place import Twins, are_twins
 from scripts.local.twins.traffic import LocalTraffic
@@ -91,8 +91,13 @@ def _run_side(wanted: _Wanted, progress: Progress) -> None:
         raise UsageError("--standby needs a Spark driver: leave out --parts brokers")
     side = replace(described(wanted.root, wanted.port, wanted.partitions), standby=wanted.standby)
     with brokers_up(side, progress, wanted.parts, early(side, wanted.parts)) as supervisor:
-        start_profile(side, supervisor, wanted.parts, progress, wanted.warm_up)
-        progress.say(_greeting(side, wanted.parts))
+        if wanted.parts is SideProfile.BROKERS:
+            progress.say(f"[bold green]ready[/]  brokers: {side.bootstrap}")
+        else:
+            open_chain(side, supervisor, progress)
+            progress.say(_opened(side))
+            warm_chain(side, supervisor, wanted.parts, progress, wanted.warm_up)
+            progress.say(_warmed(side, wanted.parts))
         if side.standby:
             start_standby(side, supervisor, progress)
         wait_until_stopped(supervisor)
@@ -119,20 +124,21 @@ def described(root: Path, port: int | None, partitions: int | None) -> Side:
     )
 
 
-def _greeting(side: Side, profile: SideProfile) -> str:
-    if profile is SideProfile.BROKERS:
-        return f"[bold green]ready[/]  brokers: {side.bootstrap}"
-    collect = f"[bold green]ready[/]  collect: {side.collect_url}/v1/events"
-    console = f"   console: {side.console_url}" if profile is SideProfile.ALL else ""
-    api = f"\nmanagement API: {side.api_url}   its token: {side.token_file}"
+def _opened(side: Side) -> str:
     return f"""\
-{collect}   brokers: {side.bootstrap}   logs: {side.logs}{console}{api}
+[bold green]open[/]   collect: {side.collect_url}/v1/events   brokers: {side.bootstrap}   logs: {side.logs}
+management API: {side.api_url}   its token: {side.token_file}
 Next, in another terminal:
   hifi receive --port 9000                     # a destination
   hifi apply scripts/samples/first.yaml        # a source, a destination, a pipe
   curl -i {side.collect_url}/v1/events -H 'Authorization: Bearer first-write-key' \\
        -H 'Content-Type: application/json' -d '{{"hello": "world"}}'
-Ctrl-C or `hifi down` stops everything."""
+Ctrl-C or `hifi down` stops everything. Until the chain is warm, events take longer than a second."""
+
+
+def _warmed(side: Side, profile: SideProfile) -> str:
+    console = f"   console: {side.console_url}" if profile is SideProfile.ALL else ""
+    return f"[bold green]ready[/]  the chain is warm{console}"
 
 
 def _greeting_of(twins: Twins) -> str:

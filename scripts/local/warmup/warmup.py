@@ -186,7 +186,8 @@ async def _until_warm(
             load.hold(elapsed)
         else:
             last = f"{percentile_95(lags)} ms" if lags else "-"
-            say(f"warming up: {elapsed:.0f} s, p95 of the last seconds {last}")
+            moved = f"{len(sink.ids):,} synthetic events delivered"
+            say(f"warming up: {elapsed:.0f} s, {moved}, p95 of the last seconds {last}")
             load.catch_up(elapsed, len(sink.ids))
         await asyncio.sleep(_TURN_SECONDS)
 
