@@ -200,11 +200,17 @@ def _observe(side: Side) -> Program:
         "HIFI_STORE_ENDPOINT": side.store_url,
         "HIFI_DOCUMENTS_TABLE": DOCUMENTS_TABLE,
         "HIFI_DOCUMENTS_ENDPOINT": side.store_url,
-        **({"HIFI_STORE_TABLE": f"hifi-meter-{side.name}"} if side.shared else {}),
+        **(_of_twins(side) if side.shared else {}),
     }
     return _service(
         side, OBSERVE, "pipelines.control.observe", _MIDDLE, settings | dynamodb_local.client_environment()
     )
+
+
+def _of_twins(side: Side) -> dict[str, str]:
+    """A release waits for settled minutes, which may settle sooner where there is one clock."""
+    settle = os.environ.get("HIFI_SETTLE_SECONDS", "30")
+    return {"HIFI_STORE_TABLE": f"hifi-meter-{side.name}", "HIFI_SETTLE_SECONDS": settle}
 
 
 def _collect(side: Side) -> Program:

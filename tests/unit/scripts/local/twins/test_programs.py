@@ -32,6 +32,15 @@ def test_sides_have_one_table_of_documents_and_a_table_of_scorecards_each() -> N
     assert [each[COLLECT].environment["HIFI_SIDE"] for each in (blue, green)] == ["blue", "green"]
 
 
+def test_minutes_of_twins_settle_soon_unless_the_environment_says_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("HIFI_SETTLE_SECONDS", raising=False)
+    assert _programs("blue")[OBSERVE].environment["HIFI_SETTLE_SECONDS"] == "30"
+    monkeypatch.setenv("HIFI_SETTLE_SECONDS", "200")
+    assert _programs("blue")[OBSERVE].environment["HIFI_SETTLE_SECONDS"] == "200"
+
+
 def test_the_edge_listens_where_no_side_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(edge, "haproxy", lambda: "/usr/sbin/haproxy")
     store, haproxy, deploy = edge.edge_programs(_TWINS, Path("/jars"), 15.0)
