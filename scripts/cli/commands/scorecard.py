@@ -53,10 +53,8 @@ def _figures(card: DayCard) -> list[tuple[str, str]]:
         ("events", f"{card.collected:,} collected, {card.late:,} late, {card.unmatched:,} for no pipe"),
         ("deliveries", f"{card.total:,} owed, {card.delivered:,} made, {card.good:,} within a second"),
         ("open", f"{card.waiting:,} waiting, {card.dead:,} dead letters, {card.quarantined:,} quarantined"),
-        (
-            "loss",
-            f"{card.lost:,} events, {formatting.percent(card.loss_percent)}; {card.doubled:,} sent twice",
-        ),
+        ("loss", f"{card.lost:,} events, {formatting.percent(card.loss_percent)}"),
+        ("again", f"{card.doubled:,} sent twice, {card.replayed:,} replayed after a rollback"),
         ("inside hifi", formatting.percentiles(card.inside)),
         ("end to end", formatting.percentiles(card.end_to_end)),
     ]

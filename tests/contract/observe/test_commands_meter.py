@@ -44,6 +44,7 @@ def test_scorecard_and_trace_say_what_observe_answers(topics: str, start: Start,
     assert "21 collected, 0 late" in shown
     assert f"{card['total']:,} owed, {card['delivered']:,} made, {card['good']:,} within a second" in shown
     assert "0 events, 0.00 %" in shown
+    assert "0 sent twice, 0 replayed after a rollback" in shown
     assert "transmit > p" in shown
 
     for event_id in ("e7", odd):
