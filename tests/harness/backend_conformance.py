@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from pipelines.control.deploy.backend import Backend, CannotReplayError, FencedError, Proof
+from pipelines.control.deploy.backend import Backend, CannotReplayError, FencedError, Proof, Readiness
 from pipelines.control.deploy.replays import replay_positions
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.topology import CHAIN_GROUPS
@@ -83,14 +83,14 @@ class BackendConformance:
         assert not place.backend.readiness(place.dark).ready
         place.wake(place.new)
         place.backend.start(place.dark, place.new, fence=place.fence)
-        assert place.backend.readiness(place.dark).ready, "the second call started it anew"
-        assert place.backend.readiness(place.dark).crashes == 0
-        found = place.backend.deployed(place.dark)
-        assert (found.version, found.parked) == (place.new, False)
+        found = place.backend.readiness(place.dark)
+        assert found == Readiness(ready=True, waiting_for=(), crashes=0), "the second call started it anew"
+        code = place.backend.deployed(place.dark)
+        assert (code.version, code.parked) == (place.new, False)
         place.lay_down()
         place.lay_down()
-        found = place.backend.deployed(place.dark)
-        assert (found.version, found.parked) == (place.new, True)
+        code = place.backend.deployed(place.dark)
+        assert (code.version, code.parked) == (place.new, True)
 
     def test_a_version_that_is_not_there_is_an_obstacle_that_lasts(self, place: Place) -> None:
         def lasting(version: str) -> list[str] | None:
