@@ -99,7 +99,7 @@ def _deleted(admin: AdminClient, upto: list[TopicPartition]) -> bool:
     A request that waits for replicas when its leader moves, as brokers do five minutes after one of them came
     back, is not answered.
     """
-    passing = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError._TIMED_OUT)  # noqa: SLF001  # the client's name
+    passing = (KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError._TIMED_OUT)  # the client's name
     try:
         for future in admin.delete_records(upto, request_timeout=10).values():
             future.result()
