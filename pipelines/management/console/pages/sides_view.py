@@ -7,7 +7,6 @@ from pipelines.management.console import formatting
 from pipelines.management.console.html import Markup, joined, tag
 from pipelines.management.console.panels.base import amount, badge, number, table
 from shared.contracts.diamond.activities import Activity
-from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.releases import Finding, Release, Step, Verdict
 from shared.contracts.sides import DeployerStatus, SideReport, Sides
 
@@ -24,8 +23,8 @@ def deployer_note(found: Sides) -> str:
         case DeployerStatus.RUNS:
             return "As the deployer sees them."
         case DeployerStatus.SILENT:
-            newest = max((each.at_ms for each in found.sides), default=0)
-            return f"The deployer is silent since {_time(newest)} UTC: this is what it last saw."
+            newest = formatting.exact_moment(max((each.at_ms for each in found.sides), default=0))
+            return f"The deployer is silent since {newest} UTC: this is what it last saw."
         case DeployerStatus.NONE:
             return "No deployer runs: the side speaks for itself."
 
@@ -51,7 +50,7 @@ def _side_row(each: SideReport) -> Markup:
         number(unread, "unread"),
         number(waiting, "waiting"),
         tag("td", _rating(each), data_name="rating"),
-        tag("td", _time(each.at_ms)),
+        tag("td", formatting.exact_moment(each.at_ms)),
         data_side=each.side,
     )
 
@@ -97,7 +96,7 @@ def _actor_row(side: str, state: str, each: Activity) -> Markup:
         tag("td", each.action.value),
         tag("td", each.reason, class_="long"),
         tag("td", each.phase or formatting.NONE, class_="long"),
-        tag("td", _time(each.since_ms)),
+        tag("td", formatting.exact_moment(each.since_ms)),
         data_actor=each.id,
     )
 
@@ -125,7 +124,7 @@ def _progress(release: Release) -> Markup:
 
 def _what(release: Release) -> str:
     where = f" on {release.target}" if release.target else ""
-    asked = f"asked for by {release.asked_by} at {_time(release.asked_ms)} UTC"
+    asked = f"asked for by {release.asked_by} at {formatting.exact_moment(release.asked_ms)} UTC"
     return f"Number {release.number}: {release.kind} {release.version}".rstrip() + f"{where}, {asked}"
 
 
@@ -159,7 +158,7 @@ def _step_row(  # noqa: PLR0913, PLR0917  # a cell each
         "tr",
         tag("th", step.value, scope="row"),
         tag("td", state),
-        tag("td", formatting.NONE if since_ms is None else _time(since_ms)),
+        tag("td", formatting.NONE if since_ms is None else formatting.exact_moment(since_ms)),
         tag("td", _lasted(since_ms or 0, until_ms or 0) if lasted else formatting.NONE),
         tag("td", said, class_="long"),
         aria_current=current,
@@ -173,7 +172,7 @@ def _verdicts(verdicts: Sequence[Verdict]) -> Markup:
 
 def _verdict(each: Verdict) -> Markup:
     minutes = f"minutes {formatting.clock_minute(each.first)} to {formatting.clock_minute(each.last)}"
-    at = f"{each.step}, {_time(each.at_ms)} UTC" + (f", {minutes}" if each.first else "")
+    at = f"{each.step}, {formatting.exact_moment(each.at_ms)} UTC" + (f", {minutes}" if each.first else "")
     return tag(
         "li",
         tag("p", badge(each.finding.value, _FINDINGS[each.finding]), tag("span", at, class_="quiet")),
@@ -210,7 +209,7 @@ def _ended_row(each: Release) -> Markup:
         tag("td", f"{each.kind} {each.version}".rstrip(), class_="long"),
         tag("td", each.target or formatting.NONE),
         tag("td", each.asked_by, class_="long"),
-        tag("td", _time(each.asked_ms)),
+        tag("td", formatting.exact_moment(each.asked_ms)),
         tag("td", _lasted(each.asked_ms, each.since_ms)),
         tag("td", "; ".join(why) or formatting.NONE, class_="long"),
         data_release=each.number,
@@ -219,8 +218,3 @@ def _ended_row(each: Release) -> Markup:
 
 def _lasted(since_ms: int, until_ms: int) -> str:
     return formatting.duration((until_ms - since_ms) / 1_000)
-
-
-def _time(at_ms: int) -> str:
-    """To the second, with the day."""
-    return f"{formatting.day_of(at_ms // MINUTE_MS)} {formatting.clock_time(at_ms)}"
