@@ -40,7 +40,7 @@ class SidesPage:
         self._failure = write(Markup(), "span-12").props("role=status data-testid=sides-failure")
         with panel("sides-panel", "Sides"):
             self._note = write(Markup())
-            self._sides = write(Markup())
+            self._sides = write(Markup(), "noted")
         with panel("actors-panel", "Who acts"):
             self._actors = write(Markup())
         with panel("release-panel", "Release"):

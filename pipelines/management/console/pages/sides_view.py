@@ -84,7 +84,7 @@ def actors_table(sides: Sequence[SideReport]) -> Markup:
     rows += [_actor_row(side.side, "waits", each) for side in sides for each in side.wishes]
     if not rows:
         return tag("p", "Nobody acts, and nobody waits.", class_="empty")
-    return table("actors", ["Side", "", "Who", "What", "Why", "How far", "Since, UTC"], rows)
+    return table("actors", ["Side", "State", "Who", "What", "Why", "How far", "Since, UTC"], rows)
 
 
 def _actor_row(side: str, state: str, each: Activity) -> Markup:
@@ -105,7 +105,7 @@ def release_part(release: Release | None, now_ms: int) -> Markup:
     """The present release: its steps with their times, what it waits for, and the verdicts."""
     if release is None:
         return tag("p", "No release yet: hifi deploy, in a terminal, begins one.", class_="empty")
-    titles = ["Step", "", "Began, UTC", "Took", "What came of it"]
+    titles = ["Step", "State", "Took", "Began, UTC", "What came of it"]
     return joined(
         tag("p", _progress(release), tag("span", _what(release)), class_="said-of"),
         _reasons("Undone, because", [release.back]) if release.back else None,
@@ -158,8 +158,8 @@ def _step_row(  # noqa: PLR0913, PLR0917  # a cell each
         "tr",
         tag("th", step.value, scope="row"),
         tag("td", state),
-        tag("td", formatting.NONE if since_ms is None else formatting.exact_moment(since_ms)),
         tag("td", _lasted(since_ms or 0, until_ms or 0) if lasted else formatting.NONE),
+        tag("td", formatting.NONE if since_ms is None else formatting.exact_moment(since_ms)),
         tag("td", said, class_="long"),
         aria_current=current,
         data_step=step.value,

@@ -29,8 +29,8 @@ def words(markup: str) -> str:
 def test_a_release_shows_what_is_over_what_it_does_and_what_is_to_come() -> None:
     said = words(release_part(RELEASE, T0 + 90_000))
     assert "under way | Number 3: deploy 2.0 on green, asked for by ann at 2027-01-15 08:00:00 UTC" in said
-    assert "canary | over | 2027-01-15 08:00:00 | 1 min | 10 %" in said
-    assert "watch | now | 2027-01-15 08:01:00 | 30 s | 1 of 3 minutes" in said
+    assert "canary | over | 1 min | 2027-01-15 08:00:00 | 10 %" in said
+    assert "watch | now | 30 s | 2027-01-15 08:01:00 | 1 of 3 minutes" in said
     assert said.index("half | to come") > said.index("watch | now")
 
 
