@@ -69,12 +69,12 @@ def acting(topics: str, store_url: str, start: Start) -> Acting:
     return Acting(observe, begun, lambda: deployer.end(held))
 
 
-@pytest.mark.parametrize("width", [1280, 360])
+@pytest.mark.parametrize("width", [1280, pytest.param(360, marks=pytest.mark.proof)])
 def test_who_acts_stands_above_the_minutes_of_the_lags(
     acting: Acting, start_console: StartConsole, open_page: Open, artefacts: Path, width: int
 ) -> None:
     page = open_page(start_console(acting.observe.port).url, width=width, dark=width == 360)
-    bar = page.locator("[data-row=deployer] .bar.acts")
+    bar = page.locator("[data-row=deployer] .bar.acting")
     expect(bar).to_have_text("canary")
     expect(page.locator("[data-row=side] .bar.stable")).to_have_count(1)
 

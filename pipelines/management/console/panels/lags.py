@@ -3,7 +3,7 @@
 from pipelines.management.console import charts, formatting
 from pipelines.management.console.html import Markup, tag
 from pipelines.management.console.panels.base import Chart, panel, write
-from pipelines.management.console.panels.side_timeline import SideTimeline
+from pipelines.management.console.panels.side_timeline import SideTimeline, SideTimelineTable
 from pipelines.management.console.poller import Snapshot
 
 
@@ -31,9 +31,11 @@ class Lags:
             self._timeline = SideTimeline()
             self._plot = Chart("chart-lags", "Lag percentiles by minute, in milliseconds")
             self._newest = write(Markup())
+            self._table = SideTimelineTable()
 
     def show(self, snapshot: Snapshot) -> None:
         """Update the panel."""
         self._timeline.show(snapshot)
         self._plot.draw(charts.percentiles(snapshot.cards, snapshot.first_minute, snapshot.last_minute))
         self._newest.content = newest(snapshot)
+        self._table.show(snapshot)

@@ -44,7 +44,7 @@ def rows(found: Timeline, axis: Axis, now_ms: int) -> Markup:
     ]
     lines = [_line("side", side)]
     lines += [
-        _line(actor, (_bar(each, "acts", each.phase or each.action, _acted(each), axis, now_ms)
+        _line(actor, (_bar(each, "acting", each.phase or each.action, _acted(each), axis, now_ms)
                       for each in found.activities if each.actor is actor))
         for actor in Actor if actor in acted
     ]  # fmt: skip
@@ -129,16 +129,25 @@ def _times(span: HealthSpan | ActivitySpan) -> str:
 
 
 class SideTimeline:
-    """The rows, and the table behind a switch that stays as it is."""
+    """The drawing."""
 
     def __init__(self) -> None:
         self._rows = write(Markup())
-        with ui.element("details").classes("as-table").props("data-testid=timeline-details"):
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Update it."""
+        axis = Axis(snapshot.first_minute, snapshot.last_minute)
+        self._rows.content = rows(snapshot.timeline, axis, snapshot.at_ms)
+
+
+class SideTimelineTable:
+    """The same as text, behind a switch that stays as it is."""
+
+    def __init__(self) -> None:
+        with ui.element("details").classes("as-table"):
             ui.html(tag("span", _TITLE), sanitize=False, tag="summary")
             self._table = write(Markup())
 
     def show(self, snapshot: Snapshot) -> None:
-        """Update both."""
-        axis = Axis(snapshot.first_minute, snapshot.last_minute)
-        self._rows.content = rows(snapshot.timeline, axis, snapshot.at_ms)
+        """Update it."""
         self._table.content = spans_table(snapshot.timeline)

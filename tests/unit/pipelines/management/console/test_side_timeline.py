@@ -24,7 +24,7 @@ def places(markup: str, style: str) -> list[tuple[float, float]]:
 
 def test_a_bar_stands_above_its_minutes_and_ends_with_the_axis() -> None:
     drawn = rows(Timeline(activities=[CANARY], health=[LATE]), AXIS, NOW)
-    assert places(drawn, "acts") == [(25.0, 25.0)]
+    assert places(drawn, "acting") == [(25.0, 25.0)]
     assert places(drawn, "not-stable") == [(0.0, 100.0)]
 
 
