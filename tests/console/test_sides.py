@@ -132,7 +132,7 @@ def test_an_operator_sees_both_sides_who_acts_and_the_releases_and_follows_them(
     expect(page.locator("[data-testid=ended] tr[data-release='2']")).to_contain_text(HOSTILE)
 
 
-@pytest.mark.parametrize(("width", "dark"), [(360, True), (3840, False)])
+@pytest.mark.parametrize(("width", "dark"), [(360, True), pytest.param(3840, False, marks=pytest.mark.proof)])
 def test_the_page_fits_a_phone_and_a_wall_in_either_theme(
     office: Office, artefacts: Path, width: int, dark: bool
 ) -> None:

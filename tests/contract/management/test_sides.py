@@ -1,7 +1,6 @@
 """Both sides through the API, as the deployer's table and a lone side's observe have them."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from time import monotonic
 
 import msgspec
@@ -19,16 +18,30 @@ from tests.harness.command_line import Hifi
 from tests.harness.scripted_observe import ScriptedObserve, scripted_observe
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def observe() -> Iterator[ScriptedObserve]:
     with scripted_observe() as found:
         yield found
 
 
-@pytest.fixture
-def own(observe: ScriptedObserve, dynamodb_local: str, tmp_path: Path) -> Iterator[ApiProcess]:
-    """An API with a table of its own, of the side `solo`."""
-    process = ApiProcess(tmp_path, dynamodb_local, observe_url=observe.url, side="solo")
+@pytest.fixture(scope="module")
+def own(
+    observe: ScriptedObserve, dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ApiProcess]:
+    """An API of the side `solo`, whose table no deployer has written."""
+    folder = tmp_path_factory.mktemp("api")
+    process = ApiProcess(folder, dynamodb_local, observe_url=observe.url, side="solo")
+    yield process
+    process.kill()
+
+
+@pytest.fixture(scope="module")
+def deployed(
+    observe: ScriptedObserve, dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ApiProcess]:
+    """Another, whose table a deployer writes."""
+    folder = tmp_path_factory.mktemp("api")
+    process = ApiProcess(folder, dynamodb_local, observe_url=observe.url)
     yield process
     process.kill()
 
@@ -74,9 +87,9 @@ def test_a_lone_side_speaks_for_itself_in_the_api_and_in_the_terminal(
 
 
 def test_both_sides_and_the_last_ten_releases_are_answered_as_the_deployer_wrote_them(
-    own: ApiProcess, observe: ScriptedObserve
+    deployed: ApiProcess, observe: ScriptedObserve
 ) -> None:
-    store, now = ReleaseStore(own.table, own.endpoint), wall_clock()
+    store, now = ReleaseStore(deployed.table, deployed.endpoint), wall_clock()
     for name, share in (("blue", 90), ("green", 10)):
         store.put_side(SideState(side=name, at_ms=now, version="1.0", parked=False, share=share, stable=True))
     release: Release | None = None
@@ -90,24 +103,25 @@ def test_both_sides_and_the_last_ten_releases_are_answered_as_the_deployer_wrote
             )
         )  # fmt: skip
         assert release is not None
-    found = asked(own)
+    found = asked(deployed)
     assert found.deployer is DeployerStatus.RUNS
     assert [(each.side, each.share) for each in found.sides] == [("blue", 90), ("green", 10)]
     assert [each.number for each in found.ended] == list(range(12, 2, -1))
     assert found.release is not None and found.release.log[0].said == "10 %"
     assert found.release.snapshot is None and all(each.snapshot is None for each in found.ended)
-    said = msgspec.convert(command(own, observe).json("sides", "--releases", "10"), Sides)
+    said = msgspec.convert(command(deployed, observe).json("sides", "--releases", "10"), Sides)
     assert (said.sides, said.release, said.ended) == (found.sides, found.release, found.ended)
 
 
 def test_a_deployer_that_has_shown_nothing_for_a_minute_is_called_silent(
-    own: ApiProcess, observe: ScriptedObserve
+    deployed: ApiProcess, observe: ScriptedObserve
 ) -> None:
-    store = ReleaseStore(own.table, own.endpoint)
-    store.put_side(SideState(side="blue", at_ms=wall_clock() - 61_000, version="1.0"))
-    found = asked(own)
-    assert (found.deployer, [each.side for each in found.sides]) == (DeployerStatus.SILENT, ["blue"])
-    done = command(own, observe).run("sides")
+    store = ReleaseStore(deployed.table, deployed.endpoint)
+    for name in ("blue", "green"):
+        store.put_side(SideState(side=name, at_ms=wall_clock() - 61_000, version="1.0"))
+    found = asked(deployed)
+    assert (found.deployer, [each.side for each in found.sides]) == (DeployerStatus.SILENT, ["blue", "green"])
+    done = command(deployed, observe).run("sides")
     assert done.returncode == 0 and "the deployer is silent since" in done.stderr
 
 

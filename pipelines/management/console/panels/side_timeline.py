@@ -17,6 +17,9 @@ from shared.contracts.timeline import ActivitySpan, Health, HealthSpan, Timeline
 _LISTED: Final = 100
 """Rows of the table, the newest."""
 
+_LEAST: Final = 3
+"""Pixels of the shortest bar: what began in this minute, which the axis does not reach, is seen at its end."""
+
 _TITLE: Final = "Who acted, and how stable the side was, as a table"
 _KEY: Final = (Health.STABLE, Health.UNSTABLE, Health.UNKNOWN)
 
@@ -66,13 +69,8 @@ def _bar(  # noqa: PLR0913, PLR0917  # what a bar is made of
 ) -> Markup:
     left = axis.place(span.from_ms)
     width = axis.place(now_ms if span.until_ms is None else span.until_ms) - left
-    return tag(
-        "span",
-        label,
-        class_=f"bar {style}",
-        style=f"left: {left}%; width: {max(0.0, width):.3f}%",
-        title=title,
-    )
+    place = f"left: min({left}%, 100% - {_LEAST}px); width: {max(0.0, width):.3f}%"
+    return tag("span", label, class_=f"bar {style}", style=place, title=title)
 
 
 def spans_table(found: Timeline) -> Markup:

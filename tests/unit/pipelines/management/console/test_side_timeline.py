@@ -18,7 +18,9 @@ LATE = HealthSpan(health=Health.UNSTABLE, reasons=["alarm burn: late"], from_ms=
 
 def places(markup: str, style: str) -> list[tuple[float, float]]:
     """Left and width of the bars, percent."""
-    found = re.findall(rf'class="bar {style}" style="left: ([\d.]+)%; width: ([\d.]+)%"', markup)
+    found = re.findall(
+        rf'class="bar {style}" style="left: min\(([\d.]+)%, 100% - 3px\); width: ([\d.]+)%"', markup
+    )
     return [(float(left), float(width)) for left, width in found]
 
 
