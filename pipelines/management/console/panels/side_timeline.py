@@ -18,7 +18,7 @@ _LISTED: Final = 100
 """Rows of the table, the newest."""
 
 _LEAST: Final = 3
-"""Pixels of the shortest bar: what began in this minute, which the axis does not reach, is seen at its end."""
+"""Pixels of the shortest bar: what began in this minute, past the end of the axis, is seen at its end."""
 
 _TITLE: Final = "Who acted, and how stable the side was, as a table"
 _KEY: Final = (Health.STABLE, Health.UNSTABLE, Health.UNKNOWN)
