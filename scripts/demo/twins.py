@@ -80,7 +80,7 @@ class Story:
 
     def sides(self) -> RenderableType:
         """Both sides as the deployer sees them."""
-        return sides_view(self._client.sides(), {})
+        return sides_view(self._client.look(0).sides)
 
     def run(self) -> None:
         """Wait a little, switch, restart the dark side's brokers one by one, wait a little."""

@@ -1,25 +1,20 @@
 """Asks the deployer, through the table that it follows, and reads how far it is."""
 
 import getpass
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Final
 
-from scripts.local.side import Side
-from shared.contracts.diamond.activities import Activity
-from shared.contracts.document_items import DOCUMENTS_TABLE
+from scripts.deployer.place import place_of, stability_of
 from shared.contracts.release_requests import Request, RequestRefusedError
-from shared.contracts.releases import Kind, Release, SideState
-from shared.dynamodb.activity_reader import ActivityReader
+from shared.contracts.releases import Kind, Release
+from shared.contracts.sides import DeployerStatus, Sides, deployer_status
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.release_store import ReleaseStore
+from shared.dynamodb.sides_reader import SidesReader
 from shared.runtime.clock import Clock
 from shared.runtime.errors import OperatorError
-
-SILENT_MS: Final = 60_000
-"""A deployer that has shown nothing for so long does not run."""
 
 
 class DeployerClient:
@@ -27,12 +22,12 @@ class DeployerClient:
 
     def __init__(self, data: Path, clock: Clock) -> None:
         """Those of the table that the environment names, or of the local sides in a folder."""
-        self._table = os.environ.get("HIFI_DOCUMENTS_TABLE") or DOCUMENTS_TABLE
-        self._endpoint = os.environ.get("HIFI_DOCUMENTS_ENDPOINT")
-        if "HIFI_DOCUMENTS_TABLE" not in os.environ:
-            self._endpoint = Side.load(data).store_url
+        place = place_of(data)
         self._clock = clock
-        self._store = ReleaseStore(self._table, self._endpoint)
+        self._store = ReleaseStore(place.table, place.endpoint)
+        self._reader = SidesReader(
+            place.table, place.endpoint, own=place.side, health=partial(stability_of, data), clock=clock
+        )
 
     def ask(self, kind: Kind, version: str = "", *, replay: bool = False) -> Release:
         """Ask for a release, or for the end of one.
@@ -40,7 +35,10 @@ class DeployerClient:
         Raises:
             OperatorError: if it does not fit what is under way, or no deployer runs.
         """
-        self.awake_sides()
+        with _explained():
+            status = deployer_status(self._store.sides(), self._clock())
+        if status is not DeployerStatus.RUNS:
+            raise _no_deployer()
         asked = Request(kind=kind, version=version, replay=replay, by=getpass.getuser())
         try:
             with _explained():
@@ -58,29 +56,23 @@ class DeployerClient:
         with _explained():
             return self._store.ended(limit)
 
-    def sides(self) -> Sequence[SideState]:
-        """What the deployer last saw of each side; empty if none ever ran."""
-        with _explained():
-            return self._store.sides()
-
-    def awake_sides(self) -> Sequence[SideState]:
-        """The same.
+    def look(self, ended: int) -> Sides:
+        """Both sides, or the one that runs without a deployer, and the last `ended` releases.
 
         Raises:
-            OperatorError: if no deployer has shown anything for a while.
+            OperatorError: if no deployer ever ran, and it is not known which side is meant.
         """
-        found = self.sides()
-        if not found or self._clock() - max(each.at_ms for each in found) > SILENT_MS:
-            raise OperatorError(
-                "no deployer runs", "`hifi up --twins` starts one beside two local sides; see docs/control.md"
-            )
+        with _explained():
+            found = self._reader.look(ended)
+        if not found.sides:
+            raise _no_deployer()
         return found
 
-    def activities(self, side: str) -> Sequence[Activity]:
-        """Who acts on a side."""
-        with _explained():
-            reader = ActivityReader(self._table, self._endpoint, side=side, monotonic=lambda: 0.0)
-            return reader.look().activities
+
+def _no_deployer() -> OperatorError:
+    return OperatorError(
+        "no deployer runs", "`hifi up --twins` starts one beside two local sides; see docs/control.md"
+    )
 
 
 @contextmanager

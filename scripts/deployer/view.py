@@ -1,6 +1,6 @@
 """A release and both sides as tables. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from rich.console import Group, RenderableType
@@ -9,10 +9,11 @@ from rich.text import Text
 
 from scripts.terminal import plain_table, printable
 from scripts.time_args import duration_text, utc_text
-from shared.contracts.diamond.activities import Activity
-from shared.contracts.releases import Finding, Passed, Release, SideState, Step
+from shared.contracts.releases import Finding, Passed, Release, Step
+from shared.contracts.sides import DeployerStatus, SideReport, Sides
 
 _COLOURS: Final = {Finding.GOOD: "green", Finding.EARLY: "yellow", Finding.BAD: "red"}
+_UNKNOWN: Final = "not known"
 
 
 def release_view(release: Release, now_ms: int) -> RenderableType:
@@ -43,29 +44,32 @@ def ending(release: Release, now_ms: int) -> str:
     return f"undone after {lasted}: {release.back}; {serves}"
 
 
-def sides_view(sides: Sequence[SideState], activities: Mapping[str, Sequence[Activity]]) -> RenderableType:
-    """Both sides: version, share of the traffic, stability, what is left, rating, who acts.
-
-    Args:
-        sides: as the deployer last saw them.
-        activities: by side, what is under way.
-    """
+def sides_view(sides: Sequence[SideReport]) -> RenderableType:
+    """The sides: version, share of the traffic, stability, what is left, rating, who acts."""
     table = plain_table("SIDE", "VERSION", "TRAFFIC", "STATE", "UNREAD", "RETRIES", "RATING", "SEEN, UTC", "")
     for each in sides:
-        said = [str(activity) for activity in activities.get(each.side, ())]
+        said = [str(activity) for activity in each.activities]
         said += [each.problem] if each.problem else each.reasons
         table.add_row(
             each.side,
-            Text(printable(each.version or "none")),
-            f"{each.share} %",
+            Text(_UNKNOWN if each.version is None else printable(each.version or "none")),
+            _UNKNOWN if each.share is None else f"{each.share} %",
             _state(each),
-            "not known" if each.unread is None else f"{each.unread:,} records",
-            f"{each.waiting:,} events",
+            _UNKNOWN if each.unread is None else f"{each.unread:,} records",
+            _UNKNOWN if each.waiting is None else f"{each.waiting:,} events",
             _rating(each),
             utc_text(each.at_ms),
             Text(printable("; ".join(said))),
         )
     return table
+
+
+def deployer_text(found: Sides) -> str:
+    """What a deployer that does not run means for the figures."""
+    if found.deployer is DeployerStatus.NONE:
+        return "no deployer runs: the side speaks for itself; see docs/control.md"
+    newest = max(each.at_ms for each in found.sides)
+    return f"the deployer is silent since {utc_text(newest)}: this is what it last saw"
 
 
 def history_view(releases: Sequence[Release]) -> RenderableType:
@@ -105,13 +109,13 @@ def _passed(each: Passed) -> tuple[str, str, str, Text]:
     return each.step, utc_text(each.since_ms), took, Text(printable(each.said))
 
 
-def _state(side: SideState) -> Text:
+def _state(side: SideReport) -> Text:
     if side.parked:
         return Text("parked", style="dim")
     return Text("stable", style="green") if side.stable else Text("not stable", style="red")
 
 
-def _rating(side: SideState) -> str:
+def _rating(side: SideReport) -> str:
     if side.rating is None or side.rating_p95_ms is None:
         return "none"
     return f"{side.rating:,.0f} events/s, p95 {side.rating_p95_ms:,.0f} ms"

@@ -11,6 +11,7 @@ from aiohttp import web
 from pipelines.management.console.client import ObserveClient
 from pipelines.management.console.poller import Pollers, PollState, View
 from shared.contracts.scorecard import DayCard, Now, Percentiles
+from shared.contracts.timeline import Timeline
 from shared.runtime.clock import wall_clock
 from tests.unit.pipelines.management.console.cards import card
 
@@ -41,6 +42,8 @@ class Observe:
             )  # fmt: skip
         if request.path.startswith("/v1/days/"):
             return DayCard(tenant="acme", day=request.path.rpartition("/")[2])
+        if request.path == "/v1/timeline":
+            return Timeline()
         if request.path == "/v1/minutes":
             last = int(request.query["to"])
             return [card(minute) for minute in (last - 59, last - 3) if minute >= int(request.query["from"])]

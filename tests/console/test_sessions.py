@@ -16,7 +16,7 @@ HOSTILE = "<img src=x onerror=\"document.title='stolen'\">{{ constructor.constru
 
 
 def test_without_a_session_every_page_asks_to_sign_in_and_a_wrong_token_is_refused(office: Office) -> None:
-    for path in ("/documents", "/documents/any/sources", "/documents/any/sources/x/history"):
+    for path in ("/documents", "/documents/any/sources", "/documents/any/sources/x/history", "/sides"):
         answer = office.console.request("GET", path)
         assert (answer.status, answer.headers["location"].startswith("/sign-in")) == (303, True)
     page = office.open_page(office.url("any", "sources"))

@@ -26,6 +26,7 @@ from pipelines.control.observe.skew.skew_watch import SkewWatch
 from pipelines.control.observe.skew.watched_hours import WatchedHours
 from pipelines.control.observe.storage.persistence import Persistence
 from pipelines.control.observe.storage.repository import Repository
+from pipelines.control.observe.timeline.recorder import TimelineRecorder
 from pipelines.control.observe.verdicts.event_resolver import EventResolver
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.rollout_store import RolloutStore
@@ -53,6 +54,7 @@ class Observe:
             clock=wall_clock,
             monotonic=monotonic,
         )
+        self._timeline = TimelineRecorder(self._store, self._activities.register, wall_clock)
         place = (settings.documents_table, settings.documents_endpoint)
         states = None if place[0] is None else RolloutStore(place[0], place[1])
         self._rollouts = RolloutWatch(states, settings.side)
@@ -106,14 +108,20 @@ class Observe:
             open_reader,
             wall_clock,
             register=self._activities.register,
+            timeline=self._timeline.between,
         )
         loop.meters.ready.set_function(lambda: all(self._ready.values()))
         app = build(answers, self._report, loop.meters.registry, wall_clock, self._settings.names)
         with served(app, self._settings.host, self._settings.port) as port:
             _log.info("serving", extra={"port": port})
             position = self._restored()
-            if position is not None:
+            if position is None:
+                return
+            self._timeline.start(answers.stability)
+            try:
                 self._follow(loop, position)
+            finally:
+                self._timeline.stop()
 
     def _report(self) -> Mapping[str, bool]:
         return dict(self._ready)

@@ -34,12 +34,14 @@ from pipelines.management.api.observe_client import ObserveClient
 from pipelines.management.api.problems import ProblemError
 from pipelines.management.api.rollout_routes import rollout_routes
 from pipelines.management.api.rollouts import Rollouts
+from pipelines.management.api.side_routes import side_routes
 from pipelines.management.api.tail_feed import TailFeed
 from pipelines.management.api.tail_routes import tail_routes
 from pipelines.management.api.token_routes import audit_routes, key_routes, token_routes
 from pipelines.management.api.tokens import TokenStore
 from pipelines.management.api.try_routes import try_routes
 from shared.dynamodb.client import StoreError
+from shared.dynamodb.sides_reader import SidesReader
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
 
@@ -60,6 +62,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     access: Access
     audit: AuditLog
     observe: ObserveClient
+    sides: SidesReader
     letters: DeadLetters
     tails: TailFeed
     metrics: ApiMetrics
@@ -86,6 +89,7 @@ def create_app(parts: Parts) -> FastAPI:
     app.include_router(audit_routes(parts.audit, parts.access))
     app.include_router(key_routes(parts.documents, parts.access, parts.body_bytes))
     app.include_router(meter_routes(parts.observe, parts.access))
+    app.include_router(side_routes(parts.sides, parts.access))
     app.include_router(listing_routes(parts.documents, parts.members, parts.access))
     app.include_router(
         try_routes(parts.documents, parts.rollouts, parts.access, parts.clock, parts.body_bytes)

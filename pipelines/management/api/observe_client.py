@@ -1,4 +1,4 @@
-"""What observe answers about one tenant, passed on as it is."""
+"""What observe answers about one tenant, passed on as it is, and about the side."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -8,12 +8,14 @@ import httpx
 import msgspec
 
 from pipelines.management.api.problems import ProblemError
+from shared.contracts.diamond.stability import SILENT, Stability
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 _SECONDS: Final = 30.0
 """Time limit of a request: to find one event, observe reads topics."""
 
+_HEALTH_SECONDS: Final = 5.0
 _AWAY: Final = {"Retry-After": "5"}
 
 
@@ -47,6 +49,17 @@ class ObserveClient:
             raise ProblemError(answer.status_code, _said(answer.content))
         _log.error("observe refused", extra={"path": path, "status": answer.status_code})
         raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, "the meter cannot answer this", headers=_AWAY)
+
+    def stability(self) -> Stability:
+        """Whether the side is stable; SILENT if observe does not answer."""
+        if self._http is None:
+            return SILENT
+        try:
+            answer = self._http.get("/v1/stability", timeout=_HEALTH_SECONDS).raise_for_status()
+            return msgspec.json.decode(answer.content, type=Stability)
+        except (httpx.HTTPError, msgspec.MsgspecError) as error:
+            _log.warning("stability not read: observe does not answer", extra={"error": str(error)})
+            return SILENT
 
 
 def _said(body: bytes) -> str:

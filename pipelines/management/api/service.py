@@ -24,6 +24,7 @@ from shared.dynamodb.client import StoreError
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.item_store import ItemStore
 from shared.dynamodb.rollout_store import RolloutStore
+from shared.dynamodb.sides_reader import SidesReader
 from shared.oidc.keys import KeyCache
 from shared.oidc.provider import Provider
 from shared.oidc.verifier import Verifier
@@ -49,7 +50,7 @@ def issuer_of(settings: ApiSettings, clock: Clock) -> tuple[Verifier, ClaimNames
 def parts_of(settings: ApiSettings, table: DocumentTable, tokens: TokenStore, clock: Clock) -> Parts:
     """What the application is made of."""
     place = (settings.documents_table, settings.documents_endpoint)
-    tails = TailFeed(settings.bootstrap)
+    observe, tails = ObserveClient(settings.observe_url), TailFeed(settings.bootstrap)
     members = MemberStore(*place)
     authentication = Authentication(tokens, members, issuer_of(settings, clock), clock)
 
@@ -76,7 +77,8 @@ def parts_of(settings: ApiSettings, table: DocumentTable, tokens: TokenStore, cl
         authentication=authentication,
         access=Access(authentication, RateLimits(settings.token_rate, time.monotonic)),
         audit=AuditLog(ItemStore(*place, AuditRow)),
-        observe=ObserveClient(settings.observe_url),
+        observe=observe,
+        sides=SidesReader(*place, own=settings.side, health=observe.stability, clock=clock),
         letters=DeadLetters(settings.bootstrap, clock),
         tails=tails,
         metrics=ApiMetrics(tails),

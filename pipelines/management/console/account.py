@@ -27,6 +27,7 @@ from pipelines.management.console.attempt import Attempt, Attempts
 from pipelines.management.console.letters import LetterPage, LetterQuery, ReplayCounts, WholeLetter
 from pipelines.management.console.session import Identity
 from shared.contracts.live_tail import Message, MessageReader
+from shared.contracts.sides import Sides
 
 T = TypeVar("T")
 LETTERS_SHOWN = "50"
@@ -88,6 +89,10 @@ class Account:
         """The tenants there are; None if the API does not say."""
         found = await self._if_there(path_of("tenants"), TenantEntry)
         return None if found is None else [each.tenant for each in found]
+
+    async def sides(self) -> Sides:
+        """Both sides and their releases, for operators."""
+        return await self._client.get(self._token, path_of("sides"), Sides)
 
     async def connectors(self) -> list[Connector]:
         """The connectors with their options; none if the API does not say."""

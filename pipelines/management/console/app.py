@@ -21,7 +21,7 @@ from pipelines.management.console.poller import Pollers, View
 from pipelines.management.console.same_origin import SameOrigin
 from pipelines.management.console.session import COOKIE, Session, Sessions
 from pipelines.management.console.settings import ConsoleSettings
-from pipelines.management.console.sign_in import HOME, INVITATION, SIGN_IN, add_sign_in, redirect
+from pipelines.management.console.sign_in import HOME, INVITATION, SIDES, SIGN_IN, add_sign_in, redirect
 from shared.contracts.scorecard import ALL_TENANTS
 from shared.runtime.clock import Clock
 from shared.runtime.known_hosts import KnownHosts
@@ -143,6 +143,6 @@ async def _with_headers(request: Request, answer: Callable[[Request], Awaitable[
     response = await answer(request)
     for name, value in _HEADERS.items():
         response.headers[name] = value
-    if request.url.path.startswith((HOME, SIGN_IN, INVITATION)):
+    if request.url.path.startswith((HOME, SIDES, SIGN_IN, INVITATION)):
         response.headers["Cache-Control"] = "no-store"  # another person may go back in this browser
     return response

@@ -11,6 +11,14 @@ Options = dict[str, Any]
 PROCESSING: Final = (Node.COLLECT, Node.INGEST, Node.ROUTE, Node.TRANSMIT)
 """Nodes in the charts. retry waits on purpose and would hide the others, so it is left out."""
 
+GUTTER: Final = 88
+"""Pixels before the plot of the percentiles, for what stands above it on the same axis."""
+
+MARGIN: Final = 16
+"""Pixels after it."""
+
+_GRID: Final = {"left": 8, "right": MARGIN, "top": 44, "bottom": 4, "containLabel": True}
+_ALIGNED_GRID: Final = {"left": GUTTER, "right": MARGIN, "top": 44, "bottom": 28, "containLabel": False}
 _TEXT: Final = {"color": "var(--quiet)", "fontFamily": "inherit", "fontSize": 12}
 _LINE: Final = {"lineStyle": {"color": "var(--line)"}}
 _IN_MS: Final = (
@@ -89,6 +97,7 @@ def percentiles(cards: Sequence[MinuteCard], first: int, last: int) -> Options:
     by_minute = {card.minute: card.end_to_end for card in cards}
     none = Percentiles()
     return _over_time(first, last) | {
+        "grid": _ALIGNED_GRID,
         "series": [
             _series(name, [getattr(by_minute.get(minute, none), name) for minute in range(first, last + 1)])
             | {
@@ -96,7 +105,7 @@ def percentiles(cards: Sequence[MinuteCard], first: int, last: int) -> Options:
                 "itemStyle": {"color": colour},
             }
             for name, colour, line in _PERCENTILES
-        ]
+        ],
     }
 
 
@@ -112,7 +121,7 @@ def _processing(nodes: Iterable[NodeLags]) -> Iterable[NodeLags]:
 def _over_time(first: int, last: int) -> Options:
     return {
         "animation": False,
-        "grid": {"left": 8, "right": 16, "top": 44, "bottom": 4, "containLabel": True},
+        "grid": _GRID,
         "legend": {
             "top": 0,
             "left": 0,

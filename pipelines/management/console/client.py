@@ -11,6 +11,7 @@ from shared.contracts.alarms import Alarm, QuietWindow
 from shared.contracts.destination_health import DestinationHealth
 from shared.contracts.scorecard import DayCard, DayMark, MinuteCard, MinuteMark, Now
 from shared.contracts.skew import FieldSkew
+from shared.contracts.timeline import Timeline
 
 T = TypeVar("T")
 _CONNECTIONS: Final = 8
@@ -56,6 +57,10 @@ class ObserveClient:
         """Cards of the epoch minutes with events from `first` to `last`, both included."""
         query = {"tenant": tenant, "from": str(first), "to": str(last)}
         return await self._get("/v1/minutes", list[MinuteCard], query)
+
+    async def timeline(self, first: int, last: int) -> Timeline:
+        """Who acted on the side, and how stable it was, in these epoch minutes, both included."""
+        return await self._get("/v1/timeline", Timeline, {"from": str(first), "to": str(last)})
 
     async def minute(self, tenant: str, minute: int) -> MinuteCard:
         """One minute's card, with the ids of lost and doubled events."""

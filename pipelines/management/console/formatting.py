@@ -104,6 +104,11 @@ def moment(at_ms: int) -> str:
     return f"{_time(at_ms / 1000):%Y-%m-%d %H:%M}"
 
 
+def exact_moment(at_ms: int) -> str:
+    """`2026-11-22 14:03:05`, UTC."""
+    return f"{_time(at_ms / 1000):%Y-%m-%d %H:%M:%S}"
+
+
 def day_of(minute: int) -> str:
     """`2026-11-22`, of an epoch minute."""
     return f"{_time(minute * 60):%Y-%m-%d}"

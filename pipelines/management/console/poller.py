@@ -11,6 +11,7 @@ from shared.contracts.alarms import Alarm, QuietWindow
 from shared.contracts.destination_health import DestinationHealth
 from shared.contracts.scorecard import DayCard, DayMark, MinuteCard, MinuteMark, Now
 from shared.contracts.skew import FieldSkew
+from shared.contracts.timeline import Timeline
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
 
@@ -50,6 +51,8 @@ class Snapshot:
     alarms: tuple[Alarm, ...]
     quiet: tuple[QuietWindow, ...]
     tenants: tuple[str, ...]
+    timeline: Timeline
+    """Of the view's hours and of the side, whatever the tenant."""
 
     slow_ms: int
     """When the slow part was polled, epoch milliseconds."""
@@ -102,6 +105,7 @@ async def fetch_snapshot(client: ObserveClient, view: View, before: Snapshot | N
         skews = asking.create_task(client.skews(tenant))
         alarms = asking.create_task(client.alarms(tenant))
         quiet = asking.create_task(client.quiet(tenant))
+        timeline = asking.create_task(client.timeline(first, last))
         days = asking.create_task(client.days(tenant, DAYS)) if slow else None
         tenants = asking.create_task(client.tenants()) if slow else None
     kept = {} if before is None else {card.minute: card for card in before.cards}
@@ -119,6 +123,7 @@ async def fetch_snapshot(client: ObserveClient, view: View, before: Snapshot | N
         alarms=tuple(alarms.result()),
         quiet=tuple(quiet.result()),
         tenants=tuple(tenants.result()) if tenants else before.tenants if before else (),
+        timeline=timeline.result(),
         slow_ms=now_ms if slow or before is None else before.slow_ms,
     )
 

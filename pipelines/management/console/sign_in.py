@@ -21,6 +21,9 @@ SIGN_OUT: Final = "/sign-out"
 HOME: Final = DOCUMENTS
 """Where a signed-in person arrives, and what the paths of all such pages begin with."""
 
+SIDES: Final = "/sides"
+"""The page of both sides, for operators."""
+
 INVITATION: Final = "/invitation"
 """The page of a link that invites; what follows `#` in the link is the invitation, which no server sees."""
 
@@ -54,7 +57,7 @@ def start_path(after: str, *, again: bool = False) -> str:
 def safe_next(path: str) -> str:
     """Where to go after signing in: only to the console's own pages."""
     plain = path.isprintable() and "\\" not in path and ".." not in path
-    own = path in (HOME, INVITATION) or path.startswith(HOME + "/")
+    own = path in (HOME, SIDES, INVITATION) or path.startswith(HOME + "/")
     return path if plain and own else HOME
 
 

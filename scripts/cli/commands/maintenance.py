@@ -1,7 +1,6 @@
 """`hifi maintenance` and its subcommands."""
 
 import getpass
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,13 +11,11 @@ import typer
 from rich.text import Text
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
-from scripts.local.side import Side
+from scripts.deployer.place import place_of, stability_of
 from scripts.scorecard.observe_client import observe_url, query_observe
 from scripts.terminal import err, out, plain_table, printable
 from scripts.time_args import duration_seconds, utc_text
 from shared.contracts.diamond.activities import Action, Actor, UnderWay
-from shared.contracts.diamond.stability import SILENT, Stability
-from shared.contracts.document_items import DOCUMENTS_TABLE
 from shared.dynamodb.activity_register import ActivityRegister, Waits
 from shared.dynamodb.client import StoreError
 from shared.runtime.clock import wall_clock
@@ -49,7 +46,9 @@ def begin(
     except ValueError as error:
         raise UsageError(f"--for: {error}") from error
     with _register(data) as register:
-        found = register.begin(Action.MAINTAIN, reason, _stability(data), lease_seconds=seconds, forced=force)
+        found = register.begin(
+            Action.MAINTAIN, reason, stability_of(data), lease_seconds=seconds, forced=force
+        )
         if isinstance(found, Waits):
             register.withdraw(Action.MAINTAIN)
             raise OperatorError(f"not begun: {'; '.join(found.reasons)}", "try again later, or --force")
@@ -71,7 +70,7 @@ def end(data: Data = DATA_DEFAULT) -> None:
 @GROUP.command("show")
 def show(data: Data = DATA_DEFAULT) -> None:
     """Show whether the side is stable, what is under way, and who waits."""
-    health, found = _stability(data), query_observe(observe_url(data), "/v1/activities", UnderWay)
+    health, found = stability_of(data), query_observe(observe_url(data), "/v1/activities", UnderWay)
     out().print("the side is [green]stable[/]" if health.stable else "the side is [red]not stable[/]")
     for reason in health.reasons:
         out().print(f"  {printable(reason)}", markup=False)
@@ -83,30 +82,18 @@ def show(data: Data = DATA_DEFAULT) -> None:
     out().print(table if rows else "nothing is under way")
 
 
-def _stability(data: Path) -> Stability:
-    try:
-        return query_observe(observe_url(data), "/v1/stability", Stability)
-    except OperatorError:
-        return SILENT
-
-
 @contextmanager
 def _register(data: Path) -> Iterator[ActivityRegister]:
-    table, endpoint, side = _place(data)
-    owner = f"person-{getpass.getuser()}"
+    place, owner = place_of(data), f"person-{getpass.getuser()}"
     register = ActivityRegister(
-        table, endpoint, side=side, owner=owner, clock=wall_clock, monotonic=time.monotonic
+        place.table,
+        place.endpoint,
+        side=place.side or LOCAL,
+        owner=owner,
+        clock=wall_clock,
+        monotonic=time.monotonic,
     )
     try:
         yield register
     except StoreError as error:
         raise OperatorError(f"{error}", "`hifi doctor` shows whether a local side runs") from error
-
-
-def _place(data: Path) -> tuple[str, str | None, str]:
-    """Table, endpoint and side: those that the environment names, or a local side's."""
-    table = os.environ.get("HIFI_DOCUMENTS_TABLE")
-    if table:
-        return table, os.environ.get("HIFI_DOCUMENTS_ENDPOINT"), os.environ.get("HIFI_SIDE", LOCAL)
-    side = Side.load(data)
-    return DOCUMENTS_TABLE, side.store_url, side.name

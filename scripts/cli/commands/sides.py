@@ -7,8 +7,9 @@ import typer
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
 from scripts.deployer.client import DeployerClient
-from scripts.deployer.view import history_view, release_view, sides_view
-from scripts.terminal import out
+from scripts.deployer.view import deployer_text, history_view, release_view, sides_view
+from scripts.terminal import err, out
+from shared.contracts.sides import DeployerStatus
 from shared.runtime.clock import wall_clock
 
 
@@ -20,16 +21,14 @@ def sides(
     data: Data = DATA_DEFAULT,
 ) -> None:
     """Show both sides: version, share of the traffic, stability, lag, rating, who acts, and the release."""
-    client = DeployerClient(data, wall_clock)
-    found, release = client.awake_sides(), client.current()
-    ended = client.ended(releases) if releases else []
+    found = DeployerClient(data, wall_clock).look(releases)
     if as_json:
-        known = {"sides": found, "release": release, "ended": ended}
-        typer.echo(msgspec.json.format(msgspec.json.encode(known)).decode())
+        typer.echo(msgspec.json.format(msgspec.json.encode(found)).decode())
         return
-    activities = {each.side: client.activities(each.side) for each in found}
-    out().print(sides_view(found, activities))
-    if release is not None and not release.ended:
-        out().print(release_view(release, wall_clock()))
-    if ended:
-        out().print(history_view(ended))
+    out().print(sides_view(found.sides))
+    if found.deployer is not DeployerStatus.RUNS:
+        err().print(f"[yellow]{deployer_text(found)}[/]", soft_wrap=True)
+    if found.release is not None and not found.release.ended:
+        out().print(release_view(found.release, wall_clock()))
+    if found.ended:
+        out().print(history_view(found.ended))

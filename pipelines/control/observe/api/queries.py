@@ -31,6 +31,7 @@ from shared.contracts.scorecard import (
     PipeCard,
 )
 from shared.contracts.skew import FieldSkew
+from shared.contracts.timeline import Timeline
 from shared.contracts.timestamps import DAY_MINUTES, day_of, first_minute
 from shared.dynamodb.activity_reader import Register
 from shared.kafka.offset_range_reader import OffsetRangeReader
@@ -53,8 +54,10 @@ class Queries:
         clock: Clock,
         *,
         register: Callable[[], Register | None],
+        timeline: Callable[[int, int], Timeline],
     ) -> None:
         self._snapshot = snapshot
+        self._timeline = timeline
         self._register = register
         self._tables = tables
         self._alarms = alarms
@@ -166,6 +169,10 @@ class Queries:
         if found is None:
             raise UnavailableError("the register of activities is not known: see HIFI_DOCUMENTS_TABLE")
         return UnderWay(activities=list(found.activities), wishes=list(found.wishes))
+
+    def timeline(self, first: int, last: int) -> Timeline:
+        """Who acted, and how stable the side was, in these minutes, `last` included."""
+        return self._timeline(first * MINUTE_MS, (last + 1) * MINUTE_MS)
 
     def places(self, tenant: str, event_id: str, seconds: int) -> EventSearch:
         """Where an event was in the last seconds.

@@ -103,6 +103,13 @@ def _add_minutes(app: FastAPI, answers: Queries, clock: Clock) -> None:
         at = query_params.minute("minute", minute, 0)
         return json_response(answers.minute(query_params.tenant(tenant), at))
 
+    @app.get("/v1/timeline")
+    async def timeline(
+        first: Annotated[str | None, Query(alias="from")] = None,
+        last: Annotated[str | None, Query(alias="to")] = None,
+    ) -> Response:
+        return json_response(answers.timeline(*query_params.minutes(first, last, clock())))
+
     @app.get("/v1/pipes/{pipe}")
     def pipe(
         pipe: Annotated[str, Path()],

@@ -9,7 +9,7 @@ from nicegui import ui
 from pipelines.management.console.html import Markup, joined, tag
 from pipelines.management.console.pages.visit import KINDS, Visit
 from pipelines.management.console.panels.base import write
-from pipelines.management.console.sign_in import HOME, sign_out_form
+from pipelines.management.console.sign_in import HOME, SIDES, sign_out_form
 
 MEMBERS: Final = "members"
 """The step of an address that stands where a kind of documents does."""
@@ -39,7 +39,7 @@ def page_of(visit: Visit, here: str = "") -> Iterator[None]:
     identity = visit.session.identity
     who = (identity.label or identity.id, identity.role if visit.tenant or identity.operates else None)
     with ui.element("header").classes("top"):
-        write(brand(visit.tenant or "documents"), "brand")
+        write(brand(visit.tenant or ("sides" if here == SIDES else "documents")), "brand")
         write(_links(visit, here), "links")
         write(sign_out_form(" · ".join(each for each in who if each)), "account")
         write(THEME_BUTTON)
@@ -74,6 +74,8 @@ def _links(visit: Visit, here: str) -> Markup:
     identity = visit.session.identity
     if identity.operates or len(identity.tenants) > 1:
         links.append(tag("a", "Tenants", href=HOME))
+    if identity.operates:
+        links.append(tag("a", "Sides", href=SIDES, aria_current="page" if here == SIDES else None))
     if visit.tenant:
         links += [
             tag("a", title_of(kind), href=visit.address(kind), aria_current="page" if kind == here else None)

@@ -27,6 +27,7 @@ from pipelines.management.console.pages.listing import (
 from pipelines.management.console.pages.live import live_link
 from pipelines.management.console.pages.members import add_member_pages
 from pipelines.management.console.pages.rollout import RolloutPanel
+from pipelines.management.console.pages.sides import add_sides_page
 from pipelines.management.console.pages.try_panel import TryPanel
 from pipelines.management.console.pages.visit import KINDS, Build, Desk, Shown, Visit, refusal
 from pipelines.management.console.panels.base import write
@@ -86,6 +87,7 @@ def add_pages(desk: Desk, add_head: Callable[[], None]) -> None:
 
     add_chain_pages(shown)
     add_member_pages(shown, desk)
+    add_sides_page(shown)
     _add_choice_of_tenant(shown, desk)
     _add_documents(shown)
 

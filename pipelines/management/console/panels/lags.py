@@ -1,8 +1,9 @@
-"""The panel of lag percentiles over time."""
+"""The panel of lag percentiles over time, with who acted on the side above them."""
 
 from pipelines.management.console import charts, formatting
 from pipelines.management.console.html import Markup, tag
 from pipelines.management.console.panels.base import Chart, panel, write
+from pipelines.management.console.panels.side_timeline import SideTimeline, SideTimelineTable
 from pipelines.management.console.poller import Snapshot
 
 
@@ -27,10 +28,14 @@ class Lags:
 
     def __init__(self) -> None:
         with panel("lags", "Lag, end to end", "From the event's time to leaving hifi"):
+            self._timeline = SideTimeline()
             self._plot = Chart("chart-lags", "Lag percentiles by minute, in milliseconds")
             self._newest = write(Markup())
+            self._table = SideTimelineTable()
 
     def show(self, snapshot: Snapshot) -> None:
         """Update the panel."""
+        self._timeline.show(snapshot)
         self._plot.draw(charts.percentiles(snapshot.cards, snapshot.first_minute, snapshot.last_minute))
         self._newest.content = newest(snapshot)
+        self._table.show(snapshot)

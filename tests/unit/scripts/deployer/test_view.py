@@ -6,8 +6,9 @@ import re
 from msgspec.structs import replace
 from rich.console import Console, RenderableType
 
-from scripts.deployer.view import ending, history_view, release_view, sides_view
+from scripts.deployer.view import deployer_text, ending, history_view, release_view, sides_view
 from shared.contracts.diamond.activities import Action, Activity
+from shared.contracts.diamond.stability import Stability
 from shared.contracts.releases import (
     Finding,
     Kind,
@@ -16,6 +17,14 @@ from shared.contracts.releases import (
     SideState,
     Step,
     Verdict,
+)
+from shared.contracts.sides import (
+    SILENT_MS,
+    DeployerStatus,
+    Sides,
+    deployer_status,
+    lone_side,
+    seen_side,
 )
 
 T0 = 1_800_000_000_000
@@ -66,20 +75,43 @@ def test_its_end_says_what_serves_where() -> None:
     assert ending(undone, T0 + 90_000) == "undone after 1m30s: 5 events are lost; 1.0 serves on blue"
 
 
+ACTS = Activity(
+    id="1", action=Action.STEP_FORWARD, reason="deploy 2.0", phase="canary", owner="x", fence=1, since_ms=T0,
+    lease_seconds=15,
+)  # fmt: skip
+LIGHT = SideState(
+    side="blue", at_ms=T0, version="1.0", parked=False, share=90, stable=True, unread=1_200, waiting=3,
+    rating=10_000, rating_p95_ms=480,
+)  # fmt: skip
+DARK = SideState(side="green", at_ms=T0, problem="brokers do not answer")
+
+
 def test_both_sides_are_shown_with_units_and_with_who_acts() -> None:
-    light = SideState(
-        side="blue", at_ms=T0, version="1.0", parked=False, share=90, stable=True, unread=1_200, waiting=3,
-        rating=10_000, rating_p95_ms=480,
-    )  # fmt: skip
-    acts = Activity(
-        id="1", action=Action.STEP_FORWARD, reason="deploy 2.0", phase="canary", owner="x", fence=1,
-        since_ms=T0, lease_seconds=15,
-    )  # fmt: skip
-    dark = SideState(side="green", at_ms=T0, problem="brokers do not answer")
-    shown = text(sides_view([light, dark], {"blue": [acts]}))
+    shown = text(sides_view([replace(seen_side(LIGHT), activities=[ACTS]), seen_side(DARK)]))
     assert "blue 1.0 90 % stable 1,200 records 3 events 10,000 events/s, p95 480 ms" in shown
     assert "deployer: step forward (deploy 2.0, canary)" in shown
     assert "green none 0 % parked not known 0 events none 2027-01-15 08:00:00 brokers do not answer" in shown
+
+
+def test_a_side_without_a_deployer_is_shown_with_what_is_not_known() -> None:
+    health = Stability(stable=False, reasons=["the meter is 90 s behind"], at_ms=T0)
+    shown = text(sides_view([lone_side("local", health, T0 + 1)]))
+    assert "local not known not known not stable not known not known none 2027-01-15 08:00:00" in shown
+    assert "the meter is 90 s behind" in shown
+
+
+def test_what_a_silent_deployer_saw_last_is_said_to_be_old() -> None:
+    states, none = (
+        [LIGHT, replace(DARK, at_ms=T0 - 1)],
+        Sides(at_ms=T0, deployer=DeployerStatus.NONE, sides=[], release=None, ended=[]),
+    )
+    assert [deployer_status(states, T0 + past) for past in (0, SILENT_MS, SILENT_MS + 1)] == [
+        DeployerStatus.RUNS, DeployerStatus.RUNS, DeployerStatus.SILENT,
+    ]  # fmt: skip
+    assert deployer_status([], T0) is DeployerStatus.NONE
+    silent = replace(none, deployer=DeployerStatus.SILENT, sides=[seen_side(each) for each in states])
+    assert "silent since 2027-01-15 08:00:00" in deployer_text(silent)
+    assert "speaks for itself" in deployer_text(none)
 
 
 def test_the_last_releases_say_why_they_ended() -> None:

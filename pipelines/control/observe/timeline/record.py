@@ -1,0 +1,103 @@
+"""The spans of the last day, as samples come in. Belongs to one thread at a time."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from operator import itemgetter
+from typing import Final, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from pipelines.control.observe.timeline.spans import (
+    GAP_MS,
+    Span,
+    activity_span,
+    health_span,
+    overlap,
+    seen_ms,
+)
+from shared.contracts.diamond.activities import Activity
+from shared.contracts.diamond.stability import Stability
+from shared.contracts.timeline import ActivitySpan, HealthSpan, Timeline
+
+T = TypeVar("T", HealthSpan, ActivitySpan)
+KEPT_MS: Final = 24 * 3_600_000
+MOST: Final = 2_000
+"""Spans of each kind that are kept at most, the newest."""
+
+Key = tuple[int, str]
+"""Beginning and activity of a span; of health, the activity is empty."""
+
+
+class Taken(Struct, frozen=True):
+    """What a sample changed."""
+
+    spans: Mapping[Key, Span]
+    news: bool
+    """Whether anything began or ended: more than time has passed."""
+
+
+class Record:
+    """What is kept."""
+
+    def __init__(self) -> None:
+        self._health: dict[Key, HealthSpan] = {}
+        self._activities: dict[Key, ActivitySpan] = {}
+        self._under_way: frozenset[Key] = frozenset()
+        self._at_ms = 0
+
+    def restore(self, spans: Iterable[Span]) -> None:
+        """Take what an earlier process kept."""
+        for each in sorted(spans, key=lambda span: span.from_ms):
+            if isinstance(each, HealthSpan):
+                self._health[_key(each)] = each
+            else:
+                self._activities[_key(each)] = each
+
+    def take(self, found: Stability, activities: Sequence[Activity] | None, at_ms: int) -> Taken:
+        """Take a sample.
+
+        Args:
+            found: whether the side is stable.
+            activities: those under way; None if they are not known.
+            at_ms: now, epoch milliseconds.
+        """
+        newest = next(reversed(self._health.values()), None)
+        health = health_span(newest, found, at_ms)
+        newest_of = {each.id: each for each in self._activities.values()}
+        acting = [activity_span(newest_of.get(each.id), each, at_ms) for each in activities or ()]
+        spans: tuple[Span, ...] = (health, *acting)
+        now = frozenset(_key(each) for each in acting)
+        news = _key(health) not in self._health or now != self._under_way
+        self._health[_key(health)] = health
+        self._activities |= {_key(each): each for each in acting}
+        self._under_way, self._at_ms = now, at_ms
+        _forget(self._health, at_ms - KEPT_MS)
+        _forget(self._activities, at_ms - KEPT_MS)
+        return Taken(spans={_key(each): each for each in spans}, news=news)
+
+    def between(self, first_ms: int, last_ms: int, now_ms: int) -> Timeline:
+        """What is known of a time; `last_ms` is not of it."""
+        sampled = now_ms - self._at_ms <= GAP_MS
+        newest = next(reversed(self._health), None)
+        current = {*self._under_way, *([newest] if newest else [])} if sampled else set()
+        return Timeline(
+            activities=_shown(self._activities, current, first_ms, last_ms),
+            health=_shown(self._health, current, first_ms, last_ms),
+        )
+
+
+def _shown(spans: Mapping[Key, T], current: Collection[Key], first_ms: int, last_ms: int) -> list[T]:
+    """Those of a time, oldest first; what is so now has no end."""
+    found = [item for item in sorted(spans.items(), key=itemgetter(0)) if overlap(item[1], first_ms, last_ms)]
+    return [replace(each, until_ms=None) if key in current else each for key, each in found]
+
+
+def _forget(spans: dict[Key, T], oldest_ms: int) -> None:
+    for key in [key for key, span in spans.items() if seen_ms(span) < oldest_ms]:
+        del spans[key]
+    for key in list(spans)[: max(0, len(spans) - MOST)]:
+        del spans[key]
+
+
+def _key(span: Span) -> Key:
+    return span.from_ms, span.id if isinstance(span, ActivitySpan) else ""

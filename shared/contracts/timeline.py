@@ -1,0 +1,57 @@
+"""Who acted on a side and how stable it was, over time, as observe answers it. Pure."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+from msgspec import Struct
+
+from shared.contracts.diamond.activities import Action, Actor
+
+
+class Health(StrEnum):
+    """What observe said of its side."""
+
+    STABLE = "stable"
+    UNSTABLE = "not stable"
+    UNKNOWN = "not known"
+    """observe had judged nothing for a minute."""
+
+
+class HealthSpan(Struct, frozen=True, kw_only=True):
+    """A time in which the side was one of these."""
+
+    health: Health
+    reasons: Sequence[str] = ()
+    """Why it was not stable; of those that differ by a figure only, the newest."""
+
+    from_ms: int
+    """Epoch milliseconds."""
+
+    until_ms: int | None
+    """Epoch milliseconds; None if it is so now."""
+
+
+class ActivitySpan(Struct, frozen=True, kw_only=True):
+    """A time in which an activity was in one phase."""
+
+    id: str
+    """The activity's."""
+
+    actor: Actor
+    action: Action
+    reason: str
+    phase: str = ""
+    """How far it was: the step of a release."""
+
+    from_ms: int
+    """Epoch milliseconds."""
+
+    until_ms: int | None
+    """Epoch milliseconds; None if it goes on."""
+
+
+class Timeline(Struct, frozen=True, kw_only=True):
+    """What is known of a time, oldest first. Where there is no span of health, observe did not run."""
+
+    activities: Sequence[ActivitySpan] = ()
+    health: Sequence[HealthSpan] = ()

@@ -1,0 +1,119 @@
+"""What is kept of who acted and of how stable the side was."""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from pipelines.control.observe.timeline.record import KEPT_MS, MOST, Record
+from pipelines.control.observe.timeline.spans import GAP_MS
+from shared.contracts.diamond.activities import Action, Activity, Actor
+from shared.contracts.diamond.stability import SILENT, Stability
+from shared.contracts.timeline import Health, Timeline
+
+T0 = 1_800_000_000_000
+STABLE = Stability(stable=True)
+RELEASE = Activity(
+    id="r", action=Action.REPLACE_CODE, reason="release 2", phase="deploy dark", owner="d", fence=1,
+    since_ms=T0 - 1_000, lease_seconds=15,
+)  # fmt: skip
+Sample = tuple[int, Stability, Sequence[Activity]]
+
+
+def recorded(*samples: Sample) -> Record:
+    record = Record()
+    for at, health, activities in samples:
+        record.take(health, activities, T0 + at)
+    return record
+
+
+def all_of(record: Record, now: int) -> Timeline:
+    return record.between(0, T0 + 2 * KEPT_MS, T0 + now)
+
+
+def spans(record: Record, now: int) -> list[tuple[Health, int, int | None]]:
+    return [
+        (each.health, each.from_ms - T0, None if each.until_ms is None else each.until_ms - T0)
+        for each in all_of(record, now).health
+    ]
+
+
+def unstable(*reasons: str) -> Stability:
+    return Stability(stable=False, reasons=reasons)
+
+
+def test_what_is_seen_again_is_one_span_and_a_change_begins_where_it_ended() -> None:
+    record = recorded(
+        (0, STABLE, []), (2_000, STABLE, []), (4_000, unstable("late"), []), (6_000, SILENT, [])
+    )
+    assert spans(record, 7_000) == [
+        (Health.STABLE, 0, 2_000),
+        (Health.UNSTABLE, 2_000, 4_000),
+        (Health.UNKNOWN, 4_000, None),
+    ]
+
+
+def test_nothing_is_known_of_the_time_in_which_nobody_looked() -> None:
+    record = recorded((0, STABLE, []), (GAP_MS + 1, STABLE, []))
+    assert spans(record, GAP_MS + 1) == [(Health.STABLE, 0, 0), (Health.STABLE, GAP_MS + 1, None)]
+    assert spans(record, 3 * GAP_MS)[-1] == (Health.STABLE, GAP_MS + 1, GAP_MS + 1), "it looks no more"
+
+
+def test_reasons_that_differ_by_a_figure_are_kept_once_and_as_they_were_said_last() -> None:
+    behind: list[Sample] = [
+        (2_000 * n, unstable(f"the meter is {n} s behind", "alarm loss: 1"), []) for n in range(90)
+    ]
+    (span,) = all_of(recorded(*behind), 180_000).health
+    assert span.reasons == ("the meter is 89 s behind", "alarm loss: 1")
+
+
+def test_an_activity_is_shown_by_phase_from_its_own_beginning_until_it_was_last_seen() -> None:
+    canary = replace(RELEASE, action=Action.STEP_FORWARD, phase="canary", fence=2)
+    record = recorded((0, STABLE, [RELEASE]), (2_000, STABLE, [RELEASE]), (4_000, STABLE, [canary]))
+    first, second = all_of(record, 5_000).activities
+    assert (first.actor, first.reason, first.phase) == (Actor.DEPLOYER, "release 2", "deploy dark")
+    assert (first.from_ms, first.until_ms) == (T0 - 1_000, T0 + 2_000)
+    assert (second.phase, second.from_ms, second.until_ms) == ("canary", T0 + 2_000, None)
+    record.take(STABLE, [], T0 + 6_000)
+    assert all_of(record, 7_000).activities[-1].until_ms == T0 + 4_000
+
+
+def test_a_restart_goes_on_with_what_it_finds() -> None:
+    before = recorded((0, STABLE, [RELEASE]))
+    taken = before.take(STABLE, [RELEASE], T0 + 2_000)
+    after = Record()
+    after.restore(taken.spans.values())
+    after.take(STABLE, [RELEASE], T0 + 2_000 + GAP_MS)
+    found = all_of(after, 2_000 + GAP_MS)
+    assert [(each.from_ms, each.until_ms) for each in found.health] == [(T0, None)]
+    assert [(each.from_ms, each.until_ms) for each in found.activities] == [(RELEASE.since_ms, None)]
+
+
+def test_only_what_begins_or_ends_is_news() -> None:
+    record = Record()
+    news = [
+        record.take(health, activities, T0 + 1_000 * n).news
+        for n, (health, activities) in enumerate(
+            [(STABLE, []), (STABLE, []), (STABLE, [RELEASE]), (STABLE, [RELEASE]), (STABLE, []), (SILENT, [])]
+        )
+    ]
+    assert news == [True, False, True, False, True, True]
+
+
+def test_activities_that_are_not_known_are_none() -> None:
+    record = Record()
+    record.take(STABLE, None, T0)
+    assert all_of(record, 0).activities == []
+
+
+def test_a_query_answers_what_touches_its_time() -> None:
+    record = recorded((0, STABLE, [RELEASE]), (2_000, unstable("late"), []), (4_000, STABLE, []))
+    found = record.between(T0 + 1_000, T0 + 2_000, T0 + 4_000)
+    assert [each.health for each in found.health] == [Health.UNSTABLE]
+    assert found.activities == []
+
+
+def test_no_more_is_kept_than_a_day_and_so_many_spans() -> None:
+    record = recorded((0, STABLE, []), (KEPT_MS + 1, STABLE, []))
+    assert spans(record, KEPT_MS + 1) == [(Health.STABLE, KEPT_MS + 1, None)]
+    flapping = recorded(*((1_000 * n, STABLE if n % 2 else unstable("x"), []) for n in range(MOST + 50)))
+    assert len(all_of(flapping, 0).health) == MOST
