@@ -33,7 +33,8 @@ class DocumentReader:
 
     def catalogues(self) -> Mapping[str, int]:
         """The version of each tenant's catalogue: how many versions of documents it holds."""
-        return {row[DOCUMENT]["S"]: int(row[VERSION]["N"]) for row in self._query(CATALOGUES)}
+        rows = self._query(CATALOGUES, only=f"{DOCUMENT}, {VERSION}")
+        return {row[DOCUMENT]["S"]: int(row[VERSION]["N"]) for row in rows}
 
     def documents(self, tenant: str) -> list[StoredDocument]:
         """The newest version of each document, deletions included, in order of kind and name."""
@@ -109,7 +110,7 @@ class DocumentReader:
             raise StoreError(f"table {self._table} leaves {len(wanted)} items unread: it is throttled")
         return rows
 
-    def _query(
+    def _query(  # noqa: PLR0913  # which rows, in which order, and how much of them
         self,
         partition: str,
         prefix: str = "",
@@ -117,6 +118,7 @@ class DocumentReader:
         forward: bool = True,
         after: str | None = None,
         page: int | None = None,
+        only: str | None = None,
     ) -> Iterator[dict[str, Any]]:
         values = {":p": {"S": partition}} | ({":d": {"S": prefix}} if prefix else {})
         condition = f"{TENANT} = :p" + (f" AND begins_with({DOCUMENT}, :d)" if prefix else "")
@@ -129,6 +131,7 @@ class DocumentReader:
         }
         asked |= {"ExclusiveStartKey": row_key(partition, after)} if after is not None else {}
         asked |= {"Limit": page} if page is not None else {}
+        asked |= {"ProjectionExpression": only} if only is not None else {}
         try:
             for answer in self._client.get_paginator("query").paginate(**asked):
                 yield from answer["Items"]

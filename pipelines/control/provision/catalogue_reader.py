@@ -1,6 +1,6 @@
 """The customers' documents in memory, read again where a tenant's catalogue has moved on."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from shared.contracts.document_items import StoredDocument
 from shared.dynamodb.document_table import DocumentTable
@@ -13,6 +13,7 @@ class CatalogueReader:
         self._table = table
         self._versions: dict[str, int] = {}
         self._documents: dict[str, Sequence[StoredDocument]] = {}
+        self._all: Sequence[StoredDocument] | None = ()
         self._read_again: set[str] = set()
         """A query may see a part of a transaction: what moved is read once more at the next refresh."""
 
@@ -21,6 +22,13 @@ class CatalogueReader:
         """Of the whole catalogue: how many versions all tenants have written."""
         return sum(self._versions.values())
 
+    @property
+    def documents(self) -> Sequence[StoredDocument]:
+        """Of all tenants. The object is replaced when one of them changes, never changed."""
+        if self._all is None:
+            self._all = tuple(each for documents in self._documents.values() for each in documents)
+        return self._all
+
     def refresh(self) -> None:
         """Read what changed. A tenant's documents are as they stood at one version, never half of a bundle.
 
@@ -28,7 +36,7 @@ class CatalogueReader:
             StoreError: if the table cannot be read; what was read stays.
         """
         for tenant in tuple(self._read_again):
-            self._documents[tenant] = self._table.documents(tenant)
+            self._keep(tenant, self._table.documents(tenant))
             self._read_again.discard(tenant)
         found = self._table.catalogues()
         while moved := {name: at for name, at in found.items() if self._versions.get(name) != at}:
@@ -45,8 +53,10 @@ class CatalogueReader:
         """Keep the tenants that did not change during the read."""
         for tenant, documents in read.items():
             if after.get(tenant) == before[tenant]:
-                self._documents[tenant], self._versions[tenant] = documents, before[tenant]
+                self._keep(tenant, documents)
+                self._versions[tenant] = before[tenant]
                 self._read_again.add(tenant)
 
-    def __iter__(self) -> Iterator[StoredDocument]:
-        return (each for documents in self._documents.values() for each in documents)
+    def _keep(self, tenant: str, documents: Sequence[StoredDocument]) -> None:
+        if self._documents.get(tenant) != documents:
+            self._documents[tenant], self._all = documents, None

@@ -6,16 +6,16 @@ from typing import Final
 
 from pipelines.control.provision.catalogue_reader import CatalogueReader
 from pipelines.control.provision.live_nodes import LiveNodes
+from pipelines.control.provision.memo import Memo
 from pipelines.control.provision.metrics import ProvisionMetrics
 from pipelines.control.provision.reconciliation import (
     Difference,
     Entries,
     adopted,
+    compared,
     completes,
-    difference,
     due,
     is_lost,
-    wanted,
 )
 from pipelines.control.provision.status import judged
 from pipelines.control.provision.status_writer import StatusWriter
@@ -32,10 +32,16 @@ from shared.runtime.logging import get_logger
 _log = get_logger(__name__)
 _SEEN_SECONDS: Final = 5.0
 _POLL_SECONDS: Final = 0.02
+_ANEW_MS: Final = 60_000
+"""Everything is computed again after this long, although no input has moved."""
 
 
 class Provisioner:
-    """The leader of a side. Belongs to one thread."""
+    """The leader of a side. Belongs to one thread.
+
+    It looks several times a second, at thousands of documents that seldom change: what a look computes from
+    the documents, the topic and the states of ramp-ups is kept until one of them moves.
+    """
 
     def __init__(  # noqa: PLR0913  # what it reads, what it writes, and the world
         self,
@@ -72,8 +78,11 @@ class Provisioner:
         """What the status in the table was made from: the catalogue's version, the topic, its use."""
 
         self._reader = CatalogueReader(table)
+        self._ramping, self._opened = Memo(_ramping), Memo(_opened)
+        self._compared, self._newest = Memo(compared), Memo(self._newest_offsets)
+        self._states: Mapping[str, RolloutState] = {}
         self._published_ms: dict[str, int] = {}
-        self._began_ms = clock()
+        self._began_ms = self._computed_ms = clock()
         self._adopted = False
 
     def look(self) -> None:
@@ -86,12 +95,13 @@ class Provisioner:
         """
         self._adopt_once()
         self._reader.refresh()
-        topic = self._topic.view
+        topic, now_ms = self._topic.view, self._clock()
         if is_lost(self._reader.version, topic.entries):
             return
-        published, current = topic.entries, self._current()
-        found = difference(wanted(current, published), published)
-        now_ms = self._clock()
+        if now_ms - self._computed_ms >= _ANEW_MS:
+            self.compute_anew()
+        current = self._current()
+        found = self._compared(current, topic.entries)
         records = due(found, self._in_force, self._published_ms, self._began_ms, now_ms)
         last = {} if topic.complete or not completes(found, records) else COMPLETE
         if records or last:
@@ -101,19 +111,35 @@ class Provisioner:
         self._metrics.looked(self._reader.version, _waiting(found, records))
         self._say(current)
 
-    def _current(self) -> list[StoredDocument]:
-        """The newest versions as the nodes are to see them."""
-        documents = [each.document for each in self._reader]
-        pipes = [each for each in documents if isinstance(each, Pipe) and each.rollout is not None]
+    def compute_anew(self) -> None:
+        """Keep nothing of what was computed; the next look publishes the same all the same."""
+        for each in (self._ramping, self._opened, self._compared, self._newest):
+            each.forget()
+        self._computed_ms = self._clock()
+
+    def _current(self) -> Sequence[StoredDocument]:
+        """The newest versions as the nodes are to see them; the same object until one changes."""
+        pipes = self._ramping(self._reader.documents)
         self._ramps(pipes)
         states = self._rollouts() if pipes else {}
-        return [as_published(each, states) for each in self._reader]
+        if states != self._states:
+            self._states = states
+        return self._opened(self._reader.documents, self._states)
 
     def _in_force(self, tenant: str) -> bool:
         """Whether the nodes that pipes need say that they use all that is published of a tenant."""
-        entries = self._topic.view.entries.items()
-        offsets = (self._topic.offset(key) for key, entry in entries if entry.document.tenant == tenant)
-        return not lacking("pipe", max(offsets, default=-1), self._nodes.usage(self._clock()))
+        newest = self._newest(self._topic.view.entries, self._topic.position)
+        return not lacking("pipe", newest.get(tenant, -1), self._nodes.usage(self._clock()))
+
+    def _newest_offsets(self, entries: Entries, _position: int) -> Mapping[str, int]:
+        """By tenant, the offset of what was published last. A record that cannot be read only moves the
+        position.
+        """
+        found: dict[str, int] = {}
+        for key, entry in entries.items():
+            tenant = entry.document.tenant
+            found[tenant] = max(self._topic.offset(key), found.get(tenant, -1))
+        return found
 
     def _say(self, current: Sequence[StoredDocument]) -> None:
         """Write how far the side is, if anything has changed since the last time."""
@@ -155,3 +181,16 @@ class Provisioner:
 
 def _waiting(found: Difference, records: Records) -> int:
     return sum(key not in records for key in found.opened)
+
+
+def _ramping(documents: Sequence[StoredDocument]) -> Sequence[Pipe]:
+    """The pipes that have a rollout."""
+    found = (each.document for each in documents)
+    return [each for each in found if isinstance(each, Pipe) and each.rollout is not None]
+
+
+def _opened(
+    documents: Sequence[StoredDocument], states: Mapping[str, RolloutState]
+) -> Sequence[StoredDocument]:
+    """The documents with the share of their rollouts."""
+    return [as_published(each, states) for each in documents]

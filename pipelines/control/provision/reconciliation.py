@@ -76,6 +76,11 @@ def difference(wanted_entries: Entries, published: Entries) -> Difference:
     )
 
 
+def compared(stored: Iterable[StoredDocument], published: Entries) -> Difference:
+    """What the topic lacks of the customers' current documents."""
+    return difference(wanted(stored, published), published)
+
+
 def is_whole(wanted_entries: Entries, published: Entries) -> bool:
     """Whether the topic has everything that is wanted, at its version or a later one."""
     return all(

@@ -50,25 +50,22 @@ class Follower:
 
     at: int = 0
     shown: Published = field(default_factory=dict)
-    waiting: frozenset[bytes] = frozenset()
-    """New sources that it did not show then."""
 
     def shows(self, model: CatalogueModel, published: Published) -> None:
         """Fails unless it shows a version of the catalogue, the last one or a later; new sources may lack."""
         for at in range(self.at, len(model.catalogues)):
-            lacking = self._lacking(model.catalogues[at], published)
-            if lacking is not None:
-                self.at, self.shown, self.waiting = at, dict(published), lacking
+            if self._may_show(model.catalogues[at], published):
+                self.at, self.shown = at, dict(published)
                 return
         raise AssertionError(f"shows {brief(published)} at {self.at} of {[*map(brief, model.catalogues)]}")
 
-    def _lacking(self, catalogue: Published, published: Published) -> frozenset[bytes] | None:
-        """What is missing of a version; None if it shows anything else, or lacks what is no new source."""
-        lacking = frozenset(catalogue.keys() - published.keys())
+    def _may_show(self, catalogue: Published, published: Published) -> bool:
+        """Whether it shows a version of the catalogue, which may lack new sources."""
+        lacking = catalogue.keys() - published.keys()
         if any(published[key] != catalogue.get(key) for key in published):
-            return None
+            return False
         sources = {key for key, entry in catalogue.items() if isinstance(entry.document, Source)}
-        return lacking if lacking <= sources - self.shown.keys() else None
+        return lacking <= sources - self.shown.keys()
 
 
 def brief(published: Published) -> Sequence[str]:

@@ -1,6 +1,10 @@
-"""Whatever is written, killed or lost, each side shows a version of the catalogue, and comes to the last."""
+"""Whatever is written, killed or lost, each side shows a version of the catalogue, and comes to the last.
 
-from collections.abc import Callable
+Each side has a double that computes everything at each look: both publish the same, look by look.
+"""
+
+from collections.abc import Callable, Mapping
+from itertools import product
 from typing import ClassVar, cast
 from uuid import uuid4
 
@@ -12,10 +16,11 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from pipelines.control.provision.live_nodes import LiveNodes
 from pipelines.control.provision.metrics import ProvisionMetrics
 from pipelines.control.provision.provisioner import Provisioner
+from pipelines.control.provision.reconciliation import compared
 from pipelines.control.provision.status_writer import StatusWriter
 from shared.contracts.completeness import COMPLETE_KEY
 from shared.contracts.document_items import Change, DocumentKey
-from shared.contracts.document_status import DocumentStatus
+from shared.contracts.document_status import DocumentStatus, document_and_side, status_partition
 from shared.contracts.documents import (
     LIVE_SECONDS,
     Catalogue,
@@ -31,27 +36,31 @@ from shared.contracts.documents import (
 )
 from shared.contracts.heartbeats import NODES, Usage
 from shared.contracts.publish_plan import Records
+from shared.contracts.rollout_plan import Rollout
+from shared.contracts.rollouts import RolloutState, as_published, at_step, state_key
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.item_store import ItemStore
 from shared.kafka.global_table import GlobalTable
-from tests.contract.provision.catalogue_model import CatalogueModel, Follower, Wanted
+from tests.contract.provision.catalogue_model import CatalogueModel, Follower, Published, Wanted
 
-TENANT = "acme"
+TENANT, OTHER = "acme", "zoo"
+"""The tenant that the model is of, and one beside it, with a pipe that is ramped up."""
+
 SIDES = ("blue", "green")
 sides = st.sampled_from(SIDES)
 
 
-def source(*keys: str) -> Source:
-    write_keys = [key_digest(f"key-of-shop-{each}") for each in keys]
-    return Source(name="shop", tenant=TENANT, write_keys=write_keys)
+def source(*keys: str, name: str = "shop", tenant: str = TENANT) -> Source:
+    write_keys = [key_digest(f"key-of-{tenant}-{name}-{each}") for each in keys]
+    return Source(name=name, tenant=tenant, write_keys=write_keys)
 
 
-def destination(name: str, timeout: float) -> Destination:
-    return Destination(name=name, tenant=TENANT, timeout_seconds=timeout)
+def destination(name: str, timeout: float, tenant: str = TENANT) -> Destination:
+    return Destination(name=name, tenant=tenant, timeout_seconds=timeout)
 
 
-def pipe(sample: float) -> Pipe:
-    return Pipe(name="orders", tenant=TENANT, source="shop", destination="a", sample=sample)
+def pipe(sample: float, tenant: str = TENANT, rollout: Rollout | None = None) -> Pipe:
+    return Pipe(name="orders", tenant=tenant, source="shop", destination="a", sample=sample, rollout=rollout)
 
 
 documents = st.one_of(
@@ -71,19 +80,43 @@ wishes = st.one_of(
 )
 
 
+ROLLOUT = Rollout(steps=[5.0, 50.0, 100.0])
+RAMPED = pipe(100.0, OTHER, ROLLOUT)
+SOURCES = [source("1", name=name, tenant=OTHER) for name in ("shop", "app", "web")]
+OTHERS: list[Document] = [
+    *SOURCES,
+    destination("a", 1.0, OTHER),
+    destination("a", 2.0, OTHER),
+    pipe(10.0, OTHER),
+    RAMPED,
+]
+others = st.one_of(
+    st.sampled_from(OTHERS).map(lambda document: (key_of(document), document)),
+    st.tuples(st.sampled_from([key_of(each) for each in SOURCES]), st.none()),
+)
+
+
 class MemoryTopic:
     """A `config` topic as a provisioner reads and writes it; a write may fail, with or without its effect."""
 
     def __init__(self) -> None:
         self.view = Catalogue()
+        self.published: list[list[tuple[bytes, bytes | None]]] = []
+        """Each transaction that was tried."""
+
         self._offsets: dict[bytes, int] = {}
         self.end = 0
         self.fault = ""
+
+    @property
+    def position(self) -> int:
+        return self.end
 
     def offset(self, key: bytes) -> int:
         return self._offsets.get(key, -1)
 
     def publish(self, records: Records) -> None:
+        self.published.append(list(records.items()))
         fault, self.fault = self.fault, ""
         if fault != "before":
             self.put(records)
@@ -106,7 +139,14 @@ class MemoryTopic:
 class Side:
     """A side with its topic, its nodes and the provisioner that leads, if one does."""
 
-    def __init__(self, name: str, table: str, endpoint: str, clock: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        name: str,
+        table: DocumentTable,
+        items: ItemStore[DocumentStatus],
+        clock: Callable[[], int],
+        states: Mapping[str, RolloutState],
+    ) -> None:
         self.topic, self.follower, self.used = MemoryTopic(), Follower(), 0
         self.altered = False
         """Whether its topic is not as its provisioner left it."""
@@ -115,12 +155,12 @@ class Side:
         self._leader: Provisioner | None = None
         self._start: Callable[[], Provisioner] = lambda: Provisioner(
             side=name,
-            table=DocumentTable(table, endpoint),
+            table=table,
             topic=cast(GlobalTable[Catalogue], self.topic),
             publish=self.topic.publish,
-            statuses=StatusWriter(ItemStore(table, endpoint, DocumentStatus), name, clock),
+            statuses=StatusWriter(items, name, clock),
             nodes=cast(LiveNodes, self),
-            rollouts=dict,
+            rollouts=lambda: dict(states),
             ramps=lambda _: None,
             metrics=ProvisionMetrics(),
             clock=clock,
@@ -129,7 +169,15 @@ class Side:
     def usage(self, _now_ms: int) -> Usage:
         return dict.fromkeys(NODES, self.used)
 
-    def is_altered(self) -> None:
+    def alter(self, records: Records) -> None:
+        self.topic.put(records)
+        self._is_altered()
+
+    def lose(self) -> None:
+        self.topic.lose()
+        self._is_altered()
+
+    def _is_altered(self) -> None:
         """Nothing is expected of it until its provisioner has looked; a source that is gone may wait anew."""
         self.follower, self.used, self.altered = Follower(at=self.follower.at), 0, True
 
@@ -140,12 +188,23 @@ class Side:
         self._leader = self._leader or self._start()
         was_complete = self.topic.view.complete
         try:
-            self._leader.look()
+            self._look(self._leader)
         except KafkaException:  # the process begins anew
             self.crash()
             return
         self.altered = False
         self.became_complete = self.topic.view.complete and not was_complete
+
+    def _look(self, leader: Provisioner) -> None:
+        leader.look()
+
+
+class Double(Side):
+    """Keeps nothing from look to look."""
+
+    def _look(self, leader: Provisioner) -> None:
+        leader.compute_anew()
+        leader.look()
 
 
 class Model(RuleBasedStateMachine):
@@ -160,12 +219,16 @@ class Model(RuleBasedStateMachine):
         self.table.ensure()
         self.now_ms = 1_000_000
         self.model = CatalogueModel(TENANT)
-        self.sides = {side: Side(side, name, self.endpoint, lambda: self.now_ms) for side in SIDES}
+        self.states: dict[str, RolloutState] = {}
+        self.items = ItemStore(name, self.endpoint, DocumentStatus)
+        world = (self.table, self.items, lambda: self.now_ms, self.states)
+        self.sides = {side: (Side(side, *world), Double(double_of(side), *world)) for side in SIDES}
 
     @initialize(wanted=st.lists(documents, max_size=4, unique_by=key_of))
     def begin(self, wanted: list[Document]) -> None:
         if wanted:
             self._write([(key_of(each), each) for each in wanted])
+        self._write_the_others([(key_of(RAMPED), RAMPED)])
 
     @rule(wanted=st.lists(wishes, min_size=1, max_size=4, unique_by=lambda wish: wish[0]))
     def write(self, wanted: list[Wanted]) -> None:
@@ -187,23 +250,48 @@ class Model(RuleBasedStateMachine):
         assert [stored[at] for at in sorted(stored)] == self.model.histories[key]
         self._write([(key, stored[version])])
 
+    @rule(
+        wanted=st.lists(others, min_size=1, max_size=3, unique_by=lambda wish: wish[0]),
+        then=st.lists(st.sampled_from(["look", "catch up"]), max_size=4),
+    )
+    def write_the_others(self, wanted: list[Wanted], then: list[str]) -> None:
+        self._write_the_others(wanted)
+        for side, what in product(SIDES, then):
+            if what == "look":
+                self.look(side)
+            else:
+                self.catch_up(side)
+
+    def _write_the_others(self, wanted: list[Wanted]) -> None:
+        changes = [Change(key=key, document=document) for key, document in wanted]
+        self.table.write(OTHER, changes, by="ann", at_ms=self.now_ms)
+
+    @rule(step=st.sampled_from([1, 2, 3]), side=sides)
+    def ramp(self, step: int, side: str) -> None:
+        self.states[state_key(OTHER, "orders")] = at_step(ROLLOUT, step, self.now_ms, revision=step)
+        self.look(side)
+
     @rule(side=sides)
     def look(self, side: str) -> None:
-        self.sides[side].look()
+        for one in self.sides[side]:
+            one.look()
 
     @rule(side=sides, fault=st.sampled_from(["before", "after"]))
     def fail(self, side: str, fault: str) -> None:
         """The brokers do not answer to the next transaction; they may have it all the same."""
-        self.sides[side].topic.fault = fault
-        self.sides[side].look()
+        for one in self.sides[side]:
+            one.topic.fault = fault
+            one.look()
 
     @rule(side=sides)
     def crash(self, side: str) -> None:
-        self.sides[side].crash()
+        for one in self.sides[side]:
+            one.crash()
 
     @rule(side=sides)
     def catch_up(self, side: str) -> None:
-        self.sides[side].used = self.sides[side].topic.end
+        for one in self.sides[side]:
+            one.used = one.topic.end
 
     @rule(seconds=st.sampled_from([1, LIVE_SECONDS]))
     def wait(self, seconds: int) -> None:
@@ -211,37 +299,67 @@ class Model(RuleBasedStateMachine):
 
     @rule(side=sides)
     def lose_the_topic(self, side: str) -> None:
-        self.sides[side].topic.lose()
-        self.sides[side].is_altered()
+        for one in self.sides[side]:
+            one.lose()
 
     @rule(side=sides, data=st.data())
     def alter_the_topic(self, side: str, data: st.DataObject) -> None:
-        one = self.sides[side]
-        if not one.topic.view.entries:
+        entries = self.sides[side][0].topic.view.entries
+        if not entries:
             return
-        key = data.draw(st.sampled_from(sorted(one.topic.view.entries)))
+        key = data.draw(st.sampled_from(sorted(entries)))
         strange = {b"acme/destination/a": encode_entry(Entry(version=9, document=destination("a", 9.0)))}
-        one.topic.put(data.draw(st.sampled_from([{key: None}, strange])))
-        one.is_altered()
+        records: Records = data.draw(st.sampled_from([{key: None}, strange]))
+        for one in self.sides[side]:
+            one.alter(records)
 
     @invariant()
     def each_side_shows_a_version_of_the_catalogue(self) -> None:
-        for side in self.sides.values():
+        for side, _ in self.sides.values():
             if not side.altered:
-                side.follower.shows(self.model, side.topic.view.entries)
+                side.follower.shows(self.model, of_tenant(side.topic.view.entries))
             if side.topic.view.complete and side.became_complete:
-                assert not side.follower.waiting, "complete without its sources"
+                assert of_tenant(side.topic.view.entries) == self.model.newest, "complete without its sources"
                 side.became_complete = False
 
+    @invariant()
+    def a_side_publishes_what_one_does_that_keeps_nothing(self) -> None:
+        for side, double in self.sides.values():
+            assert side.topic.published == double.topic.published
+
     def teardown(self) -> None:
-        for side in self.sides.values():
-            for _ in range(3):
-                side.topic.fault = ""
-                side.look()
-                side.used = side.topic.end
-                self.now_ms += LIVE_SECONDS * 1_000
-            assert side.topic.view.entries == self.model.newest
-            assert side.topic.view.complete
+        for each in SIDES:
+            for one in self.sides[each]:
+                self._settle(one)
+            self.a_side_publishes_what_one_does_that_keeps_nothing()
+            assert self._statuses(each) == self._statuses(double_of(each))
+
+    def _settle(self, side: Side) -> None:
+        now_ms = self.now_ms
+        for _ in range(3):
+            side.topic.fault = ""
+            side.look()
+            side.used = side.topic.end
+            self.now_ms += LIVE_SECONDS * 1_000
+        self.now_ms = now_ms
+        assert of_tenant(side.topic.view.entries) == self.model.newest
+        stored = [each for tenant in (TENANT, OTHER) for each in self.table.documents(tenant)]
+        opened = [as_published(each, self.states) for each in stored]
+        assert compared(opened, side.topic.view.entries).empty
+        assert side.topic.view.complete
+
+    def _statuses(self, side: str) -> Mapping[str, DocumentStatus]:
+        found = [each for tenant in (TENANT, OTHER) for each in self.items.all(status_partition(tenant))]
+        named = ((document_and_side(sort), item) for sort, item in found)
+        return {document: item for (document, at), item in named if at == side}
+
+
+def of_tenant(entries: Published) -> Published:
+    return {key: each for key, each in entries.items() if each.document.tenant == TENANT}
+
+
+def double_of(side: str) -> str:
+    return f"{side}-double"
 
 
 def test_each_side_shows_a_version_of_the_catalogue_whatever_happens_and_comes_to_the_newest(
