@@ -1,16 +1,17 @@
-"""A table with its provisioner and the management API, as `hifi` finds them."""
+"""A table with its provisioner, the management API and nodes that use the documents, as `hifi` finds them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from tests.contract.management.api_process import ApiProcess
+from tests.harness.config_node import every_node
 from tests.harness.provision_process import provisioned
 
 
 @contextmanager
 def managed(bootstrap: str, endpoint: str, folder: Path, **settings: str) -> Iterator[dict[str, str]]:
-    """Run both over a table of their own; `settings` are the API's. Yields the settings of `hifi`."""
+    """Run them over a table of their own; `settings` are the API's. Yields the settings of `hifi`."""
     with provisioned(bootstrap, endpoint, folder) as found:
         api = ApiProcess(
             folder,
@@ -19,10 +20,11 @@ def managed(bootstrap: str, endpoint: str, folder: Path, **settings: str) -> Ite
             **({"allow_loopback": "true", "bootstrap": bootstrap} | settings),
         )
         try:
-            yield found | {
-                "HIFI_SERVER": f"http://127.0.0.1:{api.port}",
-                "HIFI_TOKEN": api.operator,
-                "HIFI_CONTEXTS": str(folder / "contexts.yaml"),
-            }
+            with every_node(bootstrap):
+                yield found | {
+                    "HIFI_SERVER": f"http://127.0.0.1:{api.port}",
+                    "HIFI_TOKEN": api.operator,
+                    "HIFI_CONTEXTS": str(folder / "contexts.yaml"),
+                }
         finally:
             api.kill()

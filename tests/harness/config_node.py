@@ -1,8 +1,12 @@
 """A reader of the documents that says which it uses, as nodes do."""
 
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from uuid import uuid4
 
 from shared.contracts.documents import Catalogue
+from shared.contracts.heartbeats import NODES
 from shared.kafka.config_topic import config_table
 from shared.kafka.global_table import GlobalTable
 from shared.kafka.heartbeat_writer import HeartbeatWriter
@@ -32,3 +36,12 @@ class ConfigNode:
         """End it in good order."""
         self.table.stop()
         self.beats.close()
+
+
+@contextmanager
+def every_node(bootstrap: str) -> Iterator[None]:
+    """One node of each kind until the block ends: new sources are opened at once, as on a side that runs."""
+    with ExitStack() as ending:
+        for node in NODES:
+            ending.callback(ConfigNode(bootstrap, uuid4().hex, node).stop)
+        yield

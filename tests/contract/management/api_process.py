@@ -26,7 +26,11 @@ class ApiProcess(ServiceProcess):
             "token_rate": "100000",
         }
         super().__init__("pipelines.management.api", folder / "api.log", hifi_settings(own | settings))
-        eventually(self.ready, 30, "the API is ready")
+        try:
+            eventually(self.ready, 30, "the API is ready")
+        except AssertionError:
+            self.kill()  # nobody has it yet who could
+            raise
         self.operator = self.token_file.read_text().strip()
 
     def ask(

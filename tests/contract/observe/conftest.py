@@ -34,7 +34,13 @@ def start(topics: str, store_url: str, tmp_path: Path) -> Iterator[Start]:
     stop_all(started)
 
 
-@pytest.fixture
-def asked(start: Start) -> ObserveProcess:
-    """A process without any data, for queries."""
-    return start()
+@pytest.fixture(scope="module")
+def asked(
+    configured: str, dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ObserveProcess]:
+    """A process for requests that no data has to do with, for the tests of a module."""
+    folder = tmp_path_factory.mktemp("asked")
+    process = ObserveProcess(configured, dynamodb_local, folder / "observe.log", store_table=folder.name)
+    eventually(process.ready)
+    yield process
+    stop_all([process])

@@ -28,6 +28,7 @@ from shared.dynamodb.document_table import DocumentTable
 from shared.kafka.config_topic import config_table
 from shared.runtime.settings import LOCAL
 from tests.contract.provision.conftest import TABLE, Start
+from tests.harness.config_node import every_node
 from tests.harness.provision_process import ProvisionProcess
 from tests.harness.topics import Topics
 from tests.harness.waiting import eventually, free_port
@@ -188,25 +189,26 @@ def test_a_new_source_is_opened_after_its_pipe_is_in_force(
 
 
 def test_a_topic_that_was_emptied_has_everything_again_before_the_provisioner_is_ready(
-    start: Start, table: DocumentTable, view: View, tenant: str
+    start: Start, table: DocumentTable, view: View, tenant: str, topics: str
 ) -> None:
     """Also while it waits for the lease of one that was killed: collect would answer 401 to everybody."""
     provisioner = start()
-    put(
-        table,
-        Source(name=tenant, tenant=tenant, write_keys=[f"key-of-{tenant}"]),
-        destination(tenant),
-        Pipe(name=tenant, tenant=tenant, source=tenant, destination=tenant),
-    )
-    eventually(lambda: len(view.entries()) == 3, LIVE_SECONDS + 10)
-    keys = set(view.entries())
-    provisioner.kill()
-    for key in keys:
-        view.remove(key)
-    eventually(lambda: not view.entries(), 10)
-    provisioner.restart()
-    eventually(provisioner.ready, LIVE_SECONDS + 30, "the provisioner is ready")
-    assert keys <= {(each.key() or b"").decode() for each in view.topics.all_of(Topic.CONFIG)[-3:]}
+    with every_node(topics):
+        put(
+            table,
+            Source(name=tenant, tenant=tenant, write_keys=[f"key-of-{tenant}"]),
+            destination(tenant),
+            Pipe(name=tenant, tenant=tenant, source=tenant, destination=tenant),
+        )
+        eventually(lambda: len(view.entries()) == 3, LIVE_SECONDS + 10)
+        keys = set(view.entries())
+        provisioner.kill()
+        for key in keys:
+            view.remove(key)
+        eventually(lambda: not view.entries(), 10)
+        provisioner.restart()
+        eventually(provisioner.ready, LIVE_SECONDS + 30, "the provisioner is ready")
+        assert keys <= {(each.key() or b"").decode() for each in view.topics.all_of(Topic.CONFIG)[-3:]}
 
 
 def test_when_the_leader_is_killed_another_leads_within_ten_seconds(
