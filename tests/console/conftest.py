@@ -13,12 +13,11 @@ from tests.console.documents import Office
 from tests.console.people import People
 from tests.contract.conftest import dynamodb_local
 from tests.contract.management.api_process import ApiProcess
-from tests.contract.management.conftest import api
 from tests.contract.observe.conftest import start, store_url
 from tests.harness.oidc_provider import CLIENT, SECRET, OidcProvider
 from tests.harness.waiting import eventually, free_port
 
-__all__ = ["api", "dynamodb_local", "start", "store_url"]
+__all__ = ["dynamodb_local", "start", "store_url"]
 
 StartConsole = Callable[..., ConsoleProcess]
 Open = Callable[..., Page]
@@ -98,9 +97,17 @@ def open_page(chromium: Browser, other_origins: set[str]) -> Iterator[Open]:
     assert not wrong, wrong
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
+def api(dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiProcess]:
+    """One process for all tests, which use tenants of their own."""
+    process = ApiProcess(tmp_path_factory.mktemp("api"), dynamodb_local)
+    yield process
+    process.kill()
+
+
+@pytest.fixture(scope="session")
 def office_console(api: ApiProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
-    """A console with the pages of documents, for the tests of a module; observe is away."""
+    """A console with the pages of documents, for all tests; observe is away."""
     log = tmp_path_factory.mktemp("console") / "console.log"
     process = ConsoleProcess(f"http://127.0.0.1:{_NOBODY}", log, api=api.url)
     eventually(process.ready)

@@ -8,6 +8,7 @@ import pytest
 from tests.harness.live_side import LiveSide
 from tests.harness.span_receiver import SpanReceiver, listening
 from tests.harness.waiting import free_port
+from tests.integration.held_event import HeldEvent, held_event
 
 
 @pytest.fixture(scope="session")
@@ -31,3 +32,10 @@ def live(tmp_path_factory: pytest.TempPathFactory, spans: SpanReceiver) -> Itera
     finally:
         sys.stdout.write(side.log_tails())
         side.end()
+
+
+@pytest.fixture(scope="session")
+def held(live: LiveSide) -> Iterator[HeldEvent]:
+    """An event that waits for its second attempt since a test first asked for it."""
+    with held_event(live) as found:
+        yield found

@@ -12,7 +12,7 @@ from scripts.load.receiver import Receiver, running
 from tests.harness.command_line import Hifi
 from tests.harness.live_side import LiveSide
 from tests.harness.waiting import eventually
-from tests.integration.test_retry import post
+from tests.integration.held_event import post
 
 pytestmark = [pytest.mark.fault, pytest.mark.proof]
 

@@ -25,7 +25,7 @@ from tests.harness.live_side import LiveSide, sending
 from tests.harness.meter_processes import Meter, shown
 from tests.harness.topics import Topics
 from tests.harness.waiting import eventually
-from tests.integration.test_retry import post
+from tests.integration.held_event import post
 
 JUDGED_SECONDS = 240
 LOAD_SECONDS = 40
