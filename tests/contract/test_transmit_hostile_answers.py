@@ -108,8 +108,11 @@ async def paced(pieces: Iterator[bytes], pause: float | None) -> AsyncIterator[b
             yield part
 
 
-def ends_without_a_trace(rig: Rig, grace: float = 2.0) -> None:
-    """Check that it ended within `grace` seconds of the deadline, with every connection closed."""
+def ends_without_a_trace(rig: Rig, grace: float = 5.0) -> None:
+    """Check that it ended within `grace` seconds of the deadline, with every connection closed.
+
+    The answers have no end: the grace is for a machine that is busy with other tests.
+    """
     assert rig.seconds < DEADLINE + grace
     rig.wait_disconnected()
 

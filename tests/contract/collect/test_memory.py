@@ -17,7 +17,7 @@ from tests.contract.collect.process import CollectProcess, encoded, event
 GROWTH_BYTES = 150 * MIB
 P95_SECONDS = 0.2
 """Bound on p95 on an otherwise idle machine, seconds."""
-BUSY_P95_SECONDS = 1.0
+BUSY_P95_SECONDS = 3.0
 """Bound on p95 beside other tests, which share the cores with the attack; seconds."""
 
 
