@@ -138,7 +138,7 @@ Ctrl-C or `hifi down` stops everything. Until the chain is warm, events take lon
 
 def _warmed(side: Side, profile: SideProfile) -> str:
     console = f"   console: {side.console_url}" if profile is SideProfile.ALL else ""
-    return f"[bold green]ready[/]  the chain is warm{console}"
+    return f"[bold green]ready[/]  the warm-up is over{console}"
 
 
 def _greeting_of(twins: Twins) -> str:
