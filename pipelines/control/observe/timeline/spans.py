@@ -16,9 +16,12 @@ from shared.contracts.timeline import ActivitySpan, Health, HealthSpan
 GAP_MS: Final = 20_000
 """So long after it was last seen, a span goes on; after that, nothing is known of the time between."""
 
-MOST_REASONS: Final = 10
 Span = HealthSpan | ActivitySpan
-_FIGURE: Final = re.compile(r"\d+")
+MOST_REASONS: Final = 10
+"""Of a span, those that were said last."""
+
+_FIGURE: Final = re.compile(r"(?<![\w-])[\d.,]*\d(?![\w-])")
+"""A number by itself: not one in a name, such as that of a pipe."""
 
 
 def health_of(found: Stability) -> Health:
@@ -35,7 +38,7 @@ def health_span(last: HealthSpan | None, found: Stability, at_ms: int) -> Health
     if last is not None and near and last.health is health:
         return replace(last, reasons=_merged(last.reasons, reasons), until_ms=at_ms)
     begun = seen_ms(last) if last is not None and near else at_ms
-    return HealthSpan(health=health, reasons=reasons[:MOST_REASONS], from_ms=begun, until_ms=at_ms)
+    return HealthSpan(health=health, reasons=_merged((), reasons), from_ms=begun, until_ms=at_ms)
 
 
 def activity_span(last: ActivitySpan | None, found: Activity, at_ms: int) -> ActivitySpan:
@@ -66,6 +69,10 @@ def seen_ms(span: Span) -> int:
 
 
 def _merged(before: Sequence[str], now: Sequence[str]) -> tuple[str, ...]:
-    """Reasons of both, once each but for figures, as they were said last."""
-    found = {_FIGURE.sub("0", each): each for each in (*before, *now)}
-    return tuple(found.values())[:MOST_REASONS]
+    """Reasons of both, once each but for figures, as they were said last, and in the order of that."""
+    found: dict[str, str] = {}
+    for each in (*before, *now):
+        alike = _FIGURE.sub("0", each)
+        found.pop(alike, None)
+        found[alike] = each
+    return tuple(found.values())[-MOST_REASONS:]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from pipelines.control.observe.timeline.record import KEPT_MS, MOST, Record
-from pipelines.control.observe.timeline.spans import GAP_MS
+from pipelines.control.observe.timeline.spans import GAP_MS, MOST_REASONS
 from shared.contracts.diamond.activities import Action, Activity, Actor
 from shared.contracts.diamond.stability import SILENT, Stability
 from shared.contracts.timeline import Health, Timeline
@@ -64,6 +64,19 @@ def test_reasons_that_differ_by_a_figure_are_kept_once_and_as_they_were_said_las
     ]
     (span,) = all_of(recorded(*behind), 180_000).health
     assert span.reasons == ("the meter is 89 s behind", "alarm loss: 1")
+
+
+def test_reasons_about_two_pipes_are_two_reasons() -> None:
+    lost = ("3 events lost at transmit/orders-1", "3 events lost at transmit/orders-2")
+    (span,) = all_of(recorded((0, unstable(*lost), []), (2_000, unstable(*lost), [])), 2_000).health
+    assert span.reasons == lost
+
+
+def test_a_new_reason_is_kept_however_many_there_were() -> None:
+    many: list[Sample] = [(2_000 * n, unstable(f"event id-{n} lost"), []) for n in range(30)]
+    (span,) = all_of(recorded(*many, (60_000, unstable("doubled"), [])), 60_000).health
+    assert span.reasons[-2:] == ("event id-29 lost", "doubled")
+    assert len(span.reasons) == MOST_REASONS
 
 
 def test_an_activity_is_shown_by_phase_from_its_own_beginning_until_it_was_last_seen() -> None:
