@@ -98,9 +98,8 @@ def _steps(release: Release, now_ms: int) -> Table:
     lasted = duration_text((now_ms - release.since_ms) / 1_000)
     began, said = utc_text(release.since_ms), Text(printable(release.said))
     table.add_row(Text(release.step, style="bold"), began, lasted, said)
-    if not release.back:
-        for step in release.plan[release.plan.index(release.step) + 1 :]:
-            table.add_row(Text(step, style="dim"))
+    for step in release.to_come:
+        table.add_row(Text(step, style="dim"))
     return table
 
 

@@ -224,6 +224,13 @@ class Release(Struct, frozen=True, kw_only=True):
         return PLANS[self.kind]
 
     @property
+    def to_come(self) -> tuple[Step, ...]:
+        """The steps after the present one, while it goes forward."""
+        if self.ended or self.back:
+            return ()
+        return self.plan[self.plan.index(self.step) + 1 :]
+
+    @property
     def carried(self) -> bool:
         """Whether the target may have had customers' events."""
         return self.kind is not Kind.ROLLBACK and self.has_reached(Step.CANARY, Step.BOTH, Step.ALL)

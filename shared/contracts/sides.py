@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from shared.contracts.diamond.activities import Activity
 from shared.contracts.diamond.stability import Stability
@@ -89,20 +89,7 @@ def deployer_status(states: Sequence[SideState], now_ms: int) -> DeployerStatus:
 
 def seen_side(state: SideState) -> SideReport:
     """A side as the deployer last saw it, without who acts on it."""
-    return SideReport(
-        side=state.side,
-        at_ms=state.at_ms,
-        version=state.version,
-        parked=state.parked,
-        share=state.share,
-        stable=state.stable,
-        reasons=state.reasons,
-        unread=state.unread,
-        waiting=state.waiting,
-        rating=state.rating,
-        rating_p95_ms=state.rating_p95_ms,
-        problem=state.problem,
-    )
+    return SideReport(**asdict(state))
 
 
 def lone_side(side: str, health: Stability, now_ms: int) -> SideReport:

@@ -22,7 +22,7 @@ class HealthSpan(Struct, frozen=True, kw_only=True):
 
     health: Health
     reasons: Sequence[str] = ()
-    """Why it was not stable; of those that differ by a figure only, the newest."""
+    """Why it was not stable; reasons that differ only by a figure count as one, and the newest is kept."""
 
     from_ms: int
     """Epoch milliseconds."""

@@ -12,7 +12,7 @@ from tests.console.console_process import ConsoleProcess
 from tests.console.documents import Office
 from tests.console.people import People
 from tests.contract.conftest import dynamodb_local
-from tests.contract.management.api_process import ApiProcess
+from tests.contract.management.api_process import ApiProcess, running_api
 from tests.contract.observe.conftest import start, store_url
 from tests.harness.oidc_provider import CLIENT, SECRET, OidcProvider
 from tests.harness.waiting import eventually, free_port
@@ -100,9 +100,8 @@ def open_page(chromium: Browser, other_origins: set[str]) -> Iterator[Open]:
 @pytest.fixture(scope="session")
 def api(dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiProcess]:
     """One process for all tests, which use tenants of their own."""
-    process = ApiProcess(tmp_path_factory.mktemp("api"), dynamodb_local)
-    yield process
-    process.kill()
+    with running_api(tmp_path_factory.mktemp("api"), dynamodb_local) as process:
+        yield process
 
 
 @pytest.fixture(scope="session")

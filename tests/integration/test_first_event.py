@@ -22,7 +22,7 @@ WITHIN_SECONDS: Final = 300
 
 
 class Reader:
-    """Somebody with the README and terminals."""
+    """A person with the README and terminals."""
 
     def __init__(self, folder: Path) -> None:
         self.clone, self._home = folder / "hifi", folder / "home"

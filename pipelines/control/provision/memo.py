@@ -8,7 +8,7 @@ Ts = TypeVarTuple("Ts")
 
 
 class Memo(Generic[T, *Ts]):
-    """Keeps the last result while the arguments are the same objects, which nobody may change meanwhile."""
+    """Keeps the last result while the arguments are the same objects, which must not be changed meanwhile."""
 
     def __init__(self, compute: Callable[[*Ts], T]) -> None:
         self._compute = compute

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -194,6 +194,11 @@ def _api(side: Side) -> Program:
     return _service(side, API, "pipelines.management.api", _MIDDLE, settings)
 
 
+def unless_set(settings: Mapping[str, str]) -> dict[str, str]:
+    """Settings that the environment may give other values."""
+    return {name: os.environ.get(name, value) for name, value in settings.items()}
+
+
 def _observe(side: Side) -> Program:
     settings = {
         "HIFI_PORT": str(side.observe_port),
@@ -209,8 +214,7 @@ def _observe(side: Side) -> Program:
 
 def _of_twins(side: Side) -> dict[str, str]:
     """A release waits for settled minutes, which may settle sooner where there is one clock."""
-    settle = os.environ.get("HIFI_SETTLE_SECONDS", "30")
-    return {"HIFI_STORE_TABLE": f"hifi-meter-{side.name}", "HIFI_SETTLE_SECONDS": settle}
+    return {"HIFI_STORE_TABLE": f"hifi-meter-{side.name}", **unless_set({"HIFI_SETTLE_SECONDS": "30"})}
 
 
 def _collect(side: Side) -> Program:

@@ -9,7 +9,7 @@ from typing import Final
 
 from scripts.local.process_marks import OF_SIDE, PROGRAM
 from scripts.local.processes import dynamodb_local
-from scripts.local.processes.programs import STORE, Program
+from scripts.local.processes.programs import STORE, Program, unless_set
 from scripts.local.twins.place import Edge, Twins
 from shared.contracts.document_items import DOCUMENTS_TABLE
 from shared.runtime.errors import OperatorError
@@ -70,7 +70,7 @@ def edge_programs(twins: Twins, store_jars: Path, warm_up_seconds: float) -> lis
 
 def _deploy(twins: Twins, warm_up_seconds: float) -> Program:
     settings = {
-        **{name: os.environ.get(name, minutes) for name, minutes in _QUICK.items()},
+        **unless_set(_QUICK),
         "HIFI_BACKEND": "scripts.local.twins.backend:local_backend",
         FOLDER: str(twins.root),
         WARM_UP: str(warm_up_seconds),

@@ -2,6 +2,8 @@
 
 import json
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +31,7 @@ class ApiProcess(ServiceProcess):
         try:
             eventually(self.ready, 30, "the API is ready")
         except AssertionError:
-            self.kill()  # nobody has it yet who could
+            self.kill()  # the caller has no object to kill it by
             raise
         self.operator = self.token_file.read_text().strip()
 
@@ -59,3 +61,13 @@ class ApiProcess(ServiceProcess):
 def destination(timeout: float = 5.0) -> dict[str, Any]:
     """A destination's fields beside its name."""
     return {"options": {"url": "https://example.com/hook"}, "timeout_seconds": timeout}
+
+
+@contextmanager
+def running_api(folder: Path, endpoint: str, **settings: str) -> Iterator[ApiProcess]:
+    """An API that is ready, until the block ends."""
+    process = ApiProcess(folder, endpoint, **settings)
+    try:
+        yield process
+    finally:
+        process.kill()

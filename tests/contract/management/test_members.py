@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.contract.management.api_process import ApiProcess
+from tests.contract.management.api_process import ApiProcess, running_api
 from tests.harness.oidc_provider import CLIENT, OidcProvider
 from tests.harness.service_process import Answer
 from tests.harness.waiting import eventually
@@ -27,9 +27,8 @@ def people_api(
     provider: OidcProvider, dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[ApiProcess]:
     folder = tmp_path_factory.mktemp("api")
-    process = ApiProcess(folder, dynamodb_local, oidc_issuer=provider.issuer, oidc_audience=CLIENT)
-    yield process
-    process.kill()
+    with running_api(folder, dynamodb_local, oidc_issuer=provider.issuer, oidc_audience=CLIENT) as process:
+        yield process
 
 
 @pytest.fixture

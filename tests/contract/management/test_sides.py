@@ -13,7 +13,7 @@ from shared.contracts.sides import DeployerStatus, Sides
 from shared.dynamodb.activity_register import ActivityRegister
 from shared.dynamodb.release_store import ReleaseStore
 from shared.runtime.clock import wall_clock
-from tests.contract.management.api_process import ApiProcess
+from tests.contract.management.api_process import ApiProcess, running_api
 from tests.harness.command_line import Hifi
 from tests.harness.scripted_observe import ScriptedObserve, scripted_observe
 
@@ -30,9 +30,8 @@ def own(
 ) -> Iterator[ApiProcess]:
     """An API of the side `solo`, whose table no deployer has written."""
     folder = tmp_path_factory.mktemp("api")
-    process = ApiProcess(folder, dynamodb_local, observe_url=observe.url, side="solo")
-    yield process
-    process.kill()
+    with running_api(folder, dynamodb_local, observe_url=observe.url, side="solo") as process:
+        yield process
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +40,8 @@ def deployed(
 ) -> Iterator[ApiProcess]:
     """Another, whose table a deployer writes."""
     folder = tmp_path_factory.mktemp("api")
-    process = ApiProcess(folder, dynamodb_local, observe_url=observe.url)
-    yield process
-    process.kill()
+    with running_api(folder, dynamodb_local, observe_url=observe.url) as process:
+        yield process
 
 
 def asked(api: ApiProcess) -> Sides:

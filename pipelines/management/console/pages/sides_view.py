@@ -57,7 +57,7 @@ def _side_row(each: SideReport) -> Markup:
 
 def _state(each: SideReport) -> Markup:
     if each.problem:
-        return badge("not known", "missed")
+        return badge(_UNKNOWN, "missed")
     if each.parked:
         return badge("parked", "none")
     return badge("stable", "kept") if each.stable else badge("not stable", "far")
@@ -83,7 +83,7 @@ def actors_table(sides: Sequence[SideReport]) -> Markup:
     rows = [_actor_row(side.side, "acts", each) for side in sides for each in side.activities]
     rows += [_actor_row(side.side, "waits", each) for side in sides for each in side.wishes]
     if not rows:
-        return tag("p", "Nobody acts, and nobody waits.", class_="empty")
+        return tag("p", "No activity is under way, and none waits.", class_="empty")
     return table("actors", ["Side", "State", "Who", "What", "Why", "How far", "Since, UTC"], rows)
 
 
@@ -139,9 +139,7 @@ def _step_rows(release: Release, now_ms: int) -> list[Markup]:
     rows.append(
         _step_row(release.step, badge("now", "accent"), release.since_ms, now_ms, release.said, "step")
     )
-    if not release.back:
-        following = release.plan[release.plan.index(release.step) + 1 :]
-        rows += [_step_row(step, badge("to come", "to-come"), None, None, "") for step in following]
+    rows += [_step_row(step, badge("to come", "to-come"), None, None, "") for step in release.to_come]
     return rows
 
 

@@ -52,7 +52,7 @@ def test_a_side_says_its_state_in_words_and_why() -> None:
 
 
 def test_where_nothing_is_there_it_says_so() -> None:
-    assert "Nobody acts" in actors_table([])
+    assert "No activity is under way, and none waits." in actors_table([])
     assert "No release yet" in release_part(None, T0)
     assert "No release has ended" in ended_table([])
     silent = Sides(

@@ -52,7 +52,7 @@ def test_what_is_seen_again_is_one_span_and_a_change_begins_where_it_ended() -> 
     ]
 
 
-def test_nothing_is_known_of_the_time_in_which_nobody_looked() -> None:
+def test_nothing_is_known_of_the_time_in_which_there_was_no_look() -> None:
     record = recorded((0, STABLE, []), (GAP_MS + 1, STABLE, []))
     assert spans(record, GAP_MS + 1) == [(Health.STABLE, 0, 0), (Health.STABLE, GAP_MS + 1, None)]
     assert spans(record, 3 * GAP_MS)[-1] == (Health.STABLE, GAP_MS + 1, GAP_MS + 1), "it looks no more"
