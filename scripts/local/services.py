@@ -33,9 +33,19 @@ from scripts.local.progress import Progress, Say
 from scripts.local.side import Side
 from scripts.local.up import UpError, of_twins
 from scripts.local.warmup.warmup import WARM_P95_MS, WARM_UP_SECONDS, warm_up
+from shared.runtime.errors import OperatorError
 
 _READY_SECONDS: Final = 300
 _POLL_SECONDS: Final = 0.2
+
+_NOT_WARM: Final = (
+    "the warm-up failed: {error}. The side serves on: it takes events, but delivers them late, or not before "
+    "the cause is gone; `hifi doctor` shows what does not work"
+)
+_NO_METER: Final = (
+    "the meter did not start: {error}. The side serves on: it delivers events, which are counted once the "
+    "meter runs; it is started again and again, `hifi doctor` shows what does not work"
+)
 
 
 def early(side: Side, profile: SideProfile) -> tuple[str, ...]:
@@ -56,12 +66,14 @@ def start_profile(
     """Start the programs of a profile beside the brokers, warm the chain up, and return when all are ready.
 
     Raises:
-        UpError, WarmUpError, PublishError: if a program or the warm-up takes too long.
+        OperatorError: if a program or the warm-up takes too long.
     """
     if profile is SideProfile.BROKERS:
         return
     open_chain(side, supervisor, progress)
-    warm_chain(side, supervisor, profile, progress, warm_up_seconds)
+    _begin_meter(supervisor, profile)
+    _warm_up(side, progress, warm_up_seconds)
+    _end_meter(side, supervisor, profile, progress, _READY_SECONDS)
 
 
 def open_chain(side: Side, supervisor: Supervisor, progress: Progress) -> None:
@@ -77,24 +89,46 @@ def open_chain(side: Side, supervisor: Supervisor, progress: Progress) -> None:
         _wait(API, lambda: says_ready(side.api_port), side, supervisor, say)
 
 
-def warm_chain(
-    side: Side, supervisor: Supervisor, profile: SideProfile, progress: Progress, most_seconds: float
-) -> None:
-    """Warm the chain up for `most_seconds` at most, and start the meter if the profile has it.
+def warm_open_side(  # noqa: PLR0913, PLR0917  # a side's parts, and the two limits
+    side: Side,
+    supervisor: Supervisor,
+    profile: SideProfile,
+    progress: Progress,
+    most_seconds: float,
+    meter_seconds: float = _READY_SECONDS,
+) -> bool:
+    """Warm up a side that is open, and start the meter if the profile has it.
 
-    The meter starts during the warm-up, which takes longer. The canary starts after it, so that it does not
-    report the lags of a cold chain.
+    Customers use the side already, so that a failure of either is said, and does not end it.
 
-    Raises:
-        UpError, WarmUpError, PublishError: if the meter or the warm-up takes too long.
+    Args:
+        side: one that is open.
+        supervisor: of its programs.
+        profile: which of them run.
+        progress: gets the steps, and a line for what failed.
+        most_seconds: of the warm-up.
+        meter_seconds: that each program of the meter may take.
+
+    Returns:
+        Whether it is ready: both succeeded.
     """
-    if profile is SideProfile.ALL:
-        for program in (*METER, *((TRACE,) if traced() else ())):
-            supervisor.start_program(program)
-    _warm_up(side, progress, most_seconds)
-    if profile is SideProfile.ALL:
-        supervisor.start_program(CANARY)
-        _wait_for_meter(side, supervisor, progress)
+    begun = _tried(_NO_METER, progress, lambda: _begin_meter(supervisor, profile))
+    warmed = _tried(_NOT_WARM, progress, lambda: _warm_up(side, progress, most_seconds))
+    metered = _tried(
+        _NO_METER, progress, lambda: _end_meter(side, supervisor, profile, progress, meter_seconds)
+    )
+    return begun and warmed and metered
+
+
+def _tried(failure: str, progress: Progress, do: Callable[[], None]) -> bool:
+    """Whether something succeeded; if not, what failed is said in one line."""
+    try:
+        do()
+    except OperatorError as error:
+        said = failure.format(error=" ".join(str(error).split()))
+        progress.say(f"[yellow]not ready[/]   {escape(said)}")
+        return False
+    return True
 
 
 def _start_services(side: Side, supervisor: Supervisor, progress: Progress) -> None:
@@ -122,11 +156,24 @@ def _warm_up(side: Side, progress: Progress, most_seconds: float) -> None:
         )
 
 
-def _wait_for_meter(side: Side, supervisor: Supervisor, progress: Progress) -> None:
+def _begin_meter(supervisor: Supervisor, profile: SideProfile) -> None:
+    """Start the meter beside the warm-up, which takes longer."""
+    if profile is SideProfile.ALL:
+        for program in (*METER, *((TRACE,) if traced() else ())):
+            supervisor.start_program(program)
+
+
+def _end_meter(
+    side: Side, supervisor: Supervisor, profile: SideProfile, progress: Progress, seconds: float
+) -> None:
+    """Start the canary, now that it does not report the lags of a cold chain, and wait for the meter."""
+    if profile is not SideProfile.ALL:
+        return
+    supervisor.start_program(CANARY)
     services = ((OBSERVE, side.observe_port), (CONSOLE, side.console_port))
     with progress.step("starting the meter: observe, console") as say:
         for program, port in services:
-            _wait(program, partial(says_ready, port), side, supervisor, say)
+            _wait(program, partial(says_ready, port), side, supervisor, say, seconds)
 
 
 def says_ready(port: int) -> bool:
@@ -178,12 +225,19 @@ def start_standby(side: Side, supervisor: Supervisor, progress: Progress) -> Non
         progress.say(f"[yellow]without a standby[/]   {escape(str(error))}")
 
 
-def _wait(program: str, ready: Callable[[], bool], side: Side, supervisor: Supervisor, say: Say) -> None:
-    deadline = time.monotonic() + _READY_SECONDS
+def _wait(  # noqa: PLR0913, PLR0917  # what is waited for, and where it is
+    program: str,
+    ready: Callable[[], bool],
+    side: Side,
+    supervisor: Supervisor,
+    say: Say,
+    seconds: float = _READY_SECONDS,
+) -> None:
+    deadline = time.monotonic() + seconds
     while not ready():
         state = supervisor.states()[program]
         say(f"starting {program}: {state.lower()}")
         if time.monotonic() > deadline:
             log = side.logs / f"{program}.log"
-            raise UpError(f"{program} is not ready after {_READY_SECONDS} s ({state.lower()}): see {log}")
+            raise UpError(f"{program} is not ready after {seconds:.0f} s ({state.lower()}): see {log}")
         time.sleep(_POLL_SECONDS)

@@ -38,6 +38,11 @@ class LiveProcesses:
 
     def up(self) -> None:
         """Run `hifi up`, and wait until it is ready."""
+        self.begin()
+        self.until_said("ready")
+
+    def begin(self) -> None:
+        """Run `hifi up`."""
         with self._output.open("wb") as output:
             self._up = subprocess.Popen(
                 [*HIFI, "up", "--data", str(self._root), *self._arguments],
@@ -47,17 +52,22 @@ class LiveProcesses:
                 start_new_session=True,
                 env={**os.environ, "HIFI_SETTLE_SECONDS": str(SETTLE_SECONDS), **self._environment},
             )
-        eventually(self._said_ready, self._up_seconds, "hifi up says ready")
+
+    def until_said(self, words: str) -> None:
+        """Wait until a line of `hifi up` begins with these words."""
+        eventually(lambda: self._said(words), self._up_seconds, f"hifi up says {words}")
 
     def said(self) -> str:
         """What `hifi up` printed."""
         return self._output.read_text(errors="replace")
 
-    def _said_ready(self) -> bool:
+    def _said(self, words: str) -> bool:
         assert self._up is not None
         text = self.said()
         assert self._up.poll() is None, text
-        return bool(re.search(r"^ready\b", text, re.MULTILINE))
+        found = set(re.findall(rf"^({words}|not ready)\b", text, re.MULTILINE))
+        assert found <= {words}, text
+        return bool(found)
 
     def terminate(self) -> int:
         """Send SIGTERM to `hifi up`; returns its exit status."""

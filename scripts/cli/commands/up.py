@@ -11,7 +11,7 @@ from scripts.cli.commands.options import DATA_DEFAULT, Data
 from scripts.local.addresses import DEFAULT_PORT
 from scripts.local.processes.profile import SideProfile
 from scripts.local.progress import Progress
-from scripts.local.services import early, open_chain, start_standby, warm_chain
+from scripts.local.services import early, open_chain, start_standby, warm_open_side
 from scripts.local.side import DEFAULT_PARTITIONS, Side
 from scripts.local.twins.place import Twins, are_twins
 from scripts.local.twins.traffic import LocalTraffic
@@ -96,8 +96,8 @@ def _run_side(wanted: _Wanted, progress: Progress) -> None:
         else:
             open_chain(side, supervisor, progress)
             progress.say(_opened(side))
-            warm_chain(side, supervisor, wanted.parts, progress, wanted.warm_up)
-            progress.say(_warmed(side, wanted.parts))
+            if warm_open_side(side, supervisor, wanted.parts, progress, wanted.warm_up):
+                progress.say(_warmed(side, wanted.parts))
         if side.standby:
             start_standby(side, supervisor, progress)
         wait_until_stopped(supervisor)

@@ -26,6 +26,7 @@ from shared.contracts.publish_plan import Records, records_of, tombstones_of
 from shared.contracts.topics import Topic
 from shared.kafka.admin import admin_client
 from shared.kafka.config_topic import publish
+from shared.kafka.errors import kafka_errors_explained
 from shared.runtime.errors import OperatorError
 
 _NAME: Final = "hifi-warm-up"
@@ -60,10 +61,12 @@ def warm_up(side: Side, say: Say, most_seconds: float) -> int:
         p95 end to end over the last five seconds, ms.
 
     Raises:
-        WarmUpError: if nothing arrives.
+        WarmUpError: if nothing arrives, or the destination of the load cannot listen.
         PublishError: if the brokers do not take the documents.
+        KafkaUnavailableError: if the brokers do not answer.
     """
-    return asyncio.run(_warm_up(side, say, most_seconds))
+    with kafka_errors_explained(side.bootstrap):
+        return asyncio.run(_warm_up(side, say, most_seconds))
 
 
 def documents(url: str) -> tuple[Document, ...]:
@@ -109,14 +112,25 @@ async def _warm_up(side: Side, say: Say, most_seconds: float) -> int:
     sink = WarmUpReceiver()
     runner = web.AppRunner(sink.application(), access_log=None)
     await runner.setup()
-    await web.TCPSite(runner, HOST, side.sink_port).start()
     published = documents(f"http://{HOST}:{side.sink_port}/")
+    try:
+        await _listen(runner, side.sink_port)
+    except WarmUpError:
+        await runner.cleanup()
+        raise
     try:
         await asyncio.to_thread(_publish, side, records_of(published))
         return await _run(side, sink, say, most_seconds)
     finally:
         await asyncio.to_thread(_publish, side, tombstones_of(published))
         await runner.cleanup()
+
+
+async def _listen(runner: web.AppRunner, port: int) -> None:
+    try:
+        await web.TCPSite(runner, HOST, port).start()
+    except OSError as error:
+        raise WarmUpError(f"its destination cannot listen on {HOST}:{port}: {error.strerror}") from error
 
 
 def _publish(side: Side, records: Records) -> None:

@@ -1,0 +1,65 @@
+"""A side that is open serves on without a warm-up or a meter, and says so."""
+
+import io
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from scripts.local.addresses import HOST
+from scripts.local.ports import free_base
+from scripts.local.process_marks import OF_SIDE, PROGRAM
+from scripts.local.processes.profile import SideProfile
+from scripts.local.processes.programs import CANARY, CONSOLE, OBSERVE, Program
+from scripts.local.processes.supervisor import Supervisor
+from scripts.local.progress import Progress
+from scripts.local.services import warm_open_side
+from scripts.local.side import Side
+
+SLEEPER = [sys.executable, "-c", "import time; time.sleep(600)"]
+
+
+def never_ready(side: Side, name: str) -> Program:
+    """A program that runs, and on whose port nothing listens."""
+    marks = {OF_SIDE: str(side.root), PROGRAM: name}
+    return Program(
+        name=name, command=SLEEPER, environment=marks, group="g", order=10, start_seconds=0, stop_seconds=5
+    )
+
+
+@pytest.fixture
+def side(tmp_path: Path) -> Side:
+    found = Side(root=tmp_path / "side", port=free_base())
+    found.create()
+    return found
+
+
+@pytest.fixture
+def supervisor(side: Side) -> Iterator[Supervisor]:
+    """Runs a meter that is never ready."""
+    running = Supervisor(side)
+    running.start([never_ready(side, name) for name in (OBSERVE, CONSOLE, CANARY)])
+    yield running
+    running.shut_down()
+
+
+def test_a_side_that_is_open_serves_on_without_its_warm_up_and_its_meter_and_says_how(
+    side: Side, supervisor: Supervisor
+) -> None:
+    screen = io.StringIO()
+    progress = Progress(Console(file=screen, width=80))
+    with socket.create_server((HOST, side.sink_port)):
+        ready = warm_open_side(side, supervisor, SideProfile.ALL, progress, 0, meter_seconds=0.5)
+    assert not ready
+    warm_up, meter = [line for line in screen.getvalue().splitlines() if line.startswith("not ready ")]
+    where = f"the warm-up failed: its destination cannot listen on {HOST}:{side.sink_port}: "
+    assert where in warm_up and "The side serves on: it takes events" in warm_up
+    assert f"the meter did not start: {OBSERVE} is not ready after" in meter
+    assert str(side.logs / f"{OBSERVE}.log") in meter
+    assert "The side serves on: it delivers events" in meter
+    assert all("`hifi doctor`" in line for line in (warm_up, meter))
+    states = supervisor.states()
+    assert set(states.values()) == {"RUNNING"}, f"nothing was stopped, and the canary started: {states}"
