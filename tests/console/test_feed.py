@@ -2,10 +2,11 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import msgspec
+import pytest
 from aiohttp import web
 
 from pipelines.management.console.client import ObserveClient
@@ -17,6 +18,7 @@ from tests.unit.pipelines.management.console.cards import card
 
 ACME = View("acme", 1)
 LOOK_SECONDS = 0.05
+IMPATIENT_SECONDS = 1.0
 
 
 class Observe:
@@ -25,12 +27,16 @@ class Observe:
     def __init__(self) -> None:
         self.asked: Counter[str] = Counter()
         self.broken = False
+        self.timeline: Callable[[], Awaitable[web.Response]] | None = None
+        """How it answers the timeline; None is as it does now."""
 
     async def answer(self, request: web.Request) -> web.Response:
         """Requests of all paths."""
         self.asked[request.path] += 1
         if self.broken:
             return web.Response(status=503, text='{"error":"store: away; ask again"}')
+        if request.path == "/v1/timeline" and self.timeline is not None:
+            return await self.timeline()
         return web.Response(body=msgspec.json.encode(self._found(request)))
 
     def _found(self, request: web.Request) -> object:
@@ -51,7 +57,7 @@ class Observe:
 
 
 @asynccontextmanager
-async def feeds_of(observe: Observe) -> AsyncIterator[Pollers]:
+async def feeds_of(observe: Observe, timeout: float = 5.0) -> AsyncIterator[Pollers]:
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", observe.answer)
     runner = web.AppRunner(app)
@@ -59,7 +65,7 @@ async def feeds_of(observe: Observe) -> AsyncIterator[Pollers]:
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
     try:
-        async with ObserveClient(f"http://127.0.0.1:{runner.addresses[0][1]}", 5.0) as client:
+        async with ObserveClient(f"http://127.0.0.1:{runner.addresses[0][1]}", timeout) as client:
             yield Pollers(client, LOOK_SECONDS, wall_clock)
     finally:
         await runner.cleanup()
@@ -134,6 +140,35 @@ def test_a_failure_keeps_the_last_figures_and_ends_by_itself() -> None:
             assert states[-1].age_seconds > 0
             observe.broken = False
             await until(lambda: not states[-1].failure)
+            feeds.leave(ACME, states.append)
+
+    asyncio.run(main())
+
+
+async def unknown_path() -> web.Response:
+    """What an older observe answers."""
+    return web.Response(status=404, text='{"detail":"Not Found"}')
+
+
+async def too_late() -> web.Response:
+    await asyncio.sleep(2 * IMPATIENT_SECONDS)
+    return web.Response(text="{}")
+
+
+@pytest.mark.parametrize("timeline", [unknown_path, too_late])
+def test_figures_are_shown_without_a_timeline_if_observe_does_not_answer_it(
+    timeline: Callable[[], Awaitable[web.Response]],
+) -> None:
+    async def main() -> None:
+        observe = Observe()
+        observe.timeline = timeline
+        async with feeds_of(observe, IMPATIENT_SECONDS) as feeds:
+            states: list[PollState] = []
+            feeds.watch(ACME, states.append)
+            await until(lambda: states and not states[-1].failure)
+            found = states[-1].snapshot
+            assert found is not None and len(found.cards) == 2
+            assert found.timeline == Timeline()
             feeds.leave(ACME, states.append)
 
     asyncio.run(main())

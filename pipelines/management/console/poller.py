@@ -52,7 +52,7 @@ class Snapshot:
     quiet: tuple[QuietWindow, ...]
     tenants: tuple[str, ...]
     timeline: Timeline
-    """Of the view's hours and of the side, whatever the tenant."""
+    """Of the view's hours and of the side, whatever the tenant; empty if observe does not answer it."""
 
     slow_ms: int
     """When the slow part was polled, epoch milliseconds."""
@@ -86,7 +86,7 @@ async def fetch_snapshot(client: ObserveClient, view: View, before: Snapshot | N
     """Poll observe for a view; what seldom changes is copied from the snapshot before.
 
     Raises:
-        UnreachableError: if observe does not answer a request.
+        UnreachableError: if observe does not answer a request, but for that of the timeline.
         RefusedError: if observe does not know the tenant.
     """
     last = now_ms // _MINUTE_MS
@@ -105,7 +105,7 @@ async def fetch_snapshot(client: ObserveClient, view: View, before: Snapshot | N
         skews = asking.create_task(client.skews(tenant))
         alarms = asking.create_task(client.alarms(tenant))
         quiet = asking.create_task(client.quiet(tenant))
-        timeline = asking.create_task(client.timeline(first, last))
+        timeline = asking.create_task(_timeline(client, first, last))
         days = asking.create_task(client.days(tenant, DAYS)) if slow else None
         tenants = asking.create_task(client.tenants()) if slow else None
     kept = {} if before is None else {card.minute: card for card in before.cards}
@@ -126,6 +126,14 @@ async def fetch_snapshot(client: ObserveClient, view: View, before: Snapshot | N
         timeline=timeline.result(),
         slow_ms=now_ms if slow or before is None else before.slow_ms,
     )
+
+
+async def _timeline(client: ObserveClient, first: int, last: int) -> Timeline:
+    """The timeline, or one of which nothing is known: an older observe has none."""
+    try:
+        return await client.timeline(first, last)
+    except (UnreachableError, RefusedError):
+        return Timeline()
 
 
 Watcher = Callable[[PollState], None]
