@@ -57,7 +57,7 @@ class Observe:
 
 
 @asynccontextmanager
-async def feeds_of(observe: Observe, timeout: float = 5.0) -> AsyncIterator[Pollers]:
+async def feeds_of(observe: Observe, patience: float = 5.0) -> AsyncIterator[Pollers]:
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", observe.answer)
     runner = web.AppRunner(app)
@@ -65,7 +65,7 @@ async def feeds_of(observe: Observe, timeout: float = 5.0) -> AsyncIterator[Poll
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
     try:
-        async with ObserveClient(f"http://127.0.0.1:{runner.addresses[0][1]}", timeout) as client:
+        async with ObserveClient(f"http://127.0.0.1:{runner.addresses[0][1]}", patience) as client:
             yield Pollers(client, LOOK_SECONDS, wall_clock)
     finally:
         await runner.cleanup()
