@@ -10,9 +10,15 @@ from rich.text import Text
 from scripts.terminal import plain_table, printable
 from scripts.time_args import duration_text, utc_text
 from shared.contracts.releases import Finding, Passed, Release, Step
-from shared.contracts.sides import DeployerStatus, SideReport, Sides
+from shared.contracts.sides import DeployerStatus, SideReport, Sides, SideStatus, state_of
 
 _COLOURS: Final = {Finding.GOOD: "green", Finding.EARLY: "yellow", Finding.BAD: "red"}
+_STATES: Final = {
+    SideStatus.STABLE: "green",
+    SideStatus.UNSTABLE: "red",
+    SideStatus.PARKED: "dim",
+    SideStatus.UNKNOWN: "yellow",
+}
 _UNKNOWN: Final = "not known"
 
 
@@ -54,7 +60,7 @@ def sides_view(sides: Sequence[SideReport]) -> RenderableType:
             each.side,
             Text(_UNKNOWN if each.version is None else printable(each.version or "none")),
             _UNKNOWN if each.share is None else f"{each.share} %",
-            _state(each),
+            Text(state_of(each), style=_STATES[state_of(each)]),
             _UNKNOWN if each.unread is None else f"{each.unread:,} records",
             _UNKNOWN if each.waiting is None else f"{each.waiting:,} events",
             _rating(each),
@@ -108,13 +114,7 @@ def _passed(each: Passed) -> tuple[str, str, str, Text]:
     return each.step, utc_text(each.since_ms), took, Text(printable(each.said))
 
 
-def _state(side: SideReport) -> Text:
-    if side.parked:
-        return Text("parked", style="dim")
-    return Text("stable", style="green") if side.stable else Text("not stable", style="red")
-
-
 def _rating(side: SideReport) -> str:
     if side.rating is None or side.rating_p95_ms is None:
-        return "none"
+        return _UNKNOWN
     return f"{side.rating:,.0f} events/s, p95 {side.rating_p95_ms:,.0f} ms"

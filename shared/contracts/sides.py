@@ -26,6 +26,16 @@ class DeployerStatus(StrEnum):
     """None ever ran. A side then speaks for itself alone."""
 
 
+class SideStatus(StrEnum):
+    """A side in one word."""
+
+    STABLE = "stable"
+    UNSTABLE = "not stable"
+    PARKED = "parked"
+    UNKNOWN = "not known"
+    """It could not be asked."""
+
+
 class SideReport(Struct, frozen=True, kw_only=True):
     """One side; None is not known."""
 
@@ -55,7 +65,7 @@ class SideReport(Struct, frozen=True, kw_only=True):
 
     rating_p95_ms: float | None = None
     problem: str = ""
-    """Why the deployer could not ask it."""
+    """Why it could not be asked; whether it is stable is not known then."""
 
     activities: Sequence[Activity] = ()
     """Who acts on it, oldest first."""
@@ -87,6 +97,15 @@ def deployer_status(states: Sequence[SideState], now_ms: int) -> DeployerStatus:
     return DeployerStatus.SILENT if now_ms - newest > SILENT_MS else DeployerStatus.RUNS
 
 
+def state_of(report: SideReport) -> SideStatus:
+    """What is known of a side, in one word."""
+    if report.problem:
+        return SideStatus.UNKNOWN
+    if report.parked:
+        return SideStatus.PARKED
+    return SideStatus.STABLE if report.stable else SideStatus.UNSTABLE
+
+
 def seen_side(state: SideState) -> SideReport:
     """A side as the deployer last saw it, without who acts on it."""
     return SideReport(**asdict(state))
@@ -94,6 +113,8 @@ def seen_side(state: SideState) -> SideReport:
 
 def lone_side(side: str, health: Stability, now_ms: int) -> SideReport:
     """A side without a deployer, by its own observe, without who acts on it."""
+    if health.silent:
+        return SideReport(side=side, at_ms=now_ms, problem="; ".join(health.reasons))
     return SideReport(
         side=side, at_ms=health.at_ms or now_ms, stable=health.stable, reasons=tuple(health.reasons)
     )

@@ -9,7 +9,7 @@ import pytest
 from shared.contracts.diamond.activities import Action
 from shared.contracts.diamond.stability import SILENT, Stability
 from shared.contracts.releases import Kind, Passed, Positions, Release, SideState, Step
-from shared.contracts.sides import DeployerStatus, Sides
+from shared.contracts.sides import DeployerStatus, Sides, SideStatus, state_of
 from shared.dynamodb.activity_register import ActivityRegister
 from shared.dynamodb.release_store import ReleaseStore
 from shared.runtime.clock import wall_clock
@@ -81,7 +81,8 @@ def test_a_lone_side_speaks_for_itself_in_the_api_and_in_the_terminal(
     assert unnamed.returncode == 1 and "no deployer runs" in unnamed.stderr
 
     observe.silent = True
-    assert asked(own).sides[0].reasons == list(SILENT.reasons)
+    (away,) = asked(own).sides
+    assert (state_of(away), away.problem, away.reasons) == (SideStatus.UNKNOWN, SILENT.reasons[0], [])
 
 
 def test_both_sides_and_the_last_ten_releases_are_answered_as_the_deployer_wrote_them(

@@ -8,9 +8,15 @@ from pipelines.management.console.html import Markup, joined, tag
 from pipelines.management.console.panels.base import amount, badge, number, table
 from shared.contracts.diamond.activities import Activity
 from shared.contracts.releases import Finding, Release, Step, Verdict
-from shared.contracts.sides import DeployerStatus, SideReport, Sides
+from shared.contracts.sides import DeployerStatus, SideReport, Sides, SideStatus, state_of
 
 _UNKNOWN: Final = "not known"
+_STATES: Final = {
+    SideStatus.STABLE: "kept",
+    SideStatus.UNSTABLE: "far",
+    SideStatus.PARKED: "none",
+    SideStatus.UNKNOWN: "missed",
+}
 _FINDINGS: Final = {Finding.GOOD: "kept", Finding.EARLY: "missed", Finding.BAD: "far"}
 _SIDES: Final = (
     "Side", "State", amount("Traffic"), "Version", amount("Unread"), amount("Retries"), "Rating", "Seen, UTC",
@@ -44,7 +50,7 @@ def _side_row(each: SideReport) -> Markup:
     return tag(
         "tr",
         tag("th", each.side, scope="row"),
-        tag("td", _state(each)),
+        tag("td", badge(state_of(each), _STATES[state_of(each)])),
         number(_UNKNOWN if each.share is None else f"{each.share} %", "share"),
         tag("td", version, class_="long", data_name="version"),
         number(unread, "unread"),
@@ -55,17 +61,9 @@ def _side_row(each: SideReport) -> Markup:
     )
 
 
-def _state(each: SideReport) -> Markup:
-    if each.problem:
-        return badge(_UNKNOWN, "missed")
-    if each.parked:
-        return badge("parked", "none")
-    return badge("stable", "kept") if each.stable else badge("not stable", "far")
-
-
 def _rating(each: SideReport) -> str:
     if each.rating is None or each.rating_p95_ms is None:
-        return "none"
+        return _UNKNOWN
     return f"{formatting.rate(each.rating)}, p95 {formatting.lag(each.rating_p95_ms)}"
 
 

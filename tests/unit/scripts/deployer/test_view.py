@@ -90,13 +90,16 @@ def test_both_sides_are_shown_with_units_and_with_who_acts() -> None:
     shown = text(sides_view([replace(seen_side(LIGHT), activities=[ACTS]), seen_side(DARK)]))
     assert "blue 1.0 90 % stable 1,200 records 3 events 10,000 events/s, p95 480 ms" in shown
     assert "deployer: step forward (deploy 2.0, canary)" in shown
-    assert "green none 0 % parked not known 0 events none 2027-01-15 08:00:00 brokers do not answer" in shown
+    assert (
+        "green none 0 % not known not known 0 events not known 2027-01-15 08:00:00 brokers do not answer"
+        in shown
+    )
 
 
 def test_a_side_without_a_deployer_is_shown_with_what_is_not_known() -> None:
     health = Stability(stable=False, reasons=["the meter is 90 s behind"], at_ms=T0)
     shown = text(sides_view([lone_side("local", health, T0 + 1)]))
-    assert "local not known not known not stable not known not known none 2027-01-15 08:00:00" in shown
+    assert "local not known not known not stable not known not known not known 2027-01-15 08:00:00" in shown
     assert "the meter is 90 s behind" in shown
 
 

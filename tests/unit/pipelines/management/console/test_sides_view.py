@@ -46,9 +46,9 @@ def test_a_side_says_its_state_in_words_and_why() -> None:
     dark = seen_side(SideState(side="green", at_ms=T0))
     away = seen_side(SideState(side="blue", at_ms=T0, problem="brokers do not answer"))
     said = words(sides_table([dark, away, SideReport(side="local", at_ms=T0, stable=True)]))
-    assert "green | parked | 0 % | none | not known | 0 events | none" in said
+    assert "green | parked | 0 % | none | not known | 0 events | not known" in said
     assert "blue | not known |" in said and "blue could not be asked | brokers do not answer" in said
-    assert "local | stable | not known | not known | not known | not known | none" in said
+    assert "local | stable | not known | not known | not known | not known | not known" in said
 
 
 def test_where_nothing_is_there_it_says_so() -> None:
