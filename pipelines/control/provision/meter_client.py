@@ -1,6 +1,7 @@
 """What observe says of a pipe and of its side, for ramp-ups."""
 
 from collections.abc import Mapping
+from functools import partial
 from http import HTTPStatus
 from typing import Final, TypeVar
 from urllib.parse import quote
@@ -12,6 +13,7 @@ from shared.contracts.diamond.stability import SILENT, Stability
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import PipeCard
 from shared.runtime.logging import get_logger
+from shared.runtime.side_stability import PATH, asked_stability
 
 T = TypeVar("T")
 _log = get_logger(__name__)
@@ -27,7 +29,7 @@ class MeterClient:
 
     def stability(self) -> Stability:
         """Whether the side is stable; SILENT if observe does not answer."""
-        return self._get("/v1/stability", {}, Stability) or SILENT
+        return SILENT if self._http is None else asked_stability(self._http, partial(_no_answer, PATH))
 
     def pipe(self, tenant: str, pipe: str, since_ms: int) -> PipeCard | None:
         """What became of a pipe's events since a step began; None if observe does not answer.
@@ -50,5 +52,9 @@ class MeterClient:
             said = f"status {answer.status_code}"
         except (httpx.HTTPError, msgspec.MsgspecError) as error:
             said = str(error) or type(error).__name__
-        _log.warning("rollouts wait: the meter does not answer", extra={"path": path, "error": said})
+        _no_answer(path, said)
         return None
+
+
+def _no_answer(path: str, cause: str) -> None:
+    _log.warning("rollouts wait: the meter does not answer", extra={"path": path, "error": cause})

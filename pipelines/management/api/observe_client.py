@@ -10,12 +10,12 @@ import msgspec
 from pipelines.management.api.problems import ProblemError
 from shared.contracts.diamond.stability import SILENT, Stability
 from shared.runtime.logging import get_logger
+from shared.runtime.side_stability import asked_stability
 
 _log = get_logger(__name__)
 _SECONDS: Final = 30.0
 """Time limit of a request: to find one event, observe reads topics."""
 
-_HEALTH_SECONDS: Final = 5.0
 _AWAY: Final = {"Retry-After": "5"}
 
 
@@ -54,12 +54,11 @@ class ObserveClient:
         """Whether the side is stable; SILENT if observe does not answer."""
         if self._http is None:
             return SILENT
-        try:
-            answer = self._http.get("/v1/stability", timeout=_HEALTH_SECONDS).raise_for_status()
-            return msgspec.json.decode(answer.content, type=Stability)
-        except (httpx.HTTPError, msgspec.MsgspecError) as error:
-            _log.warning("stability not read: observe does not answer", extra={"error": str(error)})
-            return SILENT
+        return asked_stability(self._http, _not_read)
+
+
+def _not_read(cause: str) -> None:
+    _log.warning("stability not read: observe does not answer", extra={"error": cause})
 
 
 def _said(body: bytes) -> str:

@@ -10,8 +10,9 @@ import msgspec
 from pipelines.control.deploy.backend import BackendError, SideMinute
 from scripts.local.side import Side
 from scripts.local.twins.usage import MinuteUsage, Usage
-from shared.contracts.diamond.stability import SILENT, Stability
+from shared.contracts.diamond.stability import Stability
 from shared.contracts.scorecard import MinuteCard
+from shared.runtime.side_stability import asked_stability
 
 T = TypeVar("T")
 _SECONDS: Final = 5.0
@@ -21,10 +22,8 @@ _MOST_MINUTES: Final = 1_440
 
 def stability_of(side: Side) -> Stability:
     """Whether a side is stable; SILENT if observe does not answer."""
-    try:
-        return _asked(side, "/v1/stability", Stability)
-    except BackendError:
-        return SILENT
+    with httpx.Client(base_url=side.observe_url) as observe:
+        return asked_stability(observe)
 
 
 def minutes_of(side: Side, first: int, last: int, usage: Usage) -> Sequence[SideMinute]:
