@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from scripts.deployer.place import place_of, stability_of
+from scripts.deployer.side_address import side_address, stability_of
 from shared.contracts.release_requests import Request, RequestRefusedError
 from shared.contracts.releases import Kind, Release
 from shared.contracts.sides import DeployerStatus, Sides, deployer_status
@@ -22,11 +22,11 @@ class DeployerClient:
 
     def __init__(self, data: Path, clock: Clock) -> None:
         """Those of the table that the environment names, or of the local sides in a folder."""
-        place = place_of(data)
+        address = side_address(data)
         self._clock = clock
-        self._store = ReleaseStore(place.table, place.endpoint)
+        self._store = ReleaseStore(address.table, address.endpoint)
         self._reader = SidesReader(
-            place.table, place.endpoint, own=place.side, health=partial(stability_of, data), clock=clock
+            address.table, address.endpoint, own=address.side, health=partial(stability_of, data), clock=clock
         )
 
     def ask(self, kind: Kind, version: str = "", *, replay: bool = False) -> Release:

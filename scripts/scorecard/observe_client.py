@@ -15,7 +15,7 @@ T = TypeVar("T")
 _SECONDS: Final = 60.0
 """Time limit of a request: to find one event, observe reads topics."""
 
-_OBSERVE_URL: Final = "HIFI_OBSERVE_URL"
+OBSERVE_URL: Final = "HIFI_OBSERVE_URL"
 
 
 class ObserveError(OperatorError):
@@ -28,13 +28,13 @@ def observe_url(root: Path) -> str:
     Raises:
         ObserveError: if there is neither.
     """
-    named = os.environ.get(_OBSERVE_URL)
+    named = os.environ.get(OBSERVE_URL)
     if named:
         return named.rstrip("/")
     try:
         return Side.load(root).observe_url
     except NoSideError as error:
-        raise ObserveError(f"{error}; or set {_OBSERVE_URL} to the URL of observe") from error
+        raise ObserveError(f"{error}; or set {OBSERVE_URL} to the URL of observe") from error
 
 
 def query_observe(url: str, path: str, kind: type[T], **query: str | int) -> T:

@@ -11,11 +11,12 @@ import typer
 from rich.text import Text
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
-from scripts.deployer.place import place_of, stability_of
-from scripts.scorecard.observe_client import observe_url, query_observe
+from scripts.deployer.side_address import side_address, side_observe_url, stability_of
+from scripts.scorecard.observe_client import query_observe
 from scripts.terminal import err, out, plain_table, printable
 from scripts.time_args import duration_seconds, utc_text
 from shared.contracts.diamond.activities import Action, Actor, UnderWay
+from shared.contracts.diamond.stability import Stability
 from shared.dynamodb.activity_register import ActivityRegister, Waits
 from shared.dynamodb.client import StoreError
 from shared.runtime.clock import wall_clock
@@ -70,8 +71,9 @@ def end(data: Data = DATA_DEFAULT) -> None:
 @GROUP.command("show")
 def show(data: Data = DATA_DEFAULT) -> None:
     """Show whether the side is stable, what is under way, and who waits."""
-    health, found = stability_of(data), query_observe(observe_url(data), "/v1/activities", UnderWay)
-    out().print("the side is [green]stable[/]" if health.stable else "the side is [red]not stable[/]")
+    found = query_observe(side_observe_url(data), "/v1/activities", UnderWay)
+    health = stability_of(data)
+    out().print(_health(health))
     for reason in health.reasons:
         out().print(f"  {printable(reason)}", markup=False)
     table = plain_table("STATE", "ACTOR", "ACTION", "REASON", "PHASE", "SINCE, UTC")
@@ -82,13 +84,19 @@ def show(data: Data = DATA_DEFAULT) -> None:
     out().print(table if rows else "nothing is under way")
 
 
+def _health(found: Stability) -> str:
+    if found.silent:
+        return "whether the side is stable is [yellow]not known[/]"
+    return "the side is [green]stable[/]" if found.stable else "the side is [red]not stable[/]"
+
+
 @contextmanager
 def _register(data: Path) -> Iterator[ActivityRegister]:
-    place, owner = place_of(data), f"person-{getpass.getuser()}"
+    address, owner = side_address(data), f"person-{getpass.getuser()}"
     register = ActivityRegister(
-        place.table,
-        place.endpoint,
-        side=place.side or LOCAL,
+        address.table,
+        address.endpoint,
+        side=address.side or LOCAL,
         owner=owner,
         clock=wall_clock,
         monotonic=time.monotonic,

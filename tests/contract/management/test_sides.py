@@ -1,11 +1,14 @@
 """Both sides through the API, as the deployer's table and a lone side's observe have them."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from time import monotonic
 
 import msgspec
 import pytest
 
+from scripts.local.side import Side
 from shared.contracts.diamond.activities import Action
 from shared.contracts.diamond.stability import SILENT, Stability
 from shared.contracts.releases import Kind, Passed, Positions, Release, SideState, Step
@@ -83,6 +86,25 @@ def test_a_lone_side_speaks_for_itself_in_the_api_and_in_the_terminal(
     observe.silent = True
     (away,) = asked(own).sides
     assert (state_of(away), away.problem, away.reasons) == (SideStatus.UNKNOWN, SILENT.reasons[0], [])
+
+
+def test_the_observe_of_a_local_side_is_not_asked_about_another(
+    own: ApiProcess, observe: ScriptedObserve, tmp_path: Path
+) -> None:
+    observe.silent, observe.reasons = False, []
+    local = Side(root=tmp_path)
+    port = int(observe.url.rpartition(":")[2]) - (local.observe_port - local.port)
+    replace(local, port=port).create()  # its observe says that it is stable
+    table = {"HIFI_DOCUMENTS_TABLE": own.table, "HIFI_DOCUMENTS_ENDPOINT": own.endpoint}
+    hifi = Hifi(tmp_path, table | {"HIFI_SIDE": "solo"})
+    (side,) = msgspec.convert(hifi.json("sides"), Sides).sides
+    assert (side.side, state_of(side)) == ("solo", SideStatus.UNKNOWN)
+    assert "HIFI_OBSERVE_URL does not name its observe; set HIFI_OBSERVE_URL to its URL" in side.problem
+    shown = hifi.run("maintenance", "show")
+    assert shown.returncode == 1 and "HIFI_OBSERVE_URL does not name its observe" in shown.stderr
+    # What needs the table alone does without observe.
+    assert hifi.run("maintenance", "begin", "--reason", "a patch").returncode == 0
+    assert hifi.run("maintenance", "end").returncode == 0
 
 
 def test_both_sides_and_the_last_ten_releases_are_answered_as_the_deployer_wrote_them(

@@ -1,0 +1,67 @@
+"""Which table and which side a command is about, and what that side's observe says of it."""
+
+import os
+from pathlib import Path
+from typing import Final
+
+import httpx
+from msgspec import Struct
+
+from scripts.local.side import Side
+from scripts.scorecard.observe_client import OBSERVE_URL, observe_url
+from shared.contracts.diamond.stability import Stability
+from shared.contracts.document_items import DOCUMENTS_TABLE
+from shared.runtime.errors import OperatorError
+from shared.runtime.side_stability import asked_stability
+
+_TABLE: Final = "HIFI_DOCUMENTS_TABLE"
+_FIX: Final = f"set {OBSERVE_URL} to its URL"
+_SECONDS: Final = 60.0
+"""Time limit of a question to observe, as of the other commands."""
+
+
+class SideAddress(Struct, frozen=True, kw_only=True):
+    """A table of documents, and a side."""
+
+    table: str
+    endpoint: str | None
+    """URL of DynamoDB Local; None is AWS."""
+
+    side: str | None
+    """None if the environment names a table and no side."""
+
+
+def side_address(data: Path) -> SideAddress:
+    """What the environment names, or the local side in a folder.
+
+    Raises:
+        OperatorError: if there is neither.
+    """
+    table = os.environ.get(_TABLE)
+    if table:
+        endpoint = os.environ.get("HIFI_DOCUMENTS_ENDPOINT")
+        return SideAddress(table=table, endpoint=endpoint, side=os.environ.get("HIFI_SIDE"))
+    side = Side.load(data)
+    return SideAddress(table=DOCUMENTS_TABLE, endpoint=side.store_url, side=side.name)
+
+
+def side_observe_url(data: Path) -> str:
+    """Base URL of the side's observe: HIFI_OBSERVE_URL, or that of the local side in a folder.
+
+    Raises:
+        OperatorError: if the environment names a table, whose side is another than the local one, and no
+            observe; or if there is no local side.
+    """
+    if os.environ.get(_TABLE) and not os.environ.get(OBSERVE_URL):
+        raise OperatorError(f"{_TABLE} names a side, but {OBSERVE_URL} does not name its observe", _FIX)
+    return observe_url(data)
+
+
+def stability_of(data: Path) -> Stability:
+    """Whether the side is stable; silent if its observe is not known or does not answer."""
+    try:
+        url = side_observe_url(data)
+    except OperatorError as error:
+        return Stability(stable=False, reasons=(str(error),), silent=True)
+    with httpx.Client(base_url=url) as observe:
+        return asked_stability(observe, seconds=_SECONDS)
