@@ -51,7 +51,11 @@ class ActivitySpan(Struct, frozen=True, kw_only=True):
 
 
 class Timeline(Struct, frozen=True, kw_only=True):
-    """What is known of a time, oldest first. Where there is no span of health, observe did not run."""
+    """What is known of a time, oldest first.
+
+    Where there is no span of health nothing is known: observe did not run or could not look, or it is longer
+    ago than a day, or than the spans that are kept.
+    """
 
     activities: Sequence[ActivitySpan] = ()
     health: Sequence[HealthSpan] = ()

@@ -7,7 +7,7 @@ from typing import Final
 import msgspec
 
 from pipelines.control.observe.dynamodb import Item, Store
-from pipelines.control.observe.timeline.record import KEPT_MS, Key, Record
+from pipelines.control.observe.timeline.span_log import KEPT_MS, Key, SpanLog, key_of
 from pipelines.control.observe.timeline.spans import Span, seen_ms
 from shared.contracts.diamond.stability import Stability
 from shared.contracts.timeline import ActivitySpan, HealthSpan, Timeline
@@ -32,9 +32,10 @@ class TimelineRecorder:
     def __init__(self, store: Store, register: Callable[[], Register | None], clock: Clock) -> None:
         """Record what `register` says, which must not wait."""
         self._store, self._register, self._clock = store, register, clock
-        self._record, self._lock = Record(), threading.Lock()
+        self._spans, self._lock = SpanLog(), threading.Lock()
         self._unwritten: dict[Key, Span] = {}
         self._written_ms = 0
+        self._restored = False
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -52,16 +53,21 @@ class TimelineRecorder:
     def between(self, first_ms: int, last_ms: int) -> Timeline:
         """What is known of a time, epoch milliseconds; `last_ms` is not of it."""
         with self._lock:
-            return self._record.between(first_ms, last_ms, self._clock())
+            return self._spans.between(first_ms, last_ms, self._clock())
 
     def _run(self, stability: Callable[[], Stability]) -> None:
-        restored = False
         while not self._stopping.is_set():
-            restored = restored or self._restore()
-            if restored:
-                self._look(stability())
+            self._turn(stability)
             self._stopping.wait(_EVERY_SECONDS)
         self._write()
+
+    def _turn(self, stability: Callable[[], Stability]) -> None:
+        try:
+            self._restored = self._restored or self._restore()
+            if self._restored:
+                self._look(stability())
+        except Exception:  # the next turn may do, and without a thread nothing is recorded
+            _log.exception("timeline not recorded: unexpected error; retrying")
 
     def _restore(self) -> bool:
         try:
@@ -70,13 +76,13 @@ class TimelineRecorder:
             _log.warning("timeline not read; retrying", extra={"error": str(error)})
             return False
         with self._lock:
-            self._record.restore(spans)
+            self._spans.restore(spans)
         return True
 
     def _look(self, found: Stability) -> None:
         register, now_ms = self._register(), self._clock()
         with self._lock:
-            taken = self._record.take(found, register.activities if register else None, now_ms)
+            taken = self._spans.take(found, register.activities if register else None, now_ms)
         self._unwritten |= taken.spans
         if taken.news or now_ms - self._written_ms >= _WRITE_MS:
             self._write()
@@ -105,6 +111,14 @@ def _stored(store: Store, oldest_ms: int) -> Iterator[Span]:
 
 
 def _item(span: Span) -> Item:
-    kind, name = ("health", "") if isinstance(span, HealthSpan) else ("activity", span.id)
+    """A span to be stored.
+
+    Earlier versions left out the last part of the sort key: theirs are read, and one that goes on is stored
+    once more.
+    """
+    kind = "health" if isinstance(span, HealthSpan) else "activity"
+    from_ms, activity, what = key_of(span)
     expires_s = (seen_ms(span) + KEPT_MS) // 1_000
-    return Item(_PARTITION, f"{kind}/{span.from_ms:015d}/{name}", msgspec.msgpack.encode(span), expires_s)
+    return Item(
+        _PARTITION, f"{kind}/{from_ms:015d}/{activity}/{what}", msgspec.msgpack.encode(span), expires_s
+    )

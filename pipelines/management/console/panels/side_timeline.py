@@ -14,8 +14,8 @@ from shared.contracts.diamond.activities import Actor
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.timeline import ActivitySpan, Health, HealthSpan, Timeline
 
-_LISTED: Final = 100
-"""Rows of the table, the newest."""
+_SHOWN: Final = 100
+"""Spans that are drawn, and rows of the table, the newest."""
 
 _LEAST: Final = 3
 """Pixels of the shortest bar: what began in this minute, past the end of the axis, is seen at its end."""
@@ -40,20 +40,24 @@ class Axis(NamedTuple):
 
 def rows(found: Timeline, axis: Axis, now_ms: int) -> Markup:
     """The drawing: a row for the side, and one for each who acted. What it shows is in the table as text."""
-    acted = {each.actor for each in found.activities}
+    shown = newest_first(found)[:_SHOWN][::-1]
+    activities = [each for each in shown if isinstance(each, ActivitySpan)]
+    acted = {each.actor for each in activities}
     side = [
         _bar(each, each.health.replace(" ", "-"), "", _health_text(each), axis, now_ms)
-        for each in found.health
+        for each in shown
+        if isinstance(each, HealthSpan)
     ]
     lines = [_line("side", side)]
     lines += [
         _line(actor, (_bar(each, "acting", each.phase or each.action, _acted(each), axis, now_ms)
-                      for each in found.activities if each.actor is actor))
+                      for each in activities if each.actor is actor))
         for actor in Actor if actor in acted
     ]  # fmt: skip
     key = (tag("li", tag("i", class_=f"bar {each.replace(' ', '-')}"), f"side {each}") for each in _KEY)
+    left = _left_out(len(found.activities) + len(found.health))
     return tag(
-        "div", *lines, tag("ul", *key, class_="legend"), class_="timeline", aria_hidden="true",
+        "div", *lines, tag("ul", *key, class_="legend"), left, class_="timeline", aria_hidden="true",
         style=f"--gutter: {GUTTER}px; --margin: {MARGIN}px", data_testid="timeline",
     )  # fmt: skip
 
@@ -75,20 +79,28 @@ def _bar(  # noqa: PLR0913, PLR0917  # what a bar is made of
 
 def spans_table(found: Timeline) -> Markup:
     """Everything as text, the newest first."""
-    spans: Sequence[HealthSpan | ActivitySpan] = sorted(
-        (*found.activities, *found.health), key=lambda each: -each.from_ms
-    )
+    spans = newest_first(found)
     if not spans:
         return tag("p", "Nothing is known of this time.", class_="empty")
-    left = len(spans) - _LISTED
     return joined(
         table(
             "timeline-table",
             ["Who", "What", "From, UTC", "To, UTC", "Why"],
-            [_row(each) for each in spans[:_LISTED]],
+            [_row(each) for each in spans[:_SHOWN]],
         ),
-        tag("p", f"{formatting.count(left)} older ones are left out.", class_="note") if left > 0 else None,
+        _left_out(len(spans)),
     )
+
+
+def newest_first(found: Timeline) -> Sequence[HealthSpan | ActivitySpan]:
+    """All spans; of two that begin together, the one that ended last comes first."""
+    return sorted((*found.health, *found.activities), key=lambda each: each.from_ms)[::-1]
+
+
+def _left_out(spans: int) -> Markup | None:
+    """How many of the spans are too many to be shown."""
+    more = spans - _SHOWN
+    return tag("p", f"{formatting.count(more)} older ones are left out.", class_="note") if more > 0 else None
 
 
 def _row(span: HealthSpan | ActivitySpan) -> Markup:

@@ -2,6 +2,8 @@
 
 import re
 
+from msgspec.structs import replace
+
 from pipelines.management.console.panels.side_timeline import Axis, rows, spans_table
 from shared.contracts.diamond.activities import Action, Actor
 from shared.contracts.timeline import ActivitySpan, Health, HealthSpan, Timeline
@@ -54,3 +56,16 @@ def test_the_table_says_all_of_it_newest_first_and_shows_others_text_as_text() -
 def test_of_very_many_spans_the_table_lists_the_newest_and_says_how_many_are_left_out() -> None:
     health = [HealthSpan(health=Health.STABLE, from_ms=n, until_ms=n) for n in range(103)]
     assert "3 older ones are left out." in spans_table(Timeline(health=health))
+
+
+def test_no_more_bars_are_drawn_than_the_table_lists_and_those_are_the_newest() -> None:
+    health = [
+        HealthSpan(health=Health.STABLE, from_ms=n * MINUTE, until_ms=n * MINUTE) for n in range(101, 157)
+    ]
+    acted = [replace(CANARY, from_ms=n * MINUTE, until_ms=n * MINUTE) for n in range(101, 157)]
+    found = Timeline(activities=acted, health=health)
+    drawn = rows(found, AXIS, NOW)
+    bars = [*places(drawn, "acting"), *places(drawn, "stable")]
+    assert len(bars) == 100 and "12 older ones are left out." in drawn
+    assert min(left for left, _ in bars) == Axis(100, 160).place(107 * MINUTE)
+    assert spans_table(found).count("<tr>") - 1 == len(bars)

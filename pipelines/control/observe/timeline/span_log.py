@@ -1,7 +1,6 @@
 """The spans of the last day, as samples come in. Belongs to one thread at a time."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from operator import itemgetter
 from typing import Final, TypeVar
 
 from msgspec import Struct
@@ -24,8 +23,9 @@ KEPT_MS: Final = 24 * 3_600_000
 MOST: Final = 2_000
 """Spans of each kind that are kept at most, the newest."""
 
-Key = tuple[int, str]
-"""Beginning and activity of a span; of health, the activity is empty."""
+Key = tuple[int, str, str]
+"""Beginning, activity (empty of health), and what it was: its health, or its action and phase. So spans
+that begin in the same millisecond, as the next one after a span that was seen once, have keys of their own."""
 
 
 class Taken(Struct, frozen=True):
@@ -36,7 +36,7 @@ class Taken(Struct, frozen=True):
     """Whether anything began or ended: more than time has passed."""
 
 
-class Record:
+class SpanLog:
     """What is kept."""
 
     def __init__(self) -> None:
@@ -47,11 +47,11 @@ class Record:
 
     def restore(self, spans: Iterable[Span]) -> None:
         """Take what an earlier process kept."""
-        for each in sorted(spans, key=lambda span: span.from_ms):
+        for each in sorted(spans, key=_in_time):
             if isinstance(each, HealthSpan):
-                self._health[_key(each)] = each
+                self._health[key_of(each)] = each
             else:
-                self._activities[_key(each)] = each
+                self._activities[key_of(each)] = each
 
     def take(self, found: Stability, activities: Sequence[Activity] | None, at_ms: int) -> Taken:
         """Take a sample.
@@ -66,14 +66,14 @@ class Record:
         newest_of = {each.id: each for each in self._activities.values()}
         acting = [activity_span(newest_of.get(each.id), each, at_ms) for each in activities or ()]
         spans: tuple[Span, ...] = (health, *acting)
-        now = frozenset(_key(each) for each in acting)
-        news = _key(health) not in self._health or now != self._under_way
-        self._health[_key(health)] = health
-        self._activities |= {_key(each): each for each in acting}
+        now = frozenset(key_of(each) for each in acting)
+        news = key_of(health) not in self._health or now != self._under_way
+        self._health[key_of(health)] = health
+        self._activities |= {key_of(each): each for each in acting}
         self._under_way, self._at_ms = now, at_ms
         _forget(self._health, at_ms - KEPT_MS)
         _forget(self._activities, at_ms - KEPT_MS)
-        return Taken(spans={_key(each): each for each in spans}, news=news)
+        return Taken(spans={key_of(each): each for each in spans}, news=news)
 
     def between(self, first_ms: int, last_ms: int, now_ms: int) -> Timeline:
         """What is known of a time; `last_ms` is not of it."""
@@ -88,7 +88,8 @@ class Record:
 
 def _shown(spans: Mapping[Key, T], current: Collection[Key], first_ms: int, last_ms: int) -> list[T]:
     """Those of a time, oldest first; what is so now has no end."""
-    found = [item for item in sorted(spans.items(), key=itemgetter(0)) if overlap(item[1], first_ms, last_ms)]
+    found = [item for item in spans.items() if overlap(item[1], first_ms, last_ms)]
+    found.sort(key=lambda item: _in_time(item[1]))
     return [replace(each, until_ms=None) if key in current else each for key, each in found]
 
 
@@ -99,5 +100,13 @@ def _forget(spans: dict[Key, T], oldest_ms: int) -> None:
         del spans[key]
 
 
-def _key(span: Span) -> Key:
-    return span.from_ms, span.id if isinstance(span, ActivitySpan) else ""
+def _in_time(span: Span) -> tuple[int, int]:
+    """Sort key: of two that begin in the same millisecond, the one that ended first comes first."""
+    return span.from_ms, seen_ms(span)
+
+
+def key_of(span: Span) -> Key:
+    """The key of a span, which stays as it is while the span goes on."""
+    if isinstance(span, HealthSpan):
+        return span.from_ms, "", span.health
+    return span.from_ms, span.id, f"{span.action}/{span.phase}"

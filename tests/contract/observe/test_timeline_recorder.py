@@ -1,0 +1,106 @@
+"""The thread that records who acted: what it stores, and what it survives."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from pipelines.control.observe.dynamodb import Item, Store
+from pipelines.control.observe.timeline.recorder import TimelineRecorder
+from shared.contracts.diamond.activities import Action, Activity
+from shared.contracts.diamond.stability import Stability
+from shared.contracts.timeline import Health, HealthSpan, Timeline
+from shared.dynamodb.activity_reader import Register
+from shared.runtime.clock import wall_clock
+from tests.harness.waiting import eventually
+
+T0 = wall_clock()
+LATE = Stability(stable=False, reasons=["late"])
+DARK = Activity(
+    id="r", action=Action.REPLACE_CODE, reason="release 2", phase="deploy dark", owner="d", fence=1,
+    since_ms=T0, lease_seconds=15,
+)  # fmt: skip
+CANARY = replace(DARK, action=Action.STEP_FORWARD, phase="canary")
+
+
+class Seen:
+    """What a recorder sees, and when."""
+
+    def __init__(self) -> None:
+        self.now_ms, self.health, self.activity = T0, LATE, DARK
+        self.errors = 0
+        """So many of the next looks fail."""
+
+    def register(self) -> Register:
+        if self.errors:
+            self.errors -= 1
+            raise RuntimeError("a defect")
+        return Register(activities=[self.activity], wishes=[], serial=1)
+
+
+@pytest.fixture
+def store(dynamodb_local: str, request: pytest.FixtureRequest) -> Store:
+    made = Store(request.node.name, dynamodb_local)
+    made.ensure()
+    return made
+
+
+@contextmanager
+def recording(store: Store, seen: Seen) -> Iterator[TimelineRecorder]:
+    recorder = TimelineRecorder(store, seen.register, lambda: seen.now_ms)
+    recorder.start(lambda: seen.health)
+    try:
+        yield recorder
+    finally:
+        recorder.stop()
+
+
+def health(recorder: TimelineRecorder) -> list[tuple[Health, int]]:
+    return [(each.health, each.from_ms - T0) for each in _all(recorder).health]
+
+
+def phases(recorder: TimelineRecorder) -> list[tuple[str, int]]:
+    return [(each.phase, each.from_ms - T0) for each in _all(recorder).activities]
+
+
+def _all(recorder: TimelineRecorder) -> Timeline:
+    return recorder.between(0, T0 + 60_000)
+
+
+def test_spans_that_begin_in_the_same_millisecond_are_kept_over_a_restart(store: Store) -> None:
+    seen = Seen()
+    with recording(store, seen) as first:
+        eventually(lambda: phases(first))
+        seen.health, seen.activity, seen.now_ms = Stability(stable=True), CANARY, T0 + 2_000
+        eventually(lambda: len(phases(first)) == len(health(first)) == 2)
+    with recording(store, seen) as second:
+        eventually(lambda: phases(second))
+        assert phases(second) == [("deploy dark", 0), ("canary", 0)]
+        assert health(second) == [(Health.UNSTABLE, 0), (Health.STABLE, 0)]
+
+
+def test_spans_under_the_keys_of_an_earlier_version_are_read_and_go_on(store: Store) -> None:
+    old = [
+        HealthSpan(health=Health.STABLE, from_ms=T0 - 90_000, until_ms=T0 - 60_000),
+        HealthSpan(health=Health.UNSTABLE, from_ms=T0 - 60_000, until_ms=T0 - 1_000),
+    ]
+    store.put(Item("timeline", f"health/{each.from_ms:015d}/", msgspec.msgpack.encode(each)) for each in old)
+    shown = [(Health.STABLE, -90_000), (Health.UNSTABLE, -60_000)]
+    for _ in range(2):  # also where both keys of the one that goes on are there
+        with recording(store, Seen()) as recorder:
+            eventually(lambda: phases(recorder))
+            assert health(recorder) == shown
+            assert _all(recorder).health[-1].until_ms is None
+
+
+def test_an_unexpected_error_is_logged_and_the_recording_goes_on(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    seen = Seen()
+    seen.errors = 1
+    with recording(store, seen) as recorder:
+        eventually(lambda: phases(recorder))
+    (logged,) = [each for each in caplog.records if each.exc_info]
+    assert "timeline not recorded" in logged.message and "a defect" in str(logged.exc_info)
