@@ -24,8 +24,10 @@ MOST: Final = 2_000
 """Spans of each kind that are kept at most, the newest."""
 
 Key = tuple[int, str, str]
-"""Beginning, activity (empty of health), and what it was: its health, or its action and phase. So spans
-that begin in the same millisecond, as the next one after a span that was seen once, have keys of their own."""
+"""Beginning, activity (empty of health), and what it was: its health, or its action and phase.
+
+So spans that begin in the same millisecond have keys of their own: a span that was seen once, and the next.
+"""
 
 
 class Taken(Struct, frozen=True):
