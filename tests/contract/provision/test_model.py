@@ -200,6 +200,7 @@ class Model(RuleBasedStateMachine):
                 side.follower.shows(self.model, of_tenant(side.topic.view.entries))
             if side.topic.view.complete and side.became_complete:
                 assert of_tenant(side.topic.view.entries) == self.model.newest, "complete without its sources"
+                assert self._as_stored(side), "complete without what another tenant has"
                 side.became_complete = False
 
     @invariant()
@@ -223,10 +224,14 @@ class Model(RuleBasedStateMachine):
             self.now_ms += LIVE_SECONDS * 1_000
         self.now_ms = now_ms
         assert of_tenant(side.topic.view.entries) == self.model.newest
+        assert self._as_stored(side)
+        assert side.topic.view.complete
+
+    def _as_stored(self, side: Side) -> bool:
+        """Whether a side shows what the table has of both tenants, as far as ramp-ups are."""
         stored = [each for tenant in (TENANT, OTHER) for each in self.table.documents(tenant)]
         opened = [as_published(each, self.states) for each in stored]
-        assert compared(opened, side.topic.view.entries).empty
-        assert side.topic.view.complete
+        return compared(opened, side.topic.view.entries).empty
 
     def _statuses(self, side: str) -> Mapping[str, DocumentStatus]:
         found = [each for tenant in (TENANT, OTHER) for each in self.items.all(status_partition(tenant))]
