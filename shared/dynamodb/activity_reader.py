@@ -1,5 +1,6 @@
 """Reads the register of a side's activities, without those that are over."""
 
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -16,6 +17,10 @@ _MARGIN: Final = 1.1
 """Clocks do not run equally fast: readers wait a little longer than the lease."""
 
 
+_Row = tuple[str, Activity]
+"""An activity or a wish, after its kind."""
+
+
 class Register(Struct, frozen=True, kw_only=True):
     """What is under way on a side, and who waits, oldest first."""
 
@@ -24,14 +29,15 @@ class Register(Struct, frozen=True, kw_only=True):
     serial: int
     """Counts beginnings and wishes."""
 
-    over: Sequence[tuple[str, Activity]] = ()
+    over: Sequence[_Row] = ()
     """Activities and wishes whose owner is silent, each with its kind."""
 
 
 class ActivityReader:
-    """One process's view of a side's register. Belongs to one thread.
+    """One process's view of a side's register. May be used from any thread.
 
-    Owners beat. One whose beat has not moved for its lease, by this process's own clock, is taken for dead.
+    Owners beat. One whose beat has not moved for its lease, by this process's own clock, is taken for dead. Of
+    two looks at the same time the older may be noted last: an owner is then taken for dead later, never sooner.
     """
 
     def __init__(
@@ -43,6 +49,8 @@ class ActivityReader:
         self._seen: dict[str, tuple[int, float]] = {}
         """By id: the beat that was seen last, and when it was first seen."""
 
+        self._lock = threading.Lock()
+
     def look(self) -> Register:
         """The register now.
 
@@ -51,14 +59,21 @@ class ActivityReader:
         """
         serial = self._serial()  # before the rest: if that is newer, a write on the serial fails
         found = self._rows()
-        self._note([each for _, each in found])
-        living = [(kind, each) for kind, each in found if not self._dead(each)]
+        living, over = self._judged(found)
         return Register(
             activities=[each for kind, each in living if kind == ACTIVITY],
             wishes=[each for kind, each in living if kind == WISH],
             serial=serial,
-            over=[(kind, each) for kind, each in found if self._dead(each)],
+            over=over,
         )
+
+    def _judged(self, found: Sequence[_Row]) -> tuple[Sequence[_Row], Sequence[_Row]]:
+        """Those of living owners, and those of dead ones."""
+        with self._lock:
+            self._note([each for _, each in found])
+            dead = [self._dead(each) for _, each in found]
+        pairs = list(zip(found, dead, strict=True))
+        return [row for row, is_dead in pairs if not is_dead], [row for row, is_dead in pairs if is_dead]
 
     def _dead(self, each: Activity) -> bool:
         beat, since = self._seen[each.id]
@@ -76,7 +91,7 @@ class ActivityReader:
         answer = self._call("get_item", Key=rows.serial_key(self._side), ConsistentRead=True)
         return rows.serial_of(answer.get("Item"))
 
-    def _rows(self) -> list[tuple[str, Activity]]:
+    def _rows(self) -> list[_Row]:
         answer = self._call(
             "query",
             ConsistentRead=True,

@@ -49,6 +49,7 @@ class SidesReader:
         self._store = ReleaseStore(table, endpoint)
         self._registers: dict[str, ActivityReader] = {}
         self._lock = threading.Lock()
+        """Of the dictionary; no request is made under it."""
 
     def look(self, ended: int) -> Sides:
         """The sides now, and the last `ended` releases that have ended.
@@ -71,13 +72,13 @@ class SidesReader:
         return () if self._own is None else (lone_side(self._own, self._health(), now_ms),)
 
     def _with_actors(self, report: SideReport) -> SideReport:
-        with self._lock:
-            register = self._register_of(report.side).look()
+        register = self._register_of(report.side).look()
         return replace(report, activities=register.activities, wishes=register.wishes)
 
     def _register_of(self, side: str) -> ActivityReader:
-        if side not in self._registers:
-            self._registers[side] = ActivityReader(
-                self._table, self._endpoint, side=side, monotonic=monotonic
-            )
-        return self._registers[side]
+        with self._lock:
+            if side not in self._registers:
+                self._registers[side] = ActivityReader(
+                    self._table, self._endpoint, side=side, monotonic=monotonic
+                )
+            return self._registers[side]

@@ -1,5 +1,6 @@
 """The page of both sides, in a real Chromium over a real table that a deployer would write."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic
 
@@ -13,12 +14,23 @@ from shared.contracts.releases import Finding, Kind, Passed, Positions, Release,
 from shared.dynamodb.activity_register import ActivityRegister
 from shared.dynamodb.release_store import ReleaseStore
 from shared.runtime.clock import wall_clock
+from tests.console.conftest import NOBODY, Open, StartConsole
 from tests.console.documents import Office
 from tests.console.test_accessibility import faults
+from tests.contract.management.api_process import running_api
 
 HOSTILE = "<b>1.4</b>"
 STABLE = Stability(stable=True)
 MINUTE = 60_000
+
+
+@pytest.fixture
+def fresh_office(
+    dynamodb_local: str, start_console: StartConsole, open_page: Open, tmp_path: Path
+) -> Iterator[Office]:
+    """An office of its own, whose table has no release; observe is away."""
+    with running_api(tmp_path, dynamodb_local) as api:
+        yield Office(start_console(NOBODY, api=api.url), api, open_page)
 
 
 def written(office: Office) -> ReleaseStore:
@@ -92,8 +104,9 @@ def row(page: Page, table: str, **data: object) -> list[str]:
 
 
 def test_an_operator_sees_both_sides_who_acts_and_the_releases_and_follows_them(
-    office: Office, artefacts: Path
+    fresh_office: Office, artefacts: Path
 ) -> None:
+    office = fresh_office
     page = office.signed_in()
     page.get_by_role("link", name="Sides").click()
     expect(page.get_by_text("No deployer runs: the side speaks for itself.")).to_be_visible()

@@ -1,0 +1,75 @@
+"""Both sides are read from several threads at once: none waits for another's requests."""
+
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from time import monotonic
+
+from shared.contracts.diamond.activities import Action
+from shared.contracts.diamond.stability import Stability
+from shared.dynamodb.activity_register import ActivityRegister
+from shared.dynamodb.document_table import DocumentTable
+from shared.dynamodb.sides_reader import SidesReader
+from shared.runtime.clock import wall_clock
+
+TABLE = "documents-of-sides"
+STABLE = Stability(stable=True)
+TOGETHER = 3
+WAIT_SECONDS = 4
+"""Less than the client waits for an answer."""
+
+
+@contextmanager
+def only_together(url: str, what: bytes) -> Iterator[str]:
+    """The table behind an address that answers requests about `what` only when as many wait as TOGETHER."""
+    gate = threading.Barrier(TOGETHER, timeout=WAIT_SECONDS)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            if what in body:
+                gate.wait()
+            headers = {name: text for name, text in self.headers.items() if name.lower() != "host"}
+            try:
+                with urllib.request.urlopen(urllib.request.Request(url, body, headers)) as reply:
+                    status, found = reply.status, reply.read()
+            except urllib.error.HTTPError as refusal:
+                status, found = refusal.code, refusal.read()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/x-amz-json-1.0")
+            self.send_header("Content-Length", str(len(found)))
+            self.end_headers()
+            self.wfile.write(found)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the name in the base class
+            """Nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def test_looks_at_the_same_side_do_not_wait_for_each_others_requests(dynamodb_local: str) -> None:
+    DocumentTable(TABLE, dynamodb_local).ensure()
+    register = ActivityRegister(
+        TABLE, dynamodb_local, side="solo", owner="ann", clock=wall_clock, monotonic=monotonic
+    )
+    register.begin(Action.MAINTAIN, "a patch", STABLE, lease_seconds=900)
+    with (
+        only_together(dynamodb_local, b"activities#solo") as url,
+        ThreadPoolExecutor(TOGETHER) as threads,
+    ):
+        reader = SidesReader(TABLE, url, own="solo", health=lambda: STABLE, clock=wall_clock)
+        looks = [threads.submit(reader.look, 0) for _ in range(TOGETHER)]
+        acting = [[str(each) for each in look.result().sides[0].activities] for look in looks]
+    assert acting == [["maintenance: maintain (a patch)"]] * TOGETHER
