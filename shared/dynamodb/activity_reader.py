@@ -36,8 +36,9 @@ class Register(Struct, frozen=True, kw_only=True):
 class ActivityReader:
     """One process's view of a side's register. May be used from any thread.
 
-    Owners beat. One whose beat has not moved for its lease, by this process's own clock, is taken for dead. Of
-    two looks at the same time the older may be noted last: an owner is then taken for dead later, never sooner.
+    Owners beat. One whose beat has not moved for its lease, by this process's own clock, is taken for dead.
+    Of looks at the same time, an older one may be noted last: the owner is then
+    taken for dead later, never sooner.
     """
 
     def __init__(
