@@ -6,7 +6,6 @@ import subprocess
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -20,6 +19,14 @@ from tests.deploy.acting import DEPLOY, PLAN
 from tests.deploy.aws.eks.api import UnauthorizedError, UnreachableError
 from tests.deploy.aws.permissions import FREE, action_of, allowed_patterns, may
 from tests.deploy.aws.server import LocalAws
+from tests.deploy.clusters import (
+    eks_of,
+    grow_volumes,
+    kafka_of,
+    runner_groups,
+    scaling_groups,
+    start_a_node,
+)
 from tests.deploy.conftest import Synthesise
 from tests.deploy.deployment import STACKS, TWINS, declared, deploy, destroy, plans, stack
 from tests.deploy.reasons import BY_FINDING, UNCALLED
@@ -51,19 +58,19 @@ def granted(stacks: Path, aws: LocalAws) -> dict[str, set[str]]:
 def test_a_twin_has_a_kafka_and_an_eks_cluster_of_its_own_in_three_zones(
     stacks: Path, aws: LocalAws, side: str
 ) -> None:
-    kafka, eks = _kafka(aws, side), _eks(aws, side)
+    kafka, eks = kafka_of(aws, side), eks_of(aws, side)
     brokers = kafka["Provisioned"]["BrokerNodeGroupInfo"]["ClientSubnets"]
     nodes = eks["resourcesVpcConfig"]["subnetIds"]
     assert len(aws.place.zones(brokers)) == len(aws.place.zones(nodes)) == 3
     networks = {each.vpc_id for each in aws.place.subnets([*brokers, *nodes])}
     assert networks == {eks["resourcesVpcConfig"]["vpcId"]}
-    others = {_eks(aws, other)["resourcesVpcConfig"]["vpcId"] for other in TWINS if other != side}
+    others = {eks_of(aws, other)["resourcesVpcConfig"]["vpcId"] for other in TWINS if other != side}
     assert not networks & others
 
 
 @pytest.mark.parametrize("side", TWINS)
 def test_brokers_keep_what_two_of_three_have_written(stacks: Path, aws: LocalAws, side: str) -> None:
-    chosen = _kafka(aws, side)["Provisioned"]["CurrentBrokerSoftwareInfo"]
+    chosen = kafka_of(aws, side)["Provisioned"]["CurrentBrokerSoftwareInfo"]
     revision = aws.client("kafka").describe_configuration_revision(
         Arn=chosen["ConfigurationArn"], Revision=chosen["ConfigurationRevision"]
     )
@@ -82,8 +89,8 @@ def test_brokers_keep_what_two_of_three_have_written(stacks: Path, aws: LocalAws
 def test_the_cluster_autoscaler_finds_every_node_group_and_can_start_one_from_zero(
     stacks: Path, aws: LocalAws, side: str
 ) -> None:
-    cluster = _eks(aws, side)["name"]
-    for group in _scaling_groups(aws, cluster):
+    cluster = eks_of(aws, side)["name"]
+    for group in scaling_groups(aws, cluster):
         tags = {each["Key"]: each["Value"] for each in group["Tags"]}
         assert tags["k8s.io/cluster-autoscaler/enabled"]
         assert tags[f"k8s.io/cluster-autoscaler/{cluster}"]
@@ -92,8 +99,8 @@ def test_the_cluster_autoscaler_finds_every_node_group_and_can_start_one_from_ze
 
 def test_a_second_plan_is_empty_though_kafka_and_nodes_have_scaled(stacks: Path, aws: LocalAws) -> None:
     for side in TWINS:
-        _grow_volumes(aws, side)
-        _start_a_node(aws, side)
+        grow_volumes(aws, side)
+        start_a_node(aws, side)
     assert plans(stacks) == {name: [] for name in STACKS}
 
 
@@ -140,7 +147,7 @@ def test_the_deploy_role_installs_charts_from_the_sides_runner(
     stacks: Path, aws: LocalAws, side: str
 ) -> None:
     cluster = f"hifi-local-{side}"
-    runner = _runner_groups(aws, side)
+    runner = runner_groups(aws, side)
     aws.kubernetes.call_from_vpc(cluster, groups=runner, principal=ROLE.format("hifi-local-deploy"))
     aws.kubernetes.call_from_vpc(cluster, groups=runner, principal=ROLE.format("administrators"))
 
@@ -148,7 +155,7 @@ def test_the_deploy_role_installs_charts_from_the_sides_runner(
 @pytest.mark.parametrize("side", TWINS)
 def test_nobody_else_gets_into_the_kubernetes_api(stacks: Path, aws: LocalAws, side: str) -> None:
     cluster, other = f"hifi-local-{side}", next(each for each in TWINS if each != side)
-    ours, theirs = _runner_groups(aws, side), _runner_groups(aws, other)
+    ours, theirs = runner_groups(aws, side), runner_groups(aws, other)
     deployer = ROLE.format("hifi-local-deploy")
     with pytest.raises(UnauthorizedError, match="no access entry"):
         aws.kubernetes.call_from_vpc(cluster, groups=ours, principal=ROLE.format("hifi-local-plan"))
@@ -193,13 +200,6 @@ def test_the_plan_role_may_do_what_a_plan_calls_and_no_more(
     assert _unused(granted[PLAN], called) <= set(UNCALLED)
 
 
-def _runner_groups(aws: LocalAws, side: str) -> list[str]:
-    name = f"hifi-local-{side}-runner"
-    (project,) = aws.client("codebuild").batch_get_projects(names=[name])["projects"]
-    groups: list[str] = project["vpcConfig"]["securityGroupIds"]
-    return groups
-
-
 def _called(aws: LocalAws, key: str) -> set[str]:
     return {action_of(each) for each in aws.calls if each.key == key}
 
@@ -222,54 +222,6 @@ def _cdktf_deploy(command: Path, folder: Path, name: str) -> str:
     )
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     return done.stdout
-
-
-def _kafka(aws: LocalAws, side: str) -> dict[str, Any]:
-    found = aws.client("kafka").list_clusters_v2(ClusterNameFilter=f"hifi-local-{side}")["ClusterInfoList"]
-    assert len(found) == 1
-    cluster: dict[str, Any] = found[0]
-    return cluster
-
-
-def _eks(aws: LocalAws, side: str) -> dict[str, Any]:
-    cluster: dict[str, Any] = aws.client("eks").describe_cluster(name=f"hifi-local-{side}")["cluster"]
-    return cluster
-
-
-def _scaling_groups(aws: LocalAws, cluster: str) -> list[dict[str, Any]]:
-    eks = aws.client("eks")
-    node_groups = [
-        eks.describe_nodegroup(clusterName=cluster, nodegroupName=name)["nodegroup"]
-        for name in eks.list_nodegroups(clusterName=cluster)["nodegroups"]
-    ]
-    assert node_groups
-    names = [group["name"] for each in node_groups for group in each["resources"]["autoScalingGroups"]]
-    reply = aws.client("autoscaling").describe_auto_scaling_groups(AutoScalingGroupNames=names)
-    found: list[dict[str, Any]] = reply["AutoScalingGroups"]
-    assert len(found) == len(node_groups)
-    return found
-
-
-def _grow_volumes(aws: LocalAws, side: str) -> None:
-    cluster = _kafka(aws, side)
-    storage = cluster["Provisioned"]["BrokerNodeGroupInfo"]["StorageInfo"]["EbsStorageInfo"]
-    larger = {"KafkaBrokerNodeId": "All", "VolumeSizeGB": storage["VolumeSize"] + 10}
-    aws.client("kafka").update_broker_storage(
-        ClusterArn=cluster["ClusterArn"],
-        CurrentVersion=cluster["CurrentVersion"],
-        TargetBrokerEBSVolumeInfo=[larger],
-    )
-
-
-def _start_a_node(aws: LocalAws, side: str) -> None:
-    eks, cluster = aws.client("eks"), f"hifi-local-{side}"
-    for name in eks.list_nodegroups(clusterName=cluster)["nodegroups"]:
-        sizes = eks.describe_nodegroup(clusterName=cluster, nodegroupName=name)["nodegroup"]["scalingConfig"]
-        eks.update_nodegroup_config(
-            clusterName=cluster,
-            nodegroupName=name,
-            scalingConfig={"desiredSize": sizes["desiredSize"] + 1},
-        )
 
 
 def _prepare_account(aws: LocalAws) -> None:
