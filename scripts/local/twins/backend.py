@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from confluent_kafka import KafkaException
 
 from pipelines.control.backends.checkpoints import query_positions
+from pipelines.control.backends.meter import minutes_of, stability_of
 from pipelines.control.backends.remains import RemainsReader
 from pipelines.control.backends.restoring import restore_side
 from pipelines.control.deploy.backend import (
@@ -29,7 +30,7 @@ from scripts.local.side import Side
 from scripts.local.twins.code_start import CodeStart
 from scripts.local.twins.folder_checkpoints import FolderCheckpoints
 from scripts.local.twins.load_test import LoadTest
-from scripts.local.twins.meter import minutes_of, stability_of
+from scripts.local.twins.observe import observe_of
 from scripts.local.twins.obstacles import version_obstacles
 from scripts.local.twins.place import Twins
 from scripts.local.twins.programs import FOLDER, WARM_UP
@@ -225,7 +226,7 @@ class LocalBackend:
         """Settled minutes with deliveries, `first` and `last` included, oldest first."""
         with _explained():
             self._usage[side].look()
-            return minutes_of(self._side(side), first, last, self._usage[side])
+            return minutes_of(observe_of(self._side(side)), first, last, self._usage[side].of)
 
     def remains(self, side: str) -> Remains:
         """What a side has still to settle. The canary of a side without traffic sends no more."""
@@ -236,7 +237,7 @@ class LocalBackend:
 
     def stability(self, side: str) -> Stability:
         """What observe says of a side; SILENT if it does not answer."""
-        return stability_of(self._side(side))
+        return stability_of(observe_of(self._side(side)))
 
     def _side(self, name: str) -> Side:
         return self._twins.side(name)

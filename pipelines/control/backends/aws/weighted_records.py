@@ -87,7 +87,7 @@ class Traffic:
         found = sorted((each for page in pages for each in page["Parameters"]), key=itemgetter("Version"))
         return [Weights.parse(each["Value"]) for each in reversed(found[:-1])]
 
-    def set_weights(self, wanted: Weights, *, now: Weights | None = None) -> None:
+    def set_weights(self, wanted: Weights, *, now: Weights | None = None) -> str:
         """Give each side its weight, at once for both; API and console go to the one with more.
 
         The parameter goes first, so that a deployment of edge at this moment ends in the same state. If the
@@ -96,6 +96,9 @@ class Traffic:
         Args:
             wanted: New weights.
             now: The weights from which they were decided; None does not check.
+
+        Returns:
+            Id of Route 53's change.
 
         Raises:
             WrongWeightsError: Other weights hold than `now`.
@@ -108,7 +111,7 @@ class Traffic:
             raise WrongWeightsError(f"the weights are {before.text()}, no longer {now.text()}: decide again")
         self._store(self.place.weights_parameter, wanted.text())
         try:
-            self._change(zone, [self._weighted(each, wanted) for each in records])
+            return self._change(zone, [self._weighted(each, wanted) for each in records])
         except Exception:
             self._store(self.place.weights_parameter, before.text())
             raise
@@ -165,9 +168,15 @@ class Traffic:
                 return zone["Id"], found
         raise NoRecordsError(f"{self.place.host} has no weighted records; deploy the edge stack first")
 
-    def _change(self, zone: str, records: Sequence[dict[str, Any]]) -> None:
+    def in_force(self, change: str) -> bool:
+        """Whether all name servers of Route 53 answer by a change."""
+        return str(self.route53.get_change(Id=change)["ChangeInfo"]["Status"]) == "INSYNC"
+
+    def _change(self, zone: str, records: Sequence[dict[str, Any]]) -> str:
         changes = [{"Action": "UPSERT", "ResourceRecordSet": each} for each in records]
-        self.route53.change_resource_record_sets(HostedZoneId=zone, ChangeBatch={"Changes": changes})
+        batch = {"Changes": changes}
+        reply = self.route53.change_resource_record_sets(HostedZoneId=zone, ChangeBatch=batch)
+        return str(reply["ChangeInfo"]["Id"])
 
     def _value(self, parameter: str) -> str:
         return str(self.ssm.get_parameter(Name=parameter)["Parameter"]["Value"])

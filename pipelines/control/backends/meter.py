@@ -1,34 +1,48 @@
-"""What the observe of one of two local sides says of it."""
+"""What the observe of one of two sides says of it, however it is reached."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
-import httpx
 import msgspec
+from msgspec import Struct
 
 from pipelines.control.deploy.backend import BackendError, SideMinute
-from scripts.local.side import Side
-from scripts.local.twins.usage import MinuteUsage, Usage
 from shared.contracts.diamond.stability import SILENT, Stability
 from shared.contracts.scorecard import MinuteCard
 
 T = TypeVar("T")
-_SECONDS: Final = 5.0
 _MOST_MINUTES: Final = 1_440
 """Of one question to observe."""
 
+Ask = Callable[[str], bytes]
+"""The answer of a side's observe to GET of a path; raises BackendError."""
 
-def stability_of(side: Side) -> Stability:
+
+class MinuteUsage(Struct, frozen=True, kw_only=True):
+    """What one minute added; None if it is not known."""
+
+    cpu_seconds: float | None = None
+    memory_bytes: int | None = None
+    changed: int = 0
+
+
+def stability_of(ask: Ask) -> Stability:
     """Whether a side is stable; SILENT if observe does not answer."""
     try:
-        return _asked(side, "/v1/stability", Stability)
+        return _answer(ask, "/v1/stability", Stability)
     except BackendError:
         return SILENT
 
 
-def minutes_of(side: Side, first: int, last: int, usage: Usage) -> Sequence[SideMinute]:
+def minutes_of(ask: Ask, first: int, last: int, used: Callable[[int], MinuteUsage]) -> Sequence[SideMinute]:
     """Settled minutes with deliveries, all customers together, oldest first.
+
+    Args:
+        ask: the side's observe.
+        first: epoch minute.
+        last: epoch minute, included.
+        used: what an epoch minute added to what the side uses.
 
     Raises:
         BackendError: if observe does not answer.
@@ -37,11 +51,9 @@ def minutes_of(side: Side, first: int, last: int, usage: Usage) -> Sequence[Side
     since = max(first, until - _MOST_MINUTES + 1)
     if since > until:
         return []
-    cards = _asked(side, f"/v1/minutes?from={since}&to={until}", list[MinuteCard])
+    cards = _answer(ask, f"/v1/minutes?from={since}&to={until}", list[MinuteCard])
     settled = [card for card in cards if card.settled and card.answered_for]
-    return sorted(
-        (side_minute(card, usage.of(card.minute)) for card in settled), key=lambda each: each.minute
-    )
+    return sorted((side_minute(card, used(card.minute)) for card in settled), key=lambda each: each.minute)
 
 
 def side_minute(card: MinuteCard, used: MinuteUsage) -> SideMinute:
@@ -61,9 +73,8 @@ def side_minute(card: MinuteCard, used: MinuteUsage) -> SideMinute:
     )
 
 
-def _asked(side: Side, path: str, kind: type[T]) -> T:
+def _answer(ask: Ask, path: str, kind: type[T]) -> T:
     try:
-        reply = httpx.get(f"{side.observe_url}{path}", timeout=_SECONDS).raise_for_status()
-        return msgspec.json.decode(reply.content, type=kind)
-    except (httpx.HTTPError, ValueError) as error:
-        raise BackendError(f"observe of {side.name} does not answer: {error}") from error
+        return msgspec.json.decode(ask(path), type=kind)
+    except ValueError as error:
+        raise BackendError(f"observe's answer to {path} cannot be read: {error}") from error
