@@ -54,10 +54,12 @@ def in_order(manifests: Iterable[Manifest]) -> Sequence[Manifest]:
     """As they are applied: what others need first, pods last."""
     first = ("Namespace", "StorageClass", "ServiceAccount", "ConfigMap", "Job")
     ranks = {kind: rank for rank, kind in enumerate(first)}
-    return sorted(
-        manifests,
-        key=lambda each: len(ranks) + 1 if each["kind"] in _LASTING else ranks.get(each["kind"], len(ranks)),
-    )
+    last = len(ranks) + 1
+
+    def rank(manifest: Manifest) -> int:
+        return last if manifest["kind"] in _LASTING else ranks.get(manifest["kind"], last - 1)
+
+    return sorted(manifests, key=rank)
 
 
 def waiting_for(workloads: Iterable[Manifest]) -> Sequence[str]:

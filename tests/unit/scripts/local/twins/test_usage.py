@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from pipelines.control.backends.meter import MinuteUsage, side_minute
-from scripts.local.twins.usage import MinuteUsage, Reading, Usage, added
+from scripts.local.twins.usage import Reading, Usage, added
 from shared.contracts.scorecard import MinuteCard, Percentiles
 
 
