@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from moto.core import DEFAULT_ACCOUNT_ID
+from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.eks.models import eks_backends
 
 from pipelines.control.backends.aws.backend import AwsBackend
@@ -73,9 +73,7 @@ def aws_place(folder: Path, bootstrap: str, monkeypatch: pytest.MonkeyPatch) -> 
         _make_edge(url, settings)
         # Of the dark side alone: both have the same brokers here.
         code = Pods(planes[DARK].admin(), Folder(s3, _CHECKPOINTS, DARK), bootstrap)
-        ending.enter_context(
-            served(Pods(planes[DARK].admin(), folder_of_dark, bootstrap), address, http[DARK])
-        )
+        ending.enter_context(served(code, address, http[DARK]))
         yield AwsPlace(AwsBackend(settings), planes, settings)
 
 
@@ -177,7 +175,7 @@ def _make_edge(url: str, settings: AwsSettings) -> None:
     hosts = (settings.aws_events_host, *settings.aws_management_hosts.split(","))
     for side in SIDES:
         for host in hosts:
-            record = {"Name": host, "Type": "CNAME", "SetIdentifier": side, "TTL": 30}
+            record: dict[str, Any] = {"Name": host, "Type": "CNAME", "SetIdentifier": side, "TTL": 30}
             record |= {
                 "Weight": 100 if side == LIGHT else 0,
                 "ResourceRecords": [{"Value": f"{side}.{_DOMAIN}"}],

@@ -15,7 +15,7 @@ from pipelines.control.backends.aws.kube_api import KubeApi
 from scripts.local.ports import free_base
 from tests.harness.waiting import eventually
 
-TOOLS: Final = "HIFI_KUBE_TOOLS"
+_CACHE: Final = "HIFI_KUBE_CACHE"
 _ADMIN: Final = "administrator-of-the-test"
 _SECONDS: Final = 120
 _ZONES: Final = ("eu-west-1a", "eu-west-1b", "eu-west-1c")
@@ -25,7 +25,8 @@ _STAGES: Final = Path(__file__).with_name("stages.yaml")
 
 def tools() -> Path:
     """The folder of the binaries, which `make kube-tools` builds."""
-    return Path(os.environ.get(TOOLS) or Path.home() / ".cache" / "hifi" / "kube" / "bin")
+    user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(os.environ.get(_CACHE) or user / "hifi" / "kube") / "bin"
 
 
 @contextmanager
