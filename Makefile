@@ -1,6 +1,6 @@
 # `make` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-twins up down doctor test test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth test-twins proof synth plan preflight outdated localstack deploy-local policy-tools cdktn-tools deploy-tools browser quick stream-chain stream-planes stream-side lint format types imports coverage bench dashboard lock clean
+.PHONY: help setup demo demo-twins up down doctor test test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth test-twins proof synth plan preflight outdated localstack deploy-local policy-tools cdktn-tools deploy-tools kube-tools browser quick stream-chain stream-planes stream-side lint format types imports coverage bench dashboard lock clean
 
 SHELL := /bin/bash
 BIN := .venv/bin
@@ -45,10 +45,10 @@ doctor: setup ## Report what is missing or wrong
 test: setup ## Check everything in under 20 minutes: lint, types, imports, and a test of every capability
 	@$(MAKE) --no-print-directory -j3 stream-chain stream-planes stream-side
 
-proof: setup policy-tools cdktn-tools deploy-tools browser ## Run all other tests, for hours: full sizes, kills, stacks, bench
+proof: setup policy-tools cdktn-tools deploy-tools kube-tools browser ## Run all other tests, for hours: full sizes, kills, stacks, bench
 	@$(BIN)/python -m tests.proof
 
-proof-%: setup policy-tools cdktn-tools deploy-tools browser
+proof-%: setup policy-tools cdktn-tools deploy-tools kube-tools browser
 	@$(BIN)/python -m tests.proof $*
 
 quick: lint types imports ## Style, types, imports and the unit tests
@@ -67,7 +67,7 @@ stream-side: quick browser
 	@set -o pipefail; $(PYTEST) tests/synth tests/deploy tests/console tests/truth tests/integration 2>&1 | sed -u 's/^/side   | /'
 
 test-synth: policy-tools cdktn-tools
-test-deploy: deploy-tools
+test-deploy: deploy-tools kube-tools
 test-console: browser
 test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth test-twins: test-%: setup
 	$(BIN)/python -m pytest tests/$* $(ARGS)
@@ -109,6 +109,9 @@ cdktn-tools: setup ## Install the fork of CDKTF, for the proof of the way out, i
 
 deploy-tools: setup ## Install cdktf in node_modules and LocalStack in its own .venv-localstack
 	@scripts/setup.sh deploy-tools
+
+kube-tools: ## Build a Kubernetes control plane for the tests, in ~/.cache/hifi/kube (12.5 minutes, once)
+	@scripts/kube_tools.sh
 
 browser: setup ## Install a Chromium for the console's tests, if there is none
 	@scripts/setup.sh browser

@@ -4,18 +4,13 @@ Prints what is not proven yet, and exits with status 1 while anything is not.
 """
 
 import sys
-from collections import defaultdict
-from collections.abc import Mapping
 from typing import Final
 
-from prometheus_client.parser import text_string_to_metric_families
-
+from pipelines.control.backends.aws.canary_metrics import TOTAL, values_by_pipe
 from shared.runtime.metrics import CanaryMetric
 
 EVENTS: Final = 30
 """Of each pipe; at two events a second they take a quarter of a minute."""
-
-_TOTAL: Final = "_total"
 
 
 def unproven(metrics: str) -> list[str]:
@@ -24,28 +19,18 @@ def unproven(metrics: str) -> list[str]:
     Args:
         metrics: what the canary's /metrics answered: a process that began with this release.
     """
-    found = _by_pipe(metrics)
-    arrived = found[CanaryMetric.ARRIVED + _TOTAL]
+    found = values_by_pipe(metrics)
+    arrived = found[CanaryMetric.ARRIVED + TOTAL]
     few = [
         f"{pipe}: {count:.0f} of {EVENTS} events arrived" for pipe, count in arrived.items() if count < EVENTS
     ]
-    wrong = found[CanaryMetric.WRONG + _TOTAL]
+    wrong = found[CanaryMetric.WRONG + TOTAL]
     changed = [f"{pipe}: {count:.0f} events arrived changed" for pipe, count in wrong.items() if count]
     missing = found[CanaryMetric.MISSING]
     lost = [
         f"{pipe}: {count:.0f} acknowledged events are missing" for pipe, count in missing.items() if count
     ]
     return [*(few if arrived else ["the canary names no pipe"]), *changed, *lost]
-
-
-def _by_pipe(metrics: str) -> Mapping[str, Mapping[str, float]]:
-    """Values by metric and pipe."""
-    found: dict[str, dict[str, float]] = defaultdict(dict)
-    for family in text_string_to_metric_families(metrics):
-        for sample in family.samples:
-            if "pipe" in sample.labels:
-                found[sample.name][sample.labels["pipe"]] = sample.value
-    return found
 
 
 def main() -> int:

@@ -8,49 +8,8 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from typing import Final, NamedTuple
 
-SIDES: Final = ("blue", "green")
-_ALL: Final = 100
-
-
-class WrongWeightsError(ValueError):
-    """Weights from which the wanted change makes no sense; the message says what does."""
-
-
-class Weights(NamedTuple):
-    """The sides' shares of the traffic, in percent."""
-
-    blue: int
-    green: int
-
-    @classmethod
-    def parse(cls, text: str) -> "Weights":
-        """The weights in a JSON text.
-
-        Raises:
-            WrongWeightsError: the text holds no share for each side, or not 100 percent.
-        """
-        try:
-            found = json.loads(text)
-            weights = cls(**{side: int(found[side]) for side in SIDES})
-        except (ValueError, KeyError, TypeError) as error:
-            raise WrongWeightsError(f'weights: {text!r}; give {{"blue": 100, "green": 0}}') from error
-        if sum(weights) != _ALL or min(weights) < 0:
-            raise WrongWeightsError(f"weights: {text!r}; the shares must be 0 or more and sum up to {_ALL}")
-        return weights
-
-    def of(self, side: str) -> int:
-        """A side's share, percent."""
-        return {"blue": self.blue, "green": self.green}[side]
-
-    def leading(self) -> "Weights":
-        """All to the side with the larger share, blue if both have the same: people cannot be divided."""
-        return Weights(_ALL, 0) if self.blue >= self.green else Weights(0, _ALL)
-
-    def text(self) -> str:
-        """The weights as JSON."""
-        return json.dumps(self._asdict())
+from shared.contracts.side_weights import ALL, SIDES, Weights, WrongWeightsError
 
 
 def dark(now: Weights) -> str:
@@ -66,12 +25,12 @@ def dark(now: Weights) -> str:
 
 def switched(to: str, share: int) -> Weights:
     """Weights that give a side its share, and the other one the rest."""
-    return Weights(**{side: share if side == to else _ALL - share for side in SIDES})
+    return Weights(**{side: share if side == to else ALL - share for side in SIDES})
 
 
 def burst() -> Weights:
     """Weights that open both sides."""
-    return Weights(blue=_ALL // 2, green=_ALL // 2)
+    return Weights(blue=ALL // 2, green=ALL // 2)
 
 
 def rolled_back(now: Weights, former: Sequence[Weights]) -> Weights:
@@ -85,7 +44,7 @@ def rolled_back(now: Weights, former: Sequence[Weights]) -> Weights:
         WrongWeightsError: No side ever served alone before.
     """
     for weights in former:
-        if _ALL in weights and weights != now:
+        if ALL in weights and weights != now:
             return weights
     raise WrongWeightsError(f"no side served alone before {now.text()}: switch to the one that is to stay")
 
@@ -126,7 +85,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("change", choices=["dark", "switch", "leave", "burst", "rollback"])
     parser.add_argument("--now", required=True, help="the weights that hold, as JSON")
     parser.add_argument("--to", choices=SIDES, help="the side that gets the share, or is left")
-    parser.add_argument("--share", type=int, choices=range(_ALL + 1), default=_ALL, metavar="PERCENT")
+    parser.add_argument("--share", type=int, choices=range(ALL + 1), default=ALL, metavar="PERCENT")
     parser.add_argument(
         "--expected", type=int, metavar="PERCENT", help="switch only if the side has this share now"
     )

@@ -13,8 +13,8 @@ from infra.config import Environment, RunSettings, load_environment
 from infra.preflight.__main__ import report
 from infra.preflight.account import Account
 from infra.workloads.outputs import outputs
-from scripts.release.traffic import Place, Traffic
-from scripts.release.weights import Weights
+from pipelines.control.backends.aws.weighted_records import Place, Traffic
+from shared.contracts.side_weights import Weights
 from tests.deploy.acting import DEPLOY, PLAN
 from tests.deploy.aws.eks.api import UnauthorizedError, UnreachableError
 from tests.deploy.aws.permissions import FREE, action_of, allowed_patterns, may

@@ -9,11 +9,11 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from pipelines.control.audit.audit_start import covered_offsets
-from scripts.local.kafka.consumer_lag import partition_ends
 from shared.contracts.iblt import id_hash
 from shared.contracts.ledger import Range, Stage, decode_range, encode_range
 from shared.contracts.topics import Topic
 from shared.kafka.admin import admin_client
+from shared.kafka.consumer_lag import partition_ends
 from shared.runtime.settings import SparkSettings
 from tests.harness.topics import Topics
 from tests.harness.waiting import eventually

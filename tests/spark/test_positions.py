@@ -6,17 +6,14 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from pipelines.control.backends.checkpoints import query_positions, write_checkpoint
 from pipelines.data.ingest.job import build as build_ingest
-from scripts.local.twins.positions import (
-    commit_positions,
-    group_positions,
-    query_positions,
-    write_checkpoint,
-)
+from scripts.local.twins.folder_checkpoints import FolderCheckpoints
 from shared.contracts import headers as h
 from shared.contracts.replay_range import replay_of
 from shared.contracts.topics import Topic
 from shared.kafka.admin import admin_client
+from shared.kafka.group_positions import commit_positions, group_positions
 from shared.runtime.settings import SparkSettings
 from tests.conftest import delete_records
 from tests.harness.topics import Topics
@@ -45,7 +42,7 @@ def test_a_checkpoint_made_anew_is_where_the_query_begins(
     records.flush()
     other = 1 - (partition or 0)
     offsets = {f"collected/{partition}": end, f"collected/{other}": 0}
-    write_checkpoint(tmp_path / "ingest", offsets)
+    write_checkpoint(FolderCheckpoints(tmp_path), "ingest", offsets)
     settings = spark_settings.model_copy(update={"bootstrap": topics, "checkpoints": str(tmp_path)})
     query = build_ingest(spark, settings)
     try:
@@ -54,7 +51,7 @@ def test_a_checkpoint_made_anew_is_where_the_query_begins(
     finally:
         query.stop()
     assert {text(each, "ce_id") for each in records.all_of(Topic.EVENTS)} == {"after"}
-    assert query_positions(tmp_path)["ingest"][f"collected/{partition}"] == end + 1
+    assert query_positions(FolderCheckpoints(tmp_path))["ingest"][f"collected/{partition}"] == end + 1
 
 
 @pytest.mark.proof
@@ -71,7 +68,7 @@ def test_a_replay_marks_what_it_reads_again_until_it_is_over_whatever_is_restart
     since = {"collected": {str(partition): end - 2, str(1 - partition): 0}}
     replay = replay_of(since, {"collected": {str(partition): end + 1}})
     offsets = {f"collected/{number}": offset for number, offset in since["collected"].items()}
-    write_checkpoint(tmp_path / "ingest", offsets, replay)
+    write_checkpoint(FolderCheckpoints(tmp_path), "ingest", offsets, replay)
     settings = spark_settings.model_copy(update={"bootstrap": topics, "checkpoints": str(tmp_path)})
     for more in ("third", "fourth"):
         query = build_ingest(spark, settings)

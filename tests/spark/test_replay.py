@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from pipelines.control.backends.checkpoints import write_checkpoint
 from pipelines.data.ingest.job import build as build_ingest
 from pipelines.data.route.job import build as build_route
 from pipelines.data.transmit.job import build as build_transmit
-from scripts.local.twins.positions import write_checkpoint
+from scripts.local.twins.folder_checkpoints import FolderCheckpoints
 from shared.contracts import headers as h
 from shared.contracts.envelope import collected_item, encode_items
 from shared.contracts.replay_range import replay_of
@@ -62,7 +63,7 @@ def test_the_good_version_sends_again_what_the_bad_one_spoilt_or_lost_and_once_o
     try:
         eventually(lambda: len(_bodies(sink)) == len(_NAMES) - len(_LOST), _SECONDS, "garbage arrives")
         for times in (1, 2):  # the second time, as after a crash before the first batch was committed
-            write_checkpoint(tmp_path / "ingest", offsets, replay)
+            write_checkpoint(FolderCheckpoints(tmp_path), "ingest", offsets, replay)
             ingest = build_ingest(spark, settings)
             try:
                 wanted = times * len(_NAMES)

@@ -9,7 +9,6 @@ from confluent_kafka import KafkaException
 
 from scripts.local.addresses import HOST
 from scripts.local.doctor.checks import Check
-from scripts.local.kafka.consumer_lag import Lag, lags
 from scripts.local.ports import busy_ports
 from scripts.local.processes.programs import (
     API,
@@ -31,6 +30,7 @@ from scripts.local.side import Side
 from shared.contracts.scorecard import Now
 from shared.contracts.topics import REPLICAS, Topic
 from shared.kafka.admin import admin_client, out_of_sync, topic_partitions
+from shared.kafka.consumer_lag import Lag, lags
 
 _LAG_RECORDS: Final = 10_000
 _ANSWER_SECONDS: Final = 5.0

@@ -11,6 +11,10 @@ from typing import Final, NamedTuple
 
 from confluent_kafka import KafkaException
 
+from pipelines.control.backends.checkpoints import query_positions
+from pipelines.control.backends.meter import minutes_of, stability_of
+from pipelines.control.backends.remains import RemainsReader
+from pipelines.control.backends.restoring import restore_side
 from pipelines.control.deploy.backend import (
     BackendError,
     Deployed,
@@ -24,23 +28,23 @@ from pipelines.control.deploy.backend import (
 )
 from scripts.local.side import Side
 from scripts.local.twins.code_start import CodeStart
+from scripts.local.twins.folder_checkpoints import FolderCheckpoints
 from scripts.local.twins.load_test import LoadTest
-from scripts.local.twins.meter import minutes_of, stability_of
+from scripts.local.twins.observe import observe_of
 from scripts.local.twins.obstacles import version_obstacles
 from scripts.local.twins.place import Twins
-from scripts.local.twins.positions import group_positions, query_positions
 from scripts.local.twins.programs import FOLDER, WARM_UP
 from scripts.local.twins.proving import Proving
-from scripts.local.twins.remains import RemainsReader
-from scripts.local.twins.restoring import restore_side
 from scripts.local.twins.traffic import LocalTraffic
 from scripts.local.twins.usage import usage_of
+from scripts.local.twins.versions import CHECKOUT
 from scripts.local.warmup.warmup import WARM_UP_SECONDS
-from scripts.release.weights import SIDES, WrongWeightsError
 from shared.contracts.diamond.stability import Stability
 from shared.contracts.releases import Positions
+from shared.contracts.side_weights import SIDES, WrongWeightsError
 from shared.contracts.topology import INPUTS
 from shared.kafka.admin import admin_client, out_of_sync
+from shared.kafka.group_positions import group_positions
 from shared.kafka.progress_group import group_name
 from shared.runtime.errors import OperatorError
 
@@ -60,6 +64,10 @@ def local_backend() -> "LocalBackend":
 
 _LOOK_AGAIN_SECONDS: Final = 60.0
 """After so long a version may have become another one: a branch moves."""
+
+
+_MARKING: Final = "shared/contracts/replay_range.py"
+"""A version without it marks nothing."""
 
 
 class _Looked(NamedTuple):
@@ -82,6 +90,11 @@ def _is_old(looked: Future[_Looked]) -> bool:
     if not looked.done() or looked.exception() is not None:
         return False
     return time.monotonic() > looked.result().at + _LOOK_AGAIN_SECONDS
+
+
+def _marks(serving: Side) -> bool:
+    """Whether the version that a side runs can mark what it processes again."""
+    return (((serving.code.source if serving.code else None) or CHECKOUT) / _MARKING).exists()
 
 
 class LocalBackend:
@@ -153,7 +166,7 @@ class LocalBackend:
         with _explained():
             place = self._side(side)
             groups = group_positions(admin_client(place.bootstrap), map(group_name, INPUTS))
-            return Positions(queries=query_positions(place.checkpoints), groups=groups)
+            return Positions(queries=query_positions(FolderCheckpoints(place.checkpoints)), groups=groups)
 
     def restore(self, side: str, positions: Positions, *, replayed: Positions | None, fence: int) -> None:
         """Let the code that is started next on a parked side begin at these positions.
@@ -164,7 +177,9 @@ class LocalBackend:
         with _explained(), self._fenced(fence):
             if not self._code[side].parked():
                 raise BackendError(f"{side} is not parked: its positions would move")
-            restore_side(self._side(side), self._other(side), positions, replayed)
+            place, checkpoints = self._side(side), FolderCheckpoints(self._side(side).checkpoints)
+            marks = _marks(self._other(side))
+            restore_side(place.bootstrap, checkpoints, positions, replayed, marks=marks)
 
     def prove(self, side: str, events: int, *, fence: int) -> Proof:
         """Send events through this side only, and compare what arrives."""
@@ -211,7 +226,7 @@ class LocalBackend:
         """Settled minutes with deliveries, `first` and `last` included, oldest first."""
         with _explained():
             self._usage[side].look()
-            return minutes_of(self._side(side), first, last, self._usage[side])
+            return minutes_of(observe_of(self._side(side)), first, last, self._usage[side].of)
 
     def remains(self, side: str) -> Remains:
         """What a side has still to settle. The canary of a side without traffic sends no more."""
@@ -222,7 +237,7 @@ class LocalBackend:
 
     def stability(self, side: str) -> Stability:
         """What observe says of a side; SILENT if it does not answer."""
-        return stability_of(self._side(side))
+        return stability_of(observe_of(self._side(side)))
 
     def _side(self, name: str) -> Side:
         return self._twins.side(name)

@@ -8,11 +8,11 @@ from typing import Final
 import msgspec
 
 from pipelines.control.deploy.backend import BackendError, Rating
-from scripts.local.kafka.consumer_lag import topic_ends
 from scripts.local.side import Side
 from scripts.local.warmup.warmup import warm_up
 from shared.contracts.topics import Topic
 from shared.kafka.admin import admin_client
+from shared.kafka.consumer_lag import topic_ends
 
 _SECONDS: Final = 30.0
 

@@ -11,7 +11,7 @@ from scripts.local.addresses import HOST, PORTS
 from scripts.local.folders import Folders
 from scripts.local.processes.profile import SideProfile
 from scripts.local.side import DEFAULT_PARTITIONS, NoSideError, Shared, Side
-from scripts.release.weights import SIDES
+from shared.contracts.side_weights import SIDES
 from shared.runtime.errors import OperatorError
 
 DEFAULT_PORT: Final = 8100

@@ -12,7 +12,6 @@ from aiohttp import web
 from pipelines.control.deploy.backend import Proof
 from pipelines.control.provision.live_nodes import WINDOW_MS, LiveNodes
 from scripts.local.addresses import HOST
-from scripts.local.kafka.consumer_lag import topic_ends
 from scripts.local.side import Side
 from scripts.local.warmup.warmup import own_documents
 from shared.contracts.documents import Document
@@ -21,6 +20,7 @@ from shared.contracts.publish_plan import Records, records_of, tombstones_of
 from shared.contracts.topics import Topic
 from shared.kafka.admin import admin_client
 from shared.kafka.config_topic import publish
+from shared.kafka.consumer_lag import topic_ends
 from shared.kafka.tail import Tail
 from shared.runtime.clock import wall_clock
 

@@ -11,8 +11,9 @@ import msgspec
 from confluent_kafka import Message
 from msgspec import Struct
 
+from pipelines.control.backends.checkpoints import query_positions
 from scripts.local.side import Side
-from scripts.local.twins.positions import query_positions
+from scripts.local.twins.folder_checkpoints import FolderCheckpoints
 from shared.contracts.topics import RETRY_DELAYS, Topic
 from shared.kafka.offset_range_reader import OffsetRange, OffsetRangeReader
 
@@ -49,7 +50,7 @@ def recording(sides: Iterable[Side], target: Side) -> Recording:
         KafkaException, TimeoutError: if the brokers do not answer.
         ValueError, OSError: if a checkpoint of the target cannot be read.
     """
-    queries = query_positions(target.checkpoints)
+    queries = query_positions(FolderCheckpoints(target.checkpoints))
     return Recording(records=[r for side in sides for r in last_records(side.bootstrap)], queries=queries)
 
 

@@ -24,7 +24,7 @@ from scripts.local.twins.haproxy_config import (
 )
 from scripts.local.twins.place import Twins
 from scripts.local.twins.runtime_api import HaproxyError, RuntimeApi, Server
-from scripts.release.weights import SIDES, WrongWeightsError
+from shared.contracts.side_weights import SIDES, WrongWeightsError
 from shared.runtime.errors import OperatorError
 
 _ALL: Final = 100

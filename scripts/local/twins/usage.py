@@ -9,6 +9,7 @@ import psutil
 from msgspec import Struct
 from prometheus_client.parser import text_string_to_metric_families
 
+from pipelines.control.backends.meter import MinuteUsage
 from scripts.local.process_marks import PROGRAM, side_processes
 from scripts.local.processes.programs import COLLECT, RETRY, SPARK
 from scripts.local.side import Side
@@ -29,14 +30,6 @@ class Reading(Struct, frozen=True, kw_only=True):
     memory_bytes: int
     changed: float
     """Canary events that arrived changed, since the canary started."""
-
-
-class MinuteUsage(Struct, frozen=True, kw_only=True):
-    """What one minute added; None if it is not known."""
-
-    cpu_seconds: float | None = None
-    memory_bytes: int | None = None
-    changed: int = 0
 
 
 class Usage:

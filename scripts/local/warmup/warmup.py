@@ -14,7 +14,6 @@ from aiohttp import web
 from confluent_kafka.admin import AdminClient
 
 from scripts.local.addresses import HOST
-from scripts.local.kafka.consumer_lag import stuck_hop, topic_ends
 from scripts.local.progress import Say
 from scripts.local.side import Side
 from scripts.local.warmup.backlog import Backlog, Look
@@ -26,6 +25,7 @@ from shared.contracts.publish_plan import Records, records_of, tombstones_of
 from shared.contracts.topics import Topic
 from shared.kafka.admin import admin_client
 from shared.kafka.config_topic import publish
+from shared.kafka.consumer_lag import stuck_hop, topic_ends
 from shared.kafka.errors import kafka_errors_explained
 from shared.runtime.errors import OperatorError
 

@@ -21,7 +21,7 @@ from scripts.local.twins.place import TWINS_PORTS, Twins
 from scripts.local.twins.programs import haproxy, haproxy_command
 from scripts.local.twins.runtime_api import HaproxyError, RuntimeApi, ServerState
 from scripts.local.twins.traffic import LocalTraffic, NotTakingError
-from scripts.release.weights import WrongWeightsError
+from shared.contracts.side_weights import WrongWeightsError
 from tests.harness.waiting import eventually
 
 pytestmark = pytest.mark.skipif(haproxy() is None, reason="haproxy is not installed: scripts/setup.sh edge")

@@ -8,8 +8,9 @@ import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from scripts.release.traffic import NoRecordsError, Place, Traffic
-from scripts.release.weights import Weights, WrongWeightsError, rolled_back
+from pipelines.control.backends.aws.weighted_records import NoRecordsError, Place, Traffic
+from scripts.release.weights import rolled_back
+from shared.contracts.side_weights import Weights, WrongWeightsError
 
 PLACE = Place(
     region="eu-west-1",

@@ -5,15 +5,13 @@ import json
 import pytest
 
 from scripts.release.weights import (
-    SIDES,
-    Weights,
-    WrongWeightsError,
     burst,
     dark,
     main,
     rolled_back,
     switched,
 )
+from shared.contracts.side_weights import SIDES, Weights, WrongWeightsError
 
 BLUE, GREEN = Weights(100, 0), Weights(0, 100)
 

@@ -6,9 +6,9 @@ import pytest
 
 from scripts.local.doctor import checks, health
 from scripts.local.doctor.checks import Check
-from scripts.local.kafka.consumer_lag import Lag
 from scripts.local.side import Side
 from shared.contracts.scorecard import Now, Percentiles
+from shared.kafka.consumer_lag import Lag
 
 _SIDE = Side(root=Path("/data"), port=9000)
 

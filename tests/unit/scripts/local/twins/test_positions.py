@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.local.twins.positions import query_positions, write_checkpoint
-from scripts.local.twins.restoring import unmarked
+from pipelines.control.backends.checkpoints import query_positions, write_checkpoint
+from pipelines.control.backends.restoring import unmarked
+from scripts.local.twins.folder_checkpoints import FolderCheckpoints
 from shared.contracts.releases import Positions
 from shared.contracts.replay_range import REPLAY_FILE, decode_replay_range, replay_of
 
@@ -31,7 +32,7 @@ def test_a_query_stands_where_its_last_committed_batch_ended(tmp_path: Path) -> 
     _batch(tmp_path / "ingest", 10, '{"collected":{"0":8,"1":9}}', committed=True)
     _batch(tmp_path / "ingest", 11, '{"collected":{"0":99,"1":99}}', committed=False)
     (tmp_path / "ingest" / "offsets" / ".11.crc").write_bytes(b"crc")
-    assert query_positions(tmp_path) == {"ingest": {"collected/0": 8, "collected/1": 9}}
+    assert query_positions(FolderCheckpoints(tmp_path)) == {"ingest": {"collected/0": 8, "collected/1": 9}}
 
 
 def test_a_query_without_a_finished_batch_stands_where_it_first_started(tmp_path: Path) -> None:
@@ -39,21 +40,21 @@ def test_a_query_without_a_finished_batch_stands_where_it_first_started(tmp_path
     first.parent.mkdir(parents=True)
     first.write_bytes(b'\0v1\n{"events":{"0":3}}')
     _batch(tmp_path / "route", 0, '{"events":{"0":50}}', committed=False)
-    assert query_positions(tmp_path) == {"route": {"events/0": 3}}
+    assert query_positions(FolderCheckpoints(tmp_path)) == {"route": {"events/0": 3}}
 
 
 def test_an_expired_or_unknown_folder_is_no_query(tmp_path: Path) -> None:
     _batch(tmp_path / "ingest.expired-123", 1, '{"collected":{"0":5}}', committed=True)
     (tmp_path / "transmit").mkdir()
-    assert query_positions(tmp_path) == {}
+    assert query_positions(FolderCheckpoints(tmp_path)) == {}
 
 
 def test_a_replay_is_said_in_the_checkpoint_and_is_gone_with_it(tmp_path: Path) -> None:
     replay = replay_of({"collected": {"0": 3}}, {"collected": {"0": 5}})
-    write_checkpoint(tmp_path / "ingest", {"collected/0": 3}, replay)
+    write_checkpoint(FolderCheckpoints(tmp_path), "ingest", {"collected/0": 3}, replay)
     assert decode_replay_range((tmp_path / "ingest" / REPLAY_FILE).read_bytes()) == replay
-    assert query_positions(tmp_path) == {"ingest": {"collected/0": 3}}
-    write_checkpoint(tmp_path / "ingest", {"collected/0": 3})
+    assert query_positions(FolderCheckpoints(tmp_path)) == {"ingest": {"collected/0": 3}}
+    write_checkpoint(FolderCheckpoints(tmp_path), "ingest", {"collected/0": 3})
     assert not (tmp_path / "ingest" / REPLAY_FILE).exists()
 
 
@@ -75,7 +76,7 @@ def test_a_checkpoint_that_cannot_be_read_says_so(tmp_path: Path) -> None:
     _batch(tmp_path / "ingest", 1, "garbage", committed=True)
     (tmp_path / "ingest" / "offsets" / "1").write_text("garbage")
     with pytest.raises(ValueError, match="not found"):
-        query_positions(tmp_path)
+        query_positions(FolderCheckpoints(tmp_path))
 
 
 @given(offsets=_OFFSETS)
@@ -85,5 +86,5 @@ def test_what_is_written_is_read(
     folder = tmp_path_factory.mktemp("checkpoints")
     wanted = {f"{topic}/{partition}": offset for (topic, partition), offset in offsets.items()}
     _batch(folder / "transmit", 4, '{"outbound":{"0":1}}', committed=True)
-    write_checkpoint(folder / "transmit", wanted)
-    assert query_positions(folder) == {"transmit": wanted}
+    write_checkpoint(FolderCheckpoints(folder), "transmit", wanted)
+    assert query_positions(FolderCheckpoints(folder)) == {"transmit": wanted}

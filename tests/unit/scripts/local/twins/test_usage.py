@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from scripts.local.twins.meter import side_minute
-from scripts.local.twins.usage import MinuteUsage, Reading, Usage, added
+from pipelines.control.backends.meter import MinuteUsage, side_minute
+from scripts.local.twins.usage import Reading, Usage, added
 from shared.contracts.scorecard import MinuteCard, Percentiles
 
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.local.kafka.consumer_lag import CHAIN, stuck_hop
 from scripts.local.warmup.warmup import documents, percentile_95, warm
 from shared.contracts.topics import Topic
+from shared.kafka.consumer_lag import CHAIN, stuck_hop
 
 
 @pytest.mark.parametrize(

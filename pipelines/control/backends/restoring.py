@@ -1,63 +1,65 @@
-"""Sets a parked local side to positions, and lets ingest mark what it is to process again.
+"""Sets a parked side to positions, and lets ingest mark what it is to process again.
 
 What ingest marks ends where `collected` ends. A real-time batch that was cut off left no trace in the
 checkpoint, so a version may have processed all that was there when it was stopped, whatever it says.
 """
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Final
 
 from confluent_kafka import Consumer, TopicPartition
 
+from pipelines.control.backends.checkpoints import CheckpointStore, Offsets, by_topic, write_checkpoint
 from pipelines.control.deploy.backend import CannotReplayError
-from scripts.local.side import Side
-from scripts.local.twins.positions import Offsets, by_topic, commit_positions, write_checkpoint
-from scripts.local.twins.versions import CHECKOUT
 from shared.contracts.releases import Positions
 from shared.contracts.replay_range import REPLAYING_NODE, ReplayRange, replay_of
 from shared.kafka.admin import admin_client
 from shared.kafka.background_reader import reader_config
+from shared.kafka.group_positions import commit_positions
 from shared.kafka.retained_offsets import RetainedOffsets, retained_offsets
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 _ANSWER_SECONDS: Final = 10.0
-_MARKING: Final = Path("shared/contracts/replay_range.py")
-"""A version without it marks nothing."""
 
 
-def restore_side(side: Side, serving: Side, positions: Positions, replayed: Positions | None) -> None:
+def restore_side(
+    bootstrap: str,
+    checkpoints: CheckpointStore,
+    positions: Positions,
+    replayed: Positions | None,
+    *,
+    marks: bool,
+) -> None:
     """Let the code that is started next on a parked side begin at these positions.
 
     Args:
-        side: parked.
-        serving: the side with the version that is started next.
+        bootstrap: of the side.
+        checkpoints: of the side.
         positions: where to begin.
         replayed: where the bad version stood; None marks nothing.
+        marks: whether the version that is started next can mark what it processes again.
 
     Raises:
         CannotReplayError: if what is read again cannot be marked, or is gone.
         KafkaException, OSError: if the brokers do not answer, or a checkpoint cannot be written.
     """
-    replay = None if replayed is None else _replay(side, serving, positions, replayed)
+    replay = None if replayed is None else _replay(bootstrap, positions, replayed, marks=marks)
     for query, offsets in positions.queries.items():
-        own = replay if query == REPLAYING_NODE else None
-        write_checkpoint(side.checkpoints / query, offsets, own)
-    admin = admin_client(side.bootstrap)
+        write_checkpoint(checkpoints, query, offsets, replay if query == REPLAYING_NODE else None)
+    admin = admin_client(bootstrap)
     for group, offsets in positions.groups.items():
         commit_positions(admin, group, offsets)
 
 
-def _replay(side: Side, serving: Side, positions: Positions, replayed: Positions) -> ReplayRange:
+def _replay(bootstrap: str, positions: Positions, replayed: Positions, *, marks: bool) -> ReplayRange:
     problem = unmarked(positions, replayed)
     if problem:
         raise CannotReplayError(problem)
-    source = (serving.code.source if serving.code else None) or CHECKOUT
-    if not (source / _MARKING).exists():
+    if not marks:
         raise CannotReplayError("the version that serves is too old to mark what it processes again")
     since = positions.queries[REPLAYING_NODE]
-    held = _held(side.bootstrap, since)
+    held = _held(bootstrap, since)
     gone = sum(max(0, held[name].first - offset) for name, offset in since.items())
     if gone:
         raise CannotReplayError(f"{gone:,} of the records that it would begin with are deleted")

@@ -1,19 +1,20 @@
-"""What a local side has still to settle."""
+"""What a side has still to settle, as its brokers say."""
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import Final
 
 from confluent_kafka.admin import AdminClient
 
 from pipelines.control.deploy.backend import Remains
-from scripts.local.kafka.consumer_lag import lags, partition_ends
-from scripts.local.processes.programs import RETRY
 from shared.contracts.topics import Topic
 from shared.contracts.topology import CHAIN_GROUPS
 from shared.dead_letters.dead_letter import Filter
 from shared.dead_letters.store import DeadLetterStore
 from shared.kafka.admin import admin_client
+from shared.kafka.consumer_lag import lags, partition_ends
 
+_RETRY: Final = "retry"
 _Ends = Mapping[tuple[str, int], int]
 
 
@@ -32,7 +33,7 @@ class RemainsReader:
         self._count_letters(admin)
         return Remains(
             lag={node: found[node] for node in CHAIN_GROUPS if node in found},
-            retries=found.get(RETRY, 0),
+            retries=found.get(_RETRY, 0),
             dead_letters=self._letters,
         )
 

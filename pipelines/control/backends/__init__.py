@@ -1,0 +1,1 @@
+"""Places where the deployer's two sides run, and what such places share."""

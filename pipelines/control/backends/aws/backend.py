@@ -1,0 +1,229 @@
+"""Two sides in AWS as the deployer needs them: pipelines/control/deploy/backend.py."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+from confluent_kafka import KafkaException
+
+from pipelines.control.backends.aws.canary_metrics import proof
+from pipelines.control.backends.aws.eks import eks_api
+from pipelines.control.backends.aws.fenced_weights import FencedWeights
+from pipelines.control.backends.aws.maintenance import maintenance
+from pipelines.control.backends.aws.s3_checkpoints import S3Checkpoints
+from pipelines.control.backends.aws.settings import AwsSettings
+from pipelines.control.backends.aws.side_code import SideCode
+from pipelines.control.backends.aws.versions import VersionStore
+from pipelines.control.backends.aws.weighted_records import NoRecordsError, Place, Traffic
+from pipelines.control.backends.aws.workloads import CANARY
+from pipelines.control.backends.checkpoints import query_positions
+from pipelines.control.backends.meter import MinuteUsage, minutes_of, stability_of
+from pipelines.control.backends.remains import RemainsReader
+from pipelines.control.backends.restoring import restore_side
+from pipelines.control.deploy.backend import (
+    BackendError,
+    Deployed,
+    Obstacle,
+    Proof,
+    Rating,
+    Readiness,
+    Remains,
+    SideMinute,
+)
+from shared.contracts.diamond.stability import SILENT, Stability
+from shared.contracts.releases import Positions
+from shared.contracts.side_weights import SIDES, WrongWeightsError
+from shared.contracts.topology import INPUTS
+from shared.dynamodb.client import StoreError
+from shared.kafka.admin import admin_client, out_of_sync
+from shared.kafka.group_positions import group_positions
+from shared.kafka.progress_group import group_name
+from shared.runtime.clock import wall_clock
+
+_OBSERVE = "observe"
+_QUICK = Config(connect_timeout=2, read_timeout=5, retries={"mode": "standard", "total_max_attempts": 2})
+
+
+def aws_backend() -> "AwsBackend":
+    """The sides that the environment names."""
+    return AwsBackend(AwsSettings())  # type: ignore[call-arg]  # from the environment
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    try:
+        yield
+    except (
+        BotoCoreError,
+        ClientError,
+        KafkaException,
+        NoRecordsError,
+        OSError,
+        StoreError,
+        TimeoutError,
+        ValueError,
+        WrongWeightsError,
+    ) as error:
+        raise BackendError(str(error)) from error
+
+
+class AwsBackend:
+    """Two sides of an environment in AWS, and the edge before them. Belongs to one thread."""
+
+    def __init__(self, settings: AwsSettings) -> None:
+        """Nothing is asked before the first call."""
+        self._settings, self._session = settings, boto3.Session(region_name=settings.aws_region)
+        self._versions = VersionStore(self._client("s3"), settings.aws_versions)
+        self._traffic = FencedWeights(
+            Traffic(_place(settings), self._client("ssm"), self._client("route53")),
+            settings.documents_table,
+            settings.documents_endpoint,
+        )
+        self._codes: dict[str, SideCode] = {}
+        self._remains = {side: RemainsReader(settings.bootstrap(side)) for side in SIDES}
+        self._proving: set[str] = set()
+
+    def sides(self) -> tuple[str, str]:
+        """Their names."""
+        return SIDES
+
+    def deployed(self, side: str) -> Deployed:
+        """What code a side has."""
+        with _explained():
+            return self._code(side).deployed()
+
+    def obstacles(self, side: str, version: str) -> Sequence[Obstacle] | None:
+        """Why a version cannot be released to a side now; what it can read is not tried."""
+        with _explained():
+            if self._versions.manifests(version, side) is None:
+                return [Obstacle(text=f"there is no version {version} for {side}", lasting=True)]
+            found = [*maintenance(self._client("kafka"), self._client("eks"), self._settings.cluster(side))]
+            if behind := out_of_sync(admin_client(self._settings.bootstrap(side))):
+                text = f"replicas of {len(behind)} partitions of {side} are not in sync"
+                found.append(Obstacle(text=text, lasting=False))
+            return found
+
+    def start(self, side: str, version: str, *, fence: int) -> None:
+        """Replace the code of a side by a version, and start it; a parked side wakes up."""
+        with _explained():
+            self._code(side).start(version, fence)
+
+    def readiness(self, side: str) -> Readiness:
+        """Whether a side could take traffic."""
+        with _explained():
+            return self._code(side).readiness()
+
+    def park(self, side: str, *, fence: int) -> None:
+        """Stop all code of a side. What it took stays in its topics."""
+        with _explained():
+            self._proving.discard(side)
+            self._code(side).park(fence)
+
+    def positions(self, side: str) -> Positions:
+        """Where every query and every group of a side stands; of a parked side too."""
+        with _explained():
+            groups = group_positions(admin_client(self._settings.bootstrap(side)), map(group_name, INPUTS))
+            return Positions(queries=query_positions(self._checkpoints(side)), groups=groups)
+
+    def restore(self, side: str, positions: Positions, *, replayed: Positions | None, fence: int) -> None:
+        """Let the code that is started next on a parked side begin at these positions.
+
+        Raises:
+            CannotReplayError: if `replayed` is given, and the records cannot be marked, or are gone.
+        """
+        with _explained():
+            code = self._code(side)
+            code.claim(fence)
+            if not code.deployed().parked:
+                raise BackendError(f"{side} is not parked: its positions would move")
+            bootstrap = self._settings.bootstrap(side)
+            restore_side(bootstrap, self._checkpoints(side), positions, replayed, marks=True)
+
+    def prove(self, side: str, events: int, *, fence: int) -> Proof:
+        """What became of the events that the side's own canary sends, which began with the version."""
+        with _explained():
+            code = self._code(side)
+            code.claim(fence)
+            self._proving.add(side)
+            code.scale_canary(1)
+            found = proof(code.ask(CANARY, "/metrics").decode())
+            if found.arrived >= events:
+                self._proving.discard(side)
+            return found
+
+    def rating(self, side: str) -> Rating | None:  # noqa: ARG002  # the protocol's
+        """None: nothing in a side's cluster makes a load."""
+        return None
+
+    def begin_load_test(self, side: str, *, fence: int) -> None:
+        """Raises BackendError: releases in AWS go without a load test (HIFI_RATING_DAYS=0)."""
+        with _explained():
+            self._code(side).claim(fence)
+            raise BackendError(f"nothing can load {side}: set HIFI_RATING_DAYS=0")
+
+    def weights(self) -> Mapping[str, int]:
+        """How the traffic is shared now."""
+        with _explained():
+            return self._traffic.weights()._asdict()
+
+    def set_weights(self, weights: Mapping[str, int], *, fence: int) -> None:
+        """Share the traffic otherwise; Route 53 answers by it when this returns."""
+        with _explained():
+            self._traffic.set_weights(weights, fence)
+            for side, share in weights.items():
+                if share:
+                    self._code(side).scale_canary(1)
+
+    def minutes(self, side: str, first: int, last: int) -> Sequence[SideMinute]:
+        """Settled minutes with deliveries, `first` and `last` included, oldest first."""
+        with _explained():
+            return minutes_of(lambda path: self._code(side).ask(_OBSERVE, path), first, last, _unknown)
+
+    def remains(self, side: str) -> Remains:
+        """What a side has still to settle. The canary of a side without traffic sends no more."""
+        with _explained():
+            if not self._traffic.weights().of(side) and side not in self._proving:
+                self._code(side).scale_canary(0)
+            return self._remains[side].read()
+
+    def stability(self, side: str) -> Stability:
+        """What observe says of a side; SILENT if it does not answer."""
+        try:
+            with _explained():
+                code = self._code(side)
+                return stability_of(lambda path: code.ask(_OBSERVE, path))
+        except BackendError:
+            return SILENT
+
+    def _client(self, service: str) -> Any:
+        return self._session.client(service, endpoint_url=self._settings.aws_endpoint, config=_QUICK)
+
+    def _checkpoints(self, side: str) -> S3Checkpoints:
+        return S3Checkpoints(self._client("s3"), self._settings.aws_checkpoints, side)
+
+    def _code(self, side: str) -> SideCode:
+        if side not in self._codes:
+            cluster, region = self._settings.cluster(side), self._settings.aws_region
+            kube = eks_api(self._session, self._client("eks"), cluster, region)
+            self._codes[side] = SideCode(kube, self._versions, side, wall_clock)
+        return self._codes[side]
+
+
+def _unknown(_: int) -> MinuteUsage:
+    """What a side's pods used in a minute is not read."""
+    return MinuteUsage()
+
+
+def _place(settings: AwsSettings) -> Place:
+    return Place(
+        region=settings.aws_region,
+        domain=settings.aws_domain,
+        host=settings.aws_events_host,
+        management_hosts=tuple(settings.aws_management_hosts.split(",")),
+        weights_parameter=settings.aws_weights_parameter,
+        closed_parameter=settings.aws_closed_parameter,
+        endpoint=settings.aws_endpoint,
+    )

@@ -1,0 +1,56 @@
+"""What a side's own canary proves of it: it sends through every kind of pipe, and compares bytes. Pure."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Final
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from pipelines.control.deploy.backend import Proof
+from shared.runtime.metrics import CanaryMetric
+
+TOTAL: Final = "_total"
+
+
+def values_by_pipe(metrics: str) -> Mapping[str, Mapping[str, float]]:
+    """Values by metric and pipe, of what a canary's /metrics answers."""
+    found: dict[str, dict[str, float]] = defaultdict(dict)
+    for family in text_string_to_metric_families(metrics):
+        for sample in family.samples:
+            if "pipe" in sample.labels:
+                found[sample.name][sample.labels["pipe"]] = sample.value
+    return found
+
+
+def proof(metrics: str) -> Proof:
+    """What became of the canary's events since it began.
+
+    Of each pipe the fewest arrived: an event proves a side once it came through every pipe. Events that were
+    acknowledged a while ago and have not arrived count as refused.
+    """
+    found = values_by_pipe(metrics)
+    arrived = found[CanaryMetric.ARRIVED + TOTAL]
+    changed, doubled = found[CanaryMetric.WRONG + TOTAL], found[CanaryMetric.DOUBLED + TOTAL]
+    missing = found[CanaryMetric.MISSING]
+    words = {"arrived changed": changed, "arrived more than once": doubled, "have not arrived": missing}
+    return Proof(
+        sent=_acknowledged(metrics),
+        arrived=int(min(arrived.values(), default=0)),
+        changed=int(sum(changed.values())),
+        doubled=int(sum(doubled.values())),
+        refused=int(sum(missing.values())),
+        examples=tuple(
+            f"{pipe}: {count:.0f} events {what}"
+            for what, counts in words.items()
+            for pipe, count in counts.items()
+            if count
+        ),
+    )
+
+
+def _acknowledged(metrics: str) -> int:
+    for family in text_string_to_metric_families(metrics):
+        for sample in family.samples:
+            if sample.name == CanaryMetric.ACKNOWLEDGED + TOTAL:
+                return int(sample.value)
+    return 0

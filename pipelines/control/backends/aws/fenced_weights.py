@@ -1,0 +1,70 @@
+"""The weights of Route 53, set by one deployer at a time."""
+
+import time
+from collections.abc import Mapping
+from typing import Final
+
+from msgspec import Struct
+
+from pipelines.control.backends.aws.weighted_records import Traffic
+from pipelines.control.deploy.backend import BackendError, FencedError
+from shared.contracts.releases import RELEASES
+from shared.contracts.side_weights import Weights
+from shared.dynamodb.item_store import ItemStore
+
+_KEY: Final = "fence/weights"
+_WAIT_SECONDS: Final = 7.0
+_PAUSE_SECONDS: Final = 0.5
+
+
+class WeightsFence(Struct, frozen=True, kw_only=True):
+    """The highest fence that has set weights; each write is the next revision."""
+
+    fence: int
+    revision: int
+
+
+class FencedWeights:
+    """Belongs to one thread."""
+
+    def __init__(self, traffic: Traffic, table: str, endpoint: str | None) -> None:
+        """`table` holds the fence; `endpoint` is the URL of DynamoDB Local, None is AWS."""
+        self._traffic, self._fences = traffic, ItemStore(table, endpoint, WeightsFence)
+        self._change: tuple[Weights, str] | None = None
+        """The last weights that were written, and the change of Route 53 that puts them in force."""
+
+    def weights(self) -> Weights:
+        """How the traffic is shared now."""
+        return self._traffic.weights()
+
+    def claim(self, fence: int) -> None:
+        """Keep deployers with a lower fence away from now on.
+
+        Raises:
+            FencedError: if a higher one was here.
+            BackendError: if another one came in between.
+        """
+        seen = self._fences.get(RELEASES, _KEY) or WeightsFence(fence=0, revision=0)
+        if fence < seen.fence:
+            raise FencedError(f"fence {fence} is over: {seen.fence} was seen")
+        if fence > seen.fence:
+            following = WeightsFence(fence=fence, revision=seen.revision + 1)
+            if not self._fences.put_after(RELEASES, _KEY, following, seen.revision):
+                raise BackendError("another deployer sets the weights at this moment")
+
+    def set_weights(self, wanted: Mapping[str, int], fence: int) -> None:
+        """Share the traffic otherwise; all name servers of Route 53 answer by it when this returns.
+
+        Raises:
+            FencedError: if a deployer with a higher fence was here.
+            BackendError: if Route 53 needs longer; the next call goes on waiting.
+        """
+        self.claim(fence)
+        shares = Weights(**dict(wanted))
+        if self._change is None or self._change[0] != shares or self._traffic.weights() != shares:
+            self._change = (shares, self._traffic.set_weights(shares))
+        until = time.monotonic() + _WAIT_SECONDS
+        while not self._traffic.in_force(self._change[1]):
+            if time.monotonic() > until:
+                raise BackendError("Route 53 has not put the weights in force yet")
+            time.sleep(_PAUSE_SECONDS)

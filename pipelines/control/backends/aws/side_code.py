@@ -1,0 +1,149 @@
+"""Applies a version to a side's cluster, and scales it to zero.
+
+Each call does what is left to do and returns: the cluster goes on by itself, and remembers. So any process
+can go on where another one died.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from pipelines.control.backends.aws import workloads
+from pipelines.control.backends.aws.kube_api import KubeApi, Manifest
+from pipelines.control.backends.aws.side_record import NAMESPACE, SideRecord, SideRecords
+from pipelines.control.backends.aws.versions import VersionStore
+from pipelines.control.deploy.backend import BackendError, Deployed, Readiness
+from shared.runtime.clock import Clock
+
+_APPS: Final = f"/apis/apps/v1/namespaces/{NAMESPACE}"
+_SCALED: Final = f"/apis/keda.sh/v1alpha1/namespaces/{NAMESPACE}/scaledobjects"
+_PODS: Final = f"/api/v1/namespaces/{NAMESPACE}/pods"
+_FENCE: Final = "hifi/fence"
+_VERSION: Final = "hifi/version"
+
+
+class SideCode:
+    """The code of one side. Methods raise BackendError; those with a fence FencedError."""
+
+    def __init__(self, kube: KubeApi, versions: VersionStore, side: str, clock: Clock) -> None:
+        """`kube` is the side's cluster."""
+        self._kube, self._versions, self._side, self._clock = kube, versions, side, clock
+        self._records = SideRecords(kube)
+
+    def claim(self, fence: int) -> SideRecord:
+        """Keep deployers with a lower fence away from now on."""
+        return self._records.claim(fence)
+
+    def deployed(self) -> Deployed:
+        """What code the side has. While a version is being applied none runs as a whole: it has no name."""
+        record = self._records.read().record
+        if record.coming:
+            return Deployed(version="", parked=False)
+        return Deployed(version=record.version, parked=record.parked and not workloads.code(self.pods()))
+
+    def start(self, version: str, fence: int) -> None:
+        """Apply a version, unless it is applied already."""
+        record = self.claim(fence)
+        if record.version == version and not record.parked and not record.coming:
+            return
+        found = self._versions.manifests(version, self._side)
+        if found is None:
+            raise BackendError(f"there is no version {version} of {self._side}")
+        record = replace(record, coming=version, since_ms=self._clock(), parked=False)
+        self._records.write(record)
+        self._apply(version, found, fence)
+        paths = [self._kube.path(each) for each in found]
+        self._prune(record.paths, paths)
+        self._records.write(replace(record, version=version, coming="", paths=paths))
+
+    def park(self, fence: int) -> None:
+        """Begin to stop all code, or go on with it."""
+        record = self.claim(fence)
+        if not record.parked or record.coming:
+            record = replace(record, parked=True, coming="", version=record.version or record.coming)
+            self._records.write(record)
+        for each in self._kube.list(_SCALED, workloads.OURS):
+            path = f"{_SCALED}/{each['metadata']['name']}"
+            self._kube.merge(path, {"metadata": {"annotations": {workloads.PAUSED: "0"}}})
+        for each in workloads.next_to_stop(self.workloads(), self.pods()):
+            self._scale(each, 0)
+
+    def readiness(self) -> Readiness:
+        """Whether the side could take traffic."""
+        record = self._records.read().record
+        if record.coming or record.parked:
+            text = f"{record.coming} is being applied" if record.coming else "none of its code runs"
+            return Readiness(ready=False, waiting_for=(text,))
+        found = workloads.waiting_for(self.workloads())
+        crashes = workloads.crashes(self.pods(), record.since_ms)
+        return Readiness(ready=not found, waiting_for=tuple(found), crashes=crashes)
+
+    def scale_canary(self, pods: int) -> None:
+        """Open or close the side's canary, if its code runs."""
+        record = self._records.read().record
+        for each in () if record.parked else self.workloads():
+            if workloads.name_of(each) == workloads.CANARY and each["spec"].get("replicas") != pods:
+                self._scale(each, pods)
+
+    def ask(self, name: str, path: str) -> bytes:
+        """What a program of the side answers to GET: through the API's proxy, which every side has."""
+        ready = [each for each in self.pods() if workloads.name_of(each) == name and workloads.is_ready(each)]
+        if not ready:
+            raise BackendError(f"{name} of {self._side} has no pod that is ready")
+        pod = f"{ready[0]['metadata']['name']}:{workloads.http_port(ready[0])}"
+        return self._kube.content(f"{_PODS}/{pod}/proxy{path}")
+
+    def pods(self) -> Sequence[Manifest]:
+        """Those of workloads: a job's pod that has ended is no code that runs."""
+        found = self._kube.list(_PODS, workloads.OURS)
+        return [each for each in found if each.get("status", {}).get("phase") not in ("Succeeded", "Failed")]
+
+    def workloads(self) -> Sequence[Manifest]:
+        """All that have pods for long."""
+        kinds = ("deployments", "statefulsets")
+        return [each for kind in kinds for each in self._list(kind)]
+
+    def _list(self, kind: str) -> Sequence[Manifest]:
+        return [each | {"_path": f"{_APPS}/{kind}/{each['metadata']['name']}"} for each in self._found(kind)]
+
+    def _found(self, kind: str) -> Sequence[Manifest]:
+        return self._kube.list(f"{_APPS}/{kind}", workloads.OURS)
+
+    def _scale(self, workload: Manifest, replicas: int) -> None:
+        self._kube.merge(workload["_path"], {"spec": {"replicas": replicas}})
+
+    def _apply(self, version: str, found: Sequence[Manifest], fence: int) -> None:
+        for each in workloads.in_order(found):
+            if each["kind"] == "Job":
+                self._remove_old_job(version, each)
+            marked = _annotated(each, {_FENCE: str(fence), _VERSION: version})
+            self._kube.apply(marked)
+        least = workloads.least_replicas(found)
+        for each in self.workloads():
+            wanted = least.get(each["metadata"]["name"])
+            if wanted is not None and each["spec"].get("replicas", 0) < wanted:
+                self._scale(each, wanted)
+        for name in least:
+            self._kube.merge(f"{_SCALED}/{name}", {"metadata": {"annotations": {workloads.PAUSED: None}}})
+
+    def _remove_old_job(self, version: str, job: Manifest) -> None:
+        """A job's pod cannot be changed."""
+        path = self._kube.path(job)
+        old = self._kube.get(path)
+        if old is None or old["metadata"].get("annotations", {}).get(_VERSION) == version:
+            return
+        self._kube.delete(path)
+        if self._kube.get(path) is not None:
+            raise BackendError(f"{job['metadata']['name']} of another version is still being deleted")
+
+    def _prune(self, before: Sequence[str], paths: Sequence[str]) -> None:
+        """What the former version had and this one has not goes, but what pods that end may still name."""
+        for path in set(before) - set(paths):
+            if "/configmaps/" not in path:
+                self._kube.delete(path)
+
+
+def _annotated(manifest: Manifest, added: Mapping[str, str]) -> Manifest:
+    metadata: dict[str, Any] = manifest["metadata"]
+    return manifest | {"metadata": metadata | {"annotations": metadata.get("annotations", {}) | dict(added)}}

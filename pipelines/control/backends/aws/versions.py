@@ -1,0 +1,40 @@
+"""Manifests of the versions that a side can run, as a release has rendered and stored them.
+
+`VERSION/SIDE.json` in the bucket is a JSON array of Kubernetes objects; what is stored once never changes.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from pipelines.control.backends.aws.kube_api import Manifest
+from shared.dynamodb.client import error_code
+
+
+def version_key(version: str, side: str) -> str:
+    """Key of a version's manifests for a side."""
+    return f"{version}/{side}.json"
+
+
+class VersionStore:
+    """Reads versions. Methods raise BotoCoreError and ClientError."""
+
+    def __init__(self, s3: Any, bucket: str) -> None:
+        """`s3` is a client."""
+        self._s3, self._bucket = s3, bucket
+        self._read: dict[str, Sequence[Manifest]] = {}
+
+    def manifests(self, version: str, side: str) -> Sequence[Manifest] | None:
+        """What a version consists of on a side; None if there is no such version."""
+        key = version_key(version, side)
+        if key not in self._read:
+            try:
+                content = self._s3.get_object(Bucket=self._bucket, Key=key)["Body"].read()
+            except ClientError as error:
+                if error_code(error) in ("NoSuchKey", "404"):
+                    return None
+                raise
+            self._read = {key: json.loads(content)}  # one at a time: they are large
+        return self._read[key]

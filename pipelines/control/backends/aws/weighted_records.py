@@ -1,0 +1,185 @@
+"""The weighted records of an environment, and the SSM parameters from which the edge stack takes them.
+
+Parameter and records change together, so a deployment of edge never moves traffic. Of boto3 alone: the
+workflow that moves traffic by hand installs little more.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any
+
+import boto3
+
+from shared.contracts.side_weights import Weights, WrongWeightsError
+
+
+class NoRecordsError(RuntimeError):
+    """The edge stack is not deployed, so there are no records to change."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where an environment keeps its traffic.
+
+    Attributes:
+        region: AWS region.
+        domain: Name of the hosted zone.
+        host: Name of the weighted records of events.
+        management_hosts: Names of the records of API and console, which lead to one side alone.
+        weights_parameter: SSM parameter of the weights.
+        closed_parameter: SSM parameter of the closed sides.
+        endpoint: Endpoint of a local AWS; None: AWS.
+    """
+
+    region: str
+    domain: str
+    host: str
+    management_hosts: tuple[str, ...]
+    weights_parameter: str
+    closed_parameter: str
+    endpoint: str | None = None
+
+    @classmethod
+    def of(cls, outputs: Mapping[str, str]) -> "Place":
+        """The place that `infra.workloads.outputs` describes."""
+        return cls(
+            region=outputs["region"],
+            domain=outputs["domain"],
+            host=outputs["events"],
+            management_hosts=tuple(outputs["management"].split(",")),
+            weights_parameter=outputs["weights_parameter"],
+            closed_parameter=outputs["closed_parameter"],
+            endpoint=outputs.get("endpoint"),
+        )
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """The traffic of an environment; `ssm` and `route53` are boto3 clients."""
+
+    place: Place
+    ssm: Any
+    route53: Any
+
+    @classmethod
+    def at(cls, place: Place) -> "Traffic":
+        """The traffic of an environment, with the credentials of this shell."""
+        options = {"endpoint_url": place.endpoint, "region_name": place.region}
+        return cls(place, boto3.client("ssm", **options), boto3.client("route53", **options))
+
+    def weights(self) -> Weights:
+        """The weights that hold now.
+
+        Raises:
+            WrongWeightsError: The parameter holds none.
+        """
+        return Weights.parse(self._value(self.place.weights_parameter))
+
+    def former(self) -> list[Weights]:
+        """The weights before those that hold now, newest first: SSM keeps a hundred.
+
+        Raises:
+            WrongWeightsError: The parameter held something else once.
+        """
+        pages = self.ssm.get_paginator("get_parameter_history").paginate(Name=self.place.weights_parameter)
+        found = sorted((each for page in pages for each in page["Parameters"]), key=itemgetter("Version"))
+        return [Weights.parse(each["Value"]) for each in reversed(found[:-1])]
+
+    def set_weights(self, wanted: Weights, *, now: Weights | None = None) -> str:
+        """Give each side its weight, at once for both; API and console go to the one with more.
+
+        The parameter goes first, so that a deployment of edge at this moment ends in the same state. If the
+        records cannot be changed, the parameter gets its old value back.
+
+        Args:
+            wanted: New weights.
+            now: The weights from which they were decided; None does not check.
+
+        Returns:
+            Id of Route 53's change.
+
+        Raises:
+            WrongWeightsError: Other weights hold than `now`.
+            NoRecordsError: The edge stack is not deployed.
+            botocore.exceptions.ClientError: AWS refused.
+        """
+        zone, records = self._records()
+        before = self.weights()
+        if now is not None and before != now:
+            raise WrongWeightsError(f"the weights are {before.text()}, no longer {now.text()}: decide again")
+        self._store(self.place.weights_parameter, wanted.text())
+        try:
+            return self._change(zone, [self._weighted(each, wanted) for each in records])
+        except Exception:
+            self._store(self.place.weights_parameter, before.text())
+            raise
+
+    def _weighted(self, record: dict[str, Any], wanted: Weights) -> dict[str, Any]:
+        of_events = record["Name"] == f"{self.place.host}."
+        shares = wanted if of_events else wanted.leading()
+        return {**record, "Weight": shares.of(record["SetIdentifier"])}
+
+    def closed(self) -> list[str]:
+        """The sides that get no traffic in any case."""
+        found: list[str] = json.loads(self._value(self.place.closed_parameter))
+        return found
+
+    def close(self, side: str) -> None:
+        """Keep traffic from a side, even if no other side is healthy.
+
+        Raises:
+            WrongWeightsError: The side has traffic.
+            NoRecordsError: The edge stack is not deployed.
+        """
+        if self.weights().of(side):
+            raise WrongWeightsError(f"{side} has traffic ({self.weights().text()}): switch first")
+        self._set_closed(side, [*self.closed(), side])
+
+    def open(self, side: str) -> None:
+        """Let a side get traffic again.
+
+        Raises:
+            NoRecordsError: The edge stack is not deployed.
+        """
+        self._set_closed(side, [each for each in self.closed() if each != side])
+
+    def _set_closed(self, side: str, closed: Sequence[str]) -> None:
+        _, records = self._records()
+        check = next(each["HealthCheckId"] for each in records if each["SetIdentifier"] == side)
+        shut = side in closed
+        self.route53.update_health_check(HealthCheckId=check, Disabled=shut, Inverted=shut)
+        self._store(self.place.closed_parameter, json.dumps(sorted(set(closed))))
+
+    def _records(self) -> tuple[str, list[dict[str, Any]]]:
+        """Id of the zone, and the weighted records in it."""
+        hosts = {f"{each}." for each in (self.place.host, *self.place.management_hosts)}
+        zones = self.route53.list_hosted_zones_by_name(DNSName=self.place.domain, MaxItems="1")
+        for zone in zones["HostedZones"]:
+            pages = self.route53.get_paginator("list_resource_record_sets").paginate(HostedZoneId=zone["Id"])
+            found = [
+                each
+                for page in pages
+                for each in page["ResourceRecordSets"]
+                if each["Name"] in hosts and "Weight" in each
+            ]
+            if found:
+                return zone["Id"], found
+        raise NoRecordsError(f"{self.place.host} has no weighted records; deploy the edge stack first")
+
+    def in_force(self, change: str) -> bool:
+        """Whether all name servers of Route 53 answer by a change."""
+        return str(self.route53.get_change(Id=change)["ChangeInfo"]["Status"]) == "INSYNC"
+
+    def _change(self, zone: str, records: Sequence[dict[str, Any]]) -> str:
+        changes = [{"Action": "UPSERT", "ResourceRecordSet": each} for each in records]
+        batch = {"Changes": changes}
+        reply = self.route53.change_resource_record_sets(HostedZoneId=zone, ChangeBatch=batch)
+        return str(reply["ChangeInfo"]["Id"])
+
+    def _value(self, parameter: str) -> str:
+        return str(self.ssm.get_parameter(Name=parameter)["Parameter"]["Value"])
+
+    def _store(self, parameter: str, value: str) -> None:
+        self.ssm.put_parameter(Name=parameter, Value=value, Overwrite=True)

@@ -1,0 +1,112 @@
+"""What the objects of a side say of it. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from pipelines.control.backends.aws.kube_api import Manifest
+from shared.contracts.timestamps import parse_time
+
+OURS: Final = "app.kubernetes.io/part-of=hifi"
+"""Selects all that belongs to hifi."""
+
+NAME: Final = "app.kubernetes.io/name"
+CANARY: Final = "canary"
+KEPT: Final = frozenset({"provision", "deploy"})
+"""What runs on a parked side: the documents stay up to date, and the side can be woken up."""
+
+PAUSED: Final = "autoscaling.keda.sh/paused-replicas"
+_SECOND_MS: Final = 1_000  # times of Kubernetes are whole seconds
+_LASTING: Final = frozenset({"Deployment", "StatefulSet"})
+_LAST: Final = frozenset({"spark-master", "spark-worker"})
+"""What drivers need to end their batches."""
+
+
+def name_of(manifest: Manifest) -> str:
+    """What a workload or a pod is named by its label."""
+    return str(manifest["metadata"].get("labels", {}).get(NAME, ""))
+
+
+def code(found: Iterable[Manifest]) -> Sequence[Manifest]:
+    """Workloads or pods without those that a parked side keeps."""
+    return [each for each in found if name_of(each) not in KEPT]
+
+
+def next_to_stop(workloads: Iterable[Manifest], pods: Iterable[Manifest]) -> Sequence[Manifest]:
+    """The workloads that are to be scaled to zero now: Spark's cluster once all others have ended."""
+    others_run = any(name_of(each) not in _LAST for each in code(pods))
+    return [
+        each
+        for each in code(workloads)
+        if each["spec"].get("replicas") and not (others_run and name_of(each) in _LAST)
+    ]
+
+
+def least_replicas(manifests: Iterable[Manifest]) -> Mapping[str, int]:
+    """By name of the workloads that an autoscaler scales, how many pods they have at least."""
+    return {
+        each["spec"]["scaleTargetRef"]["name"]: int(each["spec"].get("minReplicaCount", 1))
+        for each in manifests
+        if each["kind"] == "ScaledObject"
+    }
+
+
+def in_order(manifests: Iterable[Manifest]) -> Sequence[Manifest]:
+    """As they are applied: what others need first, pods last."""
+    first = ("Namespace", "StorageClass", "ServiceAccount", "ConfigMap", "Job")
+    ranks = {kind: rank for rank, kind in enumerate(first)}
+    last = len(ranks) + 1
+
+    def rank(manifest: Manifest) -> int:
+        return last if manifest["kind"] in _LASTING else ranks.get(manifest["kind"], last - 1)
+
+    return sorted(manifests, key=rank)
+
+
+def waiting_for(workloads: Iterable[Manifest]) -> Sequence[str]:
+    """Workloads that are not ready, and why, in words. A canary that was closed is not waited for."""
+    return [text for each in code(workloads) if (text := _wait(each))]
+
+
+def crashes(pods: Iterable[Manifest], since_ms: int) -> int:
+    """How often containers of pods that were made since have ended by themselves."""
+    return sum(
+        int(container.get("restartCount", 0))
+        for pod in code(pods)
+        if (parse_time(pod["metadata"]["creationTimestamp"]) or 0) >= since_ms - _SECOND_MS
+        for container in pod.get("status", {}).get("containerStatuses", [])
+    )
+
+
+def http_port(pod: Manifest) -> int:
+    """Where a pod answers HTTP.
+
+    Raises:
+        ValueError: if its manifest does not say so.
+    """
+    for container in pod["spec"]["containers"]:
+        for port in container.get("ports", []):
+            if port.get("name") == "http":
+                return int(port["containerPort"])
+    raise ValueError(f"pod {pod['metadata']['name']} has no port named http")
+
+
+def is_ready(pod: Manifest) -> bool:
+    """Whether a pod is ready, and not about to end."""
+    conditions = pod.get("status", {}).get("conditions", [])
+    ready = any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+    return ready and "deletionTimestamp" not in pod["metadata"]
+
+
+def _wait(workload: Manifest) -> str:
+    name, status = workload["metadata"]["name"], workload.get("status", {})
+    wanted = int(workload["spec"].get("replicas", 1))
+    if status.get("observedGeneration", 0) < workload["metadata"]["generation"]:
+        return f"{name}: its change is not seen yet"
+    if not wanted:
+        return "" if name_of(workload) == CANARY else f"{name} has no pods"
+    counts: Mapping[str, Any] = {each: status.get(each, 0) for each in ("updatedReplicas", "readyReplicas")}
+    if counts["updatedReplicas"] < wanted:
+        return f"{name}: {counts['updatedReplicas']} of {wanted} pods run this version"
+    if counts["readyReplicas"] < wanted:
+        return f"{name}: {counts['readyReplicas']} of {wanted} pods are ready"
+    return f"{name}: pods of another version are left" if status.get("replicas", 0) > wanted else ""

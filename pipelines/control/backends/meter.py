@@ -1,0 +1,80 @@
+"""What the observe of one of two sides says of it, however it is reached."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Final, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from pipelines.control.deploy.backend import BackendError, SideMinute
+from shared.contracts.diamond.stability import SILENT, Stability
+from shared.contracts.scorecard import MinuteCard
+
+T = TypeVar("T")
+_MOST_MINUTES: Final = 1_440
+"""Of one question to observe."""
+
+Ask = Callable[[str], bytes]
+"""The answer of a side's observe to GET of a path; raises BackendError."""
+
+
+class MinuteUsage(Struct, frozen=True, kw_only=True):
+    """What one minute added; None if it is not known."""
+
+    cpu_seconds: float | None = None
+    memory_bytes: int | None = None
+    changed: int = 0
+
+
+def stability_of(ask: Ask) -> Stability:
+    """Whether a side is stable; SILENT if observe does not answer."""
+    try:
+        return _answer(ask, "/v1/stability", Stability)
+    except BackendError:
+        return SILENT
+
+
+def minutes_of(ask: Ask, first: int, last: int, used: Callable[[int], MinuteUsage]) -> Sequence[SideMinute]:
+    """Settled minutes with deliveries, all customers together, oldest first.
+
+    Args:
+        ask: the side's observe.
+        first: epoch minute.
+        last: epoch minute, included.
+        used: what an epoch minute added to what the side uses.
+
+    Raises:
+        BackendError: if observe does not answer.
+    """
+    until = min(last, int(time.time() // 60))
+    since = max(first, until - _MOST_MINUTES + 1)
+    if since > until:
+        return []
+    cards = _answer(ask, f"/v1/minutes?from={since}&to={until}", list[MinuteCard])
+    settled = [card for card in cards if card.settled and card.answered_for]
+    return sorted((side_minute(card, used(card.minute)) for card in settled), key=lambda each: each.minute)
+
+
+def side_minute(card: MinuteCard, used: MinuteUsage) -> SideMinute:
+    """A minute as the deployer judges it."""
+    dead = {"dead letter": card.dead - card.customer_dead, "quarantine": card.quarantined}
+    return SideMinute(
+        minute=card.minute,
+        total=card.answered_for,
+        good=min(card.good, card.answered_for),
+        lost=card.lost,
+        doubled=card.doubled,
+        changed=used.changed,
+        p95_ms=card.inside.p95,
+        dead={reason: count for reason, count in dead.items() if count > 0},
+        cpu_seconds=used.cpu_seconds,
+        memory_bytes=used.memory_bytes,
+    )
+
+
+def _answer(ask: Ask, path: str, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(ask(path), type=kind)
+    except ValueError as error:
+        raise BackendError(f"observe's answer to {path} cannot be read: {error}") from error

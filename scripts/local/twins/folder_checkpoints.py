@@ -1,0 +1,35 @@
+"""The checkpoints of a local side: folders."""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+
+class FolderCheckpoints:
+    """A CheckpointStore of `pipelines/control/backends/checkpoints.py`."""
+
+    def __init__(self, root: Path) -> None:
+        """Of the queries whose checkpoints are folders of `root`."""
+        self._root = root
+
+    def numbers(self, query: str, log: str) -> set[int]:
+        """The files of a folder of a query's checkpoint whose names are numbers."""
+        return {int(each.name) for each in (self._root / query / log).glob("*") if each.name.isdigit()}
+
+    def read(self, query: str, file: str) -> bytes | None:
+        """The content of a file of a query's checkpoint; None if it is not there."""
+        try:
+            return (self._root / query / file).read_bytes()
+        except FileNotFoundError:
+            return None
+
+    def replace(self, query: str, files: Mapping[str, bytes]) -> None:
+        """Let a query's checkpoint consist of these files alone, put in place by one rename."""
+        folder = self._root / query
+        draft = folder.with_name(f"{query}.new")
+        shutil.rmtree(draft, ignore_errors=True)
+        for name, content in files.items():
+            (draft / name).parent.mkdir(parents=True, exist_ok=True)
+            (draft / name).write_bytes(content)
+        shutil.rmtree(folder, ignore_errors=True)
+        draft.rename(folder)

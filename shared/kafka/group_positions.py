@@ -1,0 +1,45 @@
+"""Where consumer groups stand, and groups that are set to go on somewhere else."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+_ANSWER_SECONDS: Final = 10.0
+
+
+def group_positions(admin: AdminClient, groups: Iterable[str]) -> dict[str, dict[str, int]]:
+    """By consumer group, for each `topic/partition` what it has committed; groups without are missing.
+
+    Raises:
+        KafkaException: if the brokers do not answer.
+    """
+    found = {}
+    for group in groups:
+        asked = [ConsumerGroupTopicPartitions(group)]
+        (future,) = admin.list_consumer_group_offsets(asked, request_timeout=_ANSWER_SECONDS).values()
+        partitions = future.result(_ANSWER_SECONDS).topic_partitions or []
+        offsets = {f"{p.topic}/{p.partition}": p.offset for p in partitions if p.offset >= 0}
+        if offsets:
+            found[group] = offsets
+    return found
+
+
+def commit_positions(admin: AdminClient, group: str, offsets: Mapping[str, int]) -> None:
+    """Let a group without members go on at these offsets.
+
+    Raises:
+        KafkaException: if the brokers refuse, for example because the group has members.
+    """
+    wanted = [_partition(name, offset) for name, offset in offsets.items()]
+    asked: Any = [ConsumerGroupTopicPartitions(group, wanted)]
+    (future,) = admin.alter_consumer_group_offsets(asked, request_timeout=_ANSWER_SECONDS).values()
+    for each in future.result(_ANSWER_SECONDS).topic_partitions or []:
+        if each.error is not None:
+            raise KafkaException(each.error)
+
+
+def _partition(name: str, offset: int) -> TopicPartition:
+    topic, _, partition = name.rpartition("/")
+    return TopicPartition(topic, int(partition), offset)

@@ -1,0 +1,134 @@
+"""Parts of the backend for AWS against a simulated AWS."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+
+from pipelines.control.backends.aws.canary_metrics import proof
+from pipelines.control.backends.aws.eks import eks_token, token_source
+from pipelines.control.backends.aws.fenced_weights import FencedWeights
+from pipelines.control.backends.aws.s3_checkpoints import S3Checkpoints
+from pipelines.control.backends.aws.versions import VersionStore, version_key
+from pipelines.control.backends.aws.weighted_records import Place, Traffic
+from pipelines.control.backends.checkpoints import query_positions, write_checkpoint
+from pipelines.control.deploy.backend import FencedError
+from scripts.release.publish_version import OtherVersionError, publish
+from shared.contracts.replay_range import replay_of
+from shared.dynamodb.document_table import DocumentTable
+from shared.runtime.metrics import CanaryMetric
+from tests.deploy.kubernetes.token_reviews import signer
+from tests.harness.local_aws import REGION, client, local_aws
+
+BUCKET, DOMAIN, TABLE = "hifi-test", "hifi.test", "documents"
+PLACE = Place(
+    region=REGION,
+    domain=DOMAIN,
+    host=f"events.{DOMAIN}",
+    management_hosts=(f"api.{DOMAIN}",),
+    weights_parameter="/hifi-test/weights",
+    closed_parameter="/hifi-test/closed-sides",
+)
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    with local_aws() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def s3(url: str) -> Any:
+    found = client("s3", url)
+    found.create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
+    return found
+
+
+def test_a_checkpoint_on_s3_is_read_and_made_anew(s3: Any) -> None:
+    store = S3Checkpoints(s3, BUCKET, "blue")
+    for number, committed in ((9, True), (10, True), (11, False)):
+        text = f'v1\n{{"conf":{{}}}}\n{{"collected":{{"0":{number}}}}}'.encode()
+        s3.put_object(Bucket=BUCKET, Key=f"blue/ingest/offsets/{number}", Body=text)
+        if committed:
+            s3.put_object(Bucket=BUCKET, Key=f"blue/ingest/commits/{number}", Body=b"v1\n{}")
+    assert query_positions(store) == {"ingest": {"collected/0": 10}}
+    assert query_positions(S3Checkpoints(s3, BUCKET, "green")) == {}
+    for _ in range(2):
+        write_checkpoint(store, "ingest", {"collected/0": 4}, replay_of({}, {"collected": {"0": 7}}))
+    assert query_positions(store) == {"ingest": {"collected/0": 4}}
+    keys = {each["Key"] for each in s3.list_objects_v2(Bucket=BUCKET, Prefix="blue/")["Contents"]}
+    assert keys == {"blue/ingest/sources/0/0", "blue/ingest/replay.json"}
+
+
+def test_a_version_is_there_or_it_is_not(s3: Any) -> None:
+    s3.put_object(Bucket=BUCKET, Key=version_key("1.0", "blue"), Body=b'[{"kind": "Namespace"}]')
+    store = VersionStore(s3, BUCKET)
+    assert store.manifests("1.0", "blue") == [{"kind": "Namespace"}]
+    assert store.manifests("1.0", "green") is None
+
+
+def test_a_name_means_one_version(s3: Any) -> None:
+    for _ in range(2):
+        publish(s3, BUCKET, "2.0", "blue", "kind: Namespace\n---\nkind: Service\n")
+    assert VersionStore(s3, BUCKET).manifests("2.0", "blue") == [{"kind": "Namespace"}, {"kind": "Service"}]
+    with pytest.raises(OtherVersionError, match=r"2\.0 of blue"):
+        publish(s3, BUCKET, "2.0", "blue", "kind: Job\n")
+
+
+def weights(url: str) -> FencedWeights:
+    return FencedWeights(Traffic(PLACE, client("ssm", url), client("route53", url)), TABLE, url)
+
+
+def test_a_late_deployer_moves_no_traffic(url: str) -> None:
+    DocumentTable(TABLE, url).ensure()
+    ssm, route53 = client("ssm", url), client("route53", url)
+    ssm.put_parameter(Name=PLACE.weights_parameter, Type="String", Value='{"blue": 100, "green": 0}')
+    zone = route53.create_hosted_zone(Name=DOMAIN, CallerReference="zone")["HostedZone"]["Id"]
+    for side in ("blue", "green"):
+        record = {"Name": PLACE.host, "Type": "CNAME", "SetIdentifier": side, "TTL": 30, "Weight": 0}
+        changes = [
+            {"Action": "CREATE", "ResourceRecordSet": record | {"ResourceRecords": [{"Value": f"{side}.x"}]}}
+        ]
+        route53.change_resource_record_sets(HostedZoneId=zone, ChangeBatch={"Changes": changes})
+    late, now = weights(url), weights(url)
+    late.set_weights({"blue": 90, "green": 10}, fence=1)
+    now.set_weights({"blue": 100, "green": 0}, fence=2)
+    with pytest.raises(FencedError):
+        late.set_weights({"blue": 0, "green": 100}, fence=1)
+    assert now.weights() == late.weights() == (100, 0)
+    found = route53.list_resource_record_sets(HostedZoneId=zone)["ResourceRecordSets"]
+    assert {each["SetIdentifier"]: each["Weight"] for each in found if "Weight" in each} == {
+        "blue": 100,
+        "green": 0,
+    }
+
+
+def test_a_token_of_eks_is_a_signed_question_that_is_asked_anew_in_time() -> None:
+    session = boto3.Session("AKIDTEST", "secret", region_name=REGION)
+    assert signer(eks_token(session, "hifi-test-blue", REGION)) == "AKIDTEST"
+    now = 0.0
+    token = token_source(session, "hifi-test-blue", REGION, lambda: now)
+    first = token()
+    now = 599.0
+    assert token() is first
+    now = 601.0
+    assert token() is not first
+
+
+def test_an_event_proves_a_side_once_it_came_through_every_pipe() -> None:
+    values = {
+        CanaryMetric.ARRIVED + "_total": {"plain": 30, "masks": 28},
+        CanaryMetric.WRONG + "_total": {"plain": 0, "masks": 1},
+        CanaryMetric.DOUBLED + "_total": {"plain": 2, "masks": 0},
+        CanaryMetric.MISSING: {"plain": 0, "masks": 3},
+    }
+    lines = [f'{name}{{pipe="{pipe}"}} {n}' for name, pipes in values.items() for pipe, n in pipes.items()]
+    found = proof("\n".join([f"{CanaryMetric.ACKNOWLEDGED}_total 31", *lines, ""]))
+    assert (found.sent, found.arrived, found.changed, found.doubled, found.refused) == (31, 28, 1, 2, 3)
+    assert found.examples == (
+        "masks: 1 events arrived changed",
+        "plain: 2 events arrived more than once",
+        "masks: 3 events have not arrived",
+    )
+    assert proof("").arrived == 0

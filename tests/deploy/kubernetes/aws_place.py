@@ -1,0 +1,184 @@
+"""Two sides in a simulated AWS with with real control planes of Kubernetes, manifests and brokers."""
+
+import base64
+import json
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from moto.core.models import DEFAULT_ACCOUNT_ID
+from moto.eks.models import eks_backends
+
+from pipelines.control.backends.aws.backend import AwsBackend
+from pipelines.control.backends.aws.kube_api import Manifest
+from pipelines.control.backends.aws.settings import AwsSettings
+from pipelines.control.backends.aws.versions import version_key
+from scripts.local.ports import free_base
+from shared.contracts.side_weights import SIDES
+from shared.dynamodb.document_table import DocumentTable
+from tests.deploy.kubernetes.control_plane import ControlPlane, etcd
+from tests.deploy.kubernetes.pods import Folder, Pods, served
+from tests.deploy.kubernetes.token_reviews import token_reviews
+from tests.harness.local_aws import REGION, client, local_aws
+from tests.synth.workloads.manifests import WORKLOADS, render
+
+OLD, NEW, LIGHT, DARK = "1.0.0", "1.1.0", "blue", "green"
+_PREFIX: Final = "hifi-test"
+_VERSIONS, _CHECKPOINTS = "hifi-test-versions", "hifi-test-checkpoints"
+_DOMAIN: Final = "hifi.test"
+_CUSTOM: Final = (
+    ("keda.sh", "v1alpha1", "ScaledObject"),
+    ("keda.sh", "v1alpha1", "TriggerAuthentication"),
+    ("elbv2.k8s.aws", "v1beta1", "TargetGroupBinding"),
+    ("monitoring.coreos.com", "v1", "PodMonitor"),
+    ("monitoring.coreos.com", "v1", "PrometheusRule"),
+)
+
+
+class AwsPlace:
+    """What runs, and the backend of it."""
+
+    def __init__(self, backend: AwsBackend, planes: dict[str, ControlPlane], settings: AwsSettings) -> None:
+        self.backend, self.planes, self.settings = backend, planes, settings
+
+
+@contextmanager
+def aws_place(folder: Path, bootstrap: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[AwsPlace]:
+    """Run it until the block ends."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
+    address, http = _own_address(), {side: free_base() for side in SIDES}
+    with ExitStack() as ending:
+        url = ending.enter_context(local_aws())
+        store = ending.enter_context(etcd(folder))
+        reviews = ending.enter_context(token_reviews())
+        settings = _settings(url, bootstrap)
+        planes = {side: ControlPlane(side, folder / side, store, reviews, address) for side in SIDES}
+        for side, plane in planes.items():
+            ending.enter_context(plane.running())
+            _install(plane)
+            _make_cluster(url, settings.cluster(side), plane)
+        DocumentTable(settings.documents_table, url).ensure()
+        s3 = client("s3", url)
+        for bucket in (_VERSIONS, _CHECKPOINTS):
+            s3.create_bucket(Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": REGION})
+        for side in SIDES:
+            for version in (OLD, NEW):
+                found = json.dumps(_manifests(side, version, http[side])).encode()
+                s3.put_object(Bucket=_VERSIONS, Key=version_key(version, side), Body=found)
+        _make_edge(url, settings)
+        # Of the dark side alone: both have the same brokers here.
+        code = Pods(planes[DARK].admin(), Folder(s3, _CHECKPOINTS, DARK), bootstrap)
+        ending.enter_context(served(code, address, http[DARK]))
+        yield AwsPlace(AwsBackend(settings), planes, settings)
+
+
+def _own_address() -> str:
+    """An address of this machine that is no loopback address: Kubernetes' proxy dials none of those."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asked:
+        asked.connect(("198.51.100.1", 9))  # sends nothing
+        return str(asked.getsockname()[0])
+
+
+def _settings(url: str, bootstrap: str) -> AwsSettings:
+    return AwsSettings(
+        documents_table="hifi-test-documents",
+        documents_endpoint=url,
+        aws_region=REGION,
+        aws_endpoint=url,
+        aws_prefix=_PREFIX,
+        aws_versions=_VERSIONS,
+        aws_checkpoints=_CHECKPOINTS,
+        aws_blue_bootstrap=bootstrap,
+        aws_green_bootstrap=bootstrap,
+        aws_domain=_DOMAIN,
+        aws_events_host=f"events.{_DOMAIN}",
+        aws_management_hosts=f"api.{_DOMAIN},console.{_DOMAIN}",
+        aws_weights_parameter=f"/{_PREFIX}/weights",
+        aws_closed_parameter=f"/{_PREFIX}/closed-sides",
+    )
+
+
+def _manifests(side: str, version: str, http: int) -> list[Manifest]:
+    """The overlay as a release renders it, with the version's images; observe and canary at a port here."""
+    found = render(WORKLOADS / "overlays" / side)
+    for each in found:
+        for container in each["spec"]["template"]["spec"]["containers"] if _has_pods(each) else ():
+            container["image"] = f"{container['image'].partition(':')[0]}:{version}"
+            if each["metadata"]["name"] in ("observe", "canary"):
+                container["ports"] = [{"name": "http", "containerPort": http}]
+    return found
+
+
+def _has_pods(manifest: Manifest) -> bool:
+    return manifest["kind"] in ("Deployment", "StatefulSet", "Job")
+
+
+def _install(plane: ControlPlane) -> None:
+    """What a side's stack installs: kinds of its add-ons; and a volume, which EBS would make."""
+    api = plane.admin()
+    for group, version, kind in _CUSTOM:
+        api.apply(_definition(group, version, kind))
+    api.apply(
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": "state"},
+            "spec": {
+                "capacity": {"storage": "1Gi"},
+                "accessModes": ["ReadWriteOncePod"],
+                "storageClassName": "hifi-state",
+                "hostPath": {"path": "/state"},
+            },
+        }
+    )
+
+
+def _definition(group: str, version: str, kind: str) -> Manifest:
+    plural = f"{kind.lower()}s"
+    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{group}"},
+        "spec": {
+            "group": group,
+            "scope": "Namespaced",
+            "names": {"kind": kind, "plural": plural, "singular": kind.lower()},
+            "versions": [{"name": version, "served": True, "storage": True, "schema": schema}],
+        },
+    }
+
+
+def _make_cluster(url: str, name: str, plane: ControlPlane) -> None:
+    """An EKS cluster of moto, and an MSK cluster; the first one's API is the one that runs here."""
+    subnets: Any = {"subnetIds": ["subnet-1", "subnet-2"]}
+    client("eks", url).create_cluster(
+        name=name, roleArn="arn:aws:iam::123456789012:role/it", resourcesVpcConfig=subnets
+    )
+    cluster = eks_backends[DEFAULT_ACCOUNT_ID][REGION].clusters[name]
+    cluster.endpoint = plane.url
+    cluster.certificate_authority = {"data": base64.b64encode(plane.authority.encode()).decode()}
+
+
+def _make_edge(url: str, settings: AwsSettings) -> None:
+    """The weighted records and the parameters, as foundation and edge declare them."""
+    ssm, route53 = client("ssm", url), client("route53", url)
+    weights = json.dumps({LIGHT: 100, DARK: 0})
+    ssm.put_parameter(Name=settings.aws_weights_parameter, Type="String", Value=weights)
+    ssm.put_parameter(Name=settings.aws_closed_parameter, Type="String", Value="[]")
+    zone = route53.create_hosted_zone(Name=settings.aws_domain, CallerReference="zone")["HostedZone"]["Id"]
+    hosts = (settings.aws_events_host, *settings.aws_management_hosts.split(","))
+    for side in SIDES:
+        for host in hosts:
+            record: dict[str, Any] = {"Name": host, "Type": "CNAME", "SetIdentifier": side, "TTL": 30}
+            record |= {
+                "Weight": 100 if side == LIGHT else 0,
+                "ResourceRecords": [{"Value": f"{side}.{_DOMAIN}"}],
+            }
+            changes = {"Changes": [{"Action": "CREATE", "ResourceRecordSet": record}]}
+            route53.change_resource_record_sets(HostedZoneId=zone, ChangeBatch=changes)

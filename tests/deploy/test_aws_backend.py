@@ -1,0 +1,29 @@
+"""Two sides in AWS keep what the deployer relies on; KWOK plays the pods of real control planes."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.deploy.kubernetes.aws_place import DARK, LIGHT, NEW, OLD, AwsPlace, aws_place
+from tests.harness.backend_conformance import BackendConformance, Place
+
+pytestmark = [pytest.mark.proof, pytest.mark.timeout(1_800)]
+
+
+@pytest.fixture(scope="module")
+def world(configured: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AwsPlace]:
+    folder = tmp_path_factory.mktemp("aws")
+    with pytest.MonkeyPatch.context() as patch, aws_place(folder, configured, patch) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def place(world: AwsPlace) -> Place:
+    found = Place(backend=world.backend, light=LIGHT, dark=DARK, old=OLD, new=NEW, unknown="no-such-version")
+    found.backend.start(LIGHT, OLD, fence=found.fence)
+    found.eventually(lambda: found.backend.readiness(LIGHT).ready, "the light side is ready")
+    return found
+
+
+class TestAwsBackend(BackendConformance):
+    """All of it."""
