@@ -37,8 +37,7 @@ class ActivityReader:
     """One process's view of a side's register. May be used from any thread.
 
     Owners beat. One whose beat has not moved for its lease, by this process's own clock, is taken for dead.
-    Of looks at the same time, an older one may be noted last: the owner is then
-    taken for dead later, never sooner.
+    Of looks at the same time an older one may be noted last: the owner is taken for dead later then.
     """
 
     def __init__(

@@ -3,6 +3,8 @@
 The wait began in test_retry.py; what runs in between costs no time.
 """
 
+from typing import Any
+
 from shared.contracts import headers as h
 from shared.contracts.topics import RETRY_DELAYS, Topic
 from tests.harness.topics import Topics
@@ -12,9 +14,9 @@ from tests.integration.held_event import HELD, NAME, HeldEvent
 DELAY_SECONDS = RETRY_DELAYS[Topic.RETRY_IN_30S].total_seconds()
 
 
-def headers_in(held: HeldEvent, topic: Topic) -> list[dict[str, bytes]]:
+def headers_in(held: HeldEvent, topic: Topic) -> list[dict[str, Any]]:
     """Of the event's records in a topic."""
-    found = [dict(message.headers() or []) for message in Topics(held.bootstrap).all_of(topic)]
+    found: list[dict[str, Any]] = [dict(m.headers() or []) for m in Topics(held.bootstrap).all_of(topic)]
     return [each for each in found if each[h.PIPE] == NAME.encode()]
 
 

@@ -94,7 +94,8 @@ def spans_table(found: Timeline) -> Markup:
 
 def newest_first(found: Timeline) -> Sequence[HealthSpan | ActivitySpan]:
     """All spans; of two that begin together, the one that ended last comes first."""
-    return sorted((*found.health, *found.activities), key=lambda each: each.from_ms)[::-1]
+    spans: list[HealthSpan | ActivitySpan] = [*found.health, *found.activities]
+    return sorted(spans, key=lambda each: each.from_ms)[::-1]
 
 
 def _left_out(spans: int) -> Markup | None:
