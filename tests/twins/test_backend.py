@@ -6,12 +6,15 @@ import pytest
 
 from scripts.local.twins.backend import LocalBackend
 from scripts.local.twins.versions import checkout_version, commit_of
+from shared.contracts.envelope import MINUTE_MS
 from tests.harness.backend_conformance import BackendConformance, Place
 from tests.harness.live_twins import WARM_UP_SECONDS, LiveTwins
 
 pytestmark = [pytest.mark.proof, pytest.mark.timeout(3_600)]
 
 _PATIENCE_SECONDS: Final = 900
+_SETTLED_MINUTES: Final = 2
+"""In which the side was stopped, set back and started: its warm-up's events are owed in both."""
 
 
 @pytest.fixture(scope="module")
@@ -30,4 +33,21 @@ def place(live: LiveTwins) -> Place:
 
 
 class TestLocalBackend(BackendConformance):
-    """All of it."""
+    """All of it, and what the side's own meter says of a side that was set back."""
+
+    def test_what_is_replayed_is_not_counted_as_lost(self, place: Place) -> None:
+        place.wake(place.old)
+        begun = place.clock() // MINUTE_MS
+        place.lay_down()
+        stood = place.backend.positions(place.dark)
+        place.backend.restore(place.dark, stood, replayed=stood, fence=place.fence)
+        place.wake(place.old)
+
+        def settled() -> list[int]:
+            found = place.backend.minutes(place.dark, begun, place.clock() // MINUTE_MS)
+            return [each.lost for each in found if each.minute >= begun]
+
+        place.eventually(
+            lambda: len(settled()) >= _SETTLED_MINUTES, "the minutes around the replay are settled"
+        )
+        assert not any(settled())

@@ -6,13 +6,13 @@ are, a folder or a bucket, is the store's affair.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, Protocol
 
 import msgspec
 
 from shared.contracts.replay_range import REPLAY_FILE, ReplayRange, encode_replay_range
-from shared.contracts.topology import INPUTS
+from shared.contracts.topology import CHAIN_GROUPS
 
 _FIRST: Final = "sources/0/0"
 
@@ -38,14 +38,16 @@ class CheckpointStore(Protocol):
         ...
 
 
-def query_positions(store: CheckpointStore) -> dict[str, Offsets]:
+def query_positions(store: CheckpointStore, queries: Iterable[str] = CHAIN_GROUPS) -> dict[str, Offsets]:
     """By query, where it would go on; queries without a checkpoint are missing.
+
+    Without the meter's, which goes on by what its ledger covers and is set to no position.
 
     Raises:
         ValueError: if a checkpoint cannot be read.
         OSError: likewise.
     """
-    found = {query: _position(store, query) for query in INPUTS}
+    found = {query: _position(store, query) for query in queries}
     return {query: offsets for query, offsets in found.items() if offsets}
 
 

@@ -1,5 +1,8 @@
 """Sets a parked side to positions, and lets ingest mark what it is to process again.
 
+The meter is not set back: what it repeated of its ledger, cut into other ranges than before, would not fit the
+ranges that are there, and events would count as lost. Without a checkpoint it goes on where its ledger ends.
+
 What ingest marks ends where `collected` ends. A real-time batch that was cut off left no trace in the
 checkpoint, so a version may have processed all that was there when it was stopped, whatever it says.
 """
@@ -13,6 +16,7 @@ from pipelines.control.backends.checkpoints import CheckpointStore, Offsets, by_
 from pipelines.control.deploy.backend import CannotReplayError
 from shared.contracts.releases import Positions
 from shared.contracts.replay_range import REPLAYING_NODE, ReplayRange, replay_of
+from shared.contracts.topology import METERING_NODE
 from shared.kafka.admin import admin_client
 from shared.kafka.background_reader import reader_config
 from shared.kafka.group_positions import commit_positions
@@ -47,6 +51,7 @@ def restore_side(
     replay = None if replayed is None else _replay(bootstrap, positions, replayed, marks=marks)
     for query, offsets in positions.queries.items():
         write_checkpoint(checkpoints, query, offsets, replay if query == REPLAYING_NODE else None)
+    checkpoints.replace(METERING_NODE, {})
     admin = admin_client(bootstrap)
     for group, offsets in positions.groups.items():
         commit_positions(admin, group, offsets)

@@ -28,6 +28,7 @@ class FolderCheckpoints:
         folder = self._root / query
         draft = folder.with_name(f"{query}.new")
         shutil.rmtree(draft, ignore_errors=True)
+        draft.mkdir(parents=True)
         for name, content in files.items():
             (draft / name).parent.mkdir(parents=True, exist_ok=True)
             (draft / name).write_bytes(content)

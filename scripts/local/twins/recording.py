@@ -15,6 +15,7 @@ from pipelines.control.backends.checkpoints import query_positions
 from scripts.local.side import Side
 from scripts.local.twins.folder_checkpoints import FolderCheckpoints
 from shared.contracts.topics import RETRY_DELAYS, Topic
+from shared.contracts.topology import INPUTS
 from shared.kafka.offset_range_reader import OffsetRange, OffsetRangeReader
 
 EVENT_RECORDS: Final = 200
@@ -50,7 +51,7 @@ def recording(sides: Iterable[Side], target: Side) -> Recording:
         KafkaException, TimeoutError: if the brokers do not answer.
         ValueError, OSError: if a checkpoint of the target cannot be read.
     """
-    queries = query_positions(FolderCheckpoints(target.checkpoints))
+    queries = query_positions(FolderCheckpoints(target.checkpoints), INPUTS)
     return Recording(records=[r for side in sides for r in last_records(side.bootstrap)], queries=queries)
 
 

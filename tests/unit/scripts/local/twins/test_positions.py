@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipelines.control.backends.checkpoints import query_positions, write_checkpoint
-from pipelines.control.backends.restoring import unmarked
+from pipelines.control.backends.restoring import restore_side, unmarked
 from scripts.local.twins.folder_checkpoints import FolderCheckpoints
 from shared.contracts.releases import Positions
 from shared.contracts.replay_range import REPLAY_FILE, decode_replay_range, replay_of
@@ -56,6 +56,17 @@ def test_a_replay_is_said_in_the_checkpoint_and_is_gone_with_it(tmp_path: Path) 
     assert query_positions(FolderCheckpoints(tmp_path)) == {"ingest": {"collected/0": 3}}
     write_checkpoint(FolderCheckpoints(tmp_path), "ingest", {"collected/0": 3})
     assert not (tmp_path / "ingest" / REPLAY_FILE).exists()
+
+
+def test_the_meter_is_not_set_back_but_goes_on_where_its_ledger_ends(tmp_path: Path) -> None:
+    store = FolderCheckpoints(tmp_path)
+    _batch(tmp_path / "audit", 4, '{"collected":{"0":9}}', committed=True)
+    _batch(tmp_path / "ingest", 4, '{"collected":{"0":9}}', committed=True)
+    assert query_positions(store) == {"ingest": {"collected/0": 9}}
+    back = Positions(queries={"ingest": {"collected/0": 5}})
+    for _ in range(2):
+        restore_side("no broker is asked", store, back, None, marks=True)
+        assert query_positions(store, ["audit", "ingest"]) == {"ingest": {"collected/0": 5}}
 
 
 @given(_OFFSETS, _OFFSETS)
