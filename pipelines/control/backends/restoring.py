@@ -1,7 +1,7 @@
 """Sets a parked side to positions, and lets ingest mark what it is to process again.
 
-The meter is not set back: what it repeated of its ledger, cut into other ranges than before, would not fit the
-ranges that are there, and events would count as lost. Without a checkpoint it goes on where its ledger ends.
+The meter is not set back: what it repeated, cut into other ranges than before, would not fit those in its
+ledger, and events would count as lost. Without a checkpoint it goes on where its ledger ends.
 
 What ingest marks ends where `collected` ends. A real-time batch that was cut off left no trace in the
 checkpoint, so a version may have processed all that was there when it was stopped, whatever it says.
