@@ -16,13 +16,13 @@ from pipelines.control.backends.aws.backend import AwsBackend
 from pipelines.control.backends.aws.kube_api import Manifest
 from pipelines.control.backends.aws.settings import AwsSettings
 from pipelines.control.backends.aws.versions import version_key
-from scripts.local.ports import free_base
 from shared.contracts.side_weights import SIDES
 from shared.dynamodb.document_table import DocumentTable
 from tests.deploy.kubernetes.control_plane import ControlPlane, etcd
 from tests.deploy.kubernetes.pods import Folder, Pods, served
 from tests.deploy.kubernetes.token_reviews import token_reviews
 from tests.harness.local_aws import REGION, client, local_aws
+from tests.harness.waiting import free_port
 from tests.synth.workloads.manifests import WORKLOADS, render
 
 OLD, NEW, LIGHT, DARK = "1.0.0", "1.1.0", "blue", "green"
@@ -51,14 +51,15 @@ def aws_place(folder: Path, bootstrap: str, monkeypatch: pytest.MonkeyPatch) -> 
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "testing")
     monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
-    address, http = _own_address(), {side: free_base() for side in SIDES}
+    address, http = _own_address(), {side: free_port() for side in SIDES}
     with ExitStack() as ending:
         url = ending.enter_context(local_aws())
         store = ending.enter_context(etcd(folder))
         reviews = ending.enter_context(token_reviews())
         settings = _settings(url, bootstrap)
-        planes = {side: ControlPlane(side, folder / side, store, reviews, address) for side in SIDES}
-        for side, plane in planes.items():
+        planes = {}
+        for side in SIDES:  # one after the other: the ports of the first are taken then
+            plane = planes[side] = ControlPlane(side, folder / side, store, reviews, address)
             ending.enter_context(plane.running())
             _install(plane)
             _make_cluster(url, settings.cluster(side), plane)
