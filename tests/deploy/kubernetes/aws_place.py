@@ -19,7 +19,7 @@ from pipelines.control.backends.aws.versions import version_key
 from shared.contracts.side_weights import SIDES
 from shared.dynamodb.document_table import DocumentTable
 from tests.deploy.kubernetes.control_plane import ControlPlane, etcd
-from tests.deploy.kubernetes.pods import Folder, Pods, served
+from tests.deploy.kubernetes.pods import Folder, Pods, answering, running
 from tests.deploy.kubernetes.token_reviews import token_reviews
 from tests.harness.local_aws import REGION, client, local_aws
 from tests.harness.waiting import free_port
@@ -72,9 +72,11 @@ def aws_place(folder: Path, bootstrap: str, monkeypatch: pytest.MonkeyPatch) -> 
                 found = json.dumps(_manifests(side, version, http[side])).encode()
                 s3.put_object(Bucket=_VERSIONS, Key=version_key(version, side), Body=found)
         _make_edge(url, settings)
-        # Of the dark side alone: both have the same brokers here.
-        code = Pods(planes[DARK].admin(), Folder(s3, _CHECKPOINTS, DARK), bootstrap)
-        ending.enter_context(served(code, address, http[DARK]))
+        for side in SIDES:
+            code = Pods(planes[side].admin(), Folder(s3, _CHECKPOINTS, side), bootstrap)
+            ending.enter_context(answering(code, address, http[side]))
+            if side == DARK:  # alone: both have the same brokers here
+                ending.enter_context(running(code))
         yield AwsPlace(AwsBackend(settings), planes, settings)
 
 
