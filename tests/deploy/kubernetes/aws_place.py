@@ -16,13 +16,13 @@ from pipelines.control.backends.aws.backend import AwsBackend
 from pipelines.control.backends.aws.kube_api import Manifest
 from pipelines.control.backends.aws.settings import AwsSettings
 from pipelines.control.backends.aws.versions import version_key
-from scripts.local.ports import free_base
 from shared.contracts.side_weights import SIDES
 from shared.dynamodb.document_table import DocumentTable
 from tests.deploy.kubernetes.control_plane import ControlPlane, etcd
-from tests.deploy.kubernetes.pods import Folder, Pods, served
+from tests.deploy.kubernetes.pods import Folder, Pods, answering, running
 from tests.deploy.kubernetes.token_reviews import token_reviews
 from tests.harness.local_aws import REGION, client, local_aws
+from tests.harness.waiting import free_port
 from tests.synth.workloads.manifests import WORKLOADS, render
 
 OLD, NEW, LIGHT, DARK = "1.0.0", "1.1.0", "blue", "green"
@@ -51,14 +51,15 @@ def aws_place(folder: Path, bootstrap: str, monkeypatch: pytest.MonkeyPatch) -> 
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "testing")
     monkeypatch.setenv("AWS_DEFAULT_REGION", REGION)
-    address, http = _own_address(), {side: free_base() for side in SIDES}
+    address, http = _own_address(), {side: free_port() for side in SIDES}
     with ExitStack() as ending:
         url = ending.enter_context(local_aws())
         store = ending.enter_context(etcd(folder))
         reviews = ending.enter_context(token_reviews())
         settings = _settings(url, bootstrap)
-        planes = {side: ControlPlane(side, folder / side, store, reviews, address) for side in SIDES}
-        for side, plane in planes.items():
+        planes = {}
+        for side in SIDES:  # one after the other: the ports of the first are taken then
+            plane = planes[side] = ControlPlane(side, folder / side, store, reviews, address)
             ending.enter_context(plane.running())
             _install(plane)
             _make_cluster(url, settings.cluster(side), plane)
@@ -71,9 +72,11 @@ def aws_place(folder: Path, bootstrap: str, monkeypatch: pytest.MonkeyPatch) -> 
                 found = json.dumps(_manifests(side, version, http[side])).encode()
                 s3.put_object(Bucket=_VERSIONS, Key=version_key(version, side), Body=found)
         _make_edge(url, settings)
-        # Of the dark side alone: both have the same brokers here.
-        code = Pods(planes[DARK].admin(), Folder(s3, _CHECKPOINTS, DARK), bootstrap)
-        ending.enter_context(served(code, address, http[DARK]))
+        for side in SIDES:
+            code = Pods(planes[side].admin(), Folder(s3, _CHECKPOINTS, side), bootstrap)
+            ending.enter_context(answering(code, address, http[side]))
+            if side == DARK:  # alone: both have the same brokers here
+                ending.enter_context(running(code))
         yield AwsPlace(AwsBackend(settings), planes, settings)
 
 

@@ -130,6 +130,7 @@ class ControlPlane:
             "advertise-address": "127.0.0.1",
             "secure-port": self.port,
             "endpoint-reconciler-type": "none",
+            "client-ca-file": folder / "api.crt",
             "tls-cert-file": folder / "api.crt",
             "tls-private-key-file": folder / "api.key",
             "service-account-issuer": "https://kubernetes.default.svc",

@@ -112,8 +112,20 @@ def _of(node: str, ends: dict[tuple[str, int], int]) -> dict[str, int]:
 
 
 @contextmanager
-def served(pods: Pods, address: str, port: int) -> Iterator[None]:
-    """Run the code, and answer at an address that the API server reaches, until the block ends."""
+def running(pods: Pods) -> Iterator[None]:
+    """Run the chain until the block ends."""
+    thread = threading.Thread(target=pods.run, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        pods.stop()
+        thread.join()
+
+
+@contextmanager
+def answering(pods: Pods, address: str, port: int) -> Iterator[None]:
+    """Answer at an address that the API server reaches, until the block ends."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -127,14 +139,11 @@ def served(pods: Pods, address: str, port: int) -> Iterator[None]:
             """Nothing."""
 
     server = ThreadingHTTPServer((address, port), Handler)
-    threads = [threading.Thread(target=each, daemon=True) for each in (server.serve_forever, pods.run)]
-    for each in threads:
-        each.start()
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
     try:
         yield
     finally:
-        pods.stop()
         server.shutdown()
         server.server_close()
-        for each in threads:
-            each.join()
+        thread.join()

@@ -109,6 +109,7 @@ class AwsBackend:
     def start(self, side: str, version: str, *, fence: int) -> None:
         """Replace the code of a side by a version, and start it; a parked side wakes up."""
         with _explained():
+            self._traffic.claim(fence)
             self._code(side).start(version, fence)
 
     def readiness(self, side: str) -> Readiness:
@@ -119,6 +120,7 @@ class AwsBackend:
     def park(self, side: str, *, fence: int) -> None:
         """Stop all code of a side. What it took stays in its topics."""
         with _explained():
+            self._traffic.claim(fence)
             self._proving.discard(side)
             self._code(side).park(fence)
 
@@ -135,8 +137,7 @@ class AwsBackend:
             CannotReplayError: if `replayed` is given, and the records cannot be marked, or are gone.
         """
         with _explained():
-            code = self._code(side)
-            code.claim(fence)
+            code = self._claimed(side, fence)
             if not code.deployed().parked:
                 raise BackendError(f"{side} is not parked: its positions would move")
             bootstrap = self._settings.bootstrap(side)
@@ -145,8 +146,7 @@ class AwsBackend:
     def prove(self, side: str, events: int, *, fence: int) -> Proof:
         """What became of the events that the side's own canary sends, which began with the version."""
         with _explained():
-            code = self._code(side)
-            code.claim(fence)
+            code = self._claimed(side, fence)
             self._proving.add(side)
             code.scale_canary(1)
             found = proof(code.ask(CANARY, "/metrics").decode())
@@ -161,7 +161,7 @@ class AwsBackend:
     def begin_load_test(self, side: str, *, fence: int) -> None:
         """Raises BackendError: releases in AWS go without a load test (HIFI_RATING_DAYS=0)."""
         with _explained():
-            self._code(side).claim(fence)
+            self._claimed(side, fence)
             raise BackendError(f"nothing can load {side}: set HIFI_RATING_DAYS=0")
 
     def weights(self) -> Mapping[str, int]:
@@ -203,6 +203,13 @@ class AwsBackend:
 
     def _checkpoints(self, side: str) -> S3Checkpoints:
         return S3Checkpoints(self._client("s3"), self._settings.aws_checkpoints, side)
+
+    def _claimed(self, side: str, fence: int) -> SideCode:
+        """The code of a side, from which deployers with a lower fence are kept away; of all else too."""
+        self._traffic.claim(fence)
+        code = self._code(side)
+        code.claim(fence)
+        return code
 
     def _code(self, side: str) -> SideCode:
         if side not in self._codes:
