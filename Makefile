@@ -1,6 +1,6 @@
 # `make` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-twins up down doctor test test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth test-twins proof synth plan preflight outdated localstack deploy-local policy-tools cdktn-tools deploy-tools kube-tools browser quick stream-chain stream-planes stream-side lint format types imports coverage bench dashboard lock clean
+.PHONY: help setup demo demo-twins up down doctor test test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth test-twins test-kubernetes proof synth plan preflight outdated localstack deploy-local policy-tools cdktn-tools deploy-tools kube-tools browser quick stream-chain stream-planes stream-side lint format types imports coverage bench dashboard lock clean
 
 SHELL := /bin/bash
 BIN := .venv/bin
@@ -45,10 +45,10 @@ doctor: setup ## Report what is missing or wrong
 test: setup ## Check everything in under 20 minutes: lint, types, imports, and a test of every capability
 	@$(MAKE) --no-print-directory -j3 stream-chain stream-planes stream-side
 
-proof: setup policy-tools cdktn-tools deploy-tools kube-tools browser ## Run all other tests, for hours: full sizes, kills, stacks, bench
+proof: setup policy-tools cdktn-tools deploy-tools browser ## Run all other tests, for hours: full sizes, kills, stacks, bench
 	@$(BIN)/python -m tests.proof
 
-proof-%: setup policy-tools cdktn-tools deploy-tools kube-tools browser
+proof-%: setup policy-tools cdktn-tools deploy-tools browser
 	@$(BIN)/python -m tests.proof $*
 
 quick: lint types imports ## Style, types, imports and the unit tests
@@ -67,9 +67,10 @@ stream-side: quick browser
 	@set -o pipefail; $(PYTEST) tests/synth tests/deploy tests/console tests/truth tests/integration 2>&1 | sed -u 's/^/side   | /'
 
 test-synth: policy-tools cdktn-tools
-test-deploy: deploy-tools kube-tools
+test-deploy: deploy-tools
+test-kubernetes: kube-tools
 test-console: browser
-test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth test-twins: test-%: setup
+test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth test-twins test-kubernetes: test-%: setup
 	$(BIN)/python -m pytest tests/$* $(ARGS)
 
 test-unit: ## Pure functions (each test-KIND runs both tiers of its kind)
@@ -77,6 +78,7 @@ test-contract: ## One service or module against real sockets and brokers
 test-spark: ## DataFrame functions and streaming queries in Spark
 test-synth: ## Terraform and Kubernetes manifests of the stacks
 test-deploy: ## The stacks applied to local endpoints
+test-kubernetes: ## The deployer's backend for AWS on real control planes, which are built once
 test-bench: ## The bench
 test-integration: ## A whole side as processes
 test-console: ## The console in a real Chromium

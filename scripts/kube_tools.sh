@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds etcd, Kubernetes' API server, controllers and scheduler, and KWOK from their Go modules into a folder of this
-# user's cache, once for these versions: 12.5 minutes on two cores with one job. tests/deploy/test_aws_backend.py needs them.
+# user's cache, once for these versions: 12.5 minutes on two cores with one job. tests/kubernetes/test_aws_backend.py needs them.
 set -euo pipefail
 kubernetes=1.33.13
 etcd=3.5.35

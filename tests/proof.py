@@ -49,6 +49,11 @@ def _tests(name: str, proves: str, *more: str) -> Part:
 
 PARTS: Final = (  # checks: the longest first, so that the streams end at about the same time
     _tests("twins", "two sides behind one port: deploys, rollbacks, switches and bursts under load"),
+    Part(
+        "kubernetes",
+        "the deployer's backend for AWS on two real control planes, which it builds first",
+        ("make", "--no-print-directory", "test-kubernetes"),
+    ),
     _tests("deploy", "all stacks applied, planned again, switched, destroyed; LocalStack"),
     _tests("integration", "kills of each part under load; retries, replays, the meter against the receiver"),
     _tests("truth", "600,000 events with known losses; a million clean ones"),

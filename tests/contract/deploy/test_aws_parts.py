@@ -18,8 +18,8 @@ from scripts.release.publish_version import OtherVersionError, publish
 from shared.contracts.replay_range import replay_of
 from shared.dynamodb.document_table import DocumentTable
 from shared.runtime.metrics import CanaryMetric
-from tests.deploy.kubernetes.token_reviews import signer
 from tests.harness.local_aws import REGION, client, local_aws
+from tests.harness.token_reviews import signer
 
 BUCKET, DOMAIN, TABLE = "hifi-test", "hifi.test", "documents"
 PLACE = Place(

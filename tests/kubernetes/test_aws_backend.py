@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.deploy.kubernetes.aws_place import DARK, LIGHT, NEW, OLD, AwsPlace, aws_place
 from tests.harness.backend_conformance import BackendConformance, Place
+from tests.kubernetes.aws_place import DARK, LIGHT, NEW, OLD, AwsPlace, aws_place
 
 pytestmark = [pytest.mark.proof, pytest.mark.timeout(1_800)]
 

@@ -18,11 +18,11 @@ from pipelines.control.backends.aws.settings import AwsSettings
 from pipelines.control.backends.aws.versions import version_key
 from shared.contracts.side_weights import SIDES
 from shared.dynamodb.document_table import DocumentTable
-from tests.deploy.kubernetes.control_plane import ControlPlane, etcd
-from tests.deploy.kubernetes.pods import Folder, Pods, answering, running
-from tests.deploy.kubernetes.token_reviews import token_reviews
 from tests.harness.local_aws import REGION, client, local_aws
+from tests.harness.token_reviews import token_reviews
 from tests.harness.waiting import free_port
+from tests.kubernetes.control_plane import ControlPlane, etcd
+from tests.kubernetes.pods import Folder, Pods, answering, running
 from tests.synth.workloads.manifests import WORKLOADS, render
 
 OLD, NEW, LIGHT, DARK = "1.0.0", "1.1.0", "blue", "green"
