@@ -119,7 +119,8 @@ class TwoDrivers:
     def _take_over(
         self, spark: SparkSession, stopping: threading.Event, locks: CheckpointLocks, mine: "_Acquired"
     ) -> Sequence[StreamingQuery]:
-        takeover = Takeover(list(self._builds), time.monotonic)
+        later = [node for node in self._builds if self._prepared and node not in self._prepared]
+        takeover = Takeover(list(self._builds), time.monotonic, later=later)
         queries: list[StreamingQuery] = []
         while not stopping.is_set() and not takeover.complete:
             step, node = takeover.next(mine.nodes, locks.last_beat(mine.missing))

@@ -9,6 +9,9 @@ SILENT_SECONDS: Final = 15.0
 """A driver at work whose JVM does not answer for so long is ended. A collection of garbage takes less than a
 second; the kernel reports a driver that died by itself, without any wait."""
 
+CALM_SECONDS: Final = 6.0
+"""So long after the first node the ones start that no event waits for: on two cores they would delay it."""
+
 
 class Step(Enum):
     """What to do next."""
@@ -29,6 +32,8 @@ class Takeover:
         order: Sequence[str],
         monotonic: Callable[[], float],
         silent_seconds: float = SILENT_SECONDS,
+        *,
+        later: Collection[str] = (),
     ) -> None:
         """Wait for the nodes in `order`.
 
@@ -36,8 +41,11 @@ class Takeover:
             order: every node, the one to start first at the front.
             monotonic: seconds of a clock that never goes back.
             silent_seconds: after which a driver that does not beat is ended.
+            later: nodes that start CALM_SECONDS after the first one.
         """
         self._order, self._monotonic, self._silent_seconds = order, monotonic, silent_seconds
+        self._later = frozenset(later)
+        self._first_start: float | None = None
         self._beat: str | None = None
         self._since = monotonic()
         self._started: set[str] = set()
@@ -55,8 +63,10 @@ class Takeover:
             beat: the other driver's last one.
         """
         for node in self._order:
-            if node in acquired and node not in self._started:
+            if node in acquired and node not in self._started and self._due(node):
                 self._started.add(node)
+                if self._first_start is None:
+                    self._first_start = self._monotonic()
                 return Step.START, node
         if beat != self._beat:
             self._beat, self._since = beat, self._monotonic()
@@ -65,3 +75,8 @@ class Takeover:
             self._since = self._monotonic()
             return Step.END_OTHER, missing
         return Step.WAIT, missing
+
+    def _due(self, node: str) -> bool:
+        if node not in self._later:
+            return True
+        return self._first_start is not None and self._monotonic() - self._first_start >= CALM_SECONDS

@@ -23,11 +23,11 @@ def build(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
 
 
 def prepare(spark: SparkSession, settings: SparkSettings) -> PreparedQuery:
-    """The query, not started, and its workers, which read the pipes."""
+    """The query, not started, and its workers: a batch reads the pipes in two tasks at once."""
     table = pipes(spark, settings)
     return PreparedQuery(
         start=_writer(spark, settings, EARLIEST, table).start,
-        use_workers=lambda: table.limit(1).collect(),
+        use_workers=table.union(table).collect,
     )
 
 

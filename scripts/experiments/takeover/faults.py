@@ -2,9 +2,12 @@
 
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
+
+import psutil
 
 from scripts.experiments.harness.subprocesses import ChainError
 from scripts.experiments.takeover.lateness import producer_ids, writers_in_turn
@@ -49,8 +52,9 @@ def cause(fault: Fault, side: Side) -> Callable[[], None]:
 
         return restart
     for process in side_processes(side.root, program):
-        if fault is Fault.SUSPEND or _JVM in process.cmdline():
-            process.send_signal(signal.SIGSTOP if fault is Fault.SUSPEND else signal.SIGKILL)
+        with suppress(psutil.NoSuchProcess):  # a worker that has just ended by itself
+            if fault is Fault.SUSPEND or _JVM in process.cmdline():
+                process.send_signal(signal.SIGSTOP if fault is Fault.SUSPEND else signal.SIGKILL)
     return lambda: None
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.spark.takeover import Step, Takeover
+from shared.spark.takeover import CALM_SECONDS, Step, Takeover
 
 NODES = ("transmit", "route", "ingest")
 
@@ -24,6 +24,19 @@ def test_only_what_this_driver_has_is_started_once_and_in_order() -> None:
     assert takeover.next({"ingest"}, "2")[0] is Step.WAIT
     assert takeover.next(set(NODES), "3") == (Step.START, "transmit")
     assert takeover.next(set(NODES), "3") == (Step.START, "route")
+    assert takeover.complete
+
+
+def test_what_no_event_waits_for_starts_some_seconds_after_the_first_query() -> None:
+    time = Time()
+    takeover = Takeover(NODES, time, later=["ingest"])
+    assert takeover.next({"ingest"}, "1")[0] is Step.WAIT
+    assert takeover.next(NODES, "1") == (Step.START, "transmit")
+    assert takeover.next(NODES, "1") == (Step.START, "route")
+    time.now += CALM_SECONDS - 0.1
+    assert takeover.next(NODES, "1") == (Step.WAIT, "")
+    time.now += 0.1
+    assert takeover.next(NODES, "1") == (Step.START, "ingest")
     assert takeover.complete
 
 
