@@ -21,7 +21,7 @@ __all__ = ["dynamodb_local", "start", "store_url"]
 
 StartConsole = Callable[..., ConsoleProcess]
 Open = Callable[..., Page]
-NOBODY = 9
+UNUSED_PORT = 9
 """A port on which nothing listens."""
 
 
@@ -108,7 +108,7 @@ def api(dynamodb_local: str, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 def office_console(api: ApiProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
     """A console with the pages of documents, for all tests; observe is away."""
     log = tmp_path_factory.mktemp("console") / "console.log"
-    process = ConsoleProcess(f"http://127.0.0.1:{NOBODY}", log, api=api.url)
+    process = ConsoleProcess(f"http://127.0.0.1:{UNUSED_PORT}", log, api=api.url)
     eventually(process.ready)
     yield process
     assert process.stop() == 0
@@ -130,7 +130,7 @@ def signed_office(
     folder, port = tmp_path_factory.mktemp("signed"), free_port()
     api = ApiProcess(folder, dynamodb_local, oidc_issuer=provider.issuer, oidc_audience=CLIENT)
     console = ConsoleProcess(
-        f"http://127.0.0.1:{NOBODY}",
+        f"http://127.0.0.1:{UNUSED_PORT}",
         folder / "console.log",
         api=api.url,
         port=str(port),

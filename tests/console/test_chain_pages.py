@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from shared.contracts import headers as h
+from tests.console.conftest import UNUSED_PORT
 from tests.console.console_process import ConsoleProcess
 from tests.console.documents import Office
 from tests.console.test_accessibility import faults
@@ -20,14 +21,12 @@ __all__ = ["side_api"]
 
 HOSTILE = "<img src=x onerror=\"document.title='stolen'\">"
 MASKS = [{"path": "$.data.email", "action": "redact"}]
-_NOBODY = 9
-"""A port on which nothing listens."""
 
 
 @pytest.fixture(scope="module")
 def console(side_api: ApiProcess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ConsoleProcess]:
     log = tmp_path_factory.mktemp("console") / "console.log"
-    process = ConsoleProcess(f"http://127.0.0.1:{_NOBODY}", log, api=side_api.url)
+    process = ConsoleProcess(f"http://127.0.0.1:{UNUSED_PORT}", log, api=side_api.url)
     eventually(process.ready)
     yield process
     assert process.stop() == 0

@@ -2,12 +2,9 @@
 
 from urllib.parse import urlencode
 
-from tests.console.conftest import StartConsole
+from tests.console.conftest import UNUSED_PORT, StartConsole
 from tests.console.console_process import ConsoleProcess
 from tests.contract.management.api_process import ApiProcess
-
-NOBODY = 9
-"""A port on which nothing listens: observe is away, which a page says by itself."""
 
 
 def signed_in(console: ConsoleProcess, token: str) -> dict[str, str]:
@@ -20,7 +17,7 @@ def signed_in(console: ConsoleProcess, token: str) -> dict[str, str]:
 
 
 def test_the_meter_of_all_tenants_is_for_operators_only(start_console: StartConsole, api: ApiProcess) -> None:
-    console = start_console(NOBODY, api=api.url, public_url="https://console.example.com")
+    console = start_console(UNUSED_PORT, api=api.url, public_url="https://console.example.com")
     for who in ({}, signed_in(console, api.token("acme", "owner"))):
         answer = console.request("GET", "/", headers=who)
         assert (answer.status, answer.headers["location"]) == (303, "/documents")

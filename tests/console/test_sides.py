@@ -14,7 +14,7 @@ from shared.contracts.releases import Finding, Kind, Passed, Positions, Release,
 from shared.dynamodb.activity_register import ActivityRegister
 from shared.dynamodb.release_store import ReleaseStore
 from shared.runtime.clock import wall_clock
-from tests.console.conftest import NOBODY, Open, StartConsole
+from tests.console.conftest import UNUSED_PORT, Open, StartConsole
 from tests.console.documents import Office
 from tests.console.test_accessibility import faults
 from tests.contract.management.api_process import running_api
@@ -30,7 +30,7 @@ def fresh_office(
 ) -> Iterator[Office]:
     """An office of its own, whose table has no release; observe is away."""
     with running_api(tmp_path, dynamodb_local) as api:
-        yield Office(start_console(NOBODY, api=api.url), api, open_page)
+        yield Office(start_console(UNUSED_PORT, api=api.url), api, open_page)
 
 
 def written(office: Office) -> ReleaseStore:

@@ -2,12 +2,13 @@
 
 import http.client
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import urlsplit
+
+from tests.harness.http_server import QuietHandler, http_served
 
 Asked = tuple[str, str]
 """An operation, and the partition that it is about; empty if it names none or several."""
@@ -38,7 +39,7 @@ def recorded_store(endpoint: str) -> Iterator[RecordedStore]:
     """Forward to a store until the block ends."""
     behind = urlsplit(endpoint)
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler, BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
@@ -59,17 +60,6 @@ def recorded_store(endpoint: str) -> Iterator[RecordedStore]:
             self.end_headers()
             self.wfile.write(content)
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the name in the base class
-            """Nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    store = RecordedStore(f"http://127.0.0.1:{server.server_address[1]}")
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with http_served(Handler) as url:
+        store = RecordedStore(url)
         yield store
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -1,15 +1,15 @@
 """An observe that says what a test wants, over HTTP."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 
 from shared.contracts.diamond.stability import Stability
 from shared.contracts.scorecard import PipeCard
+from tests.harness.http_server import QuietHandler, http_served
 
 
 class ScriptedObserve:
@@ -50,25 +50,12 @@ class ScriptedObserve:
 def scripted_observe() -> Iterator[ScriptedObserve]:
     """Serve one until the block ends."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler, BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             found = observe.answer(self.path)
             body = b"{}" if found is None else msgspec.json.encode(found)
-            self.send_response(503 if found is None else 200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            self.respond(503 if found is None else 200, body)
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the name in the base class
-            """Nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    observe = ScriptedObserve(f"http://127.0.0.1:{server.server_address[1]}")
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with http_served(Handler) as url:
+        observe = ScriptedObserve(url)
         yield observe
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -2,12 +2,13 @@
 
 import base64
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from tests.harness.http_server import QuietHandler, http_served
 
 
 def signer(token: str) -> str:
@@ -26,7 +27,7 @@ def signer(token: str) -> str:
 def token_reviews() -> Iterator[str]:
     """Serve until the block ends; yields the URL."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler, BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             name = signer(review["spec"]["token"])
@@ -35,21 +36,7 @@ def token_reviews() -> Iterator[str]:
                 status["user"] = {"username": name, "groups": ["system:masters"]}
             answer = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "status": status}
             body = json.dumps(answer).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            self.respond(200, body)
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the name in the base class
-            """Nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with http_served(Handler) as url:
+        yield url

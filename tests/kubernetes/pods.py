@@ -8,7 +8,7 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any, Final, NamedTuple
 
 from confluent_kafka import KafkaException, Producer
@@ -26,6 +26,7 @@ from shared.kafka.consumer_lag import partition_ends
 from shared.kafka.group_positions import commit_positions
 from shared.kafka.progress_group import group_name
 from shared.runtime.metrics import CanaryMetric
+from tests.harness.http_server import QuietHandler, http_served
 
 _TURN_SECONDS: Final = 0.3
 _QUERIES: Final = {"ingest": "ingest", "route": "route", "transmit": "transmit", "transmit_slow": "transmit"}
@@ -127,23 +128,9 @@ def running(pods: Pods) -> Iterator[None]:
 def answering(pods: Pods, address: str, port: int) -> Iterator[None]:
     """Answer at an address that the API server reaches, until the block ends."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler, BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            body = pods.answer(self.path)
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            self.respond(200, pods.answer(self.path))
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the name in the base class
-            """Nothing."""
-
-    server = ThreadingHTTPServer((address, port), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with http_served(Handler, address, port):
         yield
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -10,6 +10,7 @@ from msgspec import Struct
 from pipelines.control.deploy.backend import BackendError, SideMinute
 from shared.contracts.diamond.stability import SILENT, Stability
 from shared.contracts.scorecard import MinuteCard
+from shared.runtime.side_stability import PATH
 
 T = TypeVar("T")
 _MOST_MINUTES: Final = 1_440
@@ -30,7 +31,7 @@ class MinuteUsage(Struct, frozen=True, kw_only=True):
 def stability_of(ask: Ask) -> Stability:
     """Whether a side is stable; SILENT if observe does not answer."""
     try:
-        return _answer(ask, "/v1/stability", Stability)
+        return _answer(ask, PATH, Stability)
     except BackendError:
         return SILENT
 

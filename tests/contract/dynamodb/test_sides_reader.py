@@ -6,7 +6,7 @@ import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from time import monotonic
 
 from shared.contracts.diamond.activities import Action
@@ -15,6 +15,7 @@ from shared.dynamodb.activity_register import ActivityRegister
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.sides_reader import SidesReader
 from shared.runtime.clock import wall_clock
+from tests.harness.http_server import QuietHandler, http_served
 
 TABLE = "documents-of-sides"
 STABLE = Stability(stable=True)
@@ -28,7 +29,7 @@ def only_together(url: str, what: bytes) -> Iterator[str]:
     """The table behind an address that answers requests about `what` only when as many wait as TOGETHER."""
     gate = threading.Barrier(TOGETHER, timeout=WAIT_SECONDS)
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler, BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             if what in body:
@@ -39,24 +40,10 @@ def only_together(url: str, what: bytes) -> Iterator[str]:
                     status, found = reply.status, reply.read()
             except urllib.error.HTTPError as refusal:
                 status, found = refusal.code, refusal.read()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/x-amz-json-1.0")
-            self.send_header("Content-Length", str(len(found)))
-            self.end_headers()
-            self.wfile.write(found)
+            self.respond(status, found, "application/x-amz-json-1.0")
 
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # the name in the base class
-            """Nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with http_served(Handler) as served:
+        yield served
 
 
 def test_looks_at_the_same_side_do_not_wait_for_each_others_requests(dynamodb_local: str) -> None:

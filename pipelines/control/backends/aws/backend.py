@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import boto3
@@ -33,7 +34,7 @@ from pipelines.control.deploy.backend import (
     Remains,
     SideMinute,
 )
-from shared.contracts.diamond.stability import SILENT, Stability
+from shared.contracts.diamond.stability import Stability
 from shared.contracts.releases import Positions
 from shared.contracts.side_weights import SIDES, WrongWeightsError
 from shared.contracts.topology import INPUTS
@@ -76,7 +77,8 @@ class AwsBackend:
     def __init__(self, settings: AwsSettings) -> None:
         """Nothing is asked before the first call."""
         self._settings, self._session = settings, boto3.Session(region_name=settings.aws_region)
-        self._versions = VersionStore(self._client("s3"), settings.aws_versions)
+        self._s3, self._eks, self._kafka = (self._client(each) for each in ("s3", "eks", "kafka"))
+        self._versions = VersionStore(self._s3, settings.aws_versions)
         self._traffic = FencedWeights(
             Traffic(_place(settings), self._client("ssm"), self._client("route53")),
             settings.documents_table,
@@ -100,7 +102,7 @@ class AwsBackend:
         with _explained():
             if self._versions.manifests(version, side) is None:
                 return [Obstacle(text=f"there is no version {version} for {side}", lasting=True)]
-            found = [*maintenance(self._client("kafka"), self._client("eks"), self._settings.cluster(side))]
+            found = [*maintenance(self._kafka, self._eks, self._settings.cluster(side))]
             if behind := out_of_sync(admin_client(self._settings.bootstrap(side))):
                 text = f"replicas of {len(behind)} partitions of {side} are not in sync"
                 found.append(Obstacle(text=text, lasting=False))
@@ -180,7 +182,7 @@ class AwsBackend:
     def minutes(self, side: str, first: int, last: int) -> Sequence[SideMinute]:
         """Settled minutes with deliveries, `first` and `last` included, oldest first."""
         with _explained():
-            return minutes_of(lambda path: self._code(side).ask(_OBSERVE, path), first, last, _unknown)
+            return minutes_of(partial(self._observed, side), first, last, _unknown)
 
     def remains(self, side: str) -> Remains:
         """What a side has still to settle. The canary of a side without traffic sends no more."""
@@ -191,18 +193,17 @@ class AwsBackend:
 
     def stability(self, side: str) -> Stability:
         """What observe says of a side; SILENT if it does not answer."""
-        try:
-            with _explained():
-                code = self._code(side)
-                return stability_of(lambda path: code.ask(_OBSERVE, path))
-        except BackendError:
-            return SILENT
+        return stability_of(partial(self._observed, side))
+
+    def _observed(self, side: str, path: str) -> bytes:
+        with _explained():
+            return self._code(side).ask(_OBSERVE, path)
 
     def _client(self, service: str) -> Any:
         return self._session.client(service, endpoint_url=self._settings.aws_endpoint, config=_QUICK)
 
     def _checkpoints(self, side: str) -> S3Checkpoints:
-        return S3Checkpoints(self._client("s3"), self._settings.aws_checkpoints, side)
+        return S3Checkpoints(self._s3, self._settings.aws_checkpoints, side)
 
     def _claimed(self, side: str, fence: int) -> SideCode:
         """The code of a side, from which deployers with a lower fence are kept away; of all else too."""
@@ -214,7 +215,7 @@ class AwsBackend:
     def _code(self, side: str) -> SideCode:
         if side not in self._codes:
             cluster, region = self._settings.cluster(side), self._settings.aws_region
-            kube = eks_api(self._session, self._client("eks"), cluster, region)
+            kube = eks_api(self._session, self._eks, cluster, region)
             self._codes[side] = SideCode(kube, self._versions, side, wall_clock)
         return self._codes[side]
 

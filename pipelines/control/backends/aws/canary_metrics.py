@@ -13,12 +13,11 @@ TOTAL: Final = "_total"
 
 
 def values_by_pipe(metrics: str) -> Mapping[str, Mapping[str, float]]:
-    """Values by metric and pipe, of what a canary's /metrics answers."""
+    """Values by metric and pipe, of what a canary's /metrics answers; without a pipe, by an empty name."""
     found: dict[str, dict[str, float]] = defaultdict(dict)
     for family in text_string_to_metric_families(metrics):
         for sample in family.samples:
-            if "pipe" in sample.labels:
-                found[sample.name][sample.labels["pipe"]] = sample.value
+            found[sample.name][sample.labels.get("pipe", "")] = sample.value
     return found
 
 
@@ -34,7 +33,7 @@ def proof(metrics: str) -> Proof:
     missing = found[CanaryMetric.MISSING]
     words = {"arrived changed": changed, "arrived more than once": doubled, "have not arrived": missing}
     return Proof(
-        sent=_acknowledged(metrics),
+        sent=int(found[CanaryMetric.ACKNOWLEDGED + TOTAL].get("", 0)),
         arrived=int(min(arrived.values(), default=0)),
         changed=int(sum(changed.values())),
         doubled=int(sum(doubled.values())),
@@ -46,11 +45,3 @@ def proof(metrics: str) -> Proof:
             if count
         ),
     )
-
-
-def _acknowledged(metrics: str) -> int:
-    for family in text_string_to_metric_families(metrics):
-        for sample in family.samples:
-            if sample.name == CanaryMetric.ACKNOWLEDGED + TOTAL:
-                return int(sample.value)
-    return 0

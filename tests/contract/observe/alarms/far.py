@@ -4,8 +4,9 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from http.server import BaseHTTPRequestHandler
+
+from tests.harness.http_server import QuietHandler, http_served
 
 
 class Far:
@@ -30,7 +31,7 @@ def far() -> Iterator[Far]:
     """Run a receiver until the block ends."""
     found = Far()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler, BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             headers = {name.lower(): value for name, value in self.headers.items()}
@@ -42,18 +43,8 @@ def far() -> Iterator[Far]:
             self.send_header("Content-Length", "0")
             self.end_headers()
 
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    found.url = f"http://127.0.0.1:{server.server_address[1]}"
-    try:
-        yield found
-    finally:
-        found.hang.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with http_served(Handler) as found.url:
+        try:
+            yield found
+        finally:
+            found.hang.set()
