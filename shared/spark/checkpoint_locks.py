@@ -5,26 +5,16 @@ free at once, a suspended one's is not, and neither Kafka nor a table has to ans
 same machine. A JVM must not open a lock's file twice: closing either would release the lock.
 """
 
-import fcntl
 import threading
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-import psutil
-from msgspec import Struct
 from pyspark.sql import SparkSession
 
-_FOLDER: Final = ".drivers"
+from shared.spark.checkpoint_owners import FOLDER, ProcessId, owner, process_tree
+
 _WAITING: Final = "standby"
-
-
-class ProcessId(Struct, frozen=True):
-    """A process, and no later one with the same number."""
-
-    pid: int
-    created: float
 
 
 class CheckpointLocks:
@@ -38,9 +28,9 @@ class CheckpointLocks:
         """
         jvm: Any = spark.sparkContext._jvm
         self._io = jvm.java.io
-        self._folder = checkpoints / _FOLDER
+        self._folder = checkpoints / FOLDER
         self._folder.mkdir(parents=True, exist_ok=True)
-        tree = _process_tree()
+        tree = process_tree()
         self._own, self._name = msgspec.json.encode(tree), str(tree[0].pid)
         self._channels: dict[str, Any] = {}
         self._held: dict[str, Any] = {}
@@ -93,7 +83,7 @@ class CheckpointLocks:
     def owner(self, node: str) -> tuple[ProcessId, ...]:
         """The processes of the driver that last acquired the node; the JVM and Spark's Python process."""
         try:
-            return _owner(self._file(node, "owner"))
+            return owner(self._file(node, "owner"))
         except (FileNotFoundError, msgspec.DecodeError):
             return ()
 
@@ -126,51 +116,3 @@ class CheckpointLocks:
 
     def _file(self, node: str, kind: str) -> Path:
         return self._folder / f"{node}.{kind}"
-
-
-def in_use(checkpoints: Path) -> bool:
-    """Whether a driver has a lock there; asked by a process without a JVM, which would lose its own locks."""
-    return any(_locked(file) for file in (checkpoints / _FOLDER).glob("*.lock"))
-
-
-def _locked(file: Path) -> bool:
-    with file.open("r+b") as opened:
-        try:
-            fcntl.lockf(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return True
-    return False
-
-
-def acquired_lately(checkpoints: Path, now: float, seconds: float) -> bool:
-    """Whether a running driver has acquired a node within the last seconds; `now` is epoch seconds."""
-    files = [file for file in (checkpoints / _FOLDER).glob("*.owner") if now - file.stat().st_mtime < seconds]
-    return any(_running(_owner(file)[0]) for file in files)
-
-
-def end_processes(processes: tuple[ProcessId, ...]) -> None:
-    """SIGKILL these processes and all below them, suspended or not; returns when they have ended."""
-    roots = [each for each in map(_running, processes) if each is not None]
-    found = {process for root in roots for process in (root, *root.children(recursive=True))}
-    for process in found:
-        with suppress(psutil.NoSuchProcess):
-            process.kill()
-    psutil.wait_procs(found)
-
-
-def _owner(file: Path) -> tuple[ProcessId, ...]:
-    return msgspec.json.decode(file.read_bytes(), type=tuple[ProcessId, ...])
-
-
-def _running(wanted: ProcessId) -> psutil.Process | None:
-    try:
-        process = psutil.Process(wanted.pid)
-        return process if process.create_time() == wanted.created else None
-    except psutil.NoSuchProcess:
-        return None
-
-
-def _process_tree() -> tuple[ProcessId, ...]:
-    """This process and those below it: the JVM, which runs already."""
-    own = psutil.Process()
-    return tuple(ProcessId(each.pid, each.create_time()) for each in (own, *own.children(recursive=True)))

@@ -20,7 +20,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 from shared.runtime.logging import get_logger
 from shared.runtime.settings import SparkSettings
 from shared.spark.application import Build, is_processing
-from shared.spark.checkpoint_locks import CheckpointLocks, end_processes
+from shared.spark.checkpoint_locks import CheckpointLocks
+from shared.spark.checkpoint_owners import end_processes
 from shared.spark.prepared_query import PreparedQuery
 from shared.spark.python_worker_pool import keep_in_use
 from shared.spark.takeover import BEAT_SECONDS, Step, Takeover
@@ -222,12 +223,18 @@ def _hand_over(query: StreamingQuery, locks: CheckpointLocks) -> None:
     """Stop a query between two batches, and wait until the other driver's has begun."""
     node = query.name
     _wait_for_boundary(query, locks)
+    begun = time.monotonic()
     query.stop()
     locks.release(node)
-    deadline = time.monotonic() + _AT_WORK_SECONDS
-    while not locks.is_at_work(node) and locks.is_awaited() and time.monotonic() < deadline:
+    stopped = time.monotonic()
+    while not locks.is_at_work(node) and locks.is_awaited() and time.monotonic() < stopped + _AT_WORK_SECONDS:
         time.sleep(_SOON_SECONDS)
-    _log.info("query handed over", extra={"node": node})
+    took = {"stop_ms": _ms(stopped - begun), "start_ms": _ms(time.monotonic() - stopped)}
+    _log.info("query handed over", extra={"node": node, **took})
+
+
+def _ms(seconds: float) -> int:
+    return round(1_000 * seconds)
 
 
 def _wait_for_boundary(query: StreamingQuery, locks: CheckpointLocks) -> None:

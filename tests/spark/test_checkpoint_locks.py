@@ -13,7 +13,8 @@ import psutil
 import pytest
 from pyspark.sql import SparkSession
 
-from shared.spark.checkpoint_locks import CheckpointLocks, ProcessId, acquired_lately, end_processes
+from shared.spark.checkpoint_locks import CheckpointLocks
+from shared.spark.checkpoint_owners import ProcessId, acquired_lately, end_processes
 
 _HOLD = """
 import fcntl, sys
