@@ -6,6 +6,7 @@ Meanwhile it answers `/healthz`, `/readyz` and `/metrics`.
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -32,11 +33,16 @@ class Operation(Protocol):
     """How an application starts its queries, and how it ends them."""
 
     def start(self, spark: SparkSession, stopping: threading.Event) -> Sequence[StreamingQuery]:
-        """Start the queries, in their order; may wait, and then returns early when stopping."""
+        """Start the queries that an event waits for, in their order; may wait, and then returns early when
+        stopping."""
+        ...
+
+    def start_more(self, spark: SparkSession) -> Sequence[StreamingQuery]:
+        """Start what is due by now of those that no event waits for; called again and again."""
         ...
 
     def stop(self, queries: Sequence[StreamingQuery]) -> None:
-        """End what `start` returned."""
+        """End what `start` and `start_more` returned."""
         ...
 
 
@@ -54,6 +60,10 @@ class Alone:
         if stopping.is_set():
             return []
         return [build(spark, self._settings) for build in self._builds]
+
+    def start_more(self, spark: SparkSession) -> Sequence[StreamingQuery]:  # noqa: ARG002
+        """Nothing: `start` starts all."""
+        return ()
 
     def stop(self, queries: Sequence[StreamingQuery]) -> None:
         """Stop all of them."""
@@ -102,13 +112,14 @@ def run_operation(name: str, settings: SparkSettings, operation: Operation) -> i
         with json_output():
             spark = spark_session(settings, name)
         _log.info("session started")
-        queries = operation.start(spark, stopping)
+        queries = list(operation.start(spark, stopping))
         looker = threading.Thread(
             target=_look, args=(spark, queries, stopping, settings.bootstrap, meters), daemon=True
         )
         looker.start()
         try:
-            return _watch(queries, stopping, ready, settings.ready_file)
+            start_more = partial(operation.start_more, spark)
+            return _watch(queries, start_more, stopping, ready, settings.ready_file)
         finally:
             _forget(settings.ready_file)
             operation.stop(queries)
@@ -116,12 +127,16 @@ def run_operation(name: str, settings: SparkSettings, operation: Operation) -> i
 
 
 def _watch(
-    queries: Sequence[StreamingQuery],
+    queries: list[StreamingQuery],
+    start_more: Callable[[], Sequence[StreamingQuery]],
     stopping: threading.Event,
     ready: threading.Event,
     ready_file: Path | None,
 ) -> int:
-    """Report ready once every query has initialised; return when asked to stop or when a query ended."""
+    """Report ready once the first queries have initialised, and add later ones to `queries`.
+
+    Returns when asked to stop or when a query ended.
+    """
     while not stopping.wait(_WATCH_SECONDS):
         ended = [query for query in queries if not query.isActive]
         for query in ended:
@@ -134,6 +149,8 @@ def _watch(
             _log.info("ready")
             if ready_file is not None:
                 ready_file.write_text(str(os.getpid()))
+        if ready.is_set():
+            queries.extend(start_more())
     return 0
 
 
@@ -145,11 +162,13 @@ def _look(
     meters: QueryMetrics,
 ) -> None:
     """Publish each query's progress until stopping: to Kafka (for `hifi doctor` and KEDA) and Prometheus."""
-    groups = [(query, ProgressGroup(bootstrap, query.name)) for query in queries]
+    groups: dict[str, ProgressGroup] = {}
     while not stopping.wait(_LOOK_SECONDS):
         try:
-            for query, group in groups:
-                _look_at(query, group, meters)
+            for query in tuple(queries):
+                if query.name not in groups:
+                    groups[query.name] = ProgressGroup(bootstrap, query.name)
+                _look_at(query, groups[query.name], meters)
             meters.look_at_jvm(spark)
         except Exception:  # the next pass may succeed; a query that ended is noticed elsewhere
             if not stopping.is_set():

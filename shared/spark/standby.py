@@ -22,6 +22,7 @@ from shared.runtime.settings import SparkSettings
 from shared.spark.application import Build, is_processing
 from shared.spark.checkpoint_locks import CheckpointLocks
 from shared.spark.checkpoint_owners import end_processes
+from shared.spark.hand_over import hand_over
 from shared.spark.prepared_query import PreparedQuery
 from shared.spark.python_worker_pool import keep_in_use
 from shared.spark.takeover import BEAT_SECONDS, Step, Takeover
@@ -29,10 +30,9 @@ from shared.spark.takeover import BEAT_SECONDS, Step, Takeover
 _log = get_logger(__name__)
 _POLL_SECONDS: Final = 0.2
 _SOON_SECONDS: Final = 0.02
-_BOUNDARY_SECONDS: Final = 0.5
-"""How much longer than the last batch the running one may take."""
 
-_AT_WORK_SECONDS: Final = 8.0
+CALM_SECONDS: Final = 20.0
+"""So long after a takeover the queries start that no event waits for: on two cores they would delay those."""
 
 
 Prepare = Callable[[SparkSession, SparkSettings], PreparedQuery]
@@ -73,6 +73,8 @@ class TwoDrivers:
         self._prepares, self._prepared = prepares, dict[str, PreparedQuery]()
         self._warm_file, self._hurry = warm_file, hurry
         self._locks: CheckpointLocks | None = None
+        self._later: list[str] = []
+        self._later_at = 0.0
         self._waited, self._ended = threading.Event(), threading.Event()
 
     def start(self, spark: SparkSession, stopping: threading.Event) -> Sequence[StreamingQuery]:
@@ -88,6 +90,13 @@ class TwoDrivers:
         locks.wait_no_more()
         return queries
 
+    def start_more(self, spark: SparkSession) -> Sequence[StreamingQuery]:
+        """Start the queries that no event waits for, once those that took over are past the worst."""
+        if not self._later or time.monotonic() < self._later_at:
+            return ()
+        due, self._later = self._later, []
+        return [self._started(node, spark) for node in due]
+
     def stop(self, queries: Sequence[StreamingQuery]) -> None:
         """Hand the queries over to a warm driver, one by one; without one stop them."""
         self._waited.set()
@@ -95,7 +104,7 @@ class TwoDrivers:
         if self._locks is None:
             return
         try:
-            _stop(queries, self._locks)
+            hand_over(queries, self._locks)
         finally:
             self._ended.set()
             self._locks.close()
@@ -120,28 +129,35 @@ class TwoDrivers:
     def _take_over(
         self, spark: SparkSession, stopping: threading.Event, locks: CheckpointLocks, mine: "_Acquired"
     ) -> Sequence[StreamingQuery]:
-        later = [node for node in self._builds if self._prepared and node not in self._prepared]
-        takeover = Takeover(list(self._builds), time.monotonic, later=later)
+        prompt = [node for node in self._builds if node in self._prepared or not self._prepared]
+        self._later = [node for node in self._builds if node not in prompt]
+        takeover = Takeover(prompt, time.monotonic, later=self._later)
         queries: list[StreamingQuery] = []
-        while not stopping.is_set() and not takeover.complete:
+        while not stopping.is_set():
             step, node = takeover.next(mine.nodes, locks.last_beat(mine.missing))
+            if step is Step.DONE:
+                break
             if step is Step.START:
                 if not queries:
                     self._hurry()
                     _keep_beating(spark, locks, self._ended)
-                queries.append(self._query(node, spark))
-                _log.info("query started", extra={"node": node})
+                queries.append(self._started(node, spark))
                 _in_background(partial(_note_at_work, queries[-1], node, locks))
             elif step is Step.END_OTHER:
                 _log.error("the driver at work does not answer: ending it", extra={"node": node})
                 end_processes(locks.owner(node))
             else:
                 mine.wait()
+        self._later_at = time.monotonic() + CALM_SECONDS
         return queries
 
-    def _query(self, node: str, spark: SparkSession) -> StreamingQuery:
-        prepared = self._prepared.get(node)
-        return prepared.start() if prepared else self._builds[node](spark, self._settings)
+    def _started(self, node: str, spark: SparkSession) -> StreamingQuery:
+        begun, prepared = time.monotonic(), self._prepared.get(node)
+        query = prepared.start() if prepared else self._builds[node](spark, self._settings)
+        _log.info(
+            "query started", extra={"node": node, "start_ms": round(1_000 * (time.monotonic() - begun))}
+        )
+        return query
 
 
 class _Acquired:
@@ -208,47 +224,3 @@ def _note_at_work(query: StreamingQuery, node: str, locks: CheckpointLocks) -> N
     while not is_processing(query):
         time.sleep(_SOON_SECONDS)
     locks.note_at_work(node)
-
-
-def _stop(queries: Sequence[StreamingQuery], locks: CheckpointLocks) -> None:
-    """Hand over while another driver is warm, then stop the rest: a side that stops ends both drivers."""
-    left = list(queries)
-    while left and locks.is_awaited():
-        _hand_over(left.pop(0), locks)
-    for query in reversed(left):
-        query.stop()
-
-
-def _hand_over(query: StreamingQuery, locks: CheckpointLocks) -> None:
-    """Stop a query between two batches, and wait until the other driver's has begun."""
-    node = query.name
-    _wait_for_boundary(query, locks)
-    begun = time.monotonic()
-    query.stop()
-    locks.release(node)
-    stopped = time.monotonic()
-    while not locks.is_at_work(node) and locks.is_awaited() and time.monotonic() < stopped + _AT_WORK_SECONDS:
-        time.sleep(_SOON_SECONDS)
-    took = {"stop_ms": _ms(stopped - begun), "start_ms": _ms(time.monotonic() - stopped)}
-    _log.info("query handed over", extra={"node": node, **took})
-
-
-def _ms(seconds: float) -> int:
-    return round(1_000 * seconds)
-
-
-def _wait_for_boundary(query: StreamingQuery, locks: CheckpointLocks) -> None:
-    """Wait for the end of a batch: what is stopped within one is processed again."""
-    last: Mapping[str, Any] | None = query.lastProgress
-    if last is None:
-        return
-    deadline = time.monotonic() + last["batchDuration"] / 1000 + _BOUNDARY_SECONDS
-    while query.isActive and _batch(query) == last["batchId"] and time.monotonic() < deadline:
-        if not locks.is_awaited():
-            return
-        time.sleep(_SOON_SECONDS)
-
-
-def _batch(query: StreamingQuery) -> object:
-    progress: Mapping[str, Any] = query.lastProgress or {}
-    return progress.get("batchId")

@@ -9,9 +9,6 @@ SILENT_SECONDS: Final = 15.0
 """A driver at work whose JVM does not answer for so long is ended. A collection of garbage takes less than a
 second; the kernel reports a driver that died by itself, without any wait."""
 
-CALM_SECONDS: Final = 6.0
-"""So long after the first node the ones start that no event waits for: on two cores they would delay it."""
-
 
 class Step(Enum):
     """What to do next."""
@@ -23,6 +20,9 @@ class Step(Enum):
     END_OTHER = auto()
     """End the driver at work, which does not answer: then its locks are free."""
 
+    DONE = auto()
+    """Every lock is this driver's, and every query of the order is started."""
+
 
 class Takeover:
     """Decides by the locks that this driver has and by the other driver's beats."""
@@ -33,27 +33,21 @@ class Takeover:
         monotonic: Callable[[], float],
         silent_seconds: float = SILENT_SECONDS,
         *,
-        later: Collection[str] = (),
+        later: Sequence[str] = (),
     ) -> None:
         """Wait for the nodes in `order`.
 
         Args:
-            order: every node, the one to start first at the front.
+            order: nodes whose queries are started now, the one to start first at the front.
             monotonic: seconds of a clock that never goes back.
             silent_seconds: after which a driver that does not beat is ended.
-            later: nodes that start CALM_SECONDS after the first one.
+            later: nodes whose locks are needed, too, and whose queries the caller starts afterwards.
         """
-        self._order, self._monotonic, self._silent_seconds = order, monotonic, silent_seconds
-        self._later = frozenset(later)
-        self._first_start: float | None = None
+        self._order, self._later = tuple(order), tuple(later)
+        self._monotonic, self._silent_seconds = monotonic, silent_seconds
         self._beat: str | None = None
         self._since = monotonic()
         self._started: set[str] = set()
-
-    @property
-    def complete(self) -> bool:
-        """Whether every node was started."""
-        return self._started == set(self._order)
 
     def next(self, acquired: Collection[str], beat: str) -> tuple[Step, str]:
         """The next step, and the node that it is about.
@@ -63,20 +57,15 @@ class Takeover:
             beat: the other driver's last one.
         """
         for node in self._order:
-            if node in acquired and node not in self._started and self._due(node):
+            if node in acquired and node not in self._started:
                 self._started.add(node)
-                if self._first_start is None:
-                    self._first_start = self._monotonic()
                 return Step.START, node
         if beat != self._beat:
             self._beat, self._since = beat, self._monotonic()
-        missing = next((node for node in self._order if node not in acquired), "")
-        if missing and self._monotonic() - self._since >= self._silent_seconds:
+        missing = next((node for node in (*self._order, *self._later) if node not in acquired), "")
+        if not missing:
+            return Step.DONE, ""
+        if self._monotonic() - self._since >= self._silent_seconds:
             self._since = self._monotonic()
             return Step.END_OTHER, missing
         return Step.WAIT, missing
-
-    def _due(self, node: str) -> bool:
-        if node not in self._later:
-            return True
-        return self._first_start is not None and self._monotonic() - self._first_start >= CALM_SECONDS

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.spark.takeover import CALM_SECONDS, Step, Takeover
+from shared.spark.takeover import Step, Takeover
 
 NODES = ("transmit", "route", "ingest")
 
@@ -24,20 +24,15 @@ def test_only_what_this_driver_has_is_started_once_and_in_order() -> None:
     assert takeover.next({"ingest"}, "2")[0] is Step.WAIT
     assert takeover.next(set(NODES), "3") == (Step.START, "transmit")
     assert takeover.next(set(NODES), "3") == (Step.START, "route")
-    assert takeover.complete
+    assert takeover.next(set(NODES), "3") == (Step.DONE, "")
 
 
-def test_what_no_event_waits_for_starts_some_seconds_after_the_first_query() -> None:
-    time = Time()
-    takeover = Takeover(NODES, time, later=["ingest"])
-    assert takeover.next({"ingest"}, "1")[0] is Step.WAIT
-    assert takeover.next(NODES, "1") == (Step.START, "transmit")
-    assert takeover.next(NODES, "1") == (Step.START, "route")
-    time.now += CALM_SECONDS - 0.1
-    assert takeover.next(NODES, "1") == (Step.WAIT, "")
-    time.now += 0.1
-    assert takeover.next(NODES, "1") == (Step.START, "ingest")
-    assert takeover.complete
+def test_what_is_started_later_is_waited_for_and_not_started() -> None:
+    takeover = Takeover(["transmit", "route"], Time(), later=["audit"])
+    assert takeover.next({"transmit", "route"}, "1") == (Step.START, "transmit")
+    assert takeover.next({"transmit", "route"}, "1") == (Step.START, "route")
+    assert takeover.next({"transmit", "route"}, "1") == (Step.WAIT, "audit")
+    assert takeover.next({"transmit", "route", "audit"}, "1") == (Step.DONE, "")
 
 
 def test_a_driver_whose_beat_stands_still_is_ended_but_not_before_its_time() -> None:
@@ -65,7 +60,7 @@ def test_one_that_has_every_lock_ends_none() -> None:
     for _ in NODES:
         takeover.next(NODES, "")
     time.now += 1_000
-    assert takeover.next(NODES, "") == (Step.WAIT, "")
+    assert takeover.next(NODES, "") == (Step.DONE, "")
 
 
 @given(st.lists(st.tuples(st.sets(st.sampled_from(NODES)), st.booleans(), st.floats(0, 10))))

@@ -1,0 +1,61 @@
+"""How a driver at its end gives its queries to one that is warm."""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from pyspark.sql.streaming.query import StreamingQuery
+
+from shared.runtime.logging import get_logger
+from shared.spark.checkpoint_locks import CheckpointLocks
+
+_log = get_logger(__name__)
+_SOON_SECONDS: Final = 0.02
+_BOUNDARY_SECONDS: Final = 0.5
+"""How much longer than the last batch the running one may take."""
+
+_AT_WORK_SECONDS: Final = 8.0
+
+
+def hand_over(queries: Sequence[StreamingQuery], locks: CheckpointLocks) -> None:
+    """Hand over while another driver is warm, then stop the rest: a side that stops ends both drivers."""
+    left = list(queries)
+    while left and locks.is_awaited():
+        _hand_over_one(left.pop(0), locks)
+    for query in reversed(left):
+        query.stop()
+
+
+def _hand_over_one(query: StreamingQuery, locks: CheckpointLocks) -> None:
+    """Stop a query between two batches, and wait until the other driver's has begun."""
+    node = query.name
+    _wait_for_boundary(query, locks)
+    begun = time.monotonic()
+    query.stop()
+    locks.release(node)
+    stopped = time.monotonic()
+    while not locks.is_at_work(node) and locks.is_awaited() and time.monotonic() < stopped + _AT_WORK_SECONDS:
+        time.sleep(_SOON_SECONDS)
+    took = {"stop_ms": _ms(stopped - begun), "start_ms": _ms(time.monotonic() - stopped)}
+    _log.info("query handed over", extra={"node": node, **took})
+
+
+def _ms(seconds: float) -> int:
+    return round(1_000 * seconds)
+
+
+def _wait_for_boundary(query: StreamingQuery, locks: CheckpointLocks) -> None:
+    """Wait for the end of a batch: what is stopped within one is processed again."""
+    last: Mapping[str, Any] | None = query.lastProgress
+    if last is None:
+        return
+    deadline = time.monotonic() + last["batchDuration"] / 1000 + _BOUNDARY_SECONDS
+    while query.isActive and _batch(query) == last["batchId"] and time.monotonic() < deadline:
+        if not locks.is_awaited():
+            return
+        time.sleep(_SOON_SECONDS)
+
+
+def _batch(query: StreamingQuery) -> object:
+    progress: Mapping[str, Any] = query.lastProgress or {}
+    return progress.get("batchId")
