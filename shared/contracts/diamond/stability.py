@@ -9,7 +9,8 @@ from shared.contracts.alarms import Alarm, AlarmKind
 from shared.contracts.scorecard import MinuteCard
 
 UNSTABLE: Final = frozenset({AlarmKind.LOSS, AlarmKind.DOUBLED, AlarmKind.STALLED, AlarmKind.BURN})
-"""A side with an open alarm of one of these kinds is not stable, in a quiet window neither."""
+"""A side with an open alarm of one of these kinds is not stable, in a quiet window neither, unless the window
+names losses: only an operator's does, who knows of this one."""
 
 _UNSETTLED: Final = frozenset({AlarmKind.LOSS, AlarmKind.DOUBLED})
 
@@ -51,7 +52,7 @@ def stability(
         behind: whether that is too far.
         at_ms: now, epoch milliseconds.
     """
-    listed = [each for each in alarms if each.kind in UNSTABLE]
+    listed = [each for each in alarms if each.kind in UNSTABLE and not _acknowledged(each)]
     meter = [f"the meter is {behind_seconds:.0f} s behind"] if behind else []
     reasons = [_text(each) for each in listed]
     reasons += [f"minute {each.minute}: {'; '.join(each.why)}" for each in minutes if each.spent]
@@ -69,6 +70,11 @@ def settled(found: Stability) -> Stability:
     if found.silent:
         return found
     return Stability(stable=not found.unsettled, reasons=found.unsettled, at_ms=found.at_ms)
+
+
+def _acknowledged(alarm: Alarm) -> bool:
+    """Only a window that names losses covers one, see `QuietWindow`."""
+    return alarm.kind is AlarmKind.LOSS and bool(alarm.quiet)
 
 
 def _text(alarm: Alarm) -> str:

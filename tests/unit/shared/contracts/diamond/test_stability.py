@@ -6,7 +6,7 @@ from shared.contracts.alarms import Alarm, AlarmKind, Audience
 from shared.contracts.diamond.stability import SILENT, UNSTABLE, settled, stability
 
 
-def alarm(kind: AlarmKind) -> Alarm:
+def alarm(kind: AlarmKind, quiet: str = "") -> Alarm:
     return Alarm(
         id="1",
         tenant="acme",
@@ -16,6 +16,7 @@ def alarm(kind: AlarmKind) -> Alarm:
         text="why",
         opened_ms=1,
         updated_ms=1,
+        quiet=quiet,
     )
 
 
@@ -33,3 +34,9 @@ def test_a_side_without_traffic_waits_for_its_meter() -> None:
     found = settled(stability([], [], 42, behind=True, at_ms=7))
     assert (found.stable, found.reasons) == (False, ("the meter is 42 s behind",))
     assert settled(SILENT) == SILENT
+
+
+@pytest.mark.parametrize("kind", sorted(UNSTABLE))
+def test_of_what_is_in_a_quiet_window_only_an_acknowledged_loss_does_not_count(kind: AlarmKind) -> None:
+    found = stability([alarm(kind, quiet="known: version 1.4")], [], 0, behind=False, at_ms=7)
+    assert found.stable == (kind is AlarmKind.LOSS)
