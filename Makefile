@@ -28,7 +28,7 @@ setup: ## Install what is missing: JDK, Maven, .venv, jars (idempotent)
 demo: setup ## Run the whole chain with live figures: SECONDS=60, EVENTS=file.ndjson
 	@$(BIN)/hifi demo --seconds $(SECONDS) $(if $(EVENTS),--events $(EVENTS)) $(ARGS)
 
-demo-twins: setup ## Two sides on this machine: a switch and a restart of brokers, with live figures
+demo-twins: setup ## Two sides on this machine: a release, a patch of brokers and a switch, with live figures
 	@$(BIN)/python -m scripts.demo.twins $(ARGS)
 
 up: setup ## Start the local side, until Ctrl-C

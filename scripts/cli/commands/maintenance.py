@@ -1,27 +1,20 @@
 """`hifi maintenance` and its subcommands."""
 
-import getpass
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.text import Text
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
-from scripts.deployer.side_address import side_address, side_observe_url, stability_of
+from scripts.deployer.activities import activity_register
+from scripts.deployer.side_address import side_observe_url, stability_of
 from scripts.scorecard.observe_client import query_observe
 from scripts.terminal import err, out, plain_table, printable
 from scripts.time_args import duration_seconds, utc_text
 from shared.contracts.diamond.activities import Action, Actor, UnderWay
 from shared.contracts.diamond.stability import Stability
-from shared.dynamodb.activity_register import ActivityRegister, Waits
-from shared.dynamodb.client import StoreError
-from shared.runtime.clock import wall_clock
+from shared.dynamodb.activity_register import Waits
 from shared.runtime.errors import OperatorError, UsageError
-from shared.runtime.settings import LOCAL
 
 GROUP = typer.Typer(no_args_is_help=True)
 
@@ -46,7 +39,7 @@ def begin(
         seconds = duration_seconds(lasting)
     except ValueError as error:
         raise UsageError(f"--for: {error}") from error
-    with _register(data) as register:
+    with activity_register(data) as register:
         found = register.begin(
             Action.MAINTAIN, reason, stability_of(data), lease_seconds=seconds, forced=force
         )
@@ -59,7 +52,7 @@ def begin(
 @GROUP.command("end")
 def end(data: Data = DATA_DEFAULT) -> None:
     """End every maintenance of the side."""
-    with _register(data) as register:
+    with activity_register(data) as register:
         found = [each for each in register.look().activities if each.actor is Actor.MAINTENANCE]
         for each in found:
             register.end(each)
@@ -88,20 +81,3 @@ def _health(found: Stability) -> str:
     if found.silent:
         return "whether the side is stable is [yellow]not known[/]"
     return "the side is [green]stable[/]" if found.stable else "the side is [red]not stable[/]"
-
-
-@contextmanager
-def _register(data: Path) -> Iterator[ActivityRegister]:
-    address, owner = side_address(data), f"person-{getpass.getuser()}"
-    register = ActivityRegister(
-        address.table,
-        address.endpoint,
-        side=address.side or LOCAL,
-        owner=owner,
-        clock=wall_clock,
-        monotonic=time.monotonic,
-    )
-    try:
-        yield register
-    except StoreError as error:
-        raise OperatorError(f"{error}", "`hifi doctor` shows whether a local side runs") from error

@@ -1,0 +1,140 @@
+"""What happens to two sides while the demo's events flow through them."""
+
+import threading
+import time
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Final
+
+from rich.console import RenderableType
+
+from scripts.deployer.activities import activity_register
+from scripts.deployer.client import DeployerClient
+from scripts.deployer.side_address import stability_of
+from scripts.deployer.view import sides_view
+from scripts.local.processes.programs import BROKERS
+from scripts.local.processes.supervisor import Supervisor
+from scripts.local.side import Side
+from scripts.local.twins.place import Twins
+from scripts.local.twins.versions import commit_of
+from scripts.scorecard.observe_client import ObserveError, query_observe
+from shared.contracts.diamond.activities import Action, Activity
+from shared.contracts.releases import Kind, Release, Step
+from shared.contracts.scorecard import DayCard
+from shared.dynamodb.activity_register import ActivityRegister
+from shared.kafka.admin import wait_in_sync
+from shared.runtime.clock import wall_clock
+from shared.runtime.errors import OperatorError
+
+_TENANT: Final = "demo"
+_STEADY_SECONDS: Final = 15.0
+_RELEASE_SECONDS: Final = 1_800.0
+_LOOK_SECONDS: Final = 1.0
+_PATCH: Final = "a patch of the brokers"
+_PATCH_SECONDS: Final = 1_800.0
+
+
+class _StoppedError(Exception):
+    """The demo is over."""
+
+
+class Story:
+    """A release, a patch of brokers and a switch while events flow, in a thread of its own."""
+
+    def __init__(self, twins: Twins) -> None:
+        self._twins, self._client = twins, DeployerClient(twins.root, wall_clock)
+        self._spent: dict[str, set[int]] = {side.name: set() for side in twins.sides}
+        self.chapter = "events flow through one side"
+        self.problem: OperatorError | None = None
+        self._stopped = threading.Event()
+
+    @property
+    def spent(self) -> int:
+        """Minutes of the demo's customer that broke a promise, on either side."""
+        return len(set().union(*self._spent.values()))
+
+    def sides(self) -> RenderableType:
+        """Both sides as the deployer sees them."""
+        return sides_view(self._client.look(0).sides)
+
+    def run(self) -> None:
+        """Release the last commit, patch the brokers of the side that is dark then, and switch back."""
+        try:
+            self._steady()
+            self._release(Kind.DEPLOY, commit_of("HEAD"))
+            self._patch_brokers()
+            self._release(Kind.SWITCH)
+            self._steady()
+            self._look()
+        except _StoppedError:
+            return
+        except OperatorError as error:
+            self.problem = error
+
+    def stop(self) -> None:
+        """Let it end at its next pause."""
+        self._stopped.set()
+
+    def _pause(self) -> None:
+        self._look()
+        if self._stopped.wait(_LOOK_SECONDS):
+            raise _StoppedError
+
+    def _steady(self) -> None:
+        until = time.monotonic() + _STEADY_SECONDS
+        while time.monotonic() < until:
+            self._pause()
+
+    def _release(self, kind: Kind, version: str = "") -> None:
+        asked = self._client.ask(kind, version)
+        release, until = asked, time.monotonic() + _RELEASE_SECONDS
+        while not release.ended:
+            self._pause()
+            release = self._client.current() or release
+            self.chapter = _said(release)
+            if time.monotonic() > until:
+                raise OperatorError(f"{kind} not over within {_RELEASE_SECONDS:.0f} s: {self.chapter}")
+        if release.step is not Step.DONE:
+            raise OperatorError(
+                f"the {kind} was undone: {release.back}", "`hifi sides --releases 1` shows why"
+            )
+
+    def _patch_brokers(self) -> None:
+        light = Side.load(self._twins.root).name
+        dark = next(side for side in self._twins.sides if side.name != light)
+        with activity_register(dark.root) as register:
+            begun = self._begun(register, dark)
+            self._restart_brokers(dark)
+            register.end(begun)
+
+    def _begun(self, register: ActivityRegister, dark: Side) -> Activity:
+        while True:
+            found = register.begin(
+                Action.MAINTAIN, _PATCH, stability_of(dark.root), lease_seconds=_PATCH_SECONDS
+            )
+            if isinstance(found, Activity):
+                return found
+            self.chapter = f"{_PATCH} of {dark.name} waits: {'; '.join(found.reasons)}"
+            self._pause()
+
+    def _restart_brokers(self, dark: Side) -> None:
+        supervisor = Supervisor(dark)
+        for broker in BROKERS:
+            self.chapter = f"{broker} of {dark.name} is restarted, as for a patch"
+            supervisor.stop_program(broker)
+            supervisor.start_program(broker)
+            wait_in_sync(dark.bootstrap)
+            self._pause()
+
+    def _look(self) -> None:
+        """Ask each side that runs for the day's spent minutes; a parked one is known from before."""
+        day = datetime.now(UTC).strftime("%Y-%m-%d")
+        for side in self._twins.sides:
+            with suppress(ObserveError):
+                card = query_observe(side.observe_url, f"/v1/days/{day}", DayCard, tenant=_TENANT)
+                self._spent[side.name] |= {each.minute for each in card.spent}
+
+
+def _said(release: Release) -> str:
+    waits = f"; waits: {release.waits[0]}" if release.waits else ""
+    return f"{release.kind} to {release.target or 'the dark side'}: {release.step} {release.said}{waits}"

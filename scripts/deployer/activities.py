@@ -1,0 +1,36 @@
+"""The register of a side's activities, for people at a command line."""
+
+import getpass
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from scripts.deployer.side_address import side_address
+from shared.dynamodb.activity_register import ActivityRegister
+from shared.dynamodb.client import StoreError
+from shared.runtime.clock import wall_clock
+from shared.runtime.errors import OperatorError
+from shared.runtime.settings import LOCAL
+
+
+@contextmanager
+def activity_register(data: Path) -> Iterator[ActivityRegister]:
+    """The register of the side that a folder or the environment names, in the user's name.
+
+    Raises:
+        OperatorError: if the table does not answer, also inside the block.
+    """
+    address, owner = side_address(data), f"person-{getpass.getuser()}"
+    register = ActivityRegister(
+        address.table,
+        address.endpoint,
+        side=address.side or LOCAL,
+        owner=owner,
+        clock=wall_clock,
+        monotonic=time.monotonic,
+    )
+    try:
+        yield register
+    except StoreError as error:
+        raise OperatorError(f"{error}", "`hifi doctor` shows whether a local side runs") from error
