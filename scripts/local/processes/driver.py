@@ -16,7 +16,7 @@ from shared.runtime.priority import lower_priority
 from shared.runtime.settings import SparkSettings
 from shared.spark.checkpoint_owners import acquired_lately, in_use
 
-_RECOVER_SECONDS: Final = 20.0
+_RECOVER_SECONDS: Final = 40.0
 """After another driver took over, a new one leaves it the cores for so long."""
 
 
