@@ -103,16 +103,9 @@ REHEARSAL = "rehearsal."
 
 
 def rehearsal_specs() -> tuple[TopicSpec, ...]:
-    """Specs of a rehearsal's topics: those that the chain's Spark queries read, and what the last one writes.
+    """Specs of a rehearsal's topics: those that the Spark queries read, and what they write.
 
     They need no room of their own: what was rehearsed an hour ago is deleted.
     """
-    names = (
-        Topic.COLLECTED,
-        Topic.EVENTS,
-        Topic.OUTBOUND,
-        Topic.OUTBOUND_SLOW,
-        Topic.RETRY_OUT,
-        Topic.RECEIPTS,
-    )
+    names = dict.fromkeys((*TALLIED, Topic.OUTBOUND_SLOW, Topic.LEDGER))
     return tuple(TopicSpec(name=REHEARSAL + name, partitions=1, retention=_SHORT) for name in names)

@@ -41,8 +41,9 @@ MAIN_OUTPUTS: Final[Mapping[str, Topic]] = {
     "route": Topic.OUTBOUND,
     "transmit": Topic.RECEIPTS,
     "transmit_slow": Topic.RECEIPTS,
+    "audit": Topic.LEDGER,
 }
-"""What each Spark node of the chain writes when all goes well, which is all that a rehearsal writes."""
+"""What each Spark node writes when all goes well, which is all that a rehearsal writes."""
 
 READERS: Final[Mapping[str, str]] = {topic: group for group in CHAIN_GROUPS for topic in INPUTS[group]}
 """The group of the chain that takes records on from a topic."""

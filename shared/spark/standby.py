@@ -9,7 +9,7 @@ import itertools
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, Protocol
@@ -56,6 +56,7 @@ class TwoDrivers:
         rehearsal: Rehearsal,
         *,
         prepares: Mapping[str, Prepare],
+        later: Collection[str],
         warm_file: Path,
         hurry: Callable[[], None],
     ) -> None:
@@ -65,7 +66,8 @@ class TwoDrivers:
             builds: by node, the one to start first at the front.
             settings: of the process; the checkpoints are in a folder of this machine.
             rehearsal: of the same queries.
-            prepares: of the queries that are to start at once when the driver takes over.
+            prepares: of the same queries, for a driver that takes over.
+            later: nodes that no event waits for.
             warm_file: exists while the driver is warm and waits.
             hurry: called when the driver begins to take over.
         """
@@ -73,7 +75,7 @@ class TwoDrivers:
         self._prepares, self._prepared = prepares, dict[str, PreparedQuery]()
         self._warm_file, self._hurry = warm_file, hurry
         self._locks: CheckpointLocks | None = None
-        self._later: list[str] = []
+        self._later = [node for node in builds if node in later]
         self._later_at = 0.0
         self._waited, self._ended = threading.Event(), threading.Event()
 
@@ -129,8 +131,7 @@ class TwoDrivers:
     def _take_over(
         self, spark: SparkSession, stopping: threading.Event, locks: CheckpointLocks, mine: "_Acquired"
     ) -> Sequence[StreamingQuery]:
-        prompt = [node for node in self._builds if node in self._prepared or not self._prepared]
-        self._later = [node for node in self._builds if node not in prompt]
+        prompt = [node for node in self._builds if node not in self._later]
         takeover = Takeover(prompt, time.monotonic, later=self._later)
         queries: list[StreamingQuery] = []
         while not stopping.is_set():
@@ -148,7 +149,7 @@ class TwoDrivers:
                 end_processes(locks.owner(node))
             else:
                 mine.wait()
-        self._later_at = time.monotonic() + CALM_SECONDS
+        self._later_at = time.monotonic() + (CALM_SECONDS if self._prepared else 0)
         return queries
 
     def _started(self, node: str, spark: SparkSession) -> StreamingQuery:

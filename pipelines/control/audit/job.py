@@ -1,8 +1,10 @@
 """audit's Spark query: every tallied topic to `ledger`, in micro-batches."""
 
+import functools
 from typing import Final
 
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as fn
 from pyspark.sql.streaming.query import StreamingQuery
 
 from pipelines.control.audit.aggregation import tally
@@ -10,9 +12,11 @@ from pipelines.control.audit.audit_start import uncovered_offsets
 from pipelines.control.audit.schema import OUTPUT
 from pipelines.control.audit.settings import AuditSettings
 from pipelines.control.audit.transforms import rows
+from shared.contracts.topics import REHEARSAL
 from shared.contracts.topology import INPUTS
 from shared.runtime.settings import SparkSettings
-from shared.spark.python_worker_pool import own_workers
+from shared.spark.prepared_query import PreparedQuery
+from shared.spark.python_worker_pool import own_workers, sign_of_life
 from shared.spark.session import MICROBATCH_FETCH_WAIT_MS, read_topics, repeatable_writer
 
 NODE: Final = "audit"
@@ -33,9 +37,23 @@ def build(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
         fetch_wait_ms=MICROBATCH_FETCH_WAIT_MS,
         most_records=own.audit_batch_records,
     )
-    own_workers(spark, NODE, tally.__module__)
-    tallies = rows(records).coalesce(own.audit_tasks).mapInArrow(tally, OUTPUT)
+    _own_workers(spark)
+    # A rehearsal's topics are tallied as those after which they are named; the plan is the same for both.
+    named = records.withColumn("topic", fn.substring_index("topic", REHEARSAL, -1))
+    tallies = rows(named).coalesce(own.audit_tasks).mapInArrow(tally, OUTPUT)
     return repeatable_writer(tallies, own, NODE, own.audit_trigger).start()
+
+
+def prepare(spark: SparkSession, settings: SparkSettings) -> PreparedQuery:
+    """The query, not even built, as where it starts is not known yet; but its worker is kept in use."""
+    _own_workers(spark)
+    return PreparedQuery(
+        start=functools.partial(build, spark, settings), use_workers=sign_of_life(spark).collect
+    )
+
+
+def _own_workers(spark: SparkSession) -> None:
+    own_workers(spark, NODE, tally.__module__)
 
 
 def _own(settings: SparkSettings) -> AuditSettings:

@@ -10,6 +10,7 @@ from typing import Final
 from confluent_kafka import KafkaException
 
 from pipelines.control.audit.job import build as build_audit
+from pipelines.control.audit.job import prepare as prepare_audit
 from pipelines.data.ingest.job import build as build_ingest
 from pipelines.data.ingest.job import prepare as prepare_ingest
 from pipelines.data.route.job import build as build_route
@@ -38,8 +39,11 @@ _PREPARES: Final = {
     "transmit": prepare_transmit,
     "route": prepare_route,
     "ingest": prepare_ingest,
+    "audit": prepare_audit,
 }
-"""Nodes that an event waits for."""
+
+_LATER: Final = ("audit",)
+"""Nodes that no event waits for."""
 
 _FIRST: Final = ("route", "ingest", "transmit", "transmit_slow", "audit")
 """Order of starting when a driver takes over: what takes longest to its first event at the front."""
@@ -87,7 +91,9 @@ def run_beside_another(
         The exit status.
     """
     builds = {node: _BUILDS[node] for node in sorted(nodes, key=_FIRST.index)}
-    rehearsed = [build for node, build in builds.items() if node in _PREPARES]
-    rehearsal = ChainRehearsal(rehearsed, settings, rehearsal_port)
-    drivers = TwoDrivers(builds, settings, rehearsal, prepares=_PREPARES, warm_file=warm_file, hurry=hurry)
+    prepares = {node: _PREPARES[node] for node in builds}
+    rehearsal = ChainRehearsal(list(builds.values()), settings, rehearsal_port)
+    drivers = TwoDrivers(
+        builds, settings, rehearsal, prepares=prepares, later=_LATER, warm_file=warm_file, hurry=hurry
+    )
     return run_operation("spark", settings, drivers)
