@@ -2,6 +2,8 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, Final
 
 from pyspark.sql.streaming.query import StreamingQuery
@@ -18,26 +20,37 @@ _AT_WORK_SECONDS: Final = 8.0
 
 
 def hand_over(queries: Sequence[StreamingQuery], locks: CheckpointLocks) -> None:
-    """Hand over while another driver is warm, then stop the rest: a side that stops ends both drivers."""
-    left = list(queries)
-    while left and locks.is_awaited():
-        _hand_over_one(left.pop(0), locks)
-    for query in reversed(left):
-        query.stop()
+    """Give all queries to a driver that is warm; without one, stop them: a side that stops ends both drivers.
 
-
-def _hand_over_one(query: StreamingQuery, locks: CheckpointLocks) -> None:
-    """Stop a query between two batches, and wait until the other driver's has begun."""
-    node = query.name
-    _wait_for_boundary(query, locks)
+    All at once, so that an event meets one pause, not one at each query. It comes between two batches of the
+    query with the longest ones: what is stopped within a batch is processed again.
+    """
+    if not queries or not locks.is_awaited():
+        for query in reversed(queries):
+            query.stop()
+        return
+    _wait_for_boundary(max(queries, key=_batch_ms), locks)
     begun = time.monotonic()
-    query.stop()
-    locks.release(node)
+    with ThreadPoolExecutor(len(queries)) as threads:
+        list(threads.map(partial(_give, locks=locks), queries))
     stopped = time.monotonic()
-    while not locks.is_at_work(node) and locks.is_awaited() and time.monotonic() < stopped + _AT_WORK_SECONDS:
+    left = {query.name for query in queries}
+    while left and locks.is_awaited() and time.monotonic() < stopped + _AT_WORK_SECONDS:
+        left = {node for node in left if not locks.is_at_work(node)}
         time.sleep(_SOON_SECONDS)
     took = {"stop_ms": _ms(stopped - begun), "start_ms": _ms(time.monotonic() - stopped)}
-    _log.info("query handed over", extra={"node": node, **took})
+    _log.info("queries handed over", extra=took)
+
+
+def _give(query: StreamingQuery, *, locks: CheckpointLocks) -> None:
+    node = query.name
+    query.stop()
+    locks.release(node)
+
+
+def _batch_ms(query: StreamingQuery) -> float:
+    progress: Mapping[str, Any] = query.lastProgress or {}
+    return float(progress.get("batchDuration", 0))
 
 
 def _ms(seconds: float) -> int:

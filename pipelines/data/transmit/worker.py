@@ -84,6 +84,7 @@ class Worker:
     def __init__(self, settings: TransmitSettings, lane: Lane) -> None:
         self._settings = settings
         self._begun = False
+        self._run_of = ""
         client = f"hifi-{settings.side}-transmit"
         self._loop = asyncio.new_event_loop()
         # A name that resolves slowly must not delay the others.
@@ -187,8 +188,9 @@ class Worker:
         """Block until recent receipts and the configuration are read.
 
         At first without a timeout: without receipts it would send events twice, without configuration not at
-        all. Later only if Spark retries a task, because another process may have run its first try. A replay
-        upstream concerns older deliveries, which the tail has read long since.
+        all. Later only in the first task of a query's run, and if Spark retries a task: another process may
+        have delivered just before. A replay upstream concerns older deliveries, which the tail has read long
+        since.
         """
         while not (self._table.wait(5.0) and self._tail.wait(5.0)):
             _log.warning("waiting for Kafka: configuration or receipts not read to the end yet")
@@ -196,7 +198,10 @@ class Worker:
             self._begun = True
             if not self._secrets.wait(self._settings.secrets_wait_seconds):
                 _log.warning("secrets not loaded yet: events that need one are retried later")
-        if _tried_before() and not self._tail.catch_up(self._settings.memory_wait_seconds):
+        former, self._run_of = self._run_of, _query_run()
+        if (_tried_before() or self._run_of != former) and not self._tail.catch_up(
+            self._settings.memory_wait_seconds
+        ):
             _log.warning("latest receipts not read in time: a replay may send some events twice")
 
     def _task(self) -> Task:
@@ -220,6 +225,12 @@ class Worker:
             deliveries=self._deliveries,
             clock=wall_clock,
         )
+
+
+def _query_run() -> str:
+    """The run of the query that the present task belongs to, which is the group of its jobs."""
+    context = TaskContext.get()
+    return (context.getLocalProperty("spark.jobGroup.id") or "") if context is not None else ""
 
 
 def _tried_before() -> bool:
