@@ -2,8 +2,6 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from typing import Any, Final
 
 from pyspark.sql.streaming.query import StreamingQuery
@@ -17,40 +15,47 @@ _BOUNDARY_SECONDS: Final = 0.5
 """How much longer than the last batch the running one may take."""
 
 _AT_WORK_SECONDS: Final = 8.0
+_PAUSE_SECONDS: Final = 2.5
+
+_REPEATABLE: Final = (1.0, 5.0)
+"""Batches between these, seconds, are stopped within: when the end of one is seen the next has begun, and
+ending that takes longer than repeating a few seconds. Shorter ones are micro-batches, whose requests would be
+sent again; longer ones would take long to repeat."""
 
 
 def hand_over(queries: Sequence[StreamingQuery], locks: CheckpointLocks) -> None:
-    """Give all queries to a driver that is warm; without one, stop them: a side that stops ends both drivers.
+    """Give the queries to a driver that is warm, then stop the rest: a side that stops ends both drivers.
 
-    All at once, so that an event meets one pause, not one at each query. It comes between two batches of the
-    query with the longest ones: what is stopped within a batch is processed again.
+    One after the other, with a pause between them: each stands still for a second or so, and an event should
+    meet that once.
     """
-    if not queries or not locks.is_awaited():
-        for query in reversed(queries):
-            query.stop()
-        return
-    _wait_for_boundary(max(queries, key=_batch_ms), locks)
-    begun = time.monotonic()
-    with ThreadPoolExecutor(len(queries)) as threads:
-        list(threads.map(partial(_give, locks=locks), queries))
-    stopped = time.monotonic()
-    left = {query.name for query in queries}
-    while left and locks.is_awaited() and time.monotonic() < stopped + _AT_WORK_SECONDS:
-        left = {node for node in left if not locks.is_at_work(node)}
-        time.sleep(_SOON_SECONDS)
-    took = {"stop_ms": _ms(stopped - begun), "start_ms": _ms(time.monotonic() - stopped)}
-    _log.info("queries handed over", extra=took)
+    left = list(queries)
+    while left and locks.is_awaited():
+        _hand_over_one(left.pop(0), locks)
+        if left and locks.is_awaited():
+            time.sleep(_PAUSE_SECONDS)
+    for query in reversed(left):
+        query.stop()
 
 
-def _give(query: StreamingQuery, *, locks: CheckpointLocks) -> None:
+def _hand_over_one(query: StreamingQuery, locks: CheckpointLocks) -> None:
+    """Stop a query, and wait until the other driver's has begun."""
     node = query.name
+    if not _REPEATABLE[0] < _batch_seconds(query) < _REPEATABLE[1]:
+        _wait_for_boundary(query, locks)
+    begun = time.monotonic()
     query.stop()
     locks.release(node)
+    stopped = time.monotonic()
+    while not locks.is_at_work(node) and locks.is_awaited() and time.monotonic() < stopped + _AT_WORK_SECONDS:
+        time.sleep(_SOON_SECONDS)
+    took = {"stop_ms": _ms(stopped - begun), "start_ms": _ms(time.monotonic() - stopped)}
+    _log.info("query handed over", extra={"node": node, **took})
 
 
-def _batch_ms(query: StreamingQuery) -> float:
+def _batch_seconds(query: StreamingQuery) -> float:
     progress: Mapping[str, Any] = query.lastProgress or {}
-    return float(progress.get("batchDuration", 0))
+    return float(progress.get("batchDuration", 0)) / 1_000
 
 
 def _ms(seconds: float) -> int:
