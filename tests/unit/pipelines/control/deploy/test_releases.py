@@ -234,3 +234,15 @@ def test_a_side_that_was_slow_may_be_parked_and_one_that_takes_traffic_must_be_s
         world.place.fail_stably(side, stable=False)
     assert health_of(world.place, release, LIGHT).stable
     assert not health_of(world.place, release, DARK).stable
+
+
+def test_what_a_bad_version_did_is_not_held_against_the_one_that_replaces_it() -> None:
+    world = ReleaseWorld()
+    world.place.world.sides[DARK].parked = False
+    world.place.fail_stably(DARK, stable=False)
+    world.turn(61)
+    world.ask(Kind.DEPLOY, NEW)
+    release = world.until(lambda found: found.step is Step.PROVE)
+    assert health_of(world.place, release, DARK).stable
+    world.place.fail_stably(DARK, stable=False)
+    assert not health_of(world.place, release, DARK).stable

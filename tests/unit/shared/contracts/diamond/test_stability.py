@@ -3,7 +3,8 @@
 import pytest
 
 from shared.contracts.alarms import Alarm, AlarmKind, Audience
-from shared.contracts.diamond.stability import SILENT, UNSTABLE, settled, stability
+from shared.contracts.diamond.stability import SILENT, UNSTABLE, raised_by, settled, stability
+from shared.contracts.scorecard import MinuteCard
 
 
 def alarm(kind: AlarmKind) -> Alarm:
@@ -33,3 +34,23 @@ def test_a_side_without_traffic_waits_for_its_meter() -> None:
     found = settled(stability([], [], 42, behind=True, at_ms=7))
     assert (found.stable, found.reasons) == (False, ("the meter is 42 s behind",))
     assert settled(SILENT) == SILENT
+
+
+@pytest.mark.parametrize(
+    ("kind", "bad"),
+    [
+        (AlarmKind.LOSS, MinuteCard(tenant="acme", minute=7, settled=True, total=9, lost=1)),
+        (AlarmKind.DOUBLED, MinuteCard(tenant="acme", minute=7, settled=True, total=9, doubled=1)),
+        (AlarmKind.BURN, MinuteCard(tenant="acme", minute=7, settled=True, total=9, good=2)),
+    ],
+)
+def test_an_alarm_about_minutes_that_do_not_count_is_left_out(kind: AlarmKind, bad: MinuteCard) -> None:
+    good = MinuteCard(tenant="acme", minute=8, settled=True, total=9, good=9)
+    held = {"acme": [good], "other": [bad]}
+    assert raised_by([alarm(kind)], lambda tenant: held[tenant]) == []
+    held["acme"].append(bad)
+    assert raised_by([alarm(kind)], lambda tenant: held[tenant]) == [alarm(kind)]
+
+
+def test_an_alarm_about_the_present_counts_whatever_the_minutes_were() -> None:
+    assert raised_by([alarm(AlarmKind.STALLED)], lambda _: []) == [alarm(AlarmKind.STALLED)]
