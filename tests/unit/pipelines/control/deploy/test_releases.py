@@ -50,7 +50,7 @@ BAD = {
     Bad.DOUBLES: (Step.WATCH, "0.5 % of 1,800 events are doubled, against 0 % of 16,200"),
     Bad.RARE_GARBAGE: (Step.WATCH, "1 events arrived changed"),
     Bad.REFUSES: (Step.WATCH, "0.5 % of 1,800 events are dead letters (unreadable), against 0 %"),
-    Bad.LEAKS: (None, "memory rises from"),
+    Bad.LEAKS: (Step.WATCH_HALF, "memory: 740 MiB against 500"),
 }
 
 
