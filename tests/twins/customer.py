@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from scripts.load.fault_injection import FaultInjection, parse_rules
 from scripts.load.receiver import Receiver, running
 from scripts.load.records import read_acked, read_received
 from scripts.load.verify import DeliveryCheck, check_delivery, visible_ids, visible_in
@@ -44,6 +45,13 @@ class Customer:
             promised = {row.event_id for row in read_acked(self._acked)}
             eventually(lambda: promised <= self._counts.seen, _ARRIVE_SECONDS, "all events arrive", every=1)
             time.sleep(1)  # the receiver writes its file twice a second
+
+    def refuse_some(self, rule: str, requests: int) -> None:
+        """Answer requests by a rule of fault injection until so many were refused; no longer afterwards."""
+        refused = self._receiver.requests.misbehaved + requests
+        self._receiver.misbehaviour = parse_rules([rule])
+        eventually(lambda: self._receiver.requests.misbehaved >= refused, 60, f"{rule} is answered")
+        self._receiver.misbehaviour = FaultInjection()
 
     def steady(self) -> None:
         """Wait until a while's events more have arrived."""

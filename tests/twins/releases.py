@@ -35,6 +35,16 @@ class Releases:
         done = self._hifi.run(*arguments, "--detach")
         assert done.returncode == 0, done.stdout + done.stderr
 
+    def done(self) -> dict[str, Any]:
+        """The release that was begun, once it is done."""
+        eventually(
+            lambda: self.current()["step"] in (Step.DONE, Step.UNDONE), RELEASE_SECONDS, "its end", every=2
+        )
+        release = self.current()
+        _say(release)
+        assert release["step"] == Step.DONE, release
+        return release
+
     def current(self) -> dict[str, Any]:
         """The release that is under way, or that ended last."""
         found = self._hifi.json("sides")["release"]
