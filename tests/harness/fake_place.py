@@ -155,17 +155,19 @@ class FakePlace:
             lag = dict.fromkeys(CHAIN_GROUPS, 0) | {"ingest": int(found.end - found.position)}
             return Remains(lag=lag, retries=found.retries, dead_letters={"410 gone": 2})
 
-    def stability(self, side: str) -> Stability:
+    def stability(self, side: str, since: int = 0) -> Stability:
         with self._world() as world:
             found = world.sides[side]
             if found.parked:
                 return SILENT
-            return Stability(stable=found.stable, reasons=() if found.stable else ("alarm burn: late",))
+            stable = found.stable or found.unstable_minute < since
+            return Stability(stable=stable, reasons=() if stable else ("alarm burn: late",))
 
     def fail_stably(self, side: str, *, stable: bool) -> None:
-        """Let a side be stable or not."""
+        """Let a side be stable or not, for what happens now."""
         with self._world() as world:
             world.sides[side].stable = stable
+            world.sides[side].unstable_minute = world.now_ms // MINUTE_MS
 
     @contextmanager
     def _changed(self, name: str, fence: int) -> Iterator[World]:

@@ -58,6 +58,9 @@ class FakeSide(Struct, kw_only=True):
 
     retries: int = 0
     stable: bool = True
+    unstable_minute: int = 0
+    """When what it is not stable for happened, epoch minute."""
+
     patched: bool = False
 
 

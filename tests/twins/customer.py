@@ -2,17 +2,20 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from scripts.load.fault_injection import FaultInjection, parse_rules
 from scripts.load.receiver import Receiver, running
 from scripts.load.records import read_acked, read_received
 from scripts.load.verify import DeliveryCheck, check_delivery, visible_ids, visible_in
+from shared.contracts.scorecard import MinuteCard
 from tests.harness.live_side import sending
 from tests.harness.live_twins import LiveTwins
 from tests.harness.waiting import eventually
+from tests.twins.received_data import ReceivedData
 
 _ARRIVE_SECONDS: Final = 300
 _STEADY_SECONDS: Final = 20
@@ -20,13 +23,14 @@ _SETTLED_SECONDS: Final = 300
 
 
 class Customer:
-    """Sends to the one port of both sides, `rate` events per second, while `busy`."""
+    """Sends to the one port of both sides, `rate` events per second, `batch` a request, while `busy`."""
 
-    def __init__(self, live: LiveTwins, name: str, folder: Path, rate: int) -> None:
+    def __init__(self, live: LiveTwins, name: str, folder: Path, rate: int, batch: int = 1) -> None:
         """Files of what was acknowledged and what arrived are written to `folder`."""
-        self.name, self._live, self._rate = name, live, rate
+        self.name, self._live, self._rate, self._batch = name, live, rate, batch
+        self.data = ReceivedData()
         self._acked, self._received = folder / f"{name}-acked.tsv", folder / f"{name}-received.tsv"
-        self._receiver = Receiver(out=self._received)
+        self._receiver = Receiver(out=self._received, on_body=self.data.take)
         self._counts = self._receiver.counts(f"/{name}")
 
     @contextmanager
@@ -35,12 +39,19 @@ class Customer:
         with running(self._receiver) as receiver:
             self._live.apply(*self._documents(f"{receiver.url}/{self.name}"))
             url, key = self._live.twins.edge.events_url, f"{self.name}-key"
-            with sending(url, key=key, rate=self._rate, batch=1, acked=self._acked, seconds=3_600):
+            with sending(url, key=key, rate=self._rate, batch=self._batch, acked=self._acked, seconds=3_600):
                 self.steady()
                 yield
             promised = {row.event_id for row in read_acked(self._acked)}
             eventually(lambda: promised <= self._counts.seen, _ARRIVE_SECONDS, "all events arrive", every=1)
             time.sleep(1)  # the receiver writes its file twice a second
+
+    def refuse_some(self, rule: str, requests: int) -> None:
+        """Answer requests by a rule of fault injection until so many were refused; no longer afterwards."""
+        refused = self._receiver.requests.misbehaved + requests
+        self._receiver.misbehaviour = parse_rules([rule])
+        eventually(lambda: self._receiver.requests.misbehaved >= refused, 60, f"{rule} is answered")
+        self._receiver.misbehaviour = FaultInjection()
 
     def steady(self) -> None:
         """Wait until a while's events more have arrived."""
@@ -50,7 +61,8 @@ class Customer:
     def check(self) -> DeliveryCheck:
         """What became of the events; written to the test's output, with the minutes that broke a promise.
 
-        The meter of every side that runs must count no loss, either.
+        The meter of every side that runs must count no loss, either, and whatever arrived last of an event
+        must be what was sent.
         """
         sides = self._live.twins.sides
         waiting = {each for side in sides for each in visible_in(self.name, visible_ids(side.bootstrap))}
@@ -60,10 +72,21 @@ class Customer:
         spent = sorted({card.minute for card in cards if card.spent})
         sys.stdout.write(
             f"{self.name}: acked {check.acked:,}, lost {len(check.lost)}, doubled {check.duplicated}, "
-            f"minutes spent {len(spent)} of {len({card.minute for card in cards})}\n"
+            f"arrived changed {self.data.changed}, minutes spent {len(spent)} of "
+            f"{len({card.minute for card in cards})}\n"
         )
+        assert not self.data.wrong
         assert sum(card.lost for card in cards) == 0
         return check
+
+    def settled_cards(self) -> Sequence[MinuteCard]:
+        """The cards of the sides that run, once all of its minutes are settled."""
+
+        def found() -> Sequence[MinuteCard]:
+            cards = self._live.minutes_of_both(self.name)
+            return cards if all(card.settled for card in cards) else ()
+
+        return list(eventually(found, _SETTLED_SECONDS, f"{self.name}: all minutes are settled", every=2))
 
     def _documents(self, url: str) -> list[dict[str, object]]:
         own = {"name": self.name, "tenant": self.name}

@@ -1,6 +1,5 @@
 """`hifi switch`, `deploy`, `rollback`, `burst` and `sides` on two real sides, under load."""
 
-import json
 import sys
 from pathlib import Path
 from typing import Any, Final
@@ -9,67 +8,15 @@ import pytest
 
 from scripts.local.twins.versions import commit_of
 from shared.contracts.releases import Step
-from tests.harness.command_line import Hifi
 from tests.harness.live_twins import LiveTwins
-from tests.harness.waiting import eventually
 from tests.twins.customer import Customer
+from tests.twins.releases import Releases
 
 pytestmark = [pytest.mark.proof, pytest.mark.timeout(3_600)]
 
 RATE: Final = 100
-RELEASE_SECONDS: Final = 1_500
 MOST_DEPLOY_SECONDS: Final = 360
 MOST_ROLLBACK_SECONDS: Final = 10
-
-
-class Releases:
-    """The commands, and how long each step of a release took."""
-
-    def __init__(self, live: LiveTwins) -> None:
-        self._hifi = Hifi(live.twins.root, {})
-
-    def run(self, *arguments: str) -> dict[str, Any]:
-        """Run a command until its release is done; returns the release."""
-        done = self._hifi.run(*arguments, timeout=RELEASE_SECONDS)
-        assert done.returncode == 0, done.stdout + done.stderr
-        release = self.current()
-        assert release["step"] == Step.DONE, release
-        _say(release)
-        return release
-
-    def begin(self, *arguments: str) -> None:
-        """Ask for a release, and do not wait for its end."""
-        done = self._hifi.run(*arguments, "--detach")
-        assert done.returncode == 0, done.stdout + done.stderr
-
-    def current(self) -> dict[str, Any]:
-        """The release that is under way, or that ended last."""
-        found = self._hifi.json("sides")["release"]
-        assert isinstance(found, dict)
-        return found
-
-    def at(self, step: Step) -> dict[str, Any]:
-        """The present release, once it is at a step."""
-        return dict(eventually(lambda: self._at(step), RELEASE_SECONDS, f"{step}", every=0.5))
-
-    def serving(self) -> dict[str, tuple[str, int, bool]]:
-        """By side: its version, its share of the traffic in percent, and whether it is parked."""
-        found = self._hifi.json("sides")["sides"]
-        return {each["side"]: (each["version"], each["share"], each["parked"]) for each in found}
-
-    def undo(self) -> dict[str, Any]:
-        """`hifi rollback` of the release that is under way."""
-        done = self._hifi.run("rollback", timeout=RELEASE_SECONDS)
-        assert done.returncode == 0, done.stdout + done.stderr
-        release = self.current()
-        assert release["step"] == Step.UNDONE, release
-        _say(release)
-        return release
-
-    def _at(self, step: Step) -> dict[str, Any] | None:
-        release = self.current()
-        assert not release.get("back") and release["step"] not in (Step.DONE, Step.UNDONE), release
-        return release if release["step"] == step else None
 
 
 def test_a_version_takes_all_traffic_and_the_former_one_takes_it_back(
@@ -138,11 +85,3 @@ def _end(release: dict[str, Any], step: Step) -> int:
 
 def _seconds(release: dict[str, Any], first: Step, last: Step) -> float:
     return (_end(release, last) - _began(release, first)) / 1_000
-
-
-def _say(release: dict[str, Any]) -> None:
-    steps = [
-        f"{each['step']} {(each['until_ms'] - each['since_ms']) / 1_000:.0f} s" for each in release["log"]
-    ]
-    sys.stdout.write(f"{release['kind']} {release['version']}: {', '.join(steps)}\n")
-    sys.stdout.write(json.dumps(release.get("verdicts", []))[:2_000] + "\n")

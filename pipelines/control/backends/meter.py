@@ -28,10 +28,15 @@ class MinuteUsage(Struct, frozen=True, kw_only=True):
     changed: int = 0
 
 
-def stability_of(ask: Ask) -> Stability:
-    """Whether a side is stable; SILENT if observe does not answer."""
+def stability_of(ask: Ask, since: int) -> Stability:
+    """Whether a side is stable; SILENT if observe does not answer.
+
+    Args:
+        ask: the side's observe.
+        since: what happened in earlier minutes does not count; epoch minute, 0 for all.
+    """
     try:
-        return _answer(ask, PATH, Stability)
+        return _answer(ask, f"{PATH}?from={since}", Stability)
     except BackendError:
         return SILENT
 

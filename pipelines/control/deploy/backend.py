@@ -236,6 +236,9 @@ class Backend(Protocol):
         """What a side has still to settle."""
         ...
 
-    def stability(self, side: str) -> Stability:
-        """What observe says of a side; SILENT if it does not answer. Raises nothing."""
+    def stability(self, side: str, since: int = 0) -> Stability:
+        """What observe says of a side; SILENT if it does not answer. Raises nothing.
+
+        What happened before the epoch minute `since` does not count; 0 for all.
+        """
         ...

@@ -12,7 +12,8 @@ from pipelines.control.deploy.policy import LOOKING, Policy, needs_health
 from pipelines.control.deploy.seen import Seen
 from pipelines.control.deploy.transitions import going_back
 from shared.contracts.diamond.stability import SILENT, Stability, settled
-from shared.contracts.releases import Release
+from shared.contracts.envelope import MINUTE_MS
+from shared.contracts.releases import Release, Step
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
 
@@ -114,7 +115,11 @@ class Deployer:
 
 
 def health_of(backend: Backend, release: Release, side: str) -> Stability:
-    """What counts as a side's health for the present step."""
+    """What counts as a side's health for the present step.
+
+    Of the target, only what happened since its code was started: alarms about the version before it, which
+    may be the bad one that this release replaces, stay open for up to an hour.
+    """
     if not needs_health(release, side):
         return _CALM
     try:
@@ -122,8 +127,14 @@ def health_of(backend: Backend, release: Release, side: str) -> Stability:
             return _CALM
     except BackendError:
         return SILENT
-    found = backend.stability(side)
-    return settled(found) if side == release.former else found
+    if side == release.former:
+        return settled(backend.stability(side))
+    return backend.stability(side, _started(release))
+
+
+def _started(release: Release) -> int:
+    """The epoch minute in which the target's code was started; 0 if this release starts none."""
+    return next((each.since_ms // MINUTE_MS for each in release.log if each.step is Step.START), 0)
 
 
 def _fields(before: Release, after: Release) -> dict[str, Any]:

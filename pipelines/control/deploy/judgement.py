@@ -1,10 +1,9 @@
 """Whether a version does as well as the one that serves: its minutes against the same minutes. Pure.
 
-Shares of events (late, doubled, dead letters by reason) are compared by Fisher's exact test at SHARE_ERROR;
-values a minute (p95, CPU an event) by the rank-sum test, memory by Kendall's test for a trend, both at
-MINUTE_ERROR. A difference counts only if it is also larger than a stated margin, so that a large number of
-events does not turn a trifle into a verdict. A release is looked at once a minute, some ten times, by four
-tests of shares: less than one good version in a hundred fails by chance in these.
+Shares of events (late, doubled, dead letters by reason) are compared by Fisher's exact test at SHARE_ERROR,
+values a minute as `minute_values` says. A difference counts only if it is also larger than a stated margin,
+so that a large number of events does not turn a trifle into a verdict. A release is looked at once a minute,
+some ten times, by four tests of shares: less than one good version in a hundred fails by chance in these.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,20 +12,13 @@ from typing import Final
 from msgspec import Struct
 
 from pipelines.control.deploy.backend import SideMinute
-from pipelines.control.deploy.significance import (
-    binomial_greater,
-    fisher_greater,
-    rank_sum_greater,
-    rising,
-)
+from pipelines.control.deploy.minute_values import costlier, growing, heavier, slower
+from pipelines.control.deploy.significance import binomial_greater, fisher_greater
 from shared.contracts.counts import GOOD_SHARE
 from shared.contracts.releases import Finding, Verdict
 
 SHARE_ERROR: Final = 1e-4
 """Probability that a test of shares finds a difference where there is none."""
-
-MINUTE_ERROR: Final = 0.005
-"""The same of a test of values a minute: five minutes against five can reach it, and six in a trend."""
 
 LEAST_EVENTS: Final = 100
 """Events of the target before anything is said of its shares."""
@@ -37,18 +29,6 @@ _LEAST_P: Final = 1e-300
 _LATE_MARGIN: Final = 0.01
 _DOUBLED_MARGIN: Final = 0.001
 _DEAD_MARGIN: Final = 0.001
-_P95_FACTOR: Final = 1.2
-_P95_MS: Final = 50.0
-_CPU_FACTOR: Final = 1.3
-_COMPARABLE: Final = 1 / 3
-"""CPU an event is compared in minutes in which the target had at least so much of the other's traffic: what a
-side uses without traffic would count against the one that has less."""
-
-_WARM_MINUTES: Final = 4
-"""In its first minutes with traffic a version still fills its heap and compiles what is busy."""
-
-_GROWTH: Final = 1.2
-_MEBIBYTE: Final = 1024 * 1024
 
 
 class Enough(Struct, frozen=True, kw_only=True):
@@ -77,7 +57,7 @@ def judged(
     ours = [each for each in target if each.minute >= enough.since] if alone else [mine for mine, _ in pairs]
     wrong = [*_wrong(target)]
     poor = [*_worse_shares(ours, [theirs for _, theirs in pairs])]
-    slow = [*_slower(pairs), *_costlier(pairs), *_growing(target)]
+    slow = [*slower(pairs), *costlier(pairs), *heavier(pairs), *growing(target)]
     first, last = (target[0].minute, target[-1].minute) if target else (0, 0)
     bad = [*wrong, *(text for text, _ in poor), *slow]
     if bad:
@@ -157,48 +137,3 @@ def _share(  # noqa: PLR0913  # two counts of two, and what is allowed
     if chance < error:
         figures = f"{100 * share:.3g} % of {of:,} events are {what}, {against}"
         yield f"{figures} ({test}, one-sided: p = {max(chance, _LEAST_P):.2g}, limit {error:.2g})", again
-
-
-def _slower(pairs: Sequence[tuple[SideMinute, SideMinute]]) -> Iterator[str]:
-    known = [(a.p95_ms, b.p95_ms) for a, b in pairs if a.p95_ms is not None and b.p95_ms is not None]
-    limits = [_P95_FACTOR * theirs + _P95_MS for _, theirs in known]
-    yield from _values("p95, ms", [ours for ours, _ in known], [theirs for _, theirs in known], limits)
-
-
-def _costlier(pairs: Sequence[tuple[SideMinute, SideMinute]]) -> Iterator[str]:
-    known = [
-        (1_000 * a.cpu_seconds / a.total, 1_000 * b.cpu_seconds / b.total)
-        for a, b in pairs
-        if a.cpu_seconds is not None and b.cpu_seconds is not None and a.total >= _COMPARABLE * b.total
-        if a.total and b.total
-    ]
-    limits = [_CPU_FACTOR * theirs for _, theirs in known]
-    yield from _values("CPU an event, ms", [ours for ours, _ in known], [other for _, other in known], limits)
-
-
-def _values(
-    what: str, ours: Sequence[float], theirs: Sequence[float], limits: Sequence[float]
-) -> Iterator[str]:
-    if not ours:
-        return
-    chance = rank_sum_greater(ours, limits)
-    if chance <= MINUTE_ERROR:
-        medians = f"median {_median(ours):.4g} against {_median(theirs):.4g} in {len(ours)} minutes"
-        yield f"{what}: {medians} (rank-sum test, one-sided: p = {chance:.2g}, limit {MINUTE_ERROR:g})"
-
-
-def _growing(target: Sequence[SideMinute]) -> Iterator[str]:
-    memory = [each.memory_bytes for each in target[_WARM_MINUTES:] if each.memory_bytes is not None]
-    if len(memory) < 2 or memory[-1] < _GROWTH * memory[0]:
-        return
-    chance = rising(memory)
-    if chance <= MINUTE_ERROR:
-        rise = f"from {memory[0] / _MEBIBYTE:,.0f} to {memory[-1] / _MEBIBYTE:,.0f} MiB"
-        yield (
-            f"memory rises {rise} in {len(memory)} minutes "
-            f"(Kendall's test, one-sided: p = {chance:.2g}, limit {MINUTE_ERROR:g})"
-        )
-
-
-def _median(values: Sequence[float]) -> float:
-    return sorted(values)[len(values) // 2]

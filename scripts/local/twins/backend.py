@@ -235,9 +235,9 @@ class LocalBackend:
                 self._code[side].close_canary()
             return self._remains[side].read()
 
-    def stability(self, side: str) -> Stability:
-        """What observe says of a side; SILENT if it does not answer."""
-        return stability_of(observe_of(self._side(side)))
+    def stability(self, side: str, since: int = 0) -> Stability:
+        """What observe says of a side since an epoch minute; SILENT if it does not answer."""
+        return stability_of(observe_of(self._side(side)), since)
 
     def _side(self, name: str) -> Side:
         return self._twins.side(name)

@@ -17,6 +17,7 @@ from scripts.local.progress import Progress
 from scripts.local.services import says_ready, spark_ready, start_profile
 from scripts.local.side import Side
 from scripts.local.twins.background import Background
+from scripts.local.twins.last_words import last_words
 from scripts.local.twins.parking import code_states, is_parked, stop_code
 from scripts.local.twins.place import Twins
 from scripts.local.twins.versions import code_of
@@ -91,9 +92,13 @@ class CodeStart:
         wanted = [name for name, state in states.items() if state != "STOPPED"]
         if not wanted:
             return ["none of its code runs"]
-        waiting = [f"{name} is {states[name].lower()}" for name in wanted if states[name] != _RUNNING]
+        waiting = [
+            f"{name} is {states[name].lower()}{self._why(name)}"
+            for name in wanted
+            if states[name] != _RUNNING
+        ]
         if not spark_ready(self.side, self._supervisor):
-            waiting.append("spark: not all of its queries process data")
+            waiting.append(f"spark: not all of its queries process data{self._why(SPARK)}")
         if not says_ready(self.side.collect_port):
             waiting.append("collect does not answer /readyz with 200")
         return waiting or ([] if self._warm() and not self._background.busy else ["its warm-up is not over"])
@@ -105,6 +110,13 @@ class CodeStart:
             SupervisorError: if the supervisor does not answer.
         """
         return sum(max(0, self._supervisor.starts(name) - 1) for name in code_states(self._supervisor))
+
+    def _why(self, program: str) -> str:
+        """Why a program ended that was started again; empty if none was."""
+        if self._supervisor.starts(program) < 2:
+            return ""
+        said = last_words(self.side.logs / f"{program}.log")
+        return f" ({said})" if said else ""
 
     def _runs(self, version: str) -> bool:
         code = self.side.code

@@ -7,6 +7,7 @@ from typing import Final
 
 import psutil
 from msgspec import Struct
+from msgspec.structs import replace
 from prometheus_client.parser import text_string_to_metric_families
 
 from pipelines.control.backends.meter import MinuteUsage
@@ -28,8 +29,8 @@ class Reading(Struct, frozen=True, kw_only=True):
     """Used by the processes that run, since they started."""
 
     memory_bytes: int
-    changed: float
-    """Canary events that arrived changed, since the canary started."""
+    changed: float | None
+    """Canary events that arrived changed, since the canary started; None if it does not answer."""
 
 
 class Usage:
@@ -48,7 +49,10 @@ class Usage:
         if self._monotonic() - self._read_at < _SECONDS:
             return
         self._read_at = self._monotonic()
-        self._last[int(self._clock() // 60)] = self._read()
+        found = self._read()
+        if found.changed is None and self._last:  # it is busy, or stopped: what it said last still holds
+            found = replace(found, changed=self._last[max(self._last)].changed)
+        self._last[int(self._clock() // 60)] = found
         for minute in sorted(self._last)[:-_KEPT]:
             del self._last[minute]
 
@@ -58,16 +62,25 @@ class Usage:
 
 
 def added(before: Reading | None, after: Reading | None) -> MinuteUsage:
-    """The difference of two readings. A counter that fell belongs to a process that started again."""
+    """The difference of two readings.
+
+    Seconds that fell are not known: a process ended, Spark's Python workers do so at any time. A count of the
+    canary's that fell is that of another canary, from its start.
+    """
     if after is None:
         return MinuteUsage()
-    if before is None or after.cpu_seconds < before.cpu_seconds:
+    if before is None:
         return MinuteUsage(memory_bytes=after.memory_bytes)
+    used = after.cpu_seconds - before.cpu_seconds
     return MinuteUsage(
-        cpu_seconds=after.cpu_seconds - before.cpu_seconds,
+        cpu_seconds=used if used >= 0 else None,
         memory_bytes=after.memory_bytes,
-        changed=max(0, int(after.changed - before.changed)),
+        changed=_more(before.changed or 0, after.changed or 0),
     )
+
+
+def _more(before: float, after: float) -> int:
+    return int(after - before if after >= before else after)
 
 
 def usage_of(side: Side) -> Usage:
@@ -88,12 +101,12 @@ def _reading(side: Side) -> Reading:
     return Reading(cpu_seconds=cpu, memory_bytes=memory, changed=_changed(side))
 
 
-def _changed(side: Side) -> float:
+def _changed(side: Side) -> float | None:
     try:
         with urllib.request.urlopen(f"{side.canary_url}/metrics", timeout=_ANSWER_SECONDS) as reply:  # noqa: S310 - our own
             return sum(_samples(reply.read().decode()).values())
     except OSError:
-        return 0.0
+        return None
 
 
 def _samples(metrics: str) -> Mapping[str, float]:

@@ -1,6 +1,6 @@
 """Whether a side is stable, as observe says it. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -16,6 +16,13 @@ _UNSETTLED: Final = frozenset({AlarmKind.LOSS, AlarmKind.DOUBLED})
 
 GOOD_MINUTES: Final = 3
 """So many of the last minutes have to be good."""
+
+_EVIDENCE: Final[Mapping[AlarmKind, Callable[[MinuteCard], bool]]] = {
+    AlarmKind.LOSS: lambda card: card.lost > 0,
+    AlarmKind.DOUBLED: lambda card: card.doubled > 0,
+    AlarmKind.BURN: lambda card: card.slow,
+}
+"""Alarms about minutes that are over, and which minutes they are about."""
 
 
 class Stability(Struct, frozen=True, kw_only=True):
@@ -63,6 +70,24 @@ def stability(
         unsettled=(*unsettled, *meter),
         at_ms=at_ms,
     )
+
+
+def raised_by(alarms: Iterable[Alarm], cards: Callable[[str], Iterable[MinuteCard]]) -> list[Alarm]:
+    """Of open alarms, those that some minutes have their part in, and those about the present.
+
+    An alarm stays open for long after what it is about: what a side did with other code is not held against
+    the code that it has now.
+
+    Args:
+        alarms: those that are open.
+        cards: of a tenant, the cards of these minutes.
+    """
+    return [each for each in alarms if _is_raised_by(each, cards(each.tenant))]
+
+
+def _is_raised_by(alarm: Alarm, cards: Iterable[MinuteCard]) -> bool:
+    evidence = _EVIDENCE.get(alarm.kind)
+    return evidence is None or any(map(evidence, cards))
 
 
 def settled(found: Stability) -> Stability:

@@ -88,7 +88,7 @@ class HealthyPlace(FakePlace):
         super().__init__(lambda: START_MS + int(diamond.time * 1_000))
         self.diamond = diamond
 
-    def stability(self, side: str) -> Stability:
+    def stability(self, side: str, since: int = 0) -> Stability:
         return self.diamond.sides[side].health
 
 

@@ -43,6 +43,8 @@ def test_a_side_with_a_lost_event_is_not_stable_and_says_why(start: Start, topic
     reasons = observe.get("/v1/stability")["reasons"]
     assert any(reason.startswith("alarm loss: ") for reason in reasons), reasons
     assert any(reason.startswith(f"minute {minute}: ") for reason in reasons), reasons
+    assert not observe.get(f"/v1/stability?from={minute}")["stable"]
+    assert observe.get(f"/v1/stability?from={minute + 1}")["stable"], "of other code than it has now"
 
 
 def test_an_observer_that_cannot_judge_does_not_call_its_side_stable(topics: str, tmp_path: Path) -> None:

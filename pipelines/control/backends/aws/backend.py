@@ -191,9 +191,9 @@ class AwsBackend:
                 self._code(side).scale_canary(0)
             return self._remains[side].read()
 
-    def stability(self, side: str) -> Stability:
-        """What observe says of a side; SILENT if it does not answer."""
-        return stability_of(partial(self._observed, side))
+    def stability(self, side: str, since: int = 0) -> Stability:
+        """What observe says of a side since an epoch minute; SILENT if it does not answer."""
+        return stability_of(partial(self._observed, side), since)
 
     def _observed(self, side: str, path: str) -> bytes:
         with _explained():

@@ -18,7 +18,7 @@ from pipelines.control.observe.storage.repository import Repository
 from shared.contracts.alarms import Alarm, QuietWindow
 from shared.contracts.destination_health import DestinationHealth
 from shared.contracts.diamond.activities import UnderWay
-from shared.contracts.diamond.stability import GOOD_MINUTES, Stability, stability
+from shared.contracts.diamond.stability import GOOD_MINUTES, Stability, raised_by, stability
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import (
     ALL_TENANTS,
@@ -146,14 +146,19 @@ class Queries:
         """End a window; False if there is none of that id."""
         return self._alarms.remove_window(window)
 
-    def stability(self) -> Stability:
-        """Whether other actors may go on with what they do to the side."""
+    def stability(self, since: int = 0) -> Stability:
+        """Whether other actors may go on with what they do to the side.
+
+        Args:
+            since: what happened in earlier minutes does not count; epoch minute, 0 for all.
+        """
         found = self._snapshot()
         if self._clock() - found.at_ms > _STALE_MS:
             return Stability(stable=False, reasons=(_NOT_JUDGED,), silent=True, at_ms=found.at_ms)
+        alarms = self._alarms.listed(ALL_TENANTS, is_open=True)
         return stability(
-            self._alarms.listed(ALL_TENANTS, is_open=True),
-            found.judged(ALL_TENANTS, GOOD_MINUTES),
+            raised_by(alarms, lambda tenant: found.held(tenant, since)) if since else alarms,
+            [card for card in found.judged(ALL_TENANTS, GOOD_MINUTES) if card.minute >= since],
             found.behind_seconds,
             behind=found.behind,
             at_ms=found.at_ms,

@@ -159,8 +159,8 @@ def _add_present(app: FastAPI, answers: Queries) -> None:
         return json_response(answers.skews(query_params.tenant(tenant)))
 
     @app.get("/v1/stability")
-    async def stability() -> Response:
-        return json_response(answers.stability())
+    async def stability(first: Annotated[str | None, Query(alias="from")] = None) -> Response:
+        return json_response(answers.stability(query_params.minute("from", first, 0)))
 
     @app.get("/v1/activities")
     async def activities() -> Response:

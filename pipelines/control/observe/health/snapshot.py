@@ -66,6 +66,11 @@ class Snapshot(Struct, kw_only=True, frozen=True):
         cards = (self.card(tenant, minute) for minute in range(last, last - _RECENT_MINUTES, -1))
         return [card for card in cards if card is not None and card.settled][:count]
 
+    def held(self, tenant: str, since: int) -> list[MinuteCard]:
+        """The cards that are held of a tenant's minutes from `since` (epoch minute) on, in any order."""
+        cards = (held for (name, _), held in self.cards.items() if name == tenant)
+        return [card for held in cards for minute, card in held.items() if minute >= since]
+
     @property
     def whole_minute(self) -> int:
         """The last minute that audit has read to its end."""

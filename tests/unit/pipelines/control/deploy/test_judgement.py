@@ -101,6 +101,26 @@ def test_memory_that_still_rises_when_a_version_is_warm_is_a_leak() -> None:
     assert judged(warming, light, ENOUGH).finding is Finding.GOOD
 
 
+def test_a_version_that_needs_much_more_memory_than_the_other_side_is_bad_after_two_minutes() -> None:
+    def ours(*mebibytes: int) -> list[SideMinute]:
+        like = minutes(len(mebibytes), 1_000)
+        return [replace(each, memory_bytes=mebibytes[each.minute] * MIB) for each in like]
+
+    light = minutes(5, 9_000, memory_bytes=1_000 * MIB)
+    verdict = judged(ours(900, 1_400, 1_900), light, ENOUGH)
+    assert verdict.words[0] == "memory: 1,900 MiB against 1,000, more than 1.3 times as much in 2 minutes"
+    assert (verdict.finding, verdict.replay) == (Finding.BAD, False)
+    assert judged(ours(900, 1_100, 1_900), light, ENOUGH).finding is Finding.GOOD, "once"
+    assert judged(ours(1_250, 1_250, 1_250), light, ENOUGH).finding is Finding.GOOD, "a trifle"
+    begun_anew = [
+        *minutes(2, 9_000, memory_bytes=1_000 * MIB),
+        *minutes(3, 9_000, memory_bytes=500 * MIB)[2:],
+    ]
+    assert judged(ours(900, 900, 900), begun_anew, ENOUGH).finding is Finding.GOOD, (
+        "the other side was killed"
+    )
+
+
 def test_alone_a_version_is_held_to_the_promise() -> None:
     assert judged(minutes(3, 1_000, good=960), [], ENOUGH, alone=True).finding is Finding.GOOD
     verdict = judged(minutes(3, 1_000, good=900), [], ENOUGH, alone=True)

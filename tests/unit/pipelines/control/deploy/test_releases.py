@@ -50,7 +50,7 @@ BAD = {
     Bad.DOUBLES: (Step.WATCH, "0.5 % of 1,800 events are doubled, against 0 % of 16,200"),
     Bad.RARE_GARBAGE: (Step.WATCH, "1 events arrived changed"),
     Bad.REFUSES: (Step.WATCH, "0.5 % of 1,800 events are dead letters (unreadable), against 0 %"),
-    Bad.LEAKS: (None, "memory rises from"),
+    Bad.LEAKS: (Step.WATCH_HALF, "memory: 740 MiB against 500"),
 }
 
 
@@ -233,4 +233,16 @@ def test_a_side_that_was_slow_may_be_parked_and_one_that_takes_traffic_must_be_s
     for side in (LIGHT, DARK):
         world.place.fail_stably(side, stable=False)
     assert health_of(world.place, release, LIGHT).stable
+    assert not health_of(world.place, release, DARK).stable
+
+
+def test_what_a_bad_version_did_is_not_held_against_the_one_that_replaces_it() -> None:
+    world = ReleaseWorld()
+    world.place.world.sides[DARK].parked = False
+    world.place.fail_stably(DARK, stable=False)
+    world.turn(61)
+    world.ask(Kind.DEPLOY, NEW)
+    release = world.until(lambda found: found.step is Step.PROVE)
+    assert health_of(world.place, release, DARK).stable
+    world.place.fail_stably(DARK, stable=False)
     assert not health_of(world.place, release, DARK).stable

@@ -7,7 +7,7 @@ from scripts.local.twins.usage import Reading, Usage, added
 from shared.contracts.scorecard import MinuteCard, Percentiles
 
 
-def _reading(cpu: float, memory: int = 7, changed: float = 0) -> Reading:
+def _reading(cpu: float, memory: int = 7, changed: float | None = 0) -> Reading:
     return Reading(cpu_seconds=cpu, memory_bytes=memory, changed=changed)
 
 
@@ -21,8 +21,18 @@ def test_what_is_not_known_is_not_guessed() -> None:
     assert added(None, _reading(1)) == MinuteUsage(memory_bytes=7)
 
 
-def test_a_process_that_started_again_hides_one_minutes_seconds() -> None:
+def test_a_process_that_ended_hides_one_minutes_seconds_and_nothing_that_arrived_changed() -> None:
     assert added(_reading(100), _reading(3)) == MinuteUsage(memory_bytes=7)
+    assert added(_reading(100, changed=2), _reading(3, changed=5)) == MinuteUsage(memory_bytes=7, changed=3)
+    assert added(_reading(1, changed=9), _reading(1, changed=4)).changed == 4, "another canary"
+
+
+def test_a_canary_that_does_not_answer_has_counted_what_it_said_last() -> None:
+    now, counts = [600.0], iter([4.0, None, 4.0, 6.0])
+    usage = Usage(lambda: _reading(1, changed=next(counts)), lambda: now[0], lambda: now[0])
+    for now[0] in (600, 660, 720, 780):
+        usage.look()
+    assert [usage.of(minute).changed for minute in (11, 12, 13)] == [0, 0, 2]
 
 
 def test_readings_are_spaced_and_the_last_of_a_minute_counts() -> None:

@@ -3,7 +3,8 @@
 import pytest
 
 from shared.contracts.alarms import Alarm, AlarmKind, Audience
-from shared.contracts.diamond.stability import SILENT, UNSTABLE, settled, stability
+from shared.contracts.diamond.stability import SILENT, UNSTABLE, raised_by, settled, stability
+from shared.contracts.scorecard import MinuteCard
 
 
 def alarm(kind: AlarmKind, quiet: str = "") -> Alarm:
@@ -40,3 +41,23 @@ def test_a_side_without_traffic_waits_for_its_meter() -> None:
 def test_of_what_is_in_a_quiet_window_only_an_acknowledged_loss_does_not_count(kind: AlarmKind) -> None:
     found = stability([alarm(kind, quiet="known: version 1.4")], [], 0, behind=False, at_ms=7)
     assert found.stable == (kind is AlarmKind.LOSS)
+
+
+@pytest.mark.parametrize(
+    ("kind", "bad"),
+    [
+        (AlarmKind.LOSS, MinuteCard(tenant="acme", minute=7, settled=True, total=9, lost=1)),
+        (AlarmKind.DOUBLED, MinuteCard(tenant="acme", minute=7, settled=True, total=9, doubled=1)),
+        (AlarmKind.BURN, MinuteCard(tenant="acme", minute=7, settled=True, total=9, good=2)),
+    ],
+)
+def test_an_alarm_about_minutes_that_do_not_count_is_left_out(kind: AlarmKind, bad: MinuteCard) -> None:
+    good = MinuteCard(tenant="acme", minute=8, settled=True, total=9, good=9)
+    held = {"acme": [good], "other": [bad]}
+    assert raised_by([alarm(kind)], lambda tenant: held[tenant]) == []
+    held["acme"].append(bad)
+    assert raised_by([alarm(kind)], lambda tenant: held[tenant]) == [alarm(kind)]
+
+
+def test_an_alarm_about_the_present_counts_whatever_the_minutes_were() -> None:
+    assert raised_by([alarm(AlarmKind.STALLED)], lambda _: []) == [alarm(AlarmKind.STALLED)]

@@ -1,0 +1,98 @@
+"""The deployer's commands as a user gives them, for tests that follow releases on two real sides."""
+
+import json
+import sys
+from typing import Any, Final
+
+from scripts.deployer.client import DeployerClient
+from shared.contracts.releases import Release, Step
+from shared.runtime.clock import wall_clock
+from tests.harness.command_line import Hifi
+from tests.harness.live_twins import LiveTwins
+from tests.harness.waiting import eventually
+
+RELEASE_SECONDS: Final = 1_500
+
+
+class Releases:
+    """The commands, and how long each step of a release took."""
+
+    def __init__(self, live: LiveTwins) -> None:
+        self._hifi = Hifi(live.twins.root, {})
+        self._client = DeployerClient(live.twins.root, wall_clock)
+
+    def run(self, *arguments: str) -> dict[str, Any]:
+        """Run a command until its release is done; returns the release."""
+        done = self._hifi.run(*arguments, timeout=RELEASE_SECONDS)
+        assert done.returncode == 0, done.stdout + done.stderr
+        release = self.current()
+        assert release["step"] == Step.DONE, release
+        _say(release)
+        return release
+
+    def begin(self, *arguments: str) -> None:
+        """Ask for a release, and do not wait for its end."""
+        done = self._hifi.run(*arguments, "--detach")
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def done(self) -> dict[str, Any]:
+        """The release that was begun, once it is done."""
+        eventually(
+            lambda: self.current()["step"] in (Step.DONE, Step.UNDONE), RELEASE_SECONDS, "its end", every=2
+        )
+        release = self.current()
+        _say(release)
+        assert release["step"] == Step.DONE, release
+        return release
+
+    def current(self) -> dict[str, Any]:
+        """The release that is under way, or that ended last."""
+        found = self._hifi.json("sides")["release"]
+        assert isinstance(found, dict)
+        return found
+
+    def at(self, step: Step) -> dict[str, Any]:
+        """The present release, once it is at a step."""
+        return dict(eventually(lambda: self._at(step), RELEASE_SECONDS, f"{step}", every=0.5))
+
+    def serving(self) -> dict[str, tuple[str, int, bool]]:
+        """By side: its version, its share of the traffic in percent, and whether it is parked."""
+        found = self._hifi.json("sides")["sides"]
+        return {each["side"]: (each["version"], each["share"], each["parked"]) for each in found}
+
+    def undo(self) -> dict[str, Any]:
+        """`hifi rollback` of the release that is under way."""
+        done = self._hifi.run("rollback", timeout=RELEASE_SECONDS)
+        assert done.returncode == 0, done.stdout + done.stderr
+        release = self.current()
+        assert release["step"] == Step.UNDONE, release
+        _say(release)
+        return release
+
+    def undone_by_itself(self, version: str) -> Release:
+        """`hifi deploy` of a version that is bad; returns the release once it is undone."""
+        before = self._client.current()
+        self.begin("deploy", version)
+
+        def ended() -> Release | None:
+            found = self._client.current()
+            return found if found is not None and found.ended and found != before else None
+
+        release = eventually(ended, RELEASE_SECONDS, f"{version} is undone", every=2)
+        assert isinstance(release, Release)
+        _say(self.current())
+        assert release.step is Step.UNDONE, release
+        return release
+
+    def _at(self, step: Step) -> dict[str, Any] | None:
+        release = self.current()
+        assert not release.get("back") and release["step"] not in (Step.DONE, Step.UNDONE), release
+        return release if release["step"] == step else None
+
+
+def _say(release: dict[str, Any]) -> None:
+    steps = [
+        f"{each['step']} {(each['until_ms'] - each['since_ms']) / 1_000:.0f} s" for each in release["log"]
+    ]
+    sys.stdout.write(f"{release['kind']} {release['version']}: {', '.join(steps)}\n")
+    sys.stdout.write(json.dumps(release.get("verdicts", []))[:2_000] + "\n")

@@ -1,0 +1,121 @@
+"""Versions that are bad, each in its own way: found and undone by themselves, and no customer's event lost.
+
+Five faults show before a version has traffic. The others concern customers' events alone, so that only the
+customers' cards, the canary and the machine can show them.
+"""
+
+import re
+import sys
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from scripts.load.verify import DeliveryCheck
+from shared.contracts.envelope import MINUTE_MS
+from shared.contracts.releases import Finding, Release, Step
+from tests.harness.bad_versions import Fault, bad_version
+from tests.harness.live_twins import LiveTwins
+from tests.harness.waiting import eventually
+from tests.twins.customer import Customer
+from tests.twins.releases import Releases
+
+pytestmark = [pytest.mark.proof, pytest.mark.timeout(3_600)]
+
+RATE: Final = 300
+BATCH: Final = 3
+"""Events in a request: a hundred requests a second, which two cores carry beside two sides."""
+
+MOST_SECONDS: Final = 180
+"""From the beginning of a bad version's first minute with traffic until it has none."""
+
+_SHOWN_SECONDS: Final = 60
+
+WITHOUT_TRAFFIC: Final[dict[Fault, tuple[Step, str]]] = {
+    Fault.CRASHES: (
+        Step.READY,
+        r"ended by themselves 3 times: collect is \w+ \(RuntimeError: no zone is set\)",
+    ),
+    Fault.REWRITES: (Step.PROVE, r"of \d+ events for proof \d+ arrived with other bytes"),
+    Fault.REFUSES: (Step.PREFLIGHT, r"refuses \d+ of \d+ records of events; .* refuses 0"),
+    Fault.FORGETS: (Step.PREFLIGHT, r"its query transmit does not read retry_out, of which the checkpoint"),
+    Fault.SPLITS: (Step.READY, r"ended by themselves 3 times: spark .*\[1\] sources in the checkpoint"),
+}
+"""The step in which the fault is found, and what is said of it."""
+
+WITH_TRAFFIC: Final[dict[Fault, str]] = {
+    Fault.SLOWER: r"% of [\d,]+ events are late, against",
+    Fault.DROPS: r"\d+ events are lost",
+    Fault.DOUBLES: r"% of [\d,]+ events are doubled, against",
+    Fault.GARBAGE: r"\d+ events arrived changed",
+    Fault.LEAKS: r"memory: [\d,]+ MiB against",
+}
+
+_REPLAYED: Final = frozenset({Fault.DROPS, Fault.GARBAGE})
+"""What went through these has to be processed again."""
+
+
+@pytest.fixture(scope="module")
+def releases(live: LiveTwins) -> Releases:
+    """Of sides that have both run: the dark one has checkpoints for a version to go on from."""
+    found = Releases(live)
+    if not all((side.checkpoints / "transmit").is_dir() for side in live.twins.sides):
+        found.run("switch")
+    return found
+
+
+@pytest.mark.parametrize("fault", WITHOUT_TRAFFIC, ids=lambda fault: fault.name.lower())
+def test_a_version_that_cannot_run_is_found_before_it_has_traffic(
+    fault: Fault, live: LiveTwins, releases: Releases, tmp_path: Path
+) -> None:
+    step, words = WITHOUT_TRAFFIC[fault]
+    release, _, check = _undone(fault, live, releases, tmp_path)
+    assert re.search(words, release.back), release.back
+    assert _forward(release)[-1] is step
+    assert not release.carried
+    assert check.duplicated == 0
+
+
+@pytest.mark.parametrize("fault", WITH_TRAFFIC, ids=lambda fault: fault.name.lower())
+def test_a_version_that_is_bad_for_customers_is_undone_within_minutes(
+    fault: Fault, live: LiveTwins, releases: Releases, tmp_path: Path
+) -> None:
+    release, customer, check = _undone(fault, live, releases, tmp_path)
+    verdict = release.verdicts[-1]
+    assert verdict.finding is Finding.BAD
+    assert re.search(WITH_TRAFFIC[fault], release.back), release.back
+    assert release.replay == (fault in _REPLAYED)
+    back = next(each.until_ms for each in release.log if each.step is Step.GIVE_BACK)
+    seconds = (back - verdict.first * MINUTE_MS) / 1_000
+    whole = (release.since_ms - verdict.first * MINUTE_MS) / 1_000
+    sys.stdout.write(
+        f"{fault}: without traffic after {seconds:.0f} s, its side put right after {whole:.0f} s\n"
+    )
+    assert seconds <= MOST_SECONDS
+    if fault in _REPLAYED:
+        said = next(each.said for each in release.log if each.step is Step.REWIND)
+        assert said == "goes back to the snapshot; what went through since is replayed"
+    assert (customer.data.changed > 0) == (fault is Fault.GARBAGE), "only once, and put right by the replay"
+    assert check.duplicated or fault not in (*_REPLAYED, Fault.DOUBLES)
+
+
+def _undone(
+    fault: Fault, live: LiveTwins, releases: Releases, folder: Path
+) -> tuple[Release, Customer, DeliveryCheck]:
+    """The release of a bad version under a customer's load, once all that it did is put right."""
+    customer = Customer(live, fault.name.lower(), folder, RATE, BATCH)
+    with customer.busy():
+        release = releases.undone_by_itself(bad_version(fault))
+        served = (release.former_version, 100, False)
+        eventually(
+            lambda: releases.serving()[release.former] == served, _SHOWN_SECONDS, "it serves as before"
+        )
+        assert releases.serving()[release.target][1:] == (0, True)
+        customer.steady()
+    check = customer.check()
+    assert check.lost == ()
+    return release, customer, check
+
+
+def _forward(release: Release) -> list[Step]:
+    return [each.step for each in release.log if each.step in release.plan]
