@@ -13,6 +13,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import boto3
+
 from pipelines.control.backends.aws.weighted_records import NoRecordsError, Place, Traffic
 from shared.contracts.side_weights import SIDES, Weights, WrongWeightsError
 
@@ -31,9 +33,8 @@ def main(arguments: Sequence[str]) -> int:
     for name in ("close", "open"):
         commands.add_parser(name).add_argument("side", choices=SIDES)
     given = parser.parse_args(arguments)
-    traffic = Traffic.at(Place.of(_outputs()))
     try:
-        print(_done(traffic, given))
+        print(_done(_traffic(), given))
     except NoRecordsError as error:
         sys.stderr.write(f"{error}\n")
         return int(given.command == "set")  # without records nothing leads to a side: it is closed
@@ -41,6 +42,20 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write(f"{error}\n")
         return 1
     return 0
+
+
+def _traffic() -> Traffic:
+    """That of the environment, whose hosted zone is looked up by its name.
+
+    Raises:
+        NoRecordsError: there is no such zone.
+    """
+    found = _outputs()
+    route53 = boto3.client("route53", endpoint_url=found.get("endpoint"), region_name=found["region"])
+    zones = route53.list_hosted_zones_by_name(DNSName=found["domain"], MaxItems="1")["HostedZones"]
+    if not zones or zones[0]["Name"] != f"{found['domain']}.":
+        raise NoRecordsError(f"there is no hosted zone {found['domain']}; deploy foundation first")
+    return Traffic.at(Place.of(found, zone=zones[0]["Id"]))
 
 
 def _outputs() -> dict[str, str]:

@@ -43,6 +43,7 @@ _BY_REASON: Final = {
         kms:Decrypt kms:Encrypt kms:GenerateDataKey s3:DeleteObject s3:GetObject s3:ListBucket
         s3:PutObject""",
     _WORKFLOWS: """
+        dynamodb:ConditionCheckItem dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query
         ecr:BatchCheckLayerAvailability ecr:BatchGetImage ecr:CompleteLayerUpload
         ecr:DescribeImageScanFindings ecr:DescribeImages ecr:GetAuthorizationToken
         ecr:GetDownloadUrlForLayer ecr:InitiateLayerUpload ecr:PutImage ecr:UploadLayerPart

@@ -1,9 +1,11 @@
 """Moving traffic: records and parameter change together or not at all."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
+import boto3
 import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
@@ -12,9 +14,10 @@ from pipelines.control.backends.aws.weighted_records import NoRecordsError, Plac
 from scripts.release.weights import rolled_back
 from shared.contracts.side_weights import Weights, WrongWeightsError
 
+DOMAIN = "hifi.test"
 PLACE = Place(
     region="eu-west-1",
-    domain="hifi.test",
+    zone="",
     host="events.hifi.test",
     management_hosts=("api.hifi.test", "console.hifi.test"),
     weights_parameter="/hifi-test/weights",
@@ -28,10 +31,10 @@ def empty(monkeypatch: pytest.MonkeyPatch) -> Iterator[Traffic]:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "test")
     with mock_aws():
-        traffic = Traffic.at(PLACE)
+        made = boto3.client("route53").create_hosted_zone(Name=DOMAIN, CallerReference="zone")
+        traffic = Traffic.at(replace(PLACE, zone=made["HostedZone"]["Id"]))
         traffic.ssm.put_parameter(Name=PLACE.weights_parameter, Type="String", Value='{"blue":100,"green":0}')
         traffic.ssm.put_parameter(Name=PLACE.closed_parameter, Type="String", Value="[]")
-        traffic.route53.create_hosted_zone(Name=PLACE.domain, CallerReference="zone")
         yield traffic
 
 
