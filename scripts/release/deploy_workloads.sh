@@ -19,7 +19,7 @@ zone_ids=$(aws ec2 describe-availability-zones --output text \
 aws eks update-kubeconfig --name "$cluster" --alias "$cluster" >&2
 kube() { kubectl --context "$cluster" --namespace hifi "$@"; }
 
-kube apply -f infra/workloads/base/common/namespace.yaml
+kube apply -f infra/workloads/cluster/namespace.yaml -f infra/workloads/cluster/storage.yaml
 # Made once a cluster; nobody but Spark's processes ever reads it.
 if ! kube get secret spark-auth > /dev/null 2>&1; then
     openssl rand -hex 32 | tr -d '\n' | kube create secret generic spark-auth --from-file=secret=/dev/stdin

@@ -1,4 +1,4 @@
-"""Two sides in a simulated AWS with with real control planes of Kubernetes, manifests and brokers."""
+"""Two sides in a simulated AWS with real control planes of Kubernetes, manifests and brokers."""
 
 import base64
 import json
@@ -24,10 +24,11 @@ from tests.harness.token_reviews import token_reviews
 from tests.harness.waiting import free_port
 from tests.kubernetes.control_plane import ControlPlane, etcd
 from tests.kubernetes.pods import Folder, Pods, answering, running
-from tests.synth.workloads.manifests import WORKLOADS, render
+from tests.synth.workloads.manifests import WORKLOADS, named, render
 
 OLD, NEW, LIGHT, DARK = "1.0.0", "1.1.0", "blue", "green"
 _PREFIX: Final = "hifi-test"
+_CLUSTER: Final = WORKLOADS / "cluster"
 _VERSIONS, _CHECKPOINTS = "hifi-test-versions", "hifi-test-checkpoints"
 _DOMAIN: Final = "hifi.test"
 _CUSTOM: Final = (
@@ -56,7 +57,7 @@ def aws_place(folder: Path, bootstrap: str, monkeypatch: pytest.MonkeyPatch) -> 
     with ExitStack() as ending:
         url = ending.enter_context(local_aws())
         store = ending.enter_context(etcd(folder))
-        reviews = ending.enter_context(token_reviews())
+        reviews = ending.enter_context(token_reviews(_group()))
         kafka = {side: _make_kafka(url, f"{_PREFIX}-{side}") for side in SIDES}
         settings = _settings(url, bootstrap, _make_zone(url), kafka)
         planes = {}
@@ -125,11 +126,19 @@ def _has_pods(manifest: Manifest) -> bool:
     return manifest["kind"] in ("Deployment", "StatefulSet", "Job")
 
 
+def _group() -> str:
+    """The group of Kubernetes that the deployer is of: it has no rights but those in the manifests."""
+    binding = named(render(_CLUSTER), "RoleBinding", "deployer")
+    return str(binding["subjects"][0]["name"])
+
+
 def _install(plane: ControlPlane) -> None:
-    """What a side's stack installs: kinds of its add-ons; and a volume, which EBS would make."""
+    """Kinds of a side's add-ons, what a cluster has before its first version, and a volume, as EBS makes."""
     api = plane.admin()
     for group, version, kind in _CUSTOM:
         api.apply(_definition(group, version, kind))
+    for each in sorted(render(_CLUSTER), key=lambda each: each["kind"] != "Namespace"):
+        api.apply(each)
     api.apply(
         {
             "apiVersion": "v1",

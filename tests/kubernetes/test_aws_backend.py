@@ -1,9 +1,11 @@
 """Two sides in AWS keep what the deployer relies on; KWOK plays the pods of real control planes."""
 
+import time
 from collections.abc import Iterator
 
 import pytest
 
+from pipelines.control.backends.aws.first_version import start_first
 from tests.harness.backend_conformance import BackendConformance, Place
 from tests.kubernetes.aws_place import DARK, LIGHT, NEW, OLD, AwsPlace, aws_place
 
@@ -20,8 +22,7 @@ def world(configured: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 @pytest.fixture(scope="module")
 def place(world: AwsPlace) -> Place:
     found = Place(backend=world.backend, light=LIGHT, dark=DARK, old=OLD, new=NEW, unknown="no-such-version")
-    found.backend.start(LIGHT, OLD, fence=found.fence)
-    found.eventually(lambda: found.backend.readiness(LIGHT).ready, "the light side is ready")
+    assert start_first(found.backend, OLD, print, lambda: time.sleep(1)) == LIGHT
     return found
 
 

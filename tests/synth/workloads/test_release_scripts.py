@@ -15,13 +15,13 @@ def test_a_release_removes_what_a_former_one_had_and_this_one_has_not(manifests:
     prunable = set(
         subprocess.check_output(["bash", "-c", loop.replace("for kind in", "echo")]).decode().split()
     )
-    lasting = {"core/v1/Namespace", "core/v1/ConfigMap", "storage.k8s.io/v1/StorageClass"}
+    lasting = {"core/v1/ConfigMap"}
     for each in manifests:
         group = each["apiVersion"] if "/" in each["apiVersion"] else f"core/{each['apiVersion']}"
         kind = f"{group}/{each['kind']}"
         assert (kind in prunable) != (kind in lasting), kind
         # with a selector, kubectl applies only what it selects
-        assert each["kind"] == "Namespace" or each["metadata"]["labels"].get(selector[0]) == selector[1], kind
+        assert each["metadata"]["labels"].get(selector[0]) == selector[1], kind
 
 
 def test_parking_scales_everything_to_zero_and_waits_for_nobody(manifests: list[Manifest]) -> None:

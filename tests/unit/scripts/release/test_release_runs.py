@@ -41,8 +41,10 @@ class Release:
         path.write_text(text)
         path.chmod(0o755)
 
-    def run(self, script: str, *answers: str, **variables: str) -> tuple[int, list[str]]:
-        """Exit status of a script for green, and the calls of kubectl."""
+    def run(
+        self, script: str, *answers: str, argument: str = "green", **variables: str
+    ) -> tuple[int, list[str]]:
+        """Exit status of a script, by default for green, and the calls of kubectl."""
         given, calls = self._folder / "answers", self._folder / "calls"
         given.mkdir()
         for number, text in enumerate(answers, 1):
@@ -50,7 +52,7 @@ class Release:
             (given / "last").write_text(text)
         path = f"{self._folder / 'bin'}:{os.environ['PATH']}"
         own = {"PATH": path, "PREFIX": "hifi-test", "CALLS": str(calls), "ANSWERS": str(given)}
-        command = [str(self._folder / "scripts" / "release" / script), "green"]
+        command = [str(self._folder / "scripts" / "release" / script), argument]
         done = subprocess.run(command, env=os.environ | own | variables, check=False, timeout=30)
         return done.returncode, calls.read_text().splitlines() if calls.exists() else []
 
@@ -131,6 +133,57 @@ def test_a_release_writes_the_accounts_ids_of_the_zones(release: Release) -> Non
     assert status == 0
     wanted = "eu-west-1a=euw1-az3,eu-west-1b=euw1-az1,eu-west-1c=euw1-az2"
     assert f"--zone-ids {wanted} " in calls[0]
+
+
+AWS = """#!/bin/bash
+case "$*" in
+    *availability-zones*) printf 'eu-west-1a\\teuw1-az3\\neu-west-1b\\teuw1-az1\\n' ;;
+    *list-clusters-v2*) echo "arn:of:$(echo "$*" | grep -o 'hifi-test-[a-z]*' | head -1)" ;;
+    *get-bootstrap-brokers*) echo "b-1.$(echo "$*" | grep -o 'hifi-test-[a-z]*'):9098" ;;
+    *hosted-zones*) echo /hostedzone/Z123 ;;
+esac
+"""
+
+
+def test_a_version_is_stored_for_both_sides_with_what_the_account_answers(release: Release) -> None:
+    release.program("bin/aws", AWS)
+    release.program(
+        ".venv/bin/python", '#!/bin/bash\necho "$*" >> "$CALLS"\n[[ "$*" != *publish* ]] || cat > /dev/null\n'
+    )
+    images = {"SERVICE_IMAGE": "service", "SPARK_IMAGE": "spark", "VERSIONS": "bucket"}
+    status, calls = release.run("publish_version.sh", argument="1.2.3", **images)
+    assert status == 0
+    for side in ("blue", "green"):
+        values, stored = (
+            next(each for each in calls if part in each and f" {side}" in each)
+            for part in ("workloads.values", "publish_version")
+        )
+        assert f"--bootstrap b-1.hifi-test-{side}:9098" in values
+        assert "--zone-ids eu-west-1a=euw1-az3,eu-west-1b=euw1-az1 " in values
+        assert stored.endswith(f"1.2.3 {side} bucket")
+        assert calls.index(values) < calls.index(stored)
+
+
+def test_a_cluster_gets_the_deployer_of_both_sides_and_sparks_secret_once(release: Release) -> None:
+    release.program("bin/aws", AWS)
+    release.program(".venv/bin/python", '#!/bin/bash\necho "$*" >> "$CALLS"\n')
+    status, calls = release.run("prepare_cluster.sh", SERVICE_IMAGE="service", DOMAIN="hifi.test")
+    assert status == 0
+    assert "--zone Z123 " in calls[0]
+    for side in ("blue", "green"):
+        assert f"--{side}-kafka arn:of:hifi-test-{side} " in calls[0]
+        assert f"--{side}-bootstrap b-1.hifi-test-{side}:9098" in calls[0]
+    ours = [each for each in calls[1:] if "--context hifi-test-green --namespace hifi " in each]
+    assert ours == calls[1:]
+    assert any("apply -k infra/workloads/cluster" in each for each in ours)
+    assert not any("create secret" in each for each in ours), "it is there: the stub answers"
+    assert "rollout status deployment/deploy" in ours[-1]
+
+
+def test_a_side_whose_brokers_are_being_changed_gets_no_version(release: Release) -> None:
+    images = {"SERVICE_IMAGE": "service", "SPARK_IMAGE": "spark", "VERSIONS": "bucket"}
+    status, calls = release.run("publish_version.sh", **images)
+    assert (status != 0, calls) == (True, [])
 
 
 def quiesced(
