@@ -1,13 +1,14 @@
 """The traffic as it is now: weights and closed sides, which no file holds.
 
-`python -m scripts.release.traffic show` prints the weights, `history` those before, newest first;
-`set '{"blue": 95, "green": 5}' --now '{"blue": 100, "green": 0}'` moves the traffic within seconds;
-`close green` keeps traffic from a side while it is changed, `open green` ends that. The state is in SSM
-parameters, from which the edge stack takes it: a plan after a change is empty.
+`python -m scripts.release.traffic show` prints the weights, `dark` the side without traffic. `close green`
+keeps traffic from a side while its stack is changed, `open green` ends that. The state is in SSM parameters,
+from which the edge stack takes it: a plan after a change is empty.
+
+`set '{"blue": 95, "green": 5}'` moves the traffic within seconds, behind the deployer's back: for the day
+when that is of no use, or the table is.
 """
 
 import argparse
-import json
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -21,15 +22,24 @@ from shared.contracts.side_weights import SIDES, Weights, WrongWeightsError
 _ROOT = Path(__file__).parents[2]
 
 
+def dark(now: Weights) -> str:
+    """The side without traffic.
+
+    Raises:
+        WrongWeightsError: both have some.
+    """
+    if 0 not in now:
+        raise WrongWeightsError(f"both sides serve ({now.text()}): end the burst or the release first")
+    return SIDES[now.index(0)]
+
+
 def main(arguments: Sequence[str]) -> int:
     """Show or change the traffic of the environment that HIFI_ENVIRONMENT names; the exit code."""
     parser = argparse.ArgumentParser(prog="scripts.release.traffic", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     commands.add_parser("show", help="print the weights that hold now")
-    commands.add_parser("history", help="print the weights before, newest first")
-    setting = commands.add_parser("set", help="set the weights")
-    setting.add_argument("weights", help="JSON of the weights")
-    setting.add_argument("--now", help="JSON of the weights that must hold now")
+    commands.add_parser("dark", help="print the side without traffic")
+    commands.add_parser("set", help="set the weights").add_argument("weights", help="JSON of the weights")
     for name in ("close", "open"):
         commands.add_parser(name).add_argument("side", choices=SIDES)
     given = parser.parse_args(arguments)
@@ -37,7 +47,9 @@ def main(arguments: Sequence[str]) -> int:
         print(_done(_traffic(), given))
     except NoRecordsError as error:
         sys.stderr.write(f"{error}\n")
-        return int(given.command == "set")  # without records nothing leads to a side: it is closed
+        return int(
+            given.command not in ("close", "open")
+        )  # without records nothing leads to a side: it is closed
     except WrongWeightsError as error:
         sys.stderr.write(f"{error}\n")
         return 1
@@ -74,12 +86,10 @@ def _outputs() -> dict[str, str]:
 
 def _done(traffic: Traffic, given: argparse.Namespace) -> str:
     match given.command:
+        case "dark":
+            return dark(traffic.weights())
         case "set":
-            traffic.set_weights(
-                Weights.parse(given.weights), now=Weights.parse(given.now) if given.now else None
-            )
-        case "history":
-            return json.dumps([each._asdict() for each in traffic.former()])
+            traffic.set_weights(Weights.parse(given.weights))
         case "close":
             traffic.close(given.side)
         case "open":

@@ -47,7 +47,7 @@ _BY_REASON: Final = {
         ecr:BatchCheckLayerAvailability ecr:BatchGetImage ecr:CompleteLayerUpload
         ecr:DescribeImageScanFindings ecr:DescribeImages ecr:GetAuthorizationToken
         ecr:GetDownloadUrlForLayer ecr:InitiateLayerUpload ecr:PutImage ecr:UploadLayerPart
-        ssm:GetParameterHistory ssm:PutParameter""",
+        ssm:PutParameter""",
     _INTERNAL: """
         ec2:CreateVpcEndpointServiceConfiguration ec2:DeleteVpcEndpointServiceConfigurations
         ec2:ModifyVpcEndpointServiceConfiguration ec2:ModifyVpcEndpointServicePermissions

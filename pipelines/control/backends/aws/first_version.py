@@ -21,23 +21,20 @@ class CannotStartError(Exception):
 
 
 def start_first(backend: Backend, version: str, say: Callable[[str], None], pause: Callable[[], None]) -> str:
-    """Start a version on the side that gets the traffic, and wait until it is ready; its name.
+    """Start a version on the side that gets the traffic, and wait until it is ready; the side.
 
     Args:
-        backend: two sides that never had a version.
+        backend: two sides to which nothing was ever released.
         version: what to start.
         say: hears how far it is.
         pause: waits before the next look.
 
     Raises:
-        CannotStartError: if one had, or if there is no such version.
-        BackendError: if a side cannot be asked.
+        CannotStartError: if a deployer has acted already, or if there is no such version.
+        BackendError: if AWS does not answer.
     """
     weights = backend.weights()
     side = max(weights, key=lambda each: weights[each])
-    for each in backend.sides():
-        if (runs := backend.deployed(each).version) not in ("", version):
-            raise CannotStartError(f"{each} runs {runs}: `hifi deploy {version}` releases another")
     lasting = [each.text for each in backend.obstacles(side, version) or () if each.lasting]
     if lasting:
         raise CannotStartError("; ".join(lasting))
@@ -46,7 +43,7 @@ def start_first(backend: Backend, version: str, say: Callable[[str], None], paus
             backend.start(side, version, fence=_BEFORE_ANY_RELEASE)
             found = backend.readiness(side)
         except FencedError as error:
-            raise CannotStartError(f"a release was begun: {error}") from error
+            raise CannotStartError(f"`hifi deploy {version}` releases it: {error}") from error
         except BackendError as error:
             say(str(error))
         else:

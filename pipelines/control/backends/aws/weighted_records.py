@@ -1,13 +1,11 @@
 """The weighted records of an environment, and the SSM parameters from which the edge stack takes them.
 
-Parameter and records change together, so a deployment of edge never moves traffic. Of boto3 alone: the
-workflow that moves traffic by hand installs little more.
+Parameter and records change together, so a deployment of edge never moves traffic.
 """
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Any
 
 import boto3
@@ -77,17 +75,7 @@ class Traffic:
         """
         return Weights.parse(self._value(self.place.weights_parameter))
 
-    def former(self) -> list[Weights]:
-        """The weights before those that hold now, newest first: SSM keeps a hundred.
-
-        Raises:
-            WrongWeightsError: The parameter held something else once.
-        """
-        pages = self.ssm.get_paginator("get_parameter_history").paginate(Name=self.place.weights_parameter)
-        found = sorted((each for page in pages for each in page["Parameters"]), key=itemgetter("Version"))
-        return [Weights.parse(each["Value"]) for each in reversed(found[:-1])]
-
-    def set_weights(self, wanted: Weights, *, now: Weights | None = None) -> str:
+    def set_weights(self, wanted: Weights) -> str:
         """Give each side its weight, at once for both; API and console go to the one with more.
 
         The parameter goes first, so that a deployment of edge at this moment ends in the same state. If the
@@ -95,20 +83,16 @@ class Traffic:
 
         Args:
             wanted: New weights.
-            now: The weights from which they were decided; None does not check.
 
         Returns:
             Id of Route 53's change.
 
         Raises:
-            WrongWeightsError: Other weights hold than `now`.
             NoRecordsError: The edge stack is not deployed.
             botocore.exceptions.ClientError: AWS refused.
         """
         records = self._records()
         before = self.weights()
-        if now is not None and before != now:
-            raise WrongWeightsError(f"the weights are {before.text()}, no longer {now.text()}: decide again")
         self._store(self.place.weights_parameter, wanted.text())
         try:
             return self._change([self._weighted(each, wanted) for each in records])

@@ -4,7 +4,7 @@ import pytest
 
 from pipelines.control.backends.aws.first_version import CannotStartError, start_first
 from tests.harness.fake_place import READY_MS, FakePlace
-from tests.harness.fake_world import DARK, LIGHT
+from tests.harness.fake_world import DARK, LIGHT, Bad
 
 
 class Empty:
@@ -40,15 +40,15 @@ def test_it_is_started_again_after_it_broke_off(empty: Empty) -> None:
     assert empty.start("1.0") == LIGHT
 
 
-def test_another_version_is_released_and_not_started(empty: Empty) -> None:
-    empty.start("1.0")
-    with pytest.raises(CannotStartError, match=r"runs 1\.0: `hifi deploy 1\.1`"):
-        empty.start("1.1")
+def test_another_version_takes_the_place_of_a_first_one_that_is_bad(empty: Empty) -> None:
+    empty.place.start(LIGHT, Bad.NEVER_READY, fence=0)
+    assert empty.start("1.1") == LIGHT
+    assert empty.place.deployed(LIGHT).version == "1.1"
 
 
 def test_nothing_is_started_once_a_deployer_has_acted(empty: Empty) -> None:
     empty.place.set_weights({LIGHT: 100, DARK: 0}, fence=1)
-    with pytest.raises(CannotStartError, match="a release was begun"):
+    with pytest.raises(CannotStartError, match=r"`hifi deploy 1\.0` releases it"):
         empty.start("1.0")
 
 
