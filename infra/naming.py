@@ -30,7 +30,7 @@ class Names:
         return f"alias/{self.prefix}-{purpose}"
 
     def bucket(self, purpose: str) -> str:
-        """Name of an S3 bucket of foundation: state, checkpoints, landed, access-logs."""
+        """Name of an S3 bucket of foundation: state, checkpoints, landed, versions, access-logs."""
         return f"{self.prefix}-{purpose}-{self.account}"
 
     def repository(self, image: str) -> str:
@@ -46,6 +46,11 @@ class Names:
     def plan_role(self) -> str:
         """Name of the read-only role that GitHub's workflows on pull requests assume."""
         return f"{self.prefix}-plan"
+
+    @property
+    def deployer_role(self) -> str:
+        """Name of the role of the deployer's pods, on both sides."""
+        return f"{self.prefix}-deployer"
 
     @property
     def boundary(self) -> str:

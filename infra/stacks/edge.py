@@ -1,8 +1,9 @@
-"""The edge stack: weighted DNS records that decide which side gets the traffic."""
+"""The edge stack, of both sides: the weighted DNS records before them, and the way between them."""
 
 from constructs import Construct
 
 from infra.components.dns.records import WeightedRecords
+from infra.components.network.peering import Peering
 from infra.config import Environment
 from infra.stacks.base import Stack
 
@@ -20,3 +21,4 @@ class EdgeStack(Stack):
         """
         super().__init__(scope, name, environment=environment)
         WeightedRecords(self, "records", environment=environment)
+        Peering(self, "peering", environment=environment)

@@ -9,6 +9,7 @@ from infra.components.deployment.live_traffic import LiveTraffic
 from infra.components.deployment.roles import DeployRoles
 from infra.components.dns.zone import DnsZone
 from infra.components.encryption.keys import Keys
+from infra.components.identity.deployer_role import DeployerRole
 from infra.components.identity.permissions_boundary import PermissionsBoundary
 from infra.components.identity.service_linked_roles import ServiceLinkedRoles
 from infra.components.storage.buckets import Buckets
@@ -38,6 +39,13 @@ class FoundationStack(Stack):
         zone = DnsZone(self, "zone", environment=environment)
         PermissionsBoundary(self, "boundary", environment=environment)
         DeployRoles(self, "deploy", environment=environment, zone_arn=zone.zone_arn)
+        DeployerRole(
+            self,
+            "deployer",
+            environment=environment,
+            zone_arn=zone.zone_arn,
+            key_arns={purpose: keys.arn(purpose) for purpose in ("data", "images")},
+        )
         GithubConnection(self, "github", connection_name=environment.names.github_connection)
         LiveTraffic(self, "traffic", names=environment.names)
         MonthlyBudget(self, "budget", environment=environment, key_arn=keys.arn("logs"))

@@ -13,6 +13,7 @@ from infra.components.kafka.access import KafkaArns
 from infra.components.kubernetes.access import ClusterAccess
 from infra.components.kubernetes.alarms import ClusterAlarms
 from infra.components.kubernetes.cluster import Cluster
+from infra.components.kubernetes.deployer_access import DeployerAccess
 from infra.components.kubernetes.helm_charts import Chart, charts
 from infra.components.kubernetes.helm_releases import HelmReleases
 from infra.components.kubernetes.managed_addons import AfterNodes, BeforeNodes
@@ -48,6 +49,12 @@ def declare_pods(
             *environment.cluster.administrators,
         ],
     )
+    deployer = DeployerAccess(
+        context.stack,
+        "deployer",
+        cluster_name=cluster.name,
+        role_arn=environment.arns.iam(f"role/{environment.names.deployer_role}"),
+    )
     versions = environment.cluster.addons.by_name()
     before = BeforeNodes(context.stack, "before-nodes", cluster=in_cluster, versions=versions)
     nodes = _declare_nodes(context, in_cluster, cluster.security_group_id, network, before)
@@ -78,7 +85,7 @@ def declare_pods(
         cluster=cluster,
         region=environment.region,
         charts=_charts(context, network),
-        after=[*access.grants, *after.addons, *identities.associations, logs],
+        after=[*access.grants, *after.addons, *identities.associations, deployer.association, logs],
     )
 
 

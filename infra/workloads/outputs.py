@@ -17,6 +17,8 @@ def outputs(environment: Environment) -> dict[str, str]:
         "registry": f"{environment.account}.dkr.ecr.{region}.amazonaws.com/{registry}",
         "prefix": names.prefix,
         "domain": environment.domain,
+        "documents_table": names.documents_table,
+        "versions": names.bucket("versions"),
         "events": environment.events_host,
         "management": ",".join(environment.management_hosts),
         "exposure": environment.exposure.value,

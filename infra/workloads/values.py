@@ -51,16 +51,46 @@ def side_values(
         InvalidSettingsError: `bootstrap` is not a list of host:port, `zone_ids` not one of name=id; a setting
             is one that stacks decide.
     """
-    values = _stack_values(environment, side, bootstrap, zone_ids)
-    for name in settings or {}:
-        if name in values:
+    return with_persons(environment, _stack_values(environment, side, bootstrap, zone_ids), settings or {})
+
+
+def with_persons(
+    environment: Environment, decided: dict[str, str], settings: Mapping[str, str]
+) -> dict[str, str]:
+    """What stacks decide, and what a person set.
+
+    Raises:
+        InvalidSettingsError: a person set what stacks decide.
+    """
+    for name in settings:
+        if name in decided:
             raise InvalidSettingsError(f"{name}: the stacks decide it; remove it from {environment.name}.env")
-    return values | dict(settings or {})
+    return decided | dict(settings)
+
+
+def brokers(bootstrap: str) -> str:
+    """The brokers as they are given.
+
+    Raises:
+        InvalidSettingsError: it is not a list of host:port.
+    """
+    if not all(_BROKER.fullmatch(broker) for broker in bootstrap.split(",")):
+        raise InvalidSettingsError(f"bootstrap: {bootstrap!r}; give host:port, separated by commas")
+    return bootstrap
+
+
+def image(field: str, found: str) -> str:
+    """An image as it is given.
+
+    Raises:
+        InvalidSettingsError: it has neither tag nor digest; the message names the field.
+    """
+    if not _IMAGE.fullmatch(found):
+        raise InvalidSettingsError(f"{field}: {found!r}; give repository@sha256:digest or repository:tag")
+    return found
 
 
 def _stack_values(environment: Environment, side: Side, bootstrap: str, zone_ids: str) -> dict[str, str]:
-    if not all(_BROKER.fullmatch(broker) for broker in bootstrap.split(",")):
-        raise InvalidSettingsError(f"bootstrap: {bootstrap!r}; give host:port, separated by commas")
     if not _ZONES.fullmatch(zone_ids):
         raise InvalidSettingsError(
             f"zone_ids: {zone_ids!r}; give name=id, separated by commas, such as eu-west-1a=euw1-az3"
@@ -70,7 +100,7 @@ def _stack_values(environment: Environment, side: Side, bootstrap: str, zone_ids
         "HIFI_ALLOW_ADDRESS": CANARY_ADDRESS,
         "HIFI_CANARY_SINKS": f"http://{CANARY_ADDRESS}:8080",
         "HIFI_ALARM_TOPIC": environment.arns.of("sns", environment.twin(side).names.alarm_topic),
-        "HIFI_BOOTSTRAP": f"{IAM}{bootstrap}",
+        "HIFI_BOOTSTRAP": f"{IAM}{brokers(bootstrap)}",
         "HIFI_CHECKPOINTS": f"s3a://{environment.names.bucket('checkpoints')}/{side}",
         "HIFI_DOCUMENTS_TABLE": environment.names.documents_table,
         "HIFI_SIDE": side.value,
@@ -102,14 +132,11 @@ def release_values(
     Raises:
         InvalidSettingsError: An image has neither tag nor digest.
     """
-    for field, image in {"service_image": service_image, "spark_image": spark_image}.items():
-        if not _IMAGE.fullmatch(image):
-            raise InvalidSettingsError(f"{field}: {image!r}; give repository@sha256:digest or repository:tag")
     twin = environment.twin(side)
     return {
         "NETWORK": str(twin.cidr),
-        "SERVICE_IMAGE": service_image,
-        "SPARK_IMAGE": spark_image,
+        "SERVICE_IMAGE": image("service_image", service_image),
+        "SPARK_IMAGE": image("spark_image", spark_image),
         "TARGET_GROUP": twin.names.load_balancer,
         "API_TARGET_GROUP": twin.names.api_targets,
         "API_URL": f"https://{environment.api_host}",

@@ -40,10 +40,12 @@ def release_view(release: Release, now_ms: int) -> RenderableType:
 
 
 def ending(release: Release, now_ms: int) -> str:
-    """How a release ended, in a sentence."""
+    """How a release ended, or where it is once its traffic rests, in a sentence."""
     lasted = duration_text((now_ms - release.asked_ms) / 1_000)
     if release.step is Step.DONE:
         return f"done in {lasted}: {release.version} on {release.target}"
+    if not release.back and not release.ended:
+        return f"serves after {lasted}: {release.version} on {release.target}; {release.step} goes on"
     serves = (
         f"{release.former_version} serves on {release.former}" if release.former else "nothing was changed"
     )

@@ -14,10 +14,18 @@ from shared.runtime.clock import wall_clock
 from shared.runtime.errors import OperatorError
 
 _SECONDS: Final = 1.0
+_Enough = Callable[[Release], bool]
+"""Whether to look no further."""
 
 
-def followed(client: DeployerClient, asked: Release, *, detach: bool) -> None:
+def followed(client: DeployerClient, asked: Release, *, detach: bool, traffic_only: bool = False) -> None:
     """Show a release with its steps, live on a terminal and a line a step elsewhere; not if detached.
+
+    Args:
+        client: the deployer's.
+        asked: the release, as it was asked for.
+        detach: whether to return at once.
+        traffic_only: whether to return when no traffic is moved any more.
 
     Raises:
         OperatorError: if it was undone.
@@ -27,27 +35,30 @@ def followed(client: DeployerClient, asked: Release, *, detach: bool) -> None:
         return
     show = _live if err().is_terminal else _lines
     try:
-        release = show(client, asked)
+        release = show(client, asked, _rests if traffic_only else _ended)
     except KeyboardInterrupt:
         err().print("the release goes on; `hifi sides` shows how far it is, `hifi rollback` undoes it")
         return
     said = printable(ending(release, wall_clock()))
-    if release.step is not Step.DONE and not _as_wanted(asked, release):
+    if (release.back or release.step is Step.UNDONE) and not asked.back:
         raise OperatorError(said, "`hifi sides --releases 5` lists the last ones")
     out().print(said, markup=False)
 
 
-def _as_wanted(asked: Release, release: Release) -> bool:
-    """Whether it was undone on request."""
-    return bool(asked.back) and release.step is Step.UNDONE
+def _rests(release: Release) -> bool:
+    return release.traffic_rests
 
 
-def _live(client: DeployerClient, asked: Release) -> Release:
+def _ended(release: Release) -> bool:
+    return release.ended
+
+
+def _live(client: DeployerClient, asked: Release, enough: _Enough) -> Release:
     with Live(console=err(), refresh_per_second=4) as live:
-        return _until_ended(client, asked, lambda each: live.update(release_view(each, wall_clock())))
+        return _until(client, asked, enough, lambda each: live.update(release_view(each, wall_clock())))
 
 
-def _lines(client: DeployerClient, asked: Release) -> Release:
+def _lines(client: DeployerClient, asked: Release, enough: _Enough) -> Release:
     printed = 0
 
     def show(release: Release) -> None:
@@ -57,16 +68,18 @@ def _lines(client: DeployerClient, asked: Release) -> Release:
             err().print(f"{each.step} ({took:.0f} s): {printable(each.said)}", markup=False, soft_wrap=True)
         printed = max(printed, len(release.log))
 
-    return _until_ended(client, asked, show)
+    return _until(client, asked, enough, show)
 
 
-def _until_ended(client: DeployerClient, asked: Release, show: Callable[[Release], None]) -> Release:
+def _until(
+    client: DeployerClient, asked: Release, enough: _Enough, show: Callable[[Release], None]
+) -> Release:
     while True:
         release = client.current()
         assert release is not None
         if release.number != asked.number:  # ended, and another was asked for since
             return next(each for each in client.ended(20) if each.number == asked.number)
         show(release)
-        if release.ended:
+        if enough(release):
             return release
         time.sleep(_SECONDS)

@@ -1,8 +1,16 @@
 #!/usr/bin/env bash
-# Store what a version consists of on a side, for the deployer: publish_version.sh VERSION green
-# The overlay's values are written already (infra.workloads.values). VERSIONS names the bucket.
+# Store what a version consists of on either side, for the deployer: publish_version.sh VERSION. The name means these images from
+# then on. PREFIX, VERSIONS (the bucket), SERVICE_IMAGE and SPARK_IMAGE come from the environment.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 version=${1:?name the version}
-side=${2:?name a side: blue or green}
-kubectl kustomize "infra/workloads/overlays/$side" | .venv/bin/python -m scripts.release.publish_version "$version" "$side" "${VERSIONS:?}"
+# The brokers have the ids of their zones, pods the names, which mean other zones in each account.
+zone_ids=$(aws ec2 describe-availability-zones --output text \
+    --query "AvailabilityZones[?ZoneType=='availability-zone'].[ZoneName,ZoneId]" | tr '\t' '=' | paste -sd,)
+for side in blue green; do
+    kafka=$(scripts/release/kafka_of.sh "$side")
+    .venv/bin/python -m infra.workloads.values "$side" --bootstrap "${kafka#* }" --zone-ids "$zone_ids" \
+        --service-image "${SERVICE_IMAGE:?}" --spark-image "${SPARK_IMAGE:?}"
+    kubectl kustomize "infra/workloads/overlays/$side" |
+        .venv/bin/python -m scripts.release.publish_version "$version" "$side" "${VERSIONS:?}"
+done

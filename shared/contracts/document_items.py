@@ -43,6 +43,9 @@ ADOPTIONS: Final = "adoptions#"
 LEASES: Final = "leases#"
 """Partition of the leases of those that work on the table."""
 
+ACTIVITIES: Final = "activities#"
+"""A side's register is in the partition of this and the side's name."""
+
 WRITE_KEYS: Final = "names#"
 """Partition of the write keys that are reserved for a tenant. Older versions reserved names there, too: their
 items `kind/name` mean nothing any more."""

@@ -108,6 +108,10 @@ PLANS: Final[Mapping[Kind, tuple[Step, ...]]] = {
 """The steps of each kind, if nothing goes wrong."""
 
 
+_MOVES: Final = (Step.BOTH, Step.ALL, Step.BAKE)
+"""After the last of these steps in a plan no traffic is moved."""
+
+
 class Positions(Struct, frozen=True, kw_only=True):
     """Where a side stands: for each `topic/partition` the offset of the next record."""
 
@@ -239,6 +243,16 @@ class Release(Struct, frozen=True, kw_only=True):
         """Whether one of these steps forward was begun."""
         at = self.plan.index(self.reached)
         return any(step in self.plan and self.plan.index(step) <= at for step in steps)
+
+    @property
+    def traffic_rests(self) -> bool:
+        """Whether all traffic is where it ends; the rest drains, catches up or is parked."""
+        if self.ended:
+            return True
+        if self.back:
+            return self.step in BACKWARD and BACKWARD.index(self.step) > BACKWARD.index(Step.GIVE_BACK)
+        last = max(self.plan.index(step) for step in _MOVES if step in self.plan)
+        return self.plan.index(self.step) > last
 
     @property
     def faulty(self) -> str:

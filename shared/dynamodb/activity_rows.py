@@ -6,6 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from shared.contracts.diamond.activities import Activity
+from shared.contracts.document_items import ACTIVITIES
 from shared.dynamodb.document_rows import DOCUMENT, row_key
 
 ACTIVITY: Final = "activity"
@@ -19,7 +20,7 @@ _NAMES: Final = {"#b": _BEAT, "#f": _FENCE}
 
 def partition(side: str) -> str:
     """Partition of a side's register."""
-    return f"activities#{side}"
+    return f"{ACTIVITIES}{side}"
 
 
 def sort_key(kind: str, name: str) -> str:

@@ -43,10 +43,11 @@ _BY_REASON: Final = {
         kms:Decrypt kms:Encrypt kms:GenerateDataKey s3:DeleteObject s3:GetObject s3:ListBucket
         s3:PutObject""",
     _WORKFLOWS: """
+        dynamodb:ConditionCheckItem dynamodb:DeleteItem dynamodb:GetItem dynamodb:PutItem dynamodb:Query
         ecr:BatchCheckLayerAvailability ecr:BatchGetImage ecr:CompleteLayerUpload
         ecr:DescribeImageScanFindings ecr:DescribeImages ecr:GetAuthorizationToken
         ecr:GetDownloadUrlForLayer ecr:InitiateLayerUpload ecr:PutImage ecr:UploadLayerPart
-        ssm:GetParameterHistory ssm:PutParameter""",
+        ssm:PutParameter""",
     _INTERNAL: """
         ec2:CreateVpcEndpointServiceConfiguration ec2:DeleteVpcEndpointServiceConfigurations
         ec2:ModifyVpcEndpointServiceConfiguration ec2:ModifyVpcEndpointServicePermissions

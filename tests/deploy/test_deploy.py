@@ -237,8 +237,10 @@ def _environment(aws: LocalAws) -> Environment:
 
 
 def _traffic(aws: LocalAws) -> Traffic:
-    place = Place.of(outputs(_environment(aws)))
-    return Traffic(place, aws.client("ssm"), aws.client("route53"))
+    route53 = aws.client("route53")
+    (zone,) = route53.list_hosted_zones()["HostedZones"]
+    place = Place.of(outputs(_environment(aws)), zone=zone["Id"])
+    return Traffic(place, aws.client("ssm"), route53)
 
 
 def _weights(aws: LocalAws, host: str = "events") -> dict[str, int]:

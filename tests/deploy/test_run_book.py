@@ -21,6 +21,7 @@ import yaml
 
 from infra.config import Environment, RunSettings, load_environment
 from infra.naming import Side
+from infra.workloads.cluster_values import SideKafka, deploy_values
 from infra.workloads.values import env_file, release_values, side_values
 from scripts.load.receiver import Receiver, running
 from tests.deploy.aws.server import LocalAws, serving
@@ -153,10 +154,33 @@ def test_6_workloads_are_rendered_with_what_the_account_answers(
     assert bindings == {each["TargetGroupName"] for each in groups if f"-{side}-" in each["TargetGroupName"]}
 
 
+def test_6_the_deployer_is_rendered_with_what_the_account_answers(account: Account, tmp_path: Path) -> None:
+    if shutil.which("kubectl") is None:
+        pytest.skip("no kubectl: install it to render the workloads")
+    shutil.copytree(ROOT / "infra" / "workloads", tmp_path / "workloads")
+    (zone,) = account.aws.client("route53").list_hosted_zones()["HostedZones"]
+    kafka = {
+        side: SideKafka(arn=_kafka_arn(account, side), bootstrap=_brokers(account, side)) for side in Side
+    }
+    values = deploy_values(account.settings, zone=zone["Id"].rpartition("/")[2], kafka=kafka)
+    (tmp_path / "workloads" / "cluster" / "deploy.env").write_text(env_file(values))
+    done = account.run("kubectl", "kustomize", str(tmp_path / "workloads" / "cluster"))
+    assert done.returncode == 0, done.stderr
+    (found,) = [
+        each["data"]
+        for each in yaml.safe_load_all(done.stdout)
+        if each["kind"] == "ConfigMap" and "HIFI_BACKEND" in each["data"]
+    ]
+    for side in Side:
+        assert found[f"HIFI_AWS_{side.upper()}_BOOTSTRAP"] == f"iam://{_brokers(account, side)}"
+
+
 def test_7_edge_leads_to_the_light_side(account: Account) -> None:
     account.cdktf("deploy", "edge")
     shown = account.python("scripts.release.traffic", "show")
     assert json.loads(shown.stdout) == {"blue": 100, "green": 0}, shown.stderr
+    (peering,) = account.aws.client("ec2").describe_vpc_peering_connections()["VpcPeeringConnections"]
+    assert peering["Status"]["Code"] == "active"
 
 
 def test_8_a_first_event_is_delivered_and_the_scorecard_shows_it(account: Account, tmp_path: Path) -> None:
@@ -205,10 +229,14 @@ def _with_values(account: Account, side: Side, folder: Path) -> Path:
     return overlay
 
 
+def _kafka_arn(account: Account, side: Side) -> str:
+    name = account.settings.twin(side).names.prefix
+    (cluster,) = account.aws.client("kafka").list_clusters_v2(ClusterNameFilter=name)["ClusterInfoList"]
+    return str(cluster["ClusterArn"])
+
+
 def _brokers(account: Account, side: Side) -> str:
-    kafka, name = account.aws.client("kafka"), account.settings.twin(side).names.prefix
-    (cluster,) = kafka.list_clusters_v2(ClusterNameFilter=name)["ClusterInfoList"]
-    found = kafka.get_bootstrap_brokers(ClusterArn=cluster["ClusterArn"])
+    found = account.aws.client("kafka").get_bootstrap_brokers(ClusterArn=_kafka_arn(account, side))
     return str(found["BootstrapBrokerStringSaslIam"])
 
 

@@ -24,8 +24,8 @@ def signer(token: str) -> str:
 
 
 @contextmanager
-def token_reviews() -> Iterator[str]:
-    """Serve until the block ends; yields the URL."""
+def token_reviews(group: str) -> Iterator[str]:
+    """Serve until the block ends; yields the URL. Whoever signed a token is of the group."""
 
     class Handler(QuietHandler, BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -33,7 +33,7 @@ def token_reviews() -> Iterator[str]:
             name = signer(review["spec"]["token"])
             status: dict[str, Any] = {"authenticated": bool(name)}
             if name:
-                status["user"] = {"username": name, "groups": ["system:masters"]}
+                status["user"] = {"username": name, "groups": [group]}
             answer = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "status": status}
             body = json.dumps(answer).encode()
             self.respond(200, body)

@@ -1,9 +1,9 @@
-"""Two sides in a simulated AWS with with real control planes of Kubernetes, manifests and brokers."""
+"""Two sides in a simulated AWS with real control planes of Kubernetes, manifests and brokers."""
 
 import base64
 import json
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -11,6 +11,7 @@ from typing import Any, Final
 import pytest
 from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.eks.models import eks_backends
+from moto.kafka.models import kafka_backends
 
 from pipelines.control.backends.aws.backend import AwsBackend
 from pipelines.control.backends.aws.kube_api import Manifest
@@ -23,10 +24,11 @@ from tests.harness.token_reviews import token_reviews
 from tests.harness.waiting import free_port
 from tests.kubernetes.control_plane import ControlPlane, etcd
 from tests.kubernetes.pods import Folder, Pods, answering, running
-from tests.synth.workloads.manifests import WORKLOADS, render
+from tests.synth.workloads.manifests import WORKLOADS, named, render
 
 OLD, NEW, LIGHT, DARK = "1.0.0", "1.1.0", "blue", "green"
 _PREFIX: Final = "hifi-test"
+_CLUSTER: Final = WORKLOADS / "cluster"
 _VERSIONS, _CHECKPOINTS = "hifi-test-versions", "hifi-test-checkpoints"
 _DOMAIN: Final = "hifi.test"
 _CUSTOM: Final = (
@@ -55,8 +57,9 @@ def aws_place(folder: Path, bootstrap: str, monkeypatch: pytest.MonkeyPatch) -> 
     with ExitStack() as ending:
         url = ending.enter_context(local_aws())
         store = ending.enter_context(etcd(folder))
-        reviews = ending.enter_context(token_reviews())
-        settings = _settings(url, bootstrap)
+        reviews = ending.enter_context(token_reviews(_group()))
+        kafka = {side: _make_kafka(url, f"{_PREFIX}-{side}") for side in SIDES}
+        settings = _settings(url, bootstrap, _make_zone(url), kafka)
         planes = {}
         for side in SIDES:  # one after the other: the ports of the first are taken then
             plane = planes[side] = ControlPlane(side, folder / side, store, reviews, address)
@@ -87,7 +90,7 @@ def _own_address() -> str:
         return str(asked.getsockname()[0])
 
 
-def _settings(url: str, bootstrap: str) -> AwsSettings:
+def _settings(url: str, bootstrap: str, zone: str, kafka: Mapping[str, str]) -> AwsSettings:
     return AwsSettings(
         documents_table="hifi-test-documents",
         documents_endpoint=url,
@@ -96,9 +99,11 @@ def _settings(url: str, bootstrap: str) -> AwsSettings:
         aws_prefix=_PREFIX,
         aws_versions=_VERSIONS,
         aws_checkpoints=_CHECKPOINTS,
+        aws_blue_kafka=kafka["blue"],
+        aws_green_kafka=kafka["green"],
         aws_blue_bootstrap=bootstrap,
         aws_green_bootstrap=bootstrap,
-        aws_domain=_DOMAIN,
+        aws_zone=zone,
         aws_events_host=f"events.{_DOMAIN}",
         aws_management_hosts=f"api.{_DOMAIN},console.{_DOMAIN}",
         aws_weights_parameter=f"/{_PREFIX}/weights",
@@ -121,11 +126,19 @@ def _has_pods(manifest: Manifest) -> bool:
     return manifest["kind"] in ("Deployment", "StatefulSet", "Job")
 
 
+def _group() -> str:
+    """The group of Kubernetes that the deployer is of: it has no rights but those in the manifests."""
+    binding = named(render(_CLUSTER), "RoleBinding", "deployer")
+    return str(binding["subjects"][0]["name"])
+
+
 def _install(plane: ControlPlane) -> None:
-    """What a side's stack installs: kinds of its add-ons; and a volume, which EBS would make."""
+    """Kinds of a side's add-ons, what a cluster has before its first version, and a volume, as EBS makes."""
     api = plane.admin()
     for group, version, kind in _CUSTOM:
         api.apply(_definition(group, version, kind))
+    for each in sorted(render(_CLUSTER), key=lambda each: each["kind"] != "Namespace"):
+        api.apply(each)
     api.apply(
         {
             "apiVersion": "v1",
@@ -157,8 +170,28 @@ def _definition(group: str, version: str, kind: str) -> Manifest:
     }
 
 
+def _make_zone(url: str) -> str:
+    made = client("route53", url).create_hosted_zone(Name=_DOMAIN, CallerReference="zone")
+    return str(made["HostedZone"]["Id"])
+
+
+def _make_kafka(url: str, name: str) -> str:
+    """An MSK cluster of moto, which has no brokers: those of the test are named by the settings."""
+    made = client("kafka", url).create_cluster_v2(
+        ClusterName=name,
+        Provisioned={
+            "BrokerNodeGroupInfo": {"ClientSubnets": ["subnet-1"], "InstanceType": "kafka.m7g.large"},
+            "KafkaVersion": "4.1.x",
+            "NumberOfBrokerNodes": 3,
+        },
+    )
+    arn = str(made["ClusterArn"])
+    kafka_backends[DEFAULT_ACCOUNT_ID][REGION].clusters[arn].state = "ACTIVE"
+    return arn
+
+
 def _make_cluster(url: str, name: str, plane: ControlPlane) -> None:
-    """An EKS cluster of moto, and an MSK cluster; the first one's API is the one that runs here."""
+    """An EKS cluster of moto, whose API is the one that runs here."""
     subnets: Any = {"subnetIds": ["subnet-1", "subnet-2"]}
     client("eks", url).create_cluster(
         name=name, roleArn="arn:aws:iam::123456789012:role/it", resourcesVpcConfig=subnets
@@ -174,7 +207,6 @@ def _make_edge(url: str, settings: AwsSettings) -> None:
     weights = json.dumps({LIGHT: 100, DARK: 0})
     ssm.put_parameter(Name=settings.aws_weights_parameter, Type="String", Value=weights)
     ssm.put_parameter(Name=settings.aws_closed_parameter, Type="String", Value="[]")
-    zone = route53.create_hosted_zone(Name=settings.aws_domain, CallerReference="zone")["HostedZone"]["Id"]
     hosts = (settings.aws_events_host, *settings.aws_management_hosts.split(","))
     for side in SIDES:
         for host in hosts:
@@ -184,4 +216,4 @@ def _make_edge(url: str, settings: AwsSettings) -> None:
                 "ResourceRecords": [{"Value": f"{side}.{_DOMAIN}"}],
             }
             changes = {"Changes": [{"Action": "CREATE", "ResourceRecordSet": record}]}
-            route53.change_resource_record_sets(HostedZoneId=zone, ChangeBatch=changes)
+            route53.change_resource_record_sets(HostedZoneId=settings.aws_zone, ChangeBatch=changes)

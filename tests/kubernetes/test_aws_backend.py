@@ -1,10 +1,16 @@
 """Two sides in AWS keep what the deployer relies on; KWOK plays the pods of real control planes."""
 
+import time
 from collections.abc import Iterator
 
+import boto3
 import pytest
 
+from pipelines.control.backends.aws.eks import eks_api
+from pipelines.control.backends.aws.first_version import start_first
+from pipelines.control.deploy.backend import BackendError
 from tests.harness.backend_conformance import BackendConformance, Place
+from tests.harness.local_aws import REGION
 from tests.kubernetes.aws_place import DARK, LIGHT, NEW, OLD, AwsPlace, aws_place
 
 pytestmark = [pytest.mark.proof, pytest.mark.timeout(1_800)]
@@ -20,9 +26,26 @@ def world(configured: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 @pytest.fixture(scope="module")
 def place(world: AwsPlace) -> Place:
     found = Place(backend=world.backend, light=LIGHT, dark=DARK, old=OLD, new=NEW, unknown="no-such-version")
-    found.backend.start(LIGHT, OLD, fence=found.fence)
-    found.eventually(lambda: found.backend.readiness(LIGHT).ready, "the light side is ready")
+    assert start_first(found.backend, OLD, print, lambda: time.sleep(1)) == LIGHT
     return found
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/api/v1/namespaces/hifi/secrets",
+        "/api/v1/namespaces/kube-system/pods",
+        "/api/v1/nodes",
+        "/apis/rbac.authorization.k8s.io/v1/namespaces/hifi/roles/deployer",
+    ],
+)
+def test_a_deployer_is_refused_what_no_version_needs(world: AwsPlace, path: str) -> None:
+    session, region = boto3.Session(region_name=REGION), world.settings.aws_region
+    eks = session.client("eks", endpoint_url=world.settings.aws_endpoint)
+    kube = eks_api(session, eks, world.settings.cluster(DARK), region)
+    assert kube.get("/api/v1/namespaces/hifi/configmaps/deployer-none") is None
+    with pytest.raises(BackendError, match="403"):
+        kube.get(path)
 
 
 class TestAwsBackend(BackendConformance):

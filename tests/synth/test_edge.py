@@ -100,7 +100,7 @@ def test_the_sides_load_balancers_have_the_names_edge_looks_for(synthesised: Syn
 
 @pytest.mark.parametrize("host", ["api", "console"])
 def test_people_and_programs_are_led_to_one_side_the_one_with_more_weight(stack: Stack, host: str) -> None:
-    """A sign-in is known to one side's console. `scripts.release.traffic` decides the same in a switch."""
+    """A sign-in is known to one side's console. The deployer decides the same in a switch."""
     records = of_host(stack, host)
     weights = {side: each["weighted_routing_policy"]["weight"] for side, each in by_side(stack).items()}
     held = {side: each.removeprefix("${").removesuffix("}") for side, each in weights.items()}

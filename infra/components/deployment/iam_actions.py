@@ -55,6 +55,7 @@ PUSH_IMAGES = (
 # These act on resources that do not exist yet, or that AWS created without our tag (a gateway's interface, a
 # VPC's default security group), so a condition on our tag would never hold.
 MAKE_NETWORK = (
+    "ec2:AcceptVpcPeeringConnection",
     "ec2:AllocateAddress",
     "ec2:AssociateAddress",
     "ec2:AssociateRouteTable",
@@ -73,6 +74,7 @@ MAKE_NETWORK = (
     "ec2:CreateVpc",
     "ec2:CreateVpcEndpoint",
     "ec2:CreateVpcEndpointServiceConfiguration",
+    "ec2:CreateVpcPeeringConnection",
     "ec2:DeleteNetworkInterface",
     "ec2:DisassociateAddress",
     "ec2:RevokeSecurityGroupEgress",
@@ -93,6 +95,7 @@ CHANGE_NETWORK = (
     "ec2:DeleteVpc",
     "ec2:DeleteVpcEndpointServiceConfigurations",
     "ec2:DeleteVpcEndpoints",
+    "ec2:DeleteVpcPeeringConnection",
     "ec2:DetachInternetGateway",
     "ec2:DisassociateRouteTable",
     "ec2:ModifyLaunchTemplate",

@@ -15,7 +15,7 @@ FIRST_WEIGHTS = {Side.BLUE: 100, Side.GREEN: 0}
 class LiveTraffic(Construct):
     """Two SSM parameters, of which Terraform declares only the first values.
 
-    `scripts.release.traffic` changes the values, and edge reads them: so neither a deployment of edge nor
+    The deployer changes the values, and edge reads them: so neither a deployment of edge nor
     one of foundation can move traffic.
     """
 

@@ -11,10 +11,12 @@ from infra.components.deployment import iam_actions as actions
 from infra.components.deployment.cluster_statements import cluster_statements
 from infra.components.deployment.role_statements import role_statements
 from infra.components.deployment.traffic_statements import traffic_statements
+from infra.components.identity.deployer_statements import release_table
 from infra.config import Environment
 from infra.naming import PROJECT, Names, Side
 
 Policies = Mapping[str, Sequence[Statement]]
+_READ_AND_WRITE = ("kms:Decrypt", "kms:GenerateDataKey")
 
 
 def plan_policies(environment: Environment) -> Policies:
@@ -31,7 +33,12 @@ def deploy_policies(environment: Environment, *, zone_arn: str) -> Policies:
     """
     return {
         "read": [_describe(), *_read_state(environment)],
-        "release": [*_write_state(environment), *_push_images(environment)],
+        "release": [
+            *_write_state(environment),
+            *_push_images(environment),
+            *_publish_versions(environment),
+            *_ask_the_deployer(environment),
+        ],
         "network": _network(environment),
         "clusters": cluster_statements(environment),
         "roles": role_statements(environment),
@@ -52,13 +59,13 @@ def _state(names: Names) -> str:
     return bucket_arn(names.bucket("state"))
 
 
-def _state_key(sid: str, environment: Environment, uses: Sequence[str]) -> Statement:
+def _key(sid: str, environment: Environment, purpose: str, uses: Sequence[str]) -> Statement:
     return Statement(
         sid=sid,
         actions=uses,
         resources=[environment.arns.of("kms", "key/*")],
         conditions={
-            "ForAnyValue:StringEquals": {"kms:ResourceAliases": environment.names.key_alias("state")}
+            "ForAnyValue:StringEquals": {"kms:ResourceAliases": environment.names.key_alias(purpose)}
         },
     )
 
@@ -69,7 +76,7 @@ def _read_state(environment: Environment) -> list[Statement]:
         Statement(
             sid="ReadState", actions=["s3:GetObject", "s3:ListBucket"], resources=[state, f"{state}/*"]
         ),
-        _state_key("DecryptState", environment, ["kms:Decrypt"]),
+        _key("DecryptState", environment, "state", ["kms:Decrypt"]),
     ]
 
 
@@ -83,7 +90,7 @@ def _write_state(environment: Environment) -> list[Statement]:
             actions=["s3:PutObject", "s3:DeleteObject"],
             resources=[f"{_state(environment.names)}/{file}" for file in files],
         ),
-        _state_key("EncryptState", environment, ["kms:Encrypt", "kms:GenerateDataKey"]),
+        _key("EncryptState", environment, "state", ["kms:Encrypt", "kms:GenerateDataKey"]),
     ]
 
 
@@ -100,6 +107,24 @@ def _push_images(environment: Environment) -> list[Statement]:
             resources=[ANY],
             reason="IAM knows no resource for this token, which opens only what other statements allow",
         ),
+    ]
+
+
+def _publish_versions(environment: Environment) -> list[Statement]:
+    versions = bucket_arn(environment.names.bucket("versions"))
+    return [
+        Statement(
+            sid="PublishVersions", actions=["s3:GetObject", "s3:PutObject"], resources=[f"{versions}/*"]
+        ),
+        _key("VersionsKey", environment, "images", _READ_AND_WRITE),
+    ]
+
+
+def _ask_the_deployer(environment: Environment) -> list[Statement]:
+    """What `hifi deploy` and its siblings write: a request in the deployer's part of the table."""
+    return [
+        release_table(environment, "AskTheDeployer"),
+        _key("TableKey", environment, "data", _READ_AND_WRITE),
     ]
 
 

@@ -41,6 +41,13 @@ def role_statements(environment: Environment) -> list[Statement]:
             resources=ours,
             conditions={"StringEquals": {"iam:PassedToService": list(_PASSED_TO)}},
         ),
+        # Foundation's: it is handed to the sides' pods as it is.
+        Statement(
+            sid="HandTheDeployersRoleToPods",
+            actions=["iam:PassRole"],
+            resources=[environment.arns.iam(f"role/{environment.names.deployer_role}")],
+            conditions={"StringEquals": {"iam:PassedToService": "pods.eks.amazonaws.com"}},
+        ),
         Statement(
             sid="RolesOfServices",
             actions=["iam:CreateServiceLinkedRole"],

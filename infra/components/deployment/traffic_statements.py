@@ -38,12 +38,9 @@ def _records(environment: Environment, zone_arn: str) -> list[Statement]:
     return [
         Statement(sid="ChangeRecords", actions=["route53:ChangeResourceRecordSets"], resources=[zone_arn]),
         Statement(
-            sid="MoveTraffic",
-            actions=["ssm:GetParameterHistory", "ssm:PutParameter"],
-            resources=[
-                environment.arns.of("ssm", f"parameter{name}")
-                for name in (environment.names.weights_parameter, environment.names.closed_parameter)
-            ],
+            sid="CloseSides",  # the weights are the deployer's alone
+            actions=["ssm:PutParameter"],
+            resources=[environment.arns.of("ssm", f"parameter{environment.names.closed_parameter}")],
         ),
         Statement(
             sid="MakeHealthChecks",

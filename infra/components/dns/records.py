@@ -90,7 +90,7 @@ class WeightedRecords(Construct):
             )
 
     def _leading(self, side: Side) -> Any:
-        """As `scripts.release.traffic` sets it: 100 for the side with more, blue if both have the same."""
+        """As the deployer sets it: 100 for the side with more, blue if both have the same."""
         blue, green = (self._weight(each) for each in (Side.BLUE, Side.GREEN))
         leads = Op.gte(blue, green) if side is Side.BLUE else Op.gt(green, blue)
         return Token.as_number(Fn.conditional(leads, 100, 0))

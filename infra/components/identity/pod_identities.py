@@ -59,16 +59,22 @@ def pod_role(  # noqa: PLR0913 -- each a part of the role
         name,
         role_name=f"{cluster.prefix}-pod-{purpose}",
         boundary_arn=cluster.boundary_arn,
-        trust=_pod_trust(cluster.prefix, identity),
+        trust=pod_trust(cluster.prefix, identity),
         statements=identity.statements,
         managed=managed,
     )
 
 
-def _pod_trust(cluster: str, identity: PodIdentity) -> Trust:
+def pod_trust(clusters: str | Sequence[str], identity: PodIdentity) -> Trust:
+    """Trust in the pods of a service account.
+
+    Args:
+        clusters: Name of their EKS cluster; of several, any.
+        identity: The service account.
+    """
     # EKS tags the session with these three, so no other pod can assume the role, even by a wrong association.
     tags = {
-        "aws:RequestTag/eks-cluster-name": cluster,
+        "aws:RequestTag/eks-cluster-name": clusters,
         "aws:RequestTag/kubernetes-namespace": identity.namespace,
         "aws:RequestTag/kubernetes-service-account": identity.service_account,
     }

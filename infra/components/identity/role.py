@@ -46,7 +46,7 @@ class Role(Construct):
         name: str,
         *,
         role_name: str,
-        boundary_arn: str,
+        boundary_arn: str | None,
         trust: Trust,
         statements: Sequence[Statement] = (),
         managed: Sequence[str] = (),
@@ -57,7 +57,7 @@ class Role(Construct):
             scope: The construct that it belongs to.
             name: Construct id in it.
             role_name: Name in AWS.
-            boundary_arn: Permissions boundary; the deploy role may not create a role without it.
+            boundary_arn: Permissions boundary, without which the deploy role may not create it; None: none.
             trust: The service that may assume it.
             statements: Statements of its own policy.
             managed: AWS managed policies that it also has, with their path, such as `service-role/X`.

@@ -1,8 +1,10 @@
 """IAM statements for a pod's access to Kafka topics and consumer groups."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
+from infra.aws.arns import Arns
 from infra.aws.policy import Statement
 
 _MANAGE = (
@@ -65,28 +67,52 @@ class KafkaAccess:
     watches: Sequence[str] = ()
     transacts: Sequence[str] = ()
 
-    def statements(self, kafka: KafkaArns) -> list[Statement]:
+    def statements(self, *clusters: KafkaArns) -> list[Statement]:
         """The access as IAM statements.
 
         Args:
-            kafka: ARNs of the MSK cluster.
+            clusters: ARNs of the MSK clusters.
         """
         connect = ["Connect", "DescribeCluster", *(["WriteDataIdempotently"] if self.writes else [])]
+        topics, groups = (
+            partial(_joined, clusters, KafkaArns.of_topics),
+            partial(_joined, clusters, KafkaArns.of_groups),
+        )
         found = (
-            _statement("KafkaConnect", connect, [kafka.cluster]),
-            _statement("KafkaRead", ["DescribeTopic", "ReadData"], kafka.of_topics(self.reads)),
-            _statement("KafkaWrite", ["DescribeTopic", "WriteData"], kafka.of_topics(self.writes)),
-            _statement("KafkaManage", _MANAGE, kafka.of_topics(self.manages)),
-            _statement("KafkaDescribe", ["DescribeTopic"], kafka.of_topics(self.describes)),
-            _statement("KafkaJoin", ["AlterGroup", "DescribeGroup"], kafka.of_groups(self.joins)),
-            _statement("KafkaWatch", ["DescribeGroup"], kafka.of_groups(self.watches)),
+            _statement("KafkaConnect", connect, [each.cluster for each in clusters]),
+            _statement("KafkaRead", ["DescribeTopic", "ReadData"], topics(self.reads)),
+            _statement("KafkaWrite", ["DescribeTopic", "WriteData"], topics(self.writes)),
+            _statement("KafkaManage", _MANAGE, topics(self.manages)),
+            _statement("KafkaDescribe", ["DescribeTopic"], topics(self.describes)),
+            _statement("KafkaJoin", ["AlterGroup", "DescribeGroup"], groups(self.joins)),
+            _statement("KafkaWatch", ["DescribeGroup"], groups(self.watches)),
             _statement(
                 "KafkaTransact",
                 ["AlterTransactionalId", "DescribeTransactionalId"],
-                kafka.of_transactional_ids(self.transacts),
+                _joined(clusters, KafkaArns.of_transactional_ids, self.transacts),
             ),
         )
         return [each for each in found if each.resources]
+
+
+def named_kafka(arns: Arns, cluster: str) -> KafkaArns:
+    """ARNs of an MSK cluster by its name, with `*` for the id that AWS gives it.
+
+    Args:
+        arns: Builder of ARNs.
+        cluster: Name of the cluster.
+    """
+    kinds = ("cluster", "topic", "group", "transactional-id")
+    found = [arns.of("kafka", f"{kind}/{cluster}/*") for kind in kinds]
+    return KafkaArns(cluster=found[0], topics=found[1], groups=found[2], transactional_ids=found[3])
+
+
+def _joined(
+    clusters: Sequence[KafkaArns],
+    of_cluster: Callable[[KafkaArns, Sequence[str]], list[str]],
+    names: Sequence[str],
+) -> list[str]:
+    return [arn for each in clusters for arn in of_cluster(each, names)]
 
 
 def _statement(sid: str, actions: Sequence[str], resources: Sequence[str]) -> Statement:

@@ -16,7 +16,7 @@ HTTPS_PORT = 443
 POD_PORT = 8080
 """At which collect, API and console listen in their pods."""
 
-_BROKER_PORT = 9098
+BROKER_PORT = 9098
 """TLS with IAM authentication; MSK opens it when IAM is the only authentication."""
 
 _BROKER_METRICS_PORTS = (11001, 11002)
@@ -73,7 +73,7 @@ class SecurityGroups(Construct):
         self.balancer = self._group("balancer", "Load balancer of collect")
         self.management = self._group("management", "Load balancer of API and console")
         self.runner = self._group("runner", "Runner of GitHub's jobs")
-        self._allow("kafka", source=self.nodes, target=self.brokers, port=_BROKER_PORT)
+        self._allow("kafka", source=self.nodes, target=self.brokers, port=BROKER_PORT)
         for port in _BROKER_METRICS_PORTS:
             self._allow(f"metrics-{port}", source=self.nodes, target=self.brokers, port=port)
         self._allow("aws", source=self.nodes, target=self.endpoints, port=HTTPS_PORT)
@@ -94,7 +94,7 @@ class SecurityGroups(Construct):
             "api-from-runner",
             security_group_id=cluster_group_id,
             referenced_security_group_id=self.runner.id,
-            **_tcp(HTTPS_PORT, "api-from-runner"),
+            **tcp(HTTPS_PORT, "api-from-runner"),
         )
 
     def _lead_to_pods(self, name: str, balancer: SecurityGroup) -> None:
@@ -104,7 +104,7 @@ class SecurityGroups(Construct):
             f"{name}-out",
             security_group_id=balancer.id,
             referenced_security_group_id=self.nodes.id,
-            **_tcp(POD_PORT, f"{name}-out"),
+            **tcp(POD_PORT, f"{name}-out"),
         )
 
     def _admit(self, name: str, balancer: SecurityGroup, clients: Clients) -> None:
@@ -114,7 +114,7 @@ class SecurityGroups(Construct):
                 f"{name}-{position}",
                 security_group_id=balancer.id,
                 cidr_ipv4=str(block),
-                **_tcp(HTTPS_PORT, name),
+                **tcp(HTTPS_PORT, name),
             )
 
     def _connect_runner(self, nat_addresses: Sequence[str]) -> None:
@@ -128,14 +128,14 @@ class SecurityGroups(Construct):
                 f"runner-{position}",
                 security_group_id=self.balancer.id,
                 cidr_ipv4=f"{address}/32",
-                **_tcp(HTTPS_PORT, "runner"),
+                **tcp(HTTPS_PORT, "runner"),
             )
         VpcSecurityGroupEgressRule(
             self,
             "runner-out",
             security_group_id=self.runner.id,
             cidr_ipv4="0.0.0.0/0",
-            **_tcp(HTTPS_PORT, "runner-out"),
+            **tcp(HTTPS_PORT, "runner-out"),
         )
 
     def _group(self, purpose: str, description: str) -> SecurityGroup:
@@ -150,16 +150,19 @@ class SecurityGroups(Construct):
             name,
             security_group_id=target.id,
             referenced_security_group_id=source.id,
-            **_tcp(port, name),
+            **tcp(port, name),
         )
 
 
-class _TcpPort(TypedDict):
+class TcpPort(TypedDict):
+    """Fields of a rule for one port."""
+
     ip_protocol: str
     from_port: int
     to_port: int
     description: str
 
 
-def _tcp(port: int, description: str) -> _TcpPort:
+def tcp(port: int, description: str) -> TcpPort:
+    """Fields of a rule for one TCP port."""
     return {"ip_protocol": "tcp", "from_port": port, "to_port": port, "description": description}

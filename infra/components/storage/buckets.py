@@ -1,4 +1,4 @@
-"""The buckets of an environment: Terraform's state, Spark's checkpoints, landed data and access logs."""
+"""The buckets of an environment: Terraform's state, checkpoints, landed data, versions, access logs."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -27,9 +27,14 @@ _COLD_AFTER_DAYS = 30
 
 # By purpose: the KMS key, and the days that old versions are kept. An old state helps to explain an incident.
 # A checkpoint is useless after three days, when its topics have deleted the records that it points to.
-# Customers keep landed data, so only overwritten versions of it are deleted.
-_KEYS: Mapping[str, str] = MappingProxyType({"state": "state", "checkpoints": "data", "landed": "data"})
-_OLD_VERSION_DAYS: Mapping[str, int] = MappingProxyType({"state": 365, "checkpoints": 3, "landed": 30})
+# Customers keep landed data, so only overwritten versions of it are deleted. What a version of hifi consists
+# of is written once, and read again whenever it is released.
+_KEYS: Mapping[str, str] = MappingProxyType(
+    {"state": "state", "checkpoints": "data", "landed": "data", "versions": "images"}
+)
+_OLD_VERSION_DAYS: Mapping[str, int] = MappingProxyType(
+    {"state": 365, "checkpoints": 3, "landed": 30, "versions": 30}
+)
 
 
 class Buckets(Construct):

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from scripts.cli.commands.options import DATA_DEFAULT, Data, Detach
+from scripts.cli.commands.options import DATA_DEFAULT, Data, Detach, TrafficOnly
 from scripts.deployer.client import DeployerClient
 from scripts.deployer.watch import followed
 from shared.contracts.releases import Kind
@@ -24,9 +24,10 @@ def burst(
         Wanted, typer.Argument(help="on: both sides take half; off: the former one takes all.")
     ],
     detach: Detach = False,
+    traffic_only: TrafficOnly = False,
     data: Data = DATA_DEFAULT,
 ) -> None:
     """Open both sides for a load above one side's rating, or end that."""
     client = DeployerClient(data, wall_clock)
     asked = client.ask(Kind.BURST if wanted is Wanted.ON else Kind.BURST_OFF)
-    followed(client, asked, detach=detach)
+    followed(client, asked, detach=detach, traffic_only=traffic_only)

@@ -40,6 +40,16 @@ Detach = Annotated[
 """Of a command that asks the deployer for something."""
 
 
+TrafficOnly = Annotated[
+    bool,
+    typer.Option(
+        "--traffic-only",
+        help="Wait only until the traffic is where it ends; what drains or is parked then goes on.",
+    ),
+]
+"""Likewise."""
+
+
 class Kind(StrEnum):
     """Kinds of documents."""
 

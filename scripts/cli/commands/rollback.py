@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from scripts.cli.commands.options import DATA_DEFAULT, Data, Detach
+from scripts.cli.commands.options import DATA_DEFAULT, Data, Detach, TrafficOnly
 from scripts.deployer.client import DeployerClient
 from scripts.deployer.watch import followed
 from shared.contracts.releases import Kind
@@ -21,9 +21,10 @@ def rollback(
         ),
     ] = False,
     detach: Detach = False,
+    traffic_only: TrafficOnly = False,
     data: Data = DATA_DEFAULT,
 ) -> None:
     """Undo the release that is under way, or go back to the side and version from before the last one."""
     client = DeployerClient(data, wall_clock)
     asked = client.ask(Kind.ROLLBACK, replay=replay)
-    followed(client, asked, detach=detach)
+    followed(client, asked, detach=detach, traffic_only=traffic_only)

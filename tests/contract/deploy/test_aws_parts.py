@@ -1,6 +1,7 @@
 """Parts of the backend for AWS against a simulated AWS."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import boto3
@@ -24,7 +25,7 @@ from tests.harness.token_reviews import signer
 BUCKET, DOMAIN, TABLE = "hifi-test", "hifi.test", "documents"
 PLACE = Place(
     region=REGION,
-    domain=DOMAIN,
+    zone="",
     host=f"events.{DOMAIN}",
     management_hosts=(f"api.{DOMAIN}",),
     weights_parameter="/hifi-test/weights",
@@ -76,8 +77,10 @@ def test_a_name_means_one_version(s3: Any) -> None:
         publish(s3, BUCKET, "2.0", "blue", "kind: Job\n")
 
 
-def weights(url: str) -> FencedWeights:
-    return FencedWeights(Traffic(PLACE, client("ssm", url), client("route53", url)), TABLE, url)
+def weights(url: str, zone: str) -> FencedWeights:
+    return FencedWeights(
+        Traffic(replace(PLACE, zone=zone), client("ssm", url), client("route53", url)), TABLE, url
+    )
 
 
 def test_a_late_deployer_moves_no_traffic(url: str) -> None:
@@ -91,7 +94,7 @@ def test_a_late_deployer_moves_no_traffic(url: str) -> None:
             {"Action": "CREATE", "ResourceRecordSet": record | {"ResourceRecords": [{"Value": f"{side}.x"}]}}
         ]
         route53.change_resource_record_sets(HostedZoneId=zone, ChangeBatch={"Changes": changes})
-    late, now = weights(url), weights(url)
+    late, now = weights(url, zone), weights(url, zone)
     late.set_weights({"blue": 90, "green": 10}, fence=1)
     now.set_weights({"blue": 100, "green": 0}, fence=2)
     with pytest.raises(FencedError):

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from uuid import uuid4
 
+import msgspec
 import pytest
 
 from shared.contracts.release_requests import Request
@@ -19,7 +20,7 @@ from shared.runtime.clock import wall_clock
 from shared.runtime.metrics import DeployMetric
 from tests.harness.command_line import HIFI
 from tests.harness.deploy_process import DeployProcess
-from tests.harness.fake_world import DARK, LIGHT, OLD, Bad, badly_ended, doubled, read_world
+from tests.harness.fake_world import DARK, LIGHT, OLD, Bad, badly_ended, doubled, new_world, read_world
 from tests.harness.waiting import eventually
 
 NEW = "2.0"
@@ -144,6 +145,21 @@ def test_commands_deploy_a_version_follow_it_and_show_both_sides(deployers: Depl
     assert f"{DeployMetric.LEADER} 1.0" in metrics
     assert f'{DeployMetric.STEP}{{step="undone"}} 1.0' in metrics
     assert f"{DeployMetric.NUMBER} 2.0" in metrics
+
+
+def test_a_command_for_the_traffic_alone_leaves_the_rest_to_the_deployer(deployers: Deployers) -> None:
+    world = new_world()
+    world.sides[LIGHT].retries = 5
+    deployers.place.write_bytes(msgspec.json.encode(world))
+    deployers.start()
+    eventually(lambda: bool(deployers.store.sides()), SECONDS, "the deployer shows both sides")
+    done = hifi(deployers, "deploy", NEW, "--traffic-only")
+    assert done.returncode == 0, done.stderr
+    assert "2.0 on green; drain goes on" in done.stdout
+    back = hifi(deployers, "rollback", "--traffic-only")
+    assert back.returncode == 0, back.stderr
+    assert "1.0 serves on blue" in back.stdout
+    assert read_world(deployers.place).shares == {LIGHT: 100, DARK: 0}
 
 
 def test_without_a_deployer_a_command_says_so_and_asks_for_nothing(deployers: Deployers) -> None:

@@ -59,8 +59,10 @@ def test_rights_come_from_access_entries_alone(side: Stack, environment: str) ->
     assert access["bootstrap_cluster_creator_admin_permissions"] is False
     principals = [each["principal_arn"] for each in resources(side, "aws_eks_access_entry")]
     names = [each.rpartition("/")[2] for each in principals]
-    assert names == [f"hifi-{environment}-deploy", "administrators"]
-    assert len(resources(side, "aws_eks_access_policy_association")) == len(names)
+    administrators = [f"hifi-{environment}-deploy", "administrators"]
+    assert names == [*administrators, f"hifi-{environment}-deployer"]
+    policies = resources(side, "aws_eks_access_policy_association")
+    assert [follow(side, each["principal_arn"])["principal_arn"] for each in policies] == principals[:2]
 
 
 def test_kubernetes_addresses_are_apart_from_the_networks(side: Stack) -> None:

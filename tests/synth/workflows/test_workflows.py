@@ -24,8 +24,9 @@ GUARDS = {
     "switch": "deploy-${{ inputs.environment }}",
     "burst": "deploy-${{ inputs.environment }}",
     "rollback": "rollback-${{ inputs.environment }}",
+    "maintenance": "maintenance-${{ inputs.environment }}",
 }
-CALLED = {f"./.github/workflows/{name}.yml" for name in ("weights", "side", "judge")}
+CALLED = {f"./.github/workflows/{name}.yml" for name in ("deploy", "side")}
 """Workflows that take a role."""
 
 MAY = {"contents": "read", "id-token": "write"}
@@ -159,8 +160,8 @@ def test_changes_wait_for_their_like_and_none_is_broken_off(name: str, group: st
 def test_a_rollback_waits_for_nothing_and_no_push_replaces_it() -> None:
     others = {group for name, group in GUARDS.items() if name != "rollback"}
     assert GUARDS["rollback"] not in others
-    assert "prepare" not in uses(load("weights")["jobs"]["weights"]), "it would install everything first"
-    action = yaml.safe_load((FOLDER / "actions" / "traffic" / "action.yml").read_text())
+    assert "prepare" not in uses(load("rollback")["jobs"]["rollback"]), "it would install everything first"
+    action = yaml.safe_load((FOLDER / "actions" / "command" / "action.yml").read_text())
     installs = "\n".join(step.get("run", "") for step in action["runs"]["steps"])
     assert "requirements-release.txt" in installs
     assert not re.search(r"make |npm |requirements(-dev)?\.txt", installs)
@@ -180,11 +181,10 @@ def test_a_merge_is_tested_then_goes_to_staging_and_only_then_to_production() ->
     assert release["production"]["needs"] == ["approve"]
     for name in ("staging", "production"):
         assert (release[name]["uses"], release[name]["with"]) == (
-            "./.github/workflows/side.yml",
+            "./.github/workflows/deploy.yml",
             {"environment": name},
         )
-    side = load("side")["jobs"]
-    taking = [job for job in side.values() if "steps" in job]
+    taking = [job for name in ("deploy", "side") for job in load(name)["jobs"].values() if "steps" in job]
     assert {job["environment"] for job in taking} == {"${{ inputs.environment }}"}
     assert ".ci/run" in runs(load("test")["jobs"]["test"])
 
@@ -199,50 +199,95 @@ def test_one_job_waits_for_a_person_and_no_take_back_or_rollback_does() -> None:
     assert not load("release")["jobs"]["approve"]["permissions"]
 
 
-def test_a_rollback_knows_the_weights_before() -> None:
-    text = runs(load("weights")["jobs"]["weights"])
-    assert text.index("scripts.release.traffic history") < text.index("scripts.release.weights")
-    assert 'traffic set "$(cat weights.json)" --now "$(cat now.json)"' in text
+def test_a_version_is_published_and_then_the_deployer_alone_moves_it() -> None:
+    deploy = load("deploy")["jobs"]
+    text = runs(deploy["release"])
+    assert text.index("publish_version.sh") < text.index("scripts.cli deploy")
+    assert set(deploy["release"]["needs"]) == {"images", "cluster"}
+    assert set(deploy["cluster"]["needs"]) == {"images", "side"}
+    assert deploy["cluster"]["strategy"]["matrix"]["side"] == ["blue", "green"]
+    everything = "\n".join(runs(job) for _, _, job in jobs())
+    assert not re.search(r"traffic set|kubectl|aws elbv2|scale|rollout", everything)
 
 
-def test_a_side_is_quiet_while_it_is_changed_and_proven_before_it_gets_traffic() -> None:
-    side = load("side")["jobs"]
-    deploy = runs(side["deploy"])
-    assert set(side["deploy"]["needs"]) == {"dark", "images"}
-    assert side["deploy"]["env"]["SIDE"] == "${{ needs.dark.outputs.side }}"
-    steps = ("quiesce.sh", "deploy_stack.sh", "deploy_workloads.sh", "verify.sh", "traffic open")
-    order = [deploy.index(step) for step in steps]
-    assert order == sorted(order)
-    assert "deploy" in side["canary"]["needs"]
-
-
-def test_traffic_goes_over_in_judged_steps_each_from_the_one_before_and_back_if_one_is_bad() -> None:
-    side = load("side")["jobs"]
-    share = 0
-    before = "deploy"
-    for step, wanted in (("canary", 5), ("half", 50), ("all", 100)):
-        assert before in side[step]["needs"]
-        change = f"switch --to ${{{{ needs.dark.outputs.side }}}} --share {wanted}"
-        assert side[step]["with"]["change"] == change
-        assert side[step]["with"]["expected"] == str(share), "somebody's rollback ends the release"
-        assert side[f"judge-{step}"]["uses"] == "./.github/workflows/judge.yml"
-        assert step in side[f"judge-{step}"]["needs"]
-        share, before = wanted, f"judge-{step}"
-    back = side["take-back"]
-    assert {step for step in side if step.startswith("judge-")} <= set(back["needs"])
-    assert back["if"] == "always() && needs.canary.result != 'skipped' && needs.judge-all.result != 'success'"
-    assert back["with"]["change"] == "leave --to ${{ needs.dark.outputs.side }}"
-
-
-def test_traffic_moves_in_one_place_after_a_look_at_who_gets_it() -> None:
-    movers = [workflow for workflow, _, job in jobs() if "scripts.release.traffic set" in runs(job)]
-    assert movers == ["weights"]
-    text = runs(load("weights")["jobs"]["weights"])
-    assert text.index("healthy.sh") < text.index("scripts.release.traffic set")
-    for name in ("switch", "burst", "rollback"):
+def test_what_moves_traffic_is_one_command_each_of_hifi() -> None:
+    for name in ("switch", "burst", "rollback", "maintenance"):
         assert set(load(name)["on"]) == {"workflow_dispatch"}
         (job,) = load(name)["jobs"].values()
-        assert job["with"]["change"].split()[0] == name
+        (line,) = runs(job).strip().splitlines()
+        assert line.startswith(f".venv/bin/python -m scripts.cli {name} ")
+
+
+def test_the_deployer_is_asked_through_the_table_and_hears_who_asks() -> None:
+    asking = [
+        (workflow, step)
+        for workflow, _, job in jobs()
+        for step in job.get("steps", [])
+        if "scripts.cli" in step.get("run", "")
+    ]
+    assert {workflow for workflow, _ in asking} == set(GUARDS) - {"release"} | {"deploy", "side"}
+    for workflow, step in asking:
+        assert step["env"]["HIFI_DOCUMENTS_TABLE"] == "${{ steps.facts.outputs.documents-table }}", workflow
+        assert step["env"]["LOGNAME"] == "${{ github.actor }}"
+
+
+def test_a_stack_is_changed_on_a_parked_side_in_maintenance_with_nothing_leading_to_it() -> None:
+    side = load("side")["jobs"]
+    steps = (
+        "parked.sh",
+        "maintenance begin",
+        "traffic close",
+        "deploy_stack.sh",
+        "traffic open",
+        "maintenance end",
+    )
+    order = [runs(side["stack"]).index(step) for step in steps]
+    assert order == sorted(order)
+    assert side["stack"]["env"]["HIFI_SIDE"] == "${{ needs.dark.outputs.side }}"
+    assert "if" not in str(side["stack"]["steps"]), "after a failure it stays closed"
+
+
+def test_a_command_may_be_followed_as_long_as_its_credentials_hold() -> None:
+    for workflow, name, job in jobs():
+        if "--traffic-only" in runs(job):
+            (seconds,) = [
+                int(step["with"]["role-duration-seconds"])
+                for step in job["steps"]
+                if "role-to-assume" in step.get("with", {})
+            ]
+            assert seconds >= 60 * int(job["timeout-minutes"]), (workflow, name)
+
+
+def test_what_runs_within_seconds_needs_no_more_packages_than_it_installs() -> None:
+    modules = {"infra.workloads.outputs", "infra.workloads.values", "infra.workloads.cluster_values"}
+    modules |= {"scripts.release.traffic", "scripts.release.publish_version", "scripts.cli.main"}
+    modules |= {f"scripts.cli.commands.{name}" for name in COMMANDS}
+    run(sys.executable, "-c", ONLY_THESE, str(ROOT / "requirements-release.txt"), *sorted(modules))
+
+
+COMMANDS = ("deploy", "rollback", "switch", "burst", "maintenance", "sides")
+ONLY_THESE = """
+import importlib, re, sys
+from importlib.machinery import PathFinder
+from importlib.metadata import packages_distributions
+
+def plain(name):
+    return re.sub("[-_.]+", "-", name).lower()
+
+pinned = {plain(line.partition("==")[0]) for line in open(sys.argv[1]) if "==" in line}
+known = packages_distributions()
+
+class Installed:
+    def find_spec(self, name, path=None, target=None):
+        found = {plain(each) for each in known.get(name, ())} - {"hifi"}
+        if found and not found & pinned:
+            return None
+        return PathFinder.find_spec(name, path, target)
+
+sys.meta_path = [Installed() if each is PathFinder else each for each in sys.meta_path]
+for each in sys.argv[2:]:
+    importlib.import_module(each)
+"""
 
 
 def test_every_script_and_module_that_is_run_is_there() -> None:
@@ -252,7 +297,8 @@ def test_every_script_and_module_that_is_run_is_there() -> None:
     for script in named:
         assert os.access(ROOT / script, os.X_OK), script
     for module in re.findall(r"python -m (scripts[\w.]+|infra[\w.]+)", "\n".join(texts)):
-        assert (ROOT / f"{module.replace('.', '/')}.py").is_file(), module
+        path = ROOT / module.replace(".", "/")
+        assert path.with_suffix(".py").is_file() or (path / "__main__.py").is_file(), module
 
 
 @pytest.mark.parametrize("name", list(EnvironmentName))
@@ -265,7 +311,7 @@ def test_images_are_built_for_the_processors_of_the_nodes(name: EnvironmentName)
 
 
 def steps_that_build() -> list[dict[str, Any]]:
-    steps: list[dict[str, Any]] = load("side")["jobs"]["images"]["steps"]
+    steps: list[dict[str, Any]] = load("deploy")["jobs"]["images"]["steps"]
     found = [step for step in steps if "docker/build-push-action" in step.get("uses", "")]
     assert len(found) == 2
     return found

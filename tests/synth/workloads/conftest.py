@@ -20,6 +20,12 @@ def manifests(request: pytest.FixtureRequest, kubectl: None) -> list[Manifest]:
     return _rendered(request.param)
 
 
+@pytest.fixture(scope="session")
+def cluster(kubectl: None) -> list[Manifest]:
+    """What a cluster has before its first version."""
+    return render(WORKLOADS / "cluster")
+
+
 @pytest.fixture
 def blue(kubectl: None) -> list[Manifest]:
     return _rendered(Side.BLUE)

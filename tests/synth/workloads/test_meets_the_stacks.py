@@ -45,7 +45,7 @@ def test_the_load_balancer_sends_to_collects_port(synthesised: Synthesised, blue
 
 
 def test_who_runs_with_a_service_account_is_who_aws_knows(
-    synthesised: Synthesised, blue: list[Manifest]
+    synthesised: Synthesised, blue: list[Manifest], cluster: list[Manifest]
 ) -> None:
     known = {
         each["service_account"]
@@ -53,7 +53,7 @@ def test_who_runs_with_a_service_account_is_who_aws_knows(
         if each["namespace"] == "hifi"
     }
     assert {
-        pod(each)["serviceAccountName"] for each in of_kind(blue, *WITH_PODS)
+        pod(each)["serviceAccountName"] for each in of_kind([*blue, *cluster], *WITH_PODS)
     } == known - OPTIONAL | STRANGERS
 
 

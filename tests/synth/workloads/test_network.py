@@ -149,9 +149,10 @@ def test_brokers_are_reached_in_the_sides_own_network_only(
             assert brokers == {str(environment.twin(side).cidr)}
 
 
-def test_only_the_sides_own_network_may_call_in_and_only_what_is_behind_a_load_balancer(
+def test_only_the_sides_own_network_may_call_in_and_only_what_a_load_balancer_or_kubernetes_asks(
     blue: list[Manifest],
 ) -> None:
+    """The deployer asks observe and canary through the proxy of Kubernetes' API."""
     network = str(load_environment(RunSettings()).twin(Side.BLUE).cidr)
     for workload in of_kind(blue, *WITH_PODS):
         callers = [
@@ -160,5 +161,5 @@ def test_only_the_sides_own_network_may_call_in_and_only_what_is_behind_a_load_b
             for peer in rule["from"]
             if "ipBlock" in peer
         ]
-        behind_balancers = workload["metadata"]["name"] in ("collect", "api", "console")
-        assert callers == ([network] if behind_balancers else []), label(workload)
+        asked = workload["metadata"]["name"] in ("collect", "api", "console", "observe", "canary")
+        assert callers == ([network] if asked else []), label(workload)

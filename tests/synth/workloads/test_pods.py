@@ -51,7 +51,7 @@ def test_all_of_a_side_is_there(manifests: list[Manifest]) -> None:
         "Deployment/spark-worker",
         *(f"Deployment/{node}-driver" for node in CHAIN),
     }
-    assert {each["metadata"].get("namespace", "hifi") for each in manifests} == {"hifi"}
+    assert {each["metadata"]["namespace"] for each in manifests} == {"hifi"}
 
 
 def test_every_module_that_is_started_exists(manifests: list[Manifest]) -> None:
@@ -279,12 +279,14 @@ def test_the_job_makes_every_topic_of_the_contracts(
     assert {spec.name for spec in specs} == set(Topic)
 
 
-def test_who_has_a_volume_lives_where_every_zone_has_a_node(manifests: list[Manifest]) -> None:
+def test_who_has_a_volume_lives_where_every_zone_has_a_node(
+    manifests: list[Manifest], cluster: list[Manifest]
+) -> None:
     (master,) = [each for each in workloads(manifests) if "volumeClaimTemplates" in each["spec"]]
     assert pod(master)["nodeSelector"] == {"hifi/pool": "services"}
     assert load_environment(RunSettings(environment=EnvironmentName.PRODUCTION)).cluster.services.minimum >= 3
     (claim,) = master["spec"]["volumeClaimTemplates"]
-    storage = named(manifests, "StorageClass", claim["spec"]["storageClassName"])
+    storage = named(cluster, "StorageClass", claim["spec"]["storageClassName"])
     assert storage["parameters"]["encrypted"] == "true"
     assert storage["volumeBindingMode"] == "WaitForFirstConsumer"
 

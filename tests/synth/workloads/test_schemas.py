@@ -12,7 +12,15 @@ from tests.synth.workloads.schemas import KEDA, schemas
 
 # No package has the load balancer controller's schema: test_sides compares its only object as a whole.
 _COMPARED_WHOLE = ("elbv2.k8s.aws/v1beta1", "TargetGroupBinding")
-_NATIVE_GROUPS = ("v1", "apps/v1", "batch/v1", "policy/v1", "networking.k8s.io/v1", "storage.k8s.io/v1")
+_NATIVE_GROUPS = (
+    "v1",
+    "apps/v1",
+    "batch/v1",
+    "policy/v1",
+    "networking.k8s.io/v1",
+    "storage.k8s.io/v1",
+    "rbac.authorization.k8s.io/v1",
+)
 VERSIONS = sorted(
     {load_environment(RunSettings(environment=name)).cluster.version for name in EnvironmentName}
 )
@@ -26,8 +34,10 @@ def check(manifest: Manifest, version: str) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_manifest_is_valid_for_the_clusters_version(manifests: list[Manifest], version: str) -> None:
-    for manifest in manifests:
+def test_every_manifest_is_valid_for_the_clusters_version(
+    manifests: list[Manifest], cluster: list[Manifest], version: str
+) -> None:
+    for manifest in (*manifests, *cluster):
         try:
             check(manifest, version)
         except (kubernetes_validate.ValidationError, jsonschema.ValidationError) as error:

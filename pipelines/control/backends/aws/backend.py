@@ -102,7 +102,11 @@ class AwsBackend:
         with _explained():
             if self._versions.manifests(version, side) is None:
                 return [Obstacle(text=f"there is no version {version} for {side}", lasting=True)]
-            found = [*maintenance(self._kafka, self._eks, self._settings.cluster(side))]
+            kafka, cluster = self._settings.kafka(side), self._settings.cluster(side)
+            found = [*maintenance(self._kafka, kafka, self._eks, cluster)]
+            if side in self._traffic.closed():
+                text = f"{side} is closed to traffic while its stack is changed"
+                found.append(Obstacle(text=text, lasting=False))
             if behind := out_of_sync(admin_client(self._settings.bootstrap(side))):
                 text = f"replicas of {len(behind)} partitions of {side} are not in sync"
                 found.append(Obstacle(text=text, lasting=False))
@@ -228,7 +232,7 @@ def _unknown(_: int) -> MinuteUsage:
 def _place(settings: AwsSettings) -> Place:
     return Place(
         region=settings.aws_region,
-        domain=settings.aws_domain,
+        zone=settings.aws_zone,
         host=settings.aws_events_host,
         management_hosts=tuple(settings.aws_management_hosts.split(",")),
         weights_parameter=settings.aws_weights_parameter,

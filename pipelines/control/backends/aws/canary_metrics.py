@@ -9,10 +9,10 @@ from prometheus_client.parser import text_string_to_metric_families
 from pipelines.control.deploy.backend import Proof
 from shared.runtime.metrics import CanaryMetric
 
-TOTAL: Final = "_total"
+_TOTAL: Final = "_total"
 
 
-def values_by_pipe(metrics: str) -> Mapping[str, Mapping[str, float]]:
+def _values_by_pipe(metrics: str) -> Mapping[str, Mapping[str, float]]:
     """Values by metric and pipe, of what a canary's /metrics answers; without a pipe, by an empty name."""
     found: dict[str, dict[str, float]] = defaultdict(dict)
     for family in text_string_to_metric_families(metrics):
@@ -27,13 +27,13 @@ def proof(metrics: str) -> Proof:
     Of each pipe the fewest arrived: an event proves a side once it came through every pipe. Events that were
     acknowledged a while ago and have not arrived count as refused.
     """
-    found = values_by_pipe(metrics)
-    arrived = found[CanaryMetric.ARRIVED + TOTAL]
-    changed, doubled = found[CanaryMetric.WRONG + TOTAL], found[CanaryMetric.DOUBLED + TOTAL]
+    found = _values_by_pipe(metrics)
+    arrived = found[CanaryMetric.ARRIVED + _TOTAL]
+    changed, doubled = found[CanaryMetric.WRONG + _TOTAL], found[CanaryMetric.DOUBLED + _TOTAL]
     missing = found[CanaryMetric.MISSING]
     words = {"arrived changed": changed, "arrived more than once": doubled, "have not arrived": missing}
     return Proof(
-        sent=int(found[CanaryMetric.ACKNOWLEDGED + TOTAL].get("", 0)),
+        sent=int(found[CanaryMetric.ACKNOWLEDGED + _TOTAL].get("", 0)),
         arrived=int(min(arrived.values(), default=0)),
         changed=int(sum(changed.values())),
         doubled=int(sum(doubled.values())),

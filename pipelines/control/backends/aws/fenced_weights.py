@@ -1,7 +1,7 @@
 """The weights of Route 53, set by one deployer at a time."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -36,6 +36,10 @@ class FencedWeights:
     def weights(self) -> Weights:
         """How the traffic is shared now."""
         return self._traffic.weights()
+
+    def closed(self) -> Sequence[str]:
+        """The sides that get no traffic, whatever their weights."""
+        return self._traffic.closed()
 
     def claim(self, fence: int) -> None:
         """Keep deployers with a lower fence away from now on.

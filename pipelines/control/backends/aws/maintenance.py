@@ -8,18 +8,18 @@ from pipelines.control.deploy.backend import Obstacle
 _ACTIVE: Final = "ACTIVE"
 
 
-def maintenance(kafka: Any, eks: Any, cluster: str) -> Sequence[Obstacle]:
+def maintenance(kafka: Any, kafka_arn: str, eks: Any, cluster: str) -> Sequence[Obstacle]:
     """Updates that are running; each passes.
 
     Args:
         kafka: client of MSK.
+        kafka_arn: the side's MSK cluster.
         eks: client.
-        cluster: name of the side's cluster of both.
+        cluster: name of the side's EKS cluster.
     """
     texts = []
-    for each in kafka.list_clusters_v2(ClusterNameFilter=cluster)["ClusterInfoList"]:
-        if each["ClusterName"] == cluster and each["State"] != _ACTIVE:
-            texts.append(f"the brokers of {cluster} are {each['State'].lower()}")
+    if (state := kafka.describe_cluster_v2(ClusterArn=kafka_arn)["ClusterInfo"]["State"]) != _ACTIVE:
+        texts.append(f"the brokers of {cluster} are {state.lower()}")
     if (status := eks.describe_cluster(name=cluster)["cluster"]["status"]) != _ACTIVE:
         texts.append(f"the Kubernetes API of {cluster} is {status.lower()}")
     for name in eks.list_nodegroups(clusterName=cluster)["nodegroups"]:

@@ -18,9 +18,11 @@ class AwsSettings(BaseSettings):
     aws_prefix: str = Field(description="What the names of an environment start with: hifi-production.")
     aws_versions: str = Field(description="Bucket of the manifests of all versions.")
     aws_checkpoints: str = Field(description="Bucket of the checkpoints, a folder for each side.")
+    aws_blue_kafka: str = Field(description="ARN of blue's MSK cluster.")
+    aws_green_kafka: str = Field(description="ARN of green's MSK cluster.")
     aws_blue_bootstrap: str = Field(description="Brokers of blue, as the processes of blue get them.")
     aws_green_bootstrap: str = Field(description="Brokers of green, as the processes of green get them.")
-    aws_domain: str = Field(description="Hosted zone of the records.")
+    aws_zone: str = Field(description="Id of the hosted zone of the records.")
     aws_events_host: str = Field(description="Name of the weighted records of events.")
     aws_management_hosts: str = Field(description="Names of API and console, separated by commas.")
     aws_weights_parameter: str = Field(description="SSM parameter of the weights.")
@@ -30,6 +32,10 @@ class AwsSettings(BaseSettings):
         """The brokers of a side."""
         return {"blue": self.aws_blue_bootstrap, "green": self.aws_green_bootstrap}[side]
 
+    def kafka(self, side: str) -> str:
+        """ARN of a side's MSK cluster."""
+        return {"blue": self.aws_blue_kafka, "green": self.aws_green_kafka}[side]
+
     def cluster(self, side: str) -> str:
-        """Name of a side's EKS cluster, and of its MSK cluster."""
+        """Name of a side's EKS cluster."""
         return f"{self.aws_prefix}-{side}"

@@ -98,14 +98,5 @@ class SideRecords:
             manifest["metadata"]["resourceVersion"] = held.state
             self._kube.replace(f"{_FOLDER}/{_NAME}", manifest)
         else:
-            self._ensure_namespace()
             self._kube.create(_FOLDER, manifest)
         return record
-
-    def _ensure_namespace(self) -> None:
-        """Without its labels, which come with the first version."""
-        if self._kube.get(f"/api/v1/namespaces/{NAMESPACE}") is None:
-            metadata = {"name": NAMESPACE}
-            self._kube.create(
-                "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
-            )

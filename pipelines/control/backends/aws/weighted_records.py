@@ -1,13 +1,11 @@
 """The weighted records of an environment, and the SSM parameters from which the edge stack takes them.
 
-Parameter and records change together, so a deployment of edge never moves traffic. Of boto3 alone: the
-workflow that moves traffic by hand installs little more.
+Parameter and records change together, so a deployment of edge never moves traffic.
 """
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import Any
 
 import boto3
@@ -25,7 +23,7 @@ class Place:
 
     Attributes:
         region: AWS region.
-        domain: Name of the hosted zone.
+        zone: Id of the hosted zone.
         host: Name of the weighted records of events.
         management_hosts: Names of the records of API and console, which lead to one side alone.
         weights_parameter: SSM parameter of the weights.
@@ -34,7 +32,7 @@ class Place:
     """
 
     region: str
-    domain: str
+    zone: str
     host: str
     management_hosts: tuple[str, ...]
     weights_parameter: str
@@ -42,11 +40,11 @@ class Place:
     endpoint: str | None = None
 
     @classmethod
-    def of(cls, outputs: Mapping[str, str]) -> "Place":
-        """The place that `infra.workloads.outputs` describes."""
+    def of(cls, outputs: Mapping[str, str], *, zone: str) -> "Place":
+        """The place that `infra.workloads.outputs` describes, whose zone was looked up."""
         return cls(
             region=outputs["region"],
-            domain=outputs["domain"],
+            zone=zone,
             host=outputs["events"],
             management_hosts=tuple(outputs["management"].split(",")),
             weights_parameter=outputs["weights_parameter"],
@@ -77,17 +75,7 @@ class Traffic:
         """
         return Weights.parse(self._value(self.place.weights_parameter))
 
-    def former(self) -> list[Weights]:
-        """The weights before those that hold now, newest first: SSM keeps a hundred.
-
-        Raises:
-            WrongWeightsError: The parameter held something else once.
-        """
-        pages = self.ssm.get_paginator("get_parameter_history").paginate(Name=self.place.weights_parameter)
-        found = sorted((each for page in pages for each in page["Parameters"]), key=itemgetter("Version"))
-        return [Weights.parse(each["Value"]) for each in reversed(found[:-1])]
-
-    def set_weights(self, wanted: Weights, *, now: Weights | None = None) -> str:
+    def set_weights(self, wanted: Weights) -> str:
         """Give each side its weight, at once for both; API and console go to the one with more.
 
         The parameter goes first, so that a deployment of edge at this moment ends in the same state. If the
@@ -95,23 +83,19 @@ class Traffic:
 
         Args:
             wanted: New weights.
-            now: The weights from which they were decided; None does not check.
 
         Returns:
             Id of Route 53's change.
 
         Raises:
-            WrongWeightsError: Other weights hold than `now`.
             NoRecordsError: The edge stack is not deployed.
             botocore.exceptions.ClientError: AWS refused.
         """
-        zone, records = self._records()
+        records = self._records()
         before = self.weights()
-        if now is not None and before != now:
-            raise WrongWeightsError(f"the weights are {before.text()}, no longer {now.text()}: decide again")
         self._store(self.place.weights_parameter, wanted.text())
         try:
-            return self._change(zone, [self._weighted(each, wanted) for each in records])
+            return self._change([self._weighted(each, wanted) for each in records])
         except Exception:
             self._store(self.place.weights_parameter, before.text())
             raise
@@ -146,36 +130,33 @@ class Traffic:
         self._set_closed(side, [each for each in self.closed() if each != side])
 
     def _set_closed(self, side: str, closed: Sequence[str]) -> None:
-        _, records = self._records()
-        check = next(each["HealthCheckId"] for each in records if each["SetIdentifier"] == side)
+        check = next(each["HealthCheckId"] for each in self._records() if each["SetIdentifier"] == side)
         shut = side in closed
         self.route53.update_health_check(HealthCheckId=check, Disabled=shut, Inverted=shut)
         self._store(self.place.closed_parameter, json.dumps(sorted(set(closed))))
 
-    def _records(self) -> tuple[str, list[dict[str, Any]]]:
-        """Id of the zone, and the weighted records in it."""
+    def _records(self) -> list[dict[str, Any]]:
+        """The weighted records of the zone."""
         hosts = {f"{each}." for each in (self.place.host, *self.place.management_hosts)}
-        zones = self.route53.list_hosted_zones_by_name(DNSName=self.place.domain, MaxItems="1")
-        for zone in zones["HostedZones"]:
-            pages = self.route53.get_paginator("list_resource_record_sets").paginate(HostedZoneId=zone["Id"])
-            found = [
-                each
-                for page in pages
-                for each in page["ResourceRecordSets"]
-                if each["Name"] in hosts and "Weight" in each
-            ]
-            if found:
-                return zone["Id"], found
-        raise NoRecordsError(f"{self.place.host} has no weighted records; deploy the edge stack first")
+        pages = self.route53.get_paginator("list_resource_record_sets").paginate(HostedZoneId=self.place.zone)
+        found = [
+            each
+            for page in pages
+            for each in page["ResourceRecordSets"]
+            if each["Name"] in hosts and "Weight" in each
+        ]
+        if not found:
+            raise NoRecordsError(f"{self.place.host} has no weighted records; deploy the edge stack first")
+        return found
 
     def in_force(self, change: str) -> bool:
         """Whether all name servers of Route 53 answer by a change."""
         return str(self.route53.get_change(Id=change)["ChangeInfo"]["Status"]) == "INSYNC"
 
-    def _change(self, zone: str, records: Sequence[dict[str, Any]]) -> str:
+    def _change(self, records: Sequence[dict[str, Any]]) -> str:
         changes = [{"Action": "UPSERT", "ResourceRecordSet": each} for each in records]
         batch = {"Changes": changes}
-        reply = self.route53.change_resource_record_sets(HostedZoneId=zone, ChangeBatch=batch)
+        reply = self.route53.change_resource_record_sets(HostedZoneId=self.place.zone, ChangeBatch=batch)
         return str(reply["ChangeInfo"]["Id"])
 
     def _value(self, parameter: str) -> str:

@@ -52,7 +52,7 @@ def least_replicas(manifests: Iterable[Manifest]) -> Mapping[str, int]:
 
 def in_order(manifests: Iterable[Manifest]) -> Sequence[Manifest]:
     """As they are applied: what others need first, pods last."""
-    first = ("Namespace", "StorageClass", "ServiceAccount", "ConfigMap", "Job")
+    first = ("ServiceAccount", "ConfigMap", "Job")
     ranks = {kind: rank for rank, kind in enumerate(first)}
     last = len(ranks) + 1
 

@@ -73,6 +73,10 @@ def test_its_end_says_what_serves_where() -> None:
     assert ending(replace(RELEASE, step=Step.DONE), T0 + 90_000) == "done in 1m30s: 2.0 on green"
     undone = replace(RELEASE, step=Step.UNDONE, back="5 events are lost")
     assert ending(undone, T0 + 90_000) == "undone after 1m30s: 5 events are lost; 1.0 serves on blue"
+    assert ending(replace(RELEASE, step=Step.DRAIN), T0 + 90_000) == (
+        "serves after 1m30s: 2.0 on green; drain goes on"
+    )
+    assert "; 1.0 serves on blue" in ending(replace(undone, step=Step.STOP), T0 + 90_000)
 
 
 ACTS = Activity(

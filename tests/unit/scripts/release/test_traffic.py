@@ -1,20 +1,23 @@
 """Moving traffic: records and parameter change together or not at all."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
+import boto3
 import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
 from pipelines.control.backends.aws.weighted_records import NoRecordsError, Place, Traffic
-from scripts.release.weights import rolled_back
+from scripts.release.traffic import dark
 from shared.contracts.side_weights import Weights, WrongWeightsError
 
+DOMAIN = "hifi.test"
 PLACE = Place(
     region="eu-west-1",
-    domain="hifi.test",
+    zone="",
     host="events.hifi.test",
     management_hosts=("api.hifi.test", "console.hifi.test"),
     weights_parameter="/hifi-test/weights",
@@ -28,10 +31,10 @@ def empty(monkeypatch: pytest.MonkeyPatch) -> Iterator[Traffic]:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "test")
     with mock_aws():
-        traffic = Traffic.at(PLACE)
+        made = boto3.client("route53").create_hosted_zone(Name=DOMAIN, CallerReference="zone")
+        traffic = Traffic.at(replace(PLACE, zone=made["HostedZone"]["Id"]))
         traffic.ssm.put_parameter(Name=PLACE.weights_parameter, Type="String", Value='{"blue":100,"green":0}')
         traffic.ssm.put_parameter(Name=PLACE.closed_parameter, Type="String", Value="[]")
-        traffic.route53.create_hosted_zone(Name=PLACE.domain, CallerReference="zone")
         yield traffic
 
 
@@ -115,22 +118,15 @@ def test_a_switch_that_route_53_refuses_leaves_the_weights_as_they_are(traffic: 
     assert traffic.weights() == Weights(blue=100, green=0)
 
 
-def test_weights_that_were_moved_meanwhile_are_not_overwritten(traffic: Traffic) -> None:
-    traffic.set_weights(Weights(blue=0, green=100))
-    with pytest.raises(WrongWeightsError, match="decide again"):
-        traffic.set_weights(Weights(blue=95, green=5), now=Weights(blue=100, green=0))
-    assert traffic.weights() == Weights(blue=0, green=100)
-    traffic.set_weights(Weights(blue=5, green=95), now=Weights(blue=0, green=100))
-    assert {side: each["Weight"] for side, each in records(traffic).items()} == {"blue": 5, "green": 95}
+@pytest.mark.parametrize(("weights", "side"), [(Weights(100, 0), "green"), (Weights(0, 100), "blue")])
+def test_the_dark_side_is_the_one_without_traffic(weights: Weights, side: str) -> None:
+    assert dark(weights) == side
 
 
-def test_former_weights_are_there_newest_first(traffic: Traffic) -> None:
-    assert traffic.former() == []
-    for green in range(0, 101, 10):
-        traffic.set_weights(Weights(blue=100 - green, green=green))
-    found = traffic.former()
-    assert [each.green for each in found] == [*range(90, -1, -10), 0]
-    assert rolled_back(traffic.weights(), found) == Weights(blue=100, green=0)
+@pytest.mark.parametrize("weights", [Weights(50, 50), Weights(95, 5)])
+def test_while_both_serve_none_is_dark(weights: Weights) -> None:
+    with pytest.raises(WrongWeightsError, match="both sides serve"):
+        dark(weights)
 
 
 def test_without_edge_there_is_nothing_to_switch(empty: Traffic) -> None:

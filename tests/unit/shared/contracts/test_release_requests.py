@@ -68,3 +68,28 @@ def test_what_does_not_fit_is_refused_with_what_does(name: str) -> None:
 def test_every_plan_begins_with_a_preflight_and_has_each_step_once(kind: Kind) -> None:
     assert PLANS[kind][0] is Step.PREFLIGHT
     assert len(set(PLANS[kind])) == len(PLANS[kind])
+
+
+@pytest.mark.parametrize(
+    ("kind", "moving", "resting"),
+    [
+        (Kind.DEPLOY, Step.BAKE, Step.DRAIN),
+        (Kind.SWITCH, Step.BAKE, Step.PARK),
+        (Kind.BURST, Step.BOTH, Step.DONE),
+        (Kind.BURST_OFF, Step.ALL, Step.DRAIN),
+        (Kind.ROLLBACK, Step.ALL, Step.STOP),
+    ],
+)
+def test_traffic_rests_after_the_last_step_that_moves_it(kind: Kind, moving: Step, resting: Step) -> None:
+    release = replace(UNDER_WAY, kind=kind)
+    assert not replace(release, step=moving).traffic_rests
+    assert replace(release, step=resting).traffic_rests
+
+
+def test_on_the_way_back_traffic_rests_once_it_was_given_back() -> None:
+    back = replace(UNDER_WAY, back="too late")
+    assert [
+        step for step in (Step.WATCH, Step.WAKE, Step.GIVE_BACK) if replace(back, step=step).traffic_rests
+    ] == []
+    assert replace(back, step=Step.STOP).traffic_rests
+    assert replace(back, step=Step.UNDONE).traffic_rests

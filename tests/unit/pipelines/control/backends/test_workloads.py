@@ -75,10 +75,9 @@ def test_crashes_are_those_of_pods_that_were_made_since_the_start() -> None:
 
 
 def test_what_pods_need_is_applied_before_them() -> None:
-    kinds = ("Deployment", "ScaledObject", "Job", "ConfigMap", "ServiceAccount", "Namespace")
+    kinds = ("Deployment", "ScaledObject", "Job", "ConfigMap", "ServiceAccount")
     found = in_order([{"kind": each} for each in kinds])
     assert [each["kind"] for each in found] == [
-        "Namespace",
         "ServiceAccount",
         "ConfigMap",
         "Job",
