@@ -17,10 +17,8 @@ _BOUNDARY_SECONDS: Final = 0.5
 _AT_WORK_SECONDS: Final = 8.0
 _PAUSE_SECONDS: Final = 2.5
 
-_REPEATABLE: Final = (1.0, 5.0)
-"""Batches between these, seconds, are stopped within: when the end of one is seen the next has begun, and
-ending that takes longer than repeating a few seconds. Shorter ones are micro-batches, whose requests would be
-sent again; longer ones would take long to repeat."""
+_MICRO_BATCH_SECONDS: Final = 1.0
+_LONG_BATCH_SECONDS: Final = 5.0
 
 
 def hand_over(queries: Sequence[StreamingQuery], locks: CheckpointLocks) -> None:
@@ -41,7 +39,7 @@ def hand_over(queries: Sequence[StreamingQuery], locks: CheckpointLocks) -> None
 def _hand_over_one(query: StreamingQuery, locks: CheckpointLocks) -> None:
     """Stop a query, and wait until the other driver's has begun."""
     node = query.name
-    if not _REPEATABLE[0] < _batch_seconds(query) < _REPEATABLE[1]:
+    if not _is_repeated_at_once(query):
         _wait_for_boundary(query, locks)
     begun = time.monotonic()
     query.stop()
@@ -53,9 +51,15 @@ def _hand_over_one(query: StreamingQuery, locks: CheckpointLocks) -> None:
     _log.info("query handed over", extra={"node": node, **took})
 
 
-def _batch_seconds(query: StreamingQuery) -> float:
+def _is_repeated_at_once(query: StreamingQuery) -> bool:
+    """Whether to stop within a batch: when the end of one is seen, the next has begun, and must be ended.
+
+    A batch of some seconds is repeated in less time than that takes. A micro-batch is not stopped within, as
+    its requests would be sent again, nor a long batch, which would take long to repeat.
+    """
     progress: Mapping[str, Any] = query.lastProgress or {}
-    return float(progress.get("batchDuration", 0)) / 1_000
+    seconds = float(progress.get("batchDuration", 0)) / 1_000
+    return _MICRO_BATCH_SECONDS < seconds < _LONG_BATCH_SECONDS
 
 
 def _ms(seconds: float) -> int:

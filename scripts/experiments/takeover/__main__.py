@@ -40,7 +40,8 @@ from shared.runtime.clock import wall_clock
 _BEFORE_SECONDS = 20.0
 _WARM_SECONDS = 300.0
 _IDLE_SECONDS = 30.0
-_LATE_SECONDS = {Fault.KILL: 5, Fault.RESTART: 0}
+_LATE_SECONDS = {Fault.KILL: 5, Fault.RESTART: 8}
+_HIGHEST_MS = {Fault.KILL: 5_000, Fault.RESTART: 3_000}
 
 APP = typer.Typer(add_completion=False)
 
@@ -175,6 +176,12 @@ def _bounds(found: TakeoverRun) -> Iterator[Bound]:
                 figure=late.late_seconds,
                 most=most,
                 unit="s",
+            )
+            yield Bound(
+                what=f"{phase.fault}: highest p95 of a second",
+                figure=late.highest_p95_ms,
+                most=_HIGHEST_MS[phase.fault],
+                unit="ms",
             )
     yield Bound(what="written by two drivers", figure=len(found.two_at_work), most=0, unit="partitions")
     if found.standby:
