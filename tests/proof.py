@@ -48,9 +48,7 @@ def _tests(name: str, proves: str, *more: str) -> Part:
 
 
 PARTS: Final = (  # checks: the longest first, so that the streams end at about the same time
-    _tests(
-        "twins", "two sides behind one port: good and bad versions, switches, patches of brokers, under load"
-    ),
+    _tests("twins", "two sides behind one port: good and bad versions, switches, patches, under load"),
     Part(
         "kubernetes",
         "the deployer's backend for AWS on two real control planes, which it builds first",

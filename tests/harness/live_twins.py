@@ -22,8 +22,8 @@ from tests.harness.live_processes import LiveProcesses
 UP_SECONDS = 900
 DOWN_SECONDS = 300
 WARM_UP_SECONDS = 60.0
-"""At most: it ends once the side is fast. A side that gets a tenth of the traffic cold is slower than the
-other, and its version would be undone for that."""
+"""At most: it ends once the side is fast. A side that gets traffic while it is cold is slower than the other,
+and its version is undone for that."""
 
 
 class LiveTwins(LiveProcesses):
