@@ -181,6 +181,9 @@ class Release(Struct, frozen=True, kw_only=True):
     former_version: str = ""
     """What the former side runs."""
 
+    canary_tenants: list[str] = []
+    """The customers whose events are the target's first traffic; empty: a share of all."""
+
     snapshot: Positions | None = None
     """Where the target stood before its code was replaced."""
 
