@@ -11,9 +11,6 @@ from typing import Final
 
 from msgspec import Struct
 
-RELEASES: Final = "releases#"
-"""Partition of the releases of both sides."""
-
 CURRENT: Final = "current"
 """Sort key of the one that is under way, or that ended last."""
 
