@@ -5,7 +5,6 @@ from typing import Final
 
 from msgspec import Struct
 
-from pipelines.control.deploy.backend import Pinned
 from shared.contracts.diamond.activities import Action
 from shared.contracts.releases import BACKWARD, Kind, Release, Step
 
@@ -99,7 +98,7 @@ def percent(release: Release, policy: Policy) -> int | None:
     return shares.get(release.step)
 
 
-def pinned(release: Release) -> Pinned:
+def pinned(release: Release) -> Mapping[str, str]:
     """Whose events the present step sends to a side whatever the weights are, if it sets weights."""
     tenants = release.canary_tenants if release.step is Step.CANARY else ()
     return dict.fromkeys(tenants, release.target)
