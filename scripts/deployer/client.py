@@ -29,7 +29,9 @@ class DeployerClient:
             address.table, address.endpoint, own=address.side, health=partial(stability_of, data), clock=clock
         )
 
-    def ask(self, kind: Kind, version: str = "", *, replay: bool = False) -> Release:
+    def ask(
+        self, kind: Kind, version: str = "", *, replay: bool = False, canary_tenants: Sequence[str] = ()
+    ) -> Release:
         """Ask for a release, or for the end of one.
 
         Raises:
@@ -39,7 +41,13 @@ class DeployerClient:
             status = deployer_status(self._store.sides(), self._clock())
         if status is not DeployerStatus.RUNS:
             raise _no_deployer()
-        asked = Request(kind=kind, version=version, replay=replay, by=getpass.getuser())
+        asked = Request(
+            kind=kind,
+            version=version,
+            replay=replay,
+            canary_tenants=list(canary_tenants),
+            by=getpass.getuser(),
+        )
         try:
             with _explained():
                 return self._store.request(asked, self._clock)

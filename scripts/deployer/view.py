@@ -92,7 +92,8 @@ def history_view(releases: Sequence[Release]) -> RenderableType:
 
 def _title(release: Release) -> Text:
     where = f" on {release.target}" if release.target else ""
-    text = f"{release.kind} {release.version}{where}, asked for by {release.asked_by}"
+    first = f", first for {', '.join(release.canary_tenants)}" if release.canary_tenants else ""
+    text = f"{release.kind} {release.version}{where}{first}, asked for by {release.asked_by}"
     return Text(printable(text), style="bold")
 
 

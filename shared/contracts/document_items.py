@@ -40,12 +40,6 @@ CATALOGUES: Final = "catalogues#"
 ADOPTIONS: Final = "adoptions#"
 """Partition of the sides whose topics were taken over."""
 
-LEASES: Final = "leases#"
-"""Partition of the leases of those that work on the table."""
-
-ACTIVITIES: Final = "activities#"
-"""A side's register is in the partition of this and the side's name."""
-
 WRITE_KEYS: Final = "names#"
 """Partition of the write keys that are reserved for a tenant. Older versions reserved names there, too: their
 items `kind/name` mean nothing any more."""

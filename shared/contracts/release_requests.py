@@ -16,6 +16,9 @@ class Request(Struct, frozen=True, kw_only=True):
     replay: bool = False
     """Of a ROLLBACK: what the bad version processed is processed again."""
 
+    canary_tenants: list[str] = []
+    """Of a DEPLOY: the customers whose events are its first traffic, in the place of a share of all."""
+
     by: str
 
 
@@ -103,6 +106,7 @@ def _begun(current: Release | None, asked: Request, now_ms: int) -> Release:
         kind=asked.kind,
         version=asked.version,
         since_ms=now_ms,
+        canary_tenants=asked.canary_tenants if asked.kind is Kind.DEPLOY else [],
         asked_by=asked.by,
         asked_ms=now_ms,
         term=current.term if current else 0,

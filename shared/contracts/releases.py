@@ -11,9 +11,6 @@ from typing import Final
 
 from msgspec import Struct
 
-RELEASES: Final = "releases#"
-"""Partition of the releases of both sides."""
-
 CURRENT: Final = "current"
 """Sort key of the one that is under way, or that ended last."""
 
@@ -180,6 +177,9 @@ class Release(Struct, frozen=True, kw_only=True):
 
     former_version: str = ""
     """What the former side runs."""
+
+    canary_tenants: list[str] = []
+    """The customers whose events are the target's first traffic; empty: a share of all."""
 
     snapshot: Positions | None = None
     """Where the target stood before its code was replaced."""

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import msgspec
 
+from shared.contracts.control_partitions import ACTIVITIES
 from shared.contracts.diamond.activities import Activity
-from shared.contracts.document_items import ACTIVITIES
 from shared.dynamodb.document_rows import DOCUMENT, row_key
 
 ACTIVITY: Final = "activity"

@@ -11,7 +11,14 @@ from typing import Final
 
 import pytest
 
-from pipelines.control.deploy.backend import Backend, CannotReplayError, FencedError, Proof, Readiness
+from pipelines.control.deploy.backend import (
+    Backend,
+    BackendError,
+    CannotReplayError,
+    FencedError,
+    Proof,
+    Readiness,
+)
 from pipelines.control.deploy.replays import replay_positions
 from pipelines.control.deploy.sufficiency import left
 from shared.contracts.envelope import MINUTE_MS
@@ -43,6 +50,8 @@ class Place:
     monotonic: Callable[[], float] = time.monotonic
     clock: Clock = wall_clock
     fence: int = 1
+    tenant: str = ""
+    """One whose events can be sent to one side; empty if none can."""
 
     def eventually(self, holds: Callable[[], bool], what: str) -> None:
         until = self.monotonic() + self.patience
@@ -109,6 +118,24 @@ class BackendConformance:
             weights = {place.light: 100 - share, place.dark: share}
             place.backend.set_weights(weights, fence=place.fence)
             assert dict(place.backend.weights()) == weights
+
+    def test_a_customer_goes_to_one_side_or_it_is_said_why_not(self, place: Place) -> None:
+        weights = {place.light: 100, place.dark: 0}
+        assert dict(place.backend.pinned()) == {}
+        assert place.backend.unroutable(["nobody-of-this-name"])
+        if not place.tenant:
+            assert "canary_tenants" in place.backend.unroutable(["acme"])
+            with pytest.raises(BackendError, match="canary_tenants"):
+                place.backend.set_weights(weights, pinned={"acme": place.dark}, fence=place.fence)
+            return
+        place.wake(place.new)
+        assert place.backend.unroutable([place.tenant]) == ""
+        for _ in range(2):
+            place.backend.set_weights(weights, pinned={place.tenant: place.dark}, fence=place.fence)
+            assert dict(place.backend.pinned()) == {place.tenant: place.dark}
+            assert dict(place.backend.weights()) == weights
+        place.backend.set_weights(weights, fence=place.fence)
+        assert dict(place.backend.pinned()) == {}
 
     def test_a_parked_side_begins_where_it_is_told_to(self, place: Place) -> None:
         place.wake(place.old)

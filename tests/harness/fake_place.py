@@ -13,11 +13,13 @@ from typing import Final
 import msgspec
 
 from pipelines.control.deploy.backend import (
+    NONE_PINNED,
     BackendError,
     CannotReplayError,
     Deployed,
     FencedError,
     Obstacle,
+    Pinned,
     Proof,
     Rating,
     Readiness,
@@ -39,6 +41,17 @@ READY_MS: Final = 5_000
 
 _ONE_IN: Final = 200
 _TOPIC: Final = "collected/0"
+
+
+TENANTS: Final = ("acme", "globex")
+"""Those that have write keys; each sends a hundredth of the events."""
+
+
+def flows(world: World) -> dict[str, int]:
+    """The share of each side of all events, percent: of the pinned and of the others."""
+    own = {side: sum(side == each for each in world.pinned.values()) for side in world.shares}
+    rest = 100 - sum(own.values())
+    return {side: own[side] + rest * share // 100 for side, share in world.shares.items()}
 
 
 class FakePlace:
@@ -138,10 +151,18 @@ class FakePlace:
         with self._world() as world:
             return dict(world.shares)
 
-    def set_weights(self, weights: Weights, *, fence: int) -> None:
+    def pinned(self) -> Pinned:
+        with self._world() as world:
+            return dict(world.pinned)
+
+    def unroutable(self, tenants: Sequence[str]) -> str:
+        strange = [each for each in tenants if each not in TENANTS]
+        return f"no tenant {', '.join(strange)} has a write key" if strange else ""
+
+    def set_weights(self, weights: Weights, *, pinned: Pinned = NONE_PINNED, fence: int) -> None:
         with self._changed("set_weights", fence) as world:
-            world.shares = dict(weights)
-            world.since.append((world.now_ms, dict(weights)))
+            world.shares, world.pinned = dict(weights), dict(pinned)
+            world.since.append((world.now_ms, flows(world)))
 
     def minutes(self, side: str, first: int, last: int) -> Sequence[SideMinute]:
         with self._world() as world:
@@ -203,7 +224,7 @@ class FakePlace:
         now_ms = self._clock()
         passed, world.now_ms = now_ms - (world.now_ms or now_ms), now_ms
         for name, side in world.sides.items():
-            taken = RATE * passed / 1_000 * world.shares[name] / 100
+            taken = RATE * passed / 1_000 * flows(world)[name] / 100
             if taken and side.parked:
                 world.refused += taken
             side.end += taken

@@ -72,6 +72,7 @@ class World(Struct, kw_only=True):
     since: list[tuple[int, dict[str, int]]] = field(default_factory=list)
     """Since when which weights, epoch milliseconds."""
 
+    pinned: dict[str, str] = field(default_factory=dict)
     fence: int = 0
     now_ms: int = 0
     refused: float = 0

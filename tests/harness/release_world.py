@@ -86,8 +86,11 @@ class ReleaseWorld:
         )
         return self.deployer
 
-    def ask(self, kind: Kind, version: str = "", *, replay: bool = False) -> Release:
-        asked = Request(kind=kind, version=version, replay=replay, by="ann")
+    def ask(
+        self, kind: Kind, version: str = "", *, replay: bool = False, canary_tenants: Sequence[str] = ()
+    ) -> Release:
+        tenants = list(canary_tenants)
+        asked = Request(kind=kind, version=version, replay=replay, canary_tenants=tenants, by="ann")
         written = self.store.put(requested(self.store.current(), asked, self.now_ms))
         assert written is not None
         return written

@@ -15,11 +15,14 @@ from tests.harness.live_twins import WARM_UP_SECONDS, LiveTwins
 pytestmark = [pytest.mark.proof, pytest.mark.timeout(3_600)]
 
 _PATIENCE_SECONDS: Final = 900
+_CUSTOMER: Final = "pinned"
 
 
 @pytest.fixture(scope="module")
 def place(live: LiveTwins) -> Place:
     """Blue runs this checkout as it is; green is given its last commit, in a folder of its own."""
+    own = {"name": _CUSTOMER, "tenant": _CUSTOMER}
+    live.apply({"kind": "source", **own, "write_keys": [f"{_CUSTOMER}-key"]})
     return Place(
         backend=LocalBackend(live.twins, WARM_UP_SECONDS),
         light="blue",
@@ -27,6 +30,7 @@ def place(live: LiveTwins) -> Place:
         old=checkout_version(),
         new=commit_of("HEAD"),
         unknown="no-such-version",
+        tenant=_CUSTOMER,
         patience=_PATIENCE_SECONDS,
         fence=live.next_fence(),
     )

@@ -17,7 +17,8 @@ Rules for all methods:
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from types import MappingProxyType
+from typing import Final, Protocol
 
 from msgspec import Struct
 
@@ -26,6 +27,12 @@ from shared.contracts.releases import Positions
 
 Weights = Mapping[str, int]
 """By side, its share of the traffic in percent; the sum is 100."""
+
+Pinned = Mapping[str, str]
+"""By tenant, the side that takes its events whatever the weights are."""
+
+
+NONE_PINNED: Final[Pinned] = MappingProxyType({})
 
 
 class BackendError(Exception):
@@ -224,8 +231,22 @@ class Backend(Protocol):
         """How the traffic is shared now."""
         ...
 
-    def set_weights(self, weights: Weights, *, fence: int) -> None:
-        """Share the traffic otherwise; in force, for new connections at least, when this returns."""
+    def set_weights(self, weights: Weights, *, pinned: Pinned = NONE_PINNED, fence: int) -> None:
+        """Share the traffic otherwise; in force, for new connections at least, when this returns.
+
+        Args:
+            weights: of the events of all tenants that are not pinned.
+            pinned: all that are, from now on. If their side cannot take them, the other one does.
+            fence: see above.
+        """
+        ...
+
+    def pinned(self) -> Pinned:
+        """Whose events go to a side whatever the weights are."""
+        ...
+
+    def unroutable(self, tenants: Sequence[str]) -> str:
+        """Why the events of these tenants cannot be sent to one side, in words; empty if they can."""
         ...
 
     def minutes(self, side: str, first: int, last: int) -> Sequence[SideMinute]:

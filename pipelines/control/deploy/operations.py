@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from pipelines.control.deploy import sufficiency
 from pipelines.control.deploy.backend import Backend, BackendError, CannotReplayError
 from pipelines.control.deploy.decisions import first_minute
-from pipelines.control.deploy.policy import JUDGED, WATCHED, Policy, percent
+from pipelines.control.deploy.policy import JUDGED, WATCHED, Policy, percent, pinned
 from pipelines.control.deploy.replays import replay_positions
 from pipelines.control.deploy.seen import Seen
 from shared.contracts.envelope import MINUTE_MS
@@ -58,7 +58,10 @@ class Operations:
     def _preflight(self, release: Release, seen: Seen) -> Seen:
         sides = {side: self._backend.deployed(side) for side in self._backend.sides()}
         obstacles = self._backend.obstacles(release.target, release.version) if release.target else None
-        return replace(seen, weights=self._backend.weights(), deployed=sides, obstacles=obstacles)
+        tenants = release.canary_tenants
+        unroutable = self._backend.unroutable(tenants) if tenants else ""
+        found = replace(seen, deployed=sides, obstacles=obstacles, unroutable=unroutable)
+        return replace(found, weights=self._backend.weights())
 
     def _snapshot(self, release: Release, seen: Seen) -> Seen:
         return replace(seen, positions=self._backend.positions(release.target))
@@ -96,10 +99,10 @@ class Operations:
     def _traffic(self, release: Release, seen: Seen) -> Seen:
         share = percent(release, self._policy)
         assert share is not None
-        wanted = {release.target: share, release.former: 100 - share}
-        if dict(self._backend.weights()) != wanted:
-            self._backend.set_weights(wanted, fence=release.term)
-        return replace(seen, weights=self._backend.weights())
+        wanted, pins = {release.target: share, release.former: 100 - share}, pinned(release)
+        if dict(self._backend.weights()) != wanted or dict(self._backend.pinned()) != pins:
+            self._backend.set_weights(wanted, pinned=pins, fence=release.term)
+        return replace(seen, weights=self._backend.weights(), pinned=self._backend.pinned())
 
     def _drain(self, release: Release, seen: Seen) -> Seen:
         return replace(seen, remains=self._backend.remains(release.former))

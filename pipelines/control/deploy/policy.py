@@ -89,13 +89,19 @@ def needs_health(release: Release, side: str) -> bool:
 def percent(release: Release, policy: Policy) -> int | None:
     """The target's share of the traffic that the present step sets; None if it leaves the weights."""
     shares: Mapping[Step, int] = {
-        Step.CANARY: policy.canary_percent,
+        Step.CANARY: 0 if release.canary_tenants else policy.canary_percent,
         Step.HALF: 50,
         Step.BOTH: 50,
         Step.ALL: 100,
         Step.GIVE_BACK: 0,
     }
     return shares.get(release.step)
+
+
+def pinned(release: Release) -> Mapping[str, str]:
+    """Whose events the present step sends to a side whatever the weights are, if it sets weights."""
+    tenants = release.canary_tenants if release.step is Step.CANARY else ()
+    return dict.fromkeys(tenants, release.target)
 
 
 def seconds_of(step: Step, policy: Policy) -> int | None:

@@ -48,6 +48,8 @@ def _with_sides(at: Look, weights: Weights) -> Release:
 
 def _checked(at: Look) -> Release:
     """After what was found of the version so far."""
+    if at.seen.unroutable:
+        return undone(at.release, at.seen.unroutable, at.now_ms)
     if at.seen.obstacles is None:
         return replace(at.release, said=f"checks whether {at.release.target} can run {at.release.version}")
     lasting = [each.text for each in at.seen.obstacles if each.lasting]

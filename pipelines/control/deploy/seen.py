@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from pipelines.control.deploy.backend import (
+    NONE_PINNED,
     Deployed,
     Obstacle,
+    Pinned,
     Proof,
     Rating,
     Readiness,
@@ -26,6 +28,10 @@ class Seen(Struct, frozen=True, kw_only=True):
     """Why the place could not be asked or changed."""
 
     weights: Weights | None = None
+    pinned: Pinned = NONE_PINNED
+    unroutable: str = ""
+    """Why the first customers' events cannot be sent to one side."""
+
     deployed: Mapping[str, Deployed] = {}
     obstacles: Sequence[Obstacle] | None = None
     readiness: Readiness | None = None

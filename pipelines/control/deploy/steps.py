@@ -6,7 +6,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from pipelines.control.deploy import sufficiency
-from pipelines.control.deploy.policy import percent
+from pipelines.control.deploy.policy import percent, pinned
 from pipelines.control.deploy.preflight import after_preflight, shares
 from pipelines.control.deploy.seen import Look
 from pipelines.control.deploy.transitions import undone
@@ -70,10 +70,13 @@ def _load_test(at: Look) -> Release:
 
 
 def _traffic(at: Look) -> Release:
-    found = at.seen.weights
+    found, pins = at.seen.weights, pinned(at.release)
     if found is None or found.get(at.release.target) != percent(at.release, at.policy):
         return at.release
-    return replace(at.onward(shares(found)), traffic_ms=at.now_ms)
+    if dict(at.seen.pinned) != pins:
+        return at.release
+    said = f"{', '.join(pins)} on {at.release.target}" if pins else shares(found)
+    return replace(at.onward(said), traffic_ms=at.now_ms)
 
 
 def _watch(at: Look) -> Release:

@@ -13,6 +13,15 @@ from shared.runtime.clock import wall_clock
 
 def deploy(
     version: Annotated[str, typer.Argument(help="What to deploy: a commit, a tag or a branch.")],
+    canary_tenants: Annotated[
+        str,
+        typer.Option(
+            "--canary-tenants",
+            metavar="NAMES",
+            help="Customers, separated by commas, whose events are its first traffic, in the place of a "
+            "share of all. The edge has to know them: two local sides do, those in AWS do not.",
+        ),
+    ] = "",
     detach: Detach = False,
     traffic_only: TrafficOnly = False,
     data: Data = DATA_DEFAULT,
@@ -22,5 +31,6 @@ def deploy(
     A version that does worse than the one that serves is undone by itself (exit status 1).
     """
     client = DeployerClient(data, wall_clock)
-    asked = client.ask(Kind.DEPLOY, version)
+    tenants = dict.fromkeys(name.strip() for name in canary_tenants.split(",") if name.strip())
+    asked = client.ask(Kind.DEPLOY, version, canary_tenants=tuple(tenants))
     followed(client, asked, detach=detach, traffic_only=traffic_only)

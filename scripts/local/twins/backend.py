@@ -16,10 +16,12 @@ from pipelines.control.backends.meter import minutes_of, stability_of
 from pipelines.control.backends.remains import RemainsReader
 from pipelines.control.backends.restoring import restore_side
 from pipelines.control.deploy.backend import (
+    NONE_PINNED,
     BackendError,
     Deployed,
     FencedError,
     Obstacle,
+    Pinned,
     Proof,
     Rating,
     Readiness,
@@ -28,6 +30,7 @@ from pipelines.control.deploy.backend import (
 )
 from scripts.local.side import Side
 from scripts.local.twins.code_start import CodeStart
+from scripts.local.twins.customers import key_digests
 from scripts.local.twins.folder_checkpoints import FolderCheckpoints
 from scripts.local.twins.load_test import LoadTest
 from scripts.local.twins.observe import observe_of
@@ -35,14 +38,17 @@ from scripts.local.twins.obstacles import version_obstacles
 from scripts.local.twins.place import Twins
 from scripts.local.twins.programs import FOLDER, WARM_UP
 from scripts.local.twins.proving import Proving
-from scripts.local.twins.traffic import LocalTraffic
+from scripts.local.twins.traffic import LocalTraffic, PinnedTenant
 from scripts.local.twins.usage import usage_of
 from scripts.local.twins.versions import CHECKOUT
 from scripts.local.warmup.warmup import WARM_UP_SECONDS
 from shared.contracts.diamond.stability import Stability
+from shared.contracts.document_items import DOCUMENTS_TABLE
 from shared.contracts.releases import Positions
 from shared.contracts.side_weights import SIDES, WrongWeightsError
 from shared.contracts.topology import INPUTS
+from shared.dynamodb.client import StoreError
+from shared.dynamodb.document_reader import DocumentReader
 from shared.kafka.admin import admin_client, out_of_sync
 from shared.kafka.group_positions import group_positions
 from shared.kafka.progress_group import group_name
@@ -81,7 +87,15 @@ class _Looked(NamedTuple):
 def _explained() -> Iterator[None]:
     try:
         yield
-    except (OperatorError, WrongWeightsError, KafkaException, TimeoutError, OSError, ValueError) as error:
+    except (
+        OperatorError,
+        WrongWeightsError,
+        KafkaException,
+        StoreError,
+        TimeoutError,
+        OSError,
+        ValueError,
+    ) as error:
         raise BackendError(str(error)) from error
 
 
@@ -108,6 +122,7 @@ class LocalBackend:
         self._proofs: dict[str, tuple[str, Proving]] = {}
         self._load_tests = {name: LoadTest(twins.side(name), twins.root / name) for name in SIDES}
         self._remains = {name: RemainsReader(twins.side(name).bootstrap) for name in SIDES}
+        self._documents = DocumentReader(DOCUMENTS_TABLE, twins.edge.store_url)
         self._pool = ThreadPoolExecutor(1)
         self._looked: dict[tuple[str, str], Future[_Looked]] = {}
 
@@ -213,14 +228,32 @@ class LocalBackend:
         with _explained():
             return self._traffic.state().weights
 
-    def set_weights(self, weights: Mapping[str, int], *, fence: int) -> None:
+    def pinned(self) -> Pinned:
+        """Whose events go to a side whatever the weights are."""
+        with _explained():
+            return {tenant: each.side for tenant, each in self._traffic.state().pinned.items()}
+
+    def unroutable(self, tenants: Sequence[str]) -> str:
+        """Why the events of these tenants cannot be sent to one side: the edge knows them by their keys."""
+        with _explained():
+            found = key_digests(self._documents, tenants)
+            strange = [tenant for tenant, keys in found.items() if not keys]
+            return f"canary_tenants: no write key of {', '.join(strange)} is known" if strange else ""
+
+    def set_weights(self, weights: Mapping[str, int], *, pinned: Pinned = NONE_PINNED, fence: int) -> None:
         """Share the traffic otherwise; in force for the next request when this returns."""
         with _explained(), self._fenced(fence):
-            if dict(weights) != self._traffic.state().weights:
-                self._traffic.set_weights(weights)
-            for side, share in weights.items():
-                if share:
-                    self._code[side].open_canary()
+            if problem := self.unroutable(list(pinned)):
+                raise BackendError(problem)
+            keys = key_digests(self._documents, pinned)
+            tenants = {
+                tenant: PinnedTenant(side=side, keys=list(keys[tenant])) for tenant, side in pinned.items()
+            }
+            state = self._traffic.state()
+            if (dict(weights), tenants) != (state.weights, state.pinned):
+                self._traffic.set_weights(weights, pinned=tenants)
+            for side in {*pinned.values(), *(side for side, share in weights.items() if share)}:
+                self._code[side].open_canary()
 
     def minutes(self, side: str, first: int, last: int) -> Sequence[SideMinute]:
         """Settled minutes with deliveries, `first` and `last` included, oldest first."""
@@ -231,7 +264,9 @@ class LocalBackend:
     def remains(self, side: str) -> Remains:
         """What a side has still to settle. The canary of a side without traffic sends no more."""
         with _explained():
-            if not self._traffic.state().weights[side] and not self.deployed(side).parked:
+            state = self._traffic.state()
+            idle = not state.weights[side] and side not in state.pinned_keys.values()
+            if idle and not self.deployed(side).parked:
                 self._code[side].close_canary()
             return self._remains[side].read()
 

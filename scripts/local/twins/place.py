@@ -11,6 +11,7 @@ from scripts.local.addresses import HOST, PORTS
 from scripts.local.folders import Folders
 from scripts.local.processes.profile import SideProfile
 from scripts.local.side import DEFAULT_PARTITIONS, NoSideError, Shared, Side
+from scripts.local.twins.haproxy_config import PINNED_MAP
 from shared.contracts.side_weights import SIDES
 from shared.runtime.errors import OperatorError
 
@@ -86,6 +87,11 @@ class Edge(Folders):
     def configuration(self) -> Path:
         """HAProxy's configuration, generated."""
         return self.root / "haproxy.cfg"
+
+    @property
+    def pinned_map(self) -> Path:
+        """HAProxy's map of the write keys that are pinned to a side."""
+        return self.root / PINNED_MAP
 
     @property
     def socket(self) -> Path:

@@ -3,7 +3,7 @@
 import csv
 import io
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
@@ -102,6 +102,16 @@ class RuntimeApi:
     def set_state(self, backend: str, side: str, state: ServerState) -> None:
         """Drain a server, close it, or open it again."""
         self._order(f"set server {backend}/{side} state {state}")
+
+    def replace_map(self, name: str, entries: Mapping[str, str]) -> None:
+        """Let a map consist of these entries alone, at once."""
+        prepared = self._ask(f"prepare map {name}").strip()
+        version = prepared.removeprefix("New version created: ")
+        if not version.isdigit():
+            raise HaproxyError(f"HAProxy refuses `prepare map {name}`: {prepared}")
+        for key, value in entries.items():
+            self._order(f"add map @{version} {name} {key} {value}")
+        self._order(f"commit map @{version} {name}")
 
     def _order(self, command: str) -> None:
         answer = self._ask(command).strip()

@@ -6,8 +6,9 @@ has the weights that hold. If the running HAProxy refuses them, the file gets it
 
 import fcntl
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -17,9 +18,11 @@ from scripts.local.twins.haproxy_config import (
     API,
     CONSOLE,
     EVENTS,
+    PINNED_MAP,
     Backend,
     haproxy_config,
     leading,
+    pinned_map,
     shares,
 )
 from scripts.local.twins.place import Twins
@@ -36,6 +39,14 @@ class NotTakingError(OperatorError):
     """A side cannot take the traffic that it would get."""
 
 
+class PinnedTenant(msgspec.Struct, frozen=True, kw_only=True):
+    """A customer whose events go to one side, whatever the weights are."""
+
+    side: str
+    keys: list[str]
+    """SHA-256 of its write keys, hexadecimal: of the keys of that moment."""
+
+
 class State(msgspec.Struct, frozen=True, kw_only=True):
     """The traffic as the file holds it."""
 
@@ -45,11 +56,20 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     lead: str
     """The side whose console and management API the edge shows."""
 
+    pinned: dict[str, PinnedTenant] = {}
+    """By tenant."""
+
     former: list[dict[str, int]] = []
     """The weights before, newest first."""
 
+    @property
+    def pinned_keys(self) -> Mapping[str, str]:
+        """By digest of a write key, the side that takes what comes with it."""
+        return {key: each.side for each in self.pinned.values() for key in each.keys}
+
 
 _MOST_FORMER: Final = 100
+NONE_PINNED: Final[Mapping[str, PinnedTenant]] = MappingProxyType({})
 
 
 class LocalTraffic:
@@ -75,11 +95,18 @@ class LocalTraffic:
         with self._locked():
             self._write(self.state())
 
-    def set_weights(self, wanted: Mapping[str, int], *, now: Mapping[str, int] | None = None) -> None:
+    def set_weights(
+        self,
+        wanted: Mapping[str, int],
+        *,
+        pinned: Mapping[str, PinnedTenant] = NONE_PINNED,
+        now: Mapping[str, int] | None = None,
+    ) -> None:
         """Share the traffic otherwise, in force when this returns; requests in flight stay where they are.
 
         Args:
             wanted: by side, its share in percent.
+            pinned: by tenant, those whose events go to one side all the same; the others' do no more.
             now: the weights from which they were decided; None does not check.
 
         Raises:
@@ -91,10 +118,10 @@ class LocalTraffic:
             before = self.state()
             if now is not None and dict(now) != before.weights:
                 raise WrongWeightsError(f"the weights are {before.weights}, not {dict(now)}: decide again")
-            self._check_health(wanted, before.weights)
+            self._check_health(wanted, before, {each.side for each in pinned.values()})
             former = [before.weights, *before.former][:_MOST_FORMER]
             lead = leading(wanted, before.lead)
-            after = State(weights=dict(wanted), lead=lead, former=former)
+            after = State(weights=dict(wanted), lead=lead, pinned=dict(pinned), former=former)
             self._write(after)
             try:
                 self._apply(after)
@@ -118,10 +145,10 @@ class LocalTraffic:
                 raise NotTakingError(f"{side} has not answered {found} requests within {seconds:.0f} s")
             pause(_POLL_SECONDS)
 
-    def _check_health(self, wanted: Mapping[str, int], before: Mapping[str, int]) -> None:
+    def _check_health(self, wanted: Mapping[str, int], before: State, pinned: Set[str]) -> None:
         up = {each.side for each in self.servers() if each.up}
         for side, share in wanted.items():
-            if share and not before.get(side) and side not in up:
+            if (share or side in pinned) and not before.weights.get(side) and side not in up:
                 raise NotTakingError(f"{side} does not answer /readyz with 200", "`hifi doctor` says why")
 
     def _apply(self, state: State) -> None:
@@ -129,10 +156,12 @@ class LocalTraffic:
             # Those that get more first: at no moment is there a backend without a server.
             for side in sorted(weights, key=lambda side: -weights[side]):
                 self._haproxy.set_weight(backend, side, weights[side])
+        self._haproxy.replace_map(PINNED_MAP, state.pinned_keys)
 
     def _write(self, state: State) -> None:
         text = haproxy_config(self._edge.socket, _backends(self._twins, state))
         for path, content in (
+            (self._edge.pinned_map, pinned_map(state.pinned_keys).encode()),
             (self._edge.configuration, text.encode()),
             (self._edge.state, msgspec.json.encode(state)),
         ):

@@ -15,9 +15,9 @@ from pipelines.control.backends.aws.maintenance import maintenance
 from pipelines.control.backends.aws.s3_checkpoints import S3Checkpoints
 from pipelines.control.backends.aws.versions import VersionStore
 from pipelines.control.backends.aws.weighted_records import Traffic
+from shared.contracts.control_partitions import LEASES
 from shared.contracts.diamond.activities import Action, Activity
 from shared.contracts.diamond.stability import Stability
-from shared.contracts.document_items import LEASES
 from shared.contracts.release_requests import Request
 from shared.contracts.releases import DEPLOYER, Kind, SideState
 from shared.dynamodb.activity_register import ActivityRegister

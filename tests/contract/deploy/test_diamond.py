@@ -14,11 +14,12 @@ from pipelines.control.deploy.deployer import Deployer, health_of
 from pipelines.control.deploy.hands import Hands
 from pipelines.control.deploy.operations import Operations
 from pipelines.control.deploy.policy import Policy
+from shared.contracts.control_partitions import RELEASES
 from shared.contracts.diamond.activities import ACTORS, Action, Activity, Actor
 from shared.contracts.diamond.permission import reasons_to_wait
 from shared.contracts.diamond.stability import Stability
 from shared.contracts.release_requests import Request, RequestRefusedError
-from shared.contracts.releases import CURRENT, RELEASES, Kind, Release
+from shared.contracts.releases import CURRENT, Kind, Release
 from shared.dynamodb.activity_register import ActivityRegister, Waits
 from shared.dynamodb.client import dynamodb_client
 from shared.dynamodb.document_rows import row_key

@@ -162,6 +162,18 @@ def test_a_command_for_the_traffic_alone_leaves_the_rest_to_the_deployer(deploye
     assert read_world(deployers.place).shares == {LIGHT: 100, DARK: 0}
 
 
+def test_a_command_names_the_customers_that_come_first(deployers: Deployers) -> None:
+    deployers.start()
+    eventually(lambda: bool(deployers.store.sides()), SECONDS, "the deployer shows both sides")
+    strange = hifi(deployers, "deploy", NEW, "--canary-tenants", "acme,nobody")
+    assert strange.returncode == 1
+    assert "no tenant nobody has a write key" in strange.stderr
+    done = hifi(deployers, "deploy", NEW, "--canary-tenants", " acme, globex,acme")
+    assert done.returncode == 0, done.stderr
+    assert "acme, globex on green" in done.stderr
+    deployers.whole(DARK, NEW)
+
+
 def test_without_a_deployer_a_command_says_so_and_asks_for_nothing(deployers: Deployers) -> None:
     done = hifi(deployers, "deploy", NEW)
     assert done.returncode == 1

@@ -25,9 +25,11 @@ from pipelines.control.backends.meter import MinuteUsage, minutes_of, stability_
 from pipelines.control.backends.remains import RemainsReader
 from pipelines.control.backends.restoring import restore_side
 from pipelines.control.deploy.backend import (
+    NONE_PINNED,
     BackendError,
     Deployed,
     Obstacle,
+    Pinned,
     Proof,
     Rating,
     Readiness,
@@ -175,8 +177,21 @@ class AwsBackend:
         with _explained():
             return self._traffic.weights()._asdict()
 
-    def set_weights(self, weights: Mapping[str, int], *, fence: int) -> None:
+    def pinned(self) -> Pinned:
+        """Nobody's."""
+        return NONE_PINNED
+
+    def unroutable(self, tenants: Sequence[str]) -> str:  # noqa: ARG002  # the protocol's
+        """Why not: what shares the traffic sees connections, and no key."""
+        return (
+            "canary_tenants: Route 53 and a network load balancer share traffic without knowing whose it is; "
+            "deploy without it, HIFI_CANARY_PERCENT is the first share"
+        )
+
+    def set_weights(self, weights: Mapping[str, int], *, pinned: Pinned = NONE_PINNED, fence: int) -> None:
         """Share the traffic otherwise; Route 53 answers by it when this returns."""
+        if pinned:
+            raise BackendError(self.unroutable(list(pinned)))
         with _explained():
             self._traffic.set_weights(weights, fence)
             for side, share in weights.items():

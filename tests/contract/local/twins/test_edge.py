@@ -20,7 +20,8 @@ from scripts.local.ports import free_base
 from scripts.local.twins.place import TWINS_PORTS, Twins
 from scripts.local.twins.programs import haproxy, haproxy_command
 from scripts.local.twins.runtime_api import HaproxyError, RuntimeApi, ServerState
-from scripts.local.twins.traffic import LocalTraffic, NotTakingError
+from scripts.local.twins.traffic import LocalTraffic, NotTakingError, PinnedTenant
+from shared.contracts.documents import SEALED_PREFIX, key_digest
 from shared.contracts.side_weights import WrongWeightsError
 from tests.harness.waiting import eventually
 
@@ -101,8 +102,10 @@ class Running:
         except HaproxyError:
             return False
 
-    def get(self, path: str = "/") -> str:
-        with urllib.request.urlopen(f"{self.twins.edge.events_url}{path}", timeout=40) as reply:
+    def get(self, path: str = "/", *, key: str = "") -> str:
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        asked = urllib.request.Request(f"{self.twins.edge.events_url}{path}", headers=headers)
+        with urllib.request.urlopen(asked, timeout=40) as reply:
             return str(reply.read().decode())
 
     def shares(self, requests: int = 100) -> Counter[str]:
@@ -226,6 +229,56 @@ def test_a_reload_keeps_the_weights_and_loses_no_request_in_flight(running: Runn
         assert running.shares(20) == {"green": 20}
         running.services["green"].let.set()
         assert slow.result(20) == "green"
+
+
+ACME, GLOBEX = "acme-write-key", "globex-write-key"
+
+
+def pinned(side: str, *keys: str) -> PinnedTenant:
+    return PinnedTenant(side=side, keys=[key_digest(key).removeprefix(SEALED_PREFIX) for key in keys])
+
+
+def by_key(running: Running) -> dict[str, set[str]]:
+    return {key: {running.get(key=key) for _ in range(5)} for key in (ACME, GLOBEX, "")}
+
+
+def test_a_customer_goes_to_a_side_without_weight_by_the_digest_of_its_key_and_nobody_else_does(
+    running: Running,
+) -> None:
+    running.traffic.set_weights(ALL_BLUE, pinned={"acme": pinned("green", ACME, "an-older-key")})
+    assert by_key(running) == {ACME: {"green"}, GLOBEX: {"blue"}, "": {"blue"}}
+    assert running.get(key="an-older-key") == "green"
+    running.traffic.set_weights(ALL_BLUE, pinned={"globex": pinned("green", GLOBEX)})
+    assert by_key(running) == {ACME: {"blue"}, GLOBEX: {"green"}, "": {"blue"}}
+    running.traffic.set_weights({"blue": 50, "green": 50})
+    assert running.shares(20) == {"blue": 10, "green": 10}
+    assert running.traffic.state().pinned == {}
+    running.traffic.set_weights(ALL_BLUE)
+    assert by_key(running) == {ACME: {"blue"}, GLOBEX: {"blue"}, "": {"blue"}}
+
+
+def test_pinned_customers_outlive_haproxy_and_go_elsewhere_when_their_side_is_down(running: Running) -> None:
+    running.traffic.set_weights(ALL_BLUE, pinned={"acme": pinned("green", ACME)})
+    running.restart()
+    assert by_key(running)[ACME] == {"green"}
+    running.services["green"].end()
+    eventually(lambda: not _side(running, "green"))
+    assert by_key(running)[ACME] == {"blue"}
+
+
+def test_no_customer_is_pinned_to_a_side_that_is_not_ready(running: Running) -> None:
+    running.services["green"].healthy = False
+    eventually(lambda: not _side(running, "green"))
+    with pytest.raises(NotTakingError, match="green does not answer /readyz"):
+        running.traffic.set_weights(ALL_BLUE, pinned={"acme": pinned("green", ACME)})
+    assert running.traffic.state().pinned == {}
+
+
+def test_an_edge_keeps_no_key_that_could_be_used(running: Running) -> None:
+    running.traffic.set_weights(ALL_BLUE, pinned={"acme": pinned("green", ACME)})
+    for file in running.twins.edge.root.rglob("*"):
+        if file.is_file():
+            assert ACME.encode() not in file.read_bytes(), file
 
 
 def test_weights_decided_on_others_than_those_that_hold_are_refused(running: Running) -> None:

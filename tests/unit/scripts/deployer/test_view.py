@@ -56,6 +56,8 @@ def text(shown: RenderableType) -> str:
 def test_a_release_shows_what_is_over_what_it_does_and_what_is_to_come() -> None:
     shown = text(release_view(replace(RELEASE, waits=["green: not stable"]), T0 + 90_000))
     assert "deploy 2.0 on green, asked for by ann" in shown
+    named = text(release_view(replace(RELEASE, canary_tenants=["acme", "globex"]), T0 + 90_000))
+    assert "deploy 2.0 on green, first for acme, globex, asked for by ann" in named
     assert "canary 2027-01-15 08:00:00 1m00s green 10 %, blue 90 %" in shown
     assert "watch 2027-01-15 08:01:00 30s 1 of 3 minutes" in shown
     assert shown.index("half") > shown.index("watch 2027")

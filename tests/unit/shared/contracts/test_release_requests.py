@@ -25,6 +25,14 @@ def test_a_request_begins_the_next_release_with_the_fence_of_the_last_one() -> N
     assert ask(None, Kind.SWITCH).number == 1
 
 
+def test_customers_are_named_for_a_deploy_alone_and_for_that_one() -> None:
+    asked = Request(kind=Kind.DEPLOY, version="3.0", canary_tenants=["acme"], by="ben")
+    named = requested(DONE, asked, 77)
+    assert named.canary_tenants == ["acme"]
+    assert requested(DONE, replace(asked, kind=Kind.SWITCH), 77).canary_tenants == []
+    assert ask(replace(named, step=Step.DONE), Kind.DEPLOY, "4.0").canary_tenants == []
+
+
 def test_a_rollback_turns_the_sides_of_the_last_deploy_around() -> None:
     found = ask(DONE, Kind.ROLLBACK, replay=True)
     assert (found.target, found.version, found.former, found.former_version) == (

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.harness.backend_conformance import BackendConformance, Place
-from tests.harness.fake_place import FakePlace
+from tests.harness.fake_place import TENANTS, FakePlace
 from tests.harness.fake_world import DARK, LIGHT, OLD
 from tests.harness.release_world import START_MS
 
@@ -28,6 +28,7 @@ class TestFakePlace(BackendConformance):
             old=OLD,
             new="2.0",
             unknown="missing",
+            tenant=TENANTS[0],
             pause=pause,
             monotonic=lambda: now,
         )

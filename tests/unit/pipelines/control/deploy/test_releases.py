@@ -6,6 +6,7 @@ from pipelines.control.deploy.deployer import health_of
 from pipelines.control.deploy.policy import Policy
 from shared.contracts.release_requests import RequestRefusedError
 from shared.contracts.releases import PLANS, Finding, Kind, Release, Step
+from tests.harness.fake_place import TENANTS
 from tests.harness.fake_world import DARK, LIGHT, OLD, Bad, badly_ended, described, doubled
 from tests.harness.release_world import ReleaseWorld
 
@@ -38,6 +39,49 @@ def test_a_good_version_takes_all_traffic_step_by_step() -> None:
     assert_whole(world, version=NEW, side=DARK)
     assert [each.finding for each in release.verdicts if each.step is Step.WATCH][-1] is Finding.GOOD
     assert [weights[DARK] for _, weights in world.place.world.since] == [10, 50, 100]
+
+
+def test_named_customers_are_the_first_traffic_and_go_with_the_others_from_half_on() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW, canary_tenants=TENANTS)
+    release = world.until(lambda release: release.step is Step.WATCH)
+    assert dict(world.place.pinned()) == dict.fromkeys(TENANTS, DARK)
+    assert world.place.world.shares == {LIGHT: 100, DARK: 0}
+    assert release.log[-1].said == "acme, globex on green"
+    world.until(lambda release: release.step is Step.WATCH_HALF)
+    assert dict(world.place.pinned()) == {}
+    release = world.ended()
+    assert (release.step, steps(release)) == (Step.DONE, list(release.plan))
+    assert_whole(world, version=NEW, side=DARK)
+    assert [weights[DARK] for _, weights in world.place.world.since] == [2, 50, 100]
+
+
+@pytest.mark.parametrize("step", [Step.CANARY, Step.WATCH])
+def test_named_customers_go_back_with_the_release(step: Step) -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW, canary_tenants=TENANTS[:1])
+    world.until(lambda release: release.step is step)
+    world.ask(Kind.ROLLBACK)
+    assert world.ended().step is Step.UNDONE
+    assert dict(world.place.pinned()) == {}
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
+def test_a_version_that_is_bad_to_named_customers_is_undone() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, Bad.DROPS, canary_tenants=TENANTS)
+    release = world.ended()
+    assert (release.reached, release.step) == (Step.WATCH, Step.UNDONE)
+    assert dict(world.place.pinned()) == {}
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
+def test_a_customer_that_cannot_be_sent_to_one_side_ends_a_release_before_it_begins() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW, canary_tenants=["acme", "nobody"])
+    release = world.ended()
+    assert (release.reached, release.back) == (Step.PREFLIGHT, "no tenant nobody has a write key")
+    assert_whole(world, version=OLD, side=LIGHT)
 
 
 BAD = {

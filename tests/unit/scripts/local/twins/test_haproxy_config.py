@@ -13,6 +13,7 @@ from scripts.local.twins.haproxy_config import (
     Backend,
     haproxy_config,
     leading,
+    pinned_map,
     shares,
 )
 from scripts.local.twins.runtime_api import HaproxyError, parsed_servers
@@ -28,6 +29,19 @@ def test_a_backend_has_its_port_and_each_side_with_its_share() -> None:
     assert "frontend events\n    bind 127.0.0.1:8100\n    default_backend events\n" in text
     assert "    server blue 127.0.0.1:8110 weight 95\n    server green 127.0.0.1:8130 weight 5\n" in text
     assert 'stats socket "/data/edge/run/haproxy.sock" mode 600' in text
+
+
+def test_only_events_are_led_by_the_key_that_they_come_with() -> None:
+    events, api = (
+        haproxy_config(Path("s"), [Backend(name=name, port=1, servers={"blue": 2}, weights={"blue": 100})])
+        for name in (EVENTS, API)
+    )
+    assert "use-server %[var(txn.side)] if" in events
+    assert "use-server" not in api
+
+
+def test_a_map_has_a_key_a_line() -> None:
+    assert pinned_map({"b2": "green", "a1": "blue"}) == "a1 blue\nb2 green\n"
 
 
 def test_only_connections_are_tried_again() -> None:

@@ -1,0 +1,24 @@
+"""The write keys of customers, by which the edge knows whose events it passes on."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from shared.contracts.documents import SEALED_PREFIX, Source
+from shared.dynamodb.document_reader import DocumentReader
+
+
+def key_digests(documents: DocumentReader, tenants: Iterable[str]) -> Mapping[str, Sequence[str]]:
+    """By tenant, SHA-256 of each of its write keys, hexadecimal; of one without a source none.
+
+    Raises:
+        StoreError: if the table cannot be used.
+    """
+    return {each: _digests(documents, each) for each in tenants}
+
+
+def _digests(documents: DocumentReader, tenant: str) -> Sequence[str]:
+    return [
+        key.removeprefix(SEALED_PREFIX)
+        for stored in documents.documents(tenant)
+        if isinstance(stored.document, Source)
+        for key in stored.document.write_keys
+    ]

@@ -1,0 +1,12 @@
+"""Partitions of the table `documents` of the control plane. Strings alone: infra names them in policies."""
+
+from typing import Final
+
+RELEASES: Final = "releases#"
+"""Releases of both sides: .releases."""
+
+ACTIVITIES: Final = "activities#"
+"""A side's register is in the partition of this and the side's name: .diamond."""
+
+LEASES: Final = "leases#"
+"""Leases of those that work on the table: shared.dynamodb.lease."""
