@@ -1,6 +1,7 @@
 """Starts two sides and the edge before them, and stops them whatever happens."""
 
 import shutil
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
@@ -20,8 +21,14 @@ from scripts.local.twins.programs import DEPLOY, HAPROXY, edge_programs
 from scripts.local.twins.traffic import LocalTraffic
 from scripts.local.twins.versions import named
 from scripts.local.up import UpError, brokers_up, check_ports, ignore_stop_signals
+from shared.contracts.document_items import DOCUMENTS_TABLE
+from shared.contracts.sides import DeployerStatus, deployer_status
+from shared.dynamodb.release_store import ReleaseStore
+from shared.runtime.clock import wall_clock
 
 EDGE: Final = "edge"
+_DEPLOYER_SECONDS: Final = 120.0
+_POLL_SECONDS: Final = 0.2
 
 
 @contextmanager
@@ -73,6 +80,21 @@ def start_twins(
             supervisors[side.name].start_program(PROVISION)
     if twins.profile is not SideProfile.BROKERS:
         supervisors[EDGE].start_program(DEPLOY)
+        with progress.step("starting the deployer"):
+            _wait_for_deployer(twins)
+
+
+def _wait_for_deployer(twins: Twins) -> None:
+    """Return once the deployer has looked at the sides: before that it takes no release."""
+    store, deadline = (
+        ReleaseStore(DOCUMENTS_TABLE, twins.edge.store_url),
+        time.monotonic() + _DEPLOYER_SECONDS,
+    )
+    while deployer_status(store.sides(), wall_clock()) is not DeployerStatus.RUNS:
+        if time.monotonic() > deadline:
+            log = twins.edge.logs / f"{DEPLOY}.log"
+            raise UpError(f"the deployer does not show the sides after {_DEPLOYER_SECONDS:.0f} s: see {log}")
+        time.sleep(_POLL_SECONDS)
 
 
 def end_all_leftovers(root: Path) -> int:
