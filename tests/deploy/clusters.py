@@ -27,6 +27,22 @@ def runner_groups(aws: LocalAws, side: str) -> list[str]:
     return groups
 
 
+def node_security_groups(aws: LocalAws, side: str) -> list[str]:
+    """The security groups of a side's nodes, which all its launch templates agree on."""
+    eks, ec2, cluster = aws.client("eks"), aws.client("ec2"), f"hifi-local-{side}"
+    found = set()
+    for name in eks.list_nodegroups(clusterName=cluster)["nodegroups"]:
+        template = eks.describe_nodegroup(clusterName=cluster, nodegroupName=name)["nodegroup"][
+            "launchTemplate"
+        ]
+        (version,) = ec2.describe_launch_template_versions(
+            LaunchTemplateId=template["id"], Versions=[template["version"]]
+        )["LaunchTemplateVersions"]
+        found.add(tuple(version["LaunchTemplateData"]["SecurityGroupIds"]))
+    (groups,) = found
+    return list(groups)
+
+
 def scaling_groups(aws: LocalAws, cluster: str) -> list[dict[str, Any]]:
     """The scaling group of each node group of a Kubernetes cluster."""
     eks = aws.client("eks")

@@ -23,6 +23,7 @@ from tests.deploy.clusters import (
     eks_of,
     grow_volumes,
     kafka_of,
+    node_security_groups,
     runner_groups,
     scaling_groups,
     start_a_node,
@@ -163,6 +164,15 @@ def test_nobody_else_gets_into_the_kubernetes_api(stacks: Path, aws: LocalAws, s
         aws.kubernetes.call_from_vpc(cluster, groups=theirs, principal=deployer)
     with pytest.raises(UnreachableError):
         aws.kubernetes.call_from_internet(cluster, address="203.0.113.7", principal=deployer)
+
+
+@pytest.mark.parametrize("side", TWINS)
+def test_a_deployer_gets_into_both_sides_kubernetes_from_the_nodes_of_either(
+    stacks: Path, aws: LocalAws, side: str
+) -> None:
+    deployer, nodes = ROLE.format("hifi-local-deployer"), node_security_groups(aws, side)
+    for cluster in TWINS:
+        aws.kubernetes.call_from_vpc(f"hifi-local-{cluster}", groups=nodes, principal=deployer)
 
 
 def test_the_load_balancers_are_on_the_internet(stacks: Path, aws: LocalAws) -> None:

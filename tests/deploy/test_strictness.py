@@ -143,7 +143,7 @@ def test_a_health_check_of_an_alarm_remembers_that_it_was_disabled_and_inverted(
     assert config["AlarmIdentifier"]["Name"] == "any"
 
 
-def test_only_an_admitted_group_with_an_access_entry_and_a_policy_gets_into_the_api(aws: LocalAws) -> None:
+def test_only_an_admitted_group_with_an_access_entry_and_rights_gets_into_the_api(aws: LocalAws) -> None:
     eks, ec2 = aws.client("eks"), aws.client("ec2")
     network = eks.describe_cluster(name="main")["cluster"]["resourcesVpcConfig"]
     runner = ec2.create_security_group(GroupName="r", Description="r", VpcId=network["vpcId"])["GroupId"]
@@ -175,6 +175,9 @@ def test_only_an_admitted_group_with_an_access_entry_and_a_policy_gets_into_the_
     aws.kubernetes.call_from_vpc("main", groups=[runner], principal=deployer)
     with pytest.raises(UnreachableError):
         aws.kubernetes.call_from_internet("main", address="203.0.113.7", principal=deployer)
+    grouped = "arn:aws:iam::444444444444:role/grouped"
+    eks.create_access_entry(clusterName="main", principalArn=grouped, kubernetesGroups=["any"])
+    aws.kubernetes.call_from_vpc("main", groups=[runner], principal=grouped)
 
 
 @pytest.mark.parametrize(

@@ -57,5 +57,12 @@ def _leaves(value: Any) -> int:
 def _leaf(value: Any) -> int:
     if isinstance(value, dict | list | tuple | set | frozenset):
         return _leaves(value)
-    states = {getattr(value, name, None) for name in ("state", "key_state")}
-    return 0 if states & GONE or getattr(value, "key_manager", None) == AWS else 1
+    gone = not GONE.isdisjoint(_states(value))
+    return 0 if gone or getattr(value, "key_manager", None) == AWS else 1
+
+
+def _states(value: Any) -> list[str | None]:
+    """What a thing says of its life; a peering connection says it in a document of its own."""
+    status = getattr(value, "status", None)
+    code = status.get("Code") if isinstance(status, dict) else None
+    return [getattr(value, "state", None), getattr(value, "key_state", None), code]

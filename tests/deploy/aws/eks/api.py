@@ -22,7 +22,7 @@ class UnauthorizedError(Exception):
 
 
 class ForbiddenError(Exception):
-    """The caller's access entry has no policy."""
+    """The caller's access entry has neither a policy nor a group."""
 
 
 class KubernetesApi:
@@ -43,7 +43,7 @@ class KubernetesApi:
         Raises:
             UnreachableError: The cluster's security group admits none of the caller's.
             UnauthorizedError: The principal has no access entry.
-            ForbiddenError: Its access entry has no policy.
+            ForbiddenError: Its access entry has neither a policy nor a group of Kubernetes.
         """
         network = self._network(cluster)
         target = network["clusterSecurityGroupId"]
@@ -62,7 +62,7 @@ class KubernetesApi:
         Raises:
             UnreachableError: The API has no public endpoint, or none for this address.
             UnauthorizedError: The principal has no access entry.
-            ForbiddenError: Its access entry has no policy.
+            ForbiddenError: Its access entry has neither a policy nor a group of Kubernetes.
         """
         network = self._network(cluster)
         ranges = [IPv4Network(each) for each in network.get("publicAccessCidrs") or []]
@@ -86,8 +86,9 @@ class KubernetesApi:
         return target in groups or bool(sources & set(groups))
 
     def _authorize(self, cluster: str, principal: str) -> None:
-        entries = {each["principalArn"] for each in self._parts.access_entries.of(cluster)}
+        entries = {each["principalArn"]: each for each in self._parts.access_entries.of(cluster)}
         if principal not in entries:
             raise UnauthorizedError(f"{cluster}: {principal} has no access entry")
-        if not self._parts.access_policies.of(cluster, principal):
-            raise ForbiddenError(f"{cluster}: {principal} has no access policy")
+        groups = entries[principal].get("kubernetesGroups")
+        if not (groups or self._parts.access_policies.of(cluster, principal)):
+            raise ForbiddenError(f"{cluster}: {principal} has no access policy and is of no group")
