@@ -13,8 +13,8 @@ from scripts.deployer.client import DeployerClient
 from scripts.deployer.side_address import stability_of
 from scripts.deployer.view import sides_view
 from scripts.local.processes.programs import BROKERS
-from scripts.local.processes.supervisor import Supervisor
 from scripts.local.side import Side
+from scripts.local.twins.broker_restart import restart_broker
 from scripts.local.twins.place import Twins
 from scripts.local.twins.versions import commit_of
 from scripts.scorecard.observe_client import ObserveError, query_observe
@@ -22,7 +22,6 @@ from shared.contracts.diamond.activities import Action, Activity
 from shared.contracts.releases import Kind, Release, Step
 from shared.contracts.scorecard import DayCard
 from shared.dynamodb.activity_register import ActivityRegister
-from shared.kafka.admin import wait_in_sync
 from shared.runtime.clock import wall_clock
 from shared.runtime.errors import OperatorError
 
@@ -104,8 +103,10 @@ class Story:
         dark = next(side for side in self._twins.sides if side.name != light)
         with activity_register(dark.root) as register:
             begun = self._begun(register, dark)
-            self._restart_brokers(dark)
-            register.end(begun)
+            try:
+                self._restart_brokers(dark)
+            finally:
+                register.end(begun)
 
     def _begun(self, register: ActivityRegister, dark: Side) -> Activity:
         while True:
@@ -118,12 +119,9 @@ class Story:
             self._pause()
 
     def _restart_brokers(self, dark: Side) -> None:
-        supervisor = Supervisor(dark)
         for broker in BROKERS:
             self.chapter = f"{broker} of {dark.name} is restarted, as for a patch"
-            supervisor.stop_program(broker)
-            supervisor.start_program(broker)
-            wait_in_sync(dark.bootstrap)
+            restart_broker(dark, broker)
             self._pause()
 
     def _look(self) -> None:

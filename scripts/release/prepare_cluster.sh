@@ -18,7 +18,7 @@ done
 aws eks update-kubeconfig --name "$cluster" --alias "$cluster" >&2
 kube() { kubectl --context "$cluster" --namespace hifi "$@"; }
 kube apply -k infra/workloads/cluster
-# Made once; nobody but Spark's processes ever reads it, the deployer neither.
+# Made once. Only Spark's processes read it; the deployer cannot.
 if ! kube get secret spark-auth > /dev/null 2>&1; then
     openssl rand -hex 32 | tr -d '\n' | kube create secret generic spark-auth --from-file=secret=/dev/stdin
 fi

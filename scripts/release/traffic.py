@@ -47,9 +47,8 @@ def main(arguments: Sequence[str]) -> int:
         print(_done(_traffic(), given))
     except NoRecordsError as error:
         sys.stderr.write(f"{error}\n")
-        return int(
-            given.command not in ("close", "open")
-        )  # without records nothing leads to a side: it is closed
+        # Without records nothing leads to a side: it is closed.
+        return 0 if given.command in ("close", "open") else 1
     except WrongWeightsError as error:
         sys.stderr.write(f"{error}\n")
         return 1

@@ -9,4 +9,4 @@ ACTIVITIES: Final = "activities#"
 """A side's register is in the partition of this and the side's name: .diamond."""
 
 LEASES: Final = "leases#"
-"""Leases of those that work on the table: shared.dynamodb.lease."""
+"""Leases of processes that work on the table: shared.dynamodb.lease."""

@@ -38,7 +38,7 @@ class Operation(Protocol):
         ...
 
     def start_more(self, spark: SparkSession) -> Sequence[StreamingQuery]:
-        """Start what is due by now of those that no event waits for; called again and again."""
+        """Start the queries that no event waits for, once they are due; called again and again."""
         ...
 
     def stop(self, queries: Sequence[StreamingQuery]) -> None:

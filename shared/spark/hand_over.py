@@ -57,8 +57,7 @@ def _is_repeated_at_once(query: StreamingQuery) -> bool:
     A batch of some seconds is repeated in less time than that takes. A micro-batch is not stopped within, as
     its requests would be sent again, nor a long batch, which would take long to repeat.
     """
-    progress: Mapping[str, Any] = query.lastProgress or {}
-    seconds = float(progress.get("batchDuration", 0)) / 1_000
+    seconds = float(_progress(query).get("batchDuration", 0)) / 1_000
     return _MICRO_BATCH_SECONDS < seconds < _LONG_BATCH_SECONDS
 
 
@@ -68,16 +67,18 @@ def _ms(seconds: float) -> int:
 
 def _wait_for_boundary(query: StreamingQuery, locks: CheckpointLocks) -> None:
     """Wait for the end of a batch: what is stopped within one is processed again."""
-    last: Mapping[str, Any] | None = query.lastProgress
-    if last is None:
+    last = _progress(query)
+    if not last:
         return
     deadline = time.monotonic() + last["batchDuration"] / 1000 + _BOUNDARY_SECONDS
-    while query.isActive and _batch(query) == last["batchId"] and time.monotonic() < deadline:
+    while (
+        query.isActive and _progress(query).get("batchId") == last["batchId"] and time.monotonic() < deadline
+    ):
         if not locks.is_awaited():
             return
         time.sleep(_SOON_SECONDS)
 
 
-def _batch(query: StreamingQuery) -> object:
-    progress: Mapping[str, Any] = query.lastProgress or {}
-    return progress.get("batchId")
+def _progress(query: StreamingQuery) -> Mapping[str, Any]:
+    """Of its last batch; empty before the first one has ended."""
+    return query.lastProgress or {}

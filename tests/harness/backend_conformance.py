@@ -160,10 +160,6 @@ class BackendConformance:
     def test_a_replay_is_processed_to_its_end_and_what_comes_after_it_arrives_once(
         self, place: Place
     ) -> None:
-        self.replay(place)
-
-    def replay(self, place: Place) -> None:
-        """Replay what went through the dark side; then more events pass it."""
         place.wake(place.old)
         place.lay_down()
         snapshot = place.backend.positions(place.dark)

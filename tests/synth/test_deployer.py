@@ -38,7 +38,7 @@ def of_both(kind: str, service: str, rest: str = "") -> list[str]:
     return [arn(service, f"{kind}/{PREFIX}-{side}{rest}") for side in SIDES]
 
 
-def test_the_role_is_of_the_deployers_pods_in_either_cluster_and_of_nobody_else(foundation: Stack) -> None:
+def test_the_role_is_of_the_deployers_pods_in_either_cluster_and_of_no_others(foundation: Stack) -> None:
     (trust,) = statements_of_trust(foundation)
     assert trust["Principal"] == {"Service": "pods.eks.amazonaws.com"}
     assert trust["Condition"] == {

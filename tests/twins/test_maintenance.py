@@ -8,11 +8,10 @@ from typing import Final
 import pytest
 
 from scripts.local.processes.programs import BROKERS
-from scripts.local.processes.supervisor import Supervisor
 from scripts.local.side import Side
+from scripts.local.twins.broker_restart import restart_broker
 from scripts.local.twins.traffic import LocalTraffic
 from shared.contracts.scorecard import MinuteCard
-from shared.kafka.admin import wait_in_sync
 from tests.harness.command_line import Hifi
 from tests.harness.live_twins import LiveTwins
 from tests.twins.customer import Customer
@@ -44,14 +43,12 @@ def _sides(live: LiveTwins) -> tuple[Side, Side]:
 
 def _patched(live: LiveTwins, side: Side, customer: Customer) -> Sequence[MinuteCard]:
     """The customer's settled minutes around a restart of each broker of a side, which are said."""
-    hifi, supervisor = Hifi(side.root, {}), Supervisor(side)
+    hifi = Hifi(side.root, {})
     with customer.busy():
         begun = hifi.run("maintenance", "begin", "--reason", "brokers, one by one", "--for", "30m")
         assert begun.returncode == 0, begun.stderr
         for broker in BROKERS:
-            supervisor.stop_program(broker)
-            supervisor.start_program(broker)
-            wait_in_sync(side.bootstrap)
+            restart_broker(side, broker)
         ended = hifi.run("maintenance", "end")
         assert ended.returncode == 0, ended.stderr
         customer.steady()

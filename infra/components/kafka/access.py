@@ -74,10 +74,8 @@ class KafkaAccess:
             clusters: ARNs of the MSK clusters.
         """
         connect = ["Connect", "DescribeCluster", *(["WriteDataIdempotently"] if self.writes else [])]
-        topics, groups = (
-            partial(_joined, clusters, KafkaArns.of_topics),
-            partial(_joined, clusters, KafkaArns.of_groups),
-        )
+        topics = partial(_joined, clusters, KafkaArns.of_topics)
+        groups = partial(_joined, clusters, KafkaArns.of_groups)
         found = (
             _statement("KafkaConnect", connect, [each.cluster for each in clusters]),
             _statement("KafkaRead", ["DescribeTopic", "ReadData"], topics(self.reads)),

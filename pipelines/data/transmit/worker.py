@@ -199,9 +199,9 @@ class Worker:
             if not self._secrets.wait(self._settings.secrets_wait_seconds):
                 _log.warning("secrets not loaded yet: events that need one are retried later")
         former, self._run_of = self._run_of, _query_run()
-        if (_tried_before() or self._run_of != former) and not self._tail.catch_up(
-            self._settings.memory_wait_seconds
-        ):
+        is_other_run = self._run_of != former
+        wait_seconds = self._settings.memory_wait_seconds
+        if (is_other_run or _tried_before()) and not self._tail.catch_up(wait_seconds):
             _log.warning("latest receipts not read in time: a replay may send some events twice")
 
     def _task(self) -> Task:

@@ -111,6 +111,12 @@ def _marks(serving: Side) -> bool:
     return (((serving.code.source if serving.code else None) or CHECKOUT) / _MARKING).exists()
 
 
+def _without_keys(digests: Mapping[str, Sequence[str]]) -> str:
+    """Which tenants the edge cannot recognise, in words; empty if each has a write key."""
+    strange = [tenant for tenant, keys in digests.items() if not keys]
+    return f"canary_tenants: no write key of {', '.join(strange)} is known" if strange else ""
+
+
 class LocalBackend:
     """Two local sides and the edge before them. Belongs to one thread."""
 
@@ -236,16 +242,14 @@ class LocalBackend:
     def unroutable(self, tenants: Sequence[str]) -> str:
         """Why the events of these tenants cannot be sent to one side: the edge knows them by their keys."""
         with _explained():
-            found = key_digests(self._documents, tenants)
-            strange = [tenant for tenant, keys in found.items() if not keys]
-            return f"canary_tenants: no write key of {', '.join(strange)} is known" if strange else ""
+            return _without_keys(key_digests(self._documents, tenants))
 
     def set_weights(self, weights: Mapping[str, int], *, pinned: Pinned = NONE_PINNED, fence: int) -> None:
         """Share the traffic otherwise; in force for the next request when this returns."""
         with _explained(), self._fenced(fence):
-            if problem := self.unroutable(list(pinned)):
-                raise BackendError(problem)
             keys = key_digests(self._documents, pinned)
+            if problem := _without_keys(keys):
+                raise BackendError(problem)
             tenants = {
                 tenant: PinnedTenant(side=side, keys=list(keys[tenant])) for tenant, side in pinned.items()
             }

@@ -86,10 +86,8 @@ def start_twins(
 
 def _wait_for_deployer(twins: Twins) -> None:
     """Return once the deployer has looked at the sides: before that it takes no release."""
-    store, deadline = (
-        ReleaseStore(DOCUMENTS_TABLE, twins.edge.store_url),
-        time.monotonic() + _DEPLOYER_SECONDS,
-    )
+    store = ReleaseStore(DOCUMENTS_TABLE, twins.edge.store_url)
+    deadline = time.monotonic() + _DEPLOYER_SECONDS
     while deployer_status(store.sides(), wall_clock()) is not DeployerStatus.RUNS:
         if time.monotonic() > deadline:
             log = twins.edge.logs / f"{DEPLOY}.log"

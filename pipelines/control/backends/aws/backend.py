@@ -178,7 +178,7 @@ class AwsBackend:
             return self._traffic.weights()._asdict()
 
     def pinned(self) -> Pinned:
-        """Nobody's."""
+        """None: AWS cannot pin a tenant."""
         return NONE_PINNED
 
     def unroutable(self, tenants: Sequence[str]) -> str:  # noqa: ARG002  # the protocol's

@@ -242,7 +242,7 @@ def by_key(running: Running) -> dict[str, set[str]]:
     return {key: {running.get(key=key) for _ in range(5)} for key in (ACME, GLOBEX, "")}
 
 
-def test_a_customer_goes_to_a_side_without_weight_by_the_digest_of_its_key_and_nobody_else_does(
+def test_a_customer_goes_to_a_side_without_weight_by_the_digest_of_its_key_and_no_other_does(
     running: Running,
 ) -> None:
     running.traffic.set_weights(ALL_BLUE, pinned={"acme": pinned("green", ACME, "an-older-key")})

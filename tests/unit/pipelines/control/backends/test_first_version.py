@@ -8,7 +8,7 @@ from tests.harness.fake_world import DARK, LIGHT, Bad
 
 
 class Empty:
-    """Two sides that never had a version, and a clock that moves while somebody waits."""
+    """Two sides that never had a version, and a clock that each wait moves."""
 
     def __init__(self) -> None:
         self.now_ms, self.said = 1_000_000, list[str]()
