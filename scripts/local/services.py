@@ -2,6 +2,7 @@
 
 import http.client
 import time
+import urllib.request
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -33,10 +34,12 @@ from scripts.local.progress import Progress, Say
 from scripts.local.side import Side
 from scripts.local.up import UpError, of_twins
 from scripts.local.warmup.warmup import WARM_P95_MS, WARM_UP_SECONDS, warm_up
+from shared.contracts.canary_pause import PAUSE_PATH
 from shared.runtime.errors import OperatorError
 
 _READY_SECONDS: Final = 300
 _POLL_SECONDS: Final = 0.2
+_ANSWER_SECONDS: Final = 2
 
 _NOT_WARM: Final = (
     "the warm-up failed: {error}. The side serves on: it takes events, but delivers them late, or not before "
@@ -70,20 +73,23 @@ def start_profile(
     """
     if profile is SideProfile.BROKERS:
         return
-    open_chain(side, supervisor, progress)
+    open_chain(side, supervisor, profile, progress)
     _begin_meter(supervisor, profile)
     _warm_up(side, progress, warm_up_seconds)
     _end_meter(side, supervisor, profile, progress, _READY_SECONDS)
 
 
-def open_chain(side: Side, supervisor: Supervisor, progress: Progress) -> None:
+def open_chain(side: Side, supervisor: Supervisor, profile: SideProfile, progress: Progress) -> None:
     """Start the chain and the management API; return when customers can use both.
 
+    The canary of a profile with one receives what an earlier one has sent, and sends nothing yet.
     Events are delivered from then on, at first more slowly than is promised.
 
     Raises:
         UpError: if a program takes too long.
     """
+    if profile is SideProfile.ALL:
+        supervisor.start_program(CANARY)
     _start_services(side, supervisor, progress)
     with progress.step("starting the management API") as say:
         _wait(API, lambda: says_ready(side.api_port), side, supervisor, say)
@@ -166,14 +172,38 @@ def _begin_meter(supervisor: Supervisor, profile: SideProfile) -> None:
 def _end_meter(
     side: Side, supervisor: Supervisor, profile: SideProfile, progress: Progress, seconds: float
 ) -> None:
-    """Start the canary, now that it does not report the lags of a cold chain, and wait for the meter."""
+    """Let the canary send, now that it does not report the lags of a cold chain, and wait for the meter."""
     if profile is not SideProfile.ALL:
         return
-    supervisor.start_program(CANARY)
-    services = ((OBSERVE, side.observe_port), (CONSOLE, side.console_port))
-    with progress.step("starting the meter: observe, console") as say:
-        for program, port in services:
-            _wait(program, partial(says_ready, port), side, supervisor, say, seconds)
+    services = (
+        (CANARY, lambda: _pause_ended(side)),
+        (OBSERVE, partial(says_ready, side.observe_port)),
+        (CONSOLE, partial(says_ready, side.console_port)),
+    )
+    with progress.step("starting the meter: canary, observe, console") as say:
+        for program, ready in services:
+            _wait(program, ready, side, supervisor, say, seconds)
+
+
+def _pause_ended(side: Side) -> bool:
+    try:
+        pause_canary(side, 0)
+    except OSError:
+        return False
+    return True
+
+
+def pause_canary(side: Side, seconds: int) -> None:
+    """Let the canary of a side send nothing for so many seconds; 0 ends a pause.
+
+    Raises:
+        OSError: if it does not answer.
+    """
+    request = urllib.request.Request(  # noqa: S310 - our own
+        side.canary_url + PAUSE_PATH, data=str(seconds).encode(), method="PUT"
+    )
+    with urllib.request.urlopen(request, timeout=_ANSWER_SECONDS):  # noqa: S310 - our own
+        return
 
 
 def says_ready(port: int) -> bool:

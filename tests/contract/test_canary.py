@@ -11,6 +11,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from pipelines.control.canary.documents import PIPES, CanaryPipe
+from shared.contracts.canary_pause import PAUSE_PATH
 from shared.contracts.documents import CANARY, Catalogue, key_digest
 from shared.contracts.masks import REDACTED
 from shared.kafka.config_topic import publish, read_catalogue
@@ -156,6 +157,39 @@ def test_arrivals_repetitions_and_changed_events_are_counted_by_pipe(
     assert canary.figure(CanaryMetric.WRONG, masks.name) == 1, "a value that a mask should have removed"
     assert canary.request("POST", "/plain", b"{").status == 400
     assert 0 <= canary.figure(CanaryMetric.P95) < 60_000
+
+
+def test_a_pause_stops_what_is_sent_and_nothing_that_arrives_and_ends_by_itself(
+    sing: Sing, collect: CollectProcess
+) -> None:
+    canary = sing(collect.port, canary_pause_seconds="600")
+    eventually(lambda: canary.report().get("documents"), 40, "documents are published")
+    time.sleep(1)
+    assert canary.figure(CanaryMetric.SENT) == 0, "it began with a pause"
+    assert _pause(canary, "0") == 204
+    eventually(lambda: canary.figure(CanaryMetric.ACKNOWLEDGED) >= 4, 40, "events are taken")
+    assert _pause(canary, "3") == 204
+    time.sleep(0.5)
+    sent = canary.figure(CanaryMetric.SENT)
+    time.sleep(1)
+    assert canary.figure(CanaryMetric.SENT) == sent
+    stranger = _body(PIPES[0], {"id": "of an earlier one", "sent_ms": 0})
+    assert canary.request("POST", "/plain", stranger).status == 204
+    eventually(lambda: canary.figure(CanaryMetric.SENT) > sent, 10, "the pause is over")
+
+
+def test_a_pause_that_is_none_is_refused_and_says_what_it_has_to_be(
+    sing: Sing, collect: CollectProcess
+) -> None:
+    canary = sing(collect.port)
+    eventually(canary.report, 40, "it answers")
+    for body in ("", "-1", "soon", "3601", "\u00b2"):
+        answer = canary.request("PUT", PAUSE_PATH, body.encode())
+        assert (answer.status, "seconds of a pause, 0 to 3600" in answer.text) == (400, True), body
+
+
+def _pause(canary: CanaryProcess, seconds: str) -> int:
+    return canary.request("PUT", PAUSE_PATH, seconds).status
 
 
 @pytest.mark.proof

@@ -36,7 +36,13 @@ def _canary() -> Iterator[int]:
     loop, ports, ended = asyncio.new_event_loop(), asyncio.Queue[int](), asyncio.Event()
 
     async def serve() -> None:
-        async with receiver(_HOST, 0, lambda *_: None, dict, CollectorRegistry()) as port:
+        def ignore(*_: object) -> None:
+            """Nothing is sent to it."""
+
+        registry = CollectorRegistry()
+        async with receiver(
+            _HOST, 0, on_event=ignore, on_pause=ignore, report=dict, registry=registry
+        ) as port:
             ports.put_nowait(port)
             await ended.wait()
 

@@ -6,6 +6,7 @@ to S3 and commits the groups on real brokers; observe and canary are one HTTP se
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
@@ -19,6 +20,7 @@ from pipelines.control.backends.aws.s3_checkpoints import S3Checkpoints
 from pipelines.control.backends.aws.workloads import is_ready, name_of
 from pipelines.control.backends.checkpoints import by_topic, query_positions
 from pipelines.control.deploy.backend import BackendError
+from shared.contracts.canary_pause import PAUSE_PATH
 from shared.contracts.topics import Topic
 from shared.contracts.topology import INPUTS
 from shared.kafka.admin import admin_client
@@ -56,6 +58,7 @@ class Pods:
         self._admin: AdminClient = admin_client(bootstrap)
         self._producer = Producer({"bootstrap.servers": bootstrap})
         self._canary, self.arrived = "", 0
+        self._paused_until = 0.0
         self._over = threading.Event()
 
     def run(self) -> None:
@@ -80,13 +83,17 @@ class Pods:
             return b"[]"
         return json.dumps({"stable": True}).encode()
 
+    def pause(self, seconds: int) -> None:
+        """Let the canary send nothing for a while."""
+        self._paused_until = time.monotonic() + seconds
+
     def _turn(self) -> None:
         pods = [each for each in self._kube.list("/api/v1/namespaces/hifi/pods", "") if is_ready(each)]
         running = {name_of(each) for each in pods}
         canary = next((each["metadata"]["uid"] for each in pods if name_of(each) == "canary"), "")
         if canary != self._canary:
             self._canary, self.arrived = canary, 0
-        if canary and running >= _CHAIN:
+        if canary and running >= _CHAIN and time.monotonic() > self._paused_until:
             self._producer.produce(Topic.COLLECTED.value, b"[]")
             self._producer.flush(10)
             self.arrived += 4
@@ -131,6 +138,11 @@ def answering(pods: Pods, address: str, port: int) -> Iterator[None]:
     class Handler(QuietHandler, BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.respond(200, pods.answer(self.path))
+
+        def do_PUT(self) -> None:
+            assert self.path == PAUSE_PATH
+            pods.pause(int(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.respond(204, b"")
 
     with http_served(Handler, address, port):
         yield

@@ -13,7 +13,7 @@ from pipelines.control.canary.config_publisher import ConfigPublisher
 from pipelines.control.canary.delivery_tracker import DeliveryTracker
 from pipelines.control.canary.events import CONTENT_TYPE, Ids, request
 from pipelines.control.canary.metrics import CanaryMetrics
-from pipelines.control.canary.schedule import Schedule, pause_after
+from pipelines.control.canary.schedule import Pause, Schedule, pause_after
 from shared.contracts.documents import Document
 from shared.kafka.config_topic import PublishError
 from shared.runtime.clock import Clock
@@ -25,6 +25,9 @@ _UNKNOWN_KEYS: Final = 5
 
 _FORGET_EVERY: Final = 64
 """Requests."""
+
+_PAUSED_SECONDS: Final = 0.2
+"""Between two looks whether a pause is over."""
 
 
 class CanaryProducer:
@@ -39,6 +42,7 @@ class CanaryProducer:
         publisher: ConfigPublisher,
         documents: Sequence[Document],
         pace: Schedule,
+        pause: Pause,
         tracker: DeliveryTracker,
         meters: CanaryMetrics,
         clock: Clock,
@@ -50,6 +54,7 @@ class CanaryProducer:
         self._publisher = publisher
         self._documents = documents
         self._pace = pace
+        self._pause = pause
         self._tracker = tracker
         self._metrics = meters
         self._clock = clock
@@ -67,6 +72,9 @@ class CanaryProducer:
         for number in itertools.count():
             if stopping.is_set():
                 return
+            if self._pause.lasts(self._clock()):
+                await _pause(stopping, _PAUSED_SECONDS)
+                continue
             await self._turn()
             if self._unknown >= _UNKNOWN_KEYS:
                 self._unknown = 0

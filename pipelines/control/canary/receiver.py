@@ -1,4 +1,4 @@
-"""HTTP server with the canary's destinations, health and metrics."""
+"""HTTP server with the canary's destinations, its pause, health and metrics."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -10,6 +10,7 @@ from prometheus_client import CollectorRegistry
 
 from pipelines.control.canary.documents import PIPES, CanaryEvent, CanaryPipe
 from pipelines.control.canary.events import arrived
+from shared.contracts.canary_pause import MOST_PAUSE_SECONDS, PAUSE_PATH
 from shared.runtime.health import Report, health_answer
 from shared.runtime.logging import get_logger
 
@@ -18,14 +19,21 @@ _MAX_BODY_BYTES: Final = 2 * 1024 * 1024
 _CLOSE_SECONDS: Final = 0.5
 
 OnEvent = Callable[[CanaryPipe, CanaryEvent], None]
+OnPause = Callable[[int], None]
 _Handler = Callable[[web.Request], Awaitable[web.Response]]
 
 
 @asynccontextmanager
-async def receiver(
-    host: str, port: int, on_event: OnEvent, report: Report, registry: CollectorRegistry
+async def receiver(  # noqa: PLR0913  # what it tells, and whom it asks
+    host: str,
+    port: int,
+    *,
+    on_event: OnEvent,
+    on_pause: OnPause,
+    report: Report,
+    registry: CollectorRegistry,
 ) -> AsyncIterator[int]:
-    """Serve until the block ends; yields the port.
+    """Serve until the block ends; yields the port. `on_pause` gets seconds.
 
     Raises:
         OSError: if the port is taken.
@@ -33,6 +41,7 @@ async def receiver(
     application = web.Application(client_max_size=_MAX_BODY_BYTES)
     for pipe in PIPES:
         application.router.add_post(f"/{pipe.kind}", _destination(pipe, on_event))
+    application.router.add_put(PAUSE_PATH, _pause(on_pause))
     application.router.add_get("/{path:.*}", _health(report, registry))
     runner = web.AppRunner(application, access_log=None, shutdown_timeout=_CLOSE_SECONDS)
     await runner.setup()
@@ -55,6 +64,18 @@ def _destination(pipe: CanaryPipe, on_event: OnEvent) -> _Handler:
             return web.Response(status=400)
         for event in events:
             on_event(pipe, event)
+        return web.Response(status=204)
+
+    return take
+
+
+def _pause(on_pause: OnPause) -> _Handler:
+    async def take(request: web.Request) -> web.Response:
+        text = (await request.text()).strip()
+        if not (text.isdecimal() and int(text) <= MOST_PAUSE_SECONDS):
+            said = f"the body has to be the seconds of a pause, 0 to {MOST_PAUSE_SECONDS}, not {text[:20]!r}"
+            return web.Response(status=400, text=said)
+        on_pause(int(text))
         return web.Response(status=204)
 
     return take

@@ -29,6 +29,22 @@ class Schedule:
         return self._seconds if taken else pause_after(self._failures)
 
 
+class Pause:
+    """A time in which nothing is sent."""
+
+    def __init__(self, now_ms: int, seconds: int) -> None:
+        self._until_ms = 0
+        self.begin(now_ms, seconds)
+
+    def begin(self, now_ms: int, seconds: int) -> None:
+        """Pause for so many seconds from now, whatever was asked before; 0 ends a pause."""
+        self._until_ms = now_ms + seconds * 1_000
+
+    def lasts(self, now_ms: int) -> bool:
+        """Whether nothing is to be sent now."""
+        return now_ms < self._until_ms
+
+
 def pause_after(failures: int) -> float:
     """Seconds to wait after so many failures in a row."""
     return float(min(_LONGEST_PAUSE_SECONDS, _FIRST_PAUSE_SECONDS * 2 ** min(failures - 1, 10)))

@@ -13,7 +13,7 @@ from pipelines.control.canary.documents import PIPES, CanaryEvent, CanaryPipe, d
 from pipelines.control.canary.metrics import CanaryMetrics
 from pipelines.control.canary.producer import CanaryProducer
 from pipelines.control.canary.receiver import receiver
-from pipelines.control.canary.schedule import Schedule
+from pipelines.control.canary.schedule import Pause, Schedule
 from pipelines.control.canary.settings import CanarySettings
 from shared.contracts.documents import LIVE_SECONDS
 from shared.runtime.clock import Clock
@@ -38,6 +38,7 @@ class Canary:
         self._tracker = DeliveryTracker(pipes, int(settings.canary_missing_seconds * 1000))
         self._metrics = CanaryMetrics(self._tracker, pipes, clock)
         self._metrics.ready.set_function(lambda: all(self._report().values()))
+        self._pause = Pause(clock(), settings.canary_pause_seconds)
         self._producer: CanaryProducer | None = None
 
     async def run(self, stopping: asyncio.Event) -> None:
@@ -47,7 +48,14 @@ class Canary:
             OSError: if the port is taken.
         """
         host, port = self._settings.host, self._settings.port
-        async with receiver(host, port, self._arrived, self._report, self._metrics.registry) as port:
+        async with receiver(
+            host,
+            port,
+            on_event=self._arrived,
+            on_pause=self._begin_pause,
+            report=self._report,
+            registry=self._metrics.registry,
+        ) as port:
             base_url = self._documents_url(port)
             if base_url is None:
                 _log.warning(
@@ -76,6 +84,7 @@ class Canary:
                     self._settings.bootstrap, f"hifi-{self._settings.side}-{NODE}", LIVE_SECONDS
                 ),
                 documents=documents(base_url, write_key),
+                pause=self._pause,
                 pace=Schedule(self._settings.canary_rate, self._settings.canary_seconds),
                 tracker=self._tracker,
                 meters=self._metrics,
@@ -98,6 +107,9 @@ class Canary:
         now_ms = self._clock()
         arrival = self._tracker.arrive(pipe.name, event.id, now_ms)
         self._metrics.count(pipe.name, arrival, now_ms - event.sent_ms, right=pipe.right(event))
+
+    def _begin_pause(self, seconds: int) -> None:
+        self._pause.begin(self._clock(), seconds)
 
     def _report(self) -> Mapping[str, bool]:
         if self._producer is None:

@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 
+from shared.contracts.canary_pause import MOST_PAUSE_SECONDS
 from shared.contracts.egress_policy import literal, special
 from shared.runtime.settings import SideSettings
 
@@ -35,6 +36,12 @@ class CanarySettings(SideSettings):
         30.0,
         gt=0,
         description="How long after its acknowledgement an event that has not arrived counts as missing.",
+    )
+    canary_pause_seconds: int = Field(
+        0,
+        ge=0,
+        le=MOST_PAUSE_SECONDS,
+        description="Seconds from its start for which it only receives: a side warms up meanwhile.",
     )
     canary_stop_seconds: float = Field(
         3.0, ge=0, le=4, description="Seconds to wait for events under way when the process stops."

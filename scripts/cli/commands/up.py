@@ -94,7 +94,7 @@ def _run_side(wanted: _Wanted, progress: Progress) -> None:
         if wanted.parts is SideProfile.BROKERS:
             progress.say(f"[bold green]ready[/]  brokers: {side.bootstrap}")
         else:
-            open_chain(side, supervisor, progress)
+            open_chain(side, supervisor, wanted.parts, progress)
             progress.say(_opened(side))
             if warm_open_side(side, supervisor, wanted.parts, progress, wanted.warm_up):
                 progress.say(_warmed(side, wanted.parts))

@@ -44,6 +44,9 @@ CHAIN: Final = ("transmit_slow", "transmit", "route", "ingest")
 AUDIT: Final = "audit"
 """The meter's query, started last."""
 
+_CANARY_PAUSE_SECONDS: Final = 300
+"""A side has started and is warm by then; its canary's pause is ended as soon as it is."""
+
 _FIRST: Final = "first"
 """Stopped before collect, so that the canary's events arrive and none waits in a retry topic."""
 
@@ -231,7 +234,11 @@ def _console(side: Side) -> Program:
 
 
 def _canary(side: Side) -> Program:
-    settings = {"HIFI_PORT": str(side.canary_port), "HIFI_COLLECT_URL": side.collect_url}
+    settings = {
+        "HIFI_PORT": str(side.canary_port),
+        "HIFI_COLLECT_URL": side.collect_url,
+        "HIFI_CANARY_PAUSE_SECONDS": str(_CANARY_PAUSE_SECONDS),
+    }
     return _service(side, CANARY, "pipelines.control.canary", _FIRST, settings)
 
 

@@ -42,6 +42,7 @@ from scripts.local.twins.traffic import LocalTraffic, PinnedTenant
 from scripts.local.twins.usage import usage_of
 from scripts.local.twins.versions import CHECKOUT
 from scripts.local.warmup.warmup import WARM_UP_SECONDS
+from shared.contracts.canary_pause import PAUSE_SECONDS
 from shared.contracts.diamond.stability import Stability
 from shared.contracts.document_items import DOCUMENTS_TABLE
 from shared.contracts.releases import Positions
@@ -256,8 +257,6 @@ class LocalBackend:
             state = self._traffic.state()
             if (dict(weights), tenants) != (state.weights, state.pinned):
                 self._traffic.set_weights(weights, pinned=tenants)
-            for side in {*pinned.values(), *(side for side, share in weights.items() if share)}:
-                self._code[side].open_canary()
 
     def minutes(self, side: str, first: int, last: int) -> Sequence[SideMinute]:
         """Settled minutes with deliveries, `first` and `last` included, oldest first."""
@@ -266,12 +265,11 @@ class LocalBackend:
             return minutes_of(observe_of(self._side(side)), first, last, self._usage[side].of)
 
     def remains(self, side: str) -> Remains:
-        """What a side has still to settle. The canary of a side without traffic sends no more."""
+        """What a side has still to settle. The canary of a side without traffic pauses meanwhile."""
         with _explained():
             state = self._traffic.state()
-            idle = not state.weights[side] and side not in state.pinned_keys.values()
-            if idle and not self.deployed(side).parked:
-                self._code[side].close_canary()
+            if not state.weights[side] and side not in state.pinned_keys.values():
+                self._code[side].pause_canary(PAUSE_SECONDS)
             return self._remains[side].read()
 
     def stability(self, side: str, since: int = 0) -> Stability:

@@ -11,10 +11,10 @@ from typing import Final
 
 from scripts.local.jars import ensure_jars
 from scripts.local.processes.profile import SideProfile
-from scripts.local.processes.programs import BROKERS, CANARY, PROVISION, SPARK, programs
+from scripts.local.processes.programs import BROKERS, PROVISION, SPARK, programs
 from scripts.local.processes.supervisor import Supervisor
 from scripts.local.progress import Progress
-from scripts.local.services import says_ready, spark_ready, start_profile
+from scripts.local.services import pause_canary, says_ready, spark_ready, start_profile
 from scripts.local.side import Side
 from scripts.local.twins.background import Background
 from scripts.local.twins.last_words import last_words
@@ -62,23 +62,15 @@ class CodeStart:
         if not self.parked():
             self._background.want("park", self._park)
 
-    def open_canary(self) -> None:
-        """Let the side's own canary send, if its code runs and its profile has one.
+    def pause_canary(self, seconds: int) -> None:
+        """Let the side's own canary send nothing for so many seconds, if it runs and has one.
 
         Raises:
+            OSError: if the canary does not answer.
             SupervisorError: if the supervisor does not answer.
         """
         if self._twins.profile is SideProfile.ALL and not self.parked():
-            self._supervisor.start_program(CANARY)
-
-    def close_canary(self) -> None:
-        """Begin to stop the side's own canary: its events would keep the side from having read all.
-
-        Raises:
-            SupervisorError: if the supervisor does not answer.
-        """
-        if not self._background.busy:
-            self._supervisor.begin_to_stop(CANARY)
+            pause_canary(self.side, seconds)
 
     def waiting_for(self) -> list[str]:
         """Programs that are not ready, and why; empty once the side could take traffic.

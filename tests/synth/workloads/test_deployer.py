@@ -71,7 +71,7 @@ def test_whatever_a_version_consists_of_may_be_applied_and_removed_and_nothing_e
     for kind in kinds:
         kept = {"delete"} if kind == "ConfigMap" else set()
         assert {"create", "patch", "delete"} - kept <= rights[PLURALS[kind]], kind
-    asked = {("", "pods"): {"list"}, ("", "pods/proxy"): {"get"}}
+    asked = {("", "pods"): {"list"}, ("", "pods/proxy"): {"get", "update"}}
     assert rights.keys() == {PLURALS[kind] for kind in kinds} | asked.keys()
     assert {each: rights[each] for each in asked} == asked
 

@@ -36,6 +36,7 @@ from pipelines.control.deploy.backend import (
     Remains,
     SideMinute,
 )
+from shared.contracts.canary_pause import PAUSE_SECONDS
 from shared.contracts.diamond.stability import Stability
 from shared.contracts.releases import Positions
 from shared.contracts.side_weights import SIDES, WrongWeightsError
@@ -88,7 +89,6 @@ class AwsBackend:
         )
         self._codes: dict[str, SideCode] = {}
         self._remains = {side: RemainsReader(settings.bootstrap(side)) for side in SIDES}
-        self._proving: set[str] = set()
 
     def sides(self) -> tuple[str, str]:
         """Their names."""
@@ -129,7 +129,6 @@ class AwsBackend:
         """Stop all code of a side. What it took stays in its topics."""
         with _explained():
             self._traffic.claim(fence)
-            self._proving.discard(side)
             self._code(side).park(fence)
 
     def positions(self, side: str) -> Positions:
@@ -151,16 +150,10 @@ class AwsBackend:
             bootstrap = self._settings.bootstrap(side)
             restore_side(bootstrap, self._checkpoints(side), positions, replayed, marks=True)
 
-    def prove(self, side: str, events: int, *, fence: int) -> Proof:
+    def prove(self, side: str, events: int, *, fence: int) -> Proof:  # noqa: ARG002  # the protocol's
         """What became of the events that the side's own canary sends, which began with the version."""
         with _explained():
-            code = self._claimed(side, fence)
-            self._proving.add(side)
-            code.scale_canary(1)
-            found = proof(code.ask(CANARY, "/metrics").decode())
-            if found.arrived >= events:
-                self._proving.discard(side)
-            return found
+            return proof(self._claimed(side, fence).ask(CANARY, "/metrics").decode())
 
     def rating(self, side: str) -> Rating | None:  # noqa: ARG002  # the protocol's
         """None: nothing in a side's cluster makes a load."""
@@ -194,9 +187,6 @@ class AwsBackend:
             raise BackendError(self.unroutable(list(pinned)))
         with _explained():
             self._traffic.set_weights(weights, fence)
-            for side, share in weights.items():
-                if share:
-                    self._code(side).scale_canary(1)
 
     def minutes(self, side: str, first: int, last: int) -> Sequence[SideMinute]:
         """Settled minutes with deliveries, `first` and `last` included, oldest first."""
@@ -204,10 +194,10 @@ class AwsBackend:
             return minutes_of(partial(self._observed, side), first, last, _unknown)
 
     def remains(self, side: str) -> Remains:
-        """What a side has still to settle. The canary of a side without traffic sends no more."""
+        """What a side has still to settle. The canary of a side without traffic pauses meanwhile."""
         with _explained():
-            if not self._traffic.weights().of(side) and side not in self._proving:
-                self._code(side).scale_canary(0)
+            if not self._traffic.weights().of(side):
+                self._code(side).pause_canary(PAUSE_SECONDS)
             return self._remains[side].read()
 
     def stability(self, side: str, since: int = 0) -> Stability:

@@ -53,6 +53,11 @@ class KubeApi:
             raise BackendError(f"GET {path}: there is no such thing")
         return reply.content
 
+    def put(self, path: str, text: str) -> None:
+        """Give a text to a path, such as that of a pod behind the API's proxy."""
+        if self._asked("PUT", path, body=text, kind="text/plain") is None:
+            raise BackendError(f"PUT {path}: there is no such thing")
+
     def list(self, path: str, selector: str) -> Sequence[Manifest]:
         """The objects with some labels, as they are now."""
         reply = self._asked("GET", path, params={"labelSelector": selector})
@@ -108,12 +113,12 @@ class KubeApi:
         path: str,
         *,
         params: Mapping[str, str] | None = None,
-        body: Mapping[str, Any] | None = None,
+        body: Mapping[str, Any] | str | None = None,
         kind: str = "application/json",
     ) -> httpx.Response | None:
         """The reply; None for 404."""
         headers = {"Authorization": f"Bearer {self._token()}", "Content-Type": kind}
-        content = None if body is None else json.dumps(body).encode()
+        content = body if isinstance(body, str | None) else json.dumps(body)
         try:
             reply = self._client.request(method, path, params=params, content=content, headers=headers)
         except httpx.HTTPError as error:

@@ -14,6 +14,7 @@ from pipelines.control.backends.aws.kube_api import KubeApi, Manifest
 from pipelines.control.backends.aws.side_record import NAMESPACE, SideRecord, SideRecords
 from pipelines.control.backends.aws.versions import VersionStore
 from pipelines.control.deploy.backend import BackendError, Deployed, Readiness
+from shared.contracts.canary_pause import PAUSE_PATH
 from shared.runtime.clock import Clock
 
 _APPS: Final = f"/apis/apps/v1/namespaces/{NAMESPACE}"
@@ -79,20 +80,22 @@ class SideCode:
         crashes = workloads.crashes(self.pods(), record.since_ms)
         return Readiness(ready=not found, waiting_for=tuple(found), crashes=crashes)
 
-    def scale_canary(self, pods: int) -> None:
-        """Open or close the side's canary, if its code runs."""
-        record = self._records.read().record
-        for each in () if record.parked else self.workloads():
-            if workloads.name_of(each) == workloads.CANARY and each["spec"].get("replicas") != pods:
-                self._scale(each, pods)
+    def pause_canary(self, seconds: int) -> None:
+        """Let the side's canary send nothing for so many seconds, if its code runs."""
+        if not self._records.read().record.parked:
+            self._kube.put(self._proxied(workloads.CANARY, PAUSE_PATH), str(seconds))
 
     def ask(self, name: str, path: str) -> bytes:
-        """What a program of the side answers to GET: through the API's proxy, which every side has."""
+        """What a program of the side answers to GET."""
+        return self._kube.content(self._proxied(name, path))
+
+    def _proxied(self, name: str, path: str) -> str:
+        """Where a program of the side is reached: through the API's proxy, which every side has."""
         ready = [each for each in self.pods() if workloads.name_of(each) == name and workloads.is_ready(each)]
         if not ready:
             raise BackendError(f"{name} of {self._side} has no pod that is ready")
         pod = f"{ready[0]['metadata']['name']}:{workloads.http_port(ready[0])}"
-        return self._kube.content(f"{_PODS}/{pod}/proxy{path}")
+        return f"{_PODS}/{pod}/proxy{path}"
 
     def pods(self) -> Sequence[Manifest]:
         """Those of workloads: a job's pod that has ended is no code that runs."""

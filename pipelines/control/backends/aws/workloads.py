@@ -63,7 +63,7 @@ def in_order(manifests: Iterable[Manifest]) -> Sequence[Manifest]:
 
 
 def waiting_for(workloads: Iterable[Manifest]) -> Sequence[str]:
-    """Workloads that are not ready, and why, in words. A canary that was closed is not waited for."""
+    """Workloads that are not ready, and why, in words."""
     return [text for each in code(workloads) if (text := _wait(each))]
 
 
@@ -103,7 +103,7 @@ def _wait(workload: Manifest) -> str:
     if status.get("observedGeneration", 0) < workload["metadata"]["generation"]:
         return f"{name}: its change is not seen yet"
     if not wanted:
-        return "" if name_of(workload) == CANARY else f"{name} has no pods"
+        return f"{name} has no pods"
     counts: Mapping[str, Any] = {each: status.get(each, 0) for each in ("updatedReplicas", "readyReplicas")}
     if counts["updatedReplicas"] < wanted:
         return f"{name}: {counts['updatedReplicas']} of {wanted} pods run this version"

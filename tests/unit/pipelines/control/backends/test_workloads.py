@@ -61,10 +61,8 @@ def test_a_workload_that_is_not_ready_says_why(found: dict[str, Any], text: str)
     assert waiting_for([found, workload("retry")]) == [text]
 
 
-def test_a_canary_that_was_closed_and_what_a_parked_side_keeps_are_not_waited_for() -> None:
-    assert (
-        waiting_for([workload("canary", 0), workload("provision", readyReplicas=0), workload("retry")]) == []
-    )
+def test_what_a_parked_side_keeps_is_not_waited_for() -> None:
+    assert waiting_for([workload("provision", readyReplicas=0), workload("retry")]) == []
 
 
 def test_crashes_are_those_of_pods_that_were_made_since_the_start() -> None:
