@@ -26,8 +26,10 @@ GUARDS = {
     "rollback": "rollback-${{ inputs.environment }}",
     "maintenance": "maintenance-${{ inputs.environment }}",
 }
-CALLED = {f"./.github/workflows/{name}.yml" for name in ("deploy", "side")}
+CALLED = {f"./.github/workflows/{name}.yml" for name in ("ask", "deploy", "side")}
 """Workflows that take a role."""
+
+ASK = "./.github/workflows/ask.yml"
 
 MAY = {"contents": "read", "id-token": "write"}
 
@@ -160,7 +162,8 @@ def test_changes_wait_for_their_like_and_none_is_broken_off(name: str, group: st
 def test_a_rollback_waits_for_nothing_and_no_push_replaces_it() -> None:
     others = {group for name, group in GUARDS.items() if name != "rollback"}
     assert GUARDS["rollback"] not in others
-    assert "prepare" not in uses(load("rollback")["jobs"]["rollback"]), "it would install everything first"
+    assert load("rollback")["jobs"]["rollback"]["uses"] == ASK
+    assert "prepare" not in uses(load("ask")["jobs"]["ask"]), "it would install everything first"
     action = yaml.safe_load((FOLDER / "actions" / "command" / "action.yml").read_text())
     installs = "\n".join(step.get("run", "") for step in action["runs"]["steps"])
     assert "requirements-release.txt" in installs
@@ -184,7 +187,9 @@ def test_a_merge_is_tested_then_goes_to_staging_and_only_then_to_production() ->
             "./.github/workflows/deploy.yml",
             {"environment": name},
         )
-    taking = [job for name in ("deploy", "side") for job in load(name)["jobs"].values() if "steps" in job]
+    taking = [
+        job for name in ("ask", "deploy", "side") for job in load(name)["jobs"].values() if "steps" in job
+    ]
     assert {job["environment"] for job in taking} == {"${{ inputs.environment }}"}
     assert ".ci/run" in runs(load("test")["jobs"]["test"])
 
@@ -201,9 +206,11 @@ def test_one_job_waits_for_a_person_and_no_take_back_or_rollback_does() -> None:
 
 def test_a_version_is_published_and_then_the_deployer_alone_moves_it() -> None:
     deploy = load("deploy")["jobs"]
-    text = runs(deploy["release"])
-    assert text.index("publish_version.sh") < text.index("scripts.cli deploy")
-    assert set(deploy["release"]["needs"]) == {"images", "cluster"}
+    assert "publish_version.sh" in runs(deploy["publish"])
+    assert set(deploy["publish"]["needs"]) == {"images", "cluster"}
+    assert deploy["release"]["uses"] == ASK
+    assert set(deploy["release"]["needs"]) == {"images", "publish"}
+    assert deploy["release"]["with"]["command"] == "deploy ${{ needs.images.outputs.version }}"
     assert set(deploy["cluster"]["needs"]) == {"images", "side"}
     assert deploy["cluster"]["strategy"]["matrix"]["side"] == ["blue", "green"]
     everything = "\n".join(runs(job) for _, _, job in jobs())
@@ -213,9 +220,13 @@ def test_a_version_is_published_and_then_the_deployer_alone_moves_it() -> None:
 def test_what_moves_traffic_is_one_command_each_of_hifi() -> None:
     for name in ("switch", "burst", "rollback", "maintenance"):
         assert set(load(name)["on"]) == {"workflow_dispatch"}
+    for name in ("switch", "burst", "rollback"):
         (job,) = load(name)["jobs"].values()
-        (line,) = runs(job).strip().splitlines()
-        assert line.startswith(f".venv/bin/python -m scripts.cli {name} ")
+        assert job["uses"] == ASK
+        assert re.match(rf"{name}\b", job["with"]["command"])
+    (job,) = load("maintenance")["jobs"].values()
+    (line,) = runs(job).strip().splitlines()
+    assert line.startswith(".venv/bin/python -m scripts.cli maintenance ")
 
 
 def test_the_deployer_is_asked_through_the_table_and_hears_who_asks() -> None:
@@ -225,7 +236,7 @@ def test_the_deployer_is_asked_through_the_table_and_hears_who_asks() -> None:
         for step in job.get("steps", [])
         if "scripts.cli" in step.get("run", "")
     ]
-    assert {workflow for workflow, _ in asking} == set(GUARDS) - {"release"} | {"deploy", "side"}
+    assert {workflow for workflow, _ in asking} == {"ask", "maintenance", "side"}
     for workflow, step in asking:
         assert step["env"]["HIFI_DOCUMENTS_TABLE"] == "${{ steps.facts.outputs.documents-table }}", workflow
         assert step["env"]["LOGNAME"] == "${{ github.actor }}"
@@ -248,14 +259,14 @@ def test_a_stack_is_changed_on_a_parked_side_in_maintenance_with_nothing_leading
 
 
 def test_a_command_may_be_followed_as_long_as_its_credentials_hold() -> None:
-    for workflow, name, job in jobs():
-        if "--traffic-only" in runs(job):
-            (seconds,) = [
-                int(step["with"]["role-duration-seconds"])
-                for step in job["steps"]
-                if "role-to-assume" in step.get("with", {})
-            ]
-            assert seconds >= 60 * int(job["timeout-minutes"]), (workflow, name)
+    job = load("ask")["jobs"]["ask"]
+    assert "--traffic-only" in runs(job)
+    (seconds,) = [
+        int(step["with"]["role-duration-seconds"])
+        for step in job["steps"]
+        if "role-to-assume" in step.get("with", {})
+    ]
+    assert seconds >= 60 * int(job["timeout-minutes"])
 
 
 def test_what_runs_within_seconds_needs_no_more_packages_than_it_installs() -> None:
