@@ -1,6 +1,6 @@
 # `make` lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo demo-twins up down doctor test test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth test-twins test-kubernetes proof synth plan preflight outdated localstack deploy-local policy-tools cdktn-tools deploy-tools kube-tools browser quick stream-chain stream-planes stream-side lint format types imports coverage bench dashboard lock clean
+.PHONY: help setup demo demo-twins up down doctor test test-unit test-contract test-spark test-synth test-deploy test-bench test-integration test-console test-truth test-twins test-kubernetes proof proof-rest synth plan preflight outdated localstack deploy-local policy-tools cdktn-tools deploy-tools kube-tools browser quick stream-chain stream-planes stream-side lint format types imports coverage bench dashboard lock clean
 
 SHELL := /bin/bash
 BIN := .venv/bin
@@ -47,6 +47,9 @@ test: setup ## Check everything in under 20 minutes: lint, types, imports, and a
 
 proof: setup policy-tools cdktn-tools deploy-tools browser ## Run all other tests, for hours: full sizes, kills, stacks, bench
 	@$(BIN)/python -m tests.proof
+
+proof-rest: setup policy-tools cdktn-tools deploy-tools browser ## Run what `make proof` has not proven of this very commit
+	@$(BIN)/python -m tests.proof --rest
 
 proof-%: setup policy-tools cdktn-tools deploy-tools browser
 	@$(BIN)/python -m tests.proof $*

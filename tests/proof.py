@@ -1,8 +1,8 @@
-"""`python -m tests.proof [PART ...]`: runs the tests that `make test` leaves out, part by part.
+"""`python -m tests.proof [PART ... | --rest]`: runs the tests that `make test` leaves out, part by part.
 
 Parts that only check run three at a time, as the streams of `make test` do; those that measure run one at a
 time after them. One that only waits runs beside them all; one that fails stops none. It ends with a table;
-logs and reports stay in `proof/`.
+logs and reports stay in `proof/`. With `--rest` only those parts run that have not proven this very commit.
 """
 
 import subprocess
@@ -19,9 +19,11 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.harness.live_side import LiveSide
+from tests.proven import Record, checked_out, keep, proven
 
 LOGS: Final = Path("proof")
 _LOOK_SECONDS: Final = 0.5
+_REST: Final = "--rest"
 _STREAMS: Final = 3  # as many as `make test` has: each one mostly waits for its processes
 _PYTEST: Final = (sys.executable, "-m", "pytest")
 
@@ -43,12 +45,11 @@ class Part:
     """Whether its figures need the machine to itself."""
 
 
-def _tests(name: str, proves: str, *more: str) -> Part:
-    return Part(name, proves, (*_PYTEST, f"tests/{name}", "--tier", "proof", *more))
+def _tests(name: str, proves: str, *, measures: bool = False) -> Part:
+    return Part(name, proves, (*_PYTEST, f"tests/{name}", "--tier", "proof"), measures=measures)
 
 
 PARTS: Final = (  # checks: the longest first, so that the streams end at about the same time
-    _tests("twins", "two sides behind one port: good and bad versions, switches, patches, under load"),
     Part(
         "kubernetes",
         "the deployer's backend for AWS on two real control planes, which it builds first",
@@ -63,6 +64,11 @@ PARTS: Final = (  # checks: the longest first, so that the streams end at about 
     _tests("console", "every page at any width, in both themes; a meter that is away"),
     Part("unit", "laws of pure functions, on 200 examples each", (*_PYTEST, "tests/unit")),
     _tests("synth", "policies (checkov), workflows (actionlint), time of the synthesis"),
+    _tests(
+        "twins",
+        "two sides behind one port: good and bad versions, switches, patches, under load",
+        measures=True,
+    ),
     Part(
         "outage",
         "ten minutes without a destination: nothing lost, the others undisturbed",
@@ -152,23 +158,40 @@ def _place(part: Part) -> Iterator[Sequence[str]]:
 
 def main(names: Sequence[str]) -> int:
     """Run the named parts, or all; returns the exit status."""
+    if list(names) == [_REST]:
+        return main_rest()
     known = {part.name: part for part in PARTS}
     unknown = [name for name in names if name not in known]
     if unknown:
         sys.stderr.write(f"no such part: {', '.join(unknown)}; there are {', '.join(known)}\n")
         return 2
     console, chosen = Console(), [known[name] for name in names] or list(PARTS)
-    results = run_parts(chosen, console)
+    results = run_parts(chosen, console, checked_out())
     console.print(_table(results))
     return int(any(result.status for result in results))
 
 
-def run_parts(parts: Sequence[Part], console: Console) -> list[Result]:
+def main_rest() -> int:
+    """Run the parts that have not proven the present commit; the table has them all."""
+    console, commit = Console(), checked_out()
+    before = {part.name: record for part in PARTS if (record := proven(LOGS, part.name, commit))}
+    ran = run_parts([part for part in PARTS if part.name not in before], console, commit)
+    results = {result.part.name: result for result in ran}
+    for part in PARTS:
+        if record := before.get(part.name):
+            results[part.name] = Result(part, record.status, record.seconds, record.figures)
+    console.print(_table([results[part.name] for part in PARTS]))
+    return int(any(result.status for result in ran))
+
+
+def run_parts(parts: Sequence[Part], console: Console, commit: str) -> list[Result]:
     """Results in the order of `parts`; those that wait start first, those that measure last."""
 
     def run(part: Part) -> Result:
         console.print(f"{part.name}: {part.proves} ...")
         result = prove(part)
+        record = Record(commit=commit, status=result.status, seconds=result.seconds, figures=result.figures)
+        keep(LOGS, part.name, record)
         console.print(f"{part.name}: {_outcome(result)}")
         return result
 

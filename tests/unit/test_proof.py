@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from tests.proof import Part, run_parts
+from tests.proof import LOGS, Part, run_parts
+from tests.proven import Record, keep, proven
 
 _WAITS = """
 import pathlib, time
@@ -51,7 +52,7 @@ def test_parts_that_measure_run_one_at_a_time_but_beside_one_that_only_waits(
         _part("alone too", _ALONE, measures=True),
         _part("waits", _WAITS, only_waits_after="waiting now"),
     ]
-    results = run_parts(parts, Console(quiet=True))
+    results = run_parts(parts, Console(quiet=True), "")
     assert [result.part.name for result in results] == ["alone", "busy", "as busy", "alone too", "waits"]
     assert [result.status for result in results] == [0, 0, 0, 0, 0]
 
@@ -59,7 +60,7 @@ def test_parts_that_measure_run_one_at_a_time_but_beside_one_that_only_waits(
 def test_two_parts_that_only_check_run_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     parts = [_part("one", _MEETS, "one", "two"), _part("two", _MEETS, "two", "one")]
-    assert [result.status for result in run_parts(parts, Console(quiet=True))] == [0, 0]
+    assert [result.status for result in run_parts(parts, Console(quiet=True), "")] == [0, 0]
 
 
 def test_a_part_that_fails_does_not_stop_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,6 +69,15 @@ def test_a_part_that_fails_does_not_stop_the_others(tmp_path: Path, monkeypatch:
         _part("fails", "raise SystemExit('lost 3 events')", only_waits_after="never printed"),
         _part("holds", "print('0 lost')"),
     ]
-    failed, held = run_parts(parts, Console(quiet=True))
+    failed, held = run_parts(parts, Console(quiet=True), "c1")
     assert (failed.status, failed.figures) == (1, "lost 3 events")
     assert (held.status, held.figures) == (0, "0 lost")
+    known = {
+        (part, commit): proven(LOGS, part, commit) for part in ("fails", "holds") for commit in ("c1", "c2")
+    }
+    assert [key for key, record in known.items() if record] == [("holds", "c1")]
+
+
+def test_nothing_is_known_of_files_that_are_no_commit(tmp_path: Path) -> None:
+    keep(tmp_path, "part", Record(commit="", status=0, seconds=1, figures="0 lost"))
+    assert proven(tmp_path, "part", "") is None
