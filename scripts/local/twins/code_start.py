@@ -90,7 +90,8 @@ class CodeStart:
             if states[name] != _RUNNING
         ]
         if not spark_ready(self.side, self._supervisor):
-            waiting.append(f"spark: not all of its queries process data{self._why(SPARK)}")
+            why = self._why(SPARK) if states[SPARK] == _RUNNING else ""
+            waiting.append(f"spark: not all of its queries process data{why}")
         if not says_ready(self.side.collect_port):
             waiting.append("collect does not answer /readyz with 200")
         return waiting or ([] if self._warm() and not self._background.busy else ["its warm-up is not over"])

@@ -7,10 +7,13 @@ from typing import Any, Final
 import msgspec
 
 _READ_BYTES: Final = 256 * 1024
-_MOST_CHARACTERS: Final = 300
+_MOST_CHARACTERS: Final = 500
 _FAILED: Final = frozenset({"ERROR", "CRITICAL"})
 _OF_THE_JVM: Final = "org."
 """A JVM that is stopped logs errors of everything that it cuts off: they hide the one that stopped it."""
+
+_ABOUT_THE_QUERY: Final = "=== Streaming Query ==="
+"""What Spark adds to the error of a query: pages of its plan."""
 
 _decoder = msgspec.json.Decoder(dict[str, Any])
 
@@ -44,4 +47,5 @@ def _error_of(found: Mapping[str, Any]) -> str:
     if found.get("level") not in _FAILED or str(found.get("logger", "")).startswith(_OF_THE_JVM):
         return ""
     cause = str(found.get("error") or str(found.get("exc_info", "")).strip().rpartition("\n")[2])
-    return " ".join((cause.strip() or str(found.get("message", ""))).split())
+    said = cause.partition(_ABOUT_THE_QUERY)[0].strip() or str(found.get("message", ""))
+    return " ".join(said.split())
