@@ -199,6 +199,7 @@ class BackendConformance:
         place.wake(place.old)
 
         def settled() -> bool:
+            place.backend.pause_canary(place.dark, fence=place.fence)
             return not left(place.backend.remains(place.dark), retries=False)
 
         place.eventually(settled, f"{place.dark} has read all")

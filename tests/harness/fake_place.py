@@ -170,6 +170,10 @@ class FakePlace:
             found = [self._minute(world, side, minute) for minute in whole]
             return [each for each in found if each.total]
 
+    def pause_canary(self, side: str, *, fence: int) -> None:
+        with self._changed("pause_canary", fence):
+            """Its sides have none."""
+
     def remains(self, side: str) -> Remains:
         with self._world() as world:
             found = world.sides[side]

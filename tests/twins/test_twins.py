@@ -59,6 +59,7 @@ class Moves:
         return proof.arrived == proof.sent == 20
 
     def _settled(self, side: str) -> bool:
+        self.backend.pause_canary(side, fence=self.fence)
         found = self.backend.remains(side)
         return not any(found.lag.values()) and not found.retries
 

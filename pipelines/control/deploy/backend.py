@@ -253,6 +253,13 @@ class Backend(Protocol):
         """Settled minutes with deliveries, `first` and `last` included, oldest first."""
         ...
 
+    def pause_canary(self, side: str, *, fence: int) -> None:
+        """Let what a side sends to itself end for a minute, so that it can read all that it has.
+
+        It begins again by itself: a side that is to become empty is told so at each look.
+        """
+        ...
+
     def remains(self, side: str) -> Remains:
         """What a side has still to settle."""
         ...

@@ -9,7 +9,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from pipelines.control.deploy import sufficiency
-from pipelines.control.deploy.backend import Backend, BackendError, CannotReplayError
+from pipelines.control.deploy.backend import Backend, BackendError, CannotReplayError, Remains
 from pipelines.control.deploy.decisions import first_minute
 from pipelines.control.deploy.policy import JUDGED, WATCHED, Policy, percent, pinned
 from pipelines.control.deploy.replays import replay_positions
@@ -105,11 +105,15 @@ class Operations:
         return replace(seen, weights=self._backend.weights(), pinned=self._backend.pinned())
 
     def _drain(self, release: Release, seen: Seen) -> Seen:
-        return replace(seen, remains=self._backend.remains(release.former))
+        return replace(seen, remains=self._emptied(release.former, release.term))
 
     def _catch_up(self, release: Release, seen: Seen) -> Seen:
         seen = replace(seen, readiness=self._backend.readiness(release.faulty))
-        return replace(seen, remains=self._backend.remains(release.faulty))
+        return replace(seen, remains=self._emptied(release.faulty, release.term))
+
+    def _emptied(self, side: str, fence: int) -> Remains:
+        self._backend.pause_canary(side, fence=fence)
+        return self._backend.remains(side)
 
     def _park(self, release: Release, seen: Seen) -> Seen:
         return self._parked(release, seen, release.former)

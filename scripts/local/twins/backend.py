@@ -264,12 +264,14 @@ class LocalBackend:
             self._usage[side].look()
             return minutes_of(observe_of(self._side(side)), first, last, self._usage[side].of)
 
+    def pause_canary(self, side: str, *, fence: int) -> None:
+        """Let the side's canary send nothing for a minute."""
+        with _explained(), self._fenced(fence):
+            self._code[side].pause_canary(PAUSE_SECONDS)
+
     def remains(self, side: str) -> Remains:
-        """What a side has still to settle. The canary of a side without traffic pauses meanwhile."""
+        """What a side has still to settle."""
         with _explained():
-            state = self._traffic.state()
-            if not state.weights[side] and side not in state.pinned_keys.values():
-                self._code[side].pause_canary(PAUSE_SECONDS)
             return self._remains[side].read()
 
     def stability(self, side: str, since: int = 0) -> Stability:

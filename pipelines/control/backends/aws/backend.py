@@ -193,11 +193,14 @@ class AwsBackend:
         with _explained():
             return minutes_of(partial(self._observed, side), first, last, _unknown)
 
-    def remains(self, side: str) -> Remains:
-        """What a side has still to settle. The canary of a side without traffic pauses meanwhile."""
+    def pause_canary(self, side: str, *, fence: int) -> None:
+        """Let the side's canary send nothing for a minute."""
         with _explained():
-            if not self._traffic.weights().of(side):
-                self._code(side).pause_canary(PAUSE_SECONDS)
+            self._claimed(side, fence).pause_canary(PAUSE_SECONDS)
+
+    def remains(self, side: str) -> Remains:
+        """What a side has still to settle."""
+        with _explained():
             return self._remains[side].read()
 
     def stability(self, side: str, since: int = 0) -> Stability:

@@ -1,6 +1,6 @@
 """What the API answers: from the snapshot, and for what is not held from the store and the topics."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import date, timedelta
 from typing import Final
 
@@ -19,6 +19,7 @@ from shared.contracts.alarms import Alarm, QuietWindow
 from shared.contracts.destination_health import DestinationHealth
 from shared.contracts.diamond.activities import UnderWay
 from shared.contracts.diamond.stability import GOOD_MINUTES, Stability, raised_by, stability
+from shared.contracts.documents import OWN_TENANTS
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.scorecard import (
     ALL_TENANTS,
@@ -158,7 +159,7 @@ class Queries:
         alarms = self._alarms.listed(ALL_TENANTS, is_open=True)
         return stability(
             raised_by(alarms, lambda tenant: found.held(tenant, since)) if since else alarms,
-            [card for card in found.judged(ALL_TENANTS, GOOD_MINUTES) if card.minute >= since],
+            [card for card in _customers(found) if card.minute >= since],
             found.behind_seconds,
             behind=found.behind,
             at_ms=found.at_ms,
@@ -190,3 +191,10 @@ class Queries:
                 return find(reader, tenant, event_id, self._clock() - seconds * 1_000)
         except (KafkaException, TimeoutError) as error:
             raise UnavailableError(f"the topics cannot be read: {error}") from error
+
+
+def _customers(found: Snapshot) -> Iterator[MinuteCard]:
+    """The last minutes of each customer: hifi's own few events are no measure of how fast a side is."""
+    for tenant in found.tenants:
+        if tenant not in OWN_TENANTS:
+            yield from found.judged(tenant, GOOD_MINUTES)

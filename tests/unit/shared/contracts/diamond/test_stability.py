@@ -1,9 +1,11 @@
 """What counts against a side that serves, and what against one that is to be parked."""
 
 import pytest
+from msgspec.structs import replace
 
 from shared.contracts.alarms import Alarm, AlarmKind, Audience
 from shared.contracts.diamond.stability import SILENT, UNSTABLE, raised_by, settled, stability
+from shared.contracts.documents import CANARY
 from shared.contracts.scorecard import MinuteCard
 
 
@@ -29,6 +31,15 @@ def test_a_side_without_traffic_answers_for_losses_and_doubles_and_not_for_havin
     assert not found.stable
     assert settled(found).stable == (kind in (AlarmKind.STALLED, AlarmKind.BURN))
     assert settled(found).at_ms == 7
+
+
+@pytest.mark.parametrize("kind", sorted(UNSTABLE))
+def test_a_canary_that_was_slow_is_not_held_against_its_side_and_one_that_lost_events_is(
+    kind: AlarmKind,
+) -> None:
+    of_the_canary = replace(alarm(kind), tenant=CANARY)
+    found = stability([of_the_canary], [], 0, behind=False, at_ms=7)
+    assert found.stable == (kind is AlarmKind.BURN)
 
 
 def test_a_side_without_traffic_waits_for_its_meter() -> None:
