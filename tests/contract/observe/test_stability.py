@@ -42,7 +42,7 @@ def test_a_side_with_a_lost_event_is_not_stable_and_says_why(start: Start, topic
     eventually(lambda: not observe.get("/v1/stability")["stable"], 30)
     reasons = observe.get("/v1/stability")["reasons"]
     assert any(reason.startswith("alarm loss: ") for reason in reasons), reasons
-    assert any(reason.startswith(f"minute {minute}: ") for reason in reasons), reasons
+    assert any(reason.startswith(f"minute {minute} of acme: ") for reason in reasons), reasons
     assert not observe.get(f"/v1/stability?from={minute}")["stable"]
     assert observe.get(f"/v1/stability?from={minute + 1}")["stable"], "of other code than it has now"
 
