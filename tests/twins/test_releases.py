@@ -14,7 +14,10 @@ from tests.twins.releases import Releases
 
 pytestmark = [pytest.mark.proof, pytest.mark.timeout(3_600)]
 
-RATE: Final = 100
+RATE: Final = 300
+BATCH: Final = 3
+"""Events in a request: a hundred requests a second, which two cores carry beside two sides."""
+
 MOST_DEPLOY_SECONDS: Final = 360
 MOST_ROLLBACK_SECONDS: Final = 10
 
@@ -23,7 +26,7 @@ def test_a_version_takes_all_traffic_and_the_former_one_takes_it_back(
     live: LiveTwins, tmp_path: Path
 ) -> None:
     releases, commit = Releases(live), commit_of("HEAD")
-    customer = Customer(live, "releases", tmp_path, RATE)
+    customer = Customer(live, "releases", tmp_path, RATE, BATCH)
     with customer.busy():
         deployed = releases.run("deploy", commit)
         took = _seconds(deployed, Step.PROVE, Step.ALL)
@@ -36,13 +39,20 @@ def test_a_version_takes_all_traffic_and_the_former_one_takes_it_back(
         assert releases.serving()[rolled_back["target"]] == (deployed["former_version"], 100, False)
         assert releases.serving()[deployed["target"]][1:] == (0, True)
         customer.steady()
-    assert customer.check().lost == ()
+    check = customer.check()
+    assert (check.lost, check.duplicated) == ((), 0)
     assert took <= MOST_DEPLOY_SECONDS
+    releases.run("burst", "on")  # a parked side answers nothing
+    cards = customer.settled_cards()
+    releases.run("burst", "off")
+    totals = {name: sum(getattr(card, name) for card in cards) for name in ("collected", "delivered", "lost")}
+    assert totals == {"collected": check.acked, "delivered": check.acked, "lost": 0}
+    assert [card.minute for card in cards if card.spent] == []
 
 
 def test_a_release_that_is_taken_back_gives_its_traffic_back_at_once(live: LiveTwins, tmp_path: Path) -> None:
     releases = Releases(live)
-    customer = Customer(live, "taken-back", tmp_path, RATE)
+    customer = Customer(live, "taken-back", tmp_path, RATE, BATCH)
     with customer.busy():
         releases.begin("deploy", commit_of("HEAD"))
         releases.at(Step.WATCH_HALF)
@@ -59,7 +69,7 @@ def test_a_release_that_is_taken_back_gives_its_traffic_back_at_once(live: LiveT
 
 def test_the_traffic_changes_sides_opens_both_and_goes_back(live: LiveTwins, tmp_path: Path) -> None:
     releases = Releases(live)
-    customer = Customer(live, "switches", tmp_path, RATE)
+    customer = Customer(live, "switches", tmp_path, RATE, BATCH)
     with customer.busy():
         switched = releases.run("switch")
         version = switched["version"]
