@@ -1,10 +1,11 @@
 """Topic ends and consumer lag of a side's nodes."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
 from shared.contracts.topics import Topic
@@ -12,6 +13,17 @@ from shared.contracts.topology import CHAIN_GROUPS, INPUTS
 from shared.kafka.progress_group import group_name
 
 _TIMEOUT_SECONDS: Final = 10.0
+_PAUSE_SECONDS: Final = 0.2
+_MOVING: Final = frozenset(
+    {
+        KafkaError.FENCED_LEADER_EPOCH,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.UNKNOWN_LEADER_EPOCH,
+    }
+)
+"""What brokers answer that do not agree yet about who leads a partition. A rebalance of leaders comes five
+minutes after brokers were restarted, with nobody there to see it."""
 
 CHAIN: Final = (
     ("collect", Topic.COLLECTED),
@@ -45,11 +57,22 @@ def topic_ends(admin: AdminClient) -> dict[Topic, int]:
 
 
 def partition_ends(admin: AdminClient) -> dict[tuple[str, int], int]:
-    """End offset of each (topic, partition) of hifi's topics.
+    """End offset of each (topic, partition) of hifi's topics; asked again while a leader is moving.
 
     Raises:
         KafkaException: if the brokers do not answer.
     """
+    deadline = time.monotonic() + _TIMEOUT_SECONDS
+    while True:
+        try:
+            return _ends(admin)
+        except KafkaException as error:
+            if error.args[0].code() not in _MOVING or time.monotonic() > deadline:
+                raise
+        time.sleep(_PAUSE_SECONDS)
+
+
+def _ends(admin: AdminClient) -> dict[tuple[str, int], int]:
     found = admin.list_topics(timeout=_TIMEOUT_SECONDS).topics
     asked = [TopicPartition(t, p) for t in Topic if t in found for p in found[t].partitions]
     latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]

@@ -89,8 +89,9 @@ class FakePlace:
     def start(self, side: str, version: str, *, fence: int) -> None:
         with self._changed("start", fence) as world:
             found = world.sides[side]
-            if found.parked or found.version != version:
+            if found.parked or found.failed or found.version != version:
                 found.version, found.parked, found.since_ms, found.proof = version, False, world.now_ms, 0
+                found.failed, found.unlucky = found.unlucky, False
 
     def readiness(self, side: str) -> Readiness:
         with self._world() as world:
@@ -98,7 +99,7 @@ class FakePlace:
             age = world.now_ms - found.since_ms
             if found.version == Bad.CRASHES:
                 return Readiness(ready=False, waiting_for=["ingest ended by itself"], crashes=age // 3_000)
-            if found.version == Bad.NEVER_READY or found.parked or age < READY_MS:
+            if found.version == Bad.NEVER_READY or found.parked or found.failed or age < READY_MS:
                 return Readiness(ready=False, waiting_for=["route"])
             return Readiness(ready=True)
 

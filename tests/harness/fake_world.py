@@ -62,6 +62,11 @@ class FakeSide(Struct, kw_only=True):
     """When what it is not stable for happened, epoch minute."""
 
     patched: bool = False
+    unlucky: bool = False
+    """Whether its next start fails for a reason that passes."""
+
+    failed: bool = False
+    """Whether its last start failed."""
 
 
 class World(Struct, kw_only=True):

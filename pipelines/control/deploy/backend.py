@@ -178,7 +178,8 @@ class Backend(Protocol):
     def start(self, side: str, version: str, *, fence: int) -> None:
         """Replace the code of a side by a version, and start it; a parked side wakes up.
 
-        If the version runs there already, nothing happens: programs that crashed are not started over.
+        If the version runs there already, nothing happens: programs that crashed are not started over. What
+        failed to start is started again.
         """
         ...
 

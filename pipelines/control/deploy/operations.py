@@ -81,6 +81,8 @@ class Operations:
         return replace(seen, deployed={side: self._backend.deployed(side)})
 
     def _ready(self, release: Release, seen: Seen) -> Seen:
+        # Again, as a start may fail for a reason that passes, such as brokers that are just moving a leader.
+        self._backend.start(release.target, release.version, fence=release.term)
         return replace(seen, readiness=self._backend.readiness(release.target))
 
     def _prove(self, release: Release, seen: Seen) -> Seen:
@@ -108,6 +110,7 @@ class Operations:
         return replace(seen, remains=self._emptied(release.former, release.term))
 
     def _catch_up(self, release: Release, seen: Seen) -> Seen:
+        self._backend.start(release.faulty, release.good_version, fence=release.term)
         seen = replace(seen, readiness=self._backend.readiness(release.faulty))
         return replace(seen, remains=self._emptied(release.faulty, release.term))
 

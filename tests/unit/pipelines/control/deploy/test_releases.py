@@ -41,6 +41,23 @@ def test_a_good_version_takes_all_traffic_step_by_step() -> None:
     assert [weights[DARK] for _, weights in world.place.world.since] == [10, 50, 100]
 
 
+def test_a_start_that_failed_for_a_reason_that_passes_is_made_again() -> None:
+    world = ReleaseWorld()
+    world.place.world.sides[DARK].unlucky = True
+    world.ask(Kind.DEPLOY, NEW)
+    assert world.ended().step is Step.DONE
+    assert_whole(world, version=NEW, side=DARK)
+
+
+def test_a_good_version_whose_start_failed_on_the_way_back_is_started_again() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, Bad.DROPS)
+    world.until(lambda release: release.step is Step.RESTART)
+    world.place.world.sides[DARK].unlucky = True
+    assert world.ended().step is Step.UNDONE
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
 def test_named_customers_are_the_first_traffic_and_go_with_the_others_from_half_on() -> None:
     world = ReleaseWorld()
     world.ask(Kind.DEPLOY, NEW, canary_tenants=TENANTS)
