@@ -26,6 +26,7 @@ _LOOK_SECONDS: Final = 0.5
 _REST: Final = "--rest"
 _STREAMS: Final = 3  # as many as `make test` has: each one mostly waits for its processes
 _PYTEST: Final = (sys.executable, "-m", "pytest")
+_BAD_VERSIONS: Final = "tests/twins/test_bad_versions.py"
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,8 @@ class Part:
     """Whether its figures need the machine to itself."""
 
 
-def _tests(name: str, proves: str, *, measures: bool = False) -> Part:
-    return Part(name, proves, (*_PYTEST, f"tests/{name}", "--tier", "proof"), measures=measures)
+def _tests(name: str, proves: str) -> Part:
+    return Part(name, proves, (*_PYTEST, f"tests/{name}", "--tier", "proof"))
 
 
 PARTS: Final = (  # checks: the longest first, so that the streams end at about the same time
@@ -64,9 +65,16 @@ PARTS: Final = (  # checks: the longest first, so that the streams end at about 
     _tests("console", "every page at any width, in both themes; a meter that is away"),
     Part("unit", "laws of pure functions, on 200 examples each", (*_PYTEST, "tests/unit")),
     _tests("synth", "policies (checkov), workflows (actionlint), time of the synthesis"),
-    _tests(
+    Part(
         "twins",
-        "two sides behind one port: good and bad versions, switches, patches, under load",
+        "two sides behind one port: good versions, switches, patches, under load",
+        (*_PYTEST, "tests/twins", "--tier", "proof", "--ignore", _BAD_VERSIONS),
+        measures=True,
+    ),
+    Part(
+        "bad-versions",
+        "versions that are bad in ten ways: found and undone on two sides under load",
+        (*_PYTEST, _BAD_VERSIONS, "--tier", "proof"),
         measures=True,
     ),
     Part(
