@@ -4,11 +4,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from confluent_kafka.admin import AdminClient
-
 from pipelines.control.deploy.backend import Remains
 from shared.contracts.topics import Topic
-from shared.contracts.topology import CHAIN_GROUPS
+from shared.contracts.topology import CHAIN_GROUPS, INPUTS
 from shared.dead_letters.dead_letter import Filter
 from shared.dead_letters.store import DeadLetterStore
 from shared.kafka.admin import admin_client
@@ -29,17 +27,20 @@ class RemainsReader:
     def read(self) -> Remains:
         """What is left now. Dead letters are read again only if some were written or replayed since."""
         admin = admin_client(self._bootstrap)
-        found = {each.node: each.records for each in lags(admin) if each.records is not None}
-        self._count_letters(admin)
+        ends = partition_ends(admin)
+        # A group that has moved none of its records yet has committed nothing: they all wait.
+        found = {_RETRY: sum(end for (topic, _), end in ends.items() if topic in INPUTS[_RETRY])}
+        found |= {each.node: each.records for each in lags(admin) if each.records is not None}
+        self._count_letters(ends)
         return Remains(
             lag={node: found[node] for node in CHAIN_GROUPS if node in found},
             retries=found.get(_RETRY, 0),
             dead_letters=self._letters,
         )
 
-    def _count_letters(self, admin: AdminClient) -> None:
+    def _count_letters(self, all_ends: _Ends) -> None:
         topics = (Topic.DEAD_LETTER, Topic.REPLAYED)
-        ends = {partition: end for partition, end in partition_ends(admin).items() if partition[0] in topics}
+        ends = {partition: end for partition, end in all_ends.items() if partition[0] in topics}
         if ends == self._read_to:
             return
         with DeadLetterStore(self._bootstrap, {}) as store:
