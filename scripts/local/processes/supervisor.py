@@ -191,7 +191,7 @@ class Supervisor:
             if fault.faultCode != Faults.NOT_RUNNING:
                 raise SupervisorError(f"{program}: {fault.faultString}") from fault
 
-    def begin_to_stop(self, program: str) -> None:
+    def _begin_to_stop(self, program: str) -> None:
         """Stop a program unless it is stopped; returns at once."""
         with suppress(xmlrpc.client.Fault):  # not running
             self._call("stopProcess", self._full(program), False)
@@ -199,7 +199,7 @@ class Supervisor:
     def stop_programs(self, programs: Sequence[str]) -> None:
         """Stop several programs at the same time; returns when all have ended."""
         for program in programs:
-            self.begin_to_stop(program)
+            self._begin_to_stop(program)
         for program in programs:
             self.stop_program(program)
 
