@@ -39,9 +39,10 @@ def side(tmp_path: Path) -> Side:
 
 @pytest.fixture
 def supervisor(side: Side) -> Iterator[Supervisor]:
-    """Runs a meter that is never ready."""
+    """Runs a meter that is never ready. The canary runs already, as on a side that is open."""
     running = Supervisor(side)
     running.start([never_ready(side, name) for name in (OBSERVE, CONSOLE, CANARY)])
+    running.start_program(CANARY)
     yield running
     running.shut_down()
 
@@ -57,9 +58,9 @@ def test_a_side_that_is_open_serves_on_without_its_warm_up_and_its_meter_and_say
     warm_up, meter = [line for line in screen.getvalue().splitlines() if line.startswith("not ready ")]
     where = f"the warm-up failed: its destination cannot listen on {HOST}:{side.sink_port}: "
     assert where in warm_up and "The side serves on: it takes events" in warm_up
-    assert f"the meter did not start: {OBSERVE} is not ready after" in meter
-    assert str(side.logs / f"{OBSERVE}.log") in meter
+    assert f"the meter did not start: {CANARY} is not ready after" in meter
+    assert str(side.logs / f"{CANARY}.log") in meter
     assert "The side serves on: it delivers events" in meter
     assert all("`hifi doctor`" in line for line in (warm_up, meter))
     states = supervisor.states()
-    assert set(states.values()) == {"RUNNING"}, f"nothing was stopped, and the canary started: {states}"
+    assert set(states.values()) == {"RUNNING"}, f"nothing was stopped: {states}"
