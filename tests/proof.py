@@ -166,30 +166,27 @@ def _place(part: Part) -> Iterator[Sequence[str]]:
 
 def main(names: Sequence[str]) -> int:
     """Run the named parts, or all; returns the exit status."""
-    if list(names) == [_REST]:
-        return main_rest()
-    known = {part.name: part for part in PARTS}
-    unknown = [name for name in names if name not in known]
+    rest = list(names) == [_REST]
+    known, wanted = {part.name: part for part in PARTS}, () if rest else names
+    unknown = [name for name in wanted if name not in known]
     if unknown:
         sys.stderr.write(f"no such part: {', '.join(unknown)}; there are {', '.join(known)}\n")
         return 2
-    console, chosen = Console(), [known[name] for name in names] or list(PARTS)
-    results = run_parts(chosen, console, checked_out())
-    console.print(_table(results))
-    return int(any(result.status for result in results))
-
-
-def main_rest() -> int:
-    """Run the parts that have not proven the present commit; the table has them all."""
-    console, commit = Console(), checked_out()
-    before = {part.name: record for part in PARTS if (record := proven(LOGS, part.name, commit))}
-    ran = run_parts([part for part in PARTS if part.name not in before], console, commit)
-    results = {result.part.name: result for result in ran}
-    for part in PARTS:
-        if record := before.get(part.name):
-            results[part.name] = Result(part, record.status, record.seconds, record.figures)
-    console.print(_table([results[part.name] for part in PARTS]))
+    console, commit, chosen = Console(), checked_out(), [known[name] for name in wanted] or list(PARTS)
+    found = _results_of(commit) if rest else {}
+    ran = run_parts([part for part in chosen if part.name not in found], console, commit)
+    found |= {result.part.name: result for result in ran}
+    console.print(_table([found[part.name] for part in chosen]))
     return int(any(result.status for result in ran))
+
+
+def _results_of(commit: str) -> dict[str, Result]:
+    """By name, the parts that have proven a commit."""
+    return {
+        part.name: Result(part, record.status, record.seconds, record.figures)
+        for part in PARTS
+        if (record := proven(LOGS, part.name, commit))
+    }
 
 
 def run_parts(parts: Sequence[Part], console: Console, commit: str) -> list[Result]:

@@ -5,25 +5,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
 
 from shared.contracts.topics import Topic
 from shared.contracts.topology import CHAIN_GROUPS, INPUTS
+from shared.kafka.errors import LEADER_MOVES
 from shared.kafka.progress_group import group_name
 
 _TIMEOUT_SECONDS: Final = 10.0
 _PAUSE_SECONDS: Final = 0.2
-_MOVING: Final = frozenset(
-    {
-        KafkaError.FENCED_LEADER_EPOCH,
-        KafkaError.LEADER_NOT_AVAILABLE,
-        KafkaError.NOT_LEADER_FOR_PARTITION,
-        KafkaError.UNKNOWN_LEADER_EPOCH,
-    }
-)
-"""What brokers answer that do not agree yet about who leads a partition. A rebalance of leaders comes five
-minutes after brokers were restarted, with nobody there to see it."""
 
 CHAIN: Final = (
     ("collect", Topic.COLLECTED),
@@ -67,7 +58,7 @@ def partition_ends(admin: AdminClient) -> dict[tuple[str, int], int]:
         try:
             return _ends(admin)
         except KafkaException as error:
-            if error.args[0].code() not in _MOVING or time.monotonic() > deadline:
+            if error.args[0].code() not in LEADER_MOVES or time.monotonic() > deadline:
                 raise
         time.sleep(_PAUSE_SECONDS)
 

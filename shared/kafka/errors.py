@@ -2,10 +2,22 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
-from confluent_kafka import KafkaException
+from confluent_kafka import KafkaError, KafkaException
 
 from shared.runtime.errors import OperatorError
+
+LEADER_MOVES: Final = frozenset(
+    {
+        KafkaError.FENCED_LEADER_EPOCH,
+        KafkaError.LEADER_NOT_AVAILABLE,
+        KafkaError.NOT_LEADER_FOR_PARTITION,
+        KafkaError.UNKNOWN_LEADER_EPOCH,
+    }
+)
+"""What brokers answer that do not agree yet about who leads a partition: while one stops or starts, and five
+minutes later, when Kafka rebalances the leaders."""
 
 
 class KafkaUnavailableError(OperatorError):

@@ -6,25 +6,21 @@ from typing import Final, NamedTuple
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
+from shared.kafka.errors import LEADER_MOVES
+
 _PAUSE_SECONDS: Final = 0.1
 _ONE_TRY_SECONDS: Final = 2.0
 """A request to a leader that has just died stays in librdkafka's queue for as long as the caller waits."""
 
-_ASK_AGAIN: Final = frozenset(
-    {
-        KafkaError._TIMED_OUT,
-        KafkaError._TRANSPORT,
-        KafkaError._DESTROY_BROKER,
-        KafkaError.REQUEST_TIMED_OUT,
-        KafkaError.NOT_LEADER_FOR_PARTITION,
-        KafkaError.LEADER_NOT_AVAILABLE,
-        KafkaError.REPLICA_NOT_AVAILABLE,
-        KafkaError.FENCED_LEADER_EPOCH,
-        KafkaError.UNKNOWN_LEADER_EPOCH,
-        KafkaError.OFFSET_NOT_AVAILABLE,
-        KafkaError.KAFKA_STORAGE_ERROR,
-    }
-)
+_ASK_AGAIN: Final = LEADER_MOVES | {
+    KafkaError._TIMED_OUT,
+    KafkaError._TRANSPORT,
+    KafkaError._DESTROY_BROKER,
+    KafkaError.REQUEST_TIMED_OUT,
+    KafkaError.REPLICA_NOT_AVAILABLE,
+    KafkaError.OFFSET_NOT_AVAILABLE,
+    KafkaError.KAFKA_STORAGE_ERROR,
+}
 """Errors that a new leader may end."""
 
 

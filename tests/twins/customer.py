@@ -17,6 +17,12 @@ from tests.harness.live_twins import LiveTwins
 from tests.harness.waiting import eventually
 from tests.twins.received_data import ReceivedData
 
+RATE: Final = 300
+"""Events a second while versions are released."""
+
+BATCH: Final = 3
+"""Events in a request: a hundred requests a second, which two cores carry beside two sides."""
+
 _ARRIVE_SECONDS: Final = 300
 _STEADY_SECONDS: Final = 20
 _SETTLED_SECONDS: Final = 300

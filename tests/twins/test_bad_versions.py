@@ -17,14 +17,10 @@ from shared.contracts.releases import Finding, Release, Step
 from tests.harness.bad_versions import Fault, bad_version
 from tests.harness.live_twins import LiveTwins
 from tests.harness.waiting import eventually
-from tests.twins.customer import Customer
+from tests.twins.customer import BATCH, RATE, Customer
 from tests.twins.releases import Releases
 
 pytestmark = [pytest.mark.proof, pytest.mark.timeout(3_600)]
-
-RATE: Final = 300
-BATCH: Final = 3
-"""Events in a request: a hundred requests a second, which two cores carry beside two sides."""
 
 MOST_SECONDS: Final = 180
 """From the beginning of a bad version's first minute with traffic until it has none."""

@@ -9,14 +9,10 @@ import pytest
 from scripts.local.twins.versions import commit_of
 from shared.contracts.releases import Step
 from tests.harness.live_twins import LiveTwins
-from tests.twins.customer import Customer
+from tests.twins.customer import BATCH, RATE, Customer
 from tests.twins.releases import Releases
 
 pytestmark = [pytest.mark.proof, pytest.mark.timeout(3_600)]
-
-RATE: Final = 300
-BATCH: Final = 3
-"""Events in a request: a hundred requests a second, which two cores carry beside two sides."""
 
 MOST_DEPLOY_SECONDS: Final = 360
 MOST_ROLLBACK_SECONDS: Final = 10

@@ -257,7 +257,7 @@ class Backend(Protocol):
     def pause_canary(self, side: str, *, fence: int) -> None:
         """Let what a side sends to itself end for a minute, so that it can read all that it has.
 
-        It begins again by itself: a side that is to become empty is told so at each look.
+        It begins again by itself: ask at each look at a side that is to become empty.
         """
         ...
 

@@ -196,7 +196,8 @@ class AwsBackend:
     def pause_canary(self, side: str, *, fence: int) -> None:
         """Let the side's canary send nothing for a minute."""
         with _explained():
-            self._claimed(side, fence).pause_canary(PAUSE_SECONDS)
+            self._traffic.claim(fence)
+            self._code(side).pause_canary(PAUSE_SECONDS, fence)
 
     def remains(self, side: str) -> Remains:
         """What a side has still to settle."""

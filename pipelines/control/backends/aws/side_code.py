@@ -80,9 +80,9 @@ class SideCode:
         crashes = workloads.crashes(self.pods(), record.since_ms)
         return Readiness(ready=not found, waiting_for=tuple(found), crashes=crashes)
 
-    def pause_canary(self, seconds: int) -> None:
+    def pause_canary(self, seconds: int, fence: int) -> None:
         """Let the side's canary send nothing for so many seconds, if its code runs."""
-        if not self._records.read().record.parked:
+        if not self.claim(fence).parked:
             self._kube.put(self._proxied(workloads.CANARY, PAUSE_PATH), str(seconds))
 
     def ask(self, name: str, path: str) -> bytes:
