@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "down": "The local side",
     "doctor": "The local side",
     "maintenance": "The local side",
+    "scale": "The local side",
     "demo": "The local side",
     "deploy": "Releases",
     "rollback": "Releases",

@@ -5,7 +5,7 @@ from typing import Final
 
 HOST: Final = "127.0.0.1"
 BROKER_IDS: Final = (1, 2, 3)
-PORTS: Final = 19
+PORTS: Final = 21
 """Number of ports of a side, from its base on."""
 
 DEFAULT_PORT: Final = 8080
@@ -18,7 +18,7 @@ class Addresses:
     The base is collect's own port; then three brokers, three controllers, the warm-up's destination, retry's
     health; observe, console, the store of documents and scorecards, canary; the metrics of Spark and of
     trace; the provisioner; the management API; the metrics of a second Spark driver and the destination of
-    rehearsals.
+    rehearsals; Spark's master, and its state.
     """
 
     port: int = DEFAULT_PORT
@@ -125,6 +125,16 @@ class Addresses:
     def rehearsal_port(self) -> int:
         """Port of the destination of a waiting driver's rehearsal."""
         return self.standby_port + 1
+
+    @property
+    def master_port(self) -> int:
+        """Port of Spark's master, for drivers and workers."""
+        return self.rehearsal_port + 1
+
+    @property
+    def master_state_port(self) -> int:
+        """HTTP port of the master's page, and of its state as JSON."""
+        return self.master_port + 1
 
     @property
     def ports(self) -> range:

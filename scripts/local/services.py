@@ -18,6 +18,8 @@ from scripts.local.processes.programs import (
     COLLECT,
     CONSOLE,
     DOCUMENTS,
+    EXECUTORS,
+    MASTER,
     METER,
     OBSERVE,
     PROVISION,
@@ -27,6 +29,7 @@ from scripts.local.processes.programs import (
     STANDBY,
     STORE,
     TRACE,
+    WORKERS,
     traced,
 )
 from scripts.local.processes.supervisor import Supervisor
@@ -55,6 +58,8 @@ def early(side: Side, profile: SideProfile) -> tuple[str, ...]:
     """Programs of a side by itself that start with its brokers, as they do not need them at once."""
     if profile is SideProfile.BROKERS:
         return ()
+    if side.workers:
+        return (STORE, MASTER)  # a driver that does not find the master tries again after 20 s
     # A driver that shares the checkpoints with another does not wait for topics.
     return (STORE,) if side.standby else (STORE, SPARK)
 
@@ -139,7 +144,8 @@ def _tried(failure: str, progress: Progress, do: Callable[[], None]) -> bool:
 
 def _start_services(side: Side, supervisor: Supervisor, progress: Progress) -> None:
     own = supervisor.states()
-    for program in (*(each for each in DOCUMENTS if each in own), *SERVICES):
+    cluster = (MASTER, EXECUTORS, *WORKERS[: side.workers]) if side.workers else ()
+    for program in (*cluster, *(each for each in DOCUMENTS if each in own), *SERVICES):
         supervisor.start_program(program)
     with progress.step("starting the provisioner") as say:
         _wait(PROVISION, lambda: says_ready(side.provision_port), side, supervisor, say)

@@ -64,6 +64,9 @@ class Side(Folders, Addresses):
     standby: bool = False
     """Whether a second Spark driver waits to take over."""
 
+    workers: int = 0
+    """Spark workers that it starts with. Without any the driver runs all tasks itself."""
+
     code: Code | None = None
     """None is the checkout that runs this command, without a name."""
 
@@ -98,6 +101,16 @@ class Side(Folders, Addresses):
         return self.run / "spark_standby.ready"
 
     @property
+    def spark_configuration(self) -> Path:
+        """Folder of the configuration of Spark's master, workers and drivers, generated at each start."""
+        return self.root / "spark"
+
+    @property
+    def executors(self) -> Path:
+        """Folder in which workers start executors."""
+        return self.temporary / "executors"
+
+    @property
     def spark_warm(self) -> Path:
         """Written by a Spark driver, with its pid in it, while it waits to take over from another one."""
         return self.run / "spark.warm"
@@ -126,6 +139,7 @@ class Side(Folders, Addresses):
             partitions=self.partitions,
             name=self.name,
             standby=self.standby,
+            workers=self.workers,
             shared_folder=str(shared.folder) if shared else None,
             store_url=shared.store_url if shared else None,
             version=code.version if code else None,
@@ -171,6 +185,7 @@ class _Description(msgspec.Struct, kw_only=True, omit_defaults=True):
     partitions: int
     name: str = LOCAL
     standby: bool = False
+    workers: int = 0
     shared_folder: str | None = None
     store_url: str | None = None
     version: str | None = None
@@ -179,7 +194,12 @@ class _Description(msgspec.Struct, kw_only=True, omit_defaults=True):
     def side(self, root: Path) -> Side:
         """The side in a folder."""
         found = Side(
-            root=root, port=self.port, partitions=self.partitions, name=self.name, standby=self.standby
+            root=root,
+            port=self.port,
+            partitions=self.partitions,
+            name=self.name,
+            standby=self.standby,
+            workers=self.workers,
         )
         if self.shared_folder is not None and self.store_url is not None:
             shared = Shared(folder=Path(self.shared_folder), store_url=self.store_url)

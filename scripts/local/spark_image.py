@@ -16,6 +16,8 @@ from scripts.local.jars import Say, ensure_cluster, ensure_jars
 _REPOSITORY: Final = Path(__file__).parents[2]
 _CONFIGURATION: Final = _REPOSITORY / "infra" / "workloads" / "base" / "spark"
 _BESIDE_THE_CONNECTOR: Final = "aws-msk-iam-auth-*.jar"
+_DEFAULTS: Final = "spark-defaults.conf"
+_RESOURCES: Final = "worker-resources.json"
 _IMAGE_CODE: Final = "/opt/hifi/app"
 _IMAGE_CONFIGURATION: Final = "/etc/spark"
 _IMAGE_JARS: Final = "/opt/hifi/jars"
@@ -53,18 +55,28 @@ class SparkImage:
 
     def configure(self, changes: Mapping[str, str]) -> None:
         """Write the twins' configuration with this machine's paths, and with settings that replace theirs."""
-        self.configuration.mkdir(parents=True, exist_ok=True)
-        resources = "worker-resources.json"
-        (self.configuration / resources).write_text((_CONFIGURATION / resources).read_text())
-        twins = (_CONFIGURATION / "spark-defaults.conf").read_text()
-        places = (
-            (_IMAGE_CODE, _REPOSITORY),
-            (_IMAGE_CONFIGURATION, self.configuration),
-            (_IMAGE_JARS, self.jars),
-        )
-        here = reduce(lambda text, place: text.replace(place[0], str(place[1])), places, twins)
-        more = "".join(f"{name} {value}\n" for name, value in changes.items())
-        (self.configuration / "spark-defaults.conf").write_text(f"{here}\n{more}")
+        write_configuration(self.configuration, twins_settings(self.configuration, self.jars) | changes)
+
+
+def twins_settings(folder: Path, jars: Path) -> dict[str, str]:
+    """The twins' settings of master, workers and drivers, with paths of this machine.
+
+    Args:
+        folder: of the configuration.
+        jars: folder of the Kafka connector's jars.
+    """
+    places = ((_IMAGE_CODE, _REPOSITORY), (_IMAGE_CONFIGURATION, folder), (_IMAGE_JARS, jars))
+    twins = (_CONFIGURATION / _DEFAULTS).read_text()
+    here = reduce(lambda text, place: text.replace(place[0], str(place[1])), places, twins)
+    lines = (line.split(maxsplit=1) for line in here.splitlines() if line and not line.startswith("#"))
+    return dict(lines)
+
+
+def write_configuration(folder: Path, settings: Mapping[str, str]) -> None:
+    """Make a folder for SPARK_CONF_DIR, for this user only: a setting may be a secret."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (folder / _RESOURCES).write_text((_CONFIGURATION / _RESOURCES).read_text())
+    (folder / _DEFAULTS).write_text("".join(f"{name} {value}\n" for name, value in settings.items()))
 
 
 def lay_out(root: Path, say: Say) -> SparkImage:

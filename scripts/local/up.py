@@ -11,6 +11,7 @@ from typing import Final
 import psutil
 
 from scripts.local.class_archives import missing_archives
+from scripts.local.cluster import configure
 from scripts.local.jars import ensure_jars
 from scripts.local.kafka import brokers
 from scripts.local.lock import held
@@ -93,6 +94,8 @@ def _start_brokers(
         for file in (side.spark_ready, side.standby_ready, side.spark_warm):
             file.unlink(missing_ok=True)
         brokers.prepare(side, jars.broker)
+        if side.workers:
+            configure(side, jars.spark)
     if missing := missing_archives(jars):
         progress.say(
             f"[dim]slower   no archive of classes of {', '.join(missing)}: `make setup` records it[/]"

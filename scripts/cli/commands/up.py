@@ -10,6 +10,7 @@ from rich.console import Console
 from scripts.cli.commands.options import DATA_DEFAULT, Data
 from scripts.local.addresses import DEFAULT_PORT
 from scripts.local.processes.profile import SideProfile
+from scripts.local.processes.programs import WORKERS
 from scripts.local.progress import Progress
 from scripts.local.services import early, open_chain, start_standby, warm_open_side
 from scripts.local.side import DEFAULT_PARTITIONS, Side
@@ -27,8 +28,8 @@ def up(  # noqa: PLR0913, PLR0917  # one for each option
         int | None,
         typer.Option(
             envvar="HIFI_PORT",
-            help="First of nineteen ports, which is collect's; of twins that for events. "
-            "[default: the last one used, or 8080; of twins 8100]",
+            help="First of 21 ports, which is collect's; of twins that for events. "
+            "[default: the last one used, or 8080; of twins 8110]",
         ),
     ] = None,
     partitions: Annotated[
@@ -62,13 +63,22 @@ def up(  # noqa: PLR0913, PLR0917  # one for each option
             "more of memory.",
         ),
     ] = False,
+    workers: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=len(WORKERS),
+            help="Run tasks in so many Spark workers beside the driver, as in AWS; `hifi scale` changes "
+            "their number. Each needs 1.5 GiB of memory. 0 runs all tasks in the driver.",
+        ),
+    ] = 0,
 ) -> None:
     """Start the local side in the foreground, until Ctrl-C or `hifi down`."""
     progress = Progress(Console())
     stop_signals_interrupt()
     start = _run_twins if twins else _run_side
     try:
-        start(_Wanted(data.resolve(), port, partitions, parts, warm_up, standby), progress)
+        start(_Wanted(data.resolve(), port, partitions, parts, warm_up, standby, workers), progress)
     except KeyboardInterrupt:
         progress.say("stopped")
 
@@ -82,6 +92,7 @@ class _Wanted(NamedTuple):
     parts: SideProfile
     warm_up: float
     standby: bool
+    workers: int
 
 
 def _run_side(wanted: _Wanted, progress: Progress) -> None:
@@ -89,7 +100,13 @@ def _run_side(wanted: _Wanted, progress: Progress) -> None:
         raise UsageError(f"{wanted.root} belongs to twins: add --twins, or name another --data")
     if wanted.standby and wanted.parts is SideProfile.BROKERS:
         raise UsageError("--standby needs a Spark driver: leave out --parts brokers")
-    side = replace(described(wanted.root, wanted.port, wanted.partitions), standby=wanted.standby)
+    if wanted.workers and wanted.parts is SideProfile.BROKERS:
+        raise UsageError("--workers needs a Spark driver: leave out --parts brokers")
+    side = replace(
+        described(wanted.root, wanted.port, wanted.partitions),
+        standby=wanted.standby,
+        workers=wanted.workers,
+    )
     with brokers_up(side, progress, wanted.parts, early(side, wanted.parts)) as supervisor:
         if wanted.parts is SideProfile.BROKERS:
             progress.say(f"[bold green]ready[/]  brokers: {side.bootstrap}")
@@ -106,6 +123,8 @@ def _run_side(wanted: _Wanted, progress: Progress) -> None:
 def _run_twins(wanted: _Wanted, progress: Progress) -> None:
     if wanted.standby:
         raise UsageError("--standby is for a side by itself: leave out --twins")
+    if wanted.workers:
+        raise UsageError("--workers is for a side by itself: leave out --twins")
     twins = described_twins(wanted.root, wanted.port, wanted.partitions, wanted.parts)
     with twins_up(twins, progress, wanted.warm_up) as supervisors:
         start_twins(twins, supervisors, progress, wanted.warm_up)

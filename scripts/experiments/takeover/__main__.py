@@ -4,7 +4,6 @@ It runs on a side of its own, whose second driver waits unless `--no-standby` sa
 in the middle of a steady load; then the side settles until the next driver is warm.
 """
 
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,31 +12,24 @@ from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from scripts.experiments.harness import cpu
 from scripts.experiments.harness.bounds import Bound
-from scripts.experiments.harness.documents import NAME, WRITE_KEY
-from scripts.experiments.harness.load import load_process
-from scripts.experiments.harness.measure import LineCounter, destination, destination_port, destination_url
+from scripts.experiments.harness.disturbance import Disturbance, disturbed
+from scripts.experiments.harness.measure import destination_port, destination_url
 from scripts.experiments.harness.output import report, say, to_json, write_json
-from scripts.experiments.harness.reconciliation import LoadReconciliation, reconcile
 from scripts.experiments.harness.runs import Load
 from scripts.experiments.harness.side import RunningChain, hifi
 from scripts.experiments.harness.subprocesses import ChainError
 from scripts.experiments.takeover.faults import Fault, cause, two_at_work
-from scripts.experiments.takeover.lateness import Lateness, lateness, p95_by_second
-from scripts.load.records import read_acked, read_received
-from scripts.load.verify import visible_ids, visible_in
 from scripts.local.ports import free_base
 from scripts.local.processes.profile import SideProfile
 from scripts.local.processes.supervisor import Supervisor
 from scripts.local.services import driver_at_work, waiting_driver
 from scripts.local.side import Side
 from scripts.terminal import run_command
-from shared.runtime.clock import wall_clock
 
-_BEFORE_SECONDS = 20.0
 _WARM_SECONDS = 300.0
 _IDLE_SECONDS = 30.0
 _LATE_SECONDS = {Fault.KILL: 5, Fault.RESTART: 8}
@@ -46,14 +38,10 @@ _HIGHEST_MS = {Fault.KILL: 5_000, Fault.RESTART: 3_000}
 APP = typer.Typer(add_completion=False)
 
 
-class Phase(Struct, frozen=True, kw_only=True):
+class Phase(Disturbance, frozen=True, kw_only=True):
     """One fault under load."""
 
     fault: Fault
-    lateness: Lateness
-    delivery: LoadReconciliation
-    p95_ms: list[float]
-    """By second of sending, from ten seconds before the fault on."""
 
 
 class TakeoverRun(Struct, frozen=True, kw_only=True):
@@ -139,29 +127,8 @@ def _idle(chain: RunningChain) -> float:
 
 def _phase(chain: RunningChain, fault: Fault, load: Load, port: int) -> Phase:
     _settle(chain)
-    with TemporaryDirectory(prefix="hifi-over-") as folder:
-        acked, received = Path(folder, "acked.tsv"), Path(folder, "received.tsv")
-        with destination(port, received):
-            arrivals = LineCounter(received)
-            with load_process(chain.side, WRITE_KEY, load, acked) as offered:
-                time.sleep(_BEFORE_SECONDS)
-                fault_ms = wall_clock()
-                ending = threading.Thread(target=cause(fault, chain.side))
-                ending.start()
-                sent = offered.result(load.seconds)
-                ending.join()
-            arrivals.drain(sent.acked)
-        rows = list(read_received(received))
-        found = reconcile(
-            read_acked(acked), rows, lambda: visible_in(NAME, visible_ids(chain.side.bootstrap))
-        )
-    by_second = p95_by_second(rows)
-    phase = Phase(
-        fault=fault,
-        lateness=lateness(by_second, fault_ms),
-        delivery=found,
-        p95_ms=[lag for second, lag in by_second.items() if second >= fault_ms // 1_000 - 10],
-    )
+    found = disturbed(chain, load, port, lambda: cause(fault, chain.side))
+    phase = Phase(fault=fault, **structs.asdict(found))
     say(to_json(phase).decode())
     return phase
 

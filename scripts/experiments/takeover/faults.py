@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 
 from scripts.experiments.harness.subprocesses import ChainError
-from scripts.experiments.takeover.lateness import producer_ids, writers_in_turn
+from scripts.experiments.takeover.partition_writers import producer_ids, writers_in_turn
 from scripts.local.addresses import BROKER_IDS
 from scripts.local.process_marks import side_processes
 from scripts.local.processes.supervisor import Supervisor

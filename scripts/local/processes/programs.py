@@ -8,6 +8,13 @@ from typing import Final
 
 from scripts.local.addresses import BROKER_IDS
 from scripts.local.class_archives import spark_archive
+from scripts.local.cluster import (
+    cluster_environment,
+    master_command,
+    master_url,
+    slots,
+    worker_command,
+)
 from scripts.local.jars import Jars
 from scripts.local.kafka import brokers
 from scripts.local.process_marks import OF_SIDE, PROGRAM
@@ -20,6 +27,13 @@ BROKERS: Final = tuple(f"broker-{broker}" for broker in BROKER_IDS)
 COLLECT: Final = "collect"
 SPARK: Final = "spark"
 STANDBY: Final = "spark_standby"
+MASTER: Final = "spark_master"
+WORKERS: Final = tuple(f"spark_worker-{number}" for number in range(1, 9))
+"""As many as there can be; `hifi scale` starts and stops them."""
+
+EXECUTORS: Final = "spark_executors"
+"""Passes on what executors write to their logs."""
+
 RETRY: Final = "retry"
 STORE: Final = "store"
 PROVISION: Final = "provision"
@@ -56,9 +70,6 @@ _MIDDLE: Final = "middle"
 _ENDS: Final = {_FIRST: (40, 10), _FRONT: (30, 30), _MIDDLE: (25, 10)}
 """Order and stop_seconds of a group of services."""
 
-SPARK_SLOTS: Final = 8
-"""Task slots of the driver: one for each partition of the real-time queries, and some for micro-batches."""
-
 TASK_TRIES: Final = 16
 """Tries of a task whose Python worker dies; as on the twins (`spark.task.maxFailures`)."""
 
@@ -87,6 +98,7 @@ def programs(side: Side, jars: Jars, profile: SideProfile) -> list[Program]:
     """Everything of a side, in the order of starting; audit runs if the profile has the meter."""
     return [
         *(_broker(side, broker, jars) for broker in BROKER_IDS),
+        *(_cluster(side) if side.workers else ()),
         *_drivers(side, jars, CHAIN if profile is SideProfile.CHAIN else (*CHAIN, AUDIT)),
         _retry(side),
         _collect(side),
@@ -123,6 +135,29 @@ def _broker(side: Side, broker: int, jars: Jars) -> Program:
     )
 
 
+def _cluster(side: Side) -> list[Program]:
+    """Spark's master, every worker that can be started, and what follows their executors' logs."""
+    logs = [sys.executable, "-m", "shared.spark.executor_logs", str(side.executors)]
+    return [
+        _of_cluster(side, MASTER, master_command(side)),
+        *(_of_cluster(side, name, worker_command(side)) for name in WORKERS),
+        _of_cluster(side, EXECUTORS, logs),
+    ]
+
+
+def _of_cluster(side: Side, name: str, command: list[str]) -> Program:
+    return Program(
+        name=name,
+        command=command,
+        environment=_environment(side, name) | cluster_environment(side),
+        # After the drivers, whose executors they run.
+        group="cluster",
+        order=15,
+        start_seconds=3,
+        stop_seconds=20,
+    )
+
+
 def _drivers(side: Side, jars: Jars, queries: Sequence[str]) -> list[Program]:
     """The Spark driver; with a standby two that are alike, of which the first to start is at work first."""
     if not side.standby:
@@ -146,10 +181,11 @@ def _spark(side: Side, jars: Jars, queries: Sequence[str], name: str, more: dict
             "HIFI_CLASS_ARCHIVE": str(spark_archive(jars.spark).file),
             "HIFI_READY_FILE": str(side.spark_ready),
             "HIFI_METRICS_PORT": str(side.spark_port),
-            "HIFI_MASTER": f"local[{max(SPARK_SLOTS, 3 * side.partitions + 2)},{TASK_TRIES}]",
+            "HIFI_MASTER": master_url(side) if side.workers else f"local[{slots(side)},{TASK_TRIES}]",
             # The workers need the packages of this environment.
             "PYSPARK_PYTHON": sys.executable,
             "PYSPARK_DRIVER_PYTHON": sys.executable,
+            **(cluster_environment(side) if side.workers else {}),
             **more,
         },
         group="engine",

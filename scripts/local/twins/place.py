@@ -15,14 +15,14 @@ from scripts.local.twins.haproxy_config import PINNED_MAP
 from shared.contracts.side_weights import SIDES
 from shared.runtime.errors import OperatorError
 
-DEFAULT_PORT: Final = 8100
+DEFAULT_PORT: Final = 8110
 """Beside the ports of a side by itself."""
 
 _EDGE_PORTS: Final = 5
 _FIRST_SIDE: Final = 10
 """Ports of the first side, counted from the edge's first."""
 
-_BETWEEN: Final = 20
+_BETWEEN: Final = 25
 
 TWINS_PORTS: Final = _FIRST_SIDE + _BETWEEN + PORTS
 """Number of ports from the first to the last one of twins; some between are not used."""

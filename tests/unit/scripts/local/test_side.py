@@ -15,12 +15,13 @@ def test_no_two_listeners_share_a_port(tmp_path: Path) -> None:
     taken = [side.collect_port, side.sink_port, side.retry_port, side.spark_port, side.trace_port]
     taken += [side.observe_port, side.console_port, side.store_port, side.canary_port, side.provision_port]
     taken += [side.api_port, side.standby_port, side.rehearsal_port]
+    taken += [side.master_port, side.master_state_port]
     taken += [side.broker_port(n) for n in BROKER_IDS] + [side.controller_port(n) for n in BROKER_IDS]
     assert sorted(taken) == list(side.ports)
 
 
 def test_a_side_is_found_again_by_its_folder(tmp_path: Path) -> None:
-    side = Side(root=tmp_path, port=9100, partitions=4, standby=True)
+    side = Side(root=tmp_path, port=9100, partitions=4, standby=True, workers=3)
     side.create()
     assert Side.load(tmp_path) == side
 

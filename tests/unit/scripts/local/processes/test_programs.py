@@ -13,18 +13,22 @@ from scripts.local.processes.programs import (
     CANARY,
     COLLECT,
     CONSOLE,
+    EXECUTORS,
+    MASTER,
     OBSERVE,
     PROVISION,
     SPARK,
     STANDBY,
     STORE,
     TRACE,
+    WORKERS,
     Program,
     programs,
 )
 from scripts.local.side import Side
 from shared.contracts.document_items import DOCUMENTS_TABLE
 
+W1 = WORKERS[0]
 _SIDE = Side(root=Path("/data"), port=9000)
 
 
@@ -61,6 +65,27 @@ def test_a_standby_runs_what_the_first_driver_runs_on_the_same_checkpoints_and_s
     differ = {name for name, value in first.environment.items() if second.environment[name] != value}
     assert differ == {"HIFI_METRICS_PORT", "HIFI_READY_FILE", "HIFI_PROGRAM"}
     assert first.environment["HIFI_CHECKPOINTS"] == str(side.checkpoints)
+
+
+def test_a_side_with_workers_runs_its_queries_on_the_master_that_they_register_with() -> None:
+    side = replace(_SIDE, workers=2)
+    found = {each.name: each for each in programs(side, Jars(Path("/jars")), SideProfile.ALL)}
+    assert not {MASTER, EXECUTORS, *WORKERS} & _programs().keys()
+    url = found[SPARK].environment["HIFI_MASTER"]
+    assert url == f"spark://{HOST}:{side.master_port}"
+    assert all(found[worker].command[-1] == url for worker in WORKERS)
+    assert str(side.master_port) in found[MASTER].command
+    assert found[SPARK].order > found[MASTER].order > found["broker-1"].order, "executors end with drivers"
+
+
+def test_a_worker_has_slots_for_all_queries_and_for_those_of_a_standby() -> None:
+    def cores(side: Side) -> int:
+        command = next(each for each in programs(side, Jars(Path("/j")), SideProfile.ALL) if each.name == W1)
+        return int(command.command[command.command.index("--cores") + 1])
+
+    side = replace(_SIDE, workers=1, partitions=4)
+    assert cores(side) == 3 * side.partitions + 2
+    assert cores(replace(side, standby=True)) == 2 * cores(side)
 
 
 def test_trace_runs_if_there_is_a_receiver_of_spans(monkeypatch: pytest.MonkeyPatch) -> None:

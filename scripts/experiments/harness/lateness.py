@@ -1,8 +1,7 @@
-"""How late events were around a fault, by the second they were sent; and who wrote a partition. Pure."""
+"""How late events were around a disturbance, by the second they were sent. Pure."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from msgspec import Struct
@@ -50,31 +49,3 @@ def lateness(p95: Mapping[int, float], fault_ms: int) -> Lateness:
         highest_p95_ms=max((lag for second, lag in p95.items() if second >= first), default=0),
         late_before=len(late) - len(after),
     )
-
-
-def writers_in_turn(producers: Iterable[int]) -> bool:
-    """Whether no producer of a partition, by the order of its batches, wrote again after another one had.
-
-    Each driver's query has a producer of its own: two drivers at work would write alternately.
-    """
-    turns = [producer for producer, _ in groupby(producers)]
-    return len(turns) == len(set(turns))
-
-
-def producer_ids(segment: bytes) -> Iterator[int]:
-    """The producer of each batch of a Kafka log segment, format 2; batches without one are left out.
-
-    A batch that is not whole, because the broker is writing it, ends the iteration.
-    """
-    at = 0
-    while at + _HEAD_BYTES <= len(segment):
-        size = int.from_bytes(segment[at + 8 : at + 12], "big")
-        if at + 12 + size > len(segment):
-            return
-        producer = int.from_bytes(segment[at + 43 : at + 51], "big", signed=True)
-        if producer >= 0:
-            yield producer
-        at += 12 + size
-
-
-_HEAD_BYTES: Final = 61

@@ -1,0 +1,27 @@
+"""`hifi scale`."""
+
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from scripts.cli.commands.options import DATA_DEFAULT, Data
+from scripts.local.processes.programs import WORKERS
+from scripts.local.processes.supervisor import Supervisor
+from scripts.local.progress import Progress
+from scripts.local.side import Side
+from scripts.local.workers import running_workers
+from scripts.local.workers import scale as scale_workers
+
+
+def scale(
+    workers: Annotated[
+        int, typer.Option("--workers", min=1, max=len(WORKERS), help="Number of Spark workers.")
+    ],
+    data: Data = DATA_DEFAULT,
+) -> None:
+    """Add Spark workers to the local side, or drain some, while it delivers."""
+    side, progress = Side.load(data), Progress(Console())
+    scale_workers(side, workers, progress)
+    running = running_workers(Supervisor(side))
+    progress.say(f"[bold green]done[/]   Spark workers: {len(running)}")

@@ -1,0 +1,1 @@
+"""What adding, draining and killing Spark workers costs customers, beside plain Kafka consumer groups."""

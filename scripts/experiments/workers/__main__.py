@@ -1,0 +1,119 @@
+"""`python -m scripts.experiments.workers`: what adding, killing and draining a Spark worker costs under load.
+
+It runs on a side of its own that starts with one worker. Beside it, on the same brokers and with as many
+partitions, plain consumer groups go through the same changes, so that both can be compared.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import typer
+from msgspec import Struct, structs
+from rich.console import Console
+
+from scripts.experiments.harness.bounds import Bound
+from scripts.experiments.harness.disturbance import Disturbance, disturbed
+from scripts.experiments.harness.measure import destination_port, destination_url
+from scripts.experiments.harness.output import report, say, to_json, write_json
+from scripts.experiments.harness.runs import Load
+from scripts.experiments.harness.side import RunningChain, hifi
+from scripts.experiments.workers.groups import GroupPhase, group_phases
+from scripts.experiments.workers.protocol import Change, Protocol
+from scripts.local.ports import free_base
+from scripts.local.process_marks import kill, side_processes
+from scripts.local.processes.profile import SideProfile
+from scripts.local.processes.supervisor import Supervisor
+from scripts.local.progress import Progress
+from scripts.local.side import Side
+from scripts.local.workers import running_workers, scale
+from scripts.terminal import run_command
+
+_SETTLE_SECONDS = 20.0
+
+APP = typer.Typer(add_completion=False)
+
+
+class Phase(Disturbance, frozen=True, kw_only=True):
+    """One change of the workers under load."""
+
+    change: Change
+
+
+class WorkersRun(Struct, frozen=True, kw_only=True):
+    """All figures of a run."""
+
+    ready_seconds: float
+    phases: list[Phase]
+    groups: list[GroupPhase]
+
+
+@APP.command()
+def run(  # noqa: PLR0913, PLR0917  # one for each option
+    rate: Annotated[int, typer.Option(min=1, help="Single events per second.")] = 1_000,
+    seconds: Annotated[float, typer.Option(min=30, help="Seconds of each load.")] = 80.0,
+    partitions: Annotated[int, typer.Option(min=1, help="Partitions of each topic.")] = 2,
+    parts: Annotated[SideProfile, typer.Option(help="Programs of the side.")] = SideProfile.ALL,
+    groups: Annotated[bool, typer.Option(help="Consumer groups beside it.")] = True,
+    out: Annotated[Path, typer.Option(help="JSON file of all figures.")] = Path("workers.json"),
+) -> None:
+    """Measure lateness and losses around each change; exit status 1 if a bound is broken."""
+    load, port = Load(rate=rate, batch=1, seconds=seconds), destination_port()
+    with TemporaryDirectory(prefix="hifi-over-") as folder:
+        side = Side(root=Path(folder, "side"), port=free_base(), workers=1, partitions=partitions)
+        with hifi(side, destination_url(port), parts) as chain:
+            phases = [_phase(chain, change, load, port) for change in Change]
+            beside = [
+                phase
+                for protocol in (Protocol if groups else ())
+                for phase in _said(group_phases(side.bootstrap, protocol, partitions, rate, seconds / 2))
+            ]
+            found = WorkersRun(ready_seconds=chain.ready_seconds, phases=phases, groups=beside)
+    write_json(out, found)
+    report(list(_bounds(found)))
+
+
+def _phase(chain: RunningChain, change: Change, load: Load, port: int) -> Phase:
+    time.sleep(_SETTLE_SECONDS)
+    found = disturbed(chain, load, port, lambda: _change(change, chain.side))
+    phase = Phase(change=change, **structs.asdict(found))
+    say(to_json(phase).decode())
+    return phase
+
+
+def _change(change: Change, side: Side) -> Callable[[], None]:
+    """Begin a change of a side's workers; returns the rest of it."""
+    supervisor = Supervisor(side)
+    if change is Change.KILL:
+        kill(side_processes(side.root, running_workers(supervisor)[-1]))
+        return lambda: None
+    wanted = len(running_workers(supervisor)) + (1 if change is Change.ADD else -1)
+    return lambda: scale(side, wanted, Progress(Console(stderr=True)))
+
+
+def _said(phases: Iterator[GroupPhase]) -> Iterator[GroupPhase]:
+    for phase in phases:
+        say(to_json(phase).decode())
+        yield phase
+
+
+def _bounds(found: WorkersRun) -> Iterator[Bound]:
+    for phase in found.phases:
+        yield Bound(what=f"{phase.change}: lost", figure=phase.delivery.lost, most=0, unit="events")
+        beside = [each.lateness.late_seconds for each in found.groups if each.change is phase.change]
+        yield Bound(
+            what=f"{phase.change}: seconds with a p95 over 1 s, beside the best consumer group",
+            figure=phase.lateness.late_seconds,
+            most=min(beside, default=0),
+            unit="s",
+        )
+    for group in found.groups:
+        yield Bound(
+            what=f"{group.protocol} group: records not read", figure=group.missing, most=0, unit="records"
+        )
+
+
+if __name__ == "__main__":
+    run_command(APP)

@@ -1,0 +1,29 @@
+"""How a consumer group shares its partitions, and what happens to its members."""
+
+from enum import StrEnum
+
+
+class Protocol(StrEnum):
+    """How partitions are given to members."""
+
+    EAGER = "eager"
+    """All members stop, then all begin anew."""
+
+    COOPERATIVE = "cooperative"
+    """Only partitions that move stop."""
+
+    CONSUMER = "consumer"
+    """The broker assigns, without a pause of the others (KIP-848)."""
+
+
+class Change(StrEnum):
+    """What happens to workers, or to members of a group."""
+
+    ADD = "add"
+    """One more."""
+
+    KILL = "kill"
+    """SIGKILL of the last one, which is started again."""
+
+    DRAIN = "drain"
+    """The last one ends in an orderly way."""

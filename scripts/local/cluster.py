@@ -1,0 +1,88 @@
+"""Spark's own master and workers on this machine, as the twins run them: configuration and command lines.
+
+The twins' configuration is used as it is, with this machine's paths and addresses. On a twin each node is an
+application with executors of its own; here all nodes are one, so that an executor has slots for all of them.
+"""
+
+import secrets
+from pathlib import Path
+from typing import Final
+
+import pyspark
+
+from scripts.local.addresses import HOST
+from scripts.local.side import Side
+from scripts.local.spark_image import twins_settings, write_configuration
+from shared.runtime.jvm import java
+
+_SPARK_CLASS: Final = Path(pyspark.__file__).parent / "bin" / "spark-class"
+_MASTER: Final = "org.apache.spark.deploy.master.Master"
+_WORKER: Final = "org.apache.spark.deploy.worker.Worker"
+_DAEMON_MEMORY: Final = "256m"
+_JAVA_OPTIONS: Final = "spark.executor.extraJavaOptions"
+
+_TEMPORARY_OF_EXECUTOR: Final = "../../.."
+"""The side's temporary folder, from where an executor runs. A longer path may be too long for a socket."""
+
+_LEAST_SLOTS: Final = 8
+
+
+def slots(side: Side) -> int:
+    """Task slots of a driver that runs all tasks, or of each executor.
+
+    One for each partition of the real-time queries, and some for micro-batches. An executor has enough for
+    all of them, so that all others can be lost.
+    """
+    return max(_LEAST_SLOTS, 3 * side.partitions + 2)
+
+
+def master_url(side: Side) -> str:
+    """Where drivers and workers find the master."""
+    return f"spark://{HOST}:{side.master_port}"
+
+
+def master_command(side: Side) -> list[str]:
+    """The master: drivers and workers register with it."""
+    ports = ("--port", str(side.master_port), "--webui-port", str(side.master_state_port))
+    return [str(_SPARK_CLASS), _MASTER, "--host", HOST, *ports]
+
+
+def worker_command(side: Side) -> list[str]:
+    """A worker: starts an executor for the driver, and for its standby one more."""
+    drivers = 2 if side.standby else 1
+    room = ("--cores", str(drivers * slots(side)), "--memory", f"{drivers}g")
+    where = ("--host", HOST, "--webui-port", "0", "--work-dir", str(side.executors))
+    return [str(_SPARK_CLASS), _WORKER, *where, *room, master_url(side)]
+
+
+def cluster_environment(side: Side) -> dict[str, str]:
+    """Variables of master, workers and drivers."""
+    return {
+        "SPARK_CONF_DIR": str(side.spark_configuration),
+        "SPARK_LOCAL_IP": HOST,
+        "SPARK_LOCAL_DIRS": str(side.temporary),
+        "SPARK_DAEMON_MEMORY": _DAEMON_MEMORY,
+        "JAVA_HOME": str(Path(java()).resolve().parents[1]),
+    }
+
+
+def configure(side: Side, jars: Path) -> None:
+    """Write the configuration of master, workers and drivers, with a new secret.
+
+    Args:
+        side: one with workers.
+        jars: folder of the Kafka connector's jars.
+    """
+    twins = twins_settings(side.spark_configuration, jars)
+    any_port = ("spark.driver.port", "spark.driver.blockManager.port", "spark.blockManager.port")
+    here = {
+        **dict.fromkeys(any_port, "0"),
+        "spark.driver.host": HOST,
+        "spark.driver.bindAddress": HOST,
+        "spark.executor.cores": str(slots(side)),
+        _JAVA_OPTIONS: f"{twins[_JAVA_OPTIONS]} -Djava.io.tmpdir={side.temporary}",
+        "spark.deploy.recoveryDirectory": str(side.temporary / "master"),
+        "spark.python.unix.domain.socket.dir": _TEMPORARY_OF_EXECUTOR,
+        "spark.authenticate.secret": secrets.token_hex(32),
+    }
+    write_configuration(side.spark_configuration, twins | here)

@@ -1,0 +1,43 @@
+"""The configuration of Spark's master and workers on this machine."""
+
+import stat
+from pathlib import Path
+
+from scripts.local.cluster import configure, slots
+from scripts.local.side import Side
+from scripts.local.spark_image import twins_settings
+
+
+def _settings(side: Side) -> dict[str, str]:
+    text = (side.spark_configuration / "spark-defaults.conf").read_text()
+    return dict(line.split(maxsplit=1) for line in text.splitlines())
+
+
+def test_a_side_has_the_twins_settings_but_for_places_and_slots(tmp_path: Path) -> None:
+    side = Side(root=tmp_path, workers=1)
+    configure(side, tmp_path / "jars")
+    found, twins = _settings(side), twins_settings(side.spark_configuration, tmp_path / "jars")
+    differ = {name for name, value in found.items() if twins.get(name) != value}
+    assert differ == {
+        "spark.authenticate.secret",
+        "spark.blockManager.port",
+        "spark.deploy.recoveryDirectory",
+        "spark.driver.bindAddress",
+        "spark.driver.blockManager.port",
+        "spark.driver.host",
+        "spark.driver.port",
+        "spark.executor.cores",
+        "spark.executor.extraJavaOptions",
+        "spark.python.unix.domain.socket.dir",
+    }
+    assert twins.keys() <= found.keys()
+    assert found["spark.executor.cores"] == str(slots(side))
+
+
+def test_each_start_has_a_secret_of_its_own_that_only_its_user_can_read(tmp_path: Path) -> None:
+    side = Side(root=tmp_path, workers=1)
+    configure(side, tmp_path / "jars")
+    first = _settings(side)["spark.authenticate.secret"]
+    configure(side, tmp_path / "jars")
+    assert _settings(side)["spark.authenticate.secret"] != first
+    assert stat.S_IMODE(side.spark_configuration.stat().st_mode) == 0o700
