@@ -15,7 +15,7 @@ from confluent_kafka import Producer
 from msgspec import Struct
 
 from scripts.experiments.harness.lateness import Lateness, lateness, p95_by_second
-from scripts.experiments.workers.protocol import Change, Protocol
+from scripts.experiments.workers.protocol import OF_GROUPS, Change, Protocol
 from scripts.load.records import Received, read_received
 from shared.contracts.topics import TopicSpec
 from shared.kafka.admin import ensure_topics
@@ -105,7 +105,7 @@ def group_phases(
         stack.callback(writer.join)
         stack.callback(stopping.set)
         begun: dict[Change, int] = {}
-        for change in Change:
+        for change in OF_GROUPS:
             time.sleep(seconds / 2)
             begun[change] = wall_clock()
             group.apply(change)
@@ -117,7 +117,7 @@ def group_phases(
         rows = group.received()
     missing = written.count - len({row.event_id for row in rows})
     p95 = p95_by_second(rows)
-    for change in Change:
+    for change in OF_GROUPS:
         until = min((at for at in begun.values() if at > begun[change]), default=ended)
         these = {second: lag for second, lag in p95.items() if second < until // 1_000 - 1}
         yield GroupPhase(

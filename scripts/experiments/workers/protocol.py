@@ -1,6 +1,7 @@
-"""How a consumer group shares its partitions, and what happens to its members."""
+"""How a consumer group shares its partitions, and what happens to workers or members."""
 
 from enum import StrEnum
+from typing import Final
 
 
 class Protocol(StrEnum):
@@ -27,3 +28,13 @@ class Change(StrEnum):
 
     DRAIN = "drain"
     """The last one ends in an orderly way."""
+
+    KILL_MASTER = "kill master"
+    """SIGKILL of Spark's master, which is started again."""
+
+    KILL_DRIVER = "kill driver"
+    """SIGKILL of Spark's driver, which is started again: its executors end, too."""
+
+
+OF_GROUPS: Final = (Change.ADD, Change.KILL, Change.DRAIN)
+"""Those that there are for a plain consumer group."""
