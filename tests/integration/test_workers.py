@@ -1,4 +1,4 @@
-"""Spark's own workers: changed in number and killed under load, with their master and driver; nothing is lost."""
+"""Spark's own workers, changed in number and killed under load, like their master and driver: no loss."""
 
 import json
 import subprocess
