@@ -4,7 +4,7 @@ import signal
 import subprocess
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
@@ -29,17 +29,20 @@ WARM_UP_SECONDS = "15"
 class LiveSide(LiveProcesses):
     """A side in one folder, which may be started and stopped several times."""
 
-    def __init__(self, root: Path, port: int, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, root: Path, port: int, environment: Mapping[str, str], options: Sequence[str] = ()
+    ) -> None:
+        """`options` of `hifi up` beside those of all tests."""
         self.side = Side(root=root, port=port)
         self.supervisor = Supervisor(self.side)
-        arguments = ("--port", str(port), "--partitions", "2", "--warm-up", WARM_UP_SECONDS)
+        arguments = ("--port", str(port), "--partitions", "2", "--warm-up", WARM_UP_SECONDS, *options)
         super().__init__(root, arguments, environment, up_seconds=UP_SECONDS, down_seconds=DOWN_SECONDS)
 
     @classmethod
-    def fresh(cls, folder: Path, **environment: str) -> "LiveSide":
+    def fresh(cls, folder: Path, *options: str, **environment: str) -> "LiveSide":
         """A side on free ports; the folder is created if it is missing."""
         folder.mkdir(parents=True, exist_ok=True)
-        return cls(folder.absolute() / "data", free_base(), environment)
+        return cls(folder.absolute() / "data", free_base(), environment, options)
 
     @property
     def bootstrap(self) -> str:

@@ -2,122 +2,33 @@
 
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from scripts.load.receiver import PathCounts, Receiver, running
-from scripts.load.records import Received, read_acked, read_received
-from scripts.load.verify import DeliveryCheck, check_delivery, visible_ids, visible_in
 from scripts.local.process_marks import kill
 from scripts.local.services import says_ready
 from shared.kafka.admin import wait_in_sync
 from shared.spark import worker_daemon
-from tests.harness.live_side import LiveSide, sending
+from tests.harness.live_side import LiveSide
 from tests.harness.waiting import eventually
+from tests.integration.scene import RATE, End, Scene, end_with_a_pipe, post_one
 
 pytestmark = pytest.mark.fault
 
-KEY = "integration-faults"
-RATE = 400
-BATCH = 10
-BEFORE_SECONDS = 4
-AFTER_SECONDS = 6
 WITHOUT_MANAGEMENT_SECONDS = 20
 """Longer than a batch of each query, which reads the configuration at its start."""
 
 LONGEST_PAUSE_MS = 10_000
 """Half of that: who needs the store or the API waits for all of it. A busy machine needs seconds."""
 
-RECOVER_SECONDS = 300
-"""Time limit for a side to start again after all its processes were killed."""
-
-
-class End:
-    """The destination of all scenarios: its file and its counts."""
-
-    def __init__(self, file: Path) -> None:
-        self.file = file
-        self.receiver = Receiver(out=file)
-
-    @property
-    def tally(self) -> PathCounts:
-        return self.receiver.counts("/faults")
-
-
-class Scene:
-    """A load from collect to one destination, recorded at both ends."""
-
-    def __init__(self, live: LiveSide, end: End, folder: Path) -> None:
-        self.live = live
-        self.acked_file = folder / "acked.tsv"
-        self._end = end
-        self._began_ms = time.time_ns() // 1_000_000
-
-    def acked(self) -> set[str]:
-        return {row.event_id for row in read_acked(self.acked_file)} if self.acked_file.exists() else set()
-
-    def received(self) -> list[Received]:
-        """Ids that arrived since the scenario started; the receiver's file lags a little."""
-        return [row for row in read_received(self._end.file) if row.received_ms >= self._began_ms]
-
-    def run(self, inject: Callable[[], None]) -> DeliveryCheck:
-        """Send a load, cause the fault, send more, until every acknowledged event arrived or is visible."""
-        with sending(self.live.url, key=KEY, rate=RATE, batch=BATCH, acked=self.acked_file):
-            self.flows(BEFORE_SECONDS)
-            inject()
-            self.flows(AFTER_SECONDS)
-        seen = self._end.tally.seen
-        try:
-            eventually(
-                lambda: self.acked() <= seen, RECOVER_SECONDS, "all acknowledged events arrive", every=0.5
-            )
-        except AssertionError:
-            missing = self.acked() - seen
-            assert not missing - self.visible(), f"lost {len(missing)} of {len(self.acked())}"
-        time.sleep(1)  # the receiver writes its file twice a second
-        return check_delivery(self.acked(), [row.event_id for row in self.received()], self.visible())
-
-    def visible(self) -> set[str]:
-        """Ids that wait in the retry and dead-letter topics."""
-        return visible_in("faults", visible_ids(self.live.bootstrap))
-
-    def flows(self, seconds: float) -> None:
-        """Wait until as many further events arrived as are sent in `seconds`."""
-        goal = self._end.tally.distinct + seconds * RATE
-        eventually(lambda: self._end.tally.distinct >= goal, RECOVER_SECONDS, "events flow", every=0.1)
-
 
 @pytest.fixture(scope="module")
 def end(live: LiveSide, tmp_path_factory: pytest.TempPathFactory) -> Iterator[End]:
-    """A destination with a pipe in force."""
-    found = End(tmp_path_factory.mktemp("faults") / "received.tsv")
-    with running(found.receiver) as receiver:
-        live.apply(
-            {"kind": "source", "name": "faults", "tenant": "faults", "write_keys": [KEY]},
-            {
-                "kind": "destination",
-                "name": "faults",
-                "tenant": "faults",
-                "options": {"url": f"{receiver.url}/faults"},
-            },
-            {
-                "kind": "pipe",
-                "name": "faults",
-                "tenant": "faults",
-                "source": "faults",
-                "destination": "faults",
-            },
-        )
-        # Until route has the pipe, its events match nothing: send some until one arrives.
-        eventually(
-            lambda: post_one(live.url) == 202 and found.tally.arrivals, 60, "the pipe is live", every=0.5
-        )
+    with end_with_a_pipe(live, tmp_path_factory.mktemp("faults") / "received.tsv") as found:
         yield found
 
 
@@ -243,17 +154,3 @@ def test_a_side_stopped_under_load_and_started_again_goes_on_without_loss(scene:
 
     found = scene.run(inject)
     assert found.lost == ()
-
-
-def post_one(url: str) -> int:
-    """The status of a request with one event."""
-    request = urllib.request.Request(
-        f"{url}/v1/events",
-        data=b'{"while": "brokers are gone"}',
-        headers={"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"},
-    )
-    try:
-        with urllib.request.urlopen(request, timeout=90) as reply:
-            return int(reply.status)
-    except urllib.error.HTTPError as error:
-        return error.code

@@ -7,11 +7,52 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.proof
+from scripts.local.process_marks import kill
+from scripts.local.processes.programs import WORKERS
+from scripts.local.workers import executors, running_workers
+from tests.harness.command_line import Hifi
+from tests.harness.live_side import LiveSide
+from tests.harness.waiting import eventually
+from tests.integration.scene import Scene, end_with_a_pipe
 
 RUN_SECONDS = 1_500
+SCALE_SECONDS = 120
 
 
+@pytest.mark.fault
+def test_workers_are_added_killed_and_drained_while_a_side_delivers(tmp_path: Path) -> None:
+    live = LiveSide.fresh(tmp_path, "--workers", "1", "--parts", "chain")
+    hifi = Hifi(live.side.root, {})
+
+    def scale(workers: int) -> None:
+        done = hifi.run("scale", "--workers", str(workers), timeout=SCALE_SECONDS)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert running_workers(live.supervisor) == list(WORKERS[:workers])
+
+    try:
+        live.up()
+        with end_with_a_pipe(live, tmp_path / "received.tsv") as end:
+            scene = Scene(live, end, tmp_path)
+
+            def change() -> None:
+                scale(2)
+                scene.flows(5)
+                kill(live.processes(WORKERS[0]))
+                scene.flows(5)
+                eventually(lambda: executors(live.side) == 2, 60, "the killed worker is back")
+                scale(1)
+
+            found = scene.run(change)
+        assert found.lost == ()
+        assert executors(live.side) == 1
+        assert live.terminate() == 0
+        assert not live.processes(), "a process is left"
+    finally:
+        sys.stdout.write(live.log_tails())
+        live.end()
+
+
+@pytest.mark.proof
 def test_workers_are_added_killed_and_drained_and_their_master_and_driver_killed_without_loss(
     tmp_path: Path,
 ) -> None:
