@@ -2,9 +2,9 @@
 
 from msgspec import Struct
 
-from scripts.experiments.bench.results import HELD_P95_MS
-from scripts.experiments.bench.search import SearchRange, most_trials
+from scripts.experiments.harness.rating import HELD_P95_MS, SearchPlan
 from scripts.experiments.harness.runs import Load
+from scripts.experiments.harness.search import SearchRange, most_trials
 from scripts.local.side import DEFAULT_PARTITIONS
 
 BATCH = 100
@@ -35,6 +35,17 @@ class BenchPlan(Struct, frozen=True, kw_only=True):
 
     yardstick: bool = True
     rating: bool = True
+
+    @property
+    def search(self) -> SearchPlan:
+        """How the rating is searched."""
+        return SearchPlan(
+            bounds=self.bounds,
+            batch=BATCH,
+            probe_seconds=self.probe_seconds,
+            hold_seconds=self.hold_seconds,
+            search_seconds=self.search_seconds,
+        )
 
     def longest(self) -> float:
         """Estimated upper bound of the measuring time, without starting the chains; seconds."""

@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 from rich.table import Table
 
-from scripts.experiments.bench.results import ChainFigures, LoadResults, Report, complaint, hops_cpu, total
+from scripts.experiments.bench.results import ChainFigures, LoadResults, Report, hops_cpu, total
 from scripts.experiments.harness.percentiles import Spread
+from scripts.experiments.harness.rating import complaint
 from scripts.experiments.harness.runs import Run, chain_cpu
 
 Rows = tuple[Sequence[str], list[list[str]]]

@@ -6,16 +6,11 @@ from msgspec import Struct
 
 from scripts.experiments.bench.lags import HopLag
 from scripts.experiments.bench.machine import Machine
-from scripts.experiments.bench.search import Trial
 from scripts.experiments.harness.bounds import Bound
 from scripts.experiments.harness.cpu import Seconds
 from scripts.experiments.harness.percentiles import Spread, spread
+from scripts.experiments.harness.rating import Rating
 from scripts.experiments.harness.runs import Load, Run
-
-HELD_P95_MS = 1_000.0
-HELD_SHARE = 0.99
-SLIP_MS = 250.0
-"""Lateness of the load generator (p99) beyond which it did not send the planned load."""
 
 
 class LoadResults(Struct, frozen=True, kw_only=True):
@@ -34,21 +29,6 @@ class LoadResults(Struct, frozen=True, kw_only=True):
         names = sorted({name for run in self.runs for name in run.cpu})
         found = {name: self.over(lambda run, name=name: run.cpu_per_million.get(name)) for name in names}  # type: ignore[misc]
         return {name: value.median for name, value in found.items() if value}
-
-
-class Rating(Struct, frozen=True, kw_only=True):
-    """The highest rate that was held, and the trials of the search."""
-
-    rate: int
-    """Events per second; 0 if no rate was held."""
-
-    trials: list[Trial]
-    runs: list[Run]
-    complaints: list[str]
-    """Why each trial did not hold; empty for one that did."""
-
-    cut_short: bool = False
-    """Whether the search ran out of time."""
 
 
 class ChainFigures(Struct, kw_only=True):
@@ -91,20 +71,6 @@ class Report(Struct, kw_only=True):
 
 
 _HOPS = ("ingest", "route", "transmit", "spark driver", "spark jvm", "spark python workers")
-
-
-def complaint(run: Run) -> str:
-    """The gravest reason why a run did not hold; empty if it did."""
-    sent, lag = run.sent, run.lag
-    reasons = (
-        (run.lost > 0, f"{run.lost} acknowledged events lost"),
-        (sent.slip_p99_ms > SLIP_MS, f"the load generator was {sent.slip_p99_ms:.0f} ms late (p99)"),
-        (sent.acked < HELD_SHARE * sent.events, f"{sent.acked} of {sent.events} events acknowledged"),
-        (run.waiting > (1 - HELD_SHARE) * sent.acked, f"{run.waiting} events wait for a retry"),
-        (lag is None, "nothing arrived"),
-        (lag is not None and lag.p95 > HELD_P95_MS, f"p95 {lag.p95 if lag else 0:.0f} ms"),
-    )
-    return next((text for applies, text in reasons if applies), "")
 
 
 def hops_cpu(cpu: Seconds) -> float:

@@ -1,6 +1,5 @@
 """Runs the bench: one chain after the other, each freshly started and stopped."""
 
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -8,18 +7,17 @@ from pathlib import Path
 import msgspec
 
 from scripts.experiments.bench.plan import BATCH, BenchPlan
-from scripts.experiments.bench.results import ChainFigures, LoadResults, Rating, complaint
-from scripts.experiments.bench.search import Length, Trial, held_rate, next_trial
+from scripts.experiments.bench.results import ChainFigures, LoadResults
 from scripts.experiments.bench.systems import baseline
 from scripts.experiments.harness.measure import Bench, destination_port, destination_url
-from scripts.experiments.harness.runs import Load, Run
+from scripts.experiments.harness.rating import Say, search_rating
+from scripts.experiments.harness.runs import Load
 from scripts.experiments.harness.side import RunningChain, hifi
 from scripts.experiments.harness.subprocesses import ChainError
 from scripts.local.jars import Jars
 from scripts.local.ports import free_base
 from scripts.local.side import Side
 
-Say = Callable[[str], None]
 Done = Callable[[ChainFigures], None]
 
 
@@ -69,7 +67,7 @@ def measured(
         target.idle = bench.idle(plan.idle_seconds)
         target.phases = phases(bench, plan, say)
         if plan.rating:
-            target.rating = rating(bench, plan, say)
+            target.rating = search_rating(bench, plan.search, say)
     return target
 
 
@@ -81,26 +79,3 @@ def phases(bench: Bench, plan: BenchPlan, say: Say) -> list[LoadResults]:
             say(f"{bench.chain.name}: {phase.load.label}, {turn + 1} of {plan.repeats}")
             phase.runs.append(bench.run(phase.load))
     return found
-
-
-def rating(bench: Bench, plan: BenchPlan, say: Say) -> Rating:
-    """Search the highest rate that is held."""
-    trials: list[Trial] = []
-    runs: list[Run] = []
-    deadline = time.monotonic() + plan.search_seconds
-    while ask := next_trial(trials, plan.bounds):
-        if time.monotonic() > deadline:
-            break
-        seconds = plan.hold_seconds if ask.length is Length.HOLD else plan.probe_seconds
-        say(f"{bench.chain.name}: rating, {ask.length} at {ask.rate:,}/s")
-        run = bench.run(Load(rate=ask.rate, batch=BATCH, seconds=seconds))
-        runs.append(run)
-        trials.append(Trial(ask.rate, ask.length, held=not complaint(run)))
-        say(f"{bench.chain.name}: {ask.rate:,}/s {complaint(run) or 'held'}")
-    return Rating(
-        rate=held_rate(trials),
-        trials=trials,
-        runs=runs,
-        complaints=[complaint(run) for run in runs],
-        cut_short=next_trial(trials, plan.bounds) is not None,
-    )

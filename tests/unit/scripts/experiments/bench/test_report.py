@@ -5,12 +5,13 @@ from hypothesis import strategies as st
 from scripts.experiments.bench.machine import Machine
 from scripts.experiments.bench.plan import BenchPlan, quick
 from scripts.experiments.bench.report import markdown, ratio_rows
-from scripts.experiments.bench.results import ChainFigures, LoadResults, Rating, Report, complaint
-from scripts.experiments.bench.search import Length, Trial
+from scripts.experiments.bench.results import ChainFigures, LoadResults, Report
 from scripts.experiments.harness.http_client import complete
 from scripts.experiments.harness.percentiles import Quantiles
+from scripts.experiments.harness.rating import Rating, complaint
 from scripts.experiments.harness.reconciliation import reconcile
 from scripts.experiments.harness.runs import Load, Run, Sent
+from scripts.experiments.harness.search import Length, Trial
 from scripts.load.records import Acked, Received
 
 LOAD = Load(rate=1_000, batch=100, seconds=10)

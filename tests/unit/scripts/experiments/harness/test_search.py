@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.experiments.bench.search import (
+from scripts.experiments.harness.search import (
     Length,
     NextTrial,
     SearchRange,
