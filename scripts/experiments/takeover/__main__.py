@@ -22,7 +22,7 @@ from scripts.experiments.harness.output import report, say, to_json, write_json
 from scripts.experiments.harness.runs import Load
 from scripts.experiments.harness.side import RunningChain, hifi
 from scripts.experiments.harness.subprocesses import ChainError
-from scripts.experiments.takeover.faults import Fault, cause, two_at_work
+from scripts.experiments.takeover.faults import CYCLE_SECONDS, KILLS, Fault, cause, driver_starts, two_at_work
 from scripts.local.ports import free_base
 from scripts.local.processes.profile import SideProfile
 from scripts.local.processes.supervisor import Supervisor
@@ -42,6 +42,8 @@ class Phase(Disturbance, frozen=True, kw_only=True):
     """One fault under load."""
 
     fault: Fault
+    kills: int
+    """Starts of drivers that it caused."""
 
 
 class TakeoverRun(Struct, frozen=True, kw_only=True):
@@ -127,8 +129,11 @@ def _idle(chain: RunningChain) -> float:
 
 def _phase(chain: RunningChain, fault: Fault, load: Load, port: int) -> Phase:
     _settle(chain)
+    if fault is Fault.STORM:
+        load = structs.replace(load, seconds=load.seconds + KILLS * CYCLE_SECONDS)
+    before = driver_starts(chain.side)
     found = disturbed(chain, load, port, lambda: cause(fault, chain.side))
-    phase = Phase(fault=fault, **structs.asdict(found))
+    phase = Phase(fault=fault, kills=driver_starts(chain.side) - before, **structs.asdict(found))
     say(to_json(phase).decode())
     return phase
 
