@@ -55,7 +55,7 @@ class SparkImage:
 
     def configure(self, changes: Mapping[str, str]) -> None:
         """Write the twins' configuration with this machine's paths, and with settings that replace theirs."""
-        write_configuration(self.configuration, twins_settings(self.configuration, self.jars) | changes)
+        write_configuration(self.configuration, {**twins_settings(self.configuration, self.jars), **changes})
 
 
 def twins_settings(folder: Path, jars: Path) -> dict[str, str]:

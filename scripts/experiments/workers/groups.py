@@ -11,7 +11,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from confluent_kafka import Producer
 from msgspec import Struct
 
 from scripts.experiments.harness.lateness import Lateness, lateness, p95_by_second
@@ -19,7 +18,7 @@ from scripts.experiments.workers.protocol import OF_GROUPS, Change, Protocol
 from scripts.load.records import Received, read_received
 from shared.contracts.topics import TopicSpec
 from shared.kafka.admin import ensure_topics
-from shared.kafka.producer import producer_config
+from shared.kafka.producer import logging_client, producer_config
 from shared.runtime.clock import wall_clock
 
 _SETTLE_SECONDS: Final = 10.0
@@ -129,7 +128,7 @@ class _Writer:
     """Writes numbered records at a rate."""
 
     def __init__(self, bootstrap: str, topic: str) -> None:
-        self._producer = Producer(producer_config(bootstrap, topic))
+        self._producer = logging_client(producer_config(bootstrap, topic))
         self._topic = topic
         self.count = 0
 

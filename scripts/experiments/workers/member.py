@@ -13,8 +13,10 @@ from scripts.experiments.workers.protocol import Protocol
 from scripts.load.records import received_lines
 from shared.runtime.clock import wall_clock
 from shared.runtime.kafka_config import client_config
+from shared.runtime.logging import get_logger
 from shared.runtime.shutdown import stop_event
 
+_log = get_logger(__name__)
 _MOST_RECORDS: Final = 500
 _POLL_SECONDS: Final = 0.05
 
@@ -38,7 +40,8 @@ def main(bootstrap: str, topic: str, protocol: Protocol, out: Path) -> None:
     consumer = Consumer(
         client_config(bootstrap)
         | {"group.id": topic, "auto.offset.reset": "earliest", "auto.commit.interval.ms": 1_000}
-        | _SETTINGS[protocol]
+        | _SETTINGS[protocol],
+        logger=_log,
     )
     consumer.subscribe([topic])
     with out.open("a", buffering=1) as file:
