@@ -19,6 +19,9 @@ _SPARK_CLASS: Final = Path(pyspark.__file__).parent / "bin" / "spark-class"
 _MASTER: Final = "org.apache.spark.deploy.master.Master"
 _WORKER: Final = "org.apache.spark.deploy.worker.Worker"
 _DAEMON_MEMORY: Final = "256m"
+_EXECUTOR_MEMORY: Final = "1g"
+"""As on the twins: a worker has room for one executor."""
+
 _JAVA_OPTIONS: Final = "spark.executor.extraJavaOptions"
 
 _TEMPORARY_OF_EXECUTOR: Final = "../../.."
@@ -48,9 +51,8 @@ def master_command(side: Side) -> list[str]:
 
 
 def worker_command(side: Side) -> list[str]:
-    """A worker: starts an executor for the driver, and for its standby one more."""
-    drivers = 2 if side.standby else 1
-    room = ("--cores", str(drivers * slots(side)), "--memory", f"{drivers}g")
+    """A worker: starts one executor for the driver."""
+    room = ("--cores", str(slots(side)), "--memory", _EXECUTOR_MEMORY)
     where = ("--host", HOST, "--webui-port", "0", "--work-dir", str(side.executors))
     return [str(_SPARK_CLASS), _WORKER, *where, *room, master_url(side)]
 
@@ -80,6 +82,7 @@ def configure(side: Side, jars: Path) -> None:
         "spark.driver.host": HOST,
         "spark.driver.bindAddress": HOST,
         "spark.executor.cores": str(slots(side)),
+        "spark.executor.memory": _EXECUTOR_MEMORY,
         _JAVA_OPTIONS: f"{twins[_JAVA_OPTIONS]} -Djava.io.tmpdir={side.temporary}",
         "spark.deploy.recoveryDirectory": str(side.temporary / "master"),
         "spark.python.unix.domain.socket.dir": _TEMPORARY_OF_EXECUTOR,

@@ -102,6 +102,8 @@ def _run_side(wanted: _Wanted, progress: Progress) -> None:
         raise UsageError("--standby needs a Spark driver: leave out --parts brokers")
     if wanted.workers and wanted.parts is SideProfile.BROKERS:
         raise UsageError("--workers needs a Spark driver: leave out --parts brokers")
+    if wanted.workers and wanted.standby:
+        raise UsageError("--standby is for a driver that runs all tasks itself: leave out --workers")
     side = replace(
         described(wanted.root, wanted.port, wanted.partitions),
         standby=wanted.standby,

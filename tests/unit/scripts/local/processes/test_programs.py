@@ -28,7 +28,6 @@ from scripts.local.processes.programs import (
 from scripts.local.side import Side
 from shared.contracts.document_items import DOCUMENTS_TABLE
 
-W1 = WORKERS[0]
 _SIDE = Side(root=Path("/data"), port=9000)
 
 
@@ -78,14 +77,11 @@ def test_a_side_with_workers_runs_its_queries_on_the_master_that_they_register_w
     assert found[SPARK].order > found[MASTER].order > found["broker-1"].order, "executors end with drivers"
 
 
-def test_a_worker_has_slots_for_all_queries_and_for_those_of_a_standby() -> None:
-    def cores(side: Side) -> int:
-        command = next(each for each in programs(side, Jars(Path("/j")), SideProfile.ALL) if each.name == W1)
-        return int(command.command[command.command.index("--cores") + 1])
-
-    side = replace(_SIDE, workers=1, partitions=4)
-    assert cores(side) == 3 * side.partitions + 2
-    assert cores(replace(side, standby=True)) == 2 * cores(side)
+def test_each_worker_has_slots_for_all_queries_so_that_the_others_can_be_lost() -> None:
+    side = replace(_SIDE, workers=2, partitions=4)
+    found = {each.name: each.command for each in programs(side, Jars(Path("/jars")), SideProfile.ALL)}
+    cores = {int(found[name][found[name].index("--cores") + 1]) for name in WORKERS}
+    assert cores == {3 * side.partitions + 2}
 
 
 def test_trace_runs_if_there_is_a_receiver_of_spans(monkeypatch: pytest.MonkeyPatch) -> None:
