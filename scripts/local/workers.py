@@ -21,6 +21,7 @@ DRAIN_SECONDS: Final = 75
 """Most seconds for the tasks of a worker to end, as on the twins: the longest batch, five times."""
 
 _START_SECONDS: Final = 60
+_KNOWN_SECONDS: Final = 15
 _POLL_SECONDS: Final = 0.2
 _ANSWER_SECONDS: Final = 2
 _EXECUTOR: Final = "CoarseGrainedExecutorBackend"
@@ -94,9 +95,15 @@ def drain(supervisor: Supervisor, name: str) -> None:
     """Let a worker take no more tasks, wait until its executors have ended, then stop it."""
     with suppress(psutil.NoSuchProcess):
         worker = psutil.Process(supervisor.pid(name))
+        _wait(lambda: all(_is_known(each) for each in _executors_of(worker)), _KNOWN_SECONDS)
         worker.send_signal(signal.SIGPWR)
         _wait(lambda: not _executors_of(worker), DRAIN_SECONDS)
     supervisor.stop_program(name)
+
+
+def _is_known(executor: psutil.Process) -> bool:
+    """Whether an executor has run long enough for its driver to know it: before, it cannot be drained."""
+    return time.time() - executor.create_time() > _KNOWN_SECONDS
 
 
 def _add(side: Side, supervisor: Supervisor, names: Sequence[str]) -> None:
