@@ -24,8 +24,9 @@ _EXECUTOR_MEMORY: Final = "1g"
 
 _JAVA_OPTIONS: Final = "spark.executor.extraJavaOptions"
 
-_TEMPORARY_OF_EXECUTOR: Final = "../../.."
-"""The side's temporary folder, from where an executor runs. A longer path may be too long for a socket."""
+_TEMPORARY: Final = "../../.."
+"""The side's temporary folder, from where executors and the driver run. A whole path may be too long for the
+sockets of Python workers."""
 
 _LEAST_SLOTS: Final = 8
 
@@ -57,6 +58,12 @@ def worker_command(side: Side) -> list[str]:
     return [str(_SPARK_CLASS), _WORKER, *where, *room, master_url(side)]
 
 
+def driver_folder(side: Side) -> Path:
+    """Where the driver runs: as deep below the side's temporary folder as its executors, with which it shares
+    the path to their sockets."""
+    return side.executors / "driver" / "0"
+
+
 def cluster_environment(side: Side) -> dict[str, str]:
     """Variables of master, workers and drivers."""
     return {
@@ -83,9 +90,9 @@ def configure(side: Side, jars: Path) -> None:
         "spark.driver.bindAddress": HOST,
         "spark.executor.cores": str(slots(side)),
         "spark.executor.memory": _EXECUTOR_MEMORY,
-        _JAVA_OPTIONS: f"{twins[_JAVA_OPTIONS]} -Djava.io.tmpdir={side.temporary}",
+        _JAVA_OPTIONS: f'{twins[_JAVA_OPTIONS]} "-Djava.io.tmpdir={side.temporary}"',
         "spark.deploy.recoveryDirectory": str(side.temporary / "master"),
-        "spark.python.unix.domain.socket.dir": _TEMPORARY_OF_EXECUTOR,
+        "spark.python.unix.domain.socket.dir": _TEMPORARY,
         "spark.authenticate.secret": secrets.token_hex(32),
     }
     write_configuration(side.spark_configuration, twins | here)

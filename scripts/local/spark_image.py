@@ -74,7 +74,8 @@ def twins_settings(folder: Path, jars: Path) -> dict[str, str]:
 
 def write_configuration(folder: Path, settings: Mapping[str, str]) -> None:
     """Make a folder for SPARK_CONF_DIR, for this user only: a setting may be a secret."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
     (folder / _RESOURCES).write_text((_CONFIGURATION / _RESOURCES).read_text())
     (folder / _DEFAULTS).write_text("".join(f"{name} {value}\n" for name, value in settings.items()))
 

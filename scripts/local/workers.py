@@ -1,10 +1,11 @@
 """Adds Spark workers to a side that runs, and drains them, without a stop."""
 
+import fcntl
 import signal
 import time
 import urllib.request
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Final
 
 import msgspec
@@ -18,14 +19,15 @@ from scripts.local.side import Side
 from shared.runtime.errors import OperatorError
 
 DRAIN_SECONDS: Final = 75
-"""Most seconds for the tasks of a worker to end, as on the twins: the longest batch, five times."""
+"""Most seconds for the tasks of workers to end, as on the twins: the longest batch, five times."""
 
 _START_SECONDS: Final = 60
 _KNOWN_SECONDS: Final = 15
 _POLL_SECONDS: Final = 0.2
 _ANSWER_SECONDS: Final = 2
 _EXECUTOR: Final = "CoarseGrainedExecutorBackend"
-_STOPPED: Final = frozenset({"STOPPED", "EXITED", "FATAL"})
+_STOPPED: Final = frozenset({"STOPPED", "FATAL"})
+"""States of a program that stays stopped; one that has just ended is started again."""
 
 
 class WorkersError(OperatorError):
@@ -46,7 +48,7 @@ class _State(msgspec.Struct):
 
 
 def running_workers(supervisor: Supervisor) -> list[str]:
-    """The programs that are workers and run, in their order.
+    """The programs that are workers and run, or are about to, in their order.
 
     Raises:
         SupervisorError: if the side does not answer.
@@ -55,8 +57,19 @@ def running_workers(supervisor: Supervisor) -> list[str]:
     return [name for name in WORKERS if states.get(name, "STOPPED") not in _STOPPED]
 
 
+def executors(side: Side) -> int | None:
+    """Workers on which an executor runs; None while the master does not answer."""
+    url = f"http://{HOST}:{side.master_state_port}/json/"
+    try:
+        with urllib.request.urlopen(url, timeout=_ANSWER_SECONDS) as answer:
+            found = msgspec.json.decode(answer.read(), type=_State)
+    except (OSError, msgspec.MsgspecError):
+        return None
+    return sum(each.state == "ALIVE" and each.coresused > 0 for each in found.workers)
+
+
 def scale(side: Side, wanted: int, progress: Progress) -> None:
-    """Start workers, or drain the last ones, until there are as many as wanted.
+    """Start workers, or drain the last ones, until there are as many as wanted, each with an executor.
 
     Args:
         side: one that runs with workers.
@@ -64,41 +77,56 @@ def scale(side: Side, wanted: int, progress: Progress) -> None:
         progress: gets the steps.
 
     Raises:
-        WorkersError: if the side has no workers, or one does not start.
+        WorkersError: if the side has no workers, another command changes them, or an executor does not start.
         SupervisorError: if the side does not answer.
     """
     if not side.workers:
         raise WorkersError("this side runs all tasks in its driver", "start it with `hifi up --workers 1`")
     supervisor = Supervisor(side)
-    running = running_workers(supervisor)
-    added = [name for name in WORKERS if name not in running][: max(0, wanted - len(running))]
-    if added:
-        with progress.step(f"starting {_named(added)}: an executor for each"):
-            _add(side, supervisor, added)
-    for name in reversed(running[wanted:]):
-        with progress.step(f"draining {name}: its tasks end with their batches"):
-            drain(supervisor, name)
+    with _alone(side):
+        running = running_workers(supervisor)
+        added = [name for name in WORKERS if name not in running][: max(0, wanted - len(running))]
+        for name in added:
+            supervisor.start_program(name)
+        if too_many := running[wanted:]:
+            with progress.step(f"draining {_named(too_many)}: tasks end with their batches"):
+                _drain(supervisor, too_many)
+        with progress.step(f"waiting for executors on {wanted} workers"):
+            _wait_for_executors(side, wanted)
 
 
-def executors(side: Side) -> int:
-    """Workers on which an executor runs; 0 while the master does not answer."""
-    url = f"http://{HOST}:{side.master_state_port}/json/"
+@contextmanager
+def _alone(side: Side) -> Iterator[None]:
+    with (side.run / "scale.lock").open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise WorkersError("another `hifi scale` is at work on this side", "wait for its end") from error
+        yield
+
+
+def _wait_for_executors(side: Side, wanted: int) -> None:
+    if not _wait(lambda: (executors(side) or 0) >= wanted, _START_SECONDS):
+        raise WorkersError(
+            f"{executors(side) or 0} of {wanted} workers have an executor after {_START_SECONDS} s",
+            f"`hifi doctor` says whether the driver runs, {side.logs}/spark_worker-*.log why one does not",
+        )
+
+
+def _drain(supervisor: Supervisor, names: Sequence[str]) -> None:
+    """Let workers take no more tasks, wait until their executors have ended, then stop them.
+
+    They are stopped whatever happens: a worker that takes no tasks must not stay.
+    """
+    pids = [supervisor.pid(name) for name in names]
     try:
-        with urllib.request.urlopen(url, timeout=_ANSWER_SECONDS) as answer:
-            found = msgspec.json.decode(answer.read(), type=_State)
-    except (OSError, msgspec.MsgspecError):
-        return 0
-    return sum(each.state == "ALIVE" and each.coresused > 0 for each in found.workers)
-
-
-def drain(supervisor: Supervisor, name: str) -> None:
-    """Let a worker take no more tasks, wait until its executors have ended, then stop it."""
-    with suppress(psutil.NoSuchProcess):
-        worker = psutil.Process(supervisor.pid(name))
-        _wait(lambda: all(_is_known(each) for each in _executors_of(worker)), _KNOWN_SECONDS)
-        worker.send_signal(signal.SIGPWR)
-        _wait(lambda: not _executors_of(worker), DRAIN_SECONDS)
-    supervisor.stop_program(name)
+        _wait(lambda: all(map(_is_known, _executors_of(pids))), _KNOWN_SECONDS)
+        for pid in pids:
+            with suppress(psutil.NoSuchProcess):
+                psutil.Process(pid).send_signal(signal.SIGPWR)
+        _wait(lambda: not _executors_of(pids), DRAIN_SECONDS)
+    finally:
+        supervisor.stop_programs(names)
 
 
 def _is_known(executor: psutil.Process) -> bool:
@@ -106,14 +134,15 @@ def _is_known(executor: psutil.Process) -> bool:
     return time.time() - executor.create_time() > _KNOWN_SECONDS
 
 
-def _add(side: Side, supervisor: Supervisor, names: Sequence[str]) -> None:
-    wanted = executors(side) + len(names)
-    for name in names:
-        supervisor.start_program(name)
-    if not _wait(lambda: executors(side) >= wanted, _START_SECONDS):
-        raise WorkersError(
-            f"{_named(names)} did not start within {_START_SECONDS} s", f"{side.logs}/spark_*.log say why"
-        )
+def _executors_of(workers: Sequence[int]) -> list[psutil.Process]:
+    """The executors of workers, given by their process ids; 0 is one that does not run."""
+    found = []
+    for pid in filter(None, workers):
+        with suppress(psutil.NoSuchProcess):
+            for child in psutil.Process(pid).children():
+                if any(_EXECUTOR in word for word in child.cmdline()):
+                    found.append(child)
+    return found
 
 
 def _wait(done: Callable[[], bool], seconds: float) -> bool:
@@ -124,15 +153,6 @@ def _wait(done: Callable[[], bool], seconds: float) -> bool:
             return False
         time.sleep(_POLL_SECONDS)
     return True
-
-
-def _executors_of(worker: psutil.Process) -> list[psutil.Process]:
-    found = []
-    for child in worker.children():
-        with suppress(psutil.NoSuchProcess):
-            if any(_EXECUTOR in word for word in child.cmdline()):
-                found.append(child)
-    return found
 
 
 def _named(names: Sequence[str]) -> str:

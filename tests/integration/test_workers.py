@@ -1,6 +1,7 @@
 """Spark's own workers, changed in number and killed under load, like their master and driver: no loss."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -40,6 +41,7 @@ def test_workers_are_added_killed_and_drained_while_a_side_delivers(tmp_path: Pa
                 kill(live.processes(WORKERS[0]))
                 scene.flows(5)
                 eventually(lambda: executors(live.side) == 2, 60, "the killed worker is back")
+                assert re.search(r"ok .*executors .*on 2 of 2 workers", hifi.run("doctor").stdout)
                 scale(1)
 
             found = scene.run(change)

@@ -1,8 +1,8 @@
 """A steady load with something done to the side in its middle."""
 
-import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
@@ -46,6 +46,7 @@ def disturbed(
 
     Raises:
         ChainError: if the load generator or the destination ends.
+        OperatorError: what `disturb`, or the rest of it, raises.
     """
     with TemporaryDirectory(prefix="hifi-over-") as folder:
         acked, received = Path(folder, "acked.tsv"), Path(folder, "received.tsv")
@@ -54,10 +55,10 @@ def disturbed(
             with load_process(chain.side, WRITE_KEY, load, acked) as offered:
                 time.sleep(BEFORE_SECONDS)
                 begun_ms = wall_clock()
-                rest = threading.Thread(target=disturb())
-                rest.start()
-                sent = offered.result(load.seconds)
-                rest.join()
+                with ThreadPoolExecutor(1) as beside:
+                    rest = beside.submit(disturb())
+                    sent = offered.result(load.seconds)
+                    rest.result()
             arrivals.drain(sent.acked)
         rows = list(read_received(received))
         found = reconcile(

@@ -42,8 +42,8 @@ class Phase(Disturbance, frozen=True, kw_only=True):
     """One fault under load."""
 
     fault: Fault
-    kills: int
-    """Starts of drivers that it caused."""
+    driver_starts: int
+    """That it caused."""
 
 
 class TakeoverRun(Struct, frozen=True, kw_only=True):
@@ -133,7 +133,7 @@ def _phase(chain: RunningChain, fault: Fault, load: Load, port: int) -> Phase:
         load = structs.replace(load, seconds=load.seconds + KILLS * CYCLE_SECONDS)
     before = driver_starts(chain.side)
     found = disturbed(chain, load, port, lambda: cause(fault, chain.side))
-    phase = Phase(fault=fault, kills=driver_starts(chain.side) - before, **structs.asdict(found))
+    phase = Phase(fault=fault, driver_starts=driver_starts(chain.side) - before, **structs.asdict(found))
     say(to_json(phase).decode())
     return phase
 

@@ -23,6 +23,7 @@ from scripts.local.side import Side
 from shared.contracts.topics import Topic
 
 _LOOK_SECONDS: Final = 0.5
+_MOST_SECONDS: Final = 180.0
 _JVM = "org.apache.spark.deploy.SparkSubmit"
 
 
@@ -87,6 +88,8 @@ def _storm(side: Side) -> None:
     for _ in range(KILLS):
         next_at = time.monotonic() + CYCLE_SECONDS
         while (program := driver_at_work(side, supervisor)) is None:
+            if time.monotonic() > next_at + _MOST_SECONDS:
+                raise ChainError(f"no Spark driver is at work again; see {side.logs}")
             time.sleep(_LOOK_SECONDS)
         _send(signal.SIGKILL, side, program, of=_JVM)
         time.sleep(max(0.0, next_at - time.monotonic()))

@@ -21,7 +21,7 @@ from scripts.experiments.harness.output import report, say, to_json, write_json
 from scripts.experiments.harness.runs import Load
 from scripts.experiments.harness.side import RunningChain, hifi
 from scripts.experiments.harness.subprocesses import ChainError
-from scripts.experiments.workers.groups import GroupPhase, group_phases
+from scripts.experiments.workers.groups import GroupRun, run_group
 from scripts.experiments.workers.protocol import Change, Protocol
 from scripts.local.ports import free_base
 from scripts.local.process_marks import kill, side_processes
@@ -54,7 +54,7 @@ class WorkersRun(Struct, frozen=True, kw_only=True):
 
     ready_seconds: float
     phases: list[Phase]
-    groups: list[GroupPhase]
+    groups: list[GroupRun]
 
 
 @APP.command()
@@ -73,9 +73,8 @@ def run(  # noqa: PLR0913, PLR0917  # one for each option
         with hifi(side, destination_url(port), parts) as chain:
             phases = [_phase(chain, change, load, port) for change in Change]
             beside = [
-                phase
+                _reported(run_group(side.bootstrap, protocol, partitions, rate, seconds))
                 for protocol in (Protocol if groups else ())
-                for phase in _said(group_phases(side.bootstrap, protocol, partitions, rate, seconds / 2))
             ]
             found = WorkersRun(ready_seconds=chain.ready_seconds, phases=phases, groups=beside)
     write_json(out, found)
@@ -115,15 +114,19 @@ def _change(change: Change, side: Side) -> Callable[[], None]:
     return lambda: scale(side, wanted, Progress(Console(stderr=True)))
 
 
-def _said(phases: Iterator[GroupPhase]) -> Iterator[GroupPhase]:
-    for phase in phases:
-        say(to_json(phase).decode())
-        yield phase
+def _reported(run: GroupRun) -> GroupRun:
+    say(to_json(run).decode())
+    return run
 
 
 def _bounds(found: WorkersRun) -> Iterator[Bound]:
     for phase in found.phases:
-        beside = [each.lateness.late_seconds for each in found.groups if each.change is phase.change]
+        beside = [
+            each.lateness.late_seconds
+            for group in found.groups
+            for each in group.phases
+            if each.change is phase.change
+        ]
         yield Bound(what=f"{phase.change}: lost", figure=phase.delivery.lost, most=0, unit="events")
         yield Bound(
             what=f"{phase.change}: seconds with a p95 over 1 s",

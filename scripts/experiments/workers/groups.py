@@ -4,7 +4,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from scripts.experiments.harness.disturbance import BEFORE_SECONDS
 from scripts.experiments.harness.lateness import Lateness, lateness, p95_by_second
 from scripts.experiments.workers.protocol import OF_GROUPS, Change, Protocol
 from scripts.load.records import Received, read_received
@@ -31,11 +32,20 @@ _VALUE_BYTES: Final = 500
 class GroupPhase(Struct, frozen=True, kw_only=True):
     """Figures of a group around a change of its members."""
 
-    protocol: Protocol
     change: Change
     lateness: Lateness
+
+
+class GroupRun(Struct, frozen=True, kw_only=True):
+    """Figures of a group."""
+
+    protocol: Protocol
+    phases: list[GroupPhase]
     missing: int
     """Records that no member read."""
+
+    doubled: int
+    """Reads of a record that was read before."""
 
 
 class _Group:
@@ -55,7 +65,7 @@ class _Group:
         self._members.append(subprocess.Popen(command, stdin=subprocess.DEVNULL))
 
     def apply(self, change: Change) -> None:
-        """Do to the last member what the change says."""
+        """Apply a change to the last member."""
         if change is Change.ADD:
             self.add()
             return
@@ -87,10 +97,9 @@ def _stop(member: "subprocess.Popen[bytes]") -> None:
         member.wait()
 
 
-def group_phases(
-    bootstrap: str, protocol: Protocol, partitions: int, rate: int, seconds: float
-) -> Iterator[GroupPhase]:
-    """Each change of a group that begins with one member, under records at a rate, `seconds` apart."""
+def run_group(bootstrap: str, protocol: Protocol, partitions: int, rate: int, seconds: float) -> GroupRun:
+    """Change a group that begins with one member, under records at a rate, each for `seconds`,
+    longer than BEFORE_SECONDS, after which it comes."""
     topic = f"group-{protocol}-{wall_clock()}"
     ensure_topics(bootstrap, [TopicSpec(name=topic, partitions=partitions, retention=timedelta(hours=1))])
     with TemporaryDirectory(prefix="hifi-over-") as name, ExitStack() as stack:
@@ -105,23 +114,31 @@ def group_phases(
         stack.callback(stopping.set)
         begun: dict[Change, int] = {}
         for change in OF_GROUPS:
-            time.sleep(seconds / 2)
+            time.sleep(BEFORE_SECONDS)
             begun[change] = wall_clock()
             group.apply(change)
-            time.sleep(seconds / 2)
+            time.sleep(seconds - BEFORE_SECONDS)
         ended = wall_clock()
         stopping.set()
         writer.join()
         time.sleep(_DRAIN_SECONDS)
         rows = group.received()
-    missing = written.count - len({row.event_id for row in rows})
+    distinct = len({row.event_id for row in rows})
+    return GroupRun(
+        protocol=protocol,
+        phases=list(_phases(rows, begun, ended)),
+        missing=written.count - distinct,
+        doubled=len(rows) - distinct,
+    )
+
+
+def _phases(rows: Sequence[Received], begun: Mapping[Change, int], ended: int) -> Iterator[GroupPhase]:
+    """Each change with the seconds until the next one began, or the records ended."""
     p95 = p95_by_second(rows)
-    for change in OF_GROUPS:
-        until = min((at for at in begun.values() if at > begun[change]), default=ended)
+    for change, begun_ms in begun.items():
+        until = min((at for at in begun.values() if at > begun_ms), default=ended)
         these = {second: lag for second, lag in p95.items() if second < until // 1_000 - 1}
-        yield GroupPhase(
-            protocol=protocol, change=change, lateness=lateness(these, begun[change]), missing=missing
-        )
+        yield GroupPhase(change=change, lateness=lateness(these, begun_ms))
 
 
 class _Writer:

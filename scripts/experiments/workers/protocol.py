@@ -37,4 +37,4 @@ class Change(StrEnum):
 
 
 OF_GROUPS: Final = (Change.ADD, Change.KILL, Change.DRAIN)
-"""Those that there are for a plain consumer group."""
+"""Changes that a plain consumer group has, too."""

@@ -17,6 +17,8 @@ from scripts.local.processes.programs import (
     CANARY,
     COLLECT,
     CONSOLE,
+    EXECUTORS,
+    MASTER,
     OBSERVE,
     PROVISION,
     RETRY,
@@ -27,6 +29,7 @@ from scripts.local.processes.programs import (
 from scripts.local.processes.supervisor import Supervisor, SupervisorError
 from scripts.local.services import says_ready, spark_ready
 from scripts.local.side import Side
+from scripts.local.workers import executors, running_workers
 from shared.contracts.scorecard import Now
 from shared.contracts.topics import REPLICAS, Topic
 from shared.kafka.admin import admin_client, out_of_sync, topic_partitions
@@ -57,6 +60,8 @@ def health(side: Side) -> Iterator[Check]:
         yield meter_check(side, _now(side))
     if SPARK in started:
         yield spark_check(side, ready=spark_ready(side, supervisor))
+        if side.workers:
+            yield executors_check(side, len(running_workers(supervisor)), executors(side))
         yield from _lags(side)
 
 
@@ -86,6 +91,14 @@ def process_check(side: Side, name: str, state: str) -> Check:
     """Check that a program runs. The supervisor restarts one that ends; its log says why it ended."""
     fix = None if state == _RUNNING else f"tail {side.logs / name}.log"
     return Check(name=name, found=state.lower(), fix=fix)
+
+
+def executors_check(side: Side, workers: int, count: int | None) -> Check:
+    """Check that an executor runs on each Spark worker."""
+    if count is None:
+        return Check(name="executors", found="not known", fix=f"tail {side.logs / MASTER}.log")
+    fix = None if count >= workers else f"wait; tail {side.logs / EXECUTORS}.log"
+    return Check(name="executors", found=f"on {count} of {workers} workers", fix=fix)
 
 
 def brokers_check(side: Side, count: int) -> Check:

@@ -1,7 +1,7 @@
 """`python -m scripts.local.processes.exec_program FILE`: replaces this process by one supervised program.
 
-FILE is a JSON object with `command` and `environment`. First it ends what is left of the program's earlier
-run: if only the Spark driver's Python process is killed, its JVM may still write, and two JVMs on one
+FILE is a JSON object with `command`, `environment` and `folder`. First it ends what is left of the program's
+earlier run: if only the Spark driver's Python process is killed, its JVM may still write, and two JVMs on one
 checkpoint would corrupt it; if the supervisor itself is killed, its brokers still run.
 """
 
@@ -20,6 +20,9 @@ def main() -> None:
     kill(side_processes(Path(environment[OF_SIDE]), environment[PROGRAM]))
     with Path(sys.argv[1]).with_suffix(STARTS).open("ab") as starts:
         starts.write(b".")
+    if spec["folder"]:
+        Path(spec["folder"]).mkdir(parents=True, exist_ok=True)
+        os.chdir(spec["folder"])
     os.execvpe(spec["command"][0], spec["command"], environment)  # noqa: S606 - no shell is the point
 
 

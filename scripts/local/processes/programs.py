@@ -10,6 +10,7 @@ from scripts.local.addresses import BROKER_IDS
 from scripts.local.class_archives import spark_archive
 from scripts.local.cluster import (
     cluster_environment,
+    driver_folder,
     master_command,
     master_url,
     slots,
@@ -92,6 +93,9 @@ class Program:
 
     stop_seconds: int
     """Seconds from SIGTERM to SIGKILL."""
+
+    folder: str = ""
+    """In which it runs, made if it is missing; without one in the side's."""
 
 
 def programs(side: Side, jars: Jars, profile: SideProfile) -> list[Program]:
@@ -192,6 +196,7 @@ def _spark(side: Side, jars: Jars, queries: Sequence[str], name: str, more: dict
         order=20,
         start_seconds=5,
         stop_seconds=45,
+        folder=str(driver_folder(side)) if side.workers else "",
     )
 
 

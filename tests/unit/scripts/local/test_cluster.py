@@ -1,11 +1,13 @@
 """The configuration of Spark's master and workers on this machine."""
 
+import os
 import stat
 from pathlib import Path
 
-from scripts.local.cluster import configure, slots
+from scripts.local.cluster import configure, driver_folder, slots
 from scripts.local.side import Side
 from scripts.local.spark_image import twins_settings
+from shared.spark.session import SOCKET_FOLDER_LENGTH
 
 
 def _settings(side: Side) -> dict[str, str]:
@@ -34,8 +36,18 @@ def test_a_side_has_the_twins_settings_but_for_places_and_slots(tmp_path: Path) 
     assert found["spark.executor.cores"] == str(slots(side))
 
 
+def test_sockets_of_python_workers_are_in_the_sides_temporary_folder(tmp_path: Path) -> None:
+    side = Side(root=tmp_path, workers=1)
+    configure(side, tmp_path / "jars")
+    folder = _settings(side)["spark.python.unix.domain.socket.dir"]
+    assert len(folder) < SOCKET_FOLDER_LENGTH
+    for place in (driver_folder(side), side.executors / "app-20261126023611-0000" / "12"):
+        assert Path(os.path.normpath(place / folder)) == side.temporary
+
+
 def test_each_start_has_a_secret_of_its_own_that_only_its_user_can_read(tmp_path: Path) -> None:
     side = Side(root=tmp_path, workers=1)
+    side.spark_configuration.mkdir(mode=0o755)
     configure(side, tmp_path / "jars")
     first = _settings(side)["spark.authenticate.secret"]
     configure(side, tmp_path / "jars")
