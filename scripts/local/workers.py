@@ -126,7 +126,8 @@ def _drain(supervisor: Supervisor, names: Sequence[str]) -> None:
                 psutil.Process(pid).send_signal(signal.SIGPWR)
         _wait(lambda: not _executors_of(pids), DRAIN_SECONDS)
     finally:
-        supervisor.stop_programs(names)
+        for name in names:
+            supervisor.stop_program(name)
 
 
 def _is_known(executor: psutil.Process) -> bool:
