@@ -1,13 +1,15 @@
 """The API of one Kubernetes cluster, as far as the deployer needs it."""
 
 import json
-import ssl
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from http import HTTPStatus
 from typing import Any, Final
+from urllib.parse import urlencode
 
-import httpx
+from kubernetes.client import ApiClient, Configuration
+from kubernetes.client.exceptions import ApiException
+from urllib3.exceptions import HTTPError
 
 from pipelines.control.deploy.backend import BackendError
 
@@ -15,6 +17,8 @@ MANAGER: Final = "hifi-deployer"
 """The field manager: what it has applied is its own, and what it applies no more goes."""
 
 _SECONDS: Final = 8.0
+_JSON: Final = "application/json"
+_TEXT: Final = "text/plain"
 _MERGE: Final = "application/merge-patch+json"
 _APPLY: Final = "application/apply-patch+yaml"
 
@@ -36,32 +40,35 @@ class KubeApi:
             authority: certificate of the authority that signed the API's, PEM.
             token: what a request is authorised with.
         """
-        context = ssl.create_default_context(cadata=authority)
-        self._client = httpx.Client(base_url=endpoint, verify=context, timeout=_SECONDS, trust_env=False)
+        # Without retries: the deployer asks again by itself.
+        reached = Configuration(host=endpoint, ca_cert_data=authority, retries=False)
+        reached.proxy = None  # none of the environment's: the API is in the side's own network
+        self._client = ApiClient(reached)
+        self._endpoint = endpoint
         self._token = token
         self._kinds = cache(self._discovered)
 
     def get(self, path: str) -> Manifest | None:
         """An object; None if it is not there."""
         reply = self._asked("GET", path)
-        return None if reply is None else dict(reply.json())
+        return None if reply is None else dict(json.loads(reply))
 
     def content(self, path: str) -> bytes:
         """What a path answers, such as that of a pod behind the API's proxy."""
         reply = self._asked("GET", path)
         if reply is None:
             raise BackendError(f"GET {path}: there is no such thing")
-        return reply.content
+        return reply
 
     def put(self, path: str, text: str) -> None:
         """Give a text to a path, such as that of a pod behind the API's proxy."""
-        if self._asked("PUT", path, body=text, kind="text/plain") is None:
+        if self._asked("PUT", path, body=text, kind=_TEXT) is None:
             raise BackendError(f"PUT {path}: there is no such thing")
 
     def list(self, path: str, selector: str) -> Sequence[Manifest]:
         """The objects with some labels, as they are now."""
         reply = self._asked("GET", path, params={"labelSelector": selector})
-        return [] if reply is None else list(reply.json()["items"])
+        return [] if reply is None else list(json.loads(reply)["items"])
 
     def apply(self, manifest: Manifest) -> None:
         """Make an object what its manifest says, by server-side apply; fields that others own are kept."""
@@ -102,7 +109,7 @@ class KubeApi:
 
     def _discovered(self, root: str) -> Mapping[str, tuple[str, bool]]:
         reply = self._asked("GET", root)
-        resources = [] if reply is None else reply.json()["resources"]
+        resources = [] if reply is None else json.loads(reply)["resources"]
         return {
             each["kind"]: (each["name"], each["namespaced"]) for each in resources if "/" not in each["name"]
         }
@@ -114,26 +121,27 @@ class KubeApi:
         *,
         params: Mapping[str, str] | None = None,
         body: Mapping[str, Any] | str | None = None,
-        kind: str = "application/json",
-    ) -> httpx.Response | None:
+        kind: str = _JSON,
+    ) -> bytes | None:
         """The reply; None for 404."""
         headers = {"Authorization": f"Bearer {self._token()}", "Content-Type": kind}
-        content = body if isinstance(body, str | None) else json.dumps(body)
+        url = f"{self._endpoint}{path}{'?' if params else ''}{urlencode(params or {})}"
         try:
-            reply = self._client.request(method, path, params=params, content=content, headers=headers)
-        except httpx.HTTPError as error:
+            reply = self._client.call_api(method, url, headers, body, _request_timeout=_SECONDS)
+            status, answer = reply.status, bytes(reply.read())  # type: ignore[no-untyped-call]
+        except (ApiException, HTTPError) as error:
             raise BackendError(f"{method} {path}: the Kubernetes API does not answer: {error!r}") from error
-        if reply.status_code == HTTPStatus.NOT_FOUND:
+        if status == HTTPStatus.NOT_FOUND:
             return None
-        if reply.status_code == HTTPStatus.CONFLICT:
-            raise ConflictError(f"{method} {path}: {_message(reply)}")
-        if reply.is_error:
-            raise BackendError(f"{method} {path}: {reply.status_code} {_message(reply)}")
-        return reply
+        if status == HTTPStatus.CONFLICT:
+            raise ConflictError(f"{method} {path}: {_message(answer)}")
+        if status >= HTTPStatus.BAD_REQUEST:
+            raise BackendError(f"{method} {path}: {status} {_message(answer)}")
+        return answer
 
 
-def _message(reply: httpx.Response) -> str:
+def _message(answer: bytes) -> str:
     try:
-        return str(reply.json()["message"])
+        return str(json.loads(answer)["message"])
     except (ValueError, KeyError, TypeError):
-        return reply.text[:200]
+        return answer.decode(errors="replace")[:200]
