@@ -24,7 +24,10 @@ def side(topics: str) -> Topics:
 
 def threads(api: ApiProcess, beginning: str) -> int:
     """Threads of the process whose names begin so."""
-    names = (each.read_text() for each in Path(f"/proc/{api.process.pid}/task").glob("*/comm"))
+    names = []
+    for each in Path(f"/proc/{api.process.pid}/task").glob("*/comm"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has just ended
+            names.append(each.read_text())
     return sum(name.startswith(beginning) for name in names)
 
 
