@@ -14,7 +14,7 @@ from moto.eks.models import eks_backends
 from moto.kafka.models import kafka_backends
 
 from pipelines.control.backends.aws.backend import AwsBackend
-from pipelines.control.backends.aws.kube_api import Manifest
+from pipelines.control.backends.aws.manifest import Manifest
 from pipelines.control.backends.aws.settings import AwsSettings
 from pipelines.control.backends.aws.versions import version_key
 from shared.contracts.side_weights import SIDES

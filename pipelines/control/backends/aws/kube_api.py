@@ -11,6 +11,7 @@ from kubernetes.client import ApiClient, Configuration
 from kubernetes.client.exceptions import ApiException
 from urllib3.exceptions import HTTPError
 
+from pipelines.control.backends.aws.manifest import Manifest
 from pipelines.control.deploy.backend import BackendError
 
 MANAGER: Final = "hifi-deployer"
@@ -21,8 +22,6 @@ _JSON: Final = "application/json"
 _TEXT: Final = "text/plain"
 _MERGE: Final = "application/merge-patch+json"
 _APPLY: Final = "application/apply-patch+yaml"
-
-Manifest = dict[str, Any]
 
 
 class ConflictError(BackendError):

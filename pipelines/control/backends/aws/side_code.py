@@ -10,7 +10,8 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from pipelines.control.backends.aws import workloads
-from pipelines.control.backends.aws.kube_api import KubeApi, Manifest
+from pipelines.control.backends.aws.kube_api import KubeApi
+from pipelines.control.backends.aws.manifest import Manifest
 from pipelines.control.backends.aws.side_record import NAMESPACE, SideRecord, SideRecords
 from pipelines.control.backends.aws.versions import VersionStore
 from pipelines.control.deploy.backend import BackendError, Deployed, Readiness

@@ -9,7 +9,7 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from pipelines.control.backends.aws.kube_api import Manifest
+from pipelines.control.backends.aws.manifest import Manifest
 from shared.dynamodb.client import error_code
 
 

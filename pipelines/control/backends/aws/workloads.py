@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from pipelines.control.backends.aws.kube_api import Manifest
+from pipelines.control.backends.aws.manifest import Manifest
 from shared.contracts.timestamps import parse_time
 
 OURS: Final = "app.kubernetes.io/part-of=hifi"
