@@ -16,6 +16,8 @@ from tests.harness.live_side import LiveSide
 from tests.harness.waiting import eventually
 from tests.integration.scene import Scene, end_with_a_pipe
 
+pytestmark = pytest.mark.proof
+
 RUN_SECONDS = 1_500
 SCALE_SECONDS = 120
 
@@ -54,7 +56,6 @@ def test_workers_are_added_killed_and_drained_while_a_side_delivers(tmp_path: Pa
         live.end()
 
 
-@pytest.mark.proof
 def test_workers_are_added_killed_and_drained_and_their_master_and_driver_killed_without_loss(
     tmp_path: Path,
 ) -> None:
