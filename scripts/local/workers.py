@@ -89,7 +89,7 @@ def scale(side: Side, wanted: int, progress: Progress) -> None:
         for name in added:
             supervisor.start_program(name)
         if too_many := running[wanted:]:
-            with progress.step(f"draining {_named(too_many)}: tasks end with their batches"):
+            with progress.step(f"draining {', '.join(too_many)}: tasks end with their batches"):
                 _drain(supervisor, too_many)
         with progress.step(f"waiting for executors on {wanted} workers"):
             _wait_for_executors(side, wanted)
@@ -154,7 +154,3 @@ def _wait(done: Callable[[], bool], seconds: float) -> bool:
             return False
         time.sleep(_POLL_SECONDS)
     return True
-
-
-def _named(names: Sequence[str]) -> str:
-    return ", ".join(names)
