@@ -43,7 +43,9 @@ doctor: setup ## Report what is missing or wrong
 ##@ Check
 # Three streams side by side, because each one mostly waits for its processes: see docs/testing.md.
 test: setup ## Check everything in under 20 minutes: lint, types, imports, and a test of every capability
-	@$(MAKE) --no-print-directory -j3 stream-chain stream-planes stream-side
+	@rm -rf .test-reports
+	@$(MAKE) --no-print-directory -j3 stream-chain stream-planes stream-side || \
+	    { $(BIN)/python -m tests.failures quick stream-chain stream-planes stream-side; exit 1; }
 
 proof: setup policy-tools cdktn-tools deploy-tools browser ## Run all other tests, for hours: full sizes, kills, stacks, bench
 	@$(BIN)/python -m tests.proof
@@ -57,7 +59,8 @@ proof-%: setup policy-tools cdktn-tools deploy-tools browser
 quick: lint types imports ## Style, types, imports and the unit tests
 	$(PYTEST) tests/unit
 
-PYTEST := $(BIN)/python -m pytest --tier test $(ARGS)
+# Each run leaves a report by the name of its target, for `tests.failures`.
+PYTEST = $(BIN)/python -m pytest --tier test --junitxml=.test-reports/$@.xml $(ARGS)
 # Contract tests of the management and the control plane, and of the commands that are their clients.
 PLANES := $(addprefix tests/contract/,deploy dynamodb management observe provision) \
     $(filter-out %_delivery.py %_load.py,$(wildcard $(addprefix tests/contract/test_,cli*.py commands_*.py side_*.py)))

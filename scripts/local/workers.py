@@ -126,8 +126,7 @@ def _drain(supervisor: Supervisor, names: Sequence[str]) -> None:
                 psutil.Process(pid).send_signal(signal.SIGPWR)
         _wait(lambda: not _executors_of(pids), DRAIN_SECONDS)
     finally:
-        for name in names:
-            supervisor.stop_program(name)
+        supervisor.stop_programs(names)
 
 
 def _is_known(executor: psutil.Process) -> bool:

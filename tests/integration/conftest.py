@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.harness.live_side import LiveSide
+from tests.harness.meter_processes import Meter
 from tests.harness.span_receiver import SpanReceiver, listening
 from tests.harness.waiting import free_port
 from tests.integration.held_event import HeldEvent, held_event
@@ -32,6 +33,11 @@ def live(tmp_path_factory: pytest.TempPathFactory, spans: SpanReceiver) -> Itera
     finally:
         sys.stdout.write(side.log_tails())
         side.end()
+
+
+@pytest.fixture
+def meter(live: LiveSide) -> Meter:
+    return Meter(live.side.observe_port)
 
 
 @pytest.fixture(scope="session")

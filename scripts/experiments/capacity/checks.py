@@ -18,7 +18,7 @@ class Check(Struct, frozen=True, kw_only=True):
     what: str
     unit: str
     predicted: float | None
-    """None if the rest of the points is too few for a fit."""
+    """None if the rest of the points allows no fit."""
 
     measured: float
 

@@ -88,7 +88,7 @@ def fit(points: Sequence[Point]) -> Model:
         points: three or more with each part; others are left out of that part.
 
     Raises:
-        UsageError: if a part has fewer points.
+        UsageError: if a part has fewer points, or some that many costs explain as well.
     """
     names = dict.fromkeys(part for point in points for part in point.cpu_per_million)
     return Model(parts={part: _fit_part(part, points) for part in names})
@@ -102,6 +102,11 @@ def _fit_part(part: str, points: Iterable[Point]) -> PartCost:
         )
     used = np.array([point.cores_used[part] for point in having])
     rows = np.array([_row(part, demand_of(point)) for point in having])
+    if np.linalg.matrix_rank(rows / np.abs(rows).max(axis=0)) < _UNKNOWNS:
+        raise UsageError(
+            f"points: those of {part} do not tell its costs of a request and of an event apart",
+            "measure another size of a batch",
+        )
     fixed, per_request, per_event = non_negative_least_squares(rows / used[:, None], np.ones(len(having)))
     return PartCost(fixed=float(fixed), per_request=float(per_request), per_event=float(per_event))
 

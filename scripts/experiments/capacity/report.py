@@ -59,7 +59,7 @@ def _checks(title: str, checks: Iterable[Check]) -> TableOf:
             [
                 check.what,
                 check.unit,
-                "too few points" if check.predicted is None else f"{check.predicted:,.0f}",
+                "no fit" if check.predicted is None else f"{check.predicted:,.0f}",
                 f"{check.measured:,.0f}",
                 ratio_text(check.ratio),
             ]

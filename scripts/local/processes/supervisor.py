@@ -197,11 +197,22 @@ class Supervisor:
             self._call("stopProcess", self._full(program), False)
 
     def stop_programs(self, programs: Sequence[str]) -> None:
-        """Stop several programs at the same time; returns when all have ended."""
+        """Stop several programs at the same time; returns when all have ended.
+
+        Raises:
+            SupervisorError: if it does not answer, or one has not ended in time.
+        """
         for program in programs:
             self._begin_to_stop(program)
-        for program in programs:
-            self.stop_program(program)
+        deadline = time.monotonic() + _STOP_SECONDS
+        while still := self._stopping(programs):
+            if time.monotonic() > deadline:
+                raise SupervisorError(f"{', '.join(still)}: not ended after {_STOP_SECONDS} s")
+            time.sleep(_POLL_SECONDS)
+
+    def _stopping(self, programs: Sequence[str]) -> list[str]:
+        states = self.states()
+        return [program for program in programs if states.get(program) == "STOPPING"]
 
     def shut_down(self) -> None:
         """End all programs in the reverse order of starting, then supervisord, then leftover processes."""

@@ -71,6 +71,14 @@ def test_a_part_with_two_points_is_refused_and_left_out_checks_say_so() -> None:
     assert [check.predicted for check in leave_one_out(points)] == [None, None]
 
 
+def test_points_of_one_size_of_batch_do_not_tell_requests_from_events() -> None:
+    points = [point(rate, 100, {BROKERS: 30 + 100_000 / rate}) for rate in (5_000, 10_000, 12_500, 15_000)]
+    with pytest.raises(UsageError, match=r"three brokers.*apart.*another size of a batch"):
+        fit(points)
+    single = point(1_000, 1, {BROKERS: 300})
+    assert [check.predicted is None for check in leave_one_out([single, *points])] == [True, *[False] * 4]
+
+
 @given(model=MODELS, shape=SHAPES, cores=st.floats(0.1, 64), more=st.floats(0, 64))
 def test_more_cores_never_lower_the_rating(model: Model, shape: Demand, cores: float, more: float) -> None:
     lower, higher = (

@@ -1,0 +1,38 @@
+"""What `make test` says last: each test that failed, why, and in which stream."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.failures import REPORTS, main
+
+_TESTS = """
+import pytest
+
+@pytest.fixture
+def broken():
+    raise OSError("no broker answers")
+
+def test_that_passes(): pass
+def test_that_fails(): assert 1 + 1 == 3, "sums are wrong"
+def test_without_its_fixture(broken): pass
+"""
+
+
+def test_each_failure_is_said_with_its_reason_and_a_stream_that_ended_early_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "test_some.py").write_text(_TESTS)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_some.py"]
+    done = subprocess.run([*command, f"--junitxml={REPORTS}/side.xml"], capture_output=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert main(["side", "planes"]) == 0
+    said = capsys.readouterr().out
+    assert re.search(r"side: FAILED test_some.py::test_that_fails\n +E +AssertionError: sums are wrong", said)
+    assert re.search(r"side: FAILED test_some.py::test_without_its_fixture\n +E +OSError: no broker", said)
+    assert "test_that_passes" not in said
+    assert "planes: ended before its tests did" in said
