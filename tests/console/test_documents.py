@@ -136,7 +136,7 @@ def test_write_keys_are_made_shown_once_and_removed(office: Office) -> None:
     expect(page.locator("[data-key-id]")).to_have_count(1)
     page.get_by_role("button", name="Remove the key second").click()
     page.get_by_test_id("confirm").click()
-    expect(page.get_by_text("last")).to_be_visible()
+    expect(page.get_by_text("this is the source's last key")).to_be_visible()
     assert len(office.api.ask("GET", "/v1/tenants/keys/sources/keys.shop/keys").json["items"]) == 1
 
 
