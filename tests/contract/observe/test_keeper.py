@@ -63,12 +63,16 @@ class Meter:
         self.position = self.keeper.restore(NEVER)
 
     def enter(self, ledger: list[Range]) -> None:
+        """Records after the position, as far as they are judged."""
+        self.read(ledger)
+        self.days.take(self.board.judge(ReadProgress(marks={}, read_to_ms=NEVER), NEVER))
+        self.keeper.load()
+
+    def read(self, ledger: list[Range]) -> None:
         """Records after the position."""
         for offset, found in enumerate(ledger):
             if offset >= self.position:
                 self.board.ledger.apply(found, offset, FIRST * MINUTE_MS)
-        self.days.take(self.board.judge(ReadProgress(marks={}, read_to_ms=NEVER), NEVER))
-        self.keeper.load()
 
     def known(self) -> tuple[list[MinuteCard], DayCard | None, DayCard | None]:
         """The stored cards: minutes, and the day of one tenant and of all."""
@@ -113,6 +117,23 @@ def ledger(minutes: int, tenants: tuple[str, ...] = ("acme", "zoo")) -> list[Ran
         for turn in range(minutes)
         for topic, (stage, name) in STAGES.items()
     ]
+
+
+def test_records_that_were_read_and_not_judged_when_the_process_ends_are_in_the_next_one(url: str) -> None:
+    meter, whole = Meter(url), ledger(6)
+    meter.enter(whole[:10])  # half of a minute's records
+    assert meter.keeper.save()
+    meter.read(whole)
+    assert meter.keeper.save()  # as it ends
+    again = Meter(url)
+    again.enter(whole)
+    other = Meter(url, "other")
+    other.enter(whole)
+    assert again.keeper.save()
+    assert other.keeper.save()
+    cards = other.known()[0]
+    assert again.known()[0] == cards
+    assert [(card.delivered, card.lost) for card in cards] == [(5, 0)] * 6
 
 
 def test_minutes_that_are_dropped_stay_in_their_day(url: str) -> None:

@@ -130,7 +130,11 @@ class MinuteTracker:
         self._open.add(key)
 
     def unsaved(self) -> list[MinuteState]:
-        """States that changed since the last call."""
+        """States that changed since the last call, those that were not judged since among them.
+
+        Who stores the ledger's position has to store them first: what it covers is not read again.
+        """
+        self._open.update(self._changed())
         keys, self._unsaved = self._unsaved, set()
         return [self.ledger.minutes[key] for key in sorted(keys) if key in self.ledger.minutes]
 
