@@ -4,9 +4,13 @@ import contextlib
 import os
 import socket
 from collections.abc import Iterable
+from typing import Final
 
 from scripts.local.addresses import HOST, PORTS
 from shared.runtime.errors import OperatorError
+
+_STRIDE: Final = 10_007
+"""A prime that is greater than any number of blocks."""
 
 
 class NoPortsError(OperatorError):
@@ -32,12 +36,14 @@ def is_busy(port: int) -> bool:
 def free_base(start: int = 20_000, stop: int = 30_000, count: int = PORTS) -> int:
     """The base of a free range of ports below the ephemeral ones; each process starts to look elsewhere.
 
+    Neighbouring process ids start _STRIDE blocks apart: prime, so that all blocks are some process's first.
+
     Raises:
         NoPortsError: if there is none.
     """
     blocks = (stop - start) // count
     for turn in range(blocks):
-        base = start + (os.getpid() * 7 + turn) % blocks * count
+        base = start + (os.getpid() * _STRIDE + turn) % blocks * count
         if not busy_ports(range(base, base + count)):
             return base
     raise NoPortsError(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.console.console_process import ConsoleProcess
 from tests.console.documents import Office
@@ -28,6 +28,7 @@ UNUSED_PORT = 9
 @pytest.fixture(scope="module")  # Playwright keeps an event loop running in this thread until it is closed
 def chromium() -> Iterator[Browser]:
     """The machine's Chromium, or the one that `make browser` installed."""
+    expect.set_options(timeout=15_000)  # pages look every 3 s, and at what others look at every 2 s
     names = ("chromium", "chromium-browser", "google-chrome")
     found = next((path for name in names if (path := shutil.which(name))), None)
     with sync_playwright() as playwright:

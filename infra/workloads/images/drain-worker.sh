@@ -5,9 +5,9 @@
 set -eu
 worker=${1:-1}
 seconds=${2:-75}
+executor=${3:-[C]oarseGrainedExecutorBackend} # brackets, so that grep does not match its own command line
 
-# Brackets, so that grep does not match its own command line.
-executors() { grep -lsa '[C]oarseGrainedExecutorBackend' /proc/[0-9]*/cmdline || true; }
+executors() { grep -lsa "$executor" /proc/[0-9]*/cmdline || true; }
 
 kill -s PWR "$worker"
 while [ "$seconds" -gt 0 ] && [ -n "$(executors)" ]; do

@@ -7,10 +7,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from uuid import uuid4
 
 import pyspark
 import pytest
 
+from tests.harness.waiting import eventually
 from tests.synth.workloads.manifests import WORKLOADS
 
 ROOT = WORKLOADS.parents[1]
@@ -117,15 +119,16 @@ def test_collect_starts_without_what_is_left_out() -> None:
 
 
 def test_a_worker_is_decommissioned_and_awaited_until_its_executors_are_gone(tmp_path: Path) -> None:
-    told = tmp_path / "told"
-    executor = subprocess.Popen(
-        [sys.executable, "-c", "import time; time.sleep(3)", "CoarseGrainedExecutorBackend"]
-    )
-    worker = subprocess.Popen(["sh", "-c", f"trap 'touch {told}' PWR; while :; do sleep 0.1; done"])
+    told, trapped, name = tmp_path / "told", tmp_path / "trapped", uuid4().hex
+    executor = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(3)", f"Executor-{name}"])
+    loop = f"trap 'touch {told}' PWR; touch {trapped}; while :; do sleep 0.1; done"
+    worker = subprocess.Popen(["sh", "-c", loop])
     try:
-        time.sleep(0.5)
+        eventually(trapped.exists, 10, "the worker is ready for the signal")
         started = time.monotonic()
-        subprocess.run([IMAGES / "drain-worker.sh", str(worker.pid), "30"], check=True, timeout=40)
+        # An executor of another side on this machine is none of this worker's.
+        drain = [str(IMAGES / "drain-worker.sh"), str(worker.pid), "30", f"[E]xecutor-{name}"]
+        subprocess.run(drain, check=True, timeout=40)
         waited = time.monotonic() - started
     finally:
         ended = executor.poll()

@@ -45,5 +45,15 @@ def test_a_port_with_a_listener_is_busy() -> None:
     assert busy_ports([port]) == []
 
 
+def test_processes_that_start_together_look_for_ports_in_places_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = set()
+    for pid in range(5_000, 5_200):
+        monkeypatch.setattr("os.getpid", lambda pid=pid: pid)
+        found.add(free_base())
+    assert len(found) > 150, "some places may be taken by other programs"
+
+
 def test_a_free_base_has_all_its_ports_free(tmp_path: Path) -> None:
     assert not busy_ports(Side(root=tmp_path, port=free_base()).ports)
