@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Callable
 from typing import Any, Final
 
 from scripts.deployer.client import DeployerClient
@@ -37,9 +38,7 @@ class Releases:
 
     def done(self) -> dict[str, Any]:
         """The release that was begun, once it is done."""
-        eventually(
-            lambda: self.current()["step"] in (Step.DONE, Step.UNDONE), RELEASE_SECONDS, "its end", every=2
-        )
+        self._awaited(lambda: self.current()["step"] in (Step.DONE, Step.UNDONE), "its end")
         release = self.current()
         _say(release)
         assert release["step"] == Step.DONE, release
@@ -53,7 +52,7 @@ class Releases:
 
     def at(self, step: Step) -> dict[str, Any]:
         """The present release, once it is at a step."""
-        return dict(eventually(lambda: self._at(step), RELEASE_SECONDS, f"{step}", every=0.5))
+        return dict(self._awaited(lambda: self._at(step), f"{step}", every=0.5))
 
     def serving(self) -> dict[str, tuple[str, int, bool]]:
         """By side: its version, its share of the traffic in percent, and whether it is parked."""
@@ -78,11 +77,18 @@ class Releases:
             found = self._client.current()
             return found if found is not None and found.ended and found != before else None
 
-        release = eventually(ended, RELEASE_SECONDS, f"{version} is undone", every=2)
+        release = self._awaited(ended, f"{version} is undone")
         assert isinstance(release, Release)
         _say(self.current())
         assert release.step is Step.UNDONE, release
         return release
+
+    def _awaited(self, check: Callable[[], Any], what: str, every: float = 2) -> Any:
+        """As `eventually`; a failure says what `hifi sides` does, which is what the release waits for."""
+        try:
+            return eventually(check, RELEASE_SECONDS, what, every)
+        except AssertionError as error:
+            raise AssertionError(f"{error}\n{self._hifi.run('sides').stdout}") from error
 
     def _at(self, step: Step) -> dict[str, Any] | None:
         release = self.current()
