@@ -26,5 +26,5 @@ def say_minutes(customer: str, cards: Iterable[MinuteCard]) -> None:
     for card in cards:
         sys.stdout.write(
             f"{customer} minute {card.minute}: {card.good:,} of {card.total:,} good, "
-            f"p95 {card.inside.p95} ms{', spent' if card.spent else ''}\n"
+            f"p95 {card.inside.p95 or 0:,.0f} ms{', spent' if card.spent else ''}\n"
         )
