@@ -1,9 +1,14 @@
 """What may be asked of the deployer, and what becomes of it. Pure."""
 
+from typing import Final
+
 from msgspec import Struct
 from msgspec.structs import replace
 
 from shared.contracts.releases import Kind, Release, Step
+
+_BEFORE_POSITIONS: Final = (Step.WAKE, Step.GIVE_BACK, Step.SETTLE, Step.STOP)
+"""Steps back, after which positions are set."""
 
 
 class Request(Struct, frozen=True, kw_only=True):
@@ -63,7 +68,7 @@ def _undoing(current: Release, asked: Request) -> Release:
     if current.kind in (Kind.ROLLBACK, Kind.BURST_OFF):
         raise RequestRefusedError(f"{under_way} is under way and cannot be undone: wait for its end")
     if current.back:
-        if asked.replay and not current.replay and current.step in (Step.WAKE, Step.GIVE_BACK, Step.STOP):
+        if asked.replay and not current.replay and current.step in _BEFORE_POSITIONS:
             return replace(current, replay=True)
         raise RequestRefusedError(f"{under_way} is being undone already: {current.back}")
     return replace(current, back=f"{asked.by} asked for it", replay=asked.replay)

@@ -58,6 +58,7 @@ class Step(StrEnum):
 
     WAKE = "wake the former side"
     GIVE_BACK = "weights back"
+    SETTLE = "settle"
     STOP = "stop"
     REWIND = "set positions"
     RESTART = "start good version"
@@ -73,6 +74,7 @@ ENDS: Final = frozenset({Step.DONE, Step.UNDONE})
 BACKWARD: Final = (
     Step.WAKE,
     Step.GIVE_BACK,
+    Step.SETTLE,
     Step.STOP,
     Step.REWIND,
     Step.RESTART,

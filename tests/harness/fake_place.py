@@ -40,6 +40,9 @@ READY_MS: Final = 5_000
 """From start to ready."""
 
 _ONE_IN: Final = 200
+_PROVEN_MINUTES: Final = 2
+"""After which it is known what SLOWER_AND_DROPS lost."""
+
 _TOPIC: Final = "collected/0"
 
 
@@ -257,12 +260,15 @@ class FakePlace:
         total = RATE * 60 * shares[side] // 100
         version, age = world.sides[side].version, minute - world.sides[side].since_ms // MINUTE_MS
         some = total // _ONE_IN
-        slow = version == Bad.SLOWER
+        slow = version in (Bad.SLOWER, Bad.SLOWER_AND_DROPS)
+        hidden = some if version == Bad.SLOWER_AND_DROPS else 0
+        proven = world.now_ms // MINUTE_MS > minute + _PROVEN_MINUTES
         return SideMinute(
             minute=minute,
             total=total,
             good=0 if slow else total - total // 500 - (some if version == Bad.DROPS else 0),
-            lost=some if version == Bad.DROPS else 0,
+            lost=some if version == Bad.DROPS else hidden * proven,
+            under_way=hidden * (not proven),
             doubled=some if version == Bad.DOUBLES else 0,
             changed=1 if version == Bad.RARE_GARBAGE and total else 0,
             p95_ms=3_200.0 if slow else 180.0 + minute % 7,

@@ -21,6 +21,9 @@ class Bad(StrEnum):
 
     CRASHES = "crashes"
     SLOWER = "slower"
+    SLOWER_AND_DROPS = "slower and drops"
+    """What it drops is known minutes after it is found to be slower."""
+
     DROPS = "drops"
     DOUBLES = "doubles"
     GARBAGE = "garbage"
@@ -31,7 +34,7 @@ class Bad(StrEnum):
     NEVER_READY = "never ready"
 
 
-SPOILS: Final = frozenset({Bad.DROPS, Bad.GARBAGE, Bad.RARE_GARBAGE, Bad.REFUSES})
+SPOILS: Final = frozenset({Bad.DROPS, Bad.SLOWER_AND_DROPS, Bad.GARBAGE, Bad.RARE_GARBAGE, Bad.REFUSES})
 """What these processed has to be processed again."""
 
 

@@ -70,6 +70,7 @@ def side_minute(card: MinuteCard, used: MinuteUsage) -> SideMinute:
         total=card.answered_for,
         good=min(card.good, card.answered_for),
         lost=card.lost,
+        under_way=card.under_way,
         doubled=card.doubled,
         changed=used.changed,
         p95_ms=card.inside.p95,

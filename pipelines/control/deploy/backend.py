@@ -121,6 +121,9 @@ class SideMinute(Struct, frozen=True, kw_only=True):
 
     good: int = 0
     lost: int = 0
+    under_way: int = 0
+    """Events of which it is not known yet whether they are lost."""
+
     doubled: int = 0
     """Second copies that were sent, without those of a replay."""
 

@@ -44,10 +44,16 @@ def first_minute(release: Release) -> int:
     return -(-min(shared, default=release.traffic_ms) // MINUTE_MS)
 
 
+def carried_since(release: Release) -> int:
+    """The minute in which the target got its first traffic; epoch minute."""
+    shared = [each.since_ms for each in release.log if each.step in _SHARED]
+    return min(shared, default=release.traffic_ms) // MINUTE_MS
+
+
 def _further(at: Look) -> Release:
     if at.release.waits:
         return at.release
-    if at.seen.problem:
+    if at.seen.problem and at.release.step is not Step.SETTLE:  # which a bad version may never allow
         return replace(at.release, said=at.seen.problem)
     return after_step(at)
 

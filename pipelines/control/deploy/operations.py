@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from pipelines.control.deploy import sufficiency
 from pipelines.control.deploy.backend import Backend, BackendError, CannotReplayError, Remains
-from pipelines.control.deploy.decisions import first_minute
+from pipelines.control.deploy.decisions import carried_since, first_minute
 from pipelines.control.deploy.policy import JUDGED, WATCHED, Policy, percent, pinned
 from pipelines.control.deploy.replays import replay_positions
 from pipelines.control.deploy.seen import Seen
@@ -44,6 +44,11 @@ class Operations:
             return replace(seen, problem=f"{release.step}: {error}")
 
     def _fares(self, release: Release, seen: Seen, now_ms: int) -> Seen:
+        if release.step is Step.SETTLE:
+            found = self._backend.readiness(release.target)
+            until = release.traffic_ms // MINUTE_MS
+            carried = self._backend.minutes(release.target, carried_since(release), until)
+            return replace(seen, readiness=found, minutes=carried)
         if release.step in WATCHED and seen.readiness is None:
             seen = replace(seen, readiness=self._backend.readiness(release.target))
         if release.step in JUDGED and release.traffic_ms:

@@ -16,6 +16,9 @@ from shared.contracts.releases import Finding, Release, Step
 _POSITIONS_MS: Final = 120_000
 """A side that cannot say for so long where it stands is set back to its snapshot."""
 
+_SETTLE_MS: Final = 300_000
+"""By default minutes are settled four minutes after they began, unless the version keeps them from it."""
+
 
 def after_step(at: Look) -> Release:
     """The release after a look at its present step; the same if that is not over and says nothing new."""
@@ -117,6 +120,27 @@ def _lay_down(at: Look) -> Release:
     return at.onward(f"{side} is parked") if _is_parked(at, side) else at.release
 
 
+def _settle(at: Look) -> Release:
+    """Over once it is known of every event of the version whether it is lost, or if that takes too long.
+
+    A version that is undone because it is late may have lost some that were not known yet.
+    """
+    if at.release.replay:
+        return at.onward("what went through is processed again")
+    minutes, last = at.seen.minutes, at.release.traffic_ms // MINUTE_MS
+    lost, changed = sum(each.lost for each in minutes), sum(each.changed for each in minutes)
+    if lost or changed:
+        said = f"{lost:,} events are lost, {changed:,} arrived changed: they are processed again"
+        return replace(at.onward(said), replay=True)
+    if any(each.minute >= last for each in minutes) and not any(each.under_way for each in minutes):
+        return at.onward("nothing is lost or arrived changed")
+    if at.seen.readiness is not None and at.seen.readiness.crashes >= at.policy.most_crashes:
+        return at.onward("not known: its programs end by themselves")
+    if at.now_ms - at.release.since_ms > _SETTLE_MS:
+        return at.onward(f"not known after {_SETTLE_MS // 1_000} s")
+    return replace(at.release, said=at.seen.problem or "waiting for what became of the version's events")
+
+
 def _stop(at: Look) -> Release:
     side = at.release.faulty
     if not _is_parked(at, side):
@@ -156,6 +180,7 @@ _STEPS: Final[Mapping[Step, Callable[[Look], Release]]] = {
     Step.PARK: _park,
     Step.WAKE: _ready,
     Step.GIVE_BACK: _traffic,
+    Step.SETTLE: _settle,
     Step.STOP: _stop,
     Step.REWIND: _rewind,
     Step.RESTART: _restart,

@@ -45,7 +45,11 @@ def going_back(release: Release) -> bool:
 
 
 def _way_back(release: Release) -> tuple[Step, ...]:
-    """Wakes the side that served if it may be parked, and catches up if customers' events went through."""
+    """Wakes the side that served if it may be parked.
+
+    If customers' events went through, it waits until it is known what became of them, and catches up.
+    """
     wake = (Step.WAKE,) if release.has_reached(Step.PARK) else ()
+    settle = (Step.SETTLE,) if release.carried else ()
     catch_up = (Step.RESTART, Step.CATCH_UP, Step.LAY_DOWN) if release.carried else ()
-    return (*wake, Step.GIVE_BACK, Step.STOP, Step.REWIND, *catch_up, Step.UNDONE)
+    return (*wake, Step.GIVE_BACK, *settle, Step.STOP, Step.REWIND, *catch_up, Step.UNDONE)

@@ -107,6 +107,7 @@ BAD = {
     Bad.UNREADABLE: (Step.PREFLIGHT, "cannot read the checkpoint of ingest"),
     Bad.GARBAGE: (Step.PROVE, "arrived with other bytes (event 7: `1.10` arrived as `1.1`)"),
     Bad.SLOWER: (Step.WATCH, "100 % of 1,800 events are late, against 0.198 % of 16,200"),
+    Bad.SLOWER_AND_DROPS: (Step.WATCH, "100 % of 1,800 events are late, against 0.198 % of 16,200"),
     Bad.DROPS: (Step.WATCH, "9 events are lost"),
     Bad.DOUBLES: (Step.WATCH, "0.5 % of 1,800 events are doubled, against 0 % of 16,200"),
     Bad.RARE_GARBAGE: (Step.WATCH, "1 events arrived changed"),
@@ -128,7 +129,9 @@ def test_a_bad_version_is_undone_with_the_right_words_and_nothing_is_lost(bad: B
     assert_whole(world, version=OLD, side=LIGHT)
 
 
-@pytest.mark.parametrize("bad", [Bad.SLOWER, Bad.DROPS, Bad.DOUBLES, Bad.RARE_GARBAGE, Bad.REFUSES])
+@pytest.mark.parametrize(
+    "bad", [Bad.SLOWER, Bad.SLOWER_AND_DROPS, Bad.DROPS, Bad.DOUBLES, Bad.RARE_GARBAGE, Bad.REFUSES]
+)
 def test_a_bad_version_has_traffic_for_three_minutes_at_most(bad: Bad) -> None:
     world = ReleaseWorld()
     world.ask(Kind.DEPLOY, bad)
@@ -138,7 +141,7 @@ def test_a_bad_version_has_traffic_for_three_minutes_at_most(bad: Bad) -> None:
     assert given_back - begun <= 180_000
 
 
-@pytest.mark.parametrize("bad", [Bad.DROPS, Bad.RARE_GARBAGE, Bad.REFUSES])
+@pytest.mark.parametrize("bad", [Bad.SLOWER_AND_DROPS, Bad.DROPS, Bad.RARE_GARBAGE, Bad.REFUSES])
 def test_what_a_version_spoilt_is_processed_again_by_the_good_one_and_marked(bad: Bad) -> None:
     world = ReleaseWorld()
     world.ask(Kind.DEPLOY, bad)
