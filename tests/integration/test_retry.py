@@ -8,5 +8,4 @@ def test_an_event_whose_destination_is_down_waits_and_is_visible(
 ) -> None:
     assert held.visible == {HELD}, "a waiting event is visible"
     first = held.receipts()[0]
-    assert (first.result, first.attempt, first.status) == ("retry", 1, 503)
-    assert first.tries in {2, 3}, "a second is over sooner than three tries on a busy machine"
+    assert (first.result, first.attempt, first.status, first.tries) == ("retry", 1, 503, 3)

@@ -24,8 +24,7 @@ def test_an_event_arrives_at_the_second_attempt_when_its_destination_is_back(hel
     eventually(lambda: HELD in held.destination.seen, 2 * DELAY_SECONDS, "the second attempt arrives")
     eventually(lambda: len(held.receipts()) == 2, 10, "both attempts have receipts")
     first, second = held.receipts()
-    assert (first.result, first.attempt, first.status) == ("retry", 1, 503)
-    assert first.tries in {2, 3}, "a second is over sooner than three tries on a busy machine"
+    assert (first.result, first.attempt, first.status, first.tries) == ("retry", 1, 503, 3)
     assert (second.result, second.attempt, second.status) == ("delivered", 2, 202)
     (waited,), (sent_again,) = (headers_in(held, topic) for topic in (Topic.RETRY_IN_30S, Topic.RETRY_OUT))
     asked_ms = int(waited[h.NOT_BEFORE])
