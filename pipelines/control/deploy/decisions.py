@@ -11,7 +11,7 @@ from pipelines.control.deploy.seen import Look, Seen
 from pipelines.control.deploy.steps import after_step
 from pipelines.control.deploy.transitions import going_back, undone
 from shared.contracts.envelope import MINUTE_MS
-from shared.contracts.releases import Finding, Release, Step, Verdict
+from shared.contracts.releases import Finding, Passed, Release, Step, Verdict
 
 _SHARED: Final = (Step.CANARY, Step.HALF, Step.BOTH, Step.ALL)
 
@@ -40,20 +40,25 @@ def decided(release: Release, seen: Seen, policy: Policy, now_ms: int) -> Releas
 
 def first_minute(release: Release) -> int:
     """The first whole minute in which the target has had traffic; epoch minute."""
-    shared = [each.until_ms for each in release.log if each.step in _SHARED]
-    return -(-min(shared, default=release.traffic_ms) // MINUTE_MS)
+    ends = (each.until_ms for each in _shared(release))
+    return -(-min(ends, default=release.traffic_ms) // MINUTE_MS)
 
 
 def carried_since(release: Release) -> int:
     """The minute in which the target got its first traffic; epoch minute."""
-    shared = [each.since_ms for each in release.log if each.step in _SHARED]
-    return min(shared, default=release.traffic_ms) // MINUTE_MS
+    begins = (each.since_ms for each in _shared(release))
+    return min(begins, default=release.traffic_ms) // MINUTE_MS
+
+
+def _shared(release: Release) -> list[Passed]:
+    """The steps that are over and gave the target traffic."""
+    return [each for each in release.log if each.step in _SHARED]
 
 
 def _further(at: Look) -> Release:
     if at.release.waits:
         return at.release
-    if at.seen.problem and at.release.step is not Step.SETTLE:  # which a bad version may never allow
+    if at.seen.problem:
         return replace(at.release, said=at.seen.problem)
     return after_step(at)
 

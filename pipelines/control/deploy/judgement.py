@@ -55,13 +55,13 @@ def judged(
     of_former = {each.minute: each for each in former if each.total}
     pairs = [] if alone else [(each, of_former[each.minute]) for each in target if each.minute in of_former]
     ours = [each for each in target if each.minute >= enough.since] if alone else [mine for mine, _ in pairs]
-    wrong = [*_wrong(target)]
+    wrong = wrongs(target)
     poor = [*_worse_shares(ours, [theirs for _, theirs in pairs])]
     slow = [*slower(pairs), *costlier(pairs), *heavier(pairs), *growing(target)]
     first, last = (target[0].minute, target[-1].minute) if target else (0, 0)
     bad = [*wrong, *(text for text, _ in poor), *slow]
     if bad:
-        replay = bool(any(each.lost or each.changed for each in target) or any(again for _, again in poor))
+        replay = bool(wrong) or any(again for _, again in poor)
         return Verdict(finding=Finding.BAD, words=bad, replay=replay, first=first, last=last)
     lacking = _lacking(ours, enough)
     finding = Finding.EARLY if lacking else Finding.GOOD
@@ -84,13 +84,11 @@ def _summary(ours: Sequence[SideMinute]) -> str:
     return f"{good:,} of {total:,} events good in {len(ours)} minutes, none lost"
 
 
-def _wrong(target: Sequence[SideMinute]) -> Iterator[str]:
-    """What no version may do once."""
+def wrongs(target: Sequence[SideMinute]) -> list[str]:
+    """What no version may do once, in words: what went through it has to be processed again."""
     lost, changed = sum(each.lost for each in target), sum(each.changed for each in target)
-    if lost:
-        yield f"{lost:,} events are lost"
-    if changed:
-        yield f"{changed:,} events arrived changed"
+    found = ((lost, "are lost"), (changed, "arrived changed"))
+    return [f"{count:,} events {what}" for count, what in found if count]
 
 
 def _worse_shares(ours: Sequence[SideMinute], theirs: Sequence[SideMinute]) -> Iterator[tuple[str, bool]]:

@@ -44,11 +44,6 @@ class Operations:
             return replace(seen, problem=f"{release.step}: {error}")
 
     def _fares(self, release: Release, seen: Seen, now_ms: int) -> Seen:
-        if release.step is Step.SETTLE:
-            found = self._backend.readiness(release.target)
-            until = release.traffic_ms // MINUTE_MS
-            carried = self._backend.minutes(release.target, carried_since(release), until)
-            return replace(seen, readiness=found, minutes=carried)
         if release.step in WATCHED and seen.readiness is None:
             seen = replace(seen, readiness=self._backend.readiness(release.target))
         if release.step in JUDGED and release.traffic_ms:
@@ -129,6 +124,15 @@ class Operations:
     def _lay_down(self, release: Release, seen: Seen) -> Seen:
         return self._parked(release, seen, release.faulty)
 
+    def _settle(self, release: Release, seen: Seen) -> Seen:
+        until = release.traffic_ms // MINUTE_MS
+        try:
+            found = self._backend.readiness(release.target)
+            carried = self._backend.minutes(release.target, carried_since(release), until)
+        except BackendError:
+            return seen  # a meter that the bad version broke: the step waits a while, and then goes on
+        return replace(seen, readiness=found, minutes=carried)
+
     def _stop(self, release: Release, seen: Seen) -> Seen:
         seen = self._parked(release, seen, release.faulty)
         try:
@@ -176,6 +180,7 @@ class Operations:
         Step.PARK: _park,
         Step.WAKE: _wake,
         Step.GIVE_BACK: _traffic,
+        Step.SETTLE: _settle,
         Step.STOP: _stop,
         Step.REWIND: _rewind,
         Step.RESTART: _restart,

@@ -6,6 +6,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from pipelines.control.deploy import sufficiency
+from pipelines.control.deploy.judgement import wrongs
 from pipelines.control.deploy.policy import percent, pinned
 from pipelines.control.deploy.preflight import after_preflight, shares
 from pipelines.control.deploy.seen import Look
@@ -128,17 +129,15 @@ def _settle(at: Look) -> Release:
     if at.release.replay:
         return at.onward("what went through is processed again")
     minutes, last = at.seen.minutes, at.release.traffic_ms // MINUTE_MS
-    lost, changed = sum(each.lost for each in minutes), sum(each.changed for each in minutes)
-    if lost or changed:
-        said = f"{lost:,} events are lost, {changed:,} arrived changed: they are processed again"
-        return replace(at.onward(said), replay=True)
+    if wrong := wrongs(minutes):
+        return replace(at.onward(f"{'; '.join(wrong)}: processed again"), replay=True)
     if any(each.minute >= last for each in minutes) and not any(each.under_way for each in minutes):
         return at.onward("nothing is lost or arrived changed")
     if at.seen.readiness is not None and at.seen.readiness.crashes >= at.policy.most_crashes:
         return at.onward("not known: its programs end by themselves")
     if at.now_ms - at.release.since_ms > _SETTLE_MS:
         return at.onward(f"not known after {_SETTLE_MS // 1_000} s")
-    return replace(at.release, said=at.seen.problem or "waiting for what became of the version's events")
+    return replace(at.release, said="waiting for what became of the version's events")
 
 
 def _stop(at: Look) -> Release:

@@ -4,44 +4,28 @@ import io
 import socket
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from scripts.local.addresses import HOST
-from scripts.local.ports import free_base
-from scripts.local.process_marks import OF_SIDE, PROGRAM
 from scripts.local.processes.profile import SideProfile
-from scripts.local.processes.programs import CANARY, CONSOLE, OBSERVE, Program
+from scripts.local.processes.programs import CANARY, CONSOLE, OBSERVE
 from scripts.local.processes.supervisor import Supervisor
 from scripts.local.progress import Progress
 from scripts.local.services import warm_open_side
 from scripts.local.side import Side
+from tests.contract.local.own_program import own_program
 
+# Runs, and listens on no port.
 SLEEPER = [sys.executable, "-c", "import time; time.sleep(600)"]
-
-
-def never_ready(side: Side, name: str) -> Program:
-    """A program that runs, and on whose port nothing listens."""
-    marks = {OF_SIDE: str(side.root), PROGRAM: name}
-    return Program(
-        name=name, command=SLEEPER, environment=marks, group="g", order=10, start_seconds=0, stop_seconds=5
-    )
-
-
-@pytest.fixture
-def side(tmp_path: Path) -> Side:
-    found = Side(root=tmp_path / "side", port=free_base())
-    found.create()
-    return found
 
 
 @pytest.fixture
 def supervisor(side: Side) -> Iterator[Supervisor]:
     """Runs a meter that is never ready. The canary runs already, as on a side that is open."""
     running = Supervisor(side)
-    running.start([never_ready(side, name) for name in (OBSERVE, CONSOLE, CANARY)])
+    running.start([own_program(side, name, SLEEPER) for name in (OBSERVE, CONSOLE, CANARY)])
     running.start_program(CANARY)
     yield running
     running.shut_down()
