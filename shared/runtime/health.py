@@ -1,6 +1,7 @@
 """Serves `/healthz`, `/readyz` and `/metrics` on a thread, for processes without another HTTP server."""
 
 import json
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,12 +14,16 @@ from typing import Final
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
+from shared.runtime.logging import get_logger
+
 Report = Callable[[], Mapping[str, bool]]
 """The conditions of readiness by name; the process is ready when all hold."""
 
 _JSON: Final = "application/json"
 _REQUEST_SECONDS: Final = 5.0
 _MAX_HEAD_BYTES: Final = 64 * 1024
+
+_log = get_logger(__name__)
 
 
 @contextmanager
@@ -35,7 +40,7 @@ def health_served(host: str, port: int, report: Report, registry: CollectorRegis
         def answer(self) -> tuple[HTTPStatus, str, bytes]:
             return health_answer(self.path, report, registry)
 
-    with ThreadingHTTPServer((host, port), Handler) as server:
+    with _Server((host, port), Handler) as server:
         thread = threading.Thread(target=server.serve_forever, name="health", daemon=True)
         thread.start()
         try:
@@ -43,6 +48,15 @@ def health_served(host: str, port: int, report: Report, registry: CollectorRegis
         finally:
             server.shutdown()
             thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, *_: object) -> None:
+        """Called by socketserver inside `except`; by default it prints lines that are not JSON."""
+        if isinstance(sys.exception(), ConnectionError):
+            _log.debug("a client of the health endpoint went away")
+        else:
+            _log.exception("a request to the health endpoint failed")
 
 
 class _BoundedHead:

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import struct
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -17,6 +18,8 @@ from shared.runtime.health import health_served
 Server = Callable[[], AbstractContextManager[int]]
 _HOST = "127.0.0.1"
 _FLOOD_BYTES = 64 * 1024 * 1024
+_RESET = struct.pack("ii", 1, 0)
+"""Lets a close reset the connection."""
 
 
 def _uvicorn() -> AbstractContextManager[int]:
@@ -100,6 +103,19 @@ def test_pipelined_requests_behind_a_large_body_are_all_answered() -> None:
         while piece := connection.recv(65_536):
             received += piece
     assert received.count(b"HTTP/1.1 200") == 500
+
+
+@pytest.mark.parametrize("server", _SERVERS)
+def test_a_client_that_goes_away_leaves_no_line_that_is_not_json(
+    server: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with _SERVERS[server]() as port:
+        for _ in range(5):
+            with socket.create_connection((_HOST, port), timeout=20) as connection:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+                connection.sendall(_HEAD)
+        assert _answer(port, _HEAD + b"connection: close\r\n\r\n") == 200
+    assert not capfd.readouterr().err
 
 
 def _answer(port: int, request: bytes) -> int:
