@@ -6,9 +6,13 @@ from contextlib import contextmanager, suppress
 
 from confluent_kafka import KafkaException
 from rich.console import Console
+from rich.text import Text
 
 from scripts.local.progress import Progress, Say
 from shared.runtime.errors import OperatorError
+from shared.runtime.logging import get_logger
+
+_log = get_logger(__name__)
 
 
 class CancelledError(Exception):
@@ -16,21 +20,26 @@ class CancelledError(Exception):
 
 
 class _Steps(Progress):
-    """Shows nothing; each report of progress is a moment at which work can be cancelled."""
+    """Hands reports on and logs lines; each report is a moment at which work can be cancelled."""
 
-    def __init__(self, cancelled: threading.Event) -> None:
+    def __init__(self, cancelled: threading.Event, report: Say) -> None:
         super().__init__(Console(quiet=True))
-        self._cancelled = cancelled
+        self._cancelled, self._report = cancelled, report
 
     @contextmanager
-    def step(self, text: str) -> Iterator[Say]:  # noqa: ARG002  # nobody sees it
+    def step(self, text: str) -> Iterator[Say]:
         """Raises CancelledError, at each report too."""
-        self._check("")
+        self._check(text)
         yield self._check
 
-    def _check(self, _: str) -> None:
+    def say(self, text: str) -> None:
+        """Log a line."""
+        _log.info(Text.from_markup(text).plain)
+
+    def _check(self, text: str) -> None:
         if self._cancelled.is_set():
             raise CancelledError
+        self._report(text)
 
 
 Work = Callable[[Progress], None]
@@ -43,6 +52,9 @@ class Background:
     def __init__(self) -> None:
         self.failure = ""
         """Why the last work failed, in words; empty if it did not."""
+
+        self.said = ""
+        """The newest report of the work that is under way, or that ended last."""
 
         self._lock = threading.Lock()
         self._cancelled = threading.Event()
@@ -63,7 +75,7 @@ class Background:
                 self._next = (name, work)
                 self._cancelled.set()
                 return
-            self._now, self.failure = name, ""
+            self._now, self.failure, self.said = name, "", ""
             threading.Thread(target=self._run, args=(work,), name=name, daemon=True).start()
 
     def _run(self, work: Work) -> None:
@@ -72,12 +84,15 @@ class Background:
             self._cancelled.clear()
             try:
                 with suppress(CancelledError):
-                    following(_Steps(self._cancelled))
+                    following(_Steps(self._cancelled, self._report))
             except (OperatorError, KafkaException, OSError) as error:
                 self.failure = str(error)
             except Exception as error:
                 self.failure = repr(error)
             following = self._advance()
+
+    def _report(self, text: str) -> None:
+        self.said = text
 
     def _advance(self) -> Work | None:
         with self._lock:
@@ -85,5 +100,5 @@ class Background:
                 self._now = ""
                 return None
             self._now, work = self._next
-            self._next, self.failure = None, ""
+            self._next, self.failure, self.said = None, "", ""
             return work

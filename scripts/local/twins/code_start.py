@@ -94,7 +94,9 @@ class CodeStart:
             waiting.append(f"spark: not all of its queries process data{why}")
         if not says_ready(self.side.collect_port):
             waiting.append("collect does not answer /readyz with 200")
-        return waiting or ([] if self._warm() and not self._background.busy else ["its warm-up is not over"])
+        if waiting or (self._warm() and not self._background.busy):
+            return waiting
+        return [self._background.said or "its warm-up is not over"]
 
     def crashes(self) -> int:
         """How often programs have ended by themselves since the version was started.

@@ -40,6 +40,22 @@ def test_a_newer_wish_cancels_what_reports_its_progress_and_follows_it() -> None
     assert background.failure == ""
 
 
+def test_what_is_under_way_says_how_far_it_is() -> None:
+    background, let = Background(), threading.Event()
+
+    def work(progress: Progress) -> None:
+        with progress.step("warming up") as say:
+            say("warming up: 3 s")
+            let.wait(20)
+
+    background.want("start", work)
+    eventually(lambda: background.said == "warming up: 3 s")
+    background.want("park", lambda _: None)
+    let.set()
+    eventually(lambda: not background.busy)
+    assert background.said == ""
+
+
 def test_the_newest_of_several_wishes_follows() -> None:
     background, let, done = Background(), threading.Event(), []
     background.want("one", lambda _: (let.wait(20), None)[1])
