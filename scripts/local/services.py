@@ -36,7 +36,7 @@ from scripts.local.processes.supervisor import Supervisor
 from scripts.local.progress import Progress, Say
 from scripts.local.side import Side
 from scripts.local.up import UpError, of_twins
-from scripts.local.warmup.warmup import WARM_P95_MS, WARM_UP_SECONDS, warm_up
+from scripts.local.warmup.warmup import WARM_P95_MS, Limits, warm_up
 from shared.contracts.canary_pause import PAUSE_PATH
 from shared.runtime.errors import OperatorError
 
@@ -69,7 +69,7 @@ def start_profile(
     supervisor: Supervisor,
     profile: SideProfile,
     progress: Progress,
-    warm_up_seconds: float = WARM_UP_SECONDS,
+    limits: Limits = Limits(),  # noqa: B008  # frozen
 ) -> None:
     """Start the programs of a profile beside the brokers, warm the chain up, and return when all are ready.
 
@@ -80,7 +80,7 @@ def start_profile(
         return
     open_chain(side, supervisor, profile, progress)
     _begin_meter(supervisor, profile)
-    _warm_up(side, progress, warm_up_seconds)
+    _warm_up(side, progress, limits)
     _end_meter(side, supervisor, profile, progress, _READY_SECONDS)
 
 
@@ -105,7 +105,7 @@ def warm_open_side(  # noqa: PLR0913, PLR0917  # a side's parts, and the two lim
     supervisor: Supervisor,
     profile: SideProfile,
     progress: Progress,
-    most_seconds: float,
+    limits: Limits,
     meter_seconds: float = _READY_SECONDS,
 ) -> bool:
     """Warm up a side that is open, and start the meter if the profile has it.
@@ -117,14 +117,14 @@ def warm_open_side(  # noqa: PLR0913, PLR0917  # a side's parts, and the two lim
         supervisor: of its programs.
         profile: which of them run.
         progress: gets the steps, and a line for what failed.
-        most_seconds: of the warm-up.
+        limits: of the warm-up.
         meter_seconds: that each program of the meter may take.
 
     Returns:
         Whether it is ready: both succeeded.
     """
     begun = _tried(_NO_METER, progress, lambda: _begin_meter(supervisor, profile))
-    warmed = _tried(_NOT_WARM, progress, lambda: _warm_up(side, progress, most_seconds))
+    warmed = _tried(_NOT_WARM, progress, lambda: _warm_up(side, progress, limits))
     metered = _tried(
         _NO_METER, progress, lambda: _end_meter(side, supervisor, profile, progress, meter_seconds)
     )
@@ -158,10 +158,10 @@ def _start_services(side: Side, supervisor: Supervisor, progress: Progress) -> N
         _wait(SPARK, lambda: spark_ready(side, supervisor), side, supervisor, say)
 
 
-def _warm_up(side: Side, progress: Progress, most_seconds: float) -> None:
+def _warm_up(side: Side, progress: Progress, limits: Limits) -> None:
     began = time.monotonic()
     with progress.step(f"warming up{of_twins(side)}: a synthetic load through the whole chain") as say:
-        p95 = warm_up(side, say, most_seconds)
+        p95 = warm_up(side, say, limits)
     figures = f"p95 of the last 5 s was {p95} ms after {time.monotonic() - began:.0f} s of warm-up"
     if p95 < WARM_P95_MS:
         progress.say(f"[green]warm[/]   {figures}")

@@ -31,6 +31,7 @@ def configure_logging(process: str, level: int = logging.INFO) -> None:
         )
     )
     logging.basicConfig(level=level, handlers=[handler], force=True)
+    logging.getLogger("httpx").setLevel(logging.WARNING)  # by default it logs each request that succeeds
     logging.captureWarnings(True)
     sys.excepthook = _uncaught
     threading.excepthook = _uncaught_in_thread

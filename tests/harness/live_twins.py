@@ -21,9 +21,6 @@ from tests.harness.live_processes import LiveProcesses
 
 UP_SECONDS = 900
 DOWN_SECONDS = 300
-WARM_UP_SECONDS = 60.0
-"""At most: it ends once the side is fast. A side that gets traffic while it is cold is slower than the other,
-and its version is undone for that."""
 
 
 class LiveTwins(LiveProcesses):
@@ -32,8 +29,7 @@ class LiveTwins(LiveProcesses):
     def __init__(self, root: Path, environment: Mapping[str, str]) -> None:
         """`environment` is for all programs, the deployer among them."""
         self.twins = Twins(root=root, port=free_base(count=TWINS_PORTS), partitions=1)
-        where = ("--twins", "--port", str(self.twins.port), "--partitions", "1")
-        arguments = (*where, "--warm-up", str(WARM_UP_SECONDS))
+        arguments = ("--twins", "--port", str(self.twins.port), "--partitions", "1")
         super().__init__(root, arguments, environment, up_seconds=UP_SECONDS, down_seconds=DOWN_SECONDS)
 
     def hifi(self, *arguments: str) -> str:

@@ -8,9 +8,10 @@ import pytest
 from pipelines.control.deploy.backend import SideMinute
 from scripts.local.twins.backend import LocalBackend
 from scripts.local.twins.versions import checkout_version, commit_of
+from scripts.local.warmup.warmup import WARM_UP_SECONDS
 from shared.contracts.envelope import MINUTE_MS
 from tests.harness.backend_conformance import BackendConformance, Place
-from tests.harness.live_twins import WARM_UP_SECONDS, LiveTwins
+from tests.harness.live_twins import LiveTwins
 
 pytestmark = [pytest.mark.proof, pytest.mark.timeout(3_600)]
 

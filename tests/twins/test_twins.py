@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from scripts.local.twins.backend import LocalBackend
-from tests.harness.live_twins import WARM_UP_SECONDS, LiveTwins
+from scripts.local.warmup.warmup import WARM_UP_SECONDS
+from tests.harness.live_twins import LiveTwins
 from tests.harness.waiting import eventually
 from tests.twins.customer import Customer
 

@@ -13,19 +13,17 @@ _SINGLES_PER_SECOND: Final = 600
 _BATCHES_PER_SECOND: Final = 9
 _BATCH_EVENTS: Final = 100
 _MAX_OPEN: Final = 256
-_MAX_OUTSTANDING: Final = 1_500
-"""Most events in the chain, a second's load: a cold chain works at full speed, and has no backlog to work off
-before its lag says how fast it is."""
-
 _PADDING: Final = "x" * 300
 
 
 class SyntheticLoad:
     """Sends events whose id starts with the time they were made, as `WarmUpReceiver` expects."""
 
-    def __init__(self, session: aiohttp.ClientSession, url: str) -> None:
+    def __init__(self, session: aiohttp.ClientSession, url: str, in_chain: int) -> None:
+        """Once `in_chain` events were acknowledged and have not arrived, no request is started."""
         self._session = session
         self._url = url
+        self._in_chain = in_chain
         self._numbers = itertools.count()
         self._acknowledged: set[str] = set()
         self._open: set[asyncio.Task[None]] = set()
@@ -34,7 +32,7 @@ class SyntheticLoad:
 
     def catch_up(self, elapsed: float, arrived: int) -> None:
         """Start the requests due `elapsed` seconds after the start; a slow chain gets fewer."""
-        room = _MAX_OPEN - len(self._open) if len(self._acknowledged) - arrived < _MAX_OUTSTANDING else 0
+        room = _MAX_OPEN - len(self._open) if len(self._acknowledged) - arrived < self._in_chain else 0
         for size, rate in ((1, _SINGLES_PER_SECOND), (_BATCH_EVENTS, _BATCHES_PER_SECOND)):
             due = int(elapsed * rate)
             for _ in range(min(due - self._sent[size], room)):
