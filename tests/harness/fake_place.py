@@ -43,6 +43,9 @@ _ONE_IN: Final = 200
 _PROVEN_MINUTES: Final = 2
 """After which it is known what SLOWER_AND_DROPS lost."""
 
+_CANARY: Final = 1
+"""Events of a side's canary in a minute without customers' events."""
+
 _TOPIC: Final = "collected/0"
 
 
@@ -68,6 +71,7 @@ class FakePlace:
 
         self.after_call: Callable[[str], None] = lambda _: None
         self.replays = True
+        self.meter_is_silent = False
 
     def sides(self) -> tuple[str, str]:
         return LIGHT, DARK
@@ -102,6 +106,8 @@ class FakePlace:
             age = world.now_ms - found.since_ms
             if found.version == Bad.CRASHES:
                 return Readiness(ready=False, waiting_for=["ingest ended by itself"], crashes=age // 3_000)
+            if found.version == Bad.SLOWER_AND_STOPS and world.since and not world.shares[side]:
+                return Readiness(ready=False, waiting_for=["transmit"])
             if found.version == Bad.NEVER_READY or found.parked or found.failed or age < READY_MS:
                 return Readiness(ready=False, waiting_for=["route"])
             return Readiness(ready=True)
@@ -170,9 +176,11 @@ class FakePlace:
 
     def minutes(self, side: str, first: int, last: int) -> Sequence[SideMinute]:
         with self._world() as world:
-            whole = range(first, min(last, world.now_ms // MINUTE_MS - 1) + 1)
-            found = [self._minute(world, side, minute) for minute in whole]
-            return [each for each in found if each.total]
+            if self.meter_is_silent:
+                raise BackendError(f"observe of {side} does not answer")
+            begun = range(first, min(last, world.now_ms // MINUTE_MS) + 1)
+            found = [self._minute(world, side, minute) for minute in begun]
+            return [each for each in found if each.total or not each.settled]
 
     def pause_canary(self, side: str, *, fence: int) -> None:
         with self._changed("pause_canary", fence):
@@ -257,18 +265,19 @@ class FakePlace:
         for since_ms, weights in world.since:
             if since_ms <= begin:
                 shares = weights
-        total = RATE * 60 * shares[side] // 100
+        total = RATE * 60 * shares[side] // 100 or _CANARY
         version, age = world.sides[side].version, minute - world.sides[side].since_ms // MINUTE_MS
         some = total // _ONE_IN
-        slow = version in (Bad.SLOWER, Bad.SLOWER_AND_DROPS)
+        slow = version.startswith(Bad.SLOWER)
         hidden = some if version == Bad.SLOWER_AND_DROPS else 0
         proven = world.now_ms // MINUTE_MS > minute + _PROVEN_MINUTES
         return SideMinute(
             minute=minute,
+            settled=minute < world.now_ms // MINUTE_MS,
             total=total,
             good=0 if slow else total - total // 500 - (some if version == Bad.DROPS else 0),
             lost=some if version == Bad.DROPS else hidden * proven,
-            under_way=hidden * (not proven),
+            under_way=some if version == Bad.SLOWER_AND_HANGS else hidden * (not proven),
             doubled=some if version == Bad.DOUBLES else 0,
             changed=1 if version == Bad.RARE_GARBAGE and total else 0,
             p95_ms=3_200.0 if slow else 180.0 + minute % 7,

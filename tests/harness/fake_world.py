@@ -24,6 +24,12 @@ class Bad(StrEnum):
     SLOWER_AND_DROPS = "slower and drops"
     """What it drops is known minutes after it is found to be slower."""
 
+    SLOWER_AND_HANGS = "slower and hangs"
+    """What becomes of some of its events is never known."""
+
+    SLOWER_AND_STOPS = "slower and stops"
+    """Its programs end once it has no traffic, and are not ready again."""
+
     DROPS = "drops"
     DOUBLES = "doubles"
     GARBAGE = "garbage"

@@ -42,7 +42,7 @@ def stability_of(ask: Ask, since: int) -> Stability:
 
 
 def minutes_of(ask: Ask, first: int, last: int, used: Callable[[int], MinuteUsage]) -> Sequence[SideMinute]:
-    """Settled minutes with deliveries, all customers together, oldest first.
+    """Minutes with deliveries, settled or not, all customers together, oldest first.
 
     Args:
         ask: the side's observe.
@@ -58,8 +58,8 @@ def minutes_of(ask: Ask, first: int, last: int, used: Callable[[int], MinuteUsag
     if since > until:
         return []
     cards = _answer(ask, f"/v1/minutes?from={since}&to={until}", list[MinuteCard])
-    settled = [card for card in cards if card.settled and card.answered_for]
-    return sorted((side_minute(card, used(card.minute)) for card in settled), key=lambda each: each.minute)
+    known = [card for card in cards if card.answered_for or not card.settled]
+    return sorted((side_minute(card, used(card.minute)) for card in known), key=lambda each: each.minute)
 
 
 def side_minute(card: MinuteCard, used: MinuteUsage) -> SideMinute:
@@ -67,6 +67,7 @@ def side_minute(card: MinuteCard, used: MinuteUsage) -> SideMinute:
     dead = {"dead letter": card.dead - card.customer_dead, "quarantine": card.quarantined}
     return SideMinute(
         minute=card.minute,
+        settled=card.settled,
         total=card.answered_for,
         good=min(card.good, card.answered_for),
         lost=card.lost,

@@ -111,10 +111,13 @@ class Rating(Struct, frozen=True, kw_only=True):
 
 
 class SideMinute(Struct, frozen=True, kw_only=True):
-    """One settled minute of a side, all customers together."""
+    """One minute of a side, all customers together."""
 
     minute: int
     """Epoch minute."""
+
+    settled: bool = True
+    """Whether it is judged already: the figures of one that is not say little."""
 
     total: int = 0
     """Deliveries that hifi answers for."""
@@ -254,7 +257,7 @@ class Backend(Protocol):
         ...
 
     def minutes(self, side: str, first: int, last: int) -> Sequence[SideMinute]:
-        """Settled minutes with deliveries, `first` and `last` included, oldest first."""
+        """Minutes with deliveries, settled or not, `first` and `last` included, oldest first."""
         ...
 
     def pause_canary(self, side: str, *, fence: int) -> None:

@@ -1,7 +1,5 @@
 """What becomes of a release, given what was seen: the next step, a wait, or the way back. Pure."""
 
-from typing import Final
-
 from msgspec.structs import replace
 
 from pipelines.control.deploy import sufficiency
@@ -11,10 +9,7 @@ from pipelines.control.deploy.seen import Look, Seen
 from pipelines.control.deploy.steps import after_step
 from pipelines.control.deploy.transitions import going_back, undone
 from shared.contracts.envelope import MINUTE_MS
-from shared.contracts.releases import Finding, Passed, Release, Step, Verdict
-
-_SHARED: Final = (Step.CANARY, Step.HALF, Step.BOTH, Step.ALL)
-
+from shared.contracts.releases import Finding, Release, Step, Verdict
 
 def decided(release: Release, seen: Seen, policy: Policy, now_ms: int) -> Release:
     """The release after a look; the same if nothing is to change.
@@ -36,23 +31,6 @@ def decided(release: Release, seen: Seen, policy: Policy, now_ms: int) -> Releas
     at = Look(release=known, seen=seen, policy=policy, now_ms=now_ms)
     trouble = _crashed(at) or _disproved(at) or _late(at)
     return undone(known, trouble, now_ms) if trouble else _further(at)
-
-
-def first_minute(release: Release) -> int:
-    """The first whole minute in which the target has had traffic; epoch minute."""
-    ends = (each.until_ms for each in _shared(release))
-    return -(-min(ends, default=release.traffic_ms) // MINUTE_MS)
-
-
-def carried_since(release: Release) -> int:
-    """The minute in which the target got its first traffic; epoch minute."""
-    begins = (each.since_ms for each in _shared(release))
-    return min(begins, default=release.traffic_ms) // MINUTE_MS
-
-
-def _shared(release: Release) -> list[Passed]:
-    """The steps that are over and gave the target traffic."""
-    return [each for each in release.log if each.step in _SHARED]
 
 
 def _further(at: Look) -> Release:

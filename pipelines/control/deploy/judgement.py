@@ -12,7 +12,7 @@ from typing import Final
 from msgspec import Struct
 
 from pipelines.control.deploy.backend import SideMinute
-from pipelines.control.deploy.minute_values import costlier, growing, heavier, slower
+from pipelines.control.deploy.minute_values import Pair, costlier, growing, heavier, slower
 from pipelines.control.deploy.significance import binomial_greater, fisher_greater
 from shared.contracts.counts import GOOD_SHARE
 from shared.contracts.releases import Finding, Verdict
@@ -46,14 +46,14 @@ def judged(
     """The verdict on the target.
 
     Args:
-        target: its minutes since it has had traffic.
+        target: its minutes since it has had traffic; those that are not settled do not count.
         former: those of the side that serves beside it.
         enough: what a good verdict needs.
         alone: since `enough.since` the target has all the traffic: its minutes since then are judged by
             hifi's promise, and not by the other side.
     """
-    of_former = {each.minute: each for each in former if each.total}
-    pairs = [] if alone else [(each, of_former[each.minute]) for each in target if each.minute in of_former]
+    target = [each for each in target if each.settled]
+    pairs = [] if alone else _pairs(target, former)
     ours = [each for each in target if each.minute >= enough.since] if alone else [mine for mine, _ in pairs]
     wrong = wrongs(target)
     poor = [*_worse_shares(ours, [theirs for _, theirs in pairs])]
@@ -66,6 +66,19 @@ def judged(
     lacking = _lacking(ours, enough)
     finding = Finding.EARLY if lacking else Finding.GOOD
     return Verdict(finding=finding, words=[*lacking, _summary(ours)], first=first, last=last)
+
+
+def to_replay(target: Sequence[SideMinute], former: Sequence[SideMinute]) -> list[str]:
+    """Why what went through the target has to be processed again, in words; empty if it has not."""
+    pairs = _pairs([each for each in target if each.settled], former)
+    poor = _worse_shares([ours for ours, _ in pairs], [theirs for _, theirs in pairs])
+    return [*wrongs(target), *(text for text, again in poor if again)]
+
+
+def _pairs(target: Sequence[SideMinute], former: Sequence[SideMinute]) -> list[Pair]:
+    """The minutes in which both had traffic, if both are settled."""
+    of_former = {each.minute: each for each in former if each.total and each.settled}
+    return [(each, of_former[each.minute]) for each in target if each.minute in of_former]
 
 
 def _lacking(ours: Sequence[SideMinute], enough: Enough) -> list[str]:

@@ -32,8 +32,10 @@ _HEAVY_MINUTES: Final = 2
 
 _MEBIBYTE: Final = 1024 * 1024
 
-Pairs = Sequence[tuple[SideMinute, SideMinute]]
-"""Of each minute in which both had traffic, the target's figures and the other side's."""
+Pair = tuple[SideMinute, SideMinute]
+"""Of one minute in which both had traffic, the target's figures and the other side's."""
+
+Pairs = Sequence[Pair]
 
 
 def slower(pairs: Pairs) -> Iterator[str]:

@@ -3,19 +3,29 @@
 Everything here may be repeated at any time.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Final
 
 from msgspec.structs import replace
 
 from pipelines.control.deploy import sufficiency
-from pipelines.control.deploy.backend import Backend, BackendError, CannotReplayError, Remains
-from pipelines.control.deploy.decisions import carried_since, first_minute
+from pipelines.control.deploy.backend import (
+    Backend,
+    BackendError,
+    CannotReplayError,
+    Remains,
+    SideMinute,
+)
 from pipelines.control.deploy.policy import JUDGED, WATCHED, Policy, percent, pinned
 from pipelines.control.deploy.replays import replay_positions
 from pipelines.control.deploy.seen import Seen
+from pipelines.control.deploy.traffic_minutes import first_minute, first_whole_minute, last_minute
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.releases import Positions, Release, Step
+
+_FOLLOWING_MINUTES: Final = 5
+"""A minute is known to have had no events if a later one is settled, which has the canary's at least."""
 
 
 class Operations:
@@ -47,7 +57,7 @@ class Operations:
         if release.step in WATCHED and seen.readiness is None:
             seen = replace(seen, readiness=self._backend.readiness(release.target))
         if release.step in JUDGED and release.traffic_ms:
-            first, last = first_minute(release), now_ms // MINUTE_MS
+            first, last = first_whole_minute(release), now_ms // MINUTE_MS
             seen = replace(
                 seen,
                 minutes=self._backend.minutes(release.target, first, last),
@@ -125,13 +135,18 @@ class Operations:
         return self._parked(release, seen, release.faulty)
 
     def _settle(self, release: Release, seen: Seen) -> Seen:
-        until = release.traffic_ms // MINUTE_MS
-        try:
-            found = self._backend.readiness(release.target)
-            carried = self._backend.minutes(release.target, carried_since(release), until)
-        except BackendError:
-            return seen  # a meter that the bad version broke: the step waits a while, and then goes on
-        return replace(seen, readiness=found, minutes=carried)
+        """A version may have broken its meter, or all of it: the step waits a while, and then goes on."""
+        with suppress(BackendError):
+            seen = replace(seen, readiness=self._backend.readiness(release.target))
+        with suppress(BackendError):
+            seen = replace(seen, minutes=self._carried(release, release.target))
+        with suppress(BackendError):
+            seen = replace(seen, former_minutes=self._carried(release, release.former))
+        return seen
+
+    def _carried(self, release: Release, side: str) -> Sequence[SideMinute]:
+        last = last_minute(release, self._policy) + _FOLLOWING_MINUTES
+        return self._backend.minutes(side, first_minute(release), last)
 
     def _stop(self, release: Release, seen: Seen) -> Seen:
         seen = self._parked(release, seen, release.faulty)

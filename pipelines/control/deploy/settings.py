@@ -51,6 +51,18 @@ class DeploySettings(BaseSettings):
     patience_seconds: int = Field(
         600, ge=1, description="Seconds that a release with traffic may wait for others, before it is undone."
     )
+    linger_seconds: int = Field(
+        120,
+        ge=0,
+        description="Seconds for which clients may go on sending to a side whose share became 0: as long as "
+        "names are cached, connections are kept and requests are under way.",
+    )
+    outcome_seconds: int = Field(
+        600,
+        ge=1,
+        description="Seconds after which a release on its way back waits no longer to know what became of "
+        "the version's events; longer than HIFI_SETTLE_SECONDS by minutes.",
+    )
     most_crashes: int = Field(3, ge=1, description="Crashes of its programs that undo a version.")
     rating_days: float = Field(
         0, ge=0, description="Days for which a load test of the version counts; 0: releases need none."

@@ -6,10 +6,11 @@ from typing import Final
 from msgspec.structs import replace
 
 from pipelines.control.deploy import sufficiency
-from pipelines.control.deploy.judgement import wrongs
+from pipelines.control.deploy.judgement import to_replay
 from pipelines.control.deploy.policy import percent, pinned
 from pipelines.control.deploy.preflight import after_preflight, shares
 from pipelines.control.deploy.seen import Look
+from pipelines.control.deploy.traffic_minutes import last_minute
 from pipelines.control.deploy.transitions import undone
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.releases import Finding, Release, Step
@@ -17,8 +18,8 @@ from shared.contracts.releases import Finding, Release, Step
 _POSITIONS_MS: Final = 120_000
 """A side that cannot say for so long where it stands is set back to its snapshot."""
 
-_SETTLE_MS: Final = 300_000
-"""By default minutes are settled four minutes after they began, unless the version keeps them from it."""
+_DOWN_MS: Final = 60_000
+"""A version that has not run for so long says no more of its events."""
 
 
 def after_step(at: Look) -> Release:
@@ -128,16 +129,24 @@ def _settle(at: Look) -> Release:
     """
     if at.release.replay:
         return at.onward("what went through is processed again")
-    minutes, last = at.seen.minutes, at.release.traffic_ms // MINUTE_MS
-    if wrong := wrongs(minutes):
-        return replace(at.onward(f"{'; '.join(wrong)}: processed again"), replay=True)
-    if any(each.minute >= last for each in minutes) and not any(each.under_way for each in minutes):
-        return at.onward("nothing is lost or arrived changed")
-    if at.seen.readiness is not None and at.seen.readiness.crashes >= at.policy.most_crashes:
-        return at.onward("not known: its programs end by themselves")
-    if at.now_ms - at.release.since_ms > _SETTLE_MS:
-        return at.onward(f"not known after {_SETTLE_MS // 1_000} s")
+    if found := to_replay(at.seen.minutes, at.seen.former_minutes):
+        return replace(at.onward(f"{'; '.join(found)}: processed again"), replay=True)
+    if _outcome_known(at):
+        return at.onward("none of the version's events is lost")
+    passed_ms, readiness = at.now_ms - at.release.since_ms, at.seen.readiness
+    if passed_ms > _DOWN_MS and readiness is not None and not readiness.ready:
+        return at.onward(f"not known: waiting for {', '.join(readiness.waiting_for) or 'its programs'}")
+    if passed_ms > 1_000 * at.policy.outcome_seconds:
+        return at.onward(f"not known after {at.policy.outcome_seconds:,} s")
     return replace(at.release, said="waiting for what became of the version's events")
+
+
+def _outcome_known(at: Look) -> bool:
+    """Whether the minutes with the version's events are settled, and nothing of them is under way."""
+    last = last_minute(at.release, at.policy)
+    reached = any(each.settled and each.minute >= last for each in at.seen.minutes)
+    open_ = any(each.under_way or not each.settled for each in at.seen.minutes if each.minute <= last)
+    return reached and not open_
 
 
 def _stop(at: Look) -> Release:

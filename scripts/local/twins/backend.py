@@ -259,7 +259,7 @@ class LocalBackend:
                 self._traffic.set_weights(weights, pinned=tenants)
 
     def minutes(self, side: str, first: int, last: int) -> Sequence[SideMinute]:
-        """Settled minutes with deliveries, `first` and `last` included, oldest first."""
+        """Minutes with deliveries, settled or not, `first` and `last` included, oldest first."""
         with _explained():
             self._usage[side].look()
             return minutes_of(observe_of(self._side(side)), first, last, self._usage[side].of)

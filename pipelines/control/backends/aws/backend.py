@@ -189,7 +189,7 @@ class AwsBackend:
             self._traffic.set_weights(weights, fence)
 
     def minutes(self, side: str, first: int, last: int) -> Sequence[SideMinute]:
-        """Settled minutes with deliveries, `first` and `last` included, oldest first."""
+        """Minutes with deliveries, settled or not, `first` and `last` included, oldest first."""
         with _explained():
             return minutes_of(partial(self._observed, side), first, last, _unknown)
 

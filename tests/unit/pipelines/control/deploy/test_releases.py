@@ -108,6 +108,8 @@ BAD = {
     Bad.GARBAGE: (Step.PROVE, "arrived with other bytes (event 7: `1.10` arrived as `1.1`)"),
     Bad.SLOWER: (Step.WATCH, "100 % of 1,800 events are late, against 0.198 % of 16,200"),
     Bad.SLOWER_AND_DROPS: (Step.WATCH, "100 % of 1,800 events are late, against 0.198 % of 16,200"),
+    Bad.SLOWER_AND_HANGS: (Step.WATCH, "100 % of 1,800 events are late, against 0.198 % of 16,200"),
+    Bad.SLOWER_AND_STOPS: (Step.WATCH, "100 % of 1,800 events are late, against 0.198 % of 16,200"),
     Bad.DROPS: (Step.WATCH, "9 events are lost"),
     Bad.DOUBLES: (Step.WATCH, "0.5 % of 1,800 events are doubled, against 0 % of 16,200"),
     Bad.RARE_GARBAGE: (Step.WATCH, "1 events arrived changed"),
@@ -150,6 +152,48 @@ def test_what_a_version_spoilt_is_processed_again_by_the_good_one_and_marked(bad
     by_bad, again = world.place.world.sides[DARK].processed[:2]
     assert (by_bad[2], by_bad[3]) == (bad, False)
     assert (again[0], again[2], again[3]) == (by_bad[0], OLD, True)
+
+
+@pytest.mark.parametrize(
+    ("bad", "said", "most_seconds"),
+    [
+        (Bad.SLOWER, "none of the version's events is lost", 240),
+        (Bad.SLOWER_AND_DROPS, "9 events are lost: processed again", 240),
+        (Bad.SLOWER_AND_STOPS, "not known: waiting for transmit", 65),
+        (Bad.SLOWER_AND_HANGS, "not known after 600 s", 605),
+    ],
+)
+def test_a_release_waits_for_what_became_of_the_versions_events_but_not_for_ever(
+    bad: Bad, said: str, most_seconds: int
+) -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, bad)
+    settle = next(each for each in world.ended().log if each.step is Step.SETTLE)
+    assert settle.said == said
+    assert settle.until_ms - settle.since_ms <= 1_000 * most_seconds
+
+
+def test_a_meter_that_does_not_answer_any_more_does_not_keep_a_side_from_being_put_right() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, Bad.SLOWER)
+    world.until(lambda release: release.step is Step.GIVE_BACK)
+    world.place.meter_is_silent = True
+    release = world.ended()
+    assert {each.step: each.said for each in release.log}[Step.SETTLE] == "not known after 600 s"
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
+def test_an_operators_rollback_replays_what_the_version_refused() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, Bad.REFUSES)
+    world.until(lambda release: release.step is Step.WATCH)
+    world.turn(60)
+    assert world.release.step is Step.WATCH
+    world.ask(Kind.ROLLBACK)
+    release = world.ended()
+    assert release.back == "ann asked for it"
+    assert "dead letters (unreadable)" in {each.step: each.said for each in release.log}[Step.SETTLE]
+    assert_whole(world, version=OLD, side=LIGHT)
 
 
 def test_a_place_that_cannot_replay_goes_on_from_where_the_bad_version_stopped_and_says_so() -> None:
