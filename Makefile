@@ -156,4 +156,4 @@ lock: setup ## Pin the newest versions that pyproject.toml allows, with their ha
 	@scripts/lock.sh
 
 clean: ## Remove .venv and caches; the side's data stays
-	rm -rf .venv .venv-policy .venv-cdktn .venv-localstack cdktf.out node_modules .mypy_cache .ruff_cache .pytest_cache .coverage .hypothesis .import_linter_cache
+	rm -rf .venv .venv-policy .venv-cdktn .venv-localstack cdktf.out node_modules .mypy_cache .ruff_cache .pytest_cache .coverage .hypothesis .import_linter_cache .test-reports

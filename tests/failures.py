@@ -14,11 +14,24 @@ _MOST_LINES: Final = 12
 
 
 def failures(report: Path) -> Iterator[str]:
-    """A paragraph for each test of a JUnit report that failed: its name, what pytest says, and where."""
-    for case in ElementTree.parse(report).getroot().iter("testcase"):
+    """A paragraph for each test of a JUnit report that failed: its name, what pytest says, and where.
+
+    One for a run without tests, which fails too.
+    """
+    cases = list(ElementTree.parse(report).getroot().iter("testcase"))
+    if not cases:
+        yield "none of its tests was chosen"
+    for case in cases:
         for found in (*case.iter("failure"), *case.iter("error")):
-            name = f"{case.get('classname', '').replace('.', '/')}.py::{case.get('name')}"
-            yield "\n".join((name, *_reasons(found.text or found.get("message") or "")))
+            reasons = _reasons(found.text or found.get("message") or "")
+            yield "\n".join((_node(case.get("classname", ""), case.get("name", "")), *reasons))
+
+
+def _node(place: str, name: str) -> str:
+    """The test as pytest takes it on its command line; `place` is its module, and its class if it has one."""
+    parts = place.split(".")
+    own = next((n for n, part in enumerate(parts) if part.startswith("Test")), len(parts))
+    return "::".join(("/".join(parts[:own]) + ".py", *parts[own:], name))
 
 
 def _reasons(text: str) -> Sequence[str]:

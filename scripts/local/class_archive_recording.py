@@ -29,7 +29,7 @@ from scripts.local.processes.profile import SideProfile
 from scripts.local.processes.programs import BROKERS, COLLECT, SPARK, Program, programs
 from scripts.local.progress import Say
 from scripts.local.side import Side
-from scripts.local.warmup.warmup import Limits, warm_up
+from scripts.local.warmup.warmup import WarmUpLimits, warm_up
 from scripts.terminal import run_command
 from shared.contracts.publish_plan import COMPLETE
 from shared.contracts.topics import topic_specs
@@ -118,7 +118,7 @@ def _record(side: Side, jars: Jars, wanted: Iterable[_Recorded]) -> None:
         _make_topics(side)
         with _running(side, [found[SPARK], found[COLLECT]]):
             _until(lambda: side.spark_ready.exists() and is_busy(side.collect_port), "Spark and collect")
-            warm_up(side, lambda _: None, Limits(seconds=_LOAD_SECONDS))
+            warm_up(side, lambda _: None, WarmUpLimits(seconds=_LOAD_SECONDS))
 
 
 def _make_topics(side: Side) -> None:

@@ -36,7 +36,7 @@ from scripts.local.processes.supervisor import Supervisor
 from scripts.local.progress import Progress, Say
 from scripts.local.side import Side
 from scripts.local.up import UpError, of_twins
-from scripts.local.warmup.warmup import WARM_P95_MS, Limits, warm_up
+from scripts.local.warmup.warmup import WARM_P95_MS, WarmUpLimits, warm_up
 from shared.contracts.canary_pause import PAUSE_PATH
 from shared.runtime.errors import OperatorError
 
@@ -69,7 +69,7 @@ def start_profile(
     supervisor: Supervisor,
     profile: SideProfile,
     progress: Progress,
-    limits: Limits = Limits(),  # noqa: B008  # frozen
+    limits: WarmUpLimits = WarmUpLimits(),  # noqa: B008  # frozen
 ) -> None:
     """Start the programs of a profile beside the brokers, warm the chain up, and return when all are ready.
 
@@ -105,7 +105,7 @@ def warm_open_side(  # noqa: PLR0913, PLR0917  # a side's parts, and the two lim
     supervisor: Supervisor,
     profile: SideProfile,
     progress: Progress,
-    limits: Limits,
+    limits: WarmUpLimits,
     meter_seconds: float = _READY_SECONDS,
 ) -> bool:
     """Warm up a side that is open, and start the meter if the profile has it.
@@ -158,7 +158,7 @@ def _start_services(side: Side, supervisor: Supervisor, progress: Progress) -> N
         _wait(SPARK, lambda: spark_ready(side, supervisor), side, supervisor, say)
 
 
-def _warm_up(side: Side, progress: Progress, limits: Limits) -> None:
+def _warm_up(side: Side, progress: Progress, limits: WarmUpLimits) -> None:
     began = time.monotonic()
     with progress.step(f"warming up{of_twins(side)}: a synthetic load through the whole chain") as say:
         p95 = warm_up(side, say, limits)

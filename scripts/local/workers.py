@@ -13,7 +13,7 @@ import psutil
 
 from scripts.local.addresses import HOST
 from scripts.local.processes.programs import WORKERS
-from scripts.local.processes.supervisor import Supervisor
+from scripts.local.processes.supervisor import ENDED, Supervisor
 from scripts.local.progress import Progress
 from scripts.local.side import Side
 from shared.runtime.errors import OperatorError
@@ -26,8 +26,6 @@ _KNOWN_SECONDS: Final = 15
 _POLL_SECONDS: Final = 0.2
 _ANSWER_SECONDS: Final = 2
 _EXECUTOR: Final = "CoarseGrainedExecutorBackend"
-_STOPPED: Final = frozenset({"STOPPED", "FATAL"})
-"""States of a program that stays stopped; one that has just ended is started again."""
 
 
 class WorkersError(OperatorError):
@@ -54,7 +52,7 @@ def running_workers(supervisor: Supervisor) -> list[str]:
         SupervisorError: if the side does not answer.
     """
     states = supervisor.states()
-    return [name for name in WORKERS if states.get(name, "STOPPED") not in _STOPPED]
+    return [name for name in WORKERS if states.get(name, "STOPPED") not in ENDED]
 
 
 def executors(side: Side) -> int | None:

@@ -19,6 +19,8 @@ def broken():
 def test_that_passes(): pass
 def test_that_fails(): assert 1 + 1 == 3, "sums are wrong"
 def test_without_its_fixture(broken): pass
+class TestOfAClass:
+    def test_in_it(self): raise OSError("no disk")
 """
 
 
@@ -30,9 +32,12 @@ def test_each_failure_is_said_with_its_reason_and_a_stream_that_ended_early_too(
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_some.py"]
     done = subprocess.run([*command, f"--junitxml={REPORTS}/side.xml"], capture_output=True, check=False)
     assert done.returncode == 1, done.stderr
-    assert main(["side", "planes"]) == 0
+    subprocess.run([*command, f"--junitxml={REPORTS}/chain.xml", "-k", "other"], check=False)
+    assert main(["side", "planes", "chain"]) == 0
     said = capsys.readouterr().out
     assert re.search(r"side: FAILED test_some.py::test_that_fails\n +E +AssertionError: sums are wrong", said)
     assert re.search(r"side: FAILED test_some.py::test_without_its_fixture\n +E +OSError: no broker", said)
+    assert "side: FAILED test_some.py::TestOfAClass::test_in_it\n" in said
     assert "test_that_passes" not in said
     assert "planes: ended before its tests did" in said
+    assert "chain: FAILED none of its tests was chosen" in said

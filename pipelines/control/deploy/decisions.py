@@ -11,6 +11,7 @@ from pipelines.control.deploy.transitions import going_back, undone
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.releases import Finding, Release, Step, Verdict
 
+
 def decided(release: Release, seen: Seen, policy: Policy, now_ms: int) -> Release:
     """The release after a look; the same if nothing is to change.
 

@@ -18,7 +18,7 @@ from scripts.local.twins.place import Twins, are_twins
 from scripts.local.twins.traffic import LocalTraffic
 from scripts.local.twins.up import described_twins, start_twins, twins_up
 from scripts.local.up import brokers_up, stop_signals_interrupt, wait_until_stopped
-from scripts.local.warmup.warmup import WARM_UP_SECONDS, Limits
+from scripts.local.warmup.warmup import WARM_UP_SECONDS, WarmUpLimits
 from shared.runtime.errors import UsageError
 
 
@@ -115,7 +115,7 @@ def _run_side(wanted: _Wanted, progress: Progress) -> None:
         else:
             open_chain(side, supervisor, wanted.parts, progress)
             progress.say(_opened(side))
-            if warm_open_side(side, supervisor, wanted.parts, progress, Limits(seconds=wanted.warm_up)):
+            if warm_open_side(side, supervisor, wanted.parts, progress, WarmUpLimits(seconds=wanted.warm_up)):
                 progress.say(_warmed(side, wanted.parts))
         if side.standby:
             start_standby(side, supervisor, progress)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import xmlrpc.client
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from itertools import groupby
@@ -24,6 +24,11 @@ from shared.runtime.errors import OperatorError
 
 _NAME: Final = "supervisor"
 _START_SECONDS: Final = 20
+_STOPPED: Final = "STOPPED"
+_STOPPING: Final = "STOPPING"
+ENDED: Final = frozenset({_STOPPED, "FATAL"})
+"""States of a program that stays ended; one that ended by itself is started again."""
+
 _STOP_SECONDS: Final = 120
 _POLL_SECONDS: Final = 0.1
 _MAX_SOCKET_PATH: Final = 95
@@ -185,16 +190,14 @@ class Supervisor:
 
     def stop_program(self, program: str) -> None:
         """Stop a program, SIGTERM first; returns when it has ended. It stays stopped until it is started."""
+        self._stop(program, wait=True)
+
+    def _stop(self, program: str, *, wait: bool) -> None:
         try:
-            self._call("stopProcess", self._full(program), True)
+            self._call("stopProcess", self._full(program), wait)
         except xmlrpc.client.Fault as fault:
             if fault.faultCode != Faults.NOT_RUNNING:
                 raise SupervisorError(f"{program}: {fault.faultString}") from fault
-
-    def _begin_to_stop(self, program: str) -> None:
-        """Stop a program unless it is stopped; returns at once."""
-        with suppress(xmlrpc.client.Fault):  # not running
-            self._call("stopProcess", self._full(program), False)
 
     def stop_programs(self, programs: Sequence[str]) -> None:
         """Stop several programs at the same time; returns when all have ended.
@@ -202,17 +205,18 @@ class Supervisor:
         Raises:
             SupervisorError: if it does not answer, or one has not ended in time.
         """
-        for program in programs:
-            self._begin_to_stop(program)
         deadline = time.monotonic() + _STOP_SECONDS
-        while still := self._stopping(programs):
+        while still := self._not_ended(programs):
             if time.monotonic() > deadline:
                 raise SupervisorError(f"{', '.join(still)}: not ended after {_STOP_SECONDS} s")
+            for program, state in still.items():
+                if state != _STOPPING:
+                    self._stop(program, wait=False)  # again, if it was just being started again
             time.sleep(_POLL_SECONDS)
 
-    def _stopping(self, programs: Sequence[str]) -> list[str]:
+    def _not_ended(self, programs: Sequence[str]) -> Mapping[str, str]:
         states = self.states()
-        return [program for program in programs if states.get(program) == "STOPPING"]
+        return {each: states[each] for each in programs if states.get(each, _STOPPED) not in ENDED}
 
     def shut_down(self) -> None:
         """End all programs in the reverse order of starting, then supervisord, then leftover processes."""

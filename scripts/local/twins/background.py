@@ -1,8 +1,10 @@
 """One long piece of work at a time, in a thread; the newest wish replaces what is under way."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from typing import Final
 
 from confluent_kafka import KafkaException
 from rich.console import Console
@@ -13,6 +15,7 @@ from shared.runtime.errors import OperatorError
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
+_REPORT_SECONDS: Final = 10.0
 
 
 class CancelledError(Exception):
@@ -49,13 +52,14 @@ Work = Callable[[Progress], None]
 class Background:
     """Does one thing at a time. May be used from any thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self.failure = ""
         """Why the last work failed, in words; empty if it did not."""
 
         self.said = ""
-        """The newest report of the work that is under way, or that ended last."""
+        """A report of the work that is under way, some seconds old; empty if none is."""
 
+        self._monotonic, self._said_at = monotonic, 0.0
         self._lock = threading.Lock()
         self._cancelled = threading.Event()
         self._now = ""
@@ -75,7 +79,7 @@ class Background:
                 self._next = (name, work)
                 self._cancelled.set()
                 return
-            self._now, self.failure, self.said = name, "", ""
+            self._now, self.failure = name, ""
             threading.Thread(target=self._run, args=(work,), name=name, daemon=True).start()
 
     def _run(self, work: Work) -> None:
@@ -92,13 +96,17 @@ class Background:
             following = self._advance()
 
     def _report(self, text: str) -> None:
-        self.said = text
+        """What is read is written down with a release: not at each report."""
+        now = self._monotonic()
+        if not self.said or now - self._said_at >= _REPORT_SECONDS:
+            self.said, self._said_at = text, now
 
     def _advance(self) -> Work | None:
         with self._lock:
+            self.said = ""
             if self._next is None:
                 self._now = ""
                 return None
             self._now, work = self._next
-            self._next, self.failure, self.said = None, "", ""
+            self._next, self.failure = None, ""
             return work

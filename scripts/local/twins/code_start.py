@@ -21,7 +21,7 @@ from scripts.local.twins.last_words import last_words
 from scripts.local.twins.parking import code_states, is_parked, stop_code
 from scripts.local.twins.place import Twins
 from scripts.local.twins.versions import code_of
-from scripts.local.warmup.warmup import BESIDE, Limits
+from scripts.local.warmup.warmup import GENTLE_LOAD, WarmUpLimits
 
 _WARM: Final = "warm.ready"
 _RUNNING: Final = "RUNNING"
@@ -128,7 +128,7 @@ class CodeStart:
     def _start(self, version: str, progress: Progress) -> None:
         if not self._runs(version):
             self._replace(version, progress)
-        limits = Limits(seconds=self._warm_up_seconds, in_chain=BESIDE)
+        limits = WarmUpLimits(seconds=self._warm_up_seconds, in_flight=GENTLE_LOAD)
         start_profile(self.side, self._supervisor, self._twins.profile, progress, limits)
         mark_warm(self.side, self._supervisor)
 

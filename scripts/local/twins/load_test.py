@@ -9,7 +9,7 @@ import msgspec
 
 from pipelines.control.deploy.backend import BackendError, Rating
 from scripts.local.side import Side
-from scripts.local.warmup.warmup import Limits, warm_up
+from scripts.local.warmup.warmup import WarmUpLimits, warm_up
 from shared.contracts.topics import Topic
 from shared.kafka.admin import admin_client
 from shared.kafka.consumer_lag import topic_ends
@@ -56,7 +56,7 @@ class LoadTest:
         admin = admin_client(self._side.bootstrap)
         began, before = time.monotonic(), topic_ends(admin)[Topic.RECEIPTS]
         events = topic_ends(admin)[Topic.EVENTS]
-        p95 = warm_up(self._side, lambda _: None, Limits(seconds=_SECONDS))
+        p95 = warm_up(self._side, lambda _: None, WarmUpLimits(seconds=_SECONDS))
         after, seconds = topic_ends(admin), time.monotonic() - began
         if after[Topic.RECEIPTS] == before:
             raise BackendError("nothing was delivered")

@@ -9,12 +9,10 @@ from itertools import groupby
 from typing import Final
 
 from scripts.local.processes.programs import BROKERS, PROVISION, Program
-from scripts.local.processes.supervisor import Supervisor
+from scripts.local.processes.supervisor import ENDED, Supervisor
 
 KEPT: Final = frozenset({*BROKERS, PROVISION})
 """What runs on a parked side."""
-
-_STOPPED: Final = frozenset({"STOPPED", "EXITED", "FATAL"})
 
 
 def code_states(supervisor: Supervisor) -> Mapping[str, str]:
@@ -32,7 +30,7 @@ def is_parked(supervisor: Supervisor) -> bool:
     Raises:
         SupervisorError: if the supervisor does not answer.
     """
-    return all(state in _STOPPED for state in code_states(supervisor).values())
+    return all(state in ENDED for state in code_states(supervisor).values())
 
 
 def stop_code(supervisor: Supervisor, programs: Sequence[Program]) -> None:

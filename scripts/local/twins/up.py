@@ -21,7 +21,7 @@ from scripts.local.twins.programs import DEPLOY, HAPROXY, edge_programs
 from scripts.local.twins.traffic import LocalTraffic
 from scripts.local.twins.versions import named
 from scripts.local.up import UpError, brokers_up, check_ports, ignore_stop_signals
-from scripts.local.warmup.warmup import Limits
+from scripts.local.warmup.warmup import WarmUpLimits
 from shared.contracts.document_items import DOCUMENTS_TABLE
 from shared.contracts.sides import DeployerStatus, deployer_status
 from shared.dynamodb.release_store import ReleaseStore
@@ -71,7 +71,7 @@ def start_twins(
     Raises:
         UpError, WarmUpError, PublishError: if a program or the warm-up takes too long.
     """
-    weights, limits = LocalTraffic(twins).state().weights, Limits(seconds=warm_up_seconds)
+    weights, limits = LocalTraffic(twins).state().weights, WarmUpLimits(seconds=warm_up_seconds)
     for side in twins.sides:
         if weights[side.name]:
             start_profile(side, supervisors[side.name], twins.profile, progress, limits)

@@ -13,26 +13,37 @@ _SINGLES_PER_SECOND: Final = 600
 _BATCHES_PER_SECOND: Final = 9
 _BATCH_EVENTS: Final = 100
 _MAX_OPEN: Final = 256
+_GIVEN_UP_SECONDS: Final = 30.0
 _PADDING: Final = "x" * 300
 
 
 class SyntheticLoad:
     """Sends events whose id starts with the time they were made, as `WarmUpReceiver` expects."""
 
-    def __init__(self, session: aiohttp.ClientSession, url: str, in_chain: int) -> None:
-        """Once `in_chain` events were acknowledged and have not arrived, no request is started."""
+    def __init__(self, session: aiohttp.ClientSession, url: str, most_in_flight: int) -> None:
+        """No request is started while so many events or more are on their way."""
         self._session = session
         self._url = url
-        self._in_chain = in_chain
+        self._most_in_flight = most_in_flight
         self._numbers = itertools.count()
         self._acknowledged: set[str] = set()
+        self._in_flight: dict[str, float] = {}
+        """When each event was sent; without those that are known to have arrived, or were refused."""
+
+        self._elapsed = 0.0
         self._open: set[asyncio.Task[None]] = set()
         self._sent = {1: 0, _BATCH_EVENTS: 0}
         self._taken = self._unanswered = 0
 
-    def catch_up(self, elapsed: float, arrived: int) -> None:
-        """Start the requests due `elapsed` seconds after the start; a slow chain gets fewer."""
-        room = _MAX_OPEN - len(self._open) if len(self._acknowledged) - arrived < self._in_chain else 0
+    def catch_up(self, elapsed: float, arrived: AbstractSet[str]) -> None:
+        """Start the requests due `elapsed` seconds after the start; a slow chain gets fewer.
+
+        Args:
+            elapsed: seconds.
+            arrived: ids of the events that have arrived, of others too.
+        """
+        self._elapsed = elapsed
+        room = _MAX_OPEN - len(self._open) if self._on_their_way(arrived) < self._most_in_flight else 0
         for size, rate in ((1, _SINGLES_PER_SECOND), (_BATCH_EVENTS, _BATCHES_PER_SECOND)):
             due = int(elapsed * rate)
             for _ in range(min(due - self._sent[size], room)):
@@ -40,6 +51,14 @@ class SyntheticLoad:
                 self._open.add(task)
                 task.add_done_callback(self._open.discard)
             self._sent[size] = due
+
+    def _on_their_way(self, arrived: AbstractSet[str]) -> int:
+        """How many events are; not those that take so long that they wait for another try, or never come."""
+        since = self._elapsed - _GIVEN_UP_SECONDS
+        self._in_flight = {
+            event: at for event, at in self._in_flight.items() if at >= since and event not in arrived
+        }
+        return len(self._in_flight)
 
     def hold(self, elapsed: float) -> None:
         """Send none of the requests that were due by `elapsed` seconds after the start."""
@@ -60,6 +79,8 @@ class SyntheticLoad:
     async def send(self, size: int) -> None:
         """Send a request with so many events; failures are ignored, as these are not a customer's events."""
         events = [_event(next(self._numbers)) for _ in range(size)]
+        ids = [str(event["id"]) for event in events]
+        self._in_flight |= dict.fromkeys(ids, self._elapsed)
         kind = "application/cloudevents+json" if size == 1 else "application/cloudevents-batch+json"
         body = msgspec.json.encode(events[0] if size == 1 else events)
         self._unanswered += 1
@@ -67,11 +88,14 @@ class SyntheticLoad:
             async with self._session.post(self._url, data=body, headers={"Content-Type": kind}) as reply:
                 if reply.status == 202:
                     self._taken += 1
-                    self._acknowledged.update(str(event["id"]) for event in events)
+                    self._acknowledged.update(ids)
+                    return
         except (aiohttp.ClientError, TimeoutError):
-            return
+            pass
         finally:
             self._unanswered -= 1
+        for event in ids:
+            self._in_flight.pop(event, None)
 
 
 def _event(number: int) -> dict[str, object]:

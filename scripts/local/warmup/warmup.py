@@ -36,13 +36,13 @@ _LEAST_SECONDS: Final = 15.0
 WARM_UP_SECONDS: Final = 120.0
 """Default upper bound of the warm-up."""
 
-FULL: Final = 1_500
-"""Most events in the chain, a second's load: a cold chain works at full speed, and has no backlog to work off
+FULL_LOAD: Final = 1_500
+"""Most events in flight, a second's load: a cold chain works at full speed, and has no backlog to work off
 before its lag says how fast it is."""
 
-BESIDE: Final = 100
-"""The same beside a side that serves from the same cores, which FULL keeps busy so that neither gets fast:
-docs/performance.md, Start."""
+GENTLE_LOAD: Final = 100
+"""The same beside a side that serves from the same cores, which FULL_LOAD keeps so busy that neither gets
+fast: docs/performance.md, Start."""
 
 WARM_P95_MS: Final = 500
 _FIRST_SECONDS: Final = 180.0
@@ -59,17 +59,17 @@ class WarmUpError(OperatorError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
-    """Of a warm-up, which ends earlier if the chain is fast."""
+class WarmUpLimits:
+    """WarmUpLimits of a warm-up, which ends earlier if the chain is fast."""
 
     seconds: float = WARM_UP_SECONDS
     """Upper bound, whatever p95 is then; 0 only checks that an event passes through."""
 
-    in_chain: int = FULL
-    """Most events that were acknowledged and have not arrived."""
+    in_flight: int = FULL_LOAD
+    """Most events that are on their way."""
 
 
-def warm_up(side: Side, say: Say, limits: Limits) -> int:
+def warm_up(side: Side, say: Say, limits: WarmUpLimits) -> int:
     """Publish internal documents, send until p95 is low, delete the documents.
 
     Args:
@@ -128,7 +128,7 @@ def percentile_95(values: Sequence[int]) -> int:
     return ranked[max(0, -(-len(ranked) * 95 // 100) - 1)]
 
 
-async def _warm_up(side: Side, say: Say, limits: Limits) -> int:
+async def _warm_up(side: Side, say: Say, limits: WarmUpLimits) -> int:
     sink = WarmUpReceiver()
     runner = web.AppRunner(sink.application(), access_log=None)
     await runner.setup()
@@ -158,14 +158,14 @@ def _publish(side: Side, records: Records) -> None:
     publish(side.bootstrap, "hifi-warm-up", records, _PUBLISH_SECONDS)
 
 
-async def _run(side: Side, sink: WarmUpReceiver, say: Say, limits: Limits) -> int:
+async def _run(side: Side, sink: WarmUpReceiver, say: Say, limits: WarmUpLimits) -> int:
     admin = admin_client(side.bootstrap)
     before = await asyncio.to_thread(topic_ends, admin)
     connector = aiohttp.TCPConnector(limit=64)
     async with aiohttp.ClientSession(
         connector=connector, headers={"Authorization": f"Bearer {_KEY}"}
     ) as session:
-        load = SyntheticLoad(session, f"{side.collect_url}/v1/events", limits.in_chain)
+        load = SyntheticLoad(session, f"{side.collect_url}/v1/events", limits.in_flight)
         if not await _first_arrival(load, sink, say, admin):
             after = await asyncio.to_thread(topic_ends, admin)
             raise WarmUpError(_where_it_stops(side, stuck_hop(before, after)))
@@ -222,7 +222,7 @@ async def _until_warm(
             last = f"{percentile_95(lags)} ms" if lags else "-"
             moved = f"{len(sink.ids):,} synthetic events delivered"
             say(f"warming up: {elapsed:.0f} s, {moved}, p95 of the last seconds {last}")
-            load.catch_up(elapsed, len(sink.ids))
+            load.catch_up(elapsed, sink.ids)
         await asyncio.sleep(_TURN_SECONDS)
 
 

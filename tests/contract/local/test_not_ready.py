@@ -15,7 +15,7 @@ from scripts.local.processes.supervisor import Supervisor
 from scripts.local.progress import Progress
 from scripts.local.services import warm_open_side
 from scripts.local.side import Side
-from scripts.local.warmup.warmup import Limits
+from scripts.local.warmup.warmup import WarmUpLimits
 from tests.contract.local.own_program import own_program
 
 # Runs, and listens on no port.
@@ -39,7 +39,7 @@ def test_a_side_that_is_open_serves_on_without_its_warm_up_and_its_meter_and_say
     progress = Progress(Console(file=screen, width=80))
     with socket.create_server((HOST, side.sink_port)):
         ready = warm_open_side(
-            side, supervisor, SideProfile.ALL, progress, Limits(seconds=0), meter_seconds=0.5
+            side, supervisor, SideProfile.ALL, progress, WarmUpLimits(seconds=0), meter_seconds=0.5
         )
     assert not ready
     warm_up, meter = [line for line in screen.getvalue().splitlines() if line.startswith("not ready ")]

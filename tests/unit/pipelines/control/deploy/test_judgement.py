@@ -33,6 +33,15 @@ def test_a_version_that_does_as_well_is_good_after_enough_minutes_and_events() -
     assert judged(minutes(3, 1_000), [], ENOUGH).finding is Finding.EARLY, "nothing to compare it with"
 
 
+def test_a_minute_that_is_not_settled_says_nothing_yet() -> None:
+    ours, light = minutes(3, 1_000), minutes(5, 9_000)
+    assert (
+        judged([*ours[:2], replace(ours[2], settled=False, good=0)], light, ENOUGH).finding is Finding.EARLY
+    )
+    unsettled = [*light[:2], replace(light[2], settled=False, good=0)]
+    assert judged(ours, unsettled, ENOUGH).finding is Finding.EARLY
+
+
 BAD: dict[str, tuple[dict[str, Any], str, bool]] = {
     "lost": ({"lost": 1}, "3 events are lost", True),
     "changed": ({"changed": 1}, "3 events arrived changed", True),

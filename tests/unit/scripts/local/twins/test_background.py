@@ -41,18 +41,19 @@ def test_a_newer_wish_cancels_what_reports_its_progress_and_follows_it() -> None
 
 
 def test_what_is_under_way_says_how_far_it_is() -> None:
-    background, let = Background(), threading.Event()
+    seconds = iter([0, 3, 10, 12])
+    background, said = Background(lambda: next(seconds)), []
 
     def work(progress: Progress) -> None:
         with progress.step("warming up") as say:
-            say("warming up: 3 s")
-            let.wait(20)
+            for second in (3, 10, 12):
+                said.append(background.said)
+                say(f"warming up: {second} s")
+            said.append(background.said)
 
     background.want("start", work)
-    eventually(lambda: background.said == "warming up: 3 s")
-    background.want("park", lambda _: None)
-    let.set()
     eventually(lambda: not background.busy)
+    assert said == ["warming up", "warming up", "warming up: 10 s", "warming up: 10 s"], "not at each report"
     assert background.said == ""
 
 

@@ -1,0 +1,31 @@
+"""In which minutes a release's target has customers' events. Pure."""
+
+from typing import Final
+
+from pipelines.control.deploy.policy import Policy
+from shared.contracts.envelope import MINUTE_MS
+from shared.contracts.releases import Passed, Release, Step
+
+_SHARED: Final = (Step.CANARY, Step.HALF, Step.BOTH, Step.ALL)
+
+
+def first_whole_minute(release: Release) -> int:
+    """The first whole minute in which the target has had traffic; epoch minute."""
+    ends = (each.until_ms for each in _shared(release))
+    return -(-min(ends, default=release.traffic_ms) // MINUTE_MS)
+
+
+def first_minute(release: Release) -> int:
+    """The minute in which the target got its first traffic; epoch minute."""
+    begins = (each.since_ms for each in _shared(release))
+    return min(begins, default=release.traffic_ms) // MINUTE_MS
+
+
+def last_minute(release: Release, policy: Policy) -> int:
+    """The last minute in which a target that has no share any more may have got traffic; epoch minute."""
+    return (release.traffic_ms + 1_000 * policy.linger_seconds) // MINUTE_MS
+
+
+def _shared(release: Release) -> list[Passed]:
+    """The steps that are over and gave the target traffic."""
+    return [each for each in release.log if each.step in _SHARED]
