@@ -27,6 +27,9 @@ _LEAST_P: Final = 1e-300
 """Smaller ones are not shown."""
 
 _LATE_MARGIN: Final = 0.01
+_LATE_MINUTES: Final = 2
+"""In so many minutes more events are late than beside it, unless one breaks hifi's promise."""
+
 _DOUBLED_MARGIN: Final = 0.001
 _DEAD_MARGIN: Final = 0.001
 
@@ -109,10 +112,11 @@ def _worse_shares(ours: Sequence[SideMinute], theirs: Sequence[SideMinute]) -> I
     of, of_other = sum(each.total for each in ours), sum(each.total for each in theirs)
     if of < LEAST_EVENTS:
         return
-    yield from _share(
-        "late", of - sum(each.good for each in ours), of, of_other - sum(each.good for each in theirs),
-        of_other, margin=_LATE_MARGIN, allowed=1 - GOOD_SHARE, again=False, error=SHARE_ERROR,
-    )  # fmt: skip
+    if _often_late(ours, theirs):
+        yield from _share(
+            "late", of - sum(each.good for each in ours), of, of_other - sum(each.good for each in theirs),
+            of_other, margin=_LATE_MARGIN, allowed=1 - GOOD_SHARE, again=False, error=SHARE_ERROR,
+        )  # fmt: skip
     yield from _share(
         "doubled", sum(each.doubled for each in ours), of, sum(each.doubled for each in theirs), of_other,
         margin=_DOUBLED_MARGIN, allowed=_DOUBLED_MARGIN, again=False, error=SHARE_ERROR,
@@ -125,6 +129,19 @@ def _worse_shares(ours: Sequence[SideMinute], theirs: Sequence[SideMinute]) -> I
             f"dead letters ({reason})", _dead(ours, reason), of, _dead(theirs, reason), of_other,
             margin=_DEAD_MARGIN, allowed=1 - GOOD_SHARE, again=True, error=SHARE_ERROR / len(reasons),
         )  # fmt: skip
+
+
+def _often_late(ours: Sequence[SideMinute], theirs: Sequence[SideMinute]) -> bool:
+    """Whether a minute breaks hifi's promise, or some are worse than the other side's: one may be a stall."""
+    broken = any(_late(each) > 1 - GOOD_SHARE for each in ours)
+    worse = [
+        mine for mine, other in zip(ours, theirs, strict=False) if _late(mine) > _late(other) + _LATE_MARGIN
+    ]
+    return broken or len(worse) >= _LATE_MINUTES
+
+
+def _late(minute: SideMinute) -> float:
+    return 1 - minute.good / minute.total if minute.total else 0.0
 
 
 def _dead(minutes: Sequence[SideMinute], reason: str) -> int:

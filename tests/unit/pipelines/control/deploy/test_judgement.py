@@ -42,6 +42,17 @@ def test_a_minute_that_is_not_settled_says_nothing_yet() -> None:
     assert judged(ours, unsettled, ENOUGH).finding is Finding.EARLY
 
 
+@pytest.mark.parametrize(("late", "finding"), [([40], "early"), ([40, 40], "bad"), ([60], "bad")])
+def test_one_minute_with_a_stall_is_no_verdict_unless_it_breaks_the_promise(
+    late: list[int], finding: str
+) -> None:
+    stalled = [
+        replace(each, good=1_000 - n) for n, each in zip([*late, 0, 0], minutes(4, 1_000), strict=False)
+    ]
+    whole = judged(stalled, minutes(5, 9_000), replace(ENOUGH, minutes=9))
+    assert whole.finding is (Finding.BAD if finding == "bad" else Finding.EARLY)
+
+
 BAD: dict[str, tuple[dict[str, Any], str, bool]] = {
     "lost": ({"lost": 1}, "3 events are lost", True),
     "changed": ({"changed": 1}, "3 events arrived changed", True),
