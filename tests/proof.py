@@ -68,13 +68,13 @@ PARTS: Final = (  # checks: the longest first, so that the streams end at about 
     Part(
         "twins",
         "two sides behind one port: good versions, switches, patches, under load",
-        (*_PYTEST, "tests/twins", "--tier", "proof", "--ignore", _BAD_VERSIONS),
+        (*_PYTEST, "tests/twins", "--tier", "proof", "-rP", "--ignore", _BAD_VERSIONS),
         measures=True,
     ),
     Part(
         "bad-versions",
         "versions that are bad in ten ways: found and undone on two sides under load",
-        (*_PYTEST, _BAD_VERSIONS, "--tier", "proof"),
+        (*_PYTEST, _BAD_VERSIONS, "--tier", "proof", "-rP"),
         measures=True,
     ),
     Part(

@@ -13,7 +13,7 @@ import pytest
 
 from scripts.load.verify import DeliveryCheck
 from shared.contracts.envelope import MINUTE_MS
-from shared.contracts.releases import Finding, Release, Step
+from shared.contracts.releases import Finding, Release, Step, Verdict
 from tests.harness.bad_versions import Fault, bad_version
 from tests.harness.live_twins import LiveTwins
 from tests.harness.waiting import eventually
@@ -23,7 +23,7 @@ from tests.twins.releases import Releases
 pytestmark = [pytest.mark.proof, pytest.mark.timeout(3_600)]
 
 MOST_SECONDS: Final = 180
-"""From the beginning of a bad version's first minute with traffic until it has none."""
+"""From the beginning of a bad version's first bad minute until it has no traffic."""
 
 _SHOWN_SECONDS: Final = 60
 
@@ -88,12 +88,11 @@ def test_a_version_that_is_bad_for_customers_is_undone_within_minutes(
     assert any(re.search(WITH_TRAFFIC[fault], each) for each in reasons), reasons
     assert release.replay == (fault in _REPLAYED)
     back = next(each.until_ms for each in release.log if each.step is Step.GIVE_BACK)
-    seconds = (back - verdict.first * MINUTE_MS) / 1_000
-    whole = (release.since_ms - verdict.first * MINUTE_MS) / 1_000
+    seconds, whole = ((at - verdict.first * MINUTE_MS) / 1_000 for at in (back, release.since_ms))
     sys.stdout.write(
         f"{fault}: without traffic after {seconds:.0f} s, its side put right after {whole:.0f} s\n"
     )
-    assert seconds <= MOST_SECONDS
+    assert back / 1_000 - 60 * _first_bad_minute(fault, verdict) <= MOST_SECONDS
     if fault in _REPLAYED:
         said = next(each.said for each in release.log if each.step is Step.REWIND)
         assert said == "goes back to the snapshot; what went through since is replayed"
@@ -117,6 +116,11 @@ def _undone(
     check = customer.check()
     assert check.lost == ()
     return release, customer, check
+
+
+def _first_bad_minute(fault: Fault, verdict: Verdict) -> int:
+    """Epoch minute. A leak is not bad at first: it was too large in the last two minutes of the verdict."""
+    return verdict.last - 1 if fault is Fault.LEAKS else verdict.first
 
 
 def _forward(release: Release) -> list[Step]:
