@@ -69,7 +69,7 @@ def start_profile(
     supervisor: Supervisor,
     profile: SideProfile,
     progress: Progress,
-    limits: WarmUpLimits = WarmUpLimits(),  # noqa: B008  # frozen
+    limits: WarmUpLimits,
 ) -> None:
     """Start the programs of a profile beside the brokers, warm the chain up, and return when all are ready.
 

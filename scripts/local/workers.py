@@ -13,7 +13,7 @@ import psutil
 
 from scripts.local.addresses import HOST
 from scripts.local.processes.programs import WORKERS
-from scripts.local.processes.supervisor import ENDED, Supervisor
+from scripts.local.processes.supervisor import Supervisor
 from scripts.local.progress import Progress
 from scripts.local.side import Side
 from shared.runtime.errors import OperatorError
@@ -51,8 +51,7 @@ def running_workers(supervisor: Supervisor) -> list[str]:
     Raises:
         SupervisorError: if the side does not answer.
     """
-    states = supervisor.states()
-    return [name for name in WORKERS if states.get(name, "STOPPED") not in ENDED]
+    return list(supervisor.not_ended(WORKERS))
 
 
 def executors(side: Side) -> int | None:

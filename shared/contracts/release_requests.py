@@ -5,9 +5,9 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from shared.contracts.releases import Kind, Release, Step
+from shared.contracts.releases import BACKWARD, Kind, Release, Step
 
-_BEFORE_POSITIONS: Final = (Step.WAKE, Step.GIVE_BACK, Step.SETTLE, Step.STOP)
+_BEFORE_POSITIONS: Final = BACKWARD[: BACKWARD.index(Step.REWIND)]
 """Steps back, after which positions are set."""
 
 

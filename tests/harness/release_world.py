@@ -9,8 +9,9 @@ from pipelines.control.deploy.deployer import Deployer
 from pipelines.control.deploy.operations import Operations
 from pipelines.control.deploy.policy import Policy
 from shared.contracts.release_requests import Request, requested
-from shared.contracts.releases import Kind, Release
+from shared.contracts.releases import Kind, Release, Step
 from tests.harness.fake_place import FakePlace
+from tests.harness.fake_world import DARK, LIGHT, badly_ended, described, doubled
 
 START_MS = 1_800_000_000_000
 LONG = 4_000
@@ -115,3 +116,21 @@ class ReleaseWorld:
 
     def ended(self) -> Release:
         return self.until(lambda release: release.ended)
+
+
+def steps(release: Release) -> list[Step]:
+    """The steps that are over."""
+    return [each.step for each in release.log]
+
+
+def assert_whole(world: ReleaseWorld, *, version: str, side: str) -> None:
+    """One side serves one version, the other is parked, and every event ended well."""
+    world.turn()
+    found = world.place.world
+    other = DARK if side == LIGHT else LIGHT
+    assert found.shares == {side: 100, other: 0}
+    assert (found.sides[side].version, found.sides[side].parked) == (version, False), described(found)
+    assert found.sides[other].parked, described(found)
+    assert not found.refused
+    assert badly_ended(found) == []
+    assert doubled(found) == []

@@ -58,7 +58,7 @@ def judged(
     target = [each for each in target if each.settled]
     pairs = [] if alone else _pairs(target, former)
     ours = [each for each in target if each.minute >= enough.since] if alone else [mine for mine, _ in pairs]
-    wrong = wrongs(target)
+    wrong = _wrongs(target)
     poor = [*_worse_shares(ours, [theirs for _, theirs in pairs])]
     slow = [*slower(pairs), *costlier(pairs), *heavier(pairs), *growing(target)]
     first, last = (target[0].minute, target[-1].minute) if target else (0, 0)
@@ -73,15 +73,15 @@ def judged(
 
 def to_replay(target: Sequence[SideMinute], former: Sequence[SideMinute]) -> list[str]:
     """Why what went through the target has to be processed again, in words; empty if it has not."""
-    pairs = _pairs([each for each in target if each.settled], former)
+    pairs = _pairs(target, former)
     poor = _worse_shares([ours for ours, _ in pairs], [theirs for _, theirs in pairs])
-    return [*wrongs(target), *(text for text, again in poor if again)]
+    return [*_wrongs(target), *(text for text, again in poor if again)]
 
 
 def _pairs(target: Sequence[SideMinute], former: Sequence[SideMinute]) -> list[Pair]:
     """The minutes in which both had traffic, if both are settled."""
     of_former = {each.minute: each for each in former if each.total and each.settled}
-    return [(each, of_former[each.minute]) for each in target if each.minute in of_former]
+    return [(each, of_former[each.minute]) for each in target if each.settled and each.minute in of_former]
 
 
 def _lacking(ours: Sequence[SideMinute], enough: Enough) -> list[str]:
@@ -100,7 +100,7 @@ def _summary(ours: Sequence[SideMinute]) -> str:
     return f"{good:,} of {total:,} events good in {len(ours)} minutes, none lost"
 
 
-def wrongs(target: Sequence[SideMinute]) -> list[str]:
+def _wrongs(target: Sequence[SideMinute]) -> list[str]:
     """What no version may do once, in words: what went through it has to be processed again."""
     lost, changed = sum(each.lost for each in target), sum(each.changed for each in target)
     found = ((lost, "are lost"), (changed, "arrived changed"))

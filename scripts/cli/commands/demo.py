@@ -16,6 +16,7 @@ from scripts.local.progress import Progress
 from scripts.local.services import early, start_profile
 from scripts.local.side import Side
 from scripts.local.up import brokers_up, stop_signals_interrupt
+from scripts.local.warmup.warmup import WarmUpLimits
 from scripts.terminal import REFUSED
 from shared.runtime.errors import OperatorError
 
@@ -59,7 +60,7 @@ def _demo(root: Path, port: int | None, wanted: DemoOptions, progress: Progress)
         return uvloop.run(run_demo(Side.load(root), progress, wanted))
     side = described(root, port, None)
     with brokers_up(side, progress, early=early(side, SideProfile.ALL)) as supervisor:
-        start_profile(side, supervisor, SideProfile.ALL, progress)
+        start_profile(side, supervisor, SideProfile.ALL, progress, WarmUpLimits())
         progress.say(_watch(side))
         good = uvloop.run(run_demo(side, progress, wanted))
         stop_signals_interrupt()  # the event loop has replaced the signal handlers

@@ -206,7 +206,7 @@ class Supervisor:
             SupervisorError: if it does not answer, or one has not ended in time.
         """
         deadline = time.monotonic() + _STOP_SECONDS
-        while still := self._not_ended(programs):
+        while still := self.not_ended(programs):
             if time.monotonic() > deadline:
                 raise SupervisorError(f"{', '.join(still)}: not ended after {_STOP_SECONDS} s")
             for program, state in still.items():
@@ -214,7 +214,12 @@ class Supervisor:
                     self._stop(program, wait=False)  # again, if it was just being started again
             time.sleep(_POLL_SECONDS)
 
-    def _not_ended(self, programs: Sequence[str]) -> Mapping[str, str]:
+    def not_ended(self, programs: Sequence[str]) -> Mapping[str, str]:
+        """Those of some programs that run, or will again, with their states.
+
+        Raises:
+            SupervisorError: if it does not answer.
+        """
         states = self.states()
         return {each: states[each] for each in programs if states.get(each, _STOPPED) not in ENDED}
 

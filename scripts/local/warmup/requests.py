@@ -85,17 +85,23 @@ class SyntheticLoad:
         body = msgspec.json.encode(events[0] if size == 1 else events)
         self._unanswered += 1
         try:
-            async with self._session.post(self._url, data=body, headers={"Content-Type": kind}) as reply:
-                if reply.status == 202:
-                    self._taken += 1
-                    self._acknowledged.update(ids)
-                    return
-        except (aiohttp.ClientError, TimeoutError):
-            pass
+            taken = await self._post(kind, body)
         finally:
             self._unanswered -= 1
-        for event in ids:
-            self._in_flight.pop(event, None)
+        if taken:
+            self._taken += 1
+            self._acknowledged.update(ids)
+        else:
+            for event in ids:
+                self._in_flight.pop(event, None)
+
+    async def _post(self, kind: str, body: bytes) -> bool:
+        """Whether a request was answered with success."""
+        try:
+            async with self._session.post(self._url, data=body, headers={"Content-Type": kind}) as reply:
+                return reply.status == 202
+        except (aiohttp.ClientError, TimeoutError):
+            return False
 
 
 def _event(number: int) -> dict[str, object]:

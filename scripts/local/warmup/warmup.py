@@ -60,7 +60,7 @@ class WarmUpError(OperatorError):
 
 @dataclass(frozen=True, kw_only=True)
 class WarmUpLimits:
-    """WarmUpLimits of a warm-up, which ends earlier if the chain is fast."""
+    """Limits of a warm-up, which ends earlier if the chain is fast."""
 
     seconds: float = WARM_UP_SECONDS
     """Upper bound, whatever p95 is then; 0 only checks that an event passes through."""

@@ -1,0 +1,174 @@
+"""The way back of releases over two sides in memory: a bad version is undone, and nothing is lost."""
+
+import pytest
+
+from pipelines.control.deploy.policy import Policy
+from shared.contracts.release_requests import RequestRefusedError
+from shared.contracts.releases import PLANS, Kind, Step
+from tests.harness.fake_world import DARK, LIGHT, OLD, Bad, badly_ended, doubled
+from tests.harness.release_world import ReleaseWorld, assert_whole, steps
+
+NEW = "2.0"
+
+
+BAD = {
+    Bad.CRASHES: (Step.READY, "ended by themselves 3 times: ingest ended by itself"),
+    Bad.NEVER_READY: (Step.READY, "ready was not over after 600 s: waiting for route"),
+    Bad.UNREADABLE: (Step.PREFLIGHT, "cannot read the checkpoint of ingest"),
+    Bad.GARBAGE: (Step.PROVE, "arrived with other bytes (event 7: `1.10` arrived as `1.1`)"),
+    Bad.SLOWER: (Step.WATCH, "100 % of 1,800 events are late, against 0.198 % of 16,200"),
+    Bad.SLOWER_AND_DROPS: (Step.WATCH, "100 % of 1,800 events are late, against 0.198 % of 16,200"),
+    Bad.SLOWER_AND_HANGS: (Step.WATCH, "100 % of 1,800 events are late, against 0.198 % of 16,200"),
+    Bad.SLOWER_AND_STOPS: (Step.WATCH, "100 % of 1,800 events are late, against 0.198 % of 16,200"),
+    Bad.DROPS: (Step.WATCH, "9 events are lost"),
+    Bad.DOUBLES: (Step.WATCH, "0.5 % of 1,800 events are doubled, against 0 % of 16,200"),
+    Bad.RARE_GARBAGE: (Step.WATCH, "1 events arrived changed"),
+    Bad.REFUSES: (Step.WATCH, "0.5 % of 1,800 events are dead letters (unreadable), against 0 %"),
+    Bad.LEAKS: (Step.WATCH_HALF, "memory: 740 MiB against 500"),
+}
+
+
+@pytest.mark.parametrize("bad", list(Bad))
+def test_a_bad_version_is_undone_with_the_right_words_and_nothing_is_lost(bad: Bad) -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, bad)
+    release = world.ended()
+    assert release.step is Step.UNDONE
+    step, words = BAD[bad]
+    assert words in release.back
+    forward = [each for each in steps(release) if each in release.plan]
+    assert step is None or forward[-1] is step
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
+@pytest.mark.parametrize(
+    "bad", [Bad.SLOWER, Bad.SLOWER_AND_DROPS, Bad.DROPS, Bad.DOUBLES, Bad.RARE_GARBAGE, Bad.REFUSES]
+)
+def test_a_bad_version_has_traffic_for_three_minutes_at_most(bad: Bad) -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, bad)
+    world.ended()
+    (begun, _), (given_back, weights), *_ = world.place.world.since
+    assert weights == {LIGHT: 100, DARK: 0}
+    assert given_back - begun <= 180_000
+
+
+@pytest.mark.parametrize("bad", [Bad.SLOWER_AND_DROPS, Bad.DROPS, Bad.RARE_GARBAGE, Bad.REFUSES])
+def test_what_a_version_spoilt_is_processed_again_by_the_good_one_and_marked(bad: Bad) -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, bad)
+    release = world.ended()
+    assert release.replay
+    by_bad, again = world.place.world.sides[DARK].processed[:2]
+    assert (by_bad[2], by_bad[3]) == (bad, False)
+    assert (again[0], again[2], again[3]) == (by_bad[0], OLD, True)
+
+
+@pytest.mark.parametrize(
+    ("bad", "said", "most_seconds"),
+    [
+        (Bad.SLOWER, "none of the version's events is lost", 240),
+        (Bad.SLOWER_AND_DROPS, "9 events are lost: processed again", 240),
+        (Bad.SLOWER_AND_STOPS, "not known: waiting for transmit", 65),
+        (Bad.SLOWER_AND_HANGS, "not known after 600 s", 605),
+    ],
+)
+def test_a_release_waits_for_what_became_of_the_versions_events_but_not_for_ever(
+    bad: Bad, said: str, most_seconds: int
+) -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, bad)
+    settle = next(each for each in world.ended().log if each.step is Step.SETTLE)
+    assert settle.said == said
+    assert settle.until_ms - settle.since_ms <= 1_000 * most_seconds
+
+
+def test_a_meter_that_does_not_answer_any_more_does_not_keep_a_side_from_being_put_right() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, Bad.SLOWER)
+    world.until(lambda release: release.step is Step.GIVE_BACK)
+    world.place.meter_is_silent = True
+    release = world.ended()
+    assert {each.step: each.said for each in release.log}[Step.SETTLE] == "not known after 600 s"
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
+def test_an_operators_rollback_replays_what_the_version_refused() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, Bad.REFUSES)
+    world.until(lambda release: release.step is Step.WATCH)
+    world.turn(60)
+    assert world.release.step is Step.WATCH
+    world.ask(Kind.ROLLBACK)
+    release = world.ended()
+    assert release.back == "ann asked for it"
+    assert "dead letters (unreadable)" in {each.step: each.said for each in release.log}[Step.SETTLE]
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
+def test_a_place_that_cannot_replay_goes_on_from_where_the_bad_version_stopped_and_says_so() -> None:
+    world = ReleaseWorld()
+    world.place.replays = False
+    world.ask(Kind.DEPLOY, Bad.DROPS)
+    release = world.ended()
+    said = next(each.said for each in release.log if each.step is Step.REWIND)
+    assert said == "goes on from where it was stopped, without a replay: this place marks nothing"
+    assert doubled(world.place.world) == []
+
+
+def test_a_version_that_spoils_its_own_checkpoint_is_undone_from_the_snapshot() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, Bad.SLOWER)
+    world.until(lambda release: release.step is Step.WATCH)
+    world.place.world.sides[DARK].spoilt = True
+    release = world.ended()
+    said = {each.step: each.said for each in release.log}
+    assert "does not say where it stands" in said[Step.STOP]
+    assert said[Step.REWIND] == "goes on from its snapshot"
+    assert badly_ended(world.place.world) == []
+
+
+def test_a_slower_version_is_not_replayed() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, Bad.SLOWER)
+    assert not world.ended().replay
+    assert not any(marked for *_, marked in world.place.world.sides[DARK].processed)
+
+
+def test_a_good_version_whose_start_failed_on_the_way_back_is_started_again() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, Bad.DROPS)
+    world.until(lambda release: release.step is Step.RESTART)
+    world.place.world.sides[DARK].unlucky = True
+    assert world.ended().step is Step.UNDONE
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
+@pytest.mark.parametrize("step", PLANS[Kind.DEPLOY])
+def test_an_operator_takes_a_release_back_at_any_step(step: Step) -> None:
+    world = ReleaseWorld(Policy(rating_days=1))
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is step)
+    asked_ms = world.now_ms
+    world.ask(Kind.ROLLBACK)
+    release = world.ended()
+    assert (release.step, release.back) == (Step.UNDONE, "ann asked for it")
+    assert_whole(world, version=OLD, side=LIGHT)
+    changes = [at_ms for at_ms, _ in world.place.world.since if at_ms > asked_ms]
+    if changes and step is not Step.PARK:  # a side that may be parked is started first
+        assert changes[0] - asked_ms <= 10_000
+
+
+@pytest.mark.parametrize("replay", [False, True])
+def test_a_rollback_brings_back_the_former_side_and_puts_the_bad_one_right(replay: bool) -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.ended()
+    world.turn(30)
+    world.ask(Kind.ROLLBACK, replay=replay)
+    release = world.ended()
+    assert release.step is Step.DONE
+    assert_whole(world, version=OLD, side=LIGHT)
+    assert any(marked for *_, marked in world.place.world.sides[DARK].processed) == replay
+    with pytest.raises(RequestRefusedError, match="nothing to roll back"):
+        world.ask(Kind.ROLLBACK)
