@@ -4,6 +4,7 @@ Every step may be done twice: the side's description names the version once its 
 file names the Spark driver that was warmed up. So a start goes on where a dead process left it.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Final
 
 from scripts.local.jars import ensure_jars
 from scripts.local.processes.profile import SideProfile
-from scripts.local.processes.programs import BROKERS, PROVISION, SPARK, programs
+from scripts.local.processes.programs import BROKERS, COLLECT, PROVISION, SPARK, programs
 from scripts.local.processes.supervisor import Supervisor
 from scripts.local.progress import Progress
 from scripts.local.services import pause_canary, says_ready, spark_ready, start_profile
@@ -91,10 +92,11 @@ class CodeStart:
             if states[name] != _RUNNING
         ]
         if not spark_ready(self.side, self._supervisor):
-            why = self._why(SPARK) if states[SPARK] == _RUNNING else ""
+            why = self._why_again(SPARK, states)
             waiting.append(f"spark: not all of its queries process data{why}")
         if not says_ready(self.side.collect_port):
-            waiting.append("collect does not answer /readyz with 200")
+            why = self._why_again(COLLECT, states)
+            waiting.append(f"collect does not answer /readyz with 200{why}")
         if waiting or (self._warm() and not self._background.busy):
             return waiting
         return [self._background.said or "its warm-up is not over"]
@@ -106,6 +108,10 @@ class CodeStart:
             SupervisorError: if the supervisor does not answer.
         """
         return sum(max(0, self._supervisor.starts(name) - 1) for name in code_states(self._supervisor))
+
+    def _why_again(self, program: str, states: Mapping[str, str]) -> str:
+        """Why a program that runs had ended before; what does not run is named with its reason already."""
+        return self._why(program) if states[program] == _RUNNING else ""
 
     def _why(self, program: str) -> str:
         """Why a program ended that was started again; empty if none was."""
