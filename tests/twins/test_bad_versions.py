@@ -31,7 +31,8 @@ WITHOUT_TRAFFIC: Final[dict[Fault, tuple[Step, str]]] = {
     Fault.CRASHES: (
         Step.READY,
         # Or, in the second in which it runs again: it does not answer.
-        r"ended by themselves \d+ times: .*collect (is \w+|does not .* 200) \(RuntimeError: no zone is set\)",
+        r"ended by themselves [3-9] times: .*"
+        r"collect (is \w+|does not .* 200) \(RuntimeError: no zone is set\)",
     ),
     Fault.REWRITES: (Step.PROVE, r"of \d+ events for proof \d+ arrived with other bytes"),
     Fault.REFUSES: (Step.PREFLIGHT, r"refuses \d+ of \d+ records of events; .* refuses 0"),
@@ -39,7 +40,7 @@ WITHOUT_TRAFFIC: Final[dict[Fault, tuple[Step, str]]] = {
     Fault.SPLITS: (
         Step.READY,
         # Spark misses either the second source's offsets or a topic of the first one's.
-        r"ended by themselves \d+ times: .*spark\W.*(\[1\] sources in the checkpoint|failOnDataLoss)",
+        r"ended by themselves [3-9] times: .*spark\W.*(\[1\] sources in the checkpoint|failOnDataLoss)",
     ),
 }
 """The step in which the fault is found, and what is said of it."""

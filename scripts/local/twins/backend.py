@@ -122,7 +122,7 @@ class LocalBackend:
     """Two local sides and the edge before them. Belongs to one thread."""
 
     def __init__(self, twins: Twins, warm_up_seconds: float) -> None:
-        """After a few times `warm_up_seconds` of warm-up a side is ready, however slow it is."""
+        """After a `gentle(warm_up_seconds)` warm-up a side is ready, however slow it is."""
         self._twins, self._traffic = twins, LocalTraffic(twins)
         self._code = {name: CodeStart(twins, name, warm_up_seconds) for name in SIDES}
         self._usage = {name: usage_of(twins.side(name)) for name in SIDES}

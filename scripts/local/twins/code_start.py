@@ -22,13 +22,10 @@ from scripts.local.twins.last_words import last_words
 from scripts.local.twins.parking import code_states, is_parked, stop_code
 from scripts.local.twins.place import Twins
 from scripts.local.twins.versions import code_of
-from scripts.local.warmup.warmup import GENTLE_LOAD, WarmUpLimits
+from scripts.local.warmup.warmup import gentle
 
 _WARM: Final = "warm.ready"
 _RUNNING: Final = "RUNNING"
-_GENTLY: Final = 2.5
-"""Times the limit of another warm-up. Beside a side that serves, with a load that leaves it the cores, it
-took 42 to 152 s, and a side that got traffic at a p95 of 666 ms was late in its first minute."""
 
 
 class CodeStart:
@@ -137,7 +134,7 @@ class CodeStart:
     def _start(self, version: str, progress: Progress) -> None:
         if not self._runs(version):
             self._replace(version, progress)
-        limits = WarmUpLimits(seconds=_GENTLY * self._warm_up_seconds, in_flight=GENTLE_LOAD)
+        limits = gentle(self._warm_up_seconds)
         start_profile(self.side, self._supervisor, self._twins.profile, progress, limits)
         mark_warm(self.side, self._supervisor)
 

@@ -44,6 +44,10 @@ GENTLE_LOAD: Final = 100
 """The same beside a side that serves from the same cores, which FULL_LOAD keeps so busy that neither gets
 fast: docs/performance.md, Start."""
 
+_GENTLY: Final = 2.5
+"""With GENTLE_LOAD, times the bound of another warm-up: it took 42 to 152 s, and a side that got traffic at a
+p95 of 666 ms was late in its first minute."""
+
 WARM_P95_MS: Final = 500
 _FIRST_SECONDS: Final = 180.0
 """A cold Spark plans its first batch in seconds, but in two minutes where others need the cores too."""
@@ -67,6 +71,11 @@ class WarmUpLimits:
 
     in_flight: int = FULL_LOAD
     """Most events that are on their way."""
+
+
+def gentle(seconds: float) -> WarmUpLimits:
+    """Limits beside a side that serves, where those of another warm-up would have this upper bound."""
+    return WarmUpLimits(seconds=_GENTLY * seconds, in_flight=GENTLE_LOAD)
 
 
 def warm_up(side: Side, say: Say, limits: WarmUpLimits) -> int:
