@@ -8,6 +8,8 @@ SECONDS ?= 60
 EVENTS ?=
 SIDE ?= blue
 ARGS ?=
+# Of the stacks: ENVIRONMENT=staging, else the HIFI_ENVIRONMENT of the shell.
+IN_ENVIRONMENT = HIFI_ENVIRONMENT=$(or $(ENVIRONMENT),$(HIFI_ENVIRONMENT),local)
 # Not of the user's shell: tests and demo bring their own.
 unexport HIFI_ALLOW_LOOPBACK HIFI_BOOTSTRAP HIFI_CHECKPOINTS HIFI_JARS PYTHONPATH
 # The bindings of CDKTF run on any node from 20 on; their warning about its age would fill the screen.
@@ -16,7 +18,7 @@ export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION := 20
 # A heading `##@ NAME` holds for the targets below it; one that occurs again adds to its group.
 help: ## List the targets
 	@awk -F ':.*## ' '/^##@ / {group = substr($$0, 5); if (!(group in lines)) order[++n] = group} \
-	    /^[a-z-]+:.*## / && group {lines[group] = lines[group] sprintf("  \033[1m%-17s\033[0m %s\n", $$1, $$2)} \
+	    /^[a-z%-]+:.*## / && group {lines[group] = lines[group] sprintf("  \033[1m%-17s\033[0m %s\n", $$1, $$2)} \
 	    END {for (i = 1; i <= n; i++) printf "%s\n%s", order[i], lines[order[i]]}' $(MAKEFILE_LIST)
 
 ##@ Start
@@ -53,7 +55,7 @@ proof: setup policy-tools cdktn-tools deploy-tools browser ## Run all other test
 proof-rest: setup policy-tools cdktn-tools deploy-tools browser ## Run what `make proof` has not proven of this very commit
 	@$(BIN)/python -m tests.proof --rest
 
-proof-%: setup policy-tools cdktn-tools deploy-tools browser
+proof-%: setup policy-tools cdktn-tools deploy-tools browser ## Run one part of `make proof`, such as proof-truth
 	@$(BIN)/python -m tests.proof $*
 
 quick: lint types imports ## Style, types, imports and the unit tests
@@ -125,24 +127,24 @@ browser: setup ## Install a Chromium for the console's tests, if there is none
 	@scripts/setup.sh browser
 
 ##@ AWS
-synth: setup ## Write the Terraform of every stack to cdktf.out: HIFI_ENVIRONMENT=local, staging or production
-	@$(BIN)/python -m infra.main
+synth: setup ## Write the Terraform of every stack to cdktf.out: ENVIRONMENT=local, staging or production
+	@$(IN_ENVIRONMENT) $(BIN)/python -m infra.main
 	@echo cdktf.out/stacks/*
 
 localstack: setup ## Run a local AWS until Ctrl-C: WAY=docker, host or moto
 	@$(BIN)/python -m scripts.aws.localstack $(WAY)
 
 preflight: setup ## Check what an AWS account lacks for ENVIRONMENT=staging; FILE=1 requests the quotas
-	@HIFI_ENVIRONMENT=$(or $(ENVIRONMENT),$(HIFI_ENVIRONMENT),local) $(BIN)/python -m infra.preflight $(if $(FILE),--file)
+	@$(IN_ENVIRONMENT) $(BIN)/python -m infra.preflight $(if $(FILE),--file)
 
 outdated: setup ## List pinned add-ons, images and charts that are behind, for ENVIRONMENT=staging
-	@HIFI_ENVIRONMENT=$(or $(ENVIRONMENT),$(HIFI_ENVIRONMENT),local) $(BIN)/python -m infra.outdated
+	@$(IN_ENVIRONMENT) $(BIN)/python -m infra.outdated
 
 deploy-local: setup ## Deploy every stack to a local AWS: that of `make localstack`, or a new one
 	@$(BIN)/python -m scripts.aws.deploy_local
 
-plan: setup ## Show what Terraform would change: SIDE=blue, green, foundation or edge
-	@$(BIN)/python -m scripts.aws.plan $(SIDE) $(ARGS)
+plan: setup ## Show what Terraform would change: SIDE=blue, green, foundation or edge; ENVIRONMENT=staging
+	@$(IN_ENVIRONMENT) $(BIN)/python -m scripts.aws.plan $(SIDE) $(ARGS)
 
 ##@ Run
 bench: setup ## Measure the chain and its rating on this machine

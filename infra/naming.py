@@ -83,7 +83,7 @@ class Names:
 
     @property
     def documents_table(self) -> str:
-        """Name of the DynamoDB table of the customers' documents, which both sides publish."""
+        """Name of the DynamoDB table of documents, tokens, members and releases, which both sides share."""
         return self.table("documents")
 
     def meter_table(self, side: Side) -> str:

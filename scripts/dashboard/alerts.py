@@ -12,6 +12,9 @@ from shared.runtime.metrics import CanaryMetric, CollectMetric, ObserveMetric, R
 
 _WINDOW: Final = "5m"
 _FAILED: Final = '{status=~"5.."}'
+_STEPS: Final = "docs/operations.md"
+"""The page that has a section for each rule. Not in `runbook_url`, which has to be a URL: no file of this
+repository says where it is published. Alertmanager's message has summary and description only."""
 
 
 class Severity(StrEnum):
@@ -36,6 +39,11 @@ class Alert:
 
     description: str
     """What it means, and what to do first."""
+
+    @property
+    def steps(self) -> str:
+        """Where the steps are: the heading of the page, as GitHub makes its anchor."""
+        return f"{_STEPS}#{self.name.lower()}"
 
 
 def _rate(counter: StrEnum, selector: str = "") -> str:
@@ -117,7 +125,7 @@ ALERTS: Final = (
         minutes=5,
         severity=Severity.CRITICAL,
         summary="{{ $value }} events of {{ $labels.pipe }} were acknowledged and have not arrived",
-        description="Customers' events through such a pipe may not arrive either; `hifi trace` finds one.",
+        description="Customers' events through such a pipe may not arrive either.",
     ),
     Alert(
         name="HifiCanaryWrong",
@@ -146,5 +154,8 @@ def _rule(alert: Alert) -> dict[str, Any]:
         "expr": alert.expression,
         "for": f"{alert.minutes}m",
         "labels": {"severity": alert.severity.value},
-        "annotations": {"summary": alert.summary, "description": alert.description},
+        "annotations": {
+            "summary": alert.summary,
+            "description": f"{alert.description} See {alert.steps}.",
+        },
     }

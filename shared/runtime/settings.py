@@ -70,7 +70,11 @@ def _on_loopback(bootstrap: str) -> bool:
 class DocumentsSettings(SideSettings):
     """Where the customers' documents are."""
 
-    documents_table: str = Field(DOCUMENTS_TABLE, description="DynamoDB table of the customers' documents.")
+    documents_table: str = Field(
+        DOCUMENTS_TABLE,
+        description="DynamoDB table of the customers' documents, which also holds tokens, members, registers "
+        "of activities, releases and leases.",
+    )
     documents_endpoint: str | None = Field(
         None, description="URL of DynamoDB Local; without it, DynamoDB of the AWS region in the environment."
     )

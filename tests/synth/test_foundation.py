@@ -1,9 +1,11 @@
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from infra.naming import Side
 from tests.synth.conftest import ENVIRONMENTS, Synthesised, settings
 from tests.synth.terraform import Stack, address, one, resources, statements
 from tests.synth.twin.references import follow
@@ -166,6 +168,16 @@ def test_tables_are_on_demand_restorable_and_encrypted(stack: Stack) -> None:
 
 def test_production_tables_refuse_to_be_deleted(production: Stack) -> None:
     assert all(each["deletion_protection_enabled"] for each in resources(production, "aws_dynamodb_table"))
+
+
+def test_the_page_lists_every_table_with_its_keys(production: Stack) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "infrastructure.md").read_text()
+    rows = re.findall(r"(?m)^\| `hifi-<environment>-([^`]+)` \| `(\w+)`, `(\w+)` \|", page)
+    listed = {(name.replace("<side>", side), first, second) for name, first, second in rows for side in Side}
+    assert listed == {
+        (table["name"].removeprefix("hifi-production-"), table["hash_key"], table["range_key"])
+        for table in resources(production, "aws_dynamodb_table")
+    }
 
 
 def test_only_the_named_repository_may_take_on_a_role(production: Stack) -> None:

@@ -1,14 +1,21 @@
 """The docs mention only existing things: relative links, headings, and paths in backticks."""
 
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from pipelines.data.collect.settings import CollectSettings
+from scripts.dashboard.alerts import ALERTS
 from scripts.local.side import Side
 from shared.connectors.registry import SPECS
+from shared.contracts.alarms import AlarmKind
 from shared.contracts.documents import Contact, Destination, Pipe, Source
+from shared.contracts.topics import topic_specs
+from shared.contracts.topology import INPUTS, METERING_NODE, OUTPUTS
+from shared.runtime.settings import SideSettings
 
 pytestmark = pytest.mark.unit
 
@@ -32,6 +39,17 @@ def headings(page: Path) -> set[str]:
     """Anchors of the headings, as GitHub makes them."""
     lines = re.findall(r"(?m)^#+ (.+)$", prose(page))
     return {re.sub(r"[^\w\- ]", "", line.lower()).replace(" ", "-") for line in lines}
+
+
+def table_rows(page: str, heading: str) -> dict[str, list[str]]:
+    """The other cells of a row, by each name in backticks of its first one; of the tables below a heading."""
+    sections = re.split(r"(?m)^##+ ", (ROOT / "docs" / page).read_text())
+    (section,) = (each for each in sections if each.startswith(f"{heading}\n"))
+    found: dict[str, list[str]] = {}
+    for row in re.findall(r"(?m)^\|(.+)\|$", section):
+        first, *others = (cell.strip() for cell in row.split("|"))
+        found |= dict.fromkeys(_CODE.findall(first), others)
+    return found
 
 
 def dead_links(page: Path) -> list[str]:
@@ -92,8 +110,59 @@ def test_the_table_of_a_sides_ports_has_each_of_them() -> None:
     assert found == set(Side(root=ROOT).ports)
 
 
+def test_the_table_of_topics_is_that_of_the_code() -> None:
+    kept = {
+        None: "for ever, compacted",
+        timedelta(hours=1): "1 hour",
+        timedelta(days=3): "3 days",
+        timedelta(days=14): "14 days",
+    }
+    rows, specs = table_rows("architecture.md", "Topics"), topic_specs(partitions=7)
+    assert set(rows) == {str(spec.name) for spec in specs}
+    for spec in specs:
+        _, retention, partitions, written, read = rows[spec.name]
+        assert retention == kept[spec.retention], spec.name
+        assert partitions == ("P" if spec.partitions == 7 else "1"), spec.name
+        writers = {node.partition("_")[0] for node, topics in OUTPUTS.items() if spec.name in topics}
+        readers = {node.partition("_")[0] for node, topics in INPUTS.items() if spec.name in topics}
+        assert writers <= set(re.findall(r"\w+", written)), spec.name
+        assert readers - {METERING_NODE} <= set(re.findall(r"\w+", read)), spec.name
+
+
+def test_the_table_of_collects_settings_has_each_with_its_default() -> None:
+    rows = table_rows("collect.md", "Settings")
+    own = {
+        f"HIFI_{name.upper()}": field.default
+        for name, field in CollectSettings.model_fields.items()
+        if name not in SideSettings.model_fields
+    }
+    assert set(rows) == set(own)
+    for variable, default in own.items():
+        shown = f"{default:g}" if isinstance(default, float) else str(default)
+        assert ("none" if default is None else f"`{shown}`") in rows[variable][0], variable
+
+
+def test_every_workflow_is_in_the_list() -> None:
+    files = {file.stem for file in (ROOT / ".github" / "workflows").glob("*.yml")}
+    assert set(table_rows("infrastructure.md", "Workflows")) == files
+
+
 def test_every_connector_has_a_page_and_a_line_in_the_list() -> None:
     listed = (ROOT / "docs" / "delivery.md").read_text()
     for name in SPECS:
         assert (ROOT / "docs" / "connectors" / f"{name}.md").exists()
         assert f"[`{name}`](connectors/{name}.md)" in listed
+
+
+def test_every_kind_of_alarm_has_steps_to_which_its_line_leads() -> None:
+    steps = headings(ROOT / "docs" / "operations.md")
+    table = (ROOT / "docs" / "meter.md").read_text()
+    for kind in AlarmKind:
+        assert kind.value in steps
+        assert f"| [`{kind.value}`](operations.md#{kind.value}) |" in table
+
+
+def test_every_alert_rule_names_a_section_that_exists() -> None:
+    for alert in ALERTS:
+        page, _, anchor = alert.steps.partition("#")
+        assert anchor in headings(ROOT / page), alert.name

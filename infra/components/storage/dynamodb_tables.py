@@ -27,7 +27,8 @@ class TableSchema:
 
 
 SCHEMAS = (
-    # The sources, destinations and pipes of users; shared.contracts.document_items defines the items.
+    # Documents of customers with every version; also write keys, tokens, members, the audit log, rollouts,
+    # releases, registers of activities and leases. shared.contracts.document_items lists all items.
     TableSchema(content="documents", partition_key="tenant", sort_key="document"),
     # The deployments of a side and its weights, newest last.
     TableSchema(content="deployments", partition_key="side", sort_key="at"),

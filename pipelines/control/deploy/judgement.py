@@ -3,7 +3,7 @@
 Shares of events (late, doubled, dead letters by reason) are compared by Fisher's exact test at SHARE_ERROR,
 values a minute as `minute_values` says. A difference counts only if it is also larger than a stated margin,
 so that a large number of events does not turn a trifle into a verdict. A release is looked at once a minute,
-some ten times, by four tests of shares: less than one good version in a hundred fails by chance in these.
+some ten times, by four tests of shares: less than one good version in 250 fails by chance in these.
 """
 
 from collections.abc import Iterator, Sequence

@@ -15,7 +15,11 @@ class DeploySettings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="HIFI_", frozen=True, extra="ignore")
 
-    documents_table: str = Field(DOCUMENTS_TABLE, description="DynamoDB table of the customers' documents.")
+    documents_table: str = Field(
+        DOCUMENTS_TABLE,
+        description="DynamoDB table of the customers' documents, which also holds releases, registers of "
+        "activities and leases.",
+    )
     documents_endpoint: str | None = Field(
         None, description="URL of DynamoDB Local; without it, DynamoDB of the AWS region in the environment."
     )

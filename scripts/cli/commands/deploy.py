@@ -12,7 +12,12 @@ from shared.runtime.clock import wall_clock
 
 
 def deploy(
-    version: Annotated[str, typer.Argument(help="What to deploy: a commit, a tag or a branch.")],
+    version: Annotated[
+        str,
+        typer.Argument(
+            help="What to deploy: on two local sides a commit, a tag or a branch, in AWS the name of a stored version."
+        ),
+    ],
     canary_tenants: Annotated[
         str,
         typer.Option(

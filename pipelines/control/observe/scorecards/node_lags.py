@@ -1,4 +1,4 @@
-"""Lags by node, from histograms by stage. Pure."""
+"""Percentiles of lags by node, inside hifi and end to end, from histograms by stage. Pure."""
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
