@@ -71,7 +71,7 @@ class Silences:
                     label="Kinds (none: every kind except proven loss)",
                 ).props("outlined dense options-dense data-testid=quiet-kinds")
                 self._kinds.classes("wide")
-                ui.button("Silences", color=None).classes("main").props(
+                ui.button("Add", color=None).classes("main").props(
                     "type=submit unelevated no-caps data-testid=quiet-add"
                 )
 
