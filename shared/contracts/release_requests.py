@@ -54,7 +54,7 @@ def requested(current: Release | None, asked: Request, now_ms: int) -> Release:
         return _rollback(current, asked, now_ms)
     if asked.kind is Kind.BURST_OFF:
         return _burst_off(current, asked, now_ms)
-    if current.kind is Kind.BURST and current.step is Step.DONE:
+    if _burst_is_on(current):
         raise RequestRefusedError(f"{asked.kind}: both sides take traffic; `hifi burst off` first")
     return _begun(current, asked, now_ms)
 
@@ -92,10 +92,25 @@ def _rollback(current: Release, asked: Request, now_ms: int) -> Release:
     )
 
 
+def _burst_is_on(current: Release) -> bool:
+    """Whether both sides take traffic: a burst is done, or its end was not."""
+    if current.kind is Kind.BURST_OFF:
+        return current.step is Step.UNDONE
+    return current.kind is Kind.BURST and current.step is Step.DONE
+
+
 def _burst_off(current: Release, asked: Request, now_ms: int) -> Release:
-    if current.kind is not Kind.BURST or current.step is not Step.DONE:
+    if not _burst_is_on(current):
         raise RequestRefusedError("no burst is on; `hifi sides` shows the weights")
     following = _begun(current, asked, now_ms)
+    if current.kind is Kind.BURST_OFF:  # which was not done: once more
+        return replace(
+            following,
+            version=current.version,
+            target=current.target,
+            former=current.former,
+            former_version=current.former_version,
+        )
     return replace(
         following,
         version=current.former_version,

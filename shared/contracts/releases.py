@@ -189,6 +189,9 @@ class Release(Struct, frozen=True, kw_only=True):
     left_at: Positions | None = None
     """Where the bad version stood when it was stopped."""
 
+    stopped_ms: int = 0
+    """When it was seen to be stopped, epoch milliseconds; 0 before."""
+
     reached: Step = Step.PREFLIGHT
     """The last step forward that was begun."""
 
@@ -203,6 +206,9 @@ class Release(Struct, frozen=True, kw_only=True):
 
     waits: list[str] = []
     """Why it does not go on at the moment, a sentence each."""
+
+    waits_since_ms: int = 0
+    """Since when there has been something to wait for, epoch milliseconds; says nothing without `waits`."""
 
     said: str = ""
     """How far the step is, in words."""
@@ -258,8 +264,9 @@ class Release(Struct, frozen=True, kw_only=True):
 
     @property
     def faulty(self) -> str:
-        """The side that is put right on the way back."""
-        return self.former if self.kind is Kind.ROLLBACK and self.has_reached(Step.ALL) else self.target
+        """The side that is put right: by a rollback the one that it leaves, on any way back the target."""
+        forward = self.kind is Kind.ROLLBACK and self.has_reached(Step.ALL) and not self.back
+        return self.former if forward else self.target
 
     @property
     def good_version(self) -> str:

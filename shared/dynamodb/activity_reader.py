@@ -12,9 +12,13 @@ from shared.dynamodb import activity_rows as rows
 from shared.dynamodb.activity_rows import ACTIVITY, WISH
 from shared.dynamodb.client import StoreError, dynamodb_client
 from shared.dynamodb.document_rows import TENANT
+from shared.runtime.clock import Clock
 
 _MARGIN: Final = 1.1
 """Clocks do not run equally fast: readers wait a little longer than the lease."""
+
+_SKEW_SECONDS: Final = 300.0
+"""More than clocks of the day differ; an owner that beats at all does so long before."""
 
 
 _Row = tuple[str, Activity]
@@ -37,15 +41,23 @@ class ActivityReader:
     """One process's view of a side's register. May be used from any thread.
 
     Owners beat. One whose beat has not moved for its lease, by this process's own clock, is taken for dead.
-    Of looks at the same time an older one may be noted last: the owner is taken for dead later then.
+    Of looks at the same time an older one may be noted last: the owner is taken for dead later then. One that
+    never beat, as a person who patches, is also over once its time has passed by the clock of the day: a
+    reader that first looks hours later must not wait as long again.
     """
 
     def __init__(
-        self, table: str, endpoint: str | None, *, side: str, monotonic: Callable[[], float]
+        self,
+        table: str,
+        endpoint: str | None,
+        *,
+        side: str,
+        clock: Clock,
+        monotonic: Callable[[], float],
     ) -> None:
         """`table` is that of the documents, `endpoint` the URL of DynamoDB Local; None is AWS."""
         self._client: Any = dynamodb_client(endpoint)
-        self._table, self._side, self._monotonic = table, side, monotonic
+        self._table, self._side, self._clock, self._monotonic = table, side, clock, monotonic
         self._seen: dict[str, tuple[int, float]] = {}
         """By id: the beat that was seen last, and when it was first seen."""
 
@@ -77,7 +89,10 @@ class ActivityReader:
 
     def _dead(self, each: Activity) -> bool:
         beat, since = self._seen[each.id]
-        return beat == each.beat and self._monotonic() - since > each.lease_seconds * _MARGIN
+        lease = each.lease_seconds * _MARGIN
+        if beat == each.beat and self._monotonic() - since > lease:
+            return True
+        return not each.beat and self._clock() - each.since_ms > 1_000 * (lease + _SKEW_SECONDS)
 
     def _note(self, every: Sequence[Activity]) -> None:
         """Remember which beats have moved."""

@@ -65,12 +65,12 @@ class ActivityRegister:
             endpoint: URL of DynamoDB Local; None is AWS.
             side: whose register.
             owner: names this process, and no other.
-            clock: tells the time, for people.
+            clock: epoch milliseconds, for people, and for what never beats.
             monotonic: seconds of a clock that never goes back, for leases.
             pause: waits before another try.
             uniform: spaces tries out.
         """
-        self._reader = ActivityReader(table, endpoint, side=side, monotonic=monotonic)
+        self._reader = ActivityReader(table, endpoint, side=side, clock=clock, monotonic=monotonic)
         self._client: Any = dynamodb_client(endpoint)
         self._table, self._side, self._owner = table, side, owner
         self._clock, self._pause, self._uniform = clock, pause, uniform

@@ -79,6 +79,6 @@ class SidesReader:
         with self._lock:
             if side not in self._registers:
                 self._registers[side] = ActivityReader(
-                    self._table, self._endpoint, side=side, monotonic=monotonic
+                    self._table, self._endpoint, side=side, clock=self._clock, monotonic=monotonic
                 )
             return self._registers[side]

@@ -18,6 +18,7 @@ from tests.harness.fake_place import FakePlace
 from tests.harness.service_process import ServiceProcess
 
 _START: Final = "FAKE_START"
+_SLOW: Final = "FAKE_SLOW"
 _LIMITS: Final = ("HIFI_READY_SECONDS", "HIFI_PROVE_SECONDS", "HIFI_WATCH_SECONDS", "HIFI_PATIENCE_SECONDS")
 _NEVER: Final = "1000000"
 """Seconds of a clock that runs fast: a busy machine fails no release."""
@@ -25,7 +26,9 @@ _NEVER: Final = "1000000"
 
 def fake_backend() -> FakePlace:
     """What HIFI_BACKEND names."""
-    return FakePlace(fast_clock(), Path(os.environ["FAKE_PLACE"]))
+    place, slow = FakePlace(fast_clock(), Path(os.environ["FAKE_PLACE"])), float(os.environ[_SLOW])
+    place.before_call = lambda name: time.sleep(slow if name == "set_weights" else 0)
+    return place
 
 
 def fast_clock() -> Clock:
@@ -38,8 +41,18 @@ class DeployProcess(ServiceProcess):
     """One deployer, with short leases."""
 
     def __init__(
-        self, endpoint: str, table: str, place: Path, log: Path, *, speed: float, start: float
+        self,
+        endpoint: str,
+        table: str,
+        place: Path,
+        log: Path,
+        *,
+        speed: float,
+        start: float,
+        slow: float = 0,
+        patience: float = 60,
     ) -> None:
+        """`slow` is how long it takes to set weights, `patience` how long it may; seconds of real time."""
         settings = {
             "HIFI_BACKEND": "tests.harness.deploy_process:fake_backend",
             "HIFI_DOCUMENTS_TABLE": table,
@@ -47,6 +60,7 @@ class DeployProcess(ServiceProcess):
             "HIFI_DEPLOY_SECONDS": "0.05",
             "HIFI_LEASE_SECONDS": "1",
             "HIFI_ACTIVITY_SECONDS": "1",
+            "HIFI_TURN_SECONDS": str(patience),
             "HIFI_WATCH_MINUTES": "1",
             "HIFI_HALF_MINUTES": "1",
             "HIFI_BAKE_MINUTES": "1",
@@ -54,6 +68,7 @@ class DeployProcess(ServiceProcess):
             "FAKE_PLACE": str(place),
             "FAKE_SPEED": str(speed),
             _START: str(start),
+            _SLOW: str(slow),
         }
         super().__init__("tests.harness.deploy_process", log, settings)
 

@@ -71,7 +71,8 @@ class FakePlace:
 
         self.after_call: Callable[[str], None] = lambda _: None
         self.replays = True
-        self.meter_is_silent = False
+        self.silent_meters: set[str] = set()
+        """Sides whose observe does not answer."""
 
     def sides(self) -> tuple[str, str]:
         return LIGHT, DARK
@@ -83,6 +84,8 @@ class FakePlace:
 
     def obstacles(self, side: str, version: str) -> Sequence[Obstacle] | None:
         with self._world() as world:
+            if world.sides[side].shut:
+                return [Obstacle(text=f"{side} is closed to traffic", lasting=False, shut=True)]
             if world.sides[side].patched:
                 return [Obstacle(text=f"a broker of {side} is being patched", lasting=False)]
             if version == "missing":
@@ -124,6 +127,11 @@ class FakePlace:
             return Positions(
                 queries={"ingest": {_TOPIC: int(found.position)}}, groups={"retry": {"retry_in/0": 0}}
             )
+
+    def ends(self, side: str, known: Positions) -> Positions:
+        with self._world() as world:
+            ends = {_TOPIC: int(world.sides[side].end)}
+            return Positions(queries=dict.fromkeys(known.queries, ends), groups=known.groups)
 
     def restore(self, side: str, positions: Positions, *, replayed: Positions | None, fence: int) -> None:
         if replayed is not None and not self.replays:
@@ -176,7 +184,7 @@ class FakePlace:
 
     def minutes(self, side: str, first: int, last: int) -> Sequence[SideMinute]:
         with self._world() as world:
-            if self.meter_is_silent:
+            if side in self.silent_meters:
                 raise BackendError(f"observe of {side} does not answer")
             begun = range(first, min(last, world.now_ms // MINUTE_MS) + 1)
             found = [self._minute(world, side, minute) for minute in begun]

@@ -71,6 +71,7 @@ class FakeSide(Struct, kw_only=True):
     """When what it is not stable for happened, epoch minute."""
 
     patched: bool = False
+    shut: bool = False
     unlucky: bool = False
     """Whether its next start fails for a reason that passes."""
 

@@ -7,7 +7,7 @@ What ingest marks ends where `collected` ends. A real-time batch that was cut of
 checkpoint, so a version may have processed all that was there when it was stopped, whatever it says.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from confluent_kafka import Consumer, TopicPartition
@@ -16,10 +16,11 @@ from pipelines.control.backends.checkpoints import CheckpointStore, Offsets, by_
 from pipelines.control.deploy.backend import CannotReplayError
 from shared.contracts.releases import Positions
 from shared.contracts.replay_range import REPLAYING_NODE, ReplayRange, replay_of
-from shared.contracts.topology import METERING_NODE
+from shared.contracts.topology import INPUTS, METERING_NODE
 from shared.kafka.admin import admin_client
 from shared.kafka.background_reader import reader_config
-from shared.kafka.group_positions import commit_positions
+from shared.kafka.group_positions import commit_positions, group_positions
+from shared.kafka.progress_group import group_name
 from shared.kafka.retained_offsets import RetainedOffsets, retained_offsets
 from shared.runtime.logging import get_logger
 
@@ -57,6 +58,26 @@ def restore_side(
         commit_positions(admin, group, offsets)
 
 
+def end_positions(bootstrap: str, known: Positions) -> Positions:
+    """The queries of `known` at the ends of their partitions, and all groups where they stand.
+
+    Raises:
+        KafkaException: if the brokers do not answer.
+    """
+    held = _held(bootstrap, {name for offsets in known.queries.values() for name in offsets})
+    queries = {query: {name: held[name].end for name in offsets} for query, offsets in known.queries.items()}
+    return Positions(queries=queries, groups=side_groups(bootstrap))
+
+
+def side_groups(bootstrap: str) -> dict[str, Offsets]:
+    """Where each group of a side's chain stands.
+
+    Raises:
+        KafkaException: if the brokers do not answer.
+    """
+    return group_positions(admin_client(bootstrap), map(group_name, INPUTS))
+
+
 def _replay(bootstrap: str, positions: Positions, replayed: Positions, *, marks: bool) -> ReplayRange:
     problem = unmarked(positions, replayed)
     if problem:
@@ -87,13 +108,13 @@ def _behind(offsets: Offsets, reached: Mapping[str, int]) -> bool:
     return any(offset < reached.get(name, 0) for name, offset in offsets.items())
 
 
-def _held(bootstrap: str, offsets: Offsets) -> dict[str, RetainedOffsets]:
+def _held(bootstrap: str, names: Iterable[str]) -> dict[str, RetainedOffsets]:
     """By `topic/partition`, which records there are."""
     consumer = Consumer(reader_config(bootstrap, "hifi-restore"), logger=_log)
     try:
         return {
             name: retained_offsets(consumer, TopicPartition(topic, int(partition)), seconds=_ANSWER_SECONDS)
-            for name in offsets
+            for name in names
             for topic, _, partition in [name.rpartition("/")]
         }
     finally:

@@ -66,6 +66,9 @@ class Obstacle(Struct, frozen=True, kw_only=True):
     lasting: bool
     """Whether waiting does not help; a broker that is being patched is an obstacle that passes."""
 
+    shut: bool = False
+    """Whether the side takes no traffic until an operator opens it: not even a rollback goes there."""
+
 
 class Readiness(Struct, frozen=True, kw_only=True):
     """Whether a side could take traffic."""
@@ -199,6 +202,13 @@ class Backend(Protocol):
 
     def positions(self, side: str) -> Positions:
         """Where every query and every group of a side stands; of a parked side too."""
+        ...
+
+    def ends(self, side: str, known: Positions) -> Positions:
+        """Where a side would stand if it had read all that it has, whatever its checkpoints say.
+
+        The queries are those of `known`, at the ends of its partitions; the groups stand where they are.
+        """
         ...
 
     def restore(self, side: str, positions: Positions, *, replayed: Positions | None, fence: int) -> None:

@@ -4,12 +4,12 @@ from msgspec.structs import replace
 
 from pipelines.control.deploy import sufficiency
 from pipelines.control.deploy.judgement import Enough, judged
-from pipelines.control.deploy.policy import JUDGED, WATCHED, Policy, seconds_of
+from pipelines.control.deploy.policy import JUDGED, LOOKING, WATCHED, Policy, seconds_of
 from pipelines.control.deploy.seen import Look, Seen
 from pipelines.control.deploy.steps import after_step
 from pipelines.control.deploy.transitions import going_back, undone
 from shared.contracts.envelope import MINUTE_MS
-from shared.contracts.releases import Finding, Release, Step, Verdict
+from shared.contracts.releases import Finding, Kind, Release, Step, Verdict
 
 
 def decided(release: Release, seen: Seen, policy: Policy, now_ms: int) -> Release:
@@ -68,6 +68,8 @@ def _crashed(at: Look) -> str:
     found = at.seen.readiness
     if found is None or at.release.step not in WATCHED or found.crashes < at.policy.most_crashes:
         return ""
+    if at.release.kind is Kind.BURST_OFF:
+        return ""  # its target has served for long: what crashed since then is no reason to go on bursting
     why = f": {'; '.join(found.waiting_for)}" if found.waiting_for else ""
     return f"programs of {at.release.version} ended by themselves {found.crashes} times{why}"
 
@@ -77,12 +79,20 @@ def _disproved(at: Look) -> str:
 
 
 def _late(at: Look) -> str:
-    """Why the step has taken too long. One that waits before it has traffic may take any time."""
+    """Why the step has taken too long."""
+    if at.release.waits and at.release.step not in LOOKING:
+        return _impatient(at)
     passed, step = (at.now_ms - at.release.since_ms) / 1_000, at.release.step
-    if at.release.waits:
-        too_long = at.release.carried and step is not Step.PARK and passed > at.policy.patience_seconds
-        return f"{step} had to wait {passed:.0f} s: {'; '.join(at.release.waits)}" if too_long else ""
     limit = seconds_of(step, at.policy)
     if limit is None or passed <= limit:
         return ""
     return f"{step} was not over after {limit:,} s: {at.seen.problem or at.release.said or 'nothing seen'}"
+
+
+def _impatient(at: Look) -> str:
+    """Why it has waited too long. Before it has traffic it may wait any time, and so may what only ends."""
+    if not at.release.carried or at.release.step is Step.PARK or at.release.kind is Kind.BURST_OFF:
+        return ""
+    waited = (at.now_ms - (at.release.waits_since_ms or at.release.since_ms)) / 1_000
+    too_long = waited > at.policy.patience_seconds
+    return f"{at.release.step} had to wait {waited:.0f} s: {'; '.join(at.release.waits)}" if too_long else ""

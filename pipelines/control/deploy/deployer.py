@@ -91,12 +91,14 @@ class Deployer:
         return self._write(release, decided(known, seen, self._policy, self._clock()))
 
     def _waiting(self, release: Release) -> Release:
-        """With what it waits for now; its time begins when it need not wait any more."""
+        """With what it waits for now. A step that changes something has its time from when it may begin."""
         waits = list(self._hands.take(release))
         if waits == release.waits:
             return release
-        since = release.since_ms if waits else self._clock()
-        return replace(release, waits=waits, since_ms=since)
+        now_ms = self._clock()
+        waited = release.waits_since_ms if release.waits else now_ms
+        since = release.since_ms if waits or release.step in LOOKING else now_ms
+        return replace(release, waits=waits, waits_since_ms=waited if waits else 0, since_ms=since)
 
     def _seen(self, release: Release) -> Seen:
         if release.waits and release.step not in LOOKING:

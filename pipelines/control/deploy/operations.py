@@ -3,7 +3,7 @@
 Everything here may be repeated at any time.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -14,6 +14,7 @@ from pipelines.control.deploy.backend import (
     Backend,
     BackendError,
     CannotReplayError,
+    Obstacle,
     Remains,
     SideMinute,
 )
@@ -22,10 +23,12 @@ from pipelines.control.deploy.replays import replay_positions
 from pipelines.control.deploy.seen import Seen
 from pipelines.control.deploy.traffic_minutes import first_minute, first_whole_minute, last_minute
 from shared.contracts.envelope import MINUTE_MS
-from shared.contracts.releases import Positions, Release, Step
+from shared.contracts.releases import Kind, Positions, Release, Step
 
 _FOLLOWING_MINUTES: Final = 5
 """A minute is known to have had no events if a later one is settled, which has the canary's at least."""
+
+_REPLAYED: Final = "goes back to the snapshot; what went through since is replayed"
 
 
 class Operations:
@@ -46,32 +49,48 @@ class Operations:
         self, release: Release, now_ms: int, step: "Callable[[Operations, Release, Seen], Seen] | None"
     ) -> Seen:
         seen = Seen()
-        try:
-            if step is not None:
-                seen = step(self, release, seen)
-            return self._fares(release, seen, now_ms)
-        except BackendError as error:
-            return replace(seen, problem=f"{release.step}: {error}")
-
-    def _fares(self, release: Release, seen: Seen, now_ms: int) -> Seen:
-        if release.step in WATCHED and seen.readiness is None:
-            seen = replace(seen, readiness=self._backend.readiness(release.target))
-        if release.step in JUDGED and release.traffic_ms:
-            first, last = first_whole_minute(release), now_ms // MINUTE_MS
-            seen = replace(
-                seen,
-                minutes=self._backend.minutes(release.target, first, last),
-                former_minutes=self._backend.minutes(release.former, first, last),
-            )
+        for part in (*filter(None, (step,)), *self._fares(release, now_ms)):
+            try:
+                seen = part(self, release, seen)
+            except BackendError as error:  # what else can be seen counts all the same
+                seen = replace(seen, problem=seen.problem or f"{release.step}: {error}")
         return seen
+
+    @staticmethod
+    def _fares(release: Release, now_ms: int) -> "Iterator[Callable[[Operations, Release, Seen], Seen]]":
+        """Looks at how the target does, each of which may fail for itself."""
+        if release.step in WATCHED:
+            yield Operations._with_readiness
+        if release.step not in JUDGED or not release.traffic_ms:
+            return
+        first, last = first_whole_minute(release), now_ms // MINUTE_MS
+        yield lambda self, release, seen: replace(
+            seen, minutes=self._backend.minutes(release.target, first, last)
+        )
+        if release.step is not Step.BAKE:  # then the target is judged alone
+            yield lambda self, release, seen: replace(
+                seen, former_minutes=self._backend.minutes(release.former, first, last)
+            )
+
+    def _with_readiness(self, release: Release, seen: Seen) -> Seen:
+        if seen.readiness is not None:
+            return seen
+        return replace(seen, readiness=self._backend.readiness(release.target))
 
     def _preflight(self, release: Release, seen: Seen) -> Seen:
         sides = {side: self._backend.deployed(side) for side in self._backend.sides()}
-        obstacles = self._backend.obstacles(release.target, release.version) if release.target else None
+        obstacles = self._obstacles(release) if release.target else None
         tenants = release.canary_tenants
         unroutable = self._backend.unroutable(tenants) if tenants else ""
         found = replace(seen, deployed=sides, obstacles=obstacles, unroutable=unroutable)
         return replace(found, weights=self._backend.weights())
+
+    def _obstacles(self, release: Release) -> Sequence[Obstacle] | None:
+        if release.kind not in (Kind.BURST_OFF, Kind.ROLLBACK):
+            return self._backend.obstacles(release.target, release.version)
+        with suppress(BackendError):  # the way back does not wait for what cannot be asked
+            return self._backend.obstacles(release.target, release.version)
+        return None
 
     def _snapshot(self, release: Release, seen: Seen) -> Seen:
         return replace(seen, positions=self._backend.positions(release.target))
@@ -111,13 +130,16 @@ class Operations:
     def _traffic(self, release: Release, seen: Seen) -> Seen:
         share = percent(release, self._policy)
         assert share is not None
-        wanted, pins = {release.target: share, release.former: 100 - share}, pinned(release)
-        if dict(self._backend.weights()) != wanted or dict(self._backend.pinned()) != pins:
-            self._backend.set_weights(wanted, pinned=pins, fence=release.term)
+        wanted = {release.target: share, release.former: 100 - share}
+        # Whatever is written down already: one that died may have written it and done nothing.
+        self._backend.set_weights(wanted, pinned=pinned(release), fence=release.term)
         return replace(seen, weights=self._backend.weights(), pinned=self._backend.pinned())
 
     def _drain(self, release: Release, seen: Seen) -> Seen:
-        return replace(seen, remains=self._emptied(release.former, release.term))
+        side, fence = release.former, release.term
+        if self._backend.deployed(side).parked:  # the place was started again, with what has traffic only
+            self._backend.start(side, release.former_version, fence=fence)
+        return replace(seen, remains=self._emptied(side, fence))
 
     def _catch_up(self, release: Release, seen: Seen) -> Seen:
         self._backend.start(release.faulty, release.good_version, fence=release.term)
@@ -129,7 +151,10 @@ class Operations:
         return self._backend.remains(side)
 
     def _park(self, release: Release, seen: Seen) -> Seen:
-        return self._parked(release, seen, release.former)
+        seen = self._parked(release, seen, release.former)
+        if seen.deployed[release.former].parked:
+            seen = replace(seen, remains=self._backend.remains(release.former))
+        return seen
 
     def _lay_down(self, release: Release, seen: Seen) -> Seen:
         return self._parked(release, seen, release.faulty)
@@ -160,25 +185,34 @@ class Operations:
         return replace(seen, deployed={side: self._backend.deployed(side)})
 
     def _rewind(self, release: Release, seen: Seen) -> Seen:
-        side, went_on = release.faulty, release.left_at or release.snapshot
-        if went_on is None:
-            return replace(seen, restored="positions are left as they are")
+        if release.left_at is None:
+            return replace(seen, restored=self._back_to_snapshot(release))
         cause = ""
-        if release.replay and release.snapshot and release.left_at:
+        if release.replay and release.snapshot:
             begin = replay_positions(release.snapshot, release.left_at)
             try:
-                self._restore(release, side, begin, release.left_at)
-                return replace(
-                    seen, restored="goes back to the snapshot; what went through since is replayed"
-                )
+                self._restore(release, begin, release.left_at)
+                return replace(seen, restored=_REPLAYED)
             except CannotReplayError as error:
                 cause = f", without a replay: {error}"
-        self._restore(release, side, went_on, None)
-        known = "where it was stopped" if release.left_at else "its snapshot"
-        return replace(seen, restored=f"goes on from {known}{cause}")
+        self._restore(release, release.left_at, None)
+        return replace(seen, restored=f"goes on from where it was stopped{cause}")
 
-    def _restore(self, release: Release, side: str, positions: Positions, replayed: Positions | None) -> None:
-        self._backend.restore(side, positions, replayed=replayed, fence=release.term)
+    def _back_to_snapshot(self, release: Release) -> str:
+        """For a side that does not say where it stands: all that it took since the snapshot is replayed."""
+        if release.snapshot is None:
+            return "positions are left as they are"
+        ends = self._backend.ends(release.faulty, release.snapshot)
+        begin = replay_positions(release.snapshot, ends)
+        try:
+            self._restore(release, begin, ends)
+        except CannotReplayError as error:
+            self._restore(release, begin, None)
+            return f"goes back to the snapshot; what went through since is sent again without a mark: {error}"
+        return _REPLAYED
+
+    def _restore(self, release: Release, positions: Positions, replayed: Positions | None) -> None:
+        self._backend.restore(release.faulty, positions, replayed=replayed, fence=release.term)
 
     _STEPS: Final[Mapping[Step, Callable[["Operations", Release, Seen], Seen]]] = {
         Step.PREFLIGHT: _preflight,

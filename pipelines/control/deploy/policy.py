@@ -6,6 +6,7 @@ from typing import Final
 from msgspec import Struct
 
 from shared.contracts.diamond.activities import Action
+from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.releases import BACKWARD, Kind, Release, Step
 
 
@@ -79,9 +80,10 @@ def needs_health(release: Release, side: str) -> bool:
 
     Not the side that traffic leaves: whatever it has is a reason to leave it, and it is parked once losses
     and doubles are settled. Not one whose code is only just being started, either, nor in a step that only
-    looks on.
+    looks on; nor at the end of a burst: both sides have traffic already, and what is left of it has to go to
+    one of them.
     """
-    if release.step in LOOKING:
+    if release.step in LOOKING or (release.kind is Kind.BURST_OFF and release.step is Step.ALL):
         return False
     if side == release.former:
         return release.step is Step.PARK
@@ -119,5 +121,7 @@ def seconds_of(step: Step, policy: Policy) -> int | None:
         Step.HALF: policy.patience_seconds,
         Step.WATCH_HALF: policy.watch_seconds,
         Step.ALL: policy.patience_seconds,
+        # It ends by itself, unless the sides cannot be asked.
+        Step.BAKE: policy.bake_minutes * MINUTE_MS // 1_000 + policy.watch_seconds,
     }
     return limits.get(step)

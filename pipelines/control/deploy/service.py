@@ -64,6 +64,8 @@ class Deploy:
         )
         self._metrics = DeployMetrics()
         self._metrics.ready.set_function(lambda: all(self._report().values()))
+        self._lease_lock = threading.Lock()
+        self._turn_at = monotonic()
         self._table_answers = self._leads = False
         self._shown_at, self._shown_of = float("-inf"), ""
         self._stopping = threading.Event()
@@ -100,10 +102,12 @@ class Deploy:
 
     def _turn(self) -> None:
         try:
-            self._leads = self._lease.held()
+            self._leads = self._is_leader()
             self._table_answers = True
             while self._leads and self._deployer.turn():
-                self._leads = self._lease.held()
+                self._leads = self._is_leader()
+            if not self._leads:
+                self._hands.let_go()  # or the one that leads would wait for them for ever
             release = self._store.current()
             if release is not None:
                 self._metrics.show(release)
@@ -113,11 +117,16 @@ class Deploy:
             self._table_answers = False
             _log.warning("the table cannot be used, trying again", extra={"error": str(error)})
         except FencedError as error:
-            self._leads = False
+            self._leads = False  # the next turn lets go, if another one leads
             _log.warning("another deployer took over", extra={"error": str(error)})
         except Exception:  # the next turn reads everything again
             _log.exception("a turn failed, trying again")
         self._metrics.leader.set(self._leads)
+
+    def _is_leader(self) -> bool:
+        self._turn_at = self._monotonic()
+        with self._lease_lock:
+            return self._lease.held()
 
     def _show_sides(self, release: Release | None) -> None:
         """Write the sides' states now and then, and at once when a release begins or ends."""
@@ -131,12 +140,20 @@ class Deploy:
         self._shown_at, self._shown_of = self._monotonic(), shown_of
 
     def _beat(self) -> None:
-        """On a thread of its own: a call to the sides must not cost the activities."""
-        while not self._stopping.wait(self._settings.activity_seconds / _BEATS):
+        """On a thread of its own: a call to the sides must not cost the activities, nor the lead."""
+        pause = min(self._settings.activity_seconds, self._settings.lease_seconds) / _BEATS
+        while not self._stopping.wait(pause):
             try:
                 self._hands.beat()
+                self._keep_lead()
             except StoreError as error:
                 _log.warning("activities cannot be kept alive", extra={"error": str(error)})
+
+    def _keep_lead(self) -> None:
+        """Of a process whose turn hangs another one takes it."""
+        if self._leads and self._monotonic() - self._turn_at < self._settings.turn_seconds:
+            with self._lease_lock:
+                self._lease.held()
 
     def _give_up(self) -> None:
         """What is under way goes on with the next process; it need not wait for leases."""

@@ -32,6 +32,11 @@ class DeploySettings(BaseSettings):
     lease_seconds: float = Field(
         5.0, gt=0, le=60, description="Seconds of silence after which another process takes over."
     )
+    turn_seconds: float = Field(
+        60.0,
+        gt=0,
+        description="Seconds that one look at the sides may take before another process may take over.",
+    )
     activity_seconds: float = Field(
         15.0, gt=0, le=60, description="Seconds of silence after which others may act on a side again."
     )

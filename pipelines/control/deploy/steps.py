@@ -11,7 +11,7 @@ from pipelines.control.deploy.policy import percent, pinned
 from pipelines.control.deploy.preflight import after_preflight, shares
 from pipelines.control.deploy.seen import Look
 from pipelines.control.deploy.traffic_minutes import last_minute
-from pipelines.control.deploy.transitions import undone
+from pipelines.control.deploy.transitions import moved, undone
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.releases import Finding, Release, Step
 
@@ -98,7 +98,7 @@ def _bake(at: Look) -> Release:
 
 
 def _drain(at: Look) -> Release:
-    if at.seen.remains is None:
+    if at.seen.remains is None or at.now_ms - at.release.traffic_ms < 1_000 * at.policy.linger_seconds:
         return at.release
     kept = at.now_ms - at.release.since_ms < at.policy.retries_seconds * 1_000
     left = sufficiency.left(at.seen.remains, retries=kept)
@@ -113,8 +113,14 @@ def _is_parked(at: Look, side: str) -> bool:
 
 
 def _park(at: Look) -> Release:
-    side = at.release.former
-    return at.onward(f"{side} is parked") if _is_parked(at, side) else at.release
+    """Over if nothing came to the side while it was being stopped; else it runs again, and drains."""
+    side, remains = at.release.former, at.seen.remains
+    if not _is_parked(at, side) or remains is None:
+        return at.release
+    unread = sum(remains.lag.values())
+    if unread:
+        return moved(at.release, Step.DRAIN, at.now_ms, f"{unread:,} records came while {side} was stopped")
+    return at.onward(f"{side} is parked")
 
 
 def _lay_down(at: Look) -> Release:
@@ -155,7 +161,9 @@ def _stop(at: Look) -> Release:
         return at.release
     if at.seen.positions is not None:
         return replace(at.onward(f"{side} is stopped"), left_at=at.seen.positions)
-    if at.now_ms - at.release.since_ms > _POSITIONS_MS:
+    if not at.release.stopped_ms:
+        return replace(at.release, stopped_ms=at.now_ms)
+    if at.now_ms - at.release.stopped_ms > _POSITIONS_MS:
         return at.onward(f"{side} is stopped, and does not say where it stands")
     return at.release
 

@@ -67,7 +67,7 @@ class Provision:
             side=settings.side,
             store=self._rollout_store,
             meter=MeterClient(settings.observe_url),
-            activities=ActivityReader(*place, side=settings.side, monotonic=monotonic),
+            activities=ActivityReader(*place, side=settings.side, clock=clock, monotonic=monotonic),
             lease=self._lease_of(DECIDER, settings.lease_seconds + _BEATS * settings.rollout_seconds),
             clock=clock,
             seconds=settings.rollout_seconds,

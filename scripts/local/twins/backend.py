@@ -14,7 +14,7 @@ from confluent_kafka import KafkaException
 from pipelines.control.backends.checkpoints import query_positions
 from pipelines.control.backends.meter import minutes_of, stability_of
 from pipelines.control.backends.remains import RemainsReader
-from pipelines.control.backends.restoring import restore_side
+from pipelines.control.backends.restoring import end_positions, restore_side, side_groups
 from pipelines.control.deploy.backend import (
     NONE_PINNED,
     BackendError,
@@ -47,12 +47,9 @@ from shared.contracts.diamond.stability import Stability
 from shared.contracts.document_items import DOCUMENTS_TABLE
 from shared.contracts.releases import Positions
 from shared.contracts.side_weights import SIDES, WrongWeightsError
-from shared.contracts.topology import INPUTS
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.document_reader import DocumentReader
 from shared.kafka.admin import admin_client, out_of_sync
-from shared.kafka.group_positions import group_positions
-from shared.kafka.progress_group import group_name
 from shared.runtime.errors import OperatorError
 
 
@@ -187,8 +184,13 @@ class LocalBackend:
         """Where every query and every group of a side stands; of a parked side too."""
         with _explained():
             place = self._side(side)
-            groups = group_positions(admin_client(place.bootstrap), map(group_name, INPUTS))
-            return Positions(queries=query_positions(FolderCheckpoints(place.checkpoints)), groups=groups)
+            queries = query_positions(FolderCheckpoints(place.checkpoints))
+            return Positions(queries=queries, groups=side_groups(place.bootstrap))
+
+    def ends(self, side: str, known: Positions) -> Positions:
+        """Where a side would stand if it had read all that it has."""
+        with _explained():
+            return end_positions(self._side(side).bootstrap, known)
 
     def restore(self, side: str, positions: Positions, *, replayed: Positions | None, fence: int) -> None:
         """Let the code that is started next on a parked side begin at these positions.
@@ -254,9 +256,7 @@ class LocalBackend:
             tenants = {
                 tenant: PinnedTenant(side=side, keys=list(keys[tenant])) for tenant, side in pinned.items()
             }
-            state = self._traffic.state()
-            if (dict(weights), tenants) != (state.weights, state.pinned):
-                self._traffic.set_weights(weights, pinned=tenants)
+            self._traffic.set_weights(weights, pinned=tenants)
 
     def minutes(self, side: str, first: int, last: int) -> Sequence[SideMinute]:
         """Minutes with deliveries, settled or not, `first` and `last` included, oldest first."""

@@ -7,12 +7,12 @@ from typing import Any
 import boto3
 import pytest
 
-from pipelines.control.backends.aws.canary_metrics import proof
 from pipelines.control.backends.aws.eks import eks_token, token_source
 from pipelines.control.backends.aws.fenced_weights import FencedWeights
 from pipelines.control.backends.aws.s3_checkpoints import S3Checkpoints
 from pipelines.control.backends.aws.versions import VersionStore, version_key
 from pipelines.control.backends.aws.weighted_records import Place, Traffic
+from pipelines.control.backends.canary_metrics import proof
 from pipelines.control.backends.checkpoints import query_positions, write_checkpoint
 from pipelines.control.deploy.backend import FencedError
 from scripts.release.publish_version import OtherVersionError, publish

@@ -38,9 +38,18 @@ class Deployers:
         self.place, self.start_s, self._ending = folder / "place.json", time.time(), ending
         self.processes: list[DeployProcess] = []
 
-    def start(self) -> DeployProcess:
+    def start(self, slow: float = 0, patience: float = 60) -> DeployProcess:
         log = self.folder / f"{len(self.processes)}.log"
-        process = DeployProcess(self.endpoint, self.table, self.place, log, speed=SPEED, start=self.start_s)
+        process = DeployProcess(
+            self.endpoint,
+            self.table,
+            self.place,
+            log,
+            speed=SPEED,
+            start=self.start_s,
+            slow=slow,
+            patience=patience,
+        )
         self.processes.append(process)
         self._ending.callback(process.kill)
         eventually(process.ready, SECONDS, "the deployer is ready")
@@ -85,6 +94,20 @@ def test_a_deployer_that_is_killed_is_followed_by_one_that_goes_on(deployers: De
     deployers.start()
     release = deployers.until(lambda release: release.ended, "the release ends")
     assert (release.step, release.term) == (Step.DONE, 2)
+    deployers.whole(DARK, NEW)
+
+
+@pytest.mark.parametrize(("patience", "terms"), [(60, {1}), (1, {2, 3, 4, 5})])
+def test_a_slow_deployer_keeps_the_lead_and_one_that_hangs_lets_go_of_the_sides(
+    deployers: Deployers, patience: float, terms: set[int]
+) -> None:
+    deployers.start(slow=3, patience=patience)
+    deployers.ask(Kind.DEPLOY, NEW)
+    deployers.until(lambda release: release.step is Step.CANARY, "the slow one sets weights")
+    deployers.start()
+    release = deployers.until(lambda release: release.ended, "the release ends")
+    assert release.step is Step.DONE
+    assert release.term in terms
     deployers.whole(DARK, NEW)
 
 

@@ -4,6 +4,7 @@ import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import ClassVar
 from uuid import uuid4
 
@@ -234,6 +235,29 @@ def test_an_owner_that_beats_in_time_keeps_its_activity_and_a_silent_one_loses_i
         owner.advance(held, Action.RAMP_STEP, "50 %", STABLE)
     owner.end(held)  # changes nothing
     assert [each.owner for each in owner.look().activities] == ["other"]
+
+
+def test_what_never_beats_is_over_after_its_time_for_one_that_looks_hours_later_too(
+    dynamodb_local: str,
+) -> None:
+    DocumentTable(TABLE, dynamodb_local).ensure()
+    side, hour = f"side-{uuid4().hex[:8]}", 3_600.0
+    person = _register(dynamodb_local, side, "person")
+    assert isinstance(person.begin(Action.MAINTAIN, "a patch", SILENT, lease_seconds=hour), Activity)
+
+    def later(seconds: float) -> ActivityRegister:
+        clock = partial(_later, seconds)
+        return ActivityRegister(
+            TABLE, dynamodb_local, side=side, owner="deployer", clock=clock, monotonic=time.monotonic
+        )
+
+    in_time = later(hour).begin(Action.STEP_FORWARD, "a release", STABLE)
+    assert isinstance(in_time, Waits)
+    assert isinstance(later(1.2 * hour).begin(Action.STEP_FORWARD, "a release", STABLE), Activity)
+
+
+def _later(seconds: float) -> int:
+    return wall_clock() + int(1_000 * seconds)
 
 
 def test_of_those_that_ask_at_the_same_moment_the_table_lets_only_some_begin(dynamodb_local: str) -> None:

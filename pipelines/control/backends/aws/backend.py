@@ -1,6 +1,7 @@
 """Two sides in AWS as the deployer needs them: pipelines/control/deploy/backend.py."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -10,7 +11,6 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from confluent_kafka import KafkaException
 
-from pipelines.control.backends.aws.canary_metrics import proof
 from pipelines.control.backends.aws.eks import eks_api
 from pipelines.control.backends.aws.fenced_weights import FencedWeights
 from pipelines.control.backends.aws.maintenance import maintenance
@@ -20,10 +20,12 @@ from pipelines.control.backends.aws.side_code import SideCode
 from pipelines.control.backends.aws.versions import VersionStore
 from pipelines.control.backends.aws.weighted_records import NoRecordsError, Place, Traffic
 from pipelines.control.backends.aws.workloads import CANARY
+from pipelines.control.backends.canary_metrics import changed_events, proof
 from pipelines.control.backends.checkpoints import query_positions
-from pipelines.control.backends.meter import MinuteUsage, minutes_of, stability_of
+from pipelines.control.backends.meter import minutes_of, stability_of
+from pipelines.control.backends.minute_readings import MinuteReadings, Reading
 from pipelines.control.backends.remains import RemainsReader
-from pipelines.control.backends.restoring import restore_side
+from pipelines.control.backends.restoring import end_positions, restore_side, side_groups
 from pipelines.control.deploy.backend import (
     NONE_PINNED,
     BackendError,
@@ -40,11 +42,8 @@ from shared.contracts.canary_pause import PAUSE_SECONDS
 from shared.contracts.diamond.stability import Stability
 from shared.contracts.releases import Positions
 from shared.contracts.side_weights import SIDES, WrongWeightsError
-from shared.contracts.topology import INPUTS
 from shared.dynamodb.client import StoreError
 from shared.kafka.admin import admin_client, out_of_sync
-from shared.kafka.group_positions import group_positions
-from shared.kafka.progress_group import group_name
 from shared.runtime.clock import wall_clock
 
 _OBSERVE = "observe"
@@ -77,8 +76,13 @@ def _explained() -> Iterator[None]:
 class AwsBackend:
     """Two sides of an environment in AWS, and the edge before them. Belongs to one thread."""
 
-    def __init__(self, settings: AwsSettings) -> None:
-        """Nothing is asked before the first call."""
+    def __init__(
+        self,
+        settings: AwsSettings,
+        clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Nothing is asked before the first call; `clock` gives epoch seconds."""
         self._settings, self._session = settings, boto3.Session(region_name=settings.aws_region)
         self._s3, self._eks, self._kafka = (self._client(each) for each in ("s3", "eks", "kafka"))
         self._versions = VersionStore(self._s3, settings.aws_versions)
@@ -89,6 +93,9 @@ class AwsBackend:
         )
         self._codes: dict[str, SideCode] = {}
         self._remains = {side: RemainsReader(settings.bootstrap(side)) for side in SIDES}
+        self._readings = {
+            side: MinuteReadings(partial(self._reading, side), clock, monotonic) for side in SIDES
+        }
 
     def sides(self) -> tuple[str, str]:
         """Their names."""
@@ -102,17 +109,11 @@ class AwsBackend:
     def obstacles(self, side: str, version: str) -> Sequence[Obstacle] | None:
         """Why a version cannot be released to a side now; what it can read is not tried."""
         with _explained():
+            # First, and without asking its brokers: nothing else may keep a rollback from learning of it.
+            closed = [_closed(side)] if side in self._traffic.closed() else []
             if self._versions.manifests(version, side) is None:
-                return [Obstacle(text=f"there is no version {version} for {side}", lasting=True)]
-            kafka, cluster = self._settings.kafka(side), self._settings.cluster(side)
-            found = [*maintenance(self._kafka, kafka, self._eks, cluster)]
-            if side in self._traffic.closed():
-                text = f"{side} is closed to traffic while its stack is changed"
-                found.append(Obstacle(text=text, lasting=False))
-            if behind := out_of_sync(admin_client(self._settings.bootstrap(side))):
-                text = f"replicas of {len(behind)} partitions of {side} are not in sync"
-                found.append(Obstacle(text=text, lasting=False))
-            return found
+                return [*closed, Obstacle(text=f"there is no version {version} for {side}", lasting=True)]
+            return closed or self._passing(side)
 
     def start(self, side: str, version: str, *, fence: int) -> None:
         """Replace the code of a side by a version, and start it; a parked side wakes up."""
@@ -134,8 +135,13 @@ class AwsBackend:
     def positions(self, side: str) -> Positions:
         """Where every query and every group of a side stands; of a parked side too."""
         with _explained():
-            groups = group_positions(admin_client(self._settings.bootstrap(side)), map(group_name, INPUTS))
-            return Positions(queries=query_positions(self._checkpoints(side)), groups=groups)
+            queries = query_positions(self._checkpoints(side))
+            return Positions(queries=queries, groups=side_groups(self._settings.bootstrap(side)))
+
+    def ends(self, side: str, known: Positions) -> Positions:
+        """Where a side would stand if it had read all that it has."""
+        with _explained():
+            return end_positions(self._settings.bootstrap(side), known)
 
     def restore(self, side: str, positions: Positions, *, replayed: Positions | None, fence: int) -> None:
         """Let the code that is started next on a parked side begin at these positions.
@@ -189,9 +195,14 @@ class AwsBackend:
             self._traffic.set_weights(weights, fence)
 
     def minutes(self, side: str, first: int, last: int) -> Sequence[SideMinute]:
-        """Minutes with deliveries, settled or not, `first` and `last` included, oldest first."""
+        """Minutes with deliveries, settled or not, `first` and `last` included, oldest first.
+
+        What the pods used in them is not known.
+        """
         with _explained():
-            return minutes_of(partial(self._observed, side), first, last, _unknown)
+            readings = self._readings[side]
+            readings.look()
+            return minutes_of(partial(self._observed, side), first, last, readings.of)
 
     def pause_canary(self, side: str, *, fence: int) -> None:
         """Let the side's canary send nothing for a minute."""
@@ -211,6 +222,23 @@ class AwsBackend:
     def _observed(self, side: str, path: str) -> bytes:
         with _explained():
             return self._code(side).ask(_OBSERVE, path)
+
+    def _reading(self, side: str) -> Reading:
+        """What the side's canary counts; unknown if it does not answer."""
+        try:
+            with _explained():
+                return Reading(changed=changed_events(self._code(side).ask(CANARY, "/metrics").decode()))
+        except BackendError:
+            return Reading()
+
+    def _passing(self, side: str) -> Sequence[Obstacle]:
+        """What AWS or the brokers are busy with."""
+        kafka, cluster = self._settings.kafka(side), self._settings.cluster(side)
+        found = [*maintenance(self._kafka, kafka, self._eks, cluster)]
+        if behind := out_of_sync(admin_client(self._settings.bootstrap(side))):
+            text = f"replicas of {len(behind)} partitions of {side} are not in sync"
+            found.append(Obstacle(text=text, lasting=False))
+        return found
 
     def _client(self, service: str) -> Any:
         return self._session.client(service, endpoint_url=self._settings.aws_endpoint, config=_QUICK)
@@ -233,9 +261,12 @@ class AwsBackend:
         return self._codes[side]
 
 
-def _unknown(_: int) -> MinuteUsage:
-    """What a side's pods used in a minute is not read."""
-    return MinuteUsage()
+def _closed(side: str) -> Obstacle:
+    text = (
+        f"{side} is closed to traffic while its stack is changed; "
+        f"once that is over, `python -m scripts.release.traffic open {side}` opens it"
+    )
+    return Obstacle(text=text, lasting=False, shut=True)
 
 
 def _place(settings: AwsSettings) -> Place:

@@ -60,15 +60,18 @@ class SideCode:
         self._records.write(replace(record, version=version, coming="", paths=paths))
 
     def park(self, fence: int) -> None:
-        """Begin to stop all code, or go on with it."""
+        """Begin to stop all code, or go on with it: one stage after the other, see `next_to_stop`."""
         record = self.claim(fence)
         if not record.parked or record.coming:
             record = replace(record, parked=True, coming="", version=record.version or record.coming)
             self._records.write(record)
-        for each in self._kube.list(_SCALED, workloads.OURS):
+        found = self.workloads()
+        ending = workloads.next_to_stop(found, self.pods())
+        # First the autoscalers, or they would scale up again.
+        for each in workloads.scalers_to_pause(self._kube.list(_SCALED, workloads.OURS), found, ending):
             path = f"{_SCALED}/{each['metadata']['name']}"
             self._kube.merge(path, {"metadata": {"annotations": {workloads.PAUSED: "0"}}})
-        for each in workloads.next_to_stop(self.workloads(), self.pods()):
+        for each in ending:
             self._scale(each, 0)
 
     def readiness(self) -> Readiness:

@@ -15,10 +15,24 @@ KEPT: Final = frozenset({"provision", "deploy"})
 """What runs on a parked side: the documents stay up to date, and the side can be woken up."""
 
 PAUSED: Final = "autoscaling.keda.sh/paused-replicas"
+"""KEDA scales the workload to this number at once, and then leaves it alone."""
+
+STOP_ORDER: Final = (
+    # Gives the others work. collect takes events on connections that were kept until its preStop is over.
+    frozenset({CANARY, "collect", "api", "console"}),
+    # Moves events on.
+    frozenset({"ingest", "route", "transmit", "retry"}),
+    # Drivers need executors to end their batches. The meter counts what they did, and a deployer that takes
+    # over meanwhile asks it whether the side may be parked.
+    frozenset({"spark-master", "spark-worker", "audit", "observe", "trace"}),
+)
+"""The stages of parking a side, by names of workloads: each begins when the one before it has ended."""
+
+_UNKNOWN_STAGE: Final = 1
+"""Of a name that another version brings."""
+
 _SECOND_MS: Final = 1_000  # times of Kubernetes are whole seconds
 _LASTING: Final = frozenset({"Deployment", "StatefulSet"})
-_LAST: Final = frozenset({"spark-master", "spark-worker"})
-"""What drivers need to end their batches."""
 
 
 def name_of(manifest: Manifest) -> str:
@@ -32,13 +46,28 @@ def code(found: Iterable[Manifest]) -> Sequence[Manifest]:
 
 
 def next_to_stop(workloads: Iterable[Manifest], pods: Iterable[Manifest]) -> Sequence[Manifest]:
-    """The workloads that are to be scaled to zero now: Spark's cluster once all others have ended."""
-    others_run = any(name_of(each) not in _LAST for each in code(pods))
-    return [
-        each
-        for each in code(workloads)
-        if each["spec"].get("replicas") and not (others_run and name_of(each) in _LAST)
-    ]
+    """The workloads that are to be scaled to zero now: those of the first stage that has not ended.
+
+    A stage ends with its last pod, however long that takes; until then there are none.
+    """
+    wanted = _with_replicas(workloads)
+    stage = min((_stop_stage(each) for each in (*wanted, *code(pods))), default=0)
+    return [each for each in wanted if _stop_stage(each) == stage]
+
+
+def scalers_to_pause(
+    scalers: Iterable[Manifest], workloads: Iterable[Manifest], ending: Iterable[Manifest]
+) -> Sequence[Manifest]:
+    """The autoscalers that are to rest now: not those of workloads that have to run on for the present.
+
+    Args:
+        scalers: the side's ScaledObjects.
+        workloads: the side's.
+        ending: those of them that are scaled to zero now.
+    """
+    names = {each["metadata"]["name"] for each in ending}
+    kept = {each["metadata"]["name"] for each in _with_replicas(workloads)} - names
+    return [each for each in scalers if each["spec"]["scaleTargetRef"]["name"] not in kept]
 
 
 def least_replicas(manifests: Iterable[Manifest]) -> Mapping[str, int]:
@@ -95,6 +124,15 @@ def is_ready(pod: Manifest) -> bool:
     conditions = pod.get("status", {}).get("conditions", [])
     ready = any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
     return ready and "deletionTimestamp" not in pod["metadata"]
+
+
+def _with_replicas(workloads: Iterable[Manifest]) -> Sequence[Manifest]:
+    return [each for each in code(workloads) if each["spec"].get("replicas")]
+
+
+def _stop_stage(manifest: Manifest) -> int:
+    name = name_of(manifest)
+    return next((stage for stage, names in enumerate(STOP_ORDER) if name in names), _UNKNOWN_STAGE)
 
 
 def _wait(workload: Manifest) -> str:

@@ -65,5 +65,7 @@ def watch(
     table: str | None, endpoint: str | None, *, side: str, clock: Clock, monotonic: Callable[[], float]
 ) -> ActivityWatch:
     """Follow the register in a table; without one nothing is known of activities."""
-    reader = None if table is None else ActivityReader(table, endpoint, side=side, monotonic=monotonic)
+    if table is None:
+        return ActivityWatch(None, clock)
+    reader = ActivityReader(table, endpoint, side=side, clock=clock, monotonic=monotonic)
     return ActivityWatch(reader, clock)

@@ -159,6 +159,17 @@ def test_requests_are_shared_as_the_weights_say(running: Running) -> None:
     assert running.traffic.state().former == [{"blue": 75, "green": 25}, ALL_BLUE]
 
 
+def test_weights_that_are_written_down_and_not_in_force_are_put_in_force(running: Running) -> None:
+    running.traffic.set_weights(ALL_GREEN)
+    haproxy = RuntimeApi(running.twins.edge.socket)  # as if who wrote them had died before HAProxy knew
+    haproxy.set_weight("events", "blue", 100)
+    haproxy.set_weight("events", "green", 0)
+    assert running.shares(20) == {"blue": 20}
+    running.traffic.set_weights(ALL_GREEN)
+    assert running.shares(20) == {"green": 20}
+    assert running.traffic.state().former == [ALL_BLUE], "nothing new is written"
+
+
 def test_a_request_in_flight_is_answered_by_the_side_that_has_it_though_the_traffic_moves(
     running: Running,
 ) -> None:

@@ -1,17 +1,25 @@
 """What the objects of a side in AWS say of it."""
 
+import re
 from typing import Any
 
 import pytest
 
 from pipelines.control.backends.aws.workloads import (
+    KEPT,
+    STOP_ORDER,
     crashes,
     http_port,
     in_order,
     least_replicas,
     next_to_stop,
+    scalers_to_pause,
     waiting_for,
 )
+from tests.synth.workloads.manifests import WORKLOADS
+
+FRONT, CHAIN = ("canary", "collect", "api", "console"), ("ingest", "route", "transmit", "retry")
+BASE = ("spark-master", "spark-worker", "audit", "observe", "trace")
 
 
 def workload(name: str, wanted: int = 1, **status: int) -> dict[str, Any]:
@@ -36,15 +44,55 @@ def names(found: Any) -> list[str]:
     return [each["metadata"]["name"] for each in found]
 
 
-def test_spark_ends_after_the_drivers_that_need_it_and_the_provisioner_stays() -> None:
-    found = [workload(each) for each in ("collect", "ingest", "spark-worker", "spark-master", "provision")]
-    assert names(next_to_stop(found, [pod("collect"), pod("spark-worker")])) == ["collect", "ingest"]
-    rest = [workload("collect", 0), *found[2:]]
-    assert names(next_to_stop(rest, [pod("collect"), pod("spark-worker")])) == []
-    assert names(next_to_stop(rest, [pod("spark-worker"), pod("provision")])) == [
-        "spark-worker",
-        "spark-master",
+def of(*found: str) -> list[dict[str, Any]]:
+    return [workload(each) for each in found]
+
+
+def pods(*found: str) -> list[dict[str, Any]]:
+    return [pod(each) for each in found]
+
+
+def test_what_takes_requests_ends_before_what_moves_events_on_and_the_provisioner_stays() -> None:
+    every = of("provision", *FRONT, *CHAIN, *BASE)
+    assert names(next_to_stop(every, pods("provision", *FRONT, *CHAIN, *BASE))) == [*FRONT]
+    rest = of("provision", *CHAIN, *BASE)
+    assert names(next_to_stop(rest, pods("provision", "collect", *CHAIN, *BASE))) == [], "collect ends"
+    assert names(next_to_stop(rest, pods("provision", *CHAIN, *BASE))) == [*CHAIN]
+
+
+def test_executors_and_the_meter_end_after_all_drivers() -> None:
+    rest = of("provision", *BASE)
+    assert names(next_to_stop(rest, pods("provision", "transmit", *BASE))) == [], "transmit ends a batch"
+    assert names(next_to_stop(rest, pods("provision", *BASE))) == [*BASE]
+    assert names(next_to_stop(of("provision"), pods("provision"))) == []
+
+
+def test_a_stage_has_not_ended_while_one_of_its_workloads_is_to_have_pods() -> None:
+    assert names(next_to_stop(of("collect", "ingest"), pods("ingest"))) == ["collect"]
+
+
+def test_what_only_another_version_has_ends_with_the_chain() -> None:
+    assert names(next_to_stop(of("observe", "enrich", "retry", "collect"), ())) == ["collect"]
+    assert names(next_to_stop(of("observe", "enrich", "retry"), ())) == ["enrich", "retry"]
+
+
+def test_each_workload_of_the_manifests_has_a_stage() -> None:
+    texts = [each.read_text() for each in WORKLOADS.rglob("*.yaml")]
+    found = {name for text in texts for name in re.findall(r"app\.kubernetes\.io/name: ([\w-]+)", text)}
+    others = KEPT | {"topics", "prometheus"}  # a job, and who reads metrics
+    assert found - others == {name for stage in STOP_ORDER for name in stage}
+
+
+def test_an_autoscaler_rests_once_its_workload_is_stopped() -> None:
+    scalers = [
+        {"kind": "ScaledObject", "spec": {"scaleTargetRef": {"name": name}}}
+        for name in ("collect", "spark-worker")
     ]
+    found = of("collect", "ingest", "spark-worker")
+    assert scalers_to_pause(scalers, found, found[:1]) == scalers[:1]
+    stopped = [workload("collect", 0), *found[1:]]
+    assert scalers_to_pause(scalers, stopped, found[1:2]) == scalers[:1]
+    assert scalers_to_pause(scalers, stopped, found[1:]) == scalers
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import pytest
 
+from pipelines.control.deploy.backend import BackendError
 from pipelines.control.deploy.deployer import health_of
 from pipelines.control.deploy.policy import Policy
 from shared.contracts.release_requests import RequestRefusedError
@@ -143,7 +144,7 @@ def test_a_version_with_traffic_that_may_not_go_on_for_too_long_is_undone() -> N
     world.hands.waits = ["blue: autoscaler: scale in is under way"]
     world.turn()
     world.turn(601)
-    assert "half had to wait 602 s: blue: autoscaler" in world.release.back
+    assert "half had to wait 601 s: blue: autoscaler" in world.release.back
 
 
 def test_a_load_test_is_made_when_the_rating_is_old_and_a_weak_one_undoes() -> None:
@@ -174,3 +175,128 @@ def test_what_a_bad_version_did_is_not_held_against_the_one_that_replaces_it() -
     assert health_of(world.place, release, DARK).stable
     world.place.fail_stably(DARK, stable=False)
     assert not health_of(world.place, release, DARK).stable
+
+
+def test_a_side_that_drains_for_hours_goes_on_draining_when_another_deployer_takes_over() -> None:
+    world = ReleaseWorld()
+    world.place.world.sides[LIGHT].retries = 4
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is Step.DRAIN)
+    world.turn(7_200)
+    world.another()
+    world.hands.waits = ["blue: deployer: step forward is under way"]
+    for _ in range(17):
+        world.turn()
+    world.hands.waits = []
+    since_ms = world.release.since_ms
+    world.turn()
+    assert (world.release.step, world.release.since_ms) == (Step.DRAIN, since_ms)
+    world.place.world.sides[LIGHT].retries = 0
+    assert world.ended().step is Step.DONE
+    assert_whole(world, version=NEW, side=DARK)
+
+
+def test_a_step_that_was_watched_for_long_has_all_of_its_patience_when_it_begins_to_wait() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is Step.HALF)
+    world.hands.waits = ["blue: autoscaler: scale in is under way"]
+    world.turn(500)
+    world.hands.waits = ["blue: maintenance is under way"]
+    world.turn(150)
+    assert not world.release.back, "it has waited for 150 s"
+    world.turn(460)
+    assert "half had to wait 610 s: blue: maintenance" in world.release.back
+
+
+def test_the_end_of_a_burst_waits_for_as_long_as_it_has_to() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.BURST)
+    world.ended()
+    world.ask(Kind.BURST_OFF)
+    world.until(lambda release: release.step is Step.ALL)
+    world.hands.waits = ["blue: maintenance: maintain is under way"]
+    for _ in range(20):
+        world.turn(300)
+    assert (world.release.step, world.release.back) == (Step.ALL, "")
+    world.hands.waits = []
+    assert world.ended().step is Step.DONE
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
+def test_the_end_of_a_burst_that_failed_may_be_asked_for_again() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.BURST)
+    world.ended()
+    world.ask(Kind.BURST_OFF)
+
+    def refuse(name: str) -> None:
+        if name == "set_weights":
+            raise BackendError("HAProxy does not answer")
+
+    world.place.before_call = refuse
+    assert world.ended().step is Step.UNDONE
+    with pytest.raises(RequestRefusedError, match="burst off"):
+        world.ask(Kind.DEPLOY, NEW)
+    world.place.before_call = lambda _: None
+    world.ask(Kind.BURST_OFF)
+    assert world.ended().step is Step.DONE
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
+def test_a_version_is_judged_with_all_traffic_though_the_other_sides_meter_is_away() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is Step.BAKE)
+    world.place.silent_meters = {LIGHT}
+    world.place.world.sides[DARK].version = Bad.DROPS
+    release = world.until(lambda release: bool(release.back))
+    assert "events are lost" in release.back
+
+
+def test_a_version_of_which_nothing_is_known_any_more_does_not_keep_all_traffic() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is Step.BAKE)
+    world.place.silent_meters = {DARK}
+    assert world.ended().step is Step.UNDONE
+    assert "bake was not over after 2,400 s: bake: observe of green does not answer" in world.release.back
+
+
+def test_a_place_that_was_started_again_drains_the_side_that_served() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is Step.DRAIN)
+    former = world.place.world.sides[LIGHT]
+    former.parked, former.end = True, former.end + 5
+    assert world.ended().step is Step.DONE
+    assert_whole(world, version=NEW, side=DARK)
+
+
+def test_what_comes_while_a_side_is_being_stopped_is_processed_before_it_stays_parked() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is Step.PARK)
+    came = iter([7.0])
+
+    def take(name: str) -> None:
+        if name == "park":
+            world.place.world.sides[LIGHT].end += next(came, 0)
+
+    world.place.after_call = take
+    release = world.ended()
+    assert [each.said for each in release.log if each.step is Step.PARK] == [
+        "7 records came while blue was stopped",
+        "blue is parked",
+    ]
+    assert_whole(world, version=NEW, side=DARK)
+
+
+def test_alarms_of_a_side_do_not_keep_a_burst_from_being_ended() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.BURST)
+    world.ended()
+    world.place.fail_stably(LIGHT, stable=False)
+    world.ask(Kind.BURST_OFF)
+    release = world.until(lambda found: found.step is Step.ALL)
+    assert health_of(world.place, release, LIGHT).stable

@@ -2,6 +2,7 @@
 
 import pytest
 
+from pipelines.control.deploy.backend import BackendError
 from pipelines.control.deploy.policy import Policy
 from shared.contracts.release_requests import RequestRefusedError
 from shared.contracts.releases import PLANS, Kind, Step
@@ -87,7 +88,7 @@ def test_a_meter_that_does_not_answer_any_more_does_not_keep_a_side_from_being_p
     world = ReleaseWorld()
     world.ask(Kind.DEPLOY, Bad.SLOWER)
     world.until(lambda release: release.step is Step.GIVE_BACK)
-    world.place.meter_is_silent = True
+    world.place.silent_meters = {LIGHT, DARK}
     release = world.ended()
     assert {each.step: each.said for each in release.log}[Step.SETTLE] == "not known after 600 s"
     assert_whole(world, version=OLD, side=LIGHT)
@@ -124,8 +125,22 @@ def test_a_version_that_spoils_its_own_checkpoint_is_undone_from_the_snapshot() 
     release = world.ended()
     said = {each.step: each.said for each in release.log}
     assert "does not say where it stands" in said[Step.STOP]
-    assert said[Step.REWIND] == "goes on from its snapshot"
-    assert badly_ended(world.place.world) == []
+    assert said[Step.REWIND] == "goes back to the snapshot; what went through since is replayed"
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
+def test_a_side_that_is_stopped_for_long_is_still_asked_where_it_stands() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, Bad.SLOWER)
+    world.until(lambda release: release.step is Step.STOP)
+    world.place.world.sides[DARK].spoilt = True
+    world.turn(150)  # so long it took to end its programs
+    world.turn()
+    assert world.release.step is Step.STOP
+    world.place.world.sides[DARK].spoilt = False
+    release = world.ended()
+    assert "goes on from where it was stopped" in {each.step: each.said for each in release.log}[Step.REWIND]
+    assert_whole(world, version=OLD, side=LIGHT)
 
 
 def test_a_slower_version_is_not_replayed() -> None:
@@ -172,3 +187,64 @@ def test_a_rollback_brings_back_the_former_side_and_puts_the_bad_one_right(repla
     assert any(marked for *_, marked in world.place.world.sides[DARK].processed) == replay
     with pytest.raises(RequestRefusedError, match="nothing to roll back"):
         world.ask(Kind.ROLLBACK)
+
+
+def _refuses_weights(name: str) -> None:
+    if name == "set_weights":
+        raise BackendError("blue does not answer /readyz with 200")
+
+
+@pytest.mark.parametrize("crashes", [False, True])
+def test_a_rollback_to_a_side_that_takes_nothing_leaves_the_traffic_where_it_is(crashes: bool) -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.ended()
+    world.turn(30)
+    world.ask(Kind.ROLLBACK)
+    world.until(lambda release: release.step is Step.ALL)
+    if crashes:
+        world.place.world.sides[LIGHT].version = Bad.CRASHES
+    world.place.before_call = _refuses_weights
+    world.until(lambda release: bool(release.back))
+    world.place.before_call = lambda _: None
+    assert world.ended().step is Step.UNDONE
+    found = world.place.world
+    assert found.shares == {LIGHT: 0, DARK: 100}
+    assert (found.sides[DARK].version, found.sides[DARK].parked) == (NEW, False)
+    assert not found.refused
+    assert badly_ended(found) == []
+
+
+def test_a_rollback_whose_side_is_never_ready_parks_it_again() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.ended()
+    world.ask(Kind.ROLLBACK)
+    world.until(lambda release: release.step is Step.READY)
+    world.place.world.sides[LIGHT].failed = True
+    world.place.before_call = lambda name: setattr(world.place.world.sides[LIGHT], "unlucky", name == "start")
+    assert world.ended().step is Step.UNDONE
+    assert_whole(world, version=NEW, side=DARK)
+
+
+def test_a_rollback_does_not_go_to_a_side_that_is_closed() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.ended()
+    world.place.world.sides[LIGHT].shut = True
+    world.ask(Kind.ROLLBACK)
+    assert world.ended().back == "blue is closed to traffic"
+    assert_whole(world, version=NEW, side=DARK)
+
+
+@pytest.mark.parametrize("step", [Step.BAKE, Step.DRAIN])
+def test_a_release_is_undone_though_the_place_was_started_again_without_the_side_that_served(
+    step: Step,
+) -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is step)
+    world.place.world.sides[LIGHT].parked = True
+    world.ask(Kind.ROLLBACK)
+    assert world.ended().step is Step.UNDONE
+    assert_whole(world, version=OLD, side=LIGHT)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from pipelines.control.backends.meter import MinuteUsage, side_minute
-from scripts.local.twins.usage import Reading, Usage, added
+from pipelines.control.backends.minute_readings import MinuteReadings, Reading, added
 from shared.contracts.scorecard import MinuteCard, Percentiles
 
 
@@ -29,7 +29,7 @@ def test_a_process_that_ended_hides_one_minutes_seconds_and_nothing_that_arrived
 
 def test_a_canary_that_does_not_answer_has_counted_what_it_said_last() -> None:
     now, counts = [600.0], iter([4.0, None, 4.0, 6.0])
-    usage = Usage(lambda: _reading(1, changed=next(counts)), lambda: now[0], lambda: now[0])
+    usage = MinuteReadings(lambda: _reading(1, changed=next(counts)), lambda: now[0], lambda: now[0])
     for now[0] in (600, 660, 720, 780):
         usage.look()
     assert [usage.of(minute).changed for minute in (11, 12, 13)] == [0, 0, 2]
@@ -37,7 +37,7 @@ def test_a_canary_that_does_not_answer_has_counted_what_it_said_last() -> None:
 
 def test_readings_are_spaced_and_the_last_of_a_minute_counts() -> None:
     now, readings = [600.0], iter(map(float, range(100)))
-    usage = Usage(lambda: _reading(next(readings)), lambda: now[0], lambda: now[0])
+    usage = MinuteReadings(lambda: _reading(next(readings)), lambda: now[0], lambda: now[0])
     for _ in _seconds(now, 120):
         usage.look()
     assert usage.of(11).cpu_seconds == 12

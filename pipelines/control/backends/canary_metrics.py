@@ -21,6 +21,11 @@ def _values_by_pipe(metrics: str) -> Mapping[str, Mapping[str, float]]:
     return found
 
 
+def changed_events(metrics: str) -> float:
+    """How many of the canary's events have arrived changed since it began, each counted at every pipe."""
+    return sum(_values_by_pipe(metrics)[CanaryMetric.WRONG + _TOTAL].values())
+
+
 def proof(metrics: str) -> Proof:
     """What became of the canary's events since it began.
 
