@@ -192,6 +192,9 @@ class Release(Struct, frozen=True, kw_only=True):
     stopped_ms: int = 0
     """When it was seen to be stopped, epoch milliseconds; 0 before."""
 
+    woken: bool = False
+    """Whether the former side was started again on the way back."""
+
     reached: Step = Step.PREFLIGHT
     """The last step forward that was begun."""
 

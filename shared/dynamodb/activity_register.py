@@ -165,7 +165,8 @@ class ActivityRegister:
     def _begun(
         self, wanted: Activity, held: Activity | None, own: Activity | None, found: Register
     ) -> Activity | None:
-        begun = replace(wanted, fence=found.serial + 1, beat=0)
+        # One that goes on to another step has beaten, and its time is not that of what never beats.
+        begun = replace(wanted, fence=found.serial + 1, beat=0 if held is None else held.beat + 1)
         place = (self._table, self._side)
         gone = [*found.over[:_MOST_OVER], *([(WISH, own)] if own else [])]
         items = [rows.counted(*place, found.serial), *(rows.removed(*place, *each) for each in gone)]
@@ -181,7 +182,7 @@ class ActivityRegister:
         if own is not None:
             return self._write([rows.changed(*place, WISH, replace(own, beat=own.beat + 1), own)])
         name = f"{self._owner}-{wanted.action.name.lower()}-{serial + 1}"
-        wish = replace(wanted, id=name, fence=serial + 1, beat=0)
+        wish = replace(wanted, id=name, fence=serial + 1, beat=0, since_ms=self._clock())
         return self._write([rows.counted(*place, serial), rows.added(*place, WISH, wish)])
 
     def _own_wish(self, found: Register, action: Action) -> Activity | None:

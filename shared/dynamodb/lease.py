@@ -12,7 +12,7 @@ _BEAT: Final = "beat"
 
 
 class Lease:
-    """Belongs to one thread.
+    """Belongs to one thread at a time.
 
     A follower takes over when the holder's beat has not moved for `seconds` by the follower's own clock, so
     that clocks need not agree. Between its death and then nobody leads; a holder that was suspended learns at

@@ -7,6 +7,7 @@ are, a folder or a bucket, is the store's affair.
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Final, Protocol
 
 import msgspec
@@ -49,6 +50,19 @@ def query_positions(store: CheckpointStore, queries: Iterable[str] = CHAIN_GROUP
     """
     found = {query: _position(store, query) for query in queries}
     return {query: offsets for query, offsets in found.items() if offsets}
+
+
+def readable_positions(store: CheckpointStore) -> dict[str, Offsets]:
+    """As `query_positions`, without the queries whose checkpoints cannot be understood.
+
+    Raises:
+        OSError: if the files cannot be had.
+    """
+    found: dict[str, Offsets] = {}
+    for query in CHAIN_GROUPS:
+        with suppress(ValueError):
+            found |= query_positions(store, (query,))
+    return found
 
 
 def write_checkpoint(

@@ -7,7 +7,7 @@ What ingest marks ends where `collected` ends. A real-time batch that was cut of
 checkpoint, so a version may have processed all that was there when it was stopped, whatever it says.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from confluent_kafka import Consumer, TopicPartition
@@ -58,17 +58,6 @@ def restore_side(
         commit_positions(admin, group, offsets)
 
 
-def end_positions(bootstrap: str, known: Positions) -> Positions:
-    """The queries of `known` at the ends of their partitions, and all groups where they stand.
-
-    Raises:
-        KafkaException: if the brokers do not answer.
-    """
-    held = _held(bootstrap, {name for offsets in known.queries.values() for name in offsets})
-    queries = {query: {name: held[name].end for name in offsets} for query, offsets in known.queries.items()}
-    return Positions(queries=queries, groups=side_groups(bootstrap))
-
-
 def side_groups(bootstrap: str) -> dict[str, Offsets]:
     """Where each group of a side's chain stands.
 
@@ -108,13 +97,13 @@ def _behind(offsets: Offsets, reached: Mapping[str, int]) -> bool:
     return any(offset < reached.get(name, 0) for name, offset in offsets.items())
 
 
-def _held(bootstrap: str, names: Iterable[str]) -> dict[str, RetainedOffsets]:
+def _held(bootstrap: str, offsets: Offsets) -> dict[str, RetainedOffsets]:
     """By `topic/partition`, which records there are."""
     consumer = Consumer(reader_config(bootstrap, "hifi-restore"), logger=_log)
     try:
         return {
             name: retained_offsets(consumer, TopicPartition(topic, int(partition)), seconds=_ANSWER_SECONDS)
-            for name in names
+            for name in offsets
             for topic, _, partition in [name.rpartition("/")]
         }
     finally:

@@ -204,11 +204,8 @@ class Backend(Protocol):
         """Where every query and every group of a side stands; of a parked side too."""
         ...
 
-    def ends(self, side: str, known: Positions) -> Positions:
-        """Where a side would stand if it had read all that it has, whatever its checkpoints say.
-
-        The queries are those of `known`, at the ends of its partitions; the groups stand where they are.
-        """
+    def readable_positions(self, side: str) -> Positions:
+        """As `positions`, without the queries whose checkpoints cannot be understood."""
         ...
 
     def restore(self, side: str, positions: Positions, *, replayed: Positions | None, fence: int) -> None:

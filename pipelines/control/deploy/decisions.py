@@ -80,13 +80,16 @@ def _disproved(at: Look) -> str:
 
 def _late(at: Look) -> str:
     """Why the step has taken too long."""
-    if at.release.waits and at.release.step not in LOOKING:
+    step, waits = at.release.step, "; ".join(at.release.waits)
+    if waits and (step not in LOOKING or not at.release.carried):
         return _impatient(at)
-    passed, step = (at.now_ms - at.release.since_ms) / 1_000, at.release.step
-    limit = seconds_of(step, at.policy)
+    passed, limit = (at.now_ms - at.release.since_ms) / 1_000, seconds_of(step, at.policy)
     if limit is None or passed <= limit:
         return ""
-    return f"{step} was not over after {limit:,} s: {at.seen.problem or at.release.said or 'nothing seen'}"
+    if step is Step.BAKE and not at.seen.problem and not waits:
+        return ""  # it ends by itself: nobody looked for a while
+    why = at.seen.problem or waits or at.release.said or "nothing seen"
+    return f"{step} was not over after {limit:,} s: {why}"
 
 
 def _impatient(at: Look) -> str:

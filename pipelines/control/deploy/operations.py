@@ -24,6 +24,7 @@ from pipelines.control.deploy.seen import Seen
 from pipelines.control.deploy.traffic_minutes import first_minute, first_whole_minute, last_minute
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.releases import Kind, Positions, Release, Step
+from shared.contracts.replay_range import REPLAYING_NODE
 
 _FOLLOWING_MINUTES: Final = 5
 """A minute is known to have had no events if a later one is settled, which has the canary's at least."""
@@ -102,8 +103,11 @@ class Operations:
         return self._started(release, seen, release.faulty, release.good_version)
 
     def _wake(self, release: Release, seen: Seen) -> Seen:
-        seen = self._started(release, seen, release.former, release.former_version)
-        return replace(seen, readiness=self._backend.readiness(release.former))
+        found = self._backend.deployed(release.former)
+        if found.parked or release.woken:
+            self._backend.start(release.former, release.former_version, fence=release.term)
+            seen = replace(seen, readiness=self._backend.readiness(release.former))
+        return replace(seen, deployed={release.former: found})
 
     def _started(self, release: Release, seen: Seen, side: str, version: str) -> Seen:
         self._backend.start(side, version, fence=release.term)
@@ -137,7 +141,7 @@ class Operations:
 
     def _drain(self, release: Release, seen: Seen) -> Seen:
         side, fence = release.former, release.term
-        if self._backend.deployed(side).parked:  # the place was started again, with what has traffic only
+        if not release.waits:  # the place may have been started again, with what has traffic only
             self._backend.start(side, release.former_version, fence=fence)
         return replace(seen, remains=self._emptied(side, fence))
 
@@ -151,9 +155,15 @@ class Operations:
         return self._backend.remains(side)
 
     def _park(self, release: Release, seen: Seen) -> Seen:
-        seen = self._parked(release, seen, release.former)
-        if seen.deployed[release.former].parked:
-            seen = replace(seen, remains=self._backend.remains(release.former))
+        """Looks before and after: a side that got something meanwhile is not stopped, or runs again."""
+        side = release.former
+        if not self._backend.deployed(side).parked:
+            remains = self._emptied(side, release.term)
+            if sufficiency.left(remains, retries=False):
+                return replace(seen, remains=remains)
+        seen = self._parked(release, seen, side)
+        if seen.deployed[side].parked:
+            seen = replace(seen, remains=self._backend.remains(side))
         return seen
 
     def _lay_down(self, release: Release, seen: Seen) -> Seen:
@@ -185,31 +195,30 @@ class Operations:
         return replace(seen, deployed={side: self._backend.deployed(side)})
 
     def _rewind(self, release: Release, seen: Seen) -> Seen:
-        if release.left_at is None:
-            return replace(seen, restored=self._back_to_snapshot(release))
-        cause = ""
-        if release.replay and release.snapshot:
-            begin = replay_positions(release.snapshot, release.left_at)
+        left_at, spoilt = self._stood(release)
+        if left_at is None:
+            return replace(seen, restored="positions are left as they are")
+        cause = f"; {', '.join(spoilt)} from the snapshot, as it cannot be read" if spoilt else ""
+        if release.snapshot and (release.replay or REPLAYING_NODE in spoilt):
+            begin = replay_positions(release.snapshot, left_at)
             try:
-                self._restore(release, begin, release.left_at)
-                return replace(seen, restored=_REPLAYED)
+                self._restore(release, begin, left_at)
+                return replace(seen, restored=f"{_REPLAYED}{cause}")
             except CannotReplayError as error:
-                cause = f", without a replay: {error}"
-        self._restore(release, release.left_at, None)
+                cause += f", without a replay: {error}"
+        self._restore(release, left_at, None)
         return replace(seen, restored=f"goes on from where it was stopped{cause}")
 
-    def _back_to_snapshot(self, release: Release) -> str:
-        """For a side that does not say where it stands: all that it took since the snapshot is replayed."""
-        if release.snapshot is None:
-            return "positions are left as they are"
-        ends = self._backend.ends(release.faulty, release.snapshot)
-        begin = replay_positions(release.snapshot, ends)
-        try:
-            self._restore(release, begin, ends)
-        except CannotReplayError as error:
-            self._restore(release, begin, None)
-            return f"goes back to the snapshot; what went through since is sent again without a mark: {error}"
-        return _REPLAYED
+    def _stood(self, release: Release) -> tuple[Positions | None, Sequence[str]]:
+        """Where the side was stopped, and the queries of which that is not known: those go to the snapshot.
+
+        So nothing is lost, though what those had read since is read again.
+        """
+        if release.left_at is not None or release.snapshot is None:
+            return release.left_at, ()
+        found, before = self._backend.readable_positions(release.faulty), release.snapshot
+        spoilt = sorted(set(before.queries) - set(found.queries))
+        return Positions(queries=before.queries | found.queries, groups=found.groups), spoilt
 
     def _restore(self, release: Release, positions: Positions, replayed: Positions | None) -> None:
         self._backend.restore(release.faulty, positions, replayed=replayed, fence=release.term)

@@ -33,7 +33,7 @@ class Policy(Struct, frozen=True, kw_only=True):
 
 
 LOOKING: Final = frozenset({Step.READY, Step.WATCH, Step.WATCH_HALF, Step.BAKE, Step.DRAIN})
-"""Steps that change nothing: they need no permission of their own."""
+"""Steps that only look, or start what should run: they need no permission of their own."""
 
 JUDGED: Final = frozenset({Step.WATCH, Step.HALF, Step.WATCH_HALF, Step.ALL, Step.BAKE})
 """Steps in which the target's minutes count, whether the step may begin yet or not."""

@@ -143,6 +143,8 @@ class Deploy:
         """On a thread of its own: a call to the sides must not cost the activities, nor the lead."""
         pause = min(self._settings.activity_seconds, self._settings.lease_seconds) / _BEATS
         while not self._stopping.wait(pause):
+            if self._monotonic() - self._turn_at > self._settings.turn_seconds:
+                continue  # a turn hangs: others may lead, and act
             try:
                 self._hands.beat()
                 self._keep_lead()
@@ -150,8 +152,7 @@ class Deploy:
                 _log.warning("activities cannot be kept alive", extra={"error": str(error)})
 
     def _keep_lead(self) -> None:
-        """Of a process whose turn hangs another one takes it."""
-        if self._leads and self._monotonic() - self._turn_at < self._settings.turn_seconds:
+        if self._leads:
             with self._lease_lock:
                 self._lease.held()
 

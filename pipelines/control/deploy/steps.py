@@ -98,9 +98,10 @@ def _bake(at: Look) -> Release:
 
 
 def _drain(at: Look) -> Release:
-    if at.seen.remains is None or at.now_ms - at.release.traffic_ms < 1_000 * at.policy.linger_seconds:
+    drained_ms = at.now_ms - at.release.traffic_ms
+    if at.seen.remains is None or drained_ms < 1_000 * at.policy.linger_seconds:
         return at.release
-    kept = at.now_ms - at.release.since_ms < at.policy.retries_seconds * 1_000
+    kept = drained_ms < 1_000 * at.policy.retries_seconds
     left = sufficiency.left(at.seen.remains, retries=kept)
     if left:
         return replace(at.release, said=f"left: {'; '.join(left)}")
@@ -113,14 +114,13 @@ def _is_parked(at: Look, side: str) -> bool:
 
 
 def _park(at: Look) -> Release:
-    """Over if nothing came to the side while it was being stopped; else it runs again, and drains."""
+    """Over if nothing came to the side meanwhile; else it drains again."""
     side, remains = at.release.former, at.seen.remains
-    if not _is_parked(at, side) or remains is None:
+    if remains is None:
         return at.release
-    unread = sum(remains.lag.values())
-    if unread:
-        return moved(at.release, Step.DRAIN, at.now_ms, f"{unread:,} records came while {side} was stopped")
-    return at.onward(f"{side} is parked")
+    if came := sufficiency.left(remains, retries=False):
+        return moved(at.release, Step.DRAIN, at.now_ms, f"since {side} had drained came: {'; '.join(came)}")
+    return at.onward(f"{side} is parked") if _is_parked(at, side) else at.release
 
 
 def _lay_down(at: Look) -> Release:
@@ -168,6 +168,19 @@ def _stop(at: Look) -> Release:
     return at.release
 
 
+def _wake(at: Look) -> Release:
+    """Over at once if the side runs, whatever it lacks: weights are not given to one that takes nothing."""
+    found = at.seen.deployed.get(at.release.former)
+    if found is None:
+        return at.release
+    if found.parked:
+        return replace(at.release, woken=True, said=f"{at.release.former} is started")
+    late = at.now_ms - at.release.since_ms > 1_000 * at.policy.ready_seconds
+    if at.release.woken and not late:
+        return _ready(at)
+    return at.onward(f"{at.release.former} runs")
+
+
 def _rewind(at: Look) -> Release:
     return at.onward(at.seen.restored) if at.seen.restored else at.release
 
@@ -194,7 +207,7 @@ _STEPS: Final[Mapping[Step, Callable[[Look], Release]]] = {
     Step.BAKE: _bake,
     Step.DRAIN: _drain,
     Step.PARK: _park,
-    Step.WAKE: _ready,
+    Step.WAKE: _wake,
     Step.GIVE_BACK: _traffic,
     Step.SETTLE: _settle,
     Step.STOP: _stop,

@@ -26,7 +26,9 @@ def moved(release: Release, step: Step, now_ms: int, said: str = "") -> Release:
 def onward(release: Release, now_ms: int, said: str = "") -> Release:
     """At the step after the present one, forward or back."""
     steps = _way_back(release) if release.back else (*release.plan, Step.DONE)
-    return moved(release, steps[steps.index(release.step) + 1], now_ms, said)
+    # A release that a deployer of another version was on the way back with may have other steps.
+    following = steps.index(release.step) + 1 if release.step in steps else -1
+    return moved(release, steps[following], now_ms, said)
 
 
 def undone(release: Release, why: str, now_ms: int, *, replay: bool = False) -> Release:

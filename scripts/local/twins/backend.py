@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 
 from confluent_kafka import KafkaException
 
-from pipelines.control.backends.checkpoints import query_positions
+from pipelines.control.backends.checkpoints import query_positions, readable_positions
 from pipelines.control.backends.meter import minutes_of, stability_of
 from pipelines.control.backends.remains import RemainsReader
-from pipelines.control.backends.restoring import end_positions, restore_side, side_groups
+from pipelines.control.backends.restoring import restore_side, side_groups
 from pipelines.control.deploy.backend import (
     NONE_PINNED,
     BackendError,
@@ -187,10 +187,11 @@ class LocalBackend:
             queries = query_positions(FolderCheckpoints(place.checkpoints))
             return Positions(queries=queries, groups=side_groups(place.bootstrap))
 
-    def ends(self, side: str, known: Positions) -> Positions:
-        """Where a side would stand if it had read all that it has."""
+    def readable_positions(self, side: str) -> Positions:
+        """As `positions`, without the queries whose checkpoints cannot be understood."""
         with _explained():
-            return end_positions(self._side(side).bootstrap, known)
+            queries = readable_positions(FolderCheckpoints(self._side(side).checkpoints))
+            return Positions(queries=queries, groups=side_groups(self._side(side).bootstrap))
 
     def restore(self, side: str, positions: Positions, *, replayed: Positions | None, fence: int) -> None:
         """Let the code that is started next on a parked side begin at these positions.

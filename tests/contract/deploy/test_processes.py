@@ -97,11 +97,13 @@ def test_a_deployer_that_is_killed_is_followed_by_one_that_goes_on(deployers: De
     deployers.whole(DARK, NEW)
 
 
-@pytest.mark.parametrize(("patience", "terms"), [(60, {1}), (1, {2, 3, 4, 5})])
+@pytest.mark.parametrize(
+    ("slow", "patience", "terms"), [(3, 60, {1}), (3, 1, {2, 3, 4, 5}), (SECONDS, 1, {2})]
+)
 def test_a_slow_deployer_keeps_the_lead_and_one_that_hangs_lets_go_of_the_sides(
-    deployers: Deployers, patience: float, terms: set[int]
+    deployers: Deployers, slow: float, patience: float, terms: set[int]
 ) -> None:
-    deployers.start(slow=3, patience=patience)
+    deployers.start(slow=slow, patience=patience)
     deployers.ask(Kind.DEPLOY, NEW)
     deployers.until(lambda release: release.step is Step.CANARY, "the slow one sets weights")
     deployers.start()

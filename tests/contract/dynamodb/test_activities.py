@@ -256,6 +256,35 @@ def test_what_never_beats_is_over_after_its_time_for_one_that_looks_hours_later_
     assert isinstance(later(1.2 * hour).begin(Action.STEP_FORWARD, "a release", STABLE), Activity)
 
 
+def test_what_goes_on_after_many_minutes_is_not_taken_for_what_never_beats(dynamodb_local: str) -> None:
+    DocumentTable(TABLE, dynamodb_local).ensure()
+    side, now = f"side-{uuid4().hex[:8]}", 0.0
+    owner, other = (
+        ActivityRegister(
+            TABLE,
+            dynamodb_local,
+            side=side,
+            owner=name,
+            clock=lambda: int(1_000 * now),
+            monotonic=lambda: now,
+        )
+        for name in ("owner", "other")
+    )
+    held = owner.begin(Action.REPLACE_CODE, "a release", STABLE, lease_seconds=LEASE)
+    assert isinstance(held, Activity)
+    while now < 600:
+        now += LEASE * 0.9
+        held = owner.renew(held)
+        other.look()
+    held = owner.advance(held, Action.STEP_FORWARD, "half", STABLE)
+    assert isinstance(held, Activity)
+    assert isinstance(other.begin(Action.MAINTAIN, "a patch", STABLE), Waits)
+    for _ in range(3):  # it waits: one wish, however long
+        assert isinstance(owner.advance(held, Action.STEP_FORWARD, "all", SILENT), Waits)
+        now += 1
+    assert [each.owner for each in other.look().wishes if each.owner == "owner"] == ["owner"]
+
+
 def _later(seconds: float) -> int:
     return wall_clock() + int(1_000 * seconds)
 

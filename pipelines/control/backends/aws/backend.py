@@ -21,11 +21,11 @@ from pipelines.control.backends.aws.versions import VersionStore
 from pipelines.control.backends.aws.weighted_records import NoRecordsError, Place, Traffic
 from pipelines.control.backends.aws.workloads import CANARY
 from pipelines.control.backends.canary_metrics import changed_events, proof
-from pipelines.control.backends.checkpoints import query_positions
+from pipelines.control.backends.checkpoints import query_positions, readable_positions
 from pipelines.control.backends.meter import minutes_of, stability_of
 from pipelines.control.backends.minute_readings import MinuteReadings, Reading
 from pipelines.control.backends.remains import RemainsReader
-from pipelines.control.backends.restoring import end_positions, restore_side, side_groups
+from pipelines.control.backends.restoring import restore_side, side_groups
 from pipelines.control.deploy.backend import (
     NONE_PINNED,
     BackendError,
@@ -138,10 +138,11 @@ class AwsBackend:
             queries = query_positions(self._checkpoints(side))
             return Positions(queries=queries, groups=side_groups(self._settings.bootstrap(side)))
 
-    def ends(self, side: str, known: Positions) -> Positions:
-        """Where a side would stand if it had read all that it has."""
+    def readable_positions(self, side: str) -> Positions:
+        """As `positions`, without the queries whose checkpoints cannot be understood."""
         with _explained():
-            return end_positions(self._settings.bootstrap(side), known)
+            queries = readable_positions(self._checkpoints(side))
+            return Positions(queries=queries, groups=side_groups(self._settings.bootstrap(side)))
 
     def restore(self, side: str, positions: Positions, *, replayed: Positions | None, fence: int) -> None:
         """Let the code that is started next on a parked side begin at these positions.

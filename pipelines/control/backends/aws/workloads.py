@@ -22,9 +22,10 @@ STOP_ORDER: Final = (
     frozenset({CANARY, "collect", "api", "console"}),
     # Moves events on.
     frozenset({"ingest", "route", "transmit", "retry"}),
-    # Drivers need executors to end their batches. The meter counts what they did, and a deployer that takes
-    # over meanwhile asks it whether the side may be parked.
-    frozenset({"spark-master", "spark-worker", "audit", "observe", "trace"}),
+    # Drivers need executors to end their batches, and what counts their work ends after them.
+    frozenset({"spark-master", "spark-worker", "audit", "trace"}),
+    # A deployer that takes over meanwhile asks it whether the side may be parked.
+    frozenset({"observe"}),
 )
 """The stages of parking a side, by names of workloads: each begins when the one before it has ended."""
 

@@ -6,11 +6,12 @@ from tests.harness.fake_kube import FakeKube
 
 FRONT = {"canary", "collect"}
 CHAIN = {"ingest", "transmit", "retry"}
-BASE = {"spark-master", "spark-worker", "audit", "observe"}
+BASE = {"spark-master", "spark-worker", "audit"}
+LAST = {"observe"}
 
 
 def test_no_stage_begins_before_the_last_pod_of_the_one_before_has_ended() -> None:
-    kube = FakeKube(*FRONT, *CHAIN, *BASE, "provision", scaled=("collect", "spark-worker"))
+    kube = FakeKube(*FRONT, *CHAIN, *BASE, *LAST, "provision", scaled=("collect", "spark-worker"))
     code = SideCode(kube, VersionStore(None, ""), "green", lambda: 0)
 
     def parked() -> set[str]:
@@ -28,6 +29,8 @@ def test_no_stage_begins_before_the_last_pod_of_the_one_before_has_ended() -> No
     kube.end("transmit")
     assert parked() == FRONT | CHAIN | BASE
     kube.end(*BASE)
+    assert parked() == FRONT | CHAIN | BASE | LAST
+    kube.end(*LAST)
     code.park(1)
     assert code.deployed().parked
     assert kube.pods == ["provision"]

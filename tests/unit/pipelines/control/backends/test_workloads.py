@@ -19,7 +19,7 @@ from pipelines.control.backends.aws.workloads import (
 from tests.synth.workloads.manifests import WORKLOADS
 
 FRONT, CHAIN = ("canary", "collect", "api", "console"), ("ingest", "route", "transmit", "retry")
-BASE = ("spark-master", "spark-worker", "audit", "observe", "trace")
+BASE = ("spark-master", "spark-worker", "audit", "trace")
 
 
 def workload(name: str, wanted: int = 1, **status: int) -> dict[str, Any]:
@@ -60,10 +60,11 @@ def test_what_takes_requests_ends_before_what_moves_events_on_and_the_provisione
     assert names(next_to_stop(rest, pods("provision", *CHAIN, *BASE))) == [*CHAIN]
 
 
-def test_executors_and_the_meter_end_after_all_drivers() -> None:
-    rest = of("provision", *BASE)
+def test_executors_end_after_all_drivers_and_what_is_asked_for_permission_last() -> None:
+    rest = of("provision", "observe", *BASE)
     assert names(next_to_stop(rest, pods("provision", "transmit", *BASE))) == [], "transmit ends a batch"
-    assert names(next_to_stop(rest, pods("provision", *BASE))) == [*BASE]
+    assert names(next_to_stop(rest, pods("provision", "observe", *BASE))) == [*BASE]
+    assert names(next_to_stop(of("provision", "observe"), pods("provision", "observe"))) == ["observe"]
     assert names(next_to_stop(of("provision"), pods("provision"))) == []
 
 

@@ -139,8 +139,9 @@ def test_a_side_that_was_parked_already_is_started_before_it_gets_its_traffic_ba
     world.ask(Kind.DEPLOY, NEW)
     world.until(lambda release: release.step is Step.PARK)
 
-    def die(_: str) -> None:
-        raise DiedError
+    def die(name: str) -> None:
+        if name == "park":
+            raise DiedError
 
     world.place.after_call = die
     with pytest.raises(DiedError):

@@ -103,7 +103,7 @@ def test_a_side_is_parked_only_when_its_retries_are_over_or_their_time_is_up() -
     world.until(lambda release: release.step is Step.DRAIN)
     world.turn(1_800)
     assert world.release.step is Step.DRAIN
-    assert world.release.said == "left: 4 events wait for their next try"
+    assert world.release.said == "left: retry: 4 records; 4 events wait for their next try"
     world.turn(1_801)
     release = world.ended()
     said = next(each.said for each in release.log if each.step is Step.DRAIN)
@@ -268,7 +268,7 @@ def test_a_place_that_was_started_again_drains_the_side_that_served() -> None:
     world.ask(Kind.DEPLOY, NEW)
     world.until(lambda release: release.step is Step.DRAIN)
     former = world.place.world.sides[LIGHT]
-    former.parked, former.end = True, former.end + 5
+    former.parked, former.unlucky, former.end = True, True, former.end + 5
     assert world.ended().step is Step.DONE
     assert_whole(world, version=NEW, side=DARK)
 
@@ -286,7 +286,7 @@ def test_what_comes_while_a_side_is_being_stopped_is_processed_before_it_stays_p
     world.place.after_call = take
     release = world.ended()
     assert [each.said for each in release.log if each.step is Step.PARK] == [
-        "7 records came while blue was stopped",
+        "since blue had drained came: ingest: 7 records",
         "blue is parked",
     ]
     assert_whole(world, version=NEW, side=DARK)
@@ -300,3 +300,21 @@ def test_alarms_of_a_side_do_not_keep_a_burst_from_being_ended() -> None:
     world.ask(Kind.BURST_OFF)
     release = world.until(lambda found: found.step is Step.ALL)
     assert health_of(world.place, release, LIGHT).stable
+
+
+def test_a_version_that_did_well_is_kept_though_nobody_looked_for_longer_than_it_bakes() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is Step.BAKE)
+    world.turn(3_600)
+    assert world.ended().step is Step.DONE
+
+
+def test_a_release_without_traffic_may_wait_for_longer_than_a_start_may_take() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is Step.READY)
+    world.place.world.sides[DARK].since_ms = world.now_ms + 700_000  # not ready for so long
+    world.hands.waits = ["green: maintenance: maintain is under way"]
+    world.turn(650)
+    assert (world.release.step, world.release.back) == (Step.READY, "")

@@ -1,6 +1,7 @@
 """The way back of releases over two sides in memory: a bad version is undone, and nothing is lost."""
 
 import pytest
+from msgspec.structs import replace
 
 from pipelines.control.deploy.backend import BackendError
 from pipelines.control.deploy.policy import Policy
@@ -125,7 +126,8 @@ def test_a_version_that_spoils_its_own_checkpoint_is_undone_from_the_snapshot() 
     release = world.ended()
     said = {each.step: each.said for each in release.log}
     assert "does not say where it stands" in said[Step.STOP]
-    assert said[Step.REWIND] == "goes back to the snapshot; what went through since is replayed"
+    replayed = "goes back to the snapshot; what went through since is replayed"
+    assert said[Step.REWIND] == f"{replayed}; ingest from the snapshot, as it cannot be read"
     assert_whole(world, version=OLD, side=LIGHT)
 
 
@@ -248,3 +250,26 @@ def test_a_release_is_undone_though_the_place_was_started_again_without_the_side
     world.ask(Kind.ROLLBACK)
     assert world.ended().step is Step.UNDONE
     assert_whole(world, version=OLD, side=LIGHT)
+
+
+def test_a_side_that_lacks_something_gets_its_traffic_back_at_once() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is Step.BAKE)
+    world.place.world.sides[LIGHT].failed = True  # a program of it is not ready
+    asked_ms = world.now_ms
+    world.ask(Kind.ROLLBACK)
+    world.until(lambda release: release.step is Step.SETTLE)
+    assert world.place.world.shares == {LIGHT: 100, DARK: 0}
+    assert world.now_ms - asked_ms <= 10_000
+
+
+def test_a_rollback_that_an_older_deployer_was_undoing_ends() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.ended()
+    world.ask(Kind.ROLLBACK)
+    release = world.until(lambda release: release.step is Step.ALL)
+    world.place.world.sides[LIGHT].parked = True
+    world.store.put(replace(release, step=Step.REWIND, back="all was not over after 600 s"))
+    assert world.ended().step is Step.UNDONE
