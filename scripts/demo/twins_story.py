@@ -19,7 +19,8 @@ from scripts.local.twins.place import Twins
 from scripts.local.twins.versions import commit_of
 from scripts.scorecard.observe_client import ObserveError, query_observe
 from shared.contracts.diamond.activities import Action, Activity
-from shared.contracts.releases import Kind, Release, Step
+from shared.contracts.release_steps import Kind, Step
+from shared.contracts.releases import Release
 from shared.contracts.scorecard import DayCard
 from shared.dynamodb.activity_register import ActivityRegister
 from shared.runtime.clock import wall_clock

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from scripts.deployer.side_address import side_address, stability_of
 from shared.contracts.release_requests import Request, RequestRefusedError
-from shared.contracts.releases import Kind, Release
+from shared.contracts.release_steps import Kind
+from shared.contracts.releases import Release
 from shared.contracts.sides import DeployerStatus, Sides, deployer_status
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.release_store import ReleaseStore

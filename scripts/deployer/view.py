@@ -9,7 +9,8 @@ from rich.text import Text
 
 from scripts.terminal import plain_table, printable
 from scripts.time_args import duration_text, utc_text
-from shared.contracts.releases import Finding, Passed, Release, Step
+from shared.contracts.release_steps import Step
+from shared.contracts.releases import Finding, Passed, Release
 from shared.contracts.sides import DeployerStatus, SideReport, Sides, SideStatus, state_of
 
 _COLOURS: Final = {Finding.GOOD: "green", Finding.EARLY: "yellow", Finding.BAD: "red"}

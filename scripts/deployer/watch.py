@@ -9,7 +9,8 @@ from rich.live import Live
 from scripts.deployer.client import DeployerClient
 from scripts.deployer.view import ending, release_view
 from scripts.terminal import err, out, printable
-from shared.contracts.releases import Release, Step
+from shared.contracts.release_steps import Step
+from shared.contracts.releases import Release
 from shared.runtime.clock import wall_clock
 from shared.runtime.errors import OperatorError
 

@@ -5,7 +5,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from shared.contracts.releases import BACKWARD, Kind, Release, Step
+from shared.contracts.release_steps import BACKWARD, Kind, Step
+from shared.contracts.releases import Release
 
 _BEFORE_POSITIONS: Final = BACKWARD[: BACKWARD.index(Step.REWIND)]
 """Steps back, after which positions are set."""

@@ -10,7 +10,8 @@ from playwright.sync_api import Page, expect
 
 from shared.contracts.diamond.activities import Action
 from shared.contracts.diamond.stability import Stability
-from shared.contracts.releases import Finding, Kind, Passed, Positions, Release, SideState, Step, Verdict
+from shared.contracts.release_steps import Kind, Step
+from shared.contracts.releases import Finding, Passed, Positions, Release, SideState, Verdict
 from shared.dynamodb.activity_register import ActivityRegister
 from shared.dynamodb.release_store import ReleaseStore
 from shared.runtime.clock import wall_clock

@@ -9,7 +9,8 @@ from pipelines.control.deploy.deployer import Deployer
 from pipelines.control.deploy.operations import Operations
 from pipelines.control.deploy.policy import Policy
 from shared.contracts.release_requests import Request, requested
-from shared.contracts.releases import Kind, Release, Step
+from shared.contracts.release_steps import Kind, Step
+from shared.contracts.releases import Release
 from tests.harness.fake_place import FakePlace
 from tests.harness.fake_world import DARK, LIGHT, badly_ended, described, doubled
 

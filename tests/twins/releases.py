@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from scripts.deployer.client import DeployerClient
-from shared.contracts.releases import Release, Step
+from shared.contracts.release_steps import Step
+from shared.contracts.releases import Release
 from shared.runtime.clock import wall_clock
 from tests.harness.command_line import Hifi
 from tests.harness.live_twins import LiveTwins

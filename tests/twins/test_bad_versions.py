@@ -13,7 +13,8 @@ import pytest
 
 from scripts.load.verify import DeliveryCheck
 from shared.contracts.envelope import MINUTE_MS
-from shared.contracts.releases import Finding, Release, Step, Verdict
+from shared.contracts.release_steps import Step
+from shared.contracts.releases import Finding, Release, Verdict
 from tests.harness.bad_versions import Fault, bad_version
 from tests.harness.live_twins import LiveTwins
 from tests.harness.waiting import eventually

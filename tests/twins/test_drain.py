@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from shared.contracts.releases import Step
+from shared.contracts.release_steps import Step
 from tests.harness.live_twins import LiveTwins
 from tests.harness.waiting import eventually
 from tests.twins.customer import Customer

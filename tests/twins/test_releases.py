@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 
 from scripts.local.twins.versions import commit_of
-from shared.contracts.releases import Step
+from shared.contracts.release_steps import Step
 from tests.harness.live_twins import LiveTwins
 from tests.twins.customer import BATCH, RATE, Customer
 from tests.twins.releases import Releases

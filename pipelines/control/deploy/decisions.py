@@ -9,7 +9,8 @@ from pipelines.control.deploy.seen import Look, Seen
 from pipelines.control.deploy.steps import after_step
 from pipelines.control.deploy.transitions import going_back, undone
 from shared.contracts.envelope import MINUTE_MS
-from shared.contracts.releases import Finding, Kind, Release, Step, Verdict
+from shared.contracts.release_steps import Kind, Step
+from shared.contracts.releases import Finding, Release, Verdict
 
 
 def decided(release: Release, seen: Seen, policy: Policy, now_ms: int) -> Release:

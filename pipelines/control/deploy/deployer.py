@@ -13,7 +13,8 @@ from pipelines.control.deploy.seen import Seen
 from pipelines.control.deploy.transitions import going_back
 from shared.contracts.diamond.stability import SILENT, Stability, settled
 from shared.contracts.envelope import MINUTE_MS
-from shared.contracts.releases import Release, Step
+from shared.contracts.release_steps import Step
+from shared.contracts.releases import Release
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
 

@@ -7,7 +7,8 @@ from typing import Any
 from pipelines.control.deploy.policy import LOOKING, action_of, sides_of
 from shared.contracts.diamond.activities import Action, Activity
 from shared.contracts.diamond.stability import SILENT, Stability
-from shared.contracts.releases import Release, Step
+from shared.contracts.release_steps import Step
+from shared.contracts.releases import Release
 from shared.dynamodb.activity_register import LEASE_SECONDS, ActivityRegister, LostError, Waits
 
 Health = Callable[[Release, str], Stability]

@@ -2,7 +2,8 @@
 
 from prometheus_client import Gauge
 
-from shared.contracts.releases import Release, Step
+from shared.contracts.release_steps import Step
+from shared.contracts.releases import Release
 from shared.runtime.metrics import DeployMetric
 from shared.runtime.process_metrics import process_registry
 

@@ -23,7 +23,8 @@ from pipelines.control.deploy.replays import replay_positions
 from pipelines.control.deploy.seen import Seen
 from pipelines.control.deploy.traffic_minutes import first_minute, first_whole_minute, last_minute
 from shared.contracts.envelope import MINUTE_MS
-from shared.contracts.releases import Kind, Positions, Release, Step
+from shared.contracts.release_steps import Kind, Step
+from shared.contracts.releases import Positions, Release
 from shared.contracts.replay_range import REPLAYING_NODE
 
 _FOLLOWING_MINUTES: Final = 5

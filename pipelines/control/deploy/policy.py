@@ -7,7 +7,8 @@ from msgspec import Struct
 
 from shared.contracts.diamond.activities import Action
 from shared.contracts.envelope import MINUTE_MS
-from shared.contracts.releases import BACKWARD, Kind, Release, Step
+from shared.contracts.release_steps import BACKWARD, Kind, Step
+from shared.contracts.releases import Release
 
 
 class Policy(Struct, frozen=True, kw_only=True):

@@ -13,7 +13,8 @@ from pipelines.control.deploy.seen import Look
 from pipelines.control.deploy.traffic_minutes import last_minute
 from pipelines.control.deploy.transitions import moved, undone
 from shared.contracts.envelope import MINUTE_MS
-from shared.contracts.releases import Finding, Release, Step
+from shared.contracts.release_steps import Step
+from shared.contracts.releases import Finding, Release
 
 _POSITIONS_MS: Final = 120_000
 """A side that cannot say for so long where it stands is set back to its snapshot."""

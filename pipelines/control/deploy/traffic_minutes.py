@@ -4,7 +4,8 @@ from typing import Final
 
 from pipelines.control.deploy.policy import Policy
 from shared.contracts.envelope import MINUTE_MS
-from shared.contracts.releases import Passed, Release, Step
+from shared.contracts.release_steps import Step
+from shared.contracts.releases import Passed, Release
 
 _SHARED: Final = (Step.CANARY, Step.HALF, Step.BOTH, Step.ALL)
 

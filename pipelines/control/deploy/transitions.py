@@ -2,7 +2,8 @@
 
 from msgspec.structs import replace
 
-from shared.contracts.releases import BACKWARD, Kind, Passed, Release, Step
+from shared.contracts.release_steps import BACKWARD, Kind, Step
+from shared.contracts.releases import Passed, Release
 
 _MOST_PASSED = 60
 _UNTOUCHED = (Step.PREFLIGHT, Step.SNAPSHOT)

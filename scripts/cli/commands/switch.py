@@ -3,7 +3,7 @@
 from scripts.cli.commands.options import DATA_DEFAULT, Data, Detach, TrafficOnly
 from scripts.deployer.client import DeployerClient
 from scripts.deployer.watch import followed
-from shared.contracts.releases import Kind
+from shared.contracts.release_steps import Kind
 from shared.runtime.clock import wall_clock
 
 

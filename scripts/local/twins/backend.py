@@ -2,12 +2,10 @@
 
 import fcntl
 import os
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 from confluent_kafka import KafkaException
 
@@ -34,6 +32,7 @@ from scripts.local.twins.customers import key_digests
 from scripts.local.twins.folder_checkpoints import FolderCheckpoints
 from scripts.local.twins.load_test import LoadTest
 from scripts.local.twins.observe import observe_of
+from scripts.local.twins.obstacle_looks import ObstacleLooks
 from scripts.local.twins.obstacles import version_obstacles
 from scripts.local.twins.place import Twins
 from scripts.local.twins.programs import FOLDER, WARM_UP
@@ -66,19 +65,8 @@ def local_backend() -> "LocalBackend":
         return LocalBackend(Twins.load(Path(folder)), float(os.environ.get(WARM_UP, WARM_UP_SECONDS)))
 
 
-_LOOK_AGAIN_SECONDS: Final = 60.0
-"""After so long a version may have become another one: a branch moves."""
-
-
 _MARKING: Final = "shared/contracts/replay_range.py"
 """A version without it marks nothing."""
-
-
-class _Looked(NamedTuple):
-    """What keeps a version from running, and when that was found, by a monotonic clock."""
-
-    found: Sequence[Obstacle]
-    at: float
 
 
 @contextmanager
@@ -95,13 +83,6 @@ def _explained() -> Iterator[None]:
         ValueError,
     ) as error:
         raise BackendError(str(error)) from error
-
-
-def _is_old(looked: Future[_Looked]) -> bool:
-    """Whether what was found may have changed since."""
-    if not looked.done() or looked.exception() is not None:
-        return False
-    return time.monotonic() > looked.result().at + _LOOK_AGAIN_SECONDS
 
 
 def _marks(serving: Side) -> bool:
@@ -127,8 +108,7 @@ class LocalBackend:
         self._load_tests = {name: LoadTest(twins.side(name), twins.root / name) for name in SIDES}
         self._remains = {name: RemainsReader(twins.side(name).bootstrap) for name in SIDES}
         self._documents = DocumentReader(DOCUMENTS_TABLE, twins.edge.store_url)
-        self._pool = ThreadPoolExecutor(1)
-        self._looked: dict[tuple[str, str], Future[_Looked]] = {}
+        self._obstacles = ObstacleLooks(self._look)
 
     def sides(self) -> tuple[str, str]:
         """Their names."""
@@ -142,15 +122,11 @@ class LocalBackend:
 
     def obstacles(self, side: str, version: str) -> Sequence[Obstacle] | None:
         """Why a version cannot be released to a side now; None while that is being found out."""
-        looked = self._looked.get((side, version))
-        if looked is None or _is_old(looked):
-            looked = self._looked[side, version] = self._pool.submit(self._look, side, version)
-        if not looked.done():
-            return None
         with _explained():
-            if looked.exception() is not None:
-                del self._looked[side, version]  # the next call looks again
-            found = list(looked.result().found)
+            looked = self._obstacles.found(side, version)
+            if looked is None:
+                return None
+            found = list(looked)
             if behind := out_of_sync(admin_client(self._side(side).bootstrap)):
                 text = f"replicas of {len(behind)} partitions of {side} are not in sync"
                 found.append(Obstacle(text=text, lasting=False))
@@ -286,10 +262,8 @@ class LocalBackend:
         (other,) = (each for each in SIDES if each != name)
         return self._side(other)
 
-    def _look(self, side: str, version: str) -> _Looked:
-        """On a thread of its own: it takes a minute."""
-        found = version_obstacles(version, self._code[side].versions, self._side(side), self._other(side))
-        return _Looked(found, time.monotonic())
+    def _look(self, side: str, version: str) -> Sequence[Obstacle]:
+        return version_obstacles(version, self._code[side].versions, self._side(side), self._other(side))
 
     def _end_proof(self, side: str) -> None:
         found = self._proofs.pop(side, None)

@@ -19,7 +19,8 @@ from shared.contracts.control_partitions import LEASES
 from shared.contracts.diamond.activities import Action, Activity
 from shared.contracts.diamond.stability import Stability
 from shared.contracts.release_requests import Request
-from shared.contracts.releases import DEPLOYER, Kind, SideState
+from shared.contracts.release_steps import Kind
+from shared.contracts.releases import DEPLOYER, SideState
 from shared.dynamodb.activity_register import ActivityRegister
 from shared.dynamodb.document_rows import DOCUMENT, TENANT
 from shared.dynamodb.document_table import DocumentTable

@@ -19,7 +19,8 @@ from shared.contracts.diamond.activities import ACTORS, Action, Activity, Actor
 from shared.contracts.diamond.permission import reasons_to_wait
 from shared.contracts.diamond.stability import Stability
 from shared.contracts.release_requests import Request, RequestRefusedError
-from shared.contracts.releases import CURRENT, Kind, Release
+from shared.contracts.release_steps import Kind
+from shared.contracts.releases import CURRENT, Release
 from shared.dynamodb.activity_register import ActivityRegister, Waits
 from shared.dynamodb.client import dynamodb_client
 from shared.dynamodb.document_rows import row_key

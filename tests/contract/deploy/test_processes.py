@@ -13,7 +13,8 @@ import msgspec
 import pytest
 
 from shared.contracts.release_requests import Request
-from shared.contracts.releases import Kind, Release, Step
+from shared.contracts.release_steps import Kind, Step
+from shared.contracts.releases import Release
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.release_store import ReleaseStore
 from shared.runtime.clock import wall_clock

@@ -11,7 +11,8 @@ import pytest
 from scripts.local.side import Side
 from shared.contracts.diamond.activities import Action
 from shared.contracts.diamond.stability import SILENT, Stability
-from shared.contracts.releases import Kind, Passed, Positions, Release, SideState, Step
+from shared.contracts.release_steps import Kind, Step
+from shared.contracts.releases import Passed, Positions, Release, SideState
 from shared.contracts.sides import DeployerStatus, Sides, SideStatus, state_of
 from shared.dynamodb.activity_register import ActivityRegister
 from shared.dynamodb.release_store import ReleaseStore

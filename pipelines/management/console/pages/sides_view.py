@@ -7,7 +7,8 @@ from pipelines.management.console import formatting
 from pipelines.management.console.html import Markup, joined, tag
 from pipelines.management.console.panels.base import amount, badge, number, table
 from shared.contracts.diamond.activities import Activity
-from shared.contracts.releases import Finding, Release, Step, Verdict
+from shared.contracts.release_steps import Step
+from shared.contracts.releases import Finding, Release, Verdict
 from shared.contracts.sides import DeployerStatus, SideReport, Sides, SideStatus, state_of
 
 _UNKNOWN: Final = "not known"

@@ -9,15 +9,8 @@ from rich.console import Console, RenderableType
 from scripts.deployer.view import deployer_text, ending, history_view, release_view, sides_view
 from shared.contracts.diamond.activities import Action, Activity
 from shared.contracts.diamond.stability import Stability
-from shared.contracts.releases import (
-    Finding,
-    Kind,
-    Passed,
-    Release,
-    SideState,
-    Step,
-    Verdict,
-)
+from shared.contracts.release_steps import Kind, Step
+from shared.contracts.releases import Finding, Passed, Release, SideState, Verdict
 from shared.contracts.sides import (
     SILENT_MS,
     DeployerStatus,

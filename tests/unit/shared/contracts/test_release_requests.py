@@ -4,7 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 from shared.contracts.release_requests import Request, RequestRefusedError, requested
-from shared.contracts.releases import PLANS, Kind, Release, Step
+from shared.contracts.release_steps import PLANS, Kind, Step
+from shared.contracts.releases import Release
 
 DONE = Release(
     number=3, kind=Kind.DEPLOY, version="2.0", step=Step.DONE, since_ms=5, asked_by="ann", asked_ms=1,

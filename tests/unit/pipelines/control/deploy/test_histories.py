@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pipelines.control.deploy.backend import BackendError
 from pipelines.control.deploy.policy import Policy
 from shared.contracts.release_requests import RequestRefusedError
-from shared.contracts.releases import Kind, Step
+from shared.contracts.release_steps import Kind, Step
 from tests.harness.fake_world import DARK, LIGHT, Bad, badly_ended, doubled
 from tests.harness.release_world import ReleaseWorld
 from tests.unit.pipelines.control.deploy.test_kills import DiedError

@@ -6,7 +6,8 @@ import pytest
 
 from pipelines.control.deploy.backend import FencedError
 from pipelines.control.deploy.policy import Policy
-from shared.contracts.releases import Kind, Positions, Release, Step
+from shared.contracts.release_steps import Kind, Step
+from shared.contracts.releases import Positions, Release
 from tests.harness.fake_world import DARK, LIGHT, OLD, Bad, badly_ended, described, doubled
 from tests.harness.release_world import ReleaseWorld
 

@@ -6,7 +6,8 @@ from pipelines.control.deploy.backend import BackendError
 from pipelines.control.deploy.deployer import health_of
 from pipelines.control.deploy.policy import Policy
 from shared.contracts.release_requests import RequestRefusedError
-from shared.contracts.releases import Finding, Kind, Step
+from shared.contracts.release_steps import Kind, Step
+from shared.contracts.releases import Finding
 from tests.harness.fake_place import TENANTS
 from tests.harness.fake_world import DARK, LIGHT, OLD, Bad
 from tests.harness.release_world import ReleaseWorld, assert_whole, steps

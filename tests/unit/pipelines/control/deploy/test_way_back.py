@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from pipelines.control.deploy.backend import BackendError
 from pipelines.control.deploy.policy import Policy
 from shared.contracts.release_requests import RequestRefusedError
-from shared.contracts.releases import PLANS, Kind, Step
+from shared.contracts.release_steps import PLANS, Kind, Step
 from tests.harness.fake_world import DARK, LIGHT, OLD, Bad, badly_ended, doubled
 from tests.harness.release_world import ReleaseWorld, assert_whole, steps
 

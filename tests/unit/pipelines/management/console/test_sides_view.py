@@ -11,7 +11,8 @@ from pipelines.management.console.pages.sides_view import (
     release_part,
     sides_table,
 )
-from shared.contracts.releases import Kind, Passed, Release, SideState, Step
+from shared.contracts.release_steps import Kind, Step
+from shared.contracts.releases import Passed, Release, SideState
 from shared.contracts.sides import DeployerStatus, SideReport, Sides, seen_side
 
 T0 = 1_800_000_000_000
