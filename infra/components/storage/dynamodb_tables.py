@@ -30,8 +30,6 @@ SCHEMAS = (
     # Documents of customers with every version; also write keys, tokens, members, the audit log, rollouts,
     # releases, registers of activities and leases. shared.contracts.document_items lists all items.
     TableSchema(content="documents", partition_key="tenant", sort_key="document"),
-    # The deployments of a side and its weights, newest last.
-    TableSchema(content="deployments", partition_key="side", sort_key="at"),
     # State of observe: minutes, days, alarms. Its store module defines the items.
     *(
         TableSchema(content=f"meter-{side}", partition_key="pk", sort_key="sk", expires="expires")
