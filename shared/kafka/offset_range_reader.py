@@ -109,8 +109,10 @@ class OffsetRangeReader:
             for message in messages:
                 if (error := message.error()) is not None:
                     if error.code() == KafkaError._PARTITION_EOF:
-                        return
-                    if not error.retriable():
+                        # A follower may know less than the leader that was asked for the end.
+                        if (message.offset() or 0) >= span.end:
+                            return
+                    elif not error.retriable():
                         raise KafkaException(error)
                     continue
                 offset = message.offset() or 0

@@ -78,12 +78,17 @@ CHECKPOINTS_ON_S3: Final = "org.apache.spark.internal.io.cloud.AbortableStreamBa
 """Puts each file of a checkpoint in its place instead of renaming it, which on S3 is a copy and a deletion:
 `python -m scripts.experiments.checkpoints` compares the two."""
 
+_METADATA_CACHE: Final = "spark.sql.streaming.metadataCache.enabled"
+
 _CHECKPOINTS_ON_S3: Final = {
     "spark.sql.streaming.checkpointFileManagerClass": CHECKPOINTS_ON_S3,
     # This manager only logs that a file could not be written. Without the cache each batch reads the offsets
     # of the one before it from S3, and the query ends if they are not there.
-    "spark.sql.streaming.metadataCache.enabled": "false",
+    _METADATA_CACHE: "false",
 }
+
+PROGRESS_MS: Final = 1_000
+"""Progress that is written asynchronously is written so often at most: on S3 each time costs requests."""
 
 _PRODUCER: Final = {
     "kafka.acks": "all",
@@ -216,12 +221,21 @@ def realtime_writer(rows: DataFrame, settings: SparkSettings, node: str, batch: 
     return writer.outputMode("update").trigger(**trigger)
 
 
-def microbatch_writer(rows: DataFrame, settings: SparkSettings, node: str) -> DataStreamWriter:
-    """A writer of a micro-batch query to Kafka; progress is written asynchronously to the batches."""
+def microbatch_writer(
+    rows: DataFrame, settings: SparkSettings, node: str, progress_ms: int = PROGRESS_MS
+) -> DataStreamWriter:
+    """A writer of a micro-batch query to Kafka; progress is written asynchronously to the batches.
+
+    The session is then for queries with such progress only. What of it is not written is repeated after a
+    restart: a batch that ends within `progress_ms` after the one that was written last, and so the last one
+    before a query is idle. 0 writes that of each batch.
+    """
+    # Spark asserts it. A file of progress that S3 did not take costs a repeated batch here, and no event.
+    rows.sparkSession.conf.set(_METADATA_CACHE, "true")
     return (
         _microbatch_writer(rows, settings, node)
         .option("asyncProgressTrackingEnabled", "true")
-        .option("asyncProgressTrackingCheckpointIntervalMs", "1000")
+        .option("asyncProgressTrackingCheckpointIntervalMs", str(progress_ms))
     )
 
 

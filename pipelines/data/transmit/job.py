@@ -85,7 +85,9 @@ def _slow(spark: SparkSession, own: TransmitSettings, starting: str) -> DataStre
     rows = flatten(records).coalesce(1)
     own_workers(spark, SLOW_NODE, transmit.__module__)
     written = rows.mapInArrow(functools.partial(transmit, _of_workers(own), "slow"), OUTPUT)
-    return microbatch_writer(written, own, SLOW_NODE).trigger(processingTime=own.slow_trigger)
+    # Of a lane that is idle for days no batch may be left that would be sent again after them.
+    writer = microbatch_writer(written, own, SLOW_NODE, progress_ms=0)
+    return writer.trigger(processingTime=own.slow_trigger)
 
 
 def _own(settings: SparkSettings) -> TransmitSettings:
