@@ -20,8 +20,8 @@ class GlobalTable(BackgroundReader, Generic[T]):
     """The latest value of each key, with a view that is rebuilt at each change.
 
     It is loaded once it has been read to the end that the topic had at the start, and is complete. While the
-    brokers are unavailable it keeps what it has. A value that cannot be decoded is logged and the former one
-    kept.
+    brokers are unavailable it keeps what it has, and while a new consumer reads the topic again the view is
+    the one from before. A value that cannot be decoded is logged and the former one kept.
     """
 
     def __init__(  # noqa: PLR0913  # what to read, and what to make of it
@@ -57,6 +57,9 @@ class GlobalTable(BackgroundReader, Generic[T]):
         self._used, self._complete = used, complete
         self._unread: set[int] = set()
         """Partitions still to be read to the end."""
+
+        self._outdated = False
+        """Whether there are changes of which no view was made."""
 
         self._looked = 0.0
 
@@ -114,13 +117,14 @@ class GlobalTable(BackgroundReader, Generic[T]):
 
     def _take(self, messages: list[Message]) -> None:
         changed = [self._apply(message) for message in messages if message.error() is None]
-        if any(changed):
-            self._view = self._make_view(self._values)
+        self._outdated = self._outdated or any(changed)
         self._position = max([self._position, *(_end_of(message) for message in messages)])
-        ended = {m.partition() for m in messages if is_end(m)}
-        if self._unread and not self._unread - ended and not self._complete(self._view):
+        was_unread = bool(self._unread)
+        self._unread -= {m.partition() for m in messages if is_end(m)}
+        if self._outdated and not (self.loaded and self._unread):
+            self._view, self._outdated = self._make_view(self._values), False
+        if was_unread and not self._unread and not self._complete(self._view):
             _log.warning("topic lacks a part; waiting for its writer", extra={"topic": self._topic})
-        self._unread -= ended
         if not self.loaded and not self._unread and self._complete(self._view):
             self._loaded.set()
 

@@ -1,8 +1,9 @@
 """The global table of a compacted topic, on real brokers."""
 
+import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import cast
 
@@ -17,6 +18,7 @@ from shared.kafka.global_table import GlobalTable
 from shared.kafka.producer import producer_config
 
 SECONDS = 60
+MORE_THAN_A_READ = 2_000
 
 
 @pytest.fixture
@@ -128,3 +130,35 @@ def test_a_recreated_topic_is_read_on_top_of_the_old_content(
         create(brokers, topic)
         write(brokers, topic, b="3")
         assert eventually(lambda: numbers.view == {b"a": 1, b"b": 3})
+
+
+def test_a_table_that_is_read_again_does_not_go_back_in_time(brokers: Cluster, topic: Topic) -> None:
+    create(brokers, topic)
+    write(brokers, topic, pipe="1")
+    write(brokers, topic, pipe=None)
+    write(brokers, topic, **{f"other-{number}": "7" for number in range(MORE_THAN_A_READ)})
+    write(brokers, topic, pipe="2")
+    views, failed = list[Numbers](), threading.Event()
+
+    def fail_once(_position: int) -> None:
+        if not failed.is_set():
+            failed.set()
+            del views[:]
+            raise RuntimeError("the consumer is replaced")
+
+    def view(values: Mapping[bytes, int]) -> Numbers:
+        views.append(dict(values))
+        return views[-1]
+
+    reader = GlobalTable[Numbers](
+        bootstrap=brokers.bootstrap, client_id="test", topic=topic, decode=int, view=view, used=fail_once
+    )
+    reader.start()
+    try:
+        assert reader.wait(SECONDS)
+        assert failed.wait(SECONDS)
+        write(brokers, topic, pipe="3")
+        assert eventually(lambda: reader.view[b"pipe"] == 3)
+    finally:
+        reader.stop()
+    assert [each[b"pipe"] for each in views] in ([2, 3], [3]), "a former state was seen"
