@@ -29,7 +29,7 @@ def malformed(detail: str, fix: str, field: str = "$") -> RefusedError:
 
 def unavailable(detail: str, seconds: int) -> RefusedError:
     """503: the same request can be accepted after `seconds`."""
-    fix = "send the same request again after the seconds in Retry-After; events with an id are recognised by it"
+    fix = "send it again after the seconds in Retry-After; events with an id are recognised by it"
     return RefusedError(503, Refusal(detail, "$", fix), headers=(("retry-after", str(seconds)),))
 
 
