@@ -27,6 +27,7 @@ class Unit(StrEnum):
     SHARE = "percentunit"
     PERCENT = "percent"
     BYTES = "bytes"
+    EXECUTORS = "suffix: executors"
     CORES = "suffix: cores"
     MINUTES = "suffix: min"
     NINES = "suffix: nines"

@@ -57,6 +57,12 @@ def _queries() -> Row:
                 gauge(SparkMetric.PROGRESS_AGE, "{{query}}"),
             ),
             Panel(
+                "Executors",
+                "Those that take the driver's tasks; 0 if it runs all of them itself.",
+                Unit.EXECUTORS,
+                gauge(SparkMetric.EXECUTORS, "{{job}} {{instance}}"),
+            ),
+            Panel(
                 "Driver's heap", "In use.", Unit.BYTES, gauge(SparkMetric.HEAP_BYTES, "{{job}} {{instance}}")
             ),
             Panel(

@@ -97,6 +97,11 @@ class Addresses:
         return self.canary_port + 1
 
     @property
+    def spark_url(self) -> str:
+        """Base URL of the Spark driver's health and metrics."""
+        return f"http://{HOST}:{self.spark_port}"
+
+    @property
     def trace_port(self) -> int:
         """HTTP port of trace's health and metrics."""
         return self.spark_port + 1

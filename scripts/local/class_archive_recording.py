@@ -26,7 +26,9 @@ from scripts.local.kafka import brokers
 from scripts.local.ports import free_base, is_busy
 from scripts.local.process_marks import kill, side_processes
 from scripts.local.processes.profile import SideProfile
-from scripts.local.processes.programs import BROKERS, COLLECT, SPARK, Program, programs
+from scripts.local.processes.program import Program
+from scripts.local.processes.programs import AUDIT, BROKERS, COLLECT, programs
+from scripts.local.processes.spark_programs import SPARK
 from scripts.local.progress import Say
 from scripts.local.side import Side
 from scripts.local.warmup.warmup import WarmUpLimits, warm_up
@@ -119,6 +121,7 @@ def _record(side: Side, jars: Jars, wanted: Iterable[_Recorded]) -> None:
         with _running(side, [found[SPARK], found[COLLECT]]):
             _until(lambda: side.spark_ready.exists() and is_busy(side.collect_port), "Spark and collect")
             warm_up(side, lambda _: None, WarmUpLimits(seconds=_LOAD_SECONDS))
+            _until((side.checkpoints / AUDIT / "commits" / "0").exists, "audit")
 
 
 def _make_topics(side: Side) -> None:

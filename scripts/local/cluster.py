@@ -5,6 +5,9 @@ application with executors of its own; here all nodes are one, so that an execut
 """
 
 import secrets
+import shlex
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +26,8 @@ _EXECUTOR_MEMORY: Final = "1g"
 """As on the twins: a worker has room for one executor."""
 
 _JAVA_OPTIONS: Final = "spark.executor.extraJavaOptions"
+_EXECUTOR_JAVA_HOME: Final = "spark.executorEnv.JAVA_HOME"
+REHEARSED_EXECUTOR: Final = "scripts.local.executor"
 
 _TEMPORARY: Final = "../../.."
 """The side's temporary folder, from where executors and the driver run. A whole path may be too long for the
@@ -71,16 +76,21 @@ def cluster_environment(side: Side) -> dict[str, str]:
         "SPARK_LOCAL_IP": HOST,
         "SPARK_LOCAL_DIRS": str(side.temporary),
         "SPARK_DAEMON_MEMORY": _DAEMON_MEMORY,
-        "JAVA_HOME": str(Path(java()).resolve().parents[1]),
+        "JAVA_HOME": _java_home(),
     }
 
 
-def configure(side: Side, jars: Path) -> None:
+def _java_home() -> str:
+    return str(Path(java()).resolve().parents[1])
+
+
+def configure(side: Side, jars: Path, nodes: Sequence[str]) -> None:
     """Write the configuration of master, workers and drivers, with a new secret.
 
     Args:
         side: one with workers.
         jars: folder of the Kafka connector's jars.
+        nodes: whose queries the driver runs.
     """
     twins = twins_settings(side.spark_configuration, jars)
     any_port = ("spark.driver.port", "spark.driver.blockManager.port", "spark.blockManager.port")
@@ -90,9 +100,21 @@ def configure(side: Side, jars: Path) -> None:
         "spark.driver.bindAddress": HOST,
         "spark.executor.cores": str(slots(side)),
         "spark.executor.memory": _EXECUTOR_MEMORY,
+        _EXECUTOR_JAVA_HOME: str(_write_executor_java(side, nodes)),
         _JAVA_OPTIONS: f'{twins[_JAVA_OPTIONS]} "-Djava.io.tmpdir={side.temporary}"',
         "spark.deploy.recoveryDirectory": str(side.temporary / "master"),
         "spark.python.unix.domain.socket.dir": _TEMPORARY,
         "spark.authenticate.secret": secrets.token_hex(32),
     }
     write_configuration(side.spark_configuration, twins | here)
+
+
+def _write_executor_java(side: Side, nodes: Sequence[str]) -> Path:
+    """Write what workers run in place of `java`; returns the folder that is its JAVA_HOME."""
+    home = side.spark_configuration / "executor-java"
+    script = home / "bin" / "java"
+    script.parent.mkdir(parents=True, exist_ok=True)
+    command = shlex.join([sys.executable, "-m", REHEARSED_EXECUTOR, ",".join(nodes)])
+    script.write_text(f'#!/bin/sh\nJAVA_HOME={shlex.quote(_java_home())} exec {command} "$@"\n')
+    script.chmod(0o700)
+    return home

@@ -18,20 +18,16 @@ from scripts.local.processes.programs import (
     COLLECT,
     CONSOLE,
     DOCUMENTS,
-    EXECUTORS,
-    MASTER,
     METER,
     OBSERVE,
     PROVISION,
     RETRY,
     SERVICES,
-    SPARK,
-    STANDBY,
     STORE,
     TRACE,
-    WORKERS,
     traced,
 )
+from scripts.local.processes.spark_programs import EXECUTORS, MASTER, SPARK, STANDBY, WORKERS
 from scripts.local.processes.supervisor import Supervisor
 from scripts.local.progress import Progress, Say
 from scripts.local.side import Side

@@ -17,7 +17,7 @@ from scripts.local.kafka import brokers
 from scripts.local.lock import held
 from scripts.local.ports import busy_ports
 from scripts.local.processes.profile import SideProfile
-from scripts.local.processes.programs import BROKERS, programs
+from scripts.local.processes.programs import BROKERS, programs, queries_of
 from scripts.local.processes.supervisor import Supervisor, end_leftovers
 from scripts.local.progress import Progress
 from scripts.local.side import Side
@@ -95,7 +95,7 @@ def _start_brokers(
             file.unlink(missing_ok=True)
         brokers.prepare(side, jars.broker)
         if side.workers:
-            configure(side, jars.spark)
+            configure(side, jars.spark, queries_of(profile))
     if missing := missing_archives(jars):
         progress.say(
             f"[dim]slower   no archive of classes of {', '.join(missing)}: `make setup` records it[/]"
@@ -108,7 +108,7 @@ def _start_brokers(
         _check_cluster(side)
     with progress.step("creating topics, waiting for all replicas"):
         ensure_topics(side.bootstrap, topic_specs(side.partitions))
-        if side.standby:
+        if side.standby or side.workers:
             ensure_topics(side.bootstrap, rehearsal_specs())
 
 

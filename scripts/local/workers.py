@@ -3,16 +3,15 @@
 import fcntl
 import signal
 import time
-import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Final
 
-import msgspec
 import psutil
 
-from scripts.local.addresses import HOST
-from scripts.local.processes.programs import WORKERS
+from scripts.local.cluster import REHEARSED_EXECUTOR
+from scripts.local.executor.count import executor_count
+from scripts.local.processes.spark_programs import WORKERS
 from scripts.local.processes.supervisor import Supervisor
 from scripts.local.progress import Progress
 from scripts.local.side import Side
@@ -21,28 +20,16 @@ from shared.runtime.errors import OperatorError
 DRAIN_SECONDS: Final = 75
 """Most seconds for the tasks of workers to end, as on the twins: the longest batch, five times."""
 
-_START_SECONDS: Final = 60
+_START_SECONDS: Final = 240
+"""Most seconds until an executor takes tasks: each rehearses first, in its turn, while others take them."""
+
 _KNOWN_SECONDS: Final = 15
-_POLL_SECONDS: Final = 0.2
-_ANSWER_SECONDS: Final = 2
+_POLL_SECONDS: Final = 1.0
 _EXECUTOR: Final = "CoarseGrainedExecutorBackend"
 
 
 class WorkersError(OperatorError):
     """The number of workers cannot be changed; the text says why and what to do."""
-
-
-class _Worker(msgspec.Struct):
-    """A worker as the master describes it."""
-
-    state: str
-    coresused: int
-
-
-class _State(msgspec.Struct):
-    """The master's state, as far as it is used here."""
-
-    workers: list[_Worker]
 
 
 def running_workers(supervisor: Supervisor) -> list[str]:
@@ -54,19 +41,8 @@ def running_workers(supervisor: Supervisor) -> list[str]:
     return list(supervisor.not_ended(WORKERS))
 
 
-def executors(side: Side) -> int | None:
-    """Workers on which an executor runs; None while the master does not answer."""
-    url = f"http://{HOST}:{side.master_state_port}/json/"
-    try:
-        with urllib.request.urlopen(url, timeout=_ANSWER_SECONDS) as answer:
-            found = msgspec.json.decode(answer.read(), type=_State)
-    except (OSError, msgspec.MsgspecError):
-        return None
-    return sum(each.state == "ALIVE" and each.coresused > 0 for each in found.workers)
-
-
 def scale(side: Side, wanted: int, progress: Progress) -> None:
-    """Start workers, or drain the last ones, until there are as many as wanted, each with an executor.
+    """Start workers, or drain the last ones, until as many as wanted take the driver's tasks.
 
     Args:
         side: one that runs with workers.
@@ -88,8 +64,9 @@ def scale(side: Side, wanted: int, progress: Progress) -> None:
         if too_many := running[wanted:]:
             with progress.step(f"draining {', '.join(too_many)}: tasks end with their batches"):
                 _drain(supervisor, too_many)
-        with progress.step(f"waiting for executors on {wanted} workers"):
-            _wait_for_executors(side, wanted)
+        rehearsed = ": each new one rehearses first, a minute or two" if added else ""
+        with progress.step(f"waiting until {wanted} executors take tasks{rehearsed}"):
+            _wait_for_executors(side, wanted, _START_SECONDS * max(1, len(added)))
 
 
 @contextmanager
@@ -102,10 +79,10 @@ def _alone(side: Side) -> Iterator[None]:
         yield
 
 
-def _wait_for_executors(side: Side, wanted: int) -> None:
-    if not _wait(lambda: (executors(side) or 0) >= wanted, _START_SECONDS):
+def _wait_for_executors(side: Side, wanted: int, seconds: int) -> None:
+    if not _wait(lambda: (executor_count(side.spark_url) or 0) >= wanted, seconds):
         raise WorkersError(
-            f"{executors(side) or 0} of {wanted} workers have an executor after {_START_SECONDS} s",
+            f"{executor_count(side.spark_url) or 0} of {wanted} executors take tasks after {seconds} s",
             f"`hifi doctor` says whether the driver runs, {side.logs}/spark_worker-*.log why one does not",
         )
 
@@ -113,12 +90,14 @@ def _wait_for_executors(side: Side, wanted: int) -> None:
 def _drain(supervisor: Supervisor, names: Sequence[str]) -> None:
     """Let workers take no more tasks, wait until their executors have ended, then stop them.
 
-    They are stopped whatever happens: a worker that takes no tasks must not stay.
+    An executor that still rehearses ends without taking any. They are stopped whatever happens: a worker that
+    takes no tasks must not stay.
     """
     pids = [supervisor.pid(name) for name in names]
     try:
         _wait(lambda: all(map(_is_known, _executors_of(pids))), _KNOWN_SECONDS)
-        for pid in pids:
+        rehearsed = [executor.pid for executor in _executors_of(pids, REHEARSED_EXECUTOR)]
+        for pid in (*filter(None, pids), *rehearsed):
             with suppress(psutil.NoSuchProcess):
                 psutil.Process(pid).send_signal(signal.SIGPWR)
         _wait(lambda: not _executors_of(pids), DRAIN_SECONDS)
@@ -131,13 +110,16 @@ def _is_known(executor: psutil.Process) -> bool:
     return time.time() - executor.create_time() > _KNOWN_SECONDS
 
 
-def _executors_of(workers: Sequence[int]) -> list[psutil.Process]:
-    """The executors of workers, given by their process ids; 0 is one that does not run."""
+def _executors_of(workers: Sequence[int], word: str = _EXECUTOR) -> list[psutil.Process]:
+    """The executors of workers, with a word in their command lines.
+
+    The workers are given by their process ids; 0 is one that does not run.
+    """
     found = []
     for pid in filter(None, workers):
         with suppress(psutil.NoSuchProcess):
             for child in psutil.Process(pid).children():
-                if any(_EXECUTOR in word for word in child.cmdline()):
+                if any(word in argument for argument in child.cmdline()):
                     found.append(child)
     return found
 

@@ -145,6 +145,9 @@ class SparkMetric(StrEnum):
     PROGRESS_AGE = "hifi_spark_progress_age_seconds"
     """Gauge by `query`: since the end of the last batch; it grows while a query has nothing to read, too."""
 
+    EXECUTORS = "hifi_spark_executors"
+    """Gauge: executors that take the driver's tasks; 0 if the driver runs all of them itself."""
+
     HEAP_BYTES = "hifi_spark_heap_bytes"
     """Gauge: heap in use in the driver's JVM."""
 

@@ -5,7 +5,9 @@ Meanwhile it answers `/healthz`, `/readyz` and `/metrics`.
 
 import os
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
@@ -19,6 +21,7 @@ from shared.runtime.logging import configure_logging, get_logger
 from shared.runtime.settings import SparkSettings
 from shared.runtime.shutdown import stop_event
 from shared.spark.jvm_output import json_output
+from shared.spark.later_queries import CALM_SECONDS, LaterQueries
 from shared.spark.query_metrics import QueryMetrics
 from shared.spark.session import spark_session
 
@@ -47,23 +50,41 @@ class Operation(Protocol):
 
 
 class Alone:
-    """The queries of the only driver: started after `wait`, stopped in reverse order."""
+    """The queries of the only driver: started in the order of `builds`, stopped in reverse order."""
 
     def __init__(
-        self, builds: Sequence[Build], settings: SparkSettings, wait: Callable[[threading.Event], None]
+        self,
+        builds: Sequence[Build],
+        settings: SparkSettings,
+        *,
+        wait: Callable[[threading.Event], None] = lambda _: None,
+        later: Sequence[Build] = (),
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        """Start these queries.
+
+        Args:
+            builds: of queries that events wait for.
+            settings: of the process.
+            wait: called between the start of Spark and the first query, with the event that a signal sets.
+            later: of queries that no event waits for.
+            monotonic: returns seconds.
+        """
         self._builds, self._settings, self._wait = builds, settings, wait
+        self._later = LaterQueries([partial(_built, build, settings) for build in later], monotonic)
 
     def start(self, spark: SparkSession, stopping: threading.Event) -> Sequence[StreamingQuery]:
         """Start all of them, or none if it is to stop meanwhile."""
         self._wait(stopping)
         if stopping.is_set():
             return []
-        return [build(spark, self._settings) for build in self._builds]
+        queries = [build(spark, self._settings) for build in self._builds]
+        self._later.wait(CALM_SECONDS)
+        return queries
 
-    def start_more(self, spark: SparkSession) -> Sequence[StreamingQuery]:  # noqa: ARG002
-        """Nothing: `start` starts all."""
-        return ()
+    def start_more(self, spark: SparkSession) -> Sequence[StreamingQuery]:
+        """Start `later` once they are due."""
+        return self._later.start(spark)
 
     def stop(self, queries: Sequence[StreamingQuery]) -> None:
         """Stop all of them."""
@@ -71,26 +92,23 @@ class Alone:
             query.stop()
 
 
-def run_application(
-    name: str,
-    settings: SparkSettings,
-    builds: Sequence[Build],
-    wait: Callable[[threading.Event], None] = lambda _: None,
-) -> int:
-    """`run_operation` of a driver without a standby: its queries start in the order of `builds`.
-
-    `wait` is called between the start of Spark and the first query, with the event that a signal sets.
-    """
-    return run_operation(name, settings, Alone(builds, settings, wait))
+def _built(build: Build, settings: SparkSettings, spark: SparkSession) -> StreamingQuery:
+    return build(spark, settings)
 
 
-def run_operation(name: str, settings: SparkSettings, operation: Operation) -> int:
+def run_application(name: str, settings: SparkSettings, builds: Sequence[Build]) -> int:
+    """`run_operation` of these queries alone, for which events wait."""
+    return run_operation(name, settings, lambda: Alone(builds, settings))
+
+
+def run_operation(name: str, settings: SparkSettings, make: Callable[[], Operation]) -> int:
     """Run queries, publish their progress to Kafka, and serve health and metrics.
 
     Args:
         name: name of the application in logs.
         settings: settings of the process.
-        operation: starts and stops the queries.
+        make: makes what starts and stops the queries, on another thread while Spark starts: it may import
+            them.
 
     Returns:
         The exit status: 0 after a stop signal, 1 when a query ended by itself.
@@ -109,9 +127,12 @@ def run_operation(name: str, settings: SparkSettings, operation: Operation) -> i
     _forget(settings.ready_file)
     with health_served(settings.metrics_host, settings.metrics_port, report, meters.registry) as port:
         _log.info("health and metrics", extra={"host": settings.metrics_host, "port": port})
-        with json_output():
+        with json_output(), ThreadPoolExecutor(1) as beside:
+            made = beside.submit(make)
             spark = spark_session(settings, name)
+        operation = made.result()
         _log.info("session started")
+        meters.count_executors(spark, stopping)
         queries = list(operation.start(spark, stopping))
         looker = threading.Thread(
             target=_look, args=(spark, queries, stopping, settings.bootstrap, meters), daemon=True

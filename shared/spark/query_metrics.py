@@ -1,9 +1,11 @@
 """A Spark application's Prometheus metrics; their names are in shared/runtime/metrics.py."""
 
 import os
+import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from confluent_kafka import TopicPartition
 from prometheus_client import Counter, Gauge
@@ -14,6 +16,8 @@ from shared.runtime.clock import Clock, wall_clock
 from shared.runtime.metrics import SparkMetric
 from shared.runtime.process_metrics import process_registry
 from shared.spark.driver_metrics import PartsCollector
+
+_COUNT_SECONDS: Final = 1.0
 
 Partition = tuple[str, int]
 """Topic and partition."""
@@ -33,6 +37,7 @@ class QueryMetrics:
         self._lag = Gauge(SparkMetric.LAG, "Records not read", ["query", "topic"], registry=into)
         self._batch = Gauge(SparkMetric.BATCH_SECONDS, "Length of the last batch", ["query"], registry=into)
         self._age = Gauge(SparkMetric.PROGRESS_AGE, "Since the last batch", ["query"], registry=into)
+        self._executors = Gauge(SparkMetric.EXECUTORS, "Executors that take tasks", registry=into)
         self._heap = Gauge(SparkMetric.HEAP_BYTES, "Heap in use", registry=into)
         self._gc = Counter(SparkMetric.GC_SECONDS, "In garbage collections", registry=into)
 
@@ -52,6 +57,16 @@ class QueryMetrics:
         for topic, records in lags(offsets, by_partition(ends)).items():
             self._lag.labels(query, topic).set(records)
 
+    def count_executors(self, spark: SparkSession, stopping: threading.Event) -> None:
+        """Count executors each second until stopping, on a thread: a scrape must not wait for the JVM."""
+
+        def count() -> None:
+            while not stopping.wait(_COUNT_SECONDS):
+                with suppress(Exception):  # of Py4J: the JVM has ended, which is noticed elsewhere
+                    self._executors.set(_executors(spark))
+
+        threading.Thread(target=count, name="executors", daemon=True).start()
+
     def look_at_jvm(self, spark: SparkSession) -> None:
         """Read heap and garbage collections from the driver's JVM."""
         jvm: Any = spark.sparkContext._jvm
@@ -60,6 +75,12 @@ class QueryMetrics:
         collected = sum(bean.getCollectionTime() for bean in beans.getGarbageCollectorMXBeans()) / 1000
         self._gc.inc(max(0.0, collected - self._collected))
         self._collected = collected
+
+
+def _executors(spark: SparkSession) -> int:
+    """Executors that take a driver's tasks; 0 if it runs all of them itself."""
+    tracker: Any = spark.sparkContext._jsc.sc().statusTracker()
+    return max(0, len(tracker.getExecutorInfos()) - 1)  # the driver is among them once it knows itself
 
 
 def by_partition(offsets: Sequence[TopicPartition]) -> dict[Partition, int]:

@@ -167,6 +167,9 @@ def _local() -> dict[str, str]:
     return {
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
+        # A cluster's configuration may ask for both: Spark would make a secret, and keep it in its JVM.
+        "spark.authenticate": "false",
+        "spark.network.crypto.enabled": "false",
         "spark.python.unix.domain.socket.dir": socket_folder(tempfile.gettempdir(), str(Path.cwd())),
     }
 

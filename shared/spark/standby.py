@@ -23,6 +23,7 @@ from shared.spark.application import Build, is_processing
 from shared.spark.checkpoint_locks import CheckpointLocks
 from shared.spark.checkpoint_owners import end_processes
 from shared.spark.hand_over import hand_over
+from shared.spark.later_queries import CALM_SECONDS, LaterQueries
 from shared.spark.prepared_query import PreparedQuery
 from shared.spark.python_worker_pool import keep_in_use
 from shared.spark.takeover import BEAT_SECONDS, Step, Takeover
@@ -30,9 +31,6 @@ from shared.spark.takeover import BEAT_SECONDS, Step, Takeover
 _log = get_logger(__name__)
 _POLL_SECONDS: Final = 0.2
 _SOON_SECONDS: Final = 0.02
-
-CALM_SECONDS: Final = 20.0
-"""So long after a takeover the queries start that no event waits for: on two cores they would delay those."""
 
 
 Prepare = Callable[[SparkSession, SparkSettings], PreparedQuery]
@@ -47,7 +45,7 @@ class Rehearsal(Protocol):
 
 
 class TwoDrivers:
-    """How a driver starts and stops its queries beside another one; for `run_application`."""
+    """How a driver starts and stops its queries beside another one; for `run_operation`."""
 
     def __init__(  # noqa: PLR0913  # what to run, and how it waits
         self,
@@ -75,8 +73,10 @@ class TwoDrivers:
         self._prepares, self._prepared = prepares, dict[str, PreparedQuery]()
         self._warm_file, self._hurry = warm_file, hurry
         self._locks: CheckpointLocks | None = None
+        self._prompt = [node for node in builds if node not in later]
         self._later = [node for node in builds if node in later]
-        self._later_at = 0.0
+        starts = [partial(self._started, node) for node in self._later]
+        self._later_queries = LaterQueries(starts, time.monotonic)
         self._waited, self._ended = threading.Event(), threading.Event()
 
     def start(self, spark: SparkSession, stopping: threading.Event) -> Sequence[StreamingQuery]:
@@ -94,10 +94,7 @@ class TwoDrivers:
 
     def start_more(self, spark: SparkSession) -> Sequence[StreamingQuery]:
         """Start the queries that no event waits for, once those that took over are past the worst."""
-        if not self._later or time.monotonic() < self._later_at:
-            return ()
-        due, self._later = self._later, []
-        return [self._started(node, spark) for node in due]
+        return self._later_queries.start(spark)
 
     def stop(self, queries: Sequence[StreamingQuery]) -> None:
         """Hand the queries over to a warm driver, one by one; without one stop them."""
@@ -131,8 +128,7 @@ class TwoDrivers:
     def _take_over(
         self, spark: SparkSession, stopping: threading.Event, locks: CheckpointLocks, mine: "_Acquired"
     ) -> Sequence[StreamingQuery]:
-        prompt = [node for node in self._builds if node not in self._later]
-        takeover = Takeover(prompt, time.monotonic, later=self._later)
+        takeover = Takeover(self._prompt, time.monotonic, later=self._later)
         queries: list[StreamingQuery] = []
         while not stopping.is_set():
             step, node = takeover.next(mine.nodes, locks.last_beat(mine.missing))
@@ -149,7 +145,7 @@ class TwoDrivers:
                 end_processes(locks.owner(node))
             else:
                 mine.wait()
-        self._later_at = time.monotonic() + (CALM_SECONDS if self._prepared else 0)
+        self._later_queries.wait(CALM_SECONDS if self._prepared else 0)
         return queries
 
     def _started(self, node: str, spark: SparkSession) -> StreamingQuery:

@@ -8,7 +8,8 @@ from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from scripts.dashboard.scrape import local
-from scripts.local.processes.programs import CANARY, COLLECT, CONSOLE, OBSERVE, RETRY, SPARK, TRACE
+from scripts.local.processes.programs import CANARY, COLLECT, CONSOLE, OBSERVE, RETRY, TRACE
+from scripts.local.processes.spark_programs import SPARK
 from shared.runtime.metrics import CanaryMetric, ProcessMetric
 from tests.harness.live_side import LiveSide
 from tests.harness.waiting import eventually

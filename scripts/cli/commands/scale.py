@@ -6,7 +6,7 @@ import typer
 from rich.console import Console
 
 from scripts.cli.commands.options import DATA_DEFAULT, Data
-from scripts.local.processes.programs import WORKERS
+from scripts.local.processes.spark_programs import WORKERS
 from scripts.local.processes.supervisor import Supervisor
 from scripts.local.progress import Progress
 from scripts.local.side import Side

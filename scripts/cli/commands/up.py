@@ -10,7 +10,7 @@ from rich.console import Console
 from scripts.cli.commands.options import DATA_DEFAULT, Data
 from scripts.local.addresses import DEFAULT_PORT
 from scripts.local.processes.profile import SideProfile
-from scripts.local.processes.programs import WORKERS
+from scripts.local.processes.spark_programs import WORKERS
 from scripts.local.progress import Progress
 from scripts.local.services import early, open_chain, start_standby, warm_open_side
 from scripts.local.side import DEFAULT_PARTITIONS, Side

@@ -19,8 +19,8 @@ _ROLES = (
     ("kafka.Kafka", "broker"),
     ("pipelines.data.collect", "collect"),
     ("pipelines.data.retry", "retry"),
+    ("hifi.process=executor", "spark executor"),
     ("org.apache.spark.deploy.SparkSubmit", "spark jvm"),  # its settings name the workers' daemon
-    ("CoarseGrainedExecutorBackend", "spark executor"),
     ("org.apache.spark.deploy", "spark cluster"),  # master and workers
     (worker_daemon.__name__, "spark python workers"),
     ("scripts.local.processes.driver", "spark driver"),

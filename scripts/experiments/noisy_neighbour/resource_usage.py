@@ -9,7 +9,7 @@ import psutil
 from msgspec import Struct
 
 from scripts.local.process_marks import side_processes
-from scripts.local.processes.programs import SPARK
+from scripts.local.processes.spark_programs import SPARK
 from scripts.local.side import Side
 
 _EVERY_SECONDS: Final = 2.0

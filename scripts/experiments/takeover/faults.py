@@ -16,7 +16,7 @@ from scripts.experiments.harness.subprocesses import ChainError
 from scripts.experiments.takeover.partition_writers import producer_ids, writers_in_turn
 from scripts.local.addresses import BROKER_IDS
 from scripts.local.process_marks import side_processes
-from scripts.local.processes.programs import SPARK, STANDBY
+from scripts.local.processes.spark_programs import SPARK, STANDBY
 from scripts.local.processes.supervisor import Supervisor
 from scripts.local.services import driver_at_work
 from scripts.local.side import Side

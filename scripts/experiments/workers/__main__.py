@@ -15,7 +15,7 @@ from msgspec import Struct, structs
 from rich.console import Console
 
 from scripts.experiments.harness.bounds import Bound
-from scripts.experiments.harness.disturbance import Disturbance, disturbed
+from scripts.experiments.harness.disturbance import BEFORE_SECONDS, Disturbance, disturbed
 from scripts.experiments.harness.measure import destination_port, destination_url
 from scripts.experiments.harness.output import report, say, to_json, write_json
 from scripts.experiments.harness.runs import Load
@@ -23,10 +23,11 @@ from scripts.experiments.harness.side import RunningChain, hifi
 from scripts.experiments.harness.subprocesses import ChainError
 from scripts.experiments.workers.groups import GroupRun, run_group
 from scripts.experiments.workers.protocol import Change, Protocol
+from scripts.local.executor.count import executor_count
 from scripts.local.ports import free_base
 from scripts.local.process_marks import kill, side_processes
 from scripts.local.processes.profile import SideProfile
-from scripts.local.processes.programs import MASTER, SPARK
+from scripts.local.processes.spark_programs import MASTER, SPARK
 from scripts.local.processes.supervisor import Supervisor
 from scripts.local.progress import Progress
 from scripts.local.services import spark_ready
@@ -35,10 +36,14 @@ from scripts.local.workers import running_workers, scale
 from scripts.terminal import run_command
 
 _SETTLE_SECONDS = 20.0
+_NOTICED_SECONDS = 5.0
+"""By then a killed process is no longer counted."""
+
 _LATE_SECONDS = {Change.KILL_DRIVER: 45}
 """Without a standby; otherwise none, or as many as the best consumer group has in the same run."""
 
-_READY_SECONDS = 120.0
+_READY_SECONDS = 300.0
+"""Most seconds until the driver is at work again, and all executors with it."""
 
 APP = typer.Typer(add_completion=False)
 
@@ -60,7 +65,8 @@ class WorkersRun(Struct, frozen=True, kw_only=True):
 @APP.command()
 def run(  # noqa: PLR0913, PLR0917  # one for each option
     rate: Annotated[int, typer.Option(min=1, help="Single events per second.")] = 1_000,
-    seconds: Annotated[float, typer.Option(min=30, help="Seconds of each load.")] = 80.0,
+    seconds: Annotated[float, typer.Option(min=30, help="Seconds of each load.")] = 240.0,
+    group_seconds: Annotated[float, typer.Option(min=30, help="The same, of each group's.")] = 40.0,
     partitions: Annotated[int, typer.Option(min=1, help="Partitions of each topic.")] = 2,
     parts: Annotated[SideProfile, typer.Option(help="Programs of the side.")] = SideProfile.ALL,
     groups: Annotated[bool, typer.Option(help="Consumer groups beside it.")] = True,
@@ -73,7 +79,7 @@ def run(  # noqa: PLR0913, PLR0917  # one for each option
         with hifi(side, destination_url(port), parts) as chain:
             phases = [_phase(chain, change, load, port) for change in Change]
             beside = [
-                _reported(run_group(side.bootstrap, protocol, partitions, rate, seconds))
+                _reported(run_group(side.bootstrap, protocol, partitions, rate, group_seconds))
                 for protocol in (Protocol if groups else ())
             ]
             found = WorkersRun(ready_seconds=chain.ready_seconds, phases=phases, groups=beside)
@@ -83,20 +89,61 @@ def run(  # noqa: PLR0913, PLR0917  # one for each option
 
 def _phase(chain: RunningChain, change: Change, load: Load, port: int) -> Phase:
     _settle(chain.side)
-    found = disturbed(chain, load, port, lambda: _change(change, chain.side))
+    changed = _Timed(lambda: _change(change, chain.side))
+    found = disturbed(chain, load, port, changed.begin)
+    if changed.seconds > load.seconds - BEFORE_SECONDS:
+        raise ChainError(
+            f"{change} took {changed.seconds:.0f} s and the load went on for {load.seconds:.0f} s: "
+            f"give --seconds {changed.seconds + 2 * BEFORE_SECONDS:.0f}"
+        )
     phase = Phase(change=change, **structs.asdict(found))
     say(to_json(phase).decode())
     return phase
 
 
+class _Timed:
+    """A change whose time is measured, from its beginning to the end of the rest of it."""
+
+    def __init__(self, begin: Callable[[], Callable[[], None]]) -> None:
+        self.seconds = 0.0
+        self._begin = begin
+
+    def begin(self) -> Callable[[], None]:
+        """Begin it; returns the rest of it."""
+        began = time.monotonic()
+        rest = self._begin()
+
+        def timed() -> None:
+            rest()
+            self.seconds = time.monotonic() - began
+
+        return timed
+
+
 def _settle(side: Side) -> None:
-    """Wait until a driver is at work again, and then a little."""
-    deadline = time.monotonic() + _READY_SECONDS
-    while not spark_ready(side, Supervisor(side)):
-        if time.monotonic() > deadline:
-            raise ChainError(f"the driver is not ready after {_READY_SECONDS:.0f} s: see {side.logs}")
-        time.sleep(1)
+    """Wait until a driver and all executors are at work again, and then a little."""
+    _wait_for_all(side)
     time.sleep(_SETTLE_SECONDS)
+
+
+def _wait_for_loss_and_all(side: Side) -> None:
+    time.sleep(_NOTICED_SECONDS)
+    _wait_for_all(side)
+
+
+def _wait_for_all(side: Side) -> None:
+    deadline, supervisor = time.monotonic() + _READY_SECONDS, Supervisor(side)
+    while not _all_at_work(side, supervisor):
+        if time.monotonic() > deadline:
+            raise ChainError(
+                f"the driver and its executors are not ready after {_READY_SECONDS:.0f} s: see {side.logs}"
+            )
+        time.sleep(1)
+
+
+def _all_at_work(side: Side, supervisor: Supervisor) -> bool:
+    wanted = len(running_workers(supervisor))
+    return spark_ready(side, supervisor) and executor_count(side.spark_url) == wanted
 
 
 def _change(change: Change, side: Side) -> Callable[[], None]:
@@ -109,7 +156,7 @@ def _change(change: Change, side: Side) -> Callable[[], None]:
     }
     if change in killed:
         kill(side_processes(side.root, killed[change]))
-        return lambda: None
+        return lambda: _wait_for_loss_and_all(side)
     wanted = len(running_workers(supervisor)) + (1 if change is Change.ADD else -1)
     return lambda: scale(side, wanted, Progress(Console(stderr=True)))
 

@@ -9,6 +9,7 @@ from confluent_kafka import KafkaException
 
 from scripts.local.addresses import HOST
 from scripts.local.doctor.checks import Check
+from scripts.local.executor.count import executor_count
 from scripts.local.ports import busy_ports
 from scripts.local.processes.programs import (
     API,
@@ -17,19 +18,17 @@ from scripts.local.processes.programs import (
     CANARY,
     COLLECT,
     CONSOLE,
-    EXECUTORS,
-    MASTER,
     OBSERVE,
     PROVISION,
     RETRY,
-    SPARK,
     STORE,
     TRACE,
 )
+from scripts.local.processes.spark_programs import EXECUTORS, SPARK
 from scripts.local.processes.supervisor import Supervisor, SupervisorError
 from scripts.local.services import says_ready, spark_ready
 from scripts.local.side import Side
-from scripts.local.workers import executors, running_workers
+from scripts.local.workers import running_workers
 from shared.contracts.scorecard import Now
 from shared.contracts.topics import REPLICAS, Topic
 from shared.kafka.admin import admin_client, out_of_sync, topic_partitions
@@ -61,7 +60,7 @@ def health(side: Side) -> Iterator[Check]:
     if SPARK in started:
         yield spark_check(side, ready=spark_ready(side, supervisor))
         if side.workers:
-            yield executors_check(side, len(running_workers(supervisor)), executors(side))
+            yield executors_check(side, len(running_workers(supervisor)), executor_count(side.spark_url))
         yield from _lags(side)
 
 
@@ -94,10 +93,10 @@ def process_check(side: Side, name: str, state: str) -> Check:
 
 
 def executors_check(side: Side, workers: int, count: int | None) -> Check:
-    """Check that an executor runs on each Spark worker."""
+    """Check that an executor of each Spark worker takes tasks."""
     if count is None:
-        return Check(name="executors", found="not known", fix=f"tail {side.logs / MASTER}.log")
-    fix = None if count >= workers else f"wait; tail {side.logs / EXECUTORS}.log"
+        return Check(name="executors", found="not known", fix=f"tail {side.logs / SPARK}.log")
+    fix = None if count >= workers else f"wait: a new one rehearses first; tail {side.logs / EXECUTORS}.log"
     return Check(name="executors", found=f"on {count} of {workers} workers", fix=fix)
 
 

@@ -23,7 +23,7 @@ from scripts.local.processes.rehearsal import ChainRehearsal
 from shared.contracts.topics import Topic
 from shared.kafka.admin import admin_client, without_leader
 from shared.runtime.settings import SparkSettings
-from shared.spark.application import run_application, run_operation
+from shared.spark.application import Alone
 from shared.spark.standby import TwoDrivers
 
 _BUILDS: Final = {
@@ -46,7 +46,7 @@ _LATER: Final = ("audit",)
 """Nodes that no event waits for."""
 
 _FIRST: Final = ("route", "ingest", "transmit", "transmit_slow", "audit")
-"""Order of starting when a driver takes over: what takes longest to its first event at the front."""
+"""Order of starting for a driver that is warm: what takes longest to its first event at the front."""
 
 _LOOK_SECONDS: Final = 0.2
 
@@ -64,21 +64,37 @@ def _wait_for_topics(settings: SparkSettings, stopping: threading.Event) -> None
         stopping.wait(_LOOK_SECONDS)
 
 
-def run_alone(settings: SparkSettings, nodes: Sequence[str]) -> int:
-    """Run the queries of these nodes, started in this order; returns the exit status."""
-    builds = [_BUILDS[node] for node in nodes]
-    return run_application("spark", settings, builds, partial(_wait_for_topics, settings))
+def _in_order(nodes: Sequence[str]) -> list[str]:
+    return sorted(nodes, key=_FIRST.index)
 
 
-def run_beside_another(
+def alone(settings: SparkSettings, nodes: Sequence[str]) -> Alone:
+    """The queries of these nodes, started in this order, without another driver."""
+    builds = [_BUILDS[node] for node in nodes if node not in _LATER]
+    later = [_BUILDS[node] for node in nodes if node in _LATER]
+    return Alone(builds, settings, wait=partial(_wait_for_topics, settings), later=later)
+
+
+def chain_rehearsal(nodes: Sequence[str], settings: SparkSettings, port: int) -> ChainRehearsal:
+    """A rehearsal of these nodes' queries.
+
+    Args:
+        nodes: in any order.
+        settings: of the process.
+        port: of its destination; 0 takes a free one.
+    """
+    return ChainRehearsal([_BUILDS[node] for node in _in_order(nodes)], settings, port)
+
+
+def beside_another(
     settings: SparkSettings,
     nodes: Sequence[str],
     *,
     rehearsal_port: int,
     warm_file: Path,
     hurry: Callable[[], None],
-) -> int:
-    """Run the queries of these nodes when no other driver of the same checkpoints does; until then get warm.
+) -> TwoDrivers:
+    """The queries of these nodes, run when no other driver of the same checkpoints does; warm until then.
 
     Args:
         settings: of the process.
@@ -86,14 +102,10 @@ def run_beside_another(
         rehearsal_port: of the rehearsal's destination.
         warm_file: written, with the process's id, while the driver waits to take over.
         hurry: called when it takes over.
-
-    Returns:
-        The exit status.
     """
-    builds = {node: _BUILDS[node] for node in sorted(nodes, key=_FIRST.index)}
+    builds = {node: _BUILDS[node] for node in _in_order(nodes)}
     prepares = {node: _PREPARES[node] for node in builds}
-    rehearsal = ChainRehearsal(list(builds.values()), settings, rehearsal_port)
-    drivers = TwoDrivers(
+    rehearsal = chain_rehearsal(nodes, settings, rehearsal_port)
+    return TwoDrivers(
         builds, settings, rehearsal, prepares=prepares, later=_LATER, warm_file=warm_file, hurry=hurry
     )
-    return run_operation("spark", settings, drivers)

@@ -1,20 +1,24 @@
 """All Spark nodes in one process; on a cluster each is an application of its own.
 
-`python -m scripts.local.processes.driver NODE ...` starts these nodes in this order. The queries are imported
-late: that takes two seconds of a core, which a driver that has just taken over needs more.
+`python -m scripts.local.processes.driver NODE ...` starts these nodes. What it imports takes three seconds of
+a core: all of it is imported late, as a driver that has just taken over needs the cores more, and the queries
+while the JVM starts.
 """
 
 import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from pydantic import Field
 
 from shared.runtime.priority import lower_priority
 from shared.runtime.settings import SparkSettings
 from shared.spark.checkpoint_owners import acquired_lately, in_use
+
+if TYPE_CHECKING:
+    from shared.spark.application import Operation
 
 _RECOVER_SECONDS: Final = 40.0
 """After another driver took over, a new one leaves it the cores for so long."""
@@ -33,17 +37,38 @@ class DriverSettings(SparkSettings):
 
 def main(settings: DriverSettings, nodes: Sequence[str]) -> int:
     """Run the queries of these nodes; returns the exit status."""
-    if settings.rehearsal_port is None or settings.warm_file is None:
-        from scripts.local.processes.chain_driver import run_alone  # noqa: PLC0415
+    make = _alone(settings, nodes)
+    if settings.rehearsal_port is not None and settings.warm_file is not None:
+        make = _beside_another(settings, nodes, settings.rehearsal_port, settings.warm_file)
 
-        return run_alone(settings, nodes)
+    from shared.spark.application import run_operation  # noqa: PLC0415
+
+    return run_operation("spark", settings, make)
+
+
+def _alone(settings: DriverSettings, nodes: Sequence[str]) -> "Callable[[], Operation]":
+    def make() -> "Operation":
+        from scripts.local.processes.chain_driver import alone  # noqa: PLC0415
+
+        return alone(settings, nodes)
+
+    return make
+
+
+def _beside_another(
+    settings: DriverSettings, nodes: Sequence[str], rehearsal_port: int, warm_file: Path
+) -> "Callable[[], Operation]":
+    """Waits until the other driver does not need the cores most."""
     hurry = _leave_the_cores(Path(settings.checkpoints))
 
-    from scripts.local.processes.chain_driver import run_beside_another  # noqa: PLC0415
+    def make() -> "Operation":
+        from scripts.local.processes.chain_driver import beside_another  # noqa: PLC0415
 
-    return run_beside_another(
-        settings, nodes, rehearsal_port=settings.rehearsal_port, warm_file=settings.warm_file, hurry=hurry
-    )
+        return beside_another(
+            settings, nodes, rehearsal_port=rehearsal_port, warm_file=warm_file, hurry=hurry
+        )
+
+    return make
 
 
 def _leave_the_cores(checkpoints: Path) -> Callable[[], None]:

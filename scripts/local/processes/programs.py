@@ -2,39 +2,21 @@
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Final
 
 from scripts.local.addresses import BROKER_IDS
-from scripts.local.class_archives import spark_archive
-from scripts.local.cluster import (
-    cluster_environment,
-    driver_folder,
-    master_command,
-    master_url,
-    slots,
-    worker_command,
-)
 from scripts.local.jars import Jars
 from scripts.local.kafka import brokers
-from scripts.local.process_marks import OF_SIDE, PROGRAM
 from scripts.local.processes import dynamodb_local
 from scripts.local.processes.profile import SideProfile
+from scripts.local.processes.program import Program, side_environment
+from scripts.local.processes.spark_programs import SPARK, cluster, drivers
 from scripts.local.side import Side
 from shared.contracts.document_items import DOCUMENTS_TABLE
 
 BROKERS: Final = tuple(f"broker-{broker}" for broker in BROKER_IDS)
 COLLECT: Final = "collect"
-SPARK: Final = "spark"
-STANDBY: Final = "spark_standby"
-MASTER: Final = "spark_master"
-WORKERS: Final = tuple(f"spark_worker-{number}" for number in range(1, 9))
-"""As many as there can be; `hifi scale` starts and stops them."""
-
-EXECUTORS: Final = "spark_executors"
-"""Passes on what executors write to their logs."""
-
 RETRY: Final = "retry"
 STORE: Final = "store"
 PROVISION: Final = "provision"
@@ -71,39 +53,13 @@ _MIDDLE: Final = "middle"
 _ENDS: Final = {_FIRST: (40, 10), _FRONT: (30, 30), _MIDDLE: (25, 10)}
 """Order and stop_seconds of a group of services."""
 
-TASK_TRIES: Final = 16
-"""Tries of a task whose Python worker dies; as on the twins (`spark.task.maxFailures`)."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Program:
-    """One supervised process."""
-
-    name: str
-    command: list[str]
-    environment: dict[str, str]
-    group: str
-    """Programs of a group stop at the same time."""
-
-    order: int
-    """Groups with a higher number stop earlier."""
-
-    start_seconds: int
-    """After so many seconds it counts as started; if it ends earlier, the next start waits longer."""
-
-    stop_seconds: int
-    """Seconds from SIGTERM to SIGKILL."""
-
-    folder: str = ""
-    """In which it runs, made if it is missing; without one in the side's."""
-
 
 def programs(side: Side, jars: Jars, profile: SideProfile) -> list[Program]:
     """Everything of a side, in the order of starting; audit runs if the profile has the meter."""
     return [
         *(_broker(side, broker, jars) for broker in BROKER_IDS),
-        *(_cluster(side) if side.workers else ()),
-        *_drivers(side, jars, CHAIN if profile is SideProfile.CHAIN else (*CHAIN, AUDIT)),
+        *(cluster(side, jars) if side.workers else ()),
+        *drivers(side, jars, queries_of(profile)),
         _retry(side),
         _collect(side),
         *([] if side.shared else [_store(side, jars)]),
@@ -116,13 +72,14 @@ def programs(side: Side, jars: Jars, profile: SideProfile) -> list[Program]:
     ]
 
 
+def queries_of(profile: SideProfile) -> tuple[str, ...]:
+    """The queries of a side's driver, in the order of starting."""
+    return CHAIN if profile is SideProfile.CHAIN else (*CHAIN, AUDIT)
+
+
 def traced() -> bool:
     """Whether trace runs: the environment names a receiver of spans."""
     return bool(os.environ.get("HIFI_OTLP_ENDPOINT"))
-
-
-def _environment(side: Side, name: str) -> dict[str, str]:
-    return {**side.environment(), OF_SIDE: str(side.root), PROGRAM: name}
 
 
 def _broker(side: Side, broker: int, jars: Jars) -> Program:
@@ -130,7 +87,7 @@ def _broker(side: Side, broker: int, jars: Jars) -> Program:
     return Program(
         name=name,
         command=brokers.command(side, broker, jars.broker),
-        environment=_environment(side, name),
+        environment=side_environment(side, name),
         # All at once: a broker's controlled shutdown needs two live controllers.
         group="brokers",
         order=10,
@@ -139,72 +96,11 @@ def _broker(side: Side, broker: int, jars: Jars) -> Program:
     )
 
 
-def _cluster(side: Side) -> list[Program]:
-    """Spark's master, every worker that can be started, and what follows their executors' logs."""
-    logs = [sys.executable, "-m", "shared.spark.executor_logs", str(side.executors)]
-    return [
-        _of_cluster(side, MASTER, master_command(side)),
-        *(_of_cluster(side, name, worker_command(side)) for name in WORKERS),
-        _of_cluster(side, EXECUTORS, logs),
-    ]
-
-
-def _of_cluster(side: Side, name: str, command: list[str]) -> Program:
-    return Program(
-        name=name,
-        command=command,
-        environment=_environment(side, name) | cluster_environment(side),
-        # After the drivers, whose executors they run.
-        group="cluster",
-        order=15,
-        start_seconds=3,
-        stop_seconds=20,
-    )
-
-
-def _drivers(side: Side, jars: Jars, queries: Sequence[str]) -> list[Program]:
-    """The Spark driver; with a standby two that are alike, of which the first to start is at work first."""
-    if not side.standby:
-        return [_spark(side, jars, queries, SPARK, {})]
-    both = {"HIFI_REHEARSAL_PORT": str(side.rehearsal_port), "HIFI_WARM_FILE": str(side.spark_warm)}
-    other = both | {
-        "HIFI_METRICS_PORT": str(side.standby_port),
-        "HIFI_READY_FILE": str(side.standby_ready),
-    }
-    return [_spark(side, jars, queries, SPARK, both), _spark(side, jars, queries, STANDBY, other)]
-
-
-def _spark(side: Side, jars: Jars, queries: Sequence[str], name: str, more: dict[str, str]) -> Program:
-    return Program(
-        name=name,
-        command=[sys.executable, "-m", "scripts.local.processes.driver", *queries],
-        environment=_environment(side, name)
-        | {
-            "HIFI_CHECKPOINTS": str(side.checkpoints),
-            "HIFI_JARS": str(jars.spark),
-            "HIFI_CLASS_ARCHIVE": str(spark_archive(jars.spark).file),
-            "HIFI_READY_FILE": str(side.spark_ready),
-            "HIFI_METRICS_PORT": str(side.spark_port),
-            "HIFI_MASTER": master_url(side) if side.workers else f"local[{slots(side)},{TASK_TRIES}]",
-            # The workers need the packages of this environment.
-            "PYSPARK_PYTHON": sys.executable,
-            "PYSPARK_DRIVER_PYTHON": sys.executable,
-            **(cluster_environment(side) if side.workers else {}),
-            **more,
-        },
-        group="engine",
-        order=20,
-        start_seconds=5,
-        stop_seconds=45,
-        folder=str(driver_folder(side)) if side.workers else "",
-    )
-
-
 def _store(side: Side, jars: Jars) -> Program:
     return Program(
         name=STORE,
         command=dynamodb_local.command(side.store_folder, side.store_port, side.temporary, jars.store),
-        environment=_environment(side, STORE),
+        environment=side_environment(side, STORE),
         # After observe and the provisioner, which write to it when they stop.
         group="engine",
         order=20,
@@ -293,7 +189,7 @@ def _service(side: Side, name: str, module: str, group: str, settings: dict[str,
     return Program(
         name=name,
         command=[sys.executable, "-m", module],
-        environment=_environment(side, name) | settings,
+        environment=side_environment(side, name) | settings,
         group=group,
         order=order,
         start_seconds=1,

@@ -1,7 +1,8 @@
-"""A standby driver's rehearsal: the chain's queries on topics of their own, until they are fast.
+"""A rehearsal: the chain's queries on topics of their own, until they are fast.
 
-The standby makes the events itself, and is their destination. What the JVM compiled, and the Python workers
-with their tables, are then there for the queries on the side's own topics.
+Who rehearses (a standby driver, an executor that is to be one more) makes the events itself, and is their
+destination. What the JVM compiled, and a standby's Python workers with their tables, are then there for the
+queries on the side's own topics. One process of a side rehearses at a time.
 """
 
 import asyncio
@@ -42,6 +43,7 @@ _FIRST_SECONDS: Final = 180.0
 """A cold Spark plans its first batch in seconds, but in minutes where others need the cores too."""
 
 _TURN_SECONDS: Final = 0.05
+_TURNS_A_LOOK: Final = 20
 _PADDING: Final = "x" * 300
 
 _BATCH_MS: Final = 250
@@ -54,20 +56,23 @@ RATES: Final = {1: 250, 50: 5}
 
 
 class ChainRehearsal:
-    """Rehearses the queries of one driver."""
+    """Rehearses queries."""
 
     def __init__(self, builds: Sequence[Build], settings: SparkSettings, port: int) -> None:
-        """Rehearse these queries, started in this order, with a destination on a port of this machine."""
+        """Rehearse these queries, started in this order, with a destination on a port of this machine.
+
+        Port 0 takes a free one.
+        """
         self._builds, self._settings, self._port = builds, settings, port
 
     def run(self, spark: SparkSession, ended: Callable[[], bool]) -> None:
-        """Rehearse until the chain is fast, for a minute or so at most; a failure leaves the driver cold."""
+        """Rehearse until the chain is fast, for a minute or so at most; a failure leaves the JVM cold."""
         folder = tempfile.mkdtemp(prefix="rehearsal-")
         try:
             with _short_batches(spark):
                 asyncio.run(self._run(spark, folder, ended))
         except Exception:  # what takes over cold is better than what does not wait
-            _log.exception("rehearsal failed: the driver waits without being warm")
+            _log.exception("rehearsal failed: going on without being warm")
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
@@ -86,7 +91,7 @@ class ChainRehearsal:
                 for build in self._builds:
                     if not ended():
                         queries.append(await asyncio.to_thread(build, spark, settings))
-                await self._until_warm(sink, ended)
+                await self._until_warm(sink, queries, ended)
             finally:
                 for query in queries:
                     await asyncio.to_thread(query.stop)
@@ -98,7 +103,8 @@ class ChainRehearsal:
         runner = web.AppRunner(sink.application(), access_log=None)
         await runner.setup()
         await web.TCPSite(runner, HOST, self._port).start()
-        documents = own_documents(_NAME, f"{_NAME}-key", f"http://{HOST}:{self._port}/")
+        _, port = runner.addresses[0]
+        documents = own_documents(_NAME, f"{_NAME}-key", f"http://{HOST}:{port}/")
         try:
             await asyncio.to_thread(self._publish, records_of(documents))
             yield sink
@@ -109,10 +115,16 @@ class ChainRehearsal:
     def _publish(self, records: Records) -> None:
         publish(self._settings.bootstrap, _NAME, records, _PUBLISH_SECONDS)
 
-    async def _until_warm(self, sink: WarmUpReceiver, ended: Callable[[], bool]) -> None:
+    async def _until_warm(
+        self, sink: WarmUpReceiver, queries: Sequence[StreamingQuery], ended: Callable[[], bool]
+    ) -> None:
         producer = logging_client(producer_config(self._settings.bootstrap, _NAME))
         began, sent = time.monotonic(), dict.fromkeys(RATES, 0)
-        while not ended() and not _finished(elapsed := time.monotonic() - began, sink.window()):
+        for turn in itertools.count():
+            if ended() or _finished(elapsed := time.monotonic() - began, sink.window()):
+                break
+            if turn % _TURNS_A_LOOK == 0 and not all(query.isActive for query in queries):
+                raise RuntimeError("a query has ended by itself")
             for size, rate in RATES.items():
                 for _ in range(int(elapsed * rate) - sent[size]):
                     sent[size] += 1

@@ -19,7 +19,7 @@ from supervisor.xmlrpc import Faults, SupervisorTransport
 
 from scripts.local.folders import Folders
 from scripts.local.process_marks import OF_SIDE, PROGRAM, STARTS, end, side_processes
-from scripts.local.processes.programs import Program
+from scripts.local.processes.program import Program
 from shared.runtime.errors import OperatorError
 
 _NAME: Final = "supervisor"

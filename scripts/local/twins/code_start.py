@@ -12,7 +12,8 @@ from typing import Final
 
 from scripts.local.jars import ensure_jars
 from scripts.local.processes.profile import SideProfile
-from scripts.local.processes.programs import BROKERS, COLLECT, PROVISION, SPARK, programs
+from scripts.local.processes.programs import BROKERS, COLLECT, PROVISION, programs
+from scripts.local.processes.spark_programs import SPARK
 from scripts.local.processes.supervisor import Supervisor
 from scripts.local.progress import Progress
 from scripts.local.services import pause_canary, says_ready, spark_ready, start_profile

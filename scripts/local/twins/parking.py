@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Final
 
-from scripts.local.processes.programs import BROKERS, PROVISION, Program
+from scripts.local.processes.program import Program
+from scripts.local.processes.programs import BROKERS, PROVISION
 from scripts.local.processes.supervisor import ENDED, Supervisor
 
 KEPT: Final = frozenset({*BROKERS, PROVISION})

@@ -1,7 +1,6 @@
 """Reads what a local side's chain uses, and how many canary events it changed."""
 
 import time
-import urllib.request
 from typing import Final
 
 import psutil
@@ -9,11 +8,12 @@ import psutil
 from pipelines.control.backends.canary_metrics import changed_events
 from pipelines.control.backends.minute_readings import MinuteReadings, Reading
 from scripts.local.process_marks import PROGRAM, side_processes
-from scripts.local.processes.programs import COLLECT, RETRY, SPARK
+from scripts.local.processes.programs import COLLECT, RETRY
+from scripts.local.processes.spark_programs import SPARK
+from scripts.local.scraped import scraped
 from scripts.local.side import Side
 
 _CHAIN: Final = frozenset({COLLECT, RETRY, SPARK})
-_ANSWER_SECONDS: Final = 2.0
 
 
 def usage_of(side: Side) -> MinuteReadings:
@@ -35,8 +35,5 @@ def _reading(side: Side) -> Reading:
 
 
 def _changed(side: Side) -> float | None:
-    try:
-        with urllib.request.urlopen(f"{side.canary_url}/metrics", timeout=_ANSWER_SECONDS) as reply:  # noqa: S310 - our own
-            return changed_events(reply.read().decode())
-    except OSError:
-        return None
+    metrics = scraped(side.canary_url)
+    return None if metrics is None else changed_events(metrics)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from scripts.local.process_marks import OF_SIDE, PROGRAM
-from scripts.local.processes.programs import Program
+from scripts.local.processes.program import Program
 from scripts.local.side import Side
 
 

@@ -1,4 +1,4 @@
-"""What `hifi scale` refuses, and which workers count as having an executor."""
+"""What `hifi scale` refuses, and which executors count."""
 
 import fcntl
 from collections.abc import Iterator
@@ -7,44 +7,47 @@ from http.server import BaseHTTPRequestHandler
 from io import StringIO
 from pathlib import Path
 
-import msgspec
 import pytest
+from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from rich.console import Console
 
 from scripts.local.addresses import HOST
+from scripts.local.executor.count import executor_count
 from scripts.local.ports import free_base
 from scripts.local.progress import Progress
 from scripts.local.side import Side
-from scripts.local.workers import WorkersError, executors, scale
+from scripts.local.workers import WorkersError, scale
+from shared.runtime.metrics import SparkMetric
 from tests.harness.http_server import QuietHandler, http_served
 
 _QUIET = Progress(Console(file=StringIO()))
 
 
 @contextmanager
-def _master(side: Side, answer: bytes) -> Iterator[None]:
-    class Master(QuietHandler, BaseHTTPRequestHandler):
+def _driver(side: Side, answer: bytes) -> Iterator[None]:
+    class Driver(QuietHandler, BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self.respond(200, answer)
 
-    with http_served(Master, HOST, side.master_state_port):
+    with http_served(Driver, HOST, side.spark_port):
         yield
 
 
-def test_a_worker_counts_once_an_executor_uses_its_slots(tmp_path: Path) -> None:
+def test_executors_are_those_that_the_driver_counts(tmp_path: Path) -> None:
     side = Side(root=tmp_path, port=free_base(), workers=1)
-    states = [("ALIVE", 8), ("ALIVE", 0), ("DEAD", 8), ("DECOMMISSIONED", 8)]
-    workers = [{"id": state, "state": state, "coresused": used} for state, used in states]
-    with _master(side, msgspec.json.encode({"url": "spark://127.0.0.1:1", "workers": workers})):
-        assert executors(side) == 1
+    registry = CollectorRegistry()
+    Gauge(SparkMetric.READY, "1 when ready", registry=registry).set(1)
+    Gauge(SparkMetric.EXECUTORS, "Executors that take tasks", registry=registry).set(2)
+    with _driver(side, generate_latest(registry)):
+        assert executor_count(side.spark_url) == 2
 
 
-@pytest.mark.parametrize("answer", [b"", b"<html>", b'{"workers": 3}'])
+@pytest.mark.parametrize("answer", [b"", b"<html>", b"hifi_spark_ready 1.0"])
 def test_an_answer_that_is_none_is_not_taken_for_no_executor(tmp_path: Path, answer: bytes) -> None:
     side = Side(root=tmp_path, port=free_base(), workers=1)
-    assert executors(side) is None
-    with _master(side, answer):
-        assert executors(side) is None
+    assert executor_count(side.spark_url) is None
+    with _driver(side, answer):
+        assert executor_count(side.spark_url) is None
 
 
 def test_a_side_whose_driver_runs_all_tasks_names_the_option_that_changes_that(tmp_path: Path) -> None:

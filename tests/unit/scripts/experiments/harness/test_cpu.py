@@ -26,6 +26,8 @@ from scripts.experiments.harness.cpu import cores, per_million, role, since, use
             ],
             "spark jvm",
         ),
+        (["java", "-Dhifi.process=executor", "org.apache.spark.deploy.SparkSubmit"], "spark executor"),
+        (["java", "-Dhifi.process=executor", "spark.CoarseGrainedExecutorBackend"], "spark executor"),
         (["python", "-m", "shared.spark.worker_daemon", "pyspark.worker"], "spark python workers"),
         (["python", "-m", "scripts.experiments.baseline", "route"], "route"),
         (["python", "-m", "pipelines.control.observe"], "observe"),

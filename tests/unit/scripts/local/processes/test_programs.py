@@ -8,23 +8,19 @@ import pytest
 from scripts.local.addresses import HOST
 from scripts.local.jars import Jars
 from scripts.local.processes.profile import SideProfile
+from scripts.local.processes.program import Program
 from scripts.local.processes.programs import (
     API,
     CANARY,
     COLLECT,
     CONSOLE,
-    EXECUTORS,
-    MASTER,
     OBSERVE,
     PROVISION,
-    SPARK,
-    STANDBY,
     STORE,
     TRACE,
-    WORKERS,
-    Program,
     programs,
 )
+from scripts.local.processes.spark_programs import EXECUTORS, MASTER, SPARK, STANDBY, WORKERS
 from scripts.local.side import Side
 from shared.contracts.document_items import DOCUMENTS_TABLE
 

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from scripts.local.processes.programs import BROKERS, COLLECT, RETRY, SPARK, Program
+from scripts.local.processes.program import Program
+from scripts.local.processes.programs import BROKERS, COLLECT, RETRY
+from scripts.local.processes.spark_programs import SPARK
 from scripts.local.processes.supervisor import configuration
 
 

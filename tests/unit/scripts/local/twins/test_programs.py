@@ -8,7 +8,9 @@ import pytest
 
 from scripts.local.jars import Jars
 from scripts.local.processes.profile import SideProfile
-from scripts.local.processes.programs import API, COLLECT, OBSERVE, PROVISION, SPARK, STORE, Program, programs
+from scripts.local.processes.program import Program
+from scripts.local.processes.programs import API, COLLECT, OBSERVE, PROVISION, STORE, programs
+from scripts.local.processes.spark_programs import SPARK
 from scripts.local.twins import programs as edge
 from scripts.local.twins.parking import KEPT, stop_code
 from scripts.local.twins.place import Twins

@@ -1,0 +1,1 @@
+"""A Spark executor of a local side: it rehearses before it takes tasks."""

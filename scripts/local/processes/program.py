@@ -1,0 +1,34 @@
+"""One supervised process of a local side, and what every one finds in its environment."""
+
+from dataclasses import dataclass
+
+from scripts.local.process_marks import OF_SIDE, PROGRAM
+from scripts.local.side import Side
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program:
+    """One supervised process."""
+
+    name: str
+    command: list[str]
+    environment: dict[str, str]
+    group: str
+    """Programs of a group stop at the same time."""
+
+    order: int
+    """Groups with a higher number stop earlier."""
+
+    start_seconds: int
+    """After so many seconds it counts as started; if it ends earlier, the next start waits longer."""
+
+    stop_seconds: int
+    """Seconds from SIGTERM to SIGKILL."""
+
+    folder: str = ""
+    """In which it runs, made if it is missing; without one in the side's."""
+
+
+def side_environment(side: Side, name: str) -> dict[str, str]:
+    """Variables of a program of this side, by which it can be found too."""
+    return {**side.environment(), OF_SIDE: str(side.root), PROGRAM: name}
