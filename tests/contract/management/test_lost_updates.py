@@ -26,6 +26,7 @@ from tests.harness.topics import Topics
 from tests.harness.waiting import eventually
 
 Acknowledged = list[tuple[str, int, float]]
+ENOUGH_SECONDS = 60
 """Name, version and value of writes."""
 
 
@@ -48,11 +49,11 @@ class Load:
 
 
 def write_until(
-    api: ApiProcess, load: Load, writer: int, deadline: float, acknowledged: Acknowledged
+    api: ApiProcess, load: Load, writer: int, stopping: threading.Event, acknowledged: Acknowledged
 ) -> None:
     """Change a document under the version just read, with a value of this writer's own each time."""
     name, turn = load.name(writer), 0
-    while time.monotonic() < deadline:
+    while not stopping.is_set():
         turn += 1
         value = 1 + writer / 100 + turn / 1_000_000
         try:
@@ -66,11 +67,14 @@ def write_until(
 
 
 def written_under_kills(api: ApiProcess, load: Load, victims: Sequence[ServiceProcess]) -> list[Acknowledged]:
-    """What each writer was told is written, while the victims are killed in turn and started again."""
+    """What each writer was told is written, while the victims are killed in turn and started again.
+
+    A busy machine takes longer to start them: the writers go on until enough was acknowledged.
+    """
     written: list[Acknowledged] = [[] for _ in range(load.writers)]
-    deadline = time.monotonic() + load.seconds
+    stopping = threading.Event()
     threads = [
-        threading.Thread(target=write_until, args=(api, load, writer, deadline, written[writer]))
+        threading.Thread(target=write_until, args=(api, load, writer, stopping, written[writer]))
         for writer in range(load.writers)
     ]
     for thread in threads:
@@ -79,8 +83,13 @@ def written_under_kills(api: ApiProcess, load: Load, victims: Sequence[ServicePr
         time.sleep(load.seconds / (load.kills + 1))
         victim.kill()
         victim.restart()
-    for thread in threads:
-        thread.join()
+    try:
+        time.sleep(load.seconds / (load.kills + 1))
+        eventually(lambda: sum(map(len, written)) > load.documents, ENOUGH_SECONDS, "writes are acknowledged")
+    finally:
+        stopping.set()
+        for thread in threads:
+            thread.join()
     return written
 
 
