@@ -1,6 +1,7 @@
 """observe says whether its side is stable and who acts on it, and keeps lag alarms quiet meanwhile."""
 
 import time
+from http import HTTPStatus
 from pathlib import Path
 
 from shared.contracts.diamond.activities import Action, Activity
@@ -29,6 +30,14 @@ def _listens(observe: ObserveProcess) -> bool:
         return observe.request("GET", "/healthz").status == 200
     except OSError:
         return False
+
+
+def _reasons(observe: ObserveProcess) -> tuple[list[str], list[str]] | None:
+    """Of what is under way and of what waits; None while observe has not read the register."""
+    status, found = observe.ask("/v1/activities")
+    if status != HTTPStatus.OK:
+        return None
+    return [each["reason"] for each in found["activities"]], [each["reason"] for each in found["wishes"]]
 
 
 def test_a_side_with_a_lost_event_is_not_stable_and_says_why(start: Start, topics: str) -> None:
@@ -64,10 +73,7 @@ def test_what_is_under_way_is_listed_and_keeps_lag_alarms_quiet(start: Start, st
     step = provisioner.begin(Action.RAMP_STEP, "pipe orders to 10 %", STABLE)
     assert isinstance(step, Activity)
     assert isinstance(deployer.begin(Action.REPLACE_CODE, "release 2", STABLE), Waits)
-    eventually(lambda: observe.ask("/v1/activities")[0] == 200)
-    eventually(lambda: len(observe.get("/v1/activities")["activities"]) == 1)
-    found = observe.get("/v1/activities")
-    assert [each["reason"] for each in found["wishes"]] == ["release 2"]
+    eventually(lambda: _reasons(observe) == (["pipe orders to 10 %"], ["release 2"]))
     assert observe.get("/v1/quiet") == [], "a ramp step is quiet by itself"
     provisioner.end(step)
     release = deployer.begin(Action.REPLACE_CODE, "release 2", STABLE)
