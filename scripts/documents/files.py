@@ -12,7 +12,8 @@ from shared.contracts.document_parsing import parse
 from shared.contracts.documents import SEALED_PREFIX, Document
 from shared.documents.check import field_problems
 from shared.documents.problems import Problem, ProblemsError
-from shared.documents.yaml_loader import Section, YamlError, sections
+from shared.documents.yaml_bounds import YamlError
+from shared.documents.yaml_loader import Section, sections
 
 STANDARD_INPUT: Final = Path("-")
 _SUFFIXES: Final = {".yaml", ".yml", ".json"}

@@ -12,10 +12,12 @@ import yaml
 from msgspec import Struct
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from shared.documents.yaml_bounds import BoundedLoader, YamlError
+
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
 
 
-class CoreLoader(yaml.SafeLoader):
+class CoreLoader(BoundedLoader):
     """The core schema of YAML 1.2."""
 
     yaml_implicit_resolvers: dict[str, list[tuple[str, re.Pattern[str]]]] = {}  # noqa: RUF012 PyYAML's interface
@@ -49,15 +51,6 @@ def _construct_int(loader: CoreLoader, node: ScalarNode) -> int:
 
 
 CoreLoader.add_constructor("tag:yaml.org,2002:int", _construct_int)
-
-
-class YamlError(ValueError):
-    """Text that is not YAML, or has a key twice; `line` counts from 1."""
-
-    def __init__(self, line: int, path: str, message: str) -> None:
-        super().__init__(message)
-        self.line = line
-        self.path = path
 
 
 class Section(Struct, frozen=True):
@@ -100,13 +93,10 @@ def _sentence(error: yaml.MarkedYAMLError) -> str:
     return " ".join(part for part in (error.context, error.problem) if part)
 
 
-def _refuse_repeated_keys(node: Node, path: str, above: frozenset[int] = frozenset()) -> None:
-    if id(node) in above:
-        raise YamlError(node.start_mark.line + 1, path, "an alias inside its own anchor")
-    above |= {id(node)}
+def _refuse_repeated_keys(node: Node, path: str) -> None:
     if isinstance(node, SequenceNode):
         for index, item in enumerate(node.value):
-            _refuse_repeated_keys(item, f"{path}[{index}]", above)
+            _refuse_repeated_keys(item, f"{path}[{index}]")
     if isinstance(node, MappingNode):
         lines: dict[Hashable, int] = {}
         for key, value in node.value:
@@ -114,7 +104,7 @@ def _refuse_repeated_keys(node: Node, path: str, above: frozenset[int] = frozens
             if name in lines and key.value != "<<":
                 raise YamlError(line, f"{path}.{key.value}", f"given twice, first on line {lines[name]}")
             lines[name] = line
-            _refuse_repeated_keys(value, f"{path}.{key.value}", above)
+            _refuse_repeated_keys(value, f"{path}.{key.value}")
 
 
 def line_of(node: Node, path: str) -> int:
