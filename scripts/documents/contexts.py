@@ -100,7 +100,7 @@ def read_contexts(file: Path) -> Contexts:
         return msgspec.yaml.decode(file.read_bytes(), type=Contexts)
     except FileNotFoundError:
         return Contexts()
-    except (OSError, msgspec.MsgspecError) as error:
+    except (OSError, msgspec.MsgspecError, RecursionError) as error:
         raise ContextsError(f"{file} cannot be read: {error}", "correct it, or remove it") from error
 
 

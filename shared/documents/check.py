@@ -8,6 +8,8 @@ import msgspec
 
 from shared.contracts.document_parsing import ConfigError, parse
 from shared.contracts.documents import KINDS, Contact, Destination, Document, Pipe, Source
+from shared.contracts.limits import MAX_DOCUMENT_DEPTH
+from shared.documents.nesting import deeper_than
 from shared.documents.options import option_fields, option_problems
 from shared.documents.problems import MOST_PROBLEMS, FieldProblem, did_you_mean, plain, shown
 
@@ -38,6 +40,10 @@ def field_problems(raw: object) -> Iterator[FieldProblem]:
     if not isinstance(raw, dict):
         yield "$", f"a document is a mapping, not {_called(raw)}", "start it with `kind: source`, for example"
         return
+    deep = list(_deep(raw))
+    if deep:
+        yield from deep
+        return
     kind = raw.get("kind")
     if kind not in KINDS:
         yield _kind_fault(kind)
@@ -45,6 +51,13 @@ def field_problems(raw: object) -> Iterator[FieldProblem]:
     options = option_problems(raw) if kind == "destination" else ()
     found = list(islice(chain(_field_faults(_TYPES[str(kind)], raw), options), MOST_PROBLEMS))
     yield from found or _last_faults(raw)
+
+
+def _deep(raw: Mapping[Any, Any]) -> Iterator[FieldProblem]:
+    """Fields that nothing else may look into: it would recurse too far."""
+    for name, value in raw.items():
+        if deeper_than(value, MAX_DOCUMENT_DEPTH - 1):
+            yield f"$.{name}", f"nested more than {MAX_DOCUMENT_DEPTH} levels deep", "write it flatter"
 
 
 def _kind_fault(kind: object) -> FieldProblem:

@@ -12,9 +12,14 @@ from msgspec import Struct
 from pipelines.management.api.problems import ProblemError
 from shared.contracts.document_items import ABSENT
 from shared.contracts.documents import KINDS
+from shared.contracts.limits import MAX_DOCUMENT_DEPTH
+from shared.documents.nesting import deeper_than
 
 _ETAG: Final = re.compile(r'"([1-9][0-9]{0,9})"')
 MOST_LISTED: Final = 200
+_MOST_DEEP: Final = MAX_DOCUMENT_DEPTH + 2
+"""Of a body: its documents are in a list."""
+
 _LISTED: Final = 100
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 _DOCUMENT: Final = re.compile(rf"({'|'.join(KINDS)})/{_NAME.pattern}")
@@ -130,9 +135,22 @@ def plain(body: bytes) -> Any:
     """The value of a JSON body.
 
     Raises:
-        ProblemError: 400 if it is none.
+        ProblemError: 400 if it is none, 422 if it is nested too deeply for what looks into it.
     """
     try:
-        return msgspec.json.decode(body)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        value = msgspec.json.decode(body)
+    except RecursionError:
+        raise too_deep() from None
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise ProblemError(HTTPStatus.BAD_REQUEST, f"the body is not JSON: {error}") from None
+    if deeper_than(value, _MOST_DEEP):
+        raise too_deep()
+    return value
+
+
+def too_deep() -> ProblemError:
+    """The refusal of a body that is nested too deeply."""
+    said = (
+        f"body: nested too deeply; a document may have at most {MAX_DOCUMENT_DEPTH} levels, write it flatter"
+    )
+    return ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, said)

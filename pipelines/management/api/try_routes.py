@@ -23,6 +23,8 @@ from shared.cloudevents.refusal import Refusal
 from shared.contracts.document_items import DocumentKey
 from shared.contracts.documents import Destination, Pipe, Source
 from shared.contracts.egress_policy import EgressPolicy
+from shared.contracts.limits import MAX_DOCUMENT_DEPTH
+from shared.documents.nesting import deeper_than
 from shared.runtime.clock import Clock
 
 Text = Annotated[str | None, Query()]
@@ -101,11 +103,16 @@ def _answer(  # noqa: PLR0913, PLR0917  # what is read, what is asked, and the t
 def _asked(body: bytes) -> _Asked:
     """The request; its event stays as it was sent."""
     try:
-        return msgspec.json.decode(body, type=_Asked)
+        asked = msgspec.json.decode(body, type=_Asked)
     except msgspec.ValidationError as error:
         raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, f"body: {error}") from None
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except RecursionError:
+        raise requests.too_deep() from None
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise ProblemError(HTTPStatus.BAD_REQUEST, f"the body is not JSON: {error}") from None
+    if deeper_than(asked.pipe, MAX_DOCUMENT_DEPTH):
+        raise requests.too_deep()
+    return asked
 
 
 def _event(asked: _Asked, now_ms: int) -> PreviewEvent:

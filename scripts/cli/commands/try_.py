@@ -50,7 +50,7 @@ def _event(file: Path) -> Any:
         return msgspec.Raw(text if msgspec.json.decode(text) is not None else b"")
     except OSError as error:
         raise OperatorError(f"{file} cannot be read: {error.strerror}") from error
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise OperatorError(f"{file} is not JSON: {error}") from error
 
 

@@ -1,6 +1,9 @@
 """Documents over HTTP: conditions, bundles, history, names and write keys."""
 
+import pytest
+
 from shared.contracts.key_usage import partition, sort_key
+from shared.contracts.limits import MAX_DOCUMENT_DEPTH
 from shared.dynamodb.item_store import ItemStore
 from tests.contract.management.api_process import ANY, NEW, ApiProcess, destination
 
@@ -119,3 +122,21 @@ def test_an_unknown_member_is_refused_by_name_and_place(api: ApiProcess) -> None
     assert (refused.status, refused.headers["content-type"]) == (422, "application/problem+json")
     assert refused.json["errors"][0]["pointer"] == "/tiemout"
     assert "tiemout" in refused.json["errors"][0]["detail"]
+
+
+@pytest.mark.parametrize("levels", [MAX_DOCUMENT_DEPTH, 500, 900, 5_000, 100_000])
+@pytest.mark.parametrize("field", ["kind", "name", "match", "transform"])
+def test_a_deeply_nested_document_is_wrong_wherever_it_is_sent(
+    api: ApiProcess, field: str, levels: int
+) -> None:
+    deep = ('{"a":' * levels + "1" + "}" * levels).encode()
+    document = b'{"kind":"pipe","name":"p","source":"s","destination":"d","%s":%s}' % (field.encode(), deep)
+    sent = {
+        "PUT /pipes/p": document,
+        "POST /apply": b'{"documents":[%s]}' % document,
+        "POST /try": b'{"event":{},"pipe":%s}' % document,
+    }
+    for route, body in sent.items():
+        method, _, path = route.partition(" ")
+        refused = api.ask(method, f"/v1/tenants/deep{path}", body, ANY)
+        assert (refused.status, f"{MAX_DOCUMENT_DEPTH} levels" in refused.text) == (422, True), refused.text

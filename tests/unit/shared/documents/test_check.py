@@ -1,7 +1,12 @@
 """A hostile document costs no more than its first problems."""
 
 import time
+from typing import Any
 
+import pytest
+
+from shared.contracts.document_parsing import parse
+from shared.contracts.limits import MAX_DOCUMENT_DEPTH
 from shared.documents.check import field_problems
 from shared.documents.problems import MOST_PROBLEMS
 
@@ -28,3 +33,24 @@ def test_of_very_many_unknown_options_the_first_are_reported() -> None:
 def test_a_long_wrong_value_is_repeated_in_short() -> None:
     said = [message for _, message, _ in field_problems({"kind": "pipe", "name": "A" * 100_000})]
     assert max(map(len, said)) < 200
+
+
+def nested(levels: int) -> Any:
+    value: Any = ["a"]
+    for _ in range(levels - 1):
+        value = {"a": value}
+    return value
+
+
+def test_the_deepest_document_is_checked_as_any_other() -> None:
+    raw = {"kind": "pipe", "name": "p", "tenant": "t", "source": "s", "destination": "d"}
+    match = {"data": nested(MAX_DOCUMENT_DEPTH - 2 - 8)}
+    assert list(field_problems(raw | {"match": match})) == []
+    assert parse(raw | {"match": match})
+
+
+@pytest.mark.parametrize("levels", [MAX_DOCUMENT_DEPTH, 900, 100_000])
+@pytest.mark.parametrize("field", ["kind", "name", "match", "unknown", "options"])
+def test_a_deep_field_is_refused_by_name_and_limit_and_not_looked_into(field: str, levels: int) -> None:
+    found = list(field_problems({"kind": "destination"} | {field: nested(levels)}))
+    assert found == [(f"$.{field}", f"nested more than {MAX_DOCUMENT_DEPTH} levels deep", "write it flatter")]

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from pipelines.management.api import requests
 from pipelines.management.api.problems import ProblemError, pointer
 from pipelines.management.api.rate_limits import RateLimits
+from shared.contracts.limits import MAX_DOCUMENT_DEPTH
 
 
 @pytest.mark.parametrize(
@@ -67,3 +68,18 @@ def test_a_token_may_burst_then_waits_and_others_do_not() -> None:
     assert limits.wait("b") == 0
     now[0] = 0.5
     assert limits.wait("a") == 0
+
+
+@pytest.mark.parametrize("levels", [MAX_DOCUMENT_DEPTH + 3, 900, 100_000])
+@pytest.mark.parametrize(("opening", "closing"), [("[", "]"), ('{"a":', "}")])
+def test_a_body_that_is_nested_too_deeply_is_wrong_and_the_limit_is_named(
+    levels: int, opening: str, closing: str
+) -> None:
+    with pytest.raises(ProblemError, match=f"at most {MAX_DOCUMENT_DEPTH} levels") as refused:
+        requests.plain((opening * levels + "1" + closing * levels).encode())
+    assert refused.value.status == 422
+
+
+def test_a_bundle_of_the_deepest_documents_is_read() -> None:
+    levels = MAX_DOCUMENT_DEPTH + 2
+    assert requests.plain(b"[" * levels + b"]" * levels)
