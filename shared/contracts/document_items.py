@@ -50,6 +50,9 @@ MOST_ITEMS: Final = 100
 MOST_CHANGES: Final = 49
 """Documents in one write: two items each (current, history), and one for the catalogue."""
 
+MOST_PLANNED: Final = 10_000
+"""Documents in one dry run, which is checked as a whole and then written in parts."""
+
 _WRITE_KEY: Final = "write_key/"
 
 ABSENT: Final = 0
@@ -113,6 +116,18 @@ class WriteKeyTakenError(Exception):
 
 class TooManyChangesError(ValueError):
     """A write that does not fit into one transaction."""
+
+
+def check_count(documents: int, *, dry_run: bool = False) -> None:
+    """Refuse more documents than a write takes, before anything is read for it.
+
+    Raises:
+        TooManyChangesError: if there are too many.
+    """
+    most = MOST_PLANNED if dry_run else MOST_CHANGES
+    if documents > most:
+        act = "a dry run checks" if dry_run else "a write changes"
+        raise TooManyChangesError(f"{act} at most {most:,} documents, not {documents:,}; send them in parts")
 
 
 def reserved_keys(versions: Iterable[StoredDocument]) -> list[str]:

@@ -42,7 +42,12 @@ class DocumentReader:
 
     def get(self, tenant: str, key: DocumentKey) -> StoredDocument | None:
         """The newest version of a document, perhaps its deletion; None if there never was one."""
-        return self._current(tenant, [key]).get(key)
+        return self.current(tenant, [key]).get(key)
+
+    def current(self, tenant: str, keys: Sequence[DocumentKey]) -> dict[DocumentKey, StoredDocument]:
+        """The newest versions, perhaps deletions, of different documents; those that never were are left out."""
+        rows = self._rows([row_key(tenant, str(key)) for key in keys])
+        return {each.key: each for each in (stored(tenant, row) for row in rows)}
 
     def history(self, tenant: str, key: DocumentKey) -> list[StoredDocument]:
         """Every version of a document, newest first."""
@@ -87,10 +92,6 @@ class DocumentReader:
     def is_adopted(self, side: str) -> bool:
         """Whether `adopt` was finished for a side once."""
         return any(row[DOCUMENT]["S"] == side for row in self._query(ADOPTIONS, side))
-
-    def _current(self, tenant: str, keys: Sequence[DocumentKey]) -> dict[DocumentKey, StoredDocument]:
-        rows = self._rows([row_key(tenant, str(key)) for key in keys])
-        return {each.key: each for each in (stored(tenant, row) for row in rows)}
 
     def _rows(self, wanted: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Those of the rows that are there."""

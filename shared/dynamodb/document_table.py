@@ -11,7 +11,6 @@ from botocore.exceptions import BotoCoreError, ClientError
 from shared.contracts.document_items import (
     ADOPTIONS,
     CATALOGUES,
-    MOST_CHANGES,
     MOST_ITEMS,
     WRITE_KEYS,
     Change,
@@ -19,6 +18,7 @@ from shared.contracts.document_items import (
     StoredDocument,
     TooManyChangesError,
     WriteKeyTakenError,
+    check_count,
     documents_after,
     next_versions,
     reserved_keys,
@@ -97,8 +97,8 @@ class DocumentTable(DocumentReader):
             TooManyChangesError: if the changes do not fit into one transaction.
             ValueError: if two changes are of one document.
         """
+        check_count(len(changes))
         _check_distinct(changes)
-        _check_size(changes)
 
         def attempt() -> list[StoredDocument] | None:
             versions, at = self._next(tenant, changes, by, at_ms, verify)
@@ -111,9 +111,10 @@ class DocumentTable(DocumentReader):
     ) -> list[StoredDocument]:
         """The versions that `write` would add now; it raises the same, and writes nothing.
 
-        There may be more changes than one write takes, so that a large set can be checked before it is
-        written in parts; each must fit into a write.
+        There may be MOST_PLANNED changes, more than one write takes, so that a large set can be checked
+        before it is written in parts; each must fit into a write.
         """
+        check_count(len(changes), dry_run=True)
         _check_distinct(changes)
         versions, _ = self._next(tenant, changes, by, at_ms, verify)
         for each in versions:
@@ -128,7 +129,7 @@ class DocumentTable(DocumentReader):
     ) -> tuple[list[StoredDocument], int | None]:
         """What is to be added, and the catalogue's version that it was verified at."""
         if verify is None:
-            current = self._current(tenant, [change.key for change in changes])
+            current = self.current(tenant, [change.key for change in changes])
             return next_versions(tenant, changes, current, by=by, at_ms=at_ms), None
         rows = self._rows([row_key(CATALOGUES, tenant)])  # before the documents: it tells whether they moved
         at = int(rows[0][VERSION]["N"]) if rows else 0
@@ -211,12 +212,6 @@ class DocumentTable(DocumentReader):
 def _check_distinct(changes: Sequence[Change]) -> None:
     if len({change.key for change in changes}) != len(changes):
         raise ValueError("a write changes each document once")
-
-
-def _check_size(changes: Sequence[Change]) -> None:
-    if len(changes) > MOST_CHANGES:
-        said = f"a write changes at most {MOST_CHANGES} documents, not {len(changes)}"
-        raise TooManyChangesError(said)
 
 
 def _check_items(versions: Sequence[StoredDocument], keys: Sequence[str]) -> None:

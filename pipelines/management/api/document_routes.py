@@ -159,9 +159,9 @@ def _add_apply(router: APIRouter, documents: Documents, access: Access, most: in
         gone = [
             Change(key=key, document=None, expected=bundle.expected.get(str(key))) for key in bundle.delete
         ]
-        asked = [*(_named(raw) for raw in raws), *bundle.delete]
+        asked = [*(intent.named(raw) for raw in raws), *bundle.delete]
         _refuse_unnamed(bundle, asked)
-        before = {key: live_version(documents.table.get(tenant, key)) for key in asked}
+        before = documents.versions_of(tenant, asked, dry_run=dry)
         done = documents.put(tenant, raws, gone, bundle.expected, by=token.signature, dry_run=dry)
         return views.json_response(views.changes(asked, done.versions, before, done.keys, dry_run=dry))
 
@@ -205,12 +205,6 @@ def _version(given: int) -> int:
 def _dry(request: Request, text: str | None) -> bool:
     request.state.dry_run = dry = requests.flag("dry_run", text)
     return dry
-
-
-def _named(raw: object) -> DocumentKey:
-    """What a document of a bundle is called; what is no name is refused when it is read."""
-    fields = raw if isinstance(raw, dict) else {}
-    return DocumentKey(str(fields.get("kind"))[:80], str(fields.get("name"))[:80])
 
 
 def _refuse_unnamed(bundle: Bundle, asked: Sequence[DocumentKey]) -> None:

@@ -2,9 +2,10 @@
 
 import threading
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 import msgspec
 from msgspec import Struct
@@ -20,6 +21,7 @@ from shared.contracts.document_items import (
     TooManyChangesError,
     VersionConflictError,
     WriteKeyTakenError,
+    check_count,
     live_version,
 )
 from shared.contracts.document_status import DocumentStatus, current, document_and_side, status_partition
@@ -82,6 +84,19 @@ class Documents:
             known[document][side] = status
         return [current(each, known.get(str(each.key), {})) for each in found]
 
+    def versions_of(
+        self, tenant: str, keys: Sequence[DocumentKey], *, dry_run: bool
+    ) -> dict[DocumentKey, int]:
+        """The live version of each document of a bundle, ABSENT for none; an oversized bundle costs no read.
+
+        Raises:
+            ProblemError: 413 for too many documents.
+        """
+        with _refused():
+            check_count(len(keys), dry_run=dry_run)
+        found = self.table.current(tenant, list(dict.fromkeys(keys)))
+        return {key: live_version(found.get(key)) for key in keys}
+
     def put(  # noqa: PLR0913  # the parts of one request
         self,
         tenant: str,
@@ -95,8 +110,10 @@ class Documents:
         """Write documents as they were sent, and delete others: all or nothing."""
         keys: dict[DocumentKey, str] = {}
         changes = [*gone]
+        unstated = {intent.named(raw) for raw in bodies if _leaves_keys(raw)}
+        kept = self.table.current(tenant, sorted(unstated))
         for raw in bodies:
-            document = intent.read(self._with_keys(tenant, raw, keys), self._reach)
+            document = intent.read(_with_keys(raw, kept, keys), self._reach)
             _check_size(document)
             key = DocumentKey(kind_of(document), document.name)
             changes.append(Change(key=key, document=document, expected=expected.get(str(key))))
@@ -117,19 +134,9 @@ class Documents:
         """
         intent.refuse_own(tenant)
         act = self.table.plan if dry_run else self.table.write
-        try:
-            with self._locks[
-                hash(tenant) % _LOCKS
-            ]:  # writers of a tenant would only come in each other's way
-                return act(tenant, changes, by=by, at_ms=self._clock(), verify=intent.verify)
-        except VersionConflictError as error:
-            raise ProblemError(HTTPStatus.PRECONDITION_FAILED, str(error)) from None
-        except WriteKeyTakenError as error:
-            raise ProblemError(HTTPStatus.CONFLICT, str(error)) from None
-        except TooManyChangesError as error:
-            raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(error)) from None
-        except ValueError as error:
-            raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from None
+        alone = self._locks[hash(tenant) % _LOCKS]  # a tenant's writers would only come in each other's way
+        with _refused(), alone:
+            return act(tenant, changes, by=by, at_ms=self._clock(), verify=intent.verify)
 
     def revert(  # noqa: PLR0913  # what is wanted, and by whom
         self, tenant: str, key: DocumentKey, version: int, expected: int | None, *, by: str, dry_run: bool
@@ -197,22 +204,45 @@ class Documents:
             else:
                 return
 
-    def _with_keys(self, tenant: str, raw: object, made: dict[DocumentKey, str]) -> object:
-        """A source that states no keys, with those that it has, or one that is made."""
-        if not isinstance(raw, dict) or raw.get("kind") != "source" or "write_keys" in raw:
-            return raw
-        key = DocumentKey("source", str(raw.get("name")))
-        found = self.table.get(tenant, key)
-        if found is not None and isinstance(found.document, Source):
-            return raw | {"write_keys": list(found.document.write_keys)}
-        made[key] = write_keys.new_key()
-        return raw | {"write_keys": [key_digest(made[key])]}
-
     def _note(self, tenant: str, name: str, text: str, label: str, by: str) -> KeyNote:
         note = KeyNote(label=label, last_four=text[-4:], made_ms=self._clock(), made_by=by)
         sort = write_keys.sort_key(name, key_id(key_digest(text)))
         self._notes.put(write_keys.partition(tenant), sort, note)
         return note
+
+
+def _leaves_keys(raw: object) -> TypeGuard[dict[str, Any]]:
+    """Whether it is a source that states no write keys."""
+    return isinstance(raw, dict) and raw.get("kind") == "source" and "write_keys" not in raw
+
+
+def _with_keys(
+    raw: object, kept: Mapping[DocumentKey, StoredDocument], made: dict[DocumentKey, str]
+) -> object:
+    """A source that states no keys, with those that it has, or one that is made."""
+    if not _leaves_keys(raw):
+        return raw
+    key = intent.named(raw)
+    found = kept.get(key)
+    if found is not None and isinstance(found.document, Source):
+        return raw | {"write_keys": list(found.document.write_keys)}
+    made[key] = write_keys.new_key()
+    return raw | {"write_keys": [key_digest(made[key])]}
+
+
+@contextmanager
+def _refused() -> Iterator[None]:
+    """What the table refuses, as problem details."""
+    try:
+        yield
+    except VersionConflictError as error:
+        raise ProblemError(HTTPStatus.PRECONDITION_FAILED, str(error)) from None
+    except WriteKeyTakenError as error:
+        raise ProblemError(HTTPStatus.CONFLICT, str(error)) from None
+    except TooManyChangesError as error:
+        raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(error)) from None
+    except ValueError as error:
+        raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, str(error)) from None
 
 
 def _check_size(document: Document) -> None:

@@ -42,6 +42,12 @@ def within(tenant: str, raw: object, key: DocumentKey | None = None) -> object:
     return raw | given
 
 
+def named(raw: object) -> DocumentKey:
+    """What a document of a bundle is called; what is no name is refused when it is read."""
+    fields = raw if isinstance(raw, dict) else {}
+    return DocumentKey(str(fields.get("kind"))[:80], str(fields.get("name"))[:80])
+
+
 def read(raw: object, reach: EgressPolicy) -> Document:
     """The document, sealed.
 
