@@ -2,7 +2,7 @@
 
 import threading
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any, Final, TypeGuard
@@ -141,12 +141,33 @@ class Documents:
     def revert(  # noqa: PLR0913  # what is wanted, and by whom
         self, tenant: str, key: DocumentKey, version: int, expected: int | None, *, by: str, dry_run: bool
     ) -> list[StoredDocument]:
-        """Make a document what it was at a version; one that was its deletion deletes it."""
+        """Make a document what it was at a version; one that was its deletion deletes it.
+
+        A source keeps the write keys that it has now: one that was removed since may have leaked.
+        """
         found, _ = self.table.history_page(tenant, key, version + 1, 1)
         if not found or found[0].version != version:
             raise not_found()
-        change = Change(key=key, document=found[0].document, expected=expected)
-        return self.write(tenant, [change], by=by, dry_run=dry_run)
+        wanted = found[0].document
+
+        def change() -> Change:
+            if not isinstance(wanted, Source):
+                return Change(key=key, document=wanted, expected=expected)
+            source, seen = self._with_present_keys(tenant, key, wanted)
+            return Change(key=key, document=source, expected=seen if expected is None else expected)
+
+        return self._write_anew(tenant, change, by, dry_run=dry_run, once=expected is not None)
+
+    def _with_present_keys(self, tenant: str, key: DocumentKey, wanted: Source) -> tuple[Source, int]:
+        """A source with the keys that it has, or had when it was deleted, and the version that has them."""
+        now = self.table.get(tenant, key)
+        if now is None:
+            raise not_found()
+        last = now
+        if now.document is None:
+            (last, *_), _ = self.table.history_page(tenant, key, now.version, 1)
+        assert isinstance(last.document, Source)
+        return msgspec.structs.replace(wanted, write_keys=last.document.write_keys), live_version(now)
 
     def keys(self, tenant: str, name: str) -> list[WriteKey]:
         """The write keys of a source."""
@@ -193,16 +214,24 @@ class Documents:
 
     def _change_source(self, tenant: str, name: str, change: Any, by: str) -> None:
         """Change a source, whatever comes in between."""
-        for left in reversed(range(_TRIES)):
+
+        def wanted() -> Change:
             found = self.live(tenant, DocumentKey("source", name))
-            wanted = Change(key=found.key, document=change(found.document), expected=live_version(found))
+            return Change(key=found.key, document=change(found.document), expected=live_version(found))
+
+        self._write_anew(tenant, wanted, by)
+
+    def _write_anew(
+        self, tenant: str, change: Callable[[], Change], by: str, *, dry_run: bool = False, once: bool = False
+    ) -> list[StoredDocument]:
+        """Write a change of what is there, read and made again if another write came in between."""
+        for _ in range(0 if once else _TRIES - 1):
             try:
-                self.write(tenant, [wanted], by=by, dry_run=False)
+                return self.write(tenant, [change()], by=by, dry_run=dry_run)
             except ProblemError as error:
-                if error.status != HTTPStatus.PRECONDITION_FAILED or not left:
+                if error.status != HTTPStatus.PRECONDITION_FAILED:
                     raise
-            else:
-                return
+        return self.write(tenant, [change()], by=by, dry_run=dry_run)
 
     def _note(self, tenant: str, name: str, text: str, label: str, by: str) -> KeyNote:
         note = KeyNote(label=label, last_four=text[-4:], made_ms=self._clock(), made_by=by)

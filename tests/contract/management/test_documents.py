@@ -105,6 +105,26 @@ def test_write_keys_are_made_by_the_server_shown_once_and_rotated(api: ApiProces
     assert len(api.ask("GET", f"{source}/keys").json["items"]) == 1
 
 
+def test_going_back_to_an_earlier_version_of_a_source_keeps_its_present_keys(api: ApiProcess) -> None:
+    path = "/v1/tenants/ten/sources/ten.s"
+    assert api.ask("PUT", path, {"rate_limit": 1}, NEW).status == 201
+    (leaked,) = api.ask("GET", f"{path}/keys").json["items"]
+    assert api.ask("POST", f"{path}/keys", {"label": "next"}).status == 201
+    assert api.ask("DELETE", f"{path}/keys/{leaked['id']}").status == 204
+    kept = api.ask("PUT", path, {"rate_limit": 2}, ANY).json["document"]["write_keys"]
+    plan = api.ask("POST", f"{path}/revert?dry_run=true", {"version": 1}, ANY)
+    assert plan.json["changes"][0]["action"] == "change"
+    back = api.ask("POST", f"{path}/revert", {"version": 1}, ANY)
+    assert (back.status, back.json["document"]) == (200, back.json["document"] | {"rate_limit": 1}), back.text
+    assert back.json["document"]["write_keys"] == kept
+    assert leaked["id"] not in str(kept)
+    assert api.ask("DELETE", path, headers=ANY).status == 204
+    again = api.ask("POST", f"{path}/revert", {"version": 1}, {"If-Match": '"7"'})
+    assert again.status == 412
+    again = api.ask("POST", f"{path}/revert", {"version": 1}, ANY)
+    assert again.json["document"]["write_keys"] == kept, "those that it had when it was deleted"
+
+
 def test_a_key_says_when_it_was_last_used_on_any_side(api: ApiProcess) -> None:
     source = "/v1/tenants/nine/sources/nine.s"
     assert api.ask("PUT", source, {}, NEW).status == 201
