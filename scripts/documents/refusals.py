@@ -1,19 +1,19 @@
 """What the API refuses, at its place in the user's files. Pure."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from scripts.documents.api_client import FieldRefusal
 from scripts.documents.files import LocatedDocument
-from shared.contracts.documents import OWN_TENANTS
+from shared.contracts.documents import OWN_TENANTS, Source, key_digest
 from shared.documents.problems import Problem, ProblemsError
 
 _INDEX: Final = re.compile(r"\d+")
 
 
 def refuse_together(written: Sequence[LocatedDocument]) -> None:
-    """Refuse a document that is given twice, or is of a tenant of hifi's own.
+    """Refuse a document or write key that is given twice, and a document of a tenant of hifi's own.
 
     Raises:
         ProblemsError: with all of them.
@@ -31,8 +31,23 @@ def refuse_together(written: Sequence[LocatedDocument]) -> None:
         if each.document.tenant in OWN_TENANTS:
             own = f"{each.document.tenant!r} is hifi itself; choose another tenant"
             problems.append(each.problem("$.tenant", own))
+    problems += _shared_keys(written)
     if problems:
         raise ProblemsError(problems)
+
+
+def _shared_keys(written: Sequence[LocatedDocument]) -> Iterator[Problem]:
+    """Write keys of two sources, which may be of different tenants: the API looks at one tenant at a time."""
+    first: dict[str, LocatedDocument] = {}
+    for each in written:
+        if not isinstance(each.document, Source) or not each.states_keys:
+            continue
+        for at, key in enumerate(each.document.write_keys):
+            other = first.setdefault(key_digest(key), each)
+            if other.document.name != each.document.name or other.document.tenant != each.document.tenant:
+                place = f"{other.file}:{other.section.line('$.write_keys')}"
+                said = f"sources {other.document.name!r} and {each.document.name!r} have one write key"
+                yield each.problem(f"$.write_keys[{at}]", f"{said}, first at {place}; give each its own")
 
 
 def located(refused: Iterable[FieldRefusal], written: Sequence[LocatedDocument]) -> list[Problem]:

@@ -108,10 +108,11 @@ class VersionConflictError(Exception):
 
 
 class WriteKeyTakenError(Exception):
-    """A write key belongs to another tenant; the text says neither which key nor which tenant."""
+    """A write key of a source belongs to another tenant; the text says neither which key nor which tenant."""
 
-    def __init__(self) -> None:
-        super().__init__("one of its write keys is not available; choose another one")
+    def __init__(self, key: DocumentKey) -> None:
+        super().__init__(f"{key}: one of its write keys is not available; choose another one")
+        self.key = key
 
 
 class TooManyChangesError(ValueError):
@@ -130,10 +131,14 @@ def check_count(documents: int, *, dry_run: bool = False) -> None:
         raise TooManyChangesError(f"{act} at most {most:,} documents, not {documents:,}; send them in parts")
 
 
-def reserved_keys(versions: Iterable[StoredDocument]) -> list[str]:
-    """What versions reserve for their tenant: sort keys of their write keys, each once."""
-    sources = (each.document for each in versions if isinstance(each.document, Source))
-    return list(dict.fromkeys(_WRITE_KEY + key for source in sources for key in source.write_keys))
+def reserved_keys(versions: Iterable[StoredDocument]) -> dict[str, DocumentKey]:
+    """What versions reserve for their tenant: sort keys of their write keys, each once, with its source."""
+    return {
+        _WRITE_KEY + key: each.key
+        for each in versions
+        if isinstance(each.document, Source)
+        for key in each.document.write_keys
+    }
 
 
 def documents_after(

@@ -8,6 +8,7 @@ left out would take its events with it. `document_parsing` reads what users writ
 import hashlib
 from collections.abc import Container, Iterable, Mapping
 from datetime import datetime
+from functools import cached_property
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -237,10 +238,23 @@ class Catalogue:
             yield from self._missing(document, "source", self.sources)
             yield from self._missing(document, "destination", self.destinations)
         if isinstance(document, Source):
-            for key in sealed(document).write_keys:  # type: ignore[union-attr]
-                owner = self.source_by_key.get(key)
-                if owner and (owner.tenant, owner.name) != (document.tenant, document.name):
-                    yield "$.write_keys", f"source {owner.name} already uses one of these keys"
+            yield from self._shared_keys(document)
+
+    def _shared_keys(self, source: Source) -> Iterable[tuple[str, str]]:
+        """Keys that another source has as well; the other one's tenant is its own, or is not named."""
+        for at, key in enumerate(map(key_digest, source.write_keys)):
+            others = self._names_by_key.get(key, set()) - {(source.tenant, source.name)}
+            for tenant, name in sorted(others):
+                both = f"sources {source.name} and {name}" if tenant == source.tenant else "two sources"
+                yield f"$.write_keys[{at}]", f"{both} have one write key; each event belongs to one source"
+
+    @cached_property
+    def _names_by_key(self) -> Mapping[str, set[TenantName]]:
+        found: dict[str, set[TenantName]] = {}
+        for name, source in self.sources.items():
+            for key in map(key_digest, source.write_keys):
+                found.setdefault(key, set()).add(name)
+        return found
 
     @staticmethod
     def _missing(pipe: Pipe, field: str, known: Container[TenantName]) -> Iterable[tuple[str, str]]:

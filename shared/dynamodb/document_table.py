@@ -118,10 +118,11 @@ class DocumentTable(DocumentReader):
         _check_distinct(changes)
         versions, _ = self._next(tenant, changes, by, at_ms, verify)
         for each in versions:
-            _check_items([each], reserved_keys([each]))
-        for row in self._rows([row_key(WRITE_KEYS, key) for key in reserved_keys(versions)]):
+            _check_items([each], len(reserved_keys([each])))
+        reserved = reserved_keys(versions)
+        for row in self._rows([row_key(WRITE_KEYS, key) for key in reserved]):
             if row[OWNER]["S"] != tenant:
-                raise WriteKeyTakenError
+                raise WriteKeyTakenError(reserved[row[DOCUMENT]["S"]])
         return versions
 
     def _next(
@@ -190,7 +191,7 @@ class DocumentTable(DocumentReader):
             TooManyChangesError: if the versions do not fit into one transaction.
         """
         keys = reserved_keys(versions)
-        _check_items(versions, keys)
+        _check_items(versions, len(keys))
         items = [
             item
             for each in versions
@@ -201,8 +202,10 @@ class DocumentTable(DocumentReader):
         try:
             self._client.transact_write_items(TransactItems=[*reserved, *items])
         except (BotoCoreError, ClientError) as error:
-            if CONDITION_FAILED in cancellations(error)[: len(keys)]:
-                raise WriteKeyTakenError from error
+            refused = zip(keys.values(), cancellations(error), strict=False)
+            taken = next((key for key, reason in refused if reason == CONDITION_FAILED), None)
+            if taken is not None:
+                raise WriteKeyTakenError(taken) from error
             if _raced(error):
                 return False
             raise StoreError(f"table {self._table} cannot be written: {error}") from error
@@ -214,8 +217,8 @@ def _check_distinct(changes: Sequence[Change]) -> None:
         raise ValueError("a write changes each document once")
 
 
-def _check_items(versions: Sequence[StoredDocument], keys: Sequence[str]) -> None:
-    items = 2 * len(versions) + len(keys) + 1
+def _check_items(versions: Sequence[StoredDocument], keys: int) -> None:
+    items = 2 * len(versions) + keys + 1
     if items > MOST_ITEMS:
         raise TooManyChangesError(
             f"a write takes at most {MOST_ITEMS} items, not {items}: two a document, and one a write key"

@@ -1,0 +1,40 @@
+"""What documents of a catalogue contradict each other in."""
+
+import pytest
+
+from shared.contracts.documents import Catalogue, Entry, Source, sealed, topic_key
+
+
+def source(name: str, *keys: str, tenant: str = "acme") -> Source:
+    return Source(name=name, tenant=tenant, write_keys=list(keys))
+
+
+def catalogue(*sources: Source) -> Catalogue:
+    return Catalogue(
+        {
+            topic_key(each.tenant, "source", each.name): Entry(version=1, document=sealed(each))
+            for each in sources
+        }
+    )
+
+
+@pytest.mark.parametrize("names", [("a", "b"), ("b", "a")], ids=["before it", "after it"])
+def test_one_key_at_two_sources_is_refused_wherever_the_other_is_in_the_order(names: tuple[str, str]) -> None:
+    one, other = (source(name, f"own-key-of-{name}", "a shared key") for name in names)
+    for each, another in ((one, other), (other, one)):
+        (problem,) = catalogue(one, other).problems(each)
+        assert problem[0] == "$.write_keys[1]"
+        assert problem[1].startswith(f"sources {each.name} and {another.name} have one write key")
+
+
+def test_a_source_of_another_tenant_is_not_named() -> None:
+    mine, other = source("mine", "a shared key"), source("theirs", "a shared key", tenant="zoo")
+    ((_, said),) = catalogue(mine, other).problems(mine)
+    assert said.startswith("two sources have one write key")
+    assert "zoo" not in said
+    assert "theirs" not in said
+
+
+def test_sources_with_keys_of_their_own_and_a_key_given_twice_are_taken() -> None:
+    one, other = source("a", "first key", "first key"), source("b", "second key")
+    assert [list(catalogue(one, other).problems(each)) for each in (one, other)] == [[], []]
