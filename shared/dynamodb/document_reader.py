@@ -45,7 +45,7 @@ class DocumentReader:
         return self.current(tenant, [key]).get(key)
 
     def current(self, tenant: str, keys: Sequence[DocumentKey]) -> dict[DocumentKey, StoredDocument]:
-        """The newest versions, perhaps deletions, of different documents; those that never were are left out."""
+        """The newest versions, perhaps deletions, of different documents; without those that never were."""
         rows = self._rows([row_key(tenant, str(key)) for key in keys])
         return {each.key: each for each in (stored(tenant, row) for row in rows)}
 

@@ -2,7 +2,7 @@
 
 import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final, TypeVar
 
@@ -23,6 +23,8 @@ from shared.contracts.document_items import (
     next_versions,
     reserved_keys,
 )
+from shared.contracts.documents import Document
+from shared.contracts.tenant_limits import TenantLimits
 from shared.dynamodb.client import CONDITION_FAILED, StoreError, cancellations, conflicts, create_table
 from shared.dynamodb.document_reader import DocumentReader
 from shared.dynamodb.document_rows import (
@@ -56,13 +58,22 @@ class DocumentTable(DocumentReader):
         table: str,
         endpoint: str | None = None,
         *,
+        limits: TenantLimits | None = None,
         pause: Callable[[float], None] = time.sleep,
         uniform: Callable[[float, float], float] = random.uniform,
     ) -> None:
-        """`endpoint` is the URL of DynamoDB Local; None is AWS. `pause` and `uniform` space out retries."""
+        """Write to a table.
+
+        Args:
+            table: its name.
+            endpoint: the URL of DynamoDB Local; None is AWS.
+            limits: of writes with `verify`; None is without.
+            pause: sleeps between retries.
+            uniform: chooses how long.
+        """
         super().__init__(table, endpoint)
         self._makes_table = endpoint is not None
-        self._pause, self._uniform = pause, uniform
+        self._limits, self._pause, self._uniform = limits, pause, uniform
 
     def ensure(self) -> None:
         """Make the table if the endpoint is local; on AWS it is the stacks' to make."""
@@ -94,6 +105,7 @@ class DocumentTable(DocumentReader):
         Raises:
             VersionConflictError: if a document is at another version than its writer expected.
             WriteKeyTakenError: if a write key is another tenant's.
+            TenantFullError: if the tenant would have more than its limits.
             TooManyChangesError: if the changes do not fit into one transaction.
             ValueError: if two changes are of one document.
         """
@@ -137,7 +149,10 @@ class DocumentTable(DocumentReader):
         all_of_it = self.documents(tenant)
         current = {each.key: each for each in all_of_it}
         versions = next_versions(tenant, changes, current, by=by, at_ms=at_ms)
-        verify(documents_after(all_of_it, versions), versions)
+        after = documents_after(all_of_it, versions)
+        verify(after, versions)
+        if self._limits is not None:  # counted of what was read, which the catalogue's version stands for
+            self._limits.check(_live(all_of_it), _live(after.values()))
         return versions, at
 
     def adopt(self, side: str, found: Sequence[StoredDocument]) -> None:
@@ -210,6 +225,10 @@ class DocumentTable(DocumentReader):
                 return False
             raise StoreError(f"table {self._table} cannot be written: {error}") from error
         return True
+
+
+def _live(found: Iterable[StoredDocument]) -> list[Document]:
+    return [each.document for each in found if each.document is not None]
 
 
 def _check_distinct(changes: Sequence[Change]) -> None:

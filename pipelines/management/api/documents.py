@@ -27,6 +27,7 @@ from shared.contracts.document_items import (
 from shared.contracts.document_status import DocumentStatus, current, document_and_side, status_partition
 from shared.contracts.documents import Document, Source, key_digest, key_id, kind_of
 from shared.contracts.egress_policy import EgressPolicy
+from shared.contracts.tenant_limits import TenantFullError
 from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.item_store import ItemStore
 from shared.runtime.clock import Clock
@@ -266,7 +267,7 @@ def _refused() -> Iterator[None]:
         yield
     except VersionConflictError as error:
         raise ProblemError(HTTPStatus.PRECONDITION_FAILED, str(error)) from None
-    except WriteKeyTakenError as error:
+    except (TenantFullError, WriteKeyTakenError) as error:
         raise ProblemError(HTTPStatus.CONFLICT, str(error)) from None
     except TooManyChangesError as error:
         raise ProblemError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, str(error)) from None

@@ -95,9 +95,10 @@ async def serve(settings: ApiSettings, clock: Clock) -> bool:
         StoreError: if the table cannot be used at the start.
         OSError: if the token file cannot be written.
     """
-    table = DocumentTable(settings.documents_table, settings.documents_endpoint)
+    place = (settings.documents_table, settings.documents_endpoint)
+    table = DocumentTable(*place, limits=settings.tenant_limits)
     table.ensure()
-    tokens = TokenStore(ItemStore(settings.documents_table, settings.documents_endpoint, Token))
+    tokens = TokenStore(ItemStore(*place, Token))
     if settings.token_file is not None and write_first_token(tokens, settings.token_file, clock()):
         _log.info("first operator token made", extra={"file": str(settings.token_file)})
     tls: dict[str, Any] = {}

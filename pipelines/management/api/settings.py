@@ -6,6 +6,7 @@ from typing import Self
 from pydantic import Field, field_validator, model_validator
 
 from shared.contracts.egress_policy import is_loopback
+from shared.contracts.tenant_limits import TENANT_BYTES, TENANT_DOCUMENTS, TenantLimits
 from shared.oidc.addresses import checked_issuer
 from shared.runtime.settings import DocumentsSettings
 
@@ -31,6 +32,12 @@ class ApiSettings(DocumentsSettings):
     observe_url: str | None = Field(None, description="Base URL of observe, for customers' own meters.")
     body_bytes: int = Field(1024 * 1024, ge=1_024, description="Largest body of a request.")
     token_rate: float = Field(50.0, gt=0, description="Requests a second and token.")
+    tenant_documents: int = Field(
+        TENANT_DOCUMENTS, ge=1, description="Most documents of one tenant; deleted ones do not count."
+    )
+    tenant_bytes: int = Field(
+        TENANT_BYTES, ge=1_024, description="Most bytes of one tenant's documents together, as JSON."
+    )
     drain_timeout: int = Field(3, ge=1, description="Seconds for requests in flight when the process stops.")
     oidc_issuer: str | None = Field(
         None,
@@ -51,6 +58,11 @@ class ApiSettings(DocumentsSettings):
     def oidc_audiences(self) -> list[str]:
         """The audiences."""
         return [each for part in self.oidc_audience.split(",") if (each := part.strip())]
+
+    @property
+    def tenant_limits(self) -> TenantLimits:
+        """How much one tenant may configure."""
+        return TenantLimits(documents=self.tenant_documents, bytes=self.tenant_bytes)
 
     @field_validator("oidc_issuer")
     @classmethod

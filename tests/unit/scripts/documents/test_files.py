@@ -118,7 +118,7 @@ def shown(documents: Iterable[Document]) -> str:
         (GOOD + "transform: [data]\n", "f:16: $.transform: Expected text | null, got list; a JMESPath"),
         (GOOD + "---\n" + GOOD, "f:18: $.name: source 'shop' is given twice, first at f:2"),
         (
-            GOOD + "---\n" + GOOD.split("---")[0].replace("shop", "app").replace("acme", "other"),
+            GOOD + "---\n" + GOOD.replace("name: shop", "name: app").replace("acme", "other", 1),
             "f:20: $.write_keys[0]: sources 'shop' and 'app' have one write key, first at f:4; give each",
         ),
         (GOOD.replace("acme", "canary", 1), "f:3: $.tenant: 'canary' is hifi itself; choose another tenant"),

@@ -1,0 +1,47 @@
+"""How much one tenant may configure: every node keeps all of it in memory, and every write checks all of it. Pure."""
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+from msgspec import Struct
+
+from shared.contracts.documents import Document
+
+TENANT_DOCUMENTS: Final = 20_000
+TENANT_BYTES: Final = 32 * 1024 * 1024
+
+
+class TenantFullError(Exception):
+    """A write after which a tenant would have too much; the text says of what, and the fix."""
+
+
+class TenantLimits(Struct, frozen=True, kw_only=True):
+    """Of the documents that are there; what was deleted and former versions do not count."""
+
+    documents: int = TENANT_DOCUMENTS
+    bytes: int = TENANT_BYTES
+    """As JSON, as the table holds them."""
+
+    def check(self, before: Iterable[Document], after: Iterable[Document]) -> None:
+        """Refuse a write that goes above a limit; one of a tenant above it that does not add is taken.
+
+        Raises:
+            TenantFullError: if it adds too much.
+        """
+        had, has = list(before), list(after)
+        if len(has) > max(self.documents, len(had)):
+            raise TenantFullError(_said(f"{len(has):,} documents", f"{self.documents:,}", "DOCUMENTS"))
+        size = _size(has)
+        if size > self.bytes and size > _size(had):
+            raise TenantFullError(_said(f"{size:,} bytes of documents", f"{self.bytes:,}", "BYTES"))
+
+
+def _size(documents: Iterable[Document]) -> int:
+    encode = msgspec.json.Encoder().encode
+    return sum(len(encode(each)) for each in documents)
+
+
+def _said(would: str, limit: str, setting: str) -> str:
+    fix = f"delete what is not used, or have the operator raise HIFI_TENANT_{setting}"
+    return f"the tenant would have {would}, and may have {limit}; {fix}"

@@ -1,0 +1,26 @@
+"""The limits of a tenant over HTTP."""
+
+from pathlib import Path
+
+from tests.contract.management.api_process import ANY, NEW, destination, running_api
+
+
+def test_a_tenant_at_its_limit_is_told_so_and_goes_on_after_a_deletion(
+    dynamodb_local: str, tmp_path: Path
+) -> None:
+    with running_api(tmp_path, dynamodb_local, tenant_documents="2", tenant_bytes="2000") as api:
+        path = "/v1/tenants/acme/destinations"
+        bundle = {"documents": [{"kind": "destination", "name": f"d{n}", **destination()} for n in range(3)]}
+        for query in ("?dry_run=true", ""):
+            refused = api.ask("POST", f"/v1/tenants/acme/apply{query}", bundle)
+            assert (refused.status, "3 documents, and may have 2" in refused.text) == (409, True), refused.text
+        for name in ("a", "b"):
+            assert api.ask("PUT", f"{path}/{name}", destination(), NEW).status == 201
+        refused = api.ask("PUT", f"{path}/c", destination(), NEW)
+        assert (refused.status, "HIFI_TENANT_DOCUMENTS" in refused.text) == (409, True), refused.text
+        assert api.ask("PUT", "/v1/tenants/zoo/destinations/c", destination(), NEW).status == 201
+        assert api.ask("DELETE", f"{path}/a", headers=ANY).status == 204
+        assert api.ask("PUT", f"{path}/c", destination(), NEW).status == 201
+        large = {"options": {"url": "https://example.com/" + "x" * 2_000}}
+        refused = api.ask("PUT", f"{path}/c", large, ANY)
+        assert (refused.status, "HIFI_TENANT_BYTES" in refused.text) == (409, True), refused.text

@@ -1,0 +1,58 @@
+"""A tenant's documents are limited in number and size, and whoever is above a limit can still give back."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from shared.contracts.documents import Destination, Document, Pipe
+from shared.contracts.tenant_limits import TenantFullError, TenantLimits
+
+FEW = TenantLimits(documents=2, bytes=1_000)
+
+
+def sinks(count: int, size: int = 0) -> list[Document]:
+    options = {"url": "x" * size}
+    return [Destination(name=f"d{number}", tenant="t", options=options) for number in range(count)]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ([], sinks(2)),
+        (sinks(2), sinks(2)),
+        (sinks(5), sinks(4)),
+        (sinks(5), sinks(5)),
+        (sinks(1, 2_000), sinks(1, 1_500)),
+        (sinks(1, 2_000), sinks(1, 2_000)),
+    ],
+    ids=["up to it", "at it", "less above it", "the same above it", "smaller above it", "as large above it"],
+)
+def test_what_stays_within_or_adds_nothing_is_taken(
+    before: Sequence[Document], after: Sequence[Document]
+) -> None:
+    FEW.check(before, after)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (sinks(2), sinks(3), "3 documents, and may have 2; .* HIFI_TENANT_DOCUMENTS"),
+        (sinks(5), sinks(6), "6 documents, and may have 2; .* HIFI_TENANT_DOCUMENTS"),
+        (sinks(1), sinks(1, 1_000), "bytes of documents, and may have 1,000; .* HIFI_TENANT_BYTES"),
+        (sinks(1, 1_500), sinks(1, 1_501), "bytes of documents, and may have 1,000; .* HIFI_TENANT_BYTES"),
+    ],
+)
+def test_what_adds_too_much_is_refused_with_the_limit_and_the_fix(
+    before: Sequence[Document], after: Sequence[Document], said: str
+) -> None:
+    with pytest.raises(TenantFullError, match=said):
+        FEW.check(before, after)
+
+
+def test_ten_thousand_pipes_of_one_tenant_fit() -> None:
+    match = {"type": ["order"], "data": {"amount": [{"numeric": [">", 1]}], "country": ["DE", "FR"]}}
+    pipes = [
+        Pipe(name=f"tenant-00001-{number}", tenant="tenant", source="s", destination="d", match=match)
+        for number in range(10_000)
+    ]
+    TenantLimits().check([], pipes)
