@@ -102,7 +102,9 @@ def test_a_write_key_is_one_tenants_for_good_and_the_refusal_does_not_name_it(ta
     table.write("acme", [change_of(mine)], by="ann", at_ms=1)
     table.write("acme", [Change(key=DocumentKey("source", "shop"), document=None)], by="ann", at_ms=1)
     for refusing in (table.write, table.plan):
-        with pytest.raises(WriteKeyTakenError, match=r"^source/shop: one of its write keys is not") as refused:
+        with pytest.raises(
+            WriteKeyTakenError, match=r"^source/shop: one of its write keys is not"
+        ) as refused:
             refusing("zoo", [change_of(other)], by="zed", at_ms=1)
         assert "acme" not in str(refused.value)
     assert table.documents("zoo") == []

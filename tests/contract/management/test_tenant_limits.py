@@ -13,7 +13,9 @@ def test_a_tenant_at_its_limit_is_told_so_and_goes_on_after_a_deletion(
         bundle = {"documents": [{"kind": "destination", "name": f"d{n}", **destination()} for n in range(3)]}
         for query in ("?dry_run=true", ""):
             refused = api.ask("POST", f"/v1/tenants/acme/apply{query}", bundle)
-            assert (refused.status, "3 documents, and may have 2" in refused.text) == (409, True), refused.text
+            assert (refused.status, "3 documents, and may have 2" in refused.text) == (409, True), (
+                refused.text
+            )
         for name in ("a", "b"):
             assert api.ask("PUT", f"{path}/{name}", destination(), NEW).status == 201
         refused = api.ask("PUT", f"{path}/c", destination(), NEW)
