@@ -1,4 +1,4 @@
-"""How much one tenant may configure: every node keeps all of it in memory, and every write checks all of it. Pure."""
+"""How much one tenant may configure: every node keeps all of it, and every write checks all of it. Pure."""
 
 from collections.abc import Iterable
 from typing import Final
