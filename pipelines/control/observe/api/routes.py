@@ -1,6 +1,6 @@
 """observe over HTTP. What it answers is in shared/contracts/scorecard.py, as JSON."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Annotated, Any, Final
 
@@ -16,12 +16,14 @@ from pipelines.control.observe.alarms.silences import WindowError
 from pipelines.control.observe.api import query_params
 from pipelines.control.observe.api.queries import Queries
 from pipelines.control.observe.api.query_params import BadParameterError, UnavailableError
+from pipelines.control.observe.settings import ObserveSettings
 from shared.contracts.alarms import QuietWindow
 from shared.contracts.envelope import MINUTE_MS
 from shared.dynamodb.client import StoreError
 from shared.runtime.clock import Clock
 from shared.runtime.known_hosts import KnownHosts
 from shared.runtime.logging import get_logger
+from shared.runtime.request_bodies import BodyRefusedError, BoundedBodies
 
 _log = get_logger(__name__)
 _JSON: Final = "application/json"
@@ -49,19 +51,28 @@ def _refused(text: str, status: int) -> Response:
     return json_response({"error": text}, status)
 
 
+def _refused_body(error: BodyRefusedError) -> Response:
+    answer = _refused(f"body: {error.detail}", error.status)
+    answer.headers.update(error.headers)
+    return answer
+
+
 def build(
     answers: Queries,
     report: Report,
     registry: CollectorRegistry,
     clock: Clock,
-    names: Collection[str] = (),
+    settings: ObserveSettings,
 ) -> FastAPI:
-    """The application, by `names` beside its addresses.
+    """The application.
 
     Handlers that ask the store or Kafka run on threads, the others do not wait.
     """
     app = FastAPI(title="hifi observe", docs_url=None, redoc_url=None, openapi_url=None)
-    app.add_middleware(KnownHosts, names=names)
+    app.add_middleware(KnownHosts, names=settings.names)
+    app.add_middleware(
+        BoundedBodies, seconds=settings.body_timeout, together=settings.bodies_bytes, refuse=_refused_body
+    )
     _add_health(app, report, registry)
     _add_minutes(app, answers, clock)
     _add_days(app, answers)
