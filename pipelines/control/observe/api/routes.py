@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from pipelines.control.observe.alarms.silences import WindowError
 from pipelines.control.observe.api import query_params
 from pipelines.control.observe.api.queries import Queries
-from pipelines.control.observe.api.query_params import BadParameterError, UnavailableError
+from pipelines.control.observe.api.query_params import BadParameterError, BusyError, UnavailableError
 from pipelines.control.observe.settings import ObserveSettings
 from shared.contracts.alarms import QuietWindow
 from shared.contracts.envelope import MINUTE_MS
@@ -30,6 +30,7 @@ _JSON: Final = "application/json"
 _MOST_BODY: Final = 16 * 1024
 _DEFAULT_DAYS: Final = 90
 _SEARCH_SECONDS: Final = 3_600
+_BUSY_SECONDS: Final = "5"
 _MOST_SEARCH_SECONDS: Final = 3 * 86_400
 
 _encoder = msgspec.json.Encoder()
@@ -246,6 +247,11 @@ def _add_errors(app: FastAPI) -> None:
         _log.warning("an answer is not to be had", extra={"error": str(error)})
         return _refused(f"{error}; ask again in a minute", HTTPStatus.SERVICE_UNAVAILABLE)
 
+    def busy(_: Request, error: Exception) -> Response:
+        answer = _refused(f"{error}; ask again after Retry-After", HTTPStatus.SERVICE_UNAVAILABLE)
+        answer.headers["Retry-After"] = _BUSY_SECONDS
+        return answer
+
     def unknown(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.NOT_FOUND
         if status == HTTPStatus.METHOD_NOT_ALLOWED:
@@ -256,6 +262,7 @@ def _add_errors(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, unreadable)
     app.add_exception_handler(StoreError, away)
     app.add_exception_handler(UnavailableError, away)
+    app.add_exception_handler(BusyError, busy)
     app.add_exception_handler(WindowError, window_wrong)
     app.add_exception_handler(HTTPException, unknown)
     app.add_exception_handler(Exception, _unexpected)
