@@ -172,7 +172,7 @@ def _record(parts: Parts, request: Request, status: int) -> None:
     caller: Caller | None = getattr(request.state, "caller", None)
     detail: str = getattr(request.state, "detail", "")
     if caller is None:
-        _log.info("refused without a token", extra={"method": request.method, "status": status})
+        parts.audit.without_token(request.method, status, parts.clock())
         return
     row = row_of(caller, request.method, request.url.path, status=status, at_ms=parts.clock(), detail=detail)
     parts.audit.record(caller, request.path_params.get("tenant"), row)
