@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Final
 
-import msgspec
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 
 from pipelines.control.canary.documents import PIPES, CanaryEvent, CanaryPipe
 from pipelines.control.canary.events import arrived
+from shared.cloudevents.json_validation import PARSE_ERRORS
 from shared.contracts.canary_pause import MOST_PAUSE_SECONDS, PAUSE_PATH
 from shared.runtime.health import Report, health_answer
 from shared.runtime.logging import get_logger
@@ -72,7 +72,7 @@ def _destination(pipe: CanaryPipe, on_event: OnEvent) -> _Handler:
     async def take(request: web.Request) -> web.Response:
         try:
             events = arrived(pipe.format, await request.read())
-        except msgspec.MsgspecError as error:
+        except PARSE_ERRORS as error:
             _log.warning(
                 "request refused: not in the format of this canary pipe",
                 extra={"pipe": pipe.name, "error": str(error)},

@@ -6,12 +6,13 @@ import re
 from http import HTTPStatus
 from typing import Any, Final
 
-import msgspec
 from msgspec import Struct
 
 from pipelines.management.api.problems import ProblemError
+from shared.cloudevents.json_validation import PARSE_ERRORS, parse, too_deep
 from shared.contracts.document_items import ABSENT
 from shared.contracts.documents import KINDS
+from shared.contracts.limits import MAX_DEPTH
 
 _ETAG: Final = re.compile(r'"([1-9][0-9]{0,9})"')
 MOST_LISTED: Final = 200
@@ -130,9 +131,25 @@ def plain(body: bytes) -> Any:
     """The value of a JSON body.
 
     Raises:
-        ProblemError: 400 if it is none.
+        ProblemError: 400 if it is none, or nested so deep that what reads it may not.
     """
     try:
-        return msgspec.json.decode(body)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-        raise ProblemError(HTTPStatus.BAD_REQUEST, f"the body is not JSON: {error}") from None
+        value = parse(body)
+    except PARSE_ERRORS as error:
+        raise not_json(error) from None
+    if too_deep(body):
+        raise nested_too_deep()
+    return value
+
+
+def not_json(error: Exception) -> ProblemError:
+    """The refusal of a body that a parser refused with `error`."""
+    if isinstance(error, RecursionError):
+        return nested_too_deep()
+    return ProblemError(HTTPStatus.BAD_REQUEST, f"the body is not JSON: {error}")
+
+
+def nested_too_deep() -> ProblemError:
+    """The refusal of a body that is nested too deep."""
+    said = f"the body is nested deeper than {MAX_DEPTH} levels; flatten it"
+    return ProblemError(HTTPStatus.BAD_REQUEST, said)

@@ -19,6 +19,7 @@ from pipelines.management.api.preview import PreviewEvent, preview, preview_even
 from pipelines.management.api.problems import FieldError, ProblemError
 from pipelines.management.api.rollouts import Rollouts
 from shared.cloudevents.events import RequestContext, read_cloudevent
+from shared.cloudevents.json_validation import PARSE_ERRORS, too_deep
 from shared.cloudevents.refusal import Refusal
 from shared.contracts.document_items import DocumentKey
 from shared.contracts.documents import Destination, Pipe, Source
@@ -99,13 +100,16 @@ def _answer(  # noqa: PLR0913, PLR0917  # what is read, what is asked, and the t
 
 
 def _asked(body: bytes) -> _Asked:
-    """The request; its event stays as it was sent."""
+    """The request; its event stays as it was sent, and how deep that nests is checked with it."""
     try:
-        return msgspec.json.decode(body, type=_Asked)
+        asked = msgspec.json.decode(body, type=_Asked)
+        if isinstance(asked.pipe, dict) and too_deep(msgspec.json.encode(asked.pipe)):
+            raise requests.nested_too_deep()
     except msgspec.ValidationError as error:
         raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, f"body: {error}") from None
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise ProblemError(HTTPStatus.BAD_REQUEST, f"the body is not JSON: {error}") from None
+    except PARSE_ERRORS as error:
+        raise requests.not_json(error) from None
+    return asked
 
 
 def _event(asked: _Asked, now_ms: int) -> PreviewEvent:

@@ -61,3 +61,24 @@ def test_a_good_client_goes_on_beside_many_bodies_that_do_not_end(strict: ApiPro
             _begun(strict, stack, token=token, size=500_000, first=b"x" * 50_000)
         for n in range(10):
             assert strict.ask("PUT", f"{PATH}/good{n}", {}, NEW).status == 201
+
+
+@pytest.mark.parametrize("depth", [200, 900, 5_000])
+def test_deep_nesting_is_refused_on_every_route_that_takes_a_body(strict: ApiProcess, depth: int) -> None:
+    deep = b"[" * depth + b"]" * depth
+    root = "/v1/tenants/deep"
+    pipe = b'{"pipe":{"match":{"data":' + deep + b'}},"event":{}}'
+    for method, path, body in (
+        ("PUT", f"{root}/sources/s", deep),
+        ("PUT", f"{root}/destinations/d", b'{"options":{"url":' + deep + b"}}"),
+        ("PUT", f"{root}/pipes/p", b'{"match":{"data":' + deep + b"}}"),
+        ("POST", f"{root}/apply", b'{"documents":[{"kind":"pipe","name":"p","transform":' + deep + b"}]}"),
+        ("POST", f"{root}/try", pipe),
+        ("POST", f"{root}/try", b'{"source":"s","event":{"data":' + deep + b"}}"),
+        ("POST", f"{root}/tokens", b'{"role":' + deep + b"}"),
+        ("POST", f"{root}/invitations", deep),
+        ("POST", f"{root}/dead-letters/replay", b'{"filter":' + deep + b"}"),
+    ):
+        answer = strict.ask(method, path, body, NEW)
+        assert answer.status in (400, 422), (path, answer.text)
+        assert "nested deeper" in answer.text, (path, answer.text)

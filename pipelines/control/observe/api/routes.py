@@ -17,6 +17,7 @@ from pipelines.control.observe.api import query_params
 from pipelines.control.observe.api.queries import Queries
 from pipelines.control.observe.api.query_params import BadParameterError, BusyError, UnavailableError
 from pipelines.control.observe.settings import ObserveSettings
+from shared.cloudevents.json_validation import PARSE_ERRORS
 from shared.contracts.alarms import QuietWindow
 from shared.contracts.envelope import MINUTE_MS
 from shared.dynamodb.client import StoreError
@@ -224,9 +225,10 @@ def _parse_window(body: bytes) -> QuietWindow:
     """
     try:
         return _window.decode(body)
-    except msgspec.MsgspecError as error:
+    except PARSE_ERRORS as error:
+        said = "nested too deep" if isinstance(error, RecursionError) else error
         raise BadParameterError(
-            f"body: {error}; send a JSON object with from_ms, until_ms and reason"
+            f"body: {said}; send a JSON object with from_ms, until_ms and reason"
         ) from None
 
 
