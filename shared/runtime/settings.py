@@ -80,6 +80,20 @@ class DocumentsSettings(SideSettings):
     )
 
 
+class BodySettings(SideSettings):
+    """What the bodies of requests to an HTTP server may take."""
+
+    body_timeout: float = Field(
+        30.0, gt=0, description="Seconds in which a request's body must arrive; beyond that it gets 408."
+    )
+    bodies_bytes: int = Field(
+        16 * 1024 * 1024,
+        ge=1024 * 1024,
+        description="Bytes that the bodies of all requests may take together; beyond that the request that "
+        "has been incomplete for longest gets 503.",
+    )
+
+
 class SparkSettings(SideSettings):
     """What a Spark node needs beside the brokers."""
 

@@ -118,6 +118,12 @@ def test_a_client_that_goes_away_leaves_no_line_that_is_not_json(
     assert not capfd.readouterr().err
 
 
+def test_the_canary_waits_for_a_body_no_longer_than_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipelines.control.canary.receiver._BODY_SECONDS", 0.5)
+    with _canary() as port:
+        assert _answer(port, b"PUT /pause HTTP/1.1\r\nhost: x\r\ncontent-length: 9\r\n\r\n1") == 408
+
+
 def _answer(port: int, request: bytes) -> int:
     with socket.create_connection((_HOST, port), timeout=20) as connection:
         connection.sendall(request)

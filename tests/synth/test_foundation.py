@@ -256,6 +256,14 @@ def test_a_deployment_writes_every_state_but_foundations(production: Stack) -> N
     assert files == {f"{stack}.tfstate{end}" for stack in stacks for end in ("", ".tflock")}
 
 
+def test_no_role_within_the_boundary_can_take_on_another_that_has_none(production: Stack) -> None:
+    boundary = statements(one(production, "aws_iam_policy", name="hifi-production-boundary"))
+    allowed = {action for each in boundary if each["Effect"] == "Allow" for action in each["Action"]}
+    assert not any(each.startswith(("sts:", "*")) for each in allowed)
+    granted_actions = {a for each in granted(production, "hifi-production-deploy") for a in each["Action"]}
+    assert not any(each.startswith(("sts:", "*")) for each in granted_actions)
+
+
 def test_the_boundary_knows_no_iam_and_no_state(production: Stack) -> None:
     boundary = statements(one(production, "aws_iam_policy", name="hifi-production-boundary"))
     allowed = {action for each in boundary if each["Effect"] == "Allow" for action in each["Action"]}

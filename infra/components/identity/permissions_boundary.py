@@ -9,6 +9,8 @@ from infra.components.identity.secret_access import batch_get_secrets, get_secre
 from infra.config import Environment
 
 # The services that roles of nodes, control plane, add-ons and pods use; see the AWS managed policies for EKS.
+# Not STS: a role that may assume others of the account leaves its boundary behind. None has to, and asking
+# who one is needs no permission.
 _SERVICES = (
     "acm",
     "autoscaling",
@@ -24,7 +26,6 @@ _SERVICES = (
     "kms",
     "logs",
     "sns",
-    "sts",
     "wafv2",
 )
 

@@ -1,26 +1,30 @@
 """HTTP server with the canary's destinations, its pause, health and metrics."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Final
 
-import msgspec
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 
 from pipelines.control.canary.documents import PIPES, CanaryEvent, CanaryPipe
 from pipelines.control.canary.events import arrived
+from shared.cloudevents.json_validation import PARSE_ERRORS
 from shared.contracts.canary_pause import MOST_PAUSE_SECONDS, PAUSE_PATH
 from shared.runtime.health import Report, health_answer
 from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 _MAX_BODY_BYTES: Final = 2 * 1024 * 1024
+_BODY_SECONDS: Final = 30.0
+"""In which a request's body must arrive: nothing else here waits."""
+
 _CLOSE_SECONDS: Final = 0.5
 
 OnEvent = Callable[[CanaryPipe, CanaryEvent], None]
 OnPause = Callable[[int], None]
-_Handler = Callable[[web.Request], Awaitable[web.Response]]
+_Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @asynccontextmanager
@@ -38,12 +42,15 @@ async def receiver(  # noqa: PLR0913  # what it tells, and whom it asks
     Raises:
         OSError: if the port is taken.
     """
-    application = web.Application(client_max_size=_MAX_BODY_BYTES)
+    application = web.Application(client_max_size=_MAX_BODY_BYTES, middlewares=[_timely])
     for pipe in PIPES:
         application.router.add_post(f"/{pipe.kind}", _destination(pipe, on_event))
     application.router.add_put(PAUSE_PATH, _pause(on_pause))
     application.router.add_get("/{path:.*}", _health(report, registry))
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=_CLOSE_SECONDS)
+    # A body that was too slow is not waited for once more: aiohttp would discard the rest for ten seconds.
+    runner = web.AppRunner(
+        application, access_log=None, shutdown_timeout=_CLOSE_SECONDS, lingering_time=_CLOSE_SECONDS
+    )
     await runner.setup()
     try:
         await web.TCPSite(runner, host, port).start()
@@ -52,11 +59,20 @@ async def receiver(  # noqa: PLR0913  # what it tells, and whom it asks
         await runner.cleanup()
 
 
+@web.middleware
+async def _timely(request: web.Request, handler: _Handler) -> web.StreamResponse:
+    try:
+        async with asyncio.timeout(_BODY_SECONDS):
+            return await handler(request)
+    except TimeoutError:
+        return web.Response(status=408, headers={"Connection": "close"})
+
+
 def _destination(pipe: CanaryPipe, on_event: OnEvent) -> _Handler:
     async def take(request: web.Request) -> web.Response:
         try:
             events = arrived(pipe.format, await request.read())
-        except msgspec.MsgspecError as error:
+        except PARSE_ERRORS as error:
             _log.warning(
                 "request refused: not in the format of this canary pipe",
                 extra={"pipe": pipe.name, "error": str(error)},

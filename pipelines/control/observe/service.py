@@ -111,7 +111,7 @@ class Observe:
             timeline=self._timeline.between,
         )
         loop.meters.ready.set_function(lambda: all(self._ready.values()))
-        app = build(answers, self._report, loop.meters.registry, wall_clock, self._settings.names)
+        app = build(answers, self._report, loop.meters.registry, wall_clock, self._settings)
         with served(app, self._settings.host, self._settings.port) as port:
             _log.info("serving", extra={"port": port})
             position = self._restored()

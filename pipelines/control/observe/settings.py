@@ -3,9 +3,10 @@
 from pydantic import Field
 
 from pipelines.control.observe.alarms.settings import AlarmSettings
+from shared.runtime.settings import BodySettings
 
 
-class ObserveSettings(AlarmSettings):
+class ObserveSettings(AlarmSettings, BodySettings):
     """Settings of the observe process, from HIFI_* environment variables."""
 
     host: str = Field("127.0.0.1", description="Address to listen on: API, health and metrics.")

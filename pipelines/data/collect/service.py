@@ -9,8 +9,7 @@ import uuid_utils
 from msgspec.structs import asdict
 
 from pipelines.data.collect.app import CollectApp
-from pipelines.data.collect.bodies.body import BodyReader
-from pipelines.data.collect.bodies.body_budget import BodyBudget
+from pipelines.data.collect.bodies.body import BodyReader, no_memory_left
 from pipelines.data.collect.handler import EventsHandler
 from pipelines.data.collect.key_usage import KeyUsage, reporting
 from pipelines.data.collect.metrics import CollectMetrics
@@ -21,6 +20,7 @@ from shared.contracts.limits import MAX_BODY_BYTES
 from shared.kafka.config_topic import config_table
 from shared.kafka.heartbeat_writer import HeartbeatWriter, process_name
 from shared.kafka.producer import AwaitedProducer, producer_config
+from shared.runtime.body_budget import BodyBudget
 from shared.runtime.clock import wall_clock
 from shared.runtime.health import health_served
 from shared.runtime.logging import get_logger
@@ -48,7 +48,7 @@ class CollectService:
         )
         self._table = config_table(settings.bootstrap, self._client_id, used=self._beats.beat)
         self._producer = AwaitedProducer(self._producer_config(), settings.ack_timeout)
-        budget = BodyBudget(settings.bodies_bytes)
+        budget = BodyBudget(settings.bodies_bytes, no_memory_left)
         metrics.held_bytes.set_function(lambda: budget.held)
         readiness = Readiness(self._table, self._producer)
         usage = KeyUsage()

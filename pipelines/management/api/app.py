@@ -11,6 +11,7 @@ from prometheus_client import generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -44,6 +45,7 @@ from shared.dynamodb.client import StoreError
 from shared.dynamodb.sides_reader import SidesReader
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
+from shared.runtime.request_bodies import BodyRefusedError, BoundedBodies
 
 _log = get_logger(__name__)
 _WRITES = frozenset({"PUT", "POST", "DELETE", "PATCH"})
@@ -71,6 +73,11 @@ class Parts(Struct, frozen=True, kw_only=True):
 
     clock: Clock
     body_bytes: int
+    body_timeout: float
+    """Seconds."""
+
+    bodies_bytes: int
+    """Of all requests."""
 
 
 def create_app(parts: Parts) -> FastAPI:
@@ -99,7 +106,10 @@ def create_app(parts: Parts) -> FastAPI:
     app.include_router(tail_routes(parts.tails, parts.documents, parts.access))
     app.include_router(document_routes(parts.documents, parts.rollouts, parts.access, parts.body_bytes))
     _add_errors(app)
-    app.add_middleware(Audited, parts=parts)
+    app.add_middleware(
+        BoundedBodies, seconds=parts.body_timeout, together=parts.bodies_bytes, refuse=_refused_body
+    )
+    app.add_middleware(Audited, parts=parts)  # around the other, so that its refusals are counted
     described(app.openapi())  # kept by the application
     return app
 
@@ -143,6 +153,8 @@ class Audited:
 
         try:
             await self._app(scope, receive, noted)
+        except ClientDisconnect:  # before its body was complete: nobody is there to be answered
+            _log.debug("client went away")
         except Exception as error:  # answered here, so that it is audited as well
             if began:
                 raise
@@ -160,7 +172,7 @@ def _record(parts: Parts, request: Request, status: int) -> None:
     caller: Caller | None = getattr(request.state, "caller", None)
     detail: str = getattr(request.state, "detail", "")
     if caller is None:
-        _log.info("refused without a token", extra={"method": request.method, "status": status})
+        parts.audit.without_token(request.method, status, parts.clock())
         return
     row = row_of(caller, request.method, request.url.path, status=status, at_ms=parts.clock(), detail=detail)
     parts.audit.record(caller, request.path_params.get("tenant"), row)
@@ -195,6 +207,10 @@ def _add_errors(app: FastAPI) -> None:
     app.add_exception_handler(StoreError, away)
     app.add_exception_handler(RequestValidationError, unreadable)
     app.add_exception_handler(HTTPException, framework)
+
+
+def _refused_body(error: BodyRefusedError) -> Response:
+    return ProblemError(error.status, error.detail, headers=error.headers).response()
 
 
 def _methods(request: Request) -> set[str]:

@@ -1,12 +1,16 @@
-"""The audit log: every write and every refused one."""
+"""The audit log: every write, and refused ones by who was refused and why."""
 
+import hashlib
 import secrets
+from http import HTTPStatus
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from pipelines.management.api.callers import Caller
 from pipelines.management.api.permissions import Role
+from pipelines.management.api.refusals import Refusals
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.item_store import ItemStore
 from shared.runtime.logging import get_logger
@@ -16,7 +20,7 @@ _SHOWN: Final = 300
 
 
 class AuditRow(Struct, frozen=True, kw_only=True):
-    """One request that wanted to write."""
+    """One request that wanted to write, or the refused ones of a caller, a status and a minute."""
 
     at_ms: int
     token: str
@@ -32,6 +36,11 @@ class AuditRow(Struct, frozen=True, kw_only=True):
     path: str
     status: int
     detail: str = ""
+    count: int = 1
+    """Requests that it stands for, at least; above 16 it grows each time when they have doubled.
+
+    What else the row says is of one of them.
+    """
 
 
 def partition(tenant: str | None) -> str:
@@ -53,15 +62,35 @@ class AuditLog:
 
     def __init__(self, items: ItemStore[AuditRow]) -> None:
         self._items = items
+        self._refusals = Refusals()
+        self._process = secrets.token_hex(4)
 
     def record(self, caller: Caller, target: str | None, row: AuditRow) -> None:
         """Keep a row. A store that fails now leaves the log line: the write itself is done already."""
+        into = partition(owner_of(caller, target))
+        if row.status < HTTPStatus.BAD_REQUEST:
+            self._keep(caller, target, f"{row.at_ms:015d}-{secrets.token_hex(4)}", row)
+            return
+        reason = (into, row.token, row.status)
+        counted = self._refusals.counted(reason, row.at_ms)
+        if counted is not None:
+            at_ms, count = counted
+            name = hashlib.sha256(f"{self._process} {row.token} {row.status}".encode()).hexdigest()[:8]
+            self._keep(caller, target, f"{at_ms:015d}-{name}", replace(row, at_ms=at_ms, count=count))
+
+    def without_token(self, method: str, status: int, at_ms: int) -> None:
+        """A log line only, or anybody could fill the table."""
+        counted = self._refusals.counted((method, status), at_ms)
+        if counted is not None:
+            fields = {"method": method, "status": status, "count": counted[1]}
+            _log.info("refused without a token", extra=fields)
+
+    def _keep(self, caller: Caller, target: str | None, sort: str, row: AuditRow) -> None:
         fields = {name: getattr(row, name) for name in row.__struct_fields__}
         _log.info("audit", extra={**fields, "tenant": owner_of(caller, target)})
         if caller.stranger:
             return
         try:
-            sort = f"{row.at_ms:015d}-{secrets.token_hex(4)}"
             self._items.put(partition(owner_of(caller, target)), sort, row)
         except StoreError as error:
             _log.error("audit row cannot be kept", extra={"error": str(error)})

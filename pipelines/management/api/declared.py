@@ -26,7 +26,7 @@ def route(*statuses: int, body: bool = False, parameters: tuple[dict[str, Any], 
         body: whether the route takes a JSON body.
         parameters: headers, as OpenAPI has them.
     """
-    refusals = {status for status in (*_COMMON, *statuses, *((413,) if body else ())) if status >= 400}
+    refusals = {status for status in (*_COMMON, *statuses, *((408, 413) if body else ())) if status >= 400}
     content = {PROBLEM_TYPE: {"schema": _PROBLEM}}
     responses: dict[int | str, dict[str, Any]] = {
         status: {"description": "refused", "content": content} for status in sorted(refusals)

@@ -46,7 +46,9 @@ class ObserveClient:
         if answer.status_code == HTTPStatus.OK:
             return answer.content
         if answer.status_code in (HTTPStatus.BAD_REQUEST, HTTPStatus.SERVICE_UNAVAILABLE):
-            raise ProblemError(answer.status_code, _said(answer.content))
+            wait = answer.headers.get("Retry-After")
+            headers = None if wait is None else {"Retry-After": wait}
+            raise ProblemError(answer.status_code, _said(answer.content), headers=headers)
         _log.error("observe refused", extra={"path": path, "status": answer.status_code})
         raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, "the meter cannot answer this", headers=_AWAY)
 

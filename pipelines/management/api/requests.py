@@ -6,10 +6,10 @@ import re
 from http import HTTPStatus
 from typing import Any, Final
 
-import msgspec
 from msgspec import Struct
 
 from pipelines.management.api.problems import ProblemError
+from shared.cloudevents.json_validation import PARSE_ERRORS, parse
 from shared.contracts.document_items import ABSENT
 from shared.contracts.documents import KINDS
 from shared.contracts.limits import MAX_DOCUMENT_DEPTH
@@ -138,19 +138,22 @@ def plain(body: bytes) -> Any:
         ProblemError: 400 if it is none, 422 if it is nested too deeply for what looks into it.
     """
     try:
-        value = msgspec.json.decode(body)
-    except RecursionError:
-        raise too_deep() from None
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise ProblemError(HTTPStatus.BAD_REQUEST, f"the body is not JSON: {error}") from None
+        value = parse(body)
+    except PARSE_ERRORS as error:
+        raise not_json(error) from None
     if deeper_than(value, _MOST_DEEP):
-        raise too_deep()
+        raise nested_too_deep()
     return value
 
 
-def too_deep() -> ProblemError:
+def not_json(error: Exception) -> ProblemError:
+    """The refusal of a body that a parser refused with `error`."""
+    if isinstance(error, RecursionError):
+        return nested_too_deep()
+    return ProblemError(HTTPStatus.BAD_REQUEST, f"the body is not JSON: {error}")
+
+
+def nested_too_deep() -> ProblemError:
     """The refusal of a body that is nested too deeply."""
-    said = (
-        f"body: nested too deeply; a document may have at most {MAX_DOCUMENT_DEPTH} levels, write it flatter"
-    )
+    said = f"body: nested more than {MAX_DOCUMENT_DEPTH} levels deep; write it flatter"
     return ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, said)

@@ -85,6 +85,8 @@ def parts_of(settings: ApiSettings, table: DocumentTable, tokens: TokenStore, cl
         answers=answers,
         clock=clock,
         body_bytes=settings.body_bytes,
+        body_timeout=settings.body_timeout,
+        bodies_bytes=settings.bodies_bytes,
     )
 
 

@@ -8,10 +8,10 @@ from pydantic import Field, field_validator, model_validator
 from shared.contracts.egress_policy import is_loopback
 from shared.contracts.tenant_limits import TENANT_BYTES, TENANT_DOCUMENTS, TenantLimits
 from shared.oidc.addresses import checked_issuer
-from shared.runtime.settings import DocumentsSettings
+from shared.runtime.settings import BodySettings, DocumentsSettings
 
 
-class ApiSettings(DocumentsSettings):
+class ApiSettings(DocumentsSettings, BodySettings):
     """Settings of one API process, from HIFI_* environment variables."""
 
     bootstrap: str = Field(
@@ -68,6 +68,12 @@ class ApiSettings(DocumentsSettings):
     @classmethod
     def _issuer(cls, issuer: str | None) -> str | None:
         return None if issuer is None else checked_issuer(issuer)
+
+    @model_validator(mode="after")
+    def _room_for_one_body(self) -> Self:
+        if self.bodies_bytes < self.body_bytes:
+            raise ValueError("HIFI_BODIES_BYTES is below HIFI_BODY_BYTES; set it to that at least")
+        return self
 
     @model_validator(mode="after")
     def _whole_oidc(self) -> Self:

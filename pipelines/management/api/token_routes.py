@@ -18,7 +18,7 @@ from pipelines.management.api.documents import Documents
 from pipelines.management.api.permissions import Action, Role, may_grant
 from pipelines.management.api.problems import ProblemError, not_found
 from pipelines.management.api.teams import Membership
-from pipelines.management.api.tokens import TokenStore
+from pipelines.management.api.tokens import TokensFullError, TokenStore
 from shared.runtime.clock import Clock
 
 Text = Annotated[str | None, Query()]
@@ -134,9 +134,12 @@ def _add_tokens(  # noqa: PLR0913  # what the routes need
         asked: _NewToken = decoded(_NewToken, body)
         tenant = request.path_params.get("tenant")
         _refuse_role(token, asked.role, tenant)
-        text, made = store.make(
-            asked.role, tenant, label=asked.label, by=token.signature, now_ms=clock(), days=asked.days
-        )
+        try:
+            text, made = store.make(
+                asked.role, tenant, label=asked.label, by=token.signature, now_ms=clock(), days=asked.days
+            )
+        except TokensFullError as error:
+            raise ProblemError(HTTPStatus.CONFLICT, str(error)) from None
         return views.json_response(msgspec.to_builtins(made) | {"token": text}, HTTPStatus.CREATED)
 
     def revoke(request: Request, token_id: str) -> Response:
@@ -147,7 +150,7 @@ def _add_tokens(  # noqa: PLR0913  # what the routes need
     router.add_api_route(
         path, listing, methods=["GET"], dependencies=[allowed], **route(200, parameters=where)
     )
-    router.add_api_route(path, make, methods=["POST"], **route(201, body=True, parameters=where))
+    router.add_api_route(path, make, methods=["POST"], **route(201, 409, body=True, parameters=where))
     router.add_api_route(
         path + "/{token_id}",
         revoke,

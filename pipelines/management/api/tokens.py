@@ -16,6 +16,8 @@ PREFIX: Final = "hifi_"
 _BYTES: Final = 32
 _SHOWN: Final = 4
 DAY_MS: Final = 86_400_000
+MOST_TOKENS: Final = 100
+"""Of a tenant, or of the operators, valid at a time; as many that have expired stay in their list."""
 
 
 class Token(Struct, frozen=True, kw_only=True):
@@ -65,6 +67,10 @@ def new_token(  # noqa: PLR0913  # the columns
     return text, token
 
 
+class TokensFullError(Exception):
+    """There are as many valid tokens as there may be."""
+
+
 class TokenStore:
     """The tokens in the table. Raises StoreError."""
 
@@ -79,9 +85,21 @@ class TokenStore:
     def make(  # noqa: PLR0913  # the columns
         self, role: Role, tenant: str | None, *, label: str, by: str, now_ms: int, days: float | None
     ) -> tuple[str, Token]:
-        """A new token: its text, which is kept nowhere, and what is."""
+        """A new token: its text, which is kept nowhere, and what is. Forgets some that expired long ago.
+
+        Raises:
+            TokensFullError: if the tenant has MOST_TOKENS.
+        """
         text, token = new_token(role, tenant, label=label, by=by, now_ms=now_ms, days=days)
         self.keep(text, token)
+        # Counted after it is there, so that of several at once, in any process, none can slip through.
+        of_tenant = self._of(tenant)
+        if sum(not is_expired(each, now_ms) for _, each in of_tenant) > MOST_TOKENS:
+            self._items.delete(TOKENS, digest(text))
+            raise TokensFullError(
+                f"{MOST_TOKENS} tokens are valid here, which is the most; revoke one that is not needed first"
+            )
+        self._forget(of_tenant, now_ms)
         return text, token
 
     def keep(self, text: str, token: Token) -> None:
@@ -93,16 +111,25 @@ class TokenStore:
 
         Without members' personal tokens, as those that `revoke` finds.
         """
-        found = [token for _, token in self._items.all(TOKENS) if token.tenant == tenant and not token.member]
-        return sorted(found, key=lambda token: token.id)
+        return sorted((token for _, token in self._of(tenant)), key=lambda token: token.id)
 
     def revoke(self, tenant: str | None, token_id: str) -> Token | None:
         """Delete one of a tenant's tokens; None if there is no such one."""
-        for sort, token in self._items.all(TOKENS):
-            if token.tenant == tenant and token.id == token_id and not token.member:
+        for sort, token in self._of(tenant):
+            if token.id == token_id:
                 self._items.delete(TOKENS, sort)
                 return token
         return None
+
+    def _of(self, tenant: str | None) -> list[tuple[str, Token]]:
+        return [each for each in self._items.all(TOKENS) if each[1].tenant == tenant and not each[1].member]
+
+    def _forget(self, of_tenant: list[tuple[str, Token]], now_ms: int) -> None:
+        """Delete the expired ones but for the newest, or short-lived ones could fill the table."""
+        expired = [each for each in of_tenant if is_expired(each[1], now_ms)]
+        expired.sort(key=lambda each: each[1].expires_ms or 0)
+        for sort, _ in expired[:-MOST_TOKENS]:
+            self._items.delete(TOKENS, sort)
 
 
 def write_first_token(store: TokenStore, file: Path, now_ms: int) -> bool:

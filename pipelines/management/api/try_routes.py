@@ -19,6 +19,7 @@ from pipelines.management.api.preview import PreviewEvent, preview, preview_even
 from pipelines.management.api.problems import FieldError, ProblemError
 from pipelines.management.api.rollouts import Rollouts
 from shared.cloudevents.events import RequestContext, read_cloudevent
+from shared.cloudevents.json_validation import PARSE_ERRORS
 from shared.cloudevents.refusal import Refusal
 from shared.contracts.document_items import DocumentKey
 from shared.contracts.documents import Destination, Pipe, Source
@@ -101,17 +102,15 @@ def _answer(  # noqa: PLR0913, PLR0917  # what is read, what is asked, and the t
 
 
 def _asked(body: bytes) -> _Asked:
-    """The request; its event stays as it was sent."""
+    """The request; its event stays as it was sent, and how deep that nests is checked with it."""
     try:
         asked = msgspec.json.decode(body, type=_Asked)
     except msgspec.ValidationError as error:
         raise ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, f"body: {error}") from None
-    except RecursionError:
-        raise requests.too_deep() from None
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise ProblemError(HTTPStatus.BAD_REQUEST, f"the body is not JSON: {error}") from None
+    except PARSE_ERRORS as error:
+        raise requests.not_json(error) from None
     if deeper_than(asked.pipe, MAX_DOCUMENT_DEPTH):
-        raise requests.too_deep()
+        raise requests.nested_too_deep()
     return asked
 
 

@@ -9,6 +9,7 @@ from fastapi import FastAPI, Request, Response
 from nicegui import Client, ui
 from prometheus_client import Gauge, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from starlette.responses import PlainTextResponse
 from starlette.staticfiles import StaticFiles
 
 from pipelines.management.console.api_client import ApiClient
@@ -27,6 +28,7 @@ from shared.runtime.clock import Clock
 from shared.runtime.known_hosts import KnownHosts
 from shared.runtime.metrics import ConsoleMetric
 from shared.runtime.process_metrics import process_registry
+from shared.runtime.request_bodies import BodyRefusedError, BoundedBodies
 
 
 class ConsoleMetrics:
@@ -73,6 +75,10 @@ def create_app(
     app.middleware("http")(_with_headers)
     app.add_middleware(SameOrigin, public=settings.public_url)
     app.add_middleware(KnownHosts, names=settings.names)
+    # Around all others: NiceGUI's polling takes bodies as well, before anybody is signed in.
+    app.add_middleware(
+        BoundedBodies, seconds=settings.body_timeout, together=settings.bodies_bytes, refuse=_refused_body
+    )
 
     @app.get("/healthz")
     async def alive() -> dict[str, bool]:
@@ -115,6 +121,10 @@ def create_app(
         show_welcome_message=False,
     )
     return app
+
+
+def _refused_body(error: BodyRefusedError) -> Response:
+    return PlainTextResponse(error.detail, error.status, error.headers)
 
 
 def _operates(session: Session | None) -> bool:

@@ -2,10 +2,11 @@
 
 import asyncio
 import hmac
-import secrets
 import time
 from typing import Final
 
+import msgspec
+from cryptography.fernet import Fernet, InvalidToken
 from fastapi import FastAPI, Request, Response
 from msgspec import Struct
 
@@ -13,7 +14,7 @@ from pipelines.management.console.api_client import ApiClient, ProblemError
 from pipelines.management.console.client import UnreachableError
 from pipelines.management.console.session import COOKIE, Sessions
 from pipelines.management.console.settings import CALLBACK, ConsoleSettings
-from pipelines.management.console.sign_in import START, keep_session, redirect, safe_next, sign_in_path
+from pipelines.management.console.sign_in import HOME, START, keep_session, redirect, safe_next, sign_in_path
 from shared.oidc.code_flow import Attempt, CodeFlow, SignedIn, new_attempt
 from shared.oidc.errors import ProviderAwayError, TokenRefusedError
 from shared.oidc.keys import KeyCache
@@ -25,7 +26,9 @@ from shared.runtime.logging import get_logger
 _log = get_logger(__name__)
 _ATTEMPT_COOKIE: Final = "hifi_sign_in"
 _ATTEMPT_SECONDS: Final = 600
-_MOST_ATTEMPTS: Final = 1_000
+_MOST_AFTER: Final = 1_000
+"""Bytes of the address to go to: a browser keeps cookies of four kilobytes."""
+
 _MOST_QUERY: Final = 8_192
 
 
@@ -47,27 +50,29 @@ class Begun(Struct, frozen=True, kw_only=True):
 
 
 class Attempts:
-    """The sign-ins under way, each by the random name in its browser's cookie; each is answered once."""
+    """The sign-ins under way. Each is held by its own browser alone, sealed with a key of this process.
+
+    So strangers who begin any number of them take no room from others. An attempt that is answered again
+    gets no further than the first time: the issuer takes a code once.
+    """
 
     def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._begun: dict[str, Begun] = {}
+        self._clock, self._seal = clock, Fernet(Fernet.generate_key())
 
     def begin(self, attempt: Attempt, after: str) -> str:
-        """Keep an attempt; gives its name. Of too many, the oldest is forgotten."""
-        now = self._clock()
-        self._begun = {name: each for name, each in self._begun.items() if each.until_ms > now}
-        while len(self._begun) >= _MOST_ATTEMPTS:
-            del self._begun[next(iter(self._begun))]
-        name = secrets.token_urlsafe(32)
-        until = now + _ATTEMPT_SECONDS * 1_000
-        self._begun[name] = Begun(attempt=attempt, after=after, until_ms=until)
-        return name
+        """The attempt, sealed, for the browser's cookie."""
+        until = self._clock() + _ATTEMPT_SECONDS * 1_000
+        kept = after if len(after.encode()) <= _MOST_AFTER else HOME
+        begun = Begun(attempt=attempt, after=kept, until_ms=until)
+        return self._seal.encrypt(msgspec.json.encode(begun)).decode()
 
-    def answered(self, name: str | None, state: str) -> Begun | None:
+    def answered(self, sealed: str | None, state: str) -> Begun | None:
         """The attempt of a cookie, if this is its answer and its time is not over."""
-        found = self._begun.pop(name or "", None)
-        if found is None or found.until_ms <= self._clock():
+        try:
+            found = msgspec.json.decode(self._seal.decrypt((sealed or "").encode()), type=Begun)
+        except InvalidToken:
+            return None
+        if found.until_ms <= self._clock():
             return None
         return found if hmac.compare_digest(found.attempt.state.encode(), state.encode()) else None
 
@@ -137,12 +142,12 @@ def add_issuer_sign_in(  # noqa: PLR0913  # what the two routes need
         code = request.query_params.get("code")
         if not code:
             return _gone(redirect(sign_in_path("refused-there", begun.after)), secure)
-        sessions.end(request.cookies.get(COOKIE))
         try:
             signed_in = await asyncio.to_thread(flow.redeem, code, begun.attempt)
             identity = await client.whoami(signed_in.token)
         except tuple(_REASONS) as error:
             return _gone(_failed(error, _REASONS[type(error)], begun.after), secure)
+        sessions.end(request.cookies.get(COOKIE))
         answer = redirect(begun.after)
         keep_session(answer, sessions.begin(signed_in.token, identity, signed_in), secure)
         return _gone(answer, secure)

@@ -2,7 +2,8 @@
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection
 from typing import Final
 
 from msgspec import Struct
@@ -19,7 +20,12 @@ LIFE_MS: Final = 12 * 3_600_000
 RENEW_MS: Final = 60_000
 """How long before its end a token is renewed."""
 
-_MOST: Final = 1_000
+MOST_SESSIONS: Final = 4_000
+"""Of all people, a few kilobytes each."""
+
+MOST_EACH: Final = 20
+"""Of one person, or of one token."""
+
 _BYTES: Final = 32
 OPERATOR: Final = "operator"
 
@@ -93,12 +99,9 @@ class Sessions:
         self._renewing: dict[str, asyncio.Lock] = {}
 
     def begin(self, token: str, identity: Identity, signed_in: SignedIn | None = None) -> Session:
-        """A new session; of too many, the oldest ends."""
+        """A new session; of too many of one person, its oldest ends."""
         now = self._clock()
-        for key in [key for key, each in self._open.items() if each.until_ms <= now]:
-            self.end(key)
-        while len(self._open) >= _MOST:
-            self.end(next(iter(self._open)))
+        self._make_room(identity, now)
         until = now + LIFE_MS
         if signed_in is None or signed_in.refresh_token is None:
             until = min(until, identity.expires_ms or until)
@@ -171,6 +174,15 @@ class Sessions:
         self._open.pop(session_id or "", None)
         self._renewing.pop(session_id or "", None)
 
+    def _make_room(self, identity: Identity, now: int) -> None:
+        for key in [key for key, each in self._open.items() if each.until_ms <= now]:
+            self.end(key)
+        own = [key for key, each in self._open.items() if each.identity.id == identity.id]
+        for key in own[: max(0, len(own) - MOST_EACH + 1)]:
+            self.end(key)
+        if len(self._open) >= MOST_SESSIONS:
+            self.end(most_crowded(self._open.values()))
+
     def _is_due(self, session: Session) -> bool:
         signed_in = session.signed_in
         if signed_in is None or signed_in.refresh_token is None:
@@ -181,3 +193,22 @@ class Sessions:
         if session.id in self._open:
             self._open[session.id] = session
         return session
+
+
+def most_crowded(sessions: Collection[Session]) -> str:
+    """The oldest session of whoever has the most, among the people of the tenants that have the most.
+
+    Whoever makes tokens to sign in with makes them in one tenant: that ends sessions there, not of others.
+    """
+    crowds = Counter(_crowd(each.identity) for each in sessions)
+    (crowd, _), *_ = crowds.most_common(1)
+    within = [each for each in sessions if _crowd(each.identity) == crowd]
+    (person, _), *_ = Counter(each.identity.id for each in within).most_common(1)
+    return next(each.id for each in within if each.identity.id == person)
+
+
+def _crowd(identity: Identity) -> tuple[str | None, ...]:
+    """People with the same tenants; all operators are one crowd, and all who have no tenant."""
+    if identity.operates:
+        return (None,)
+    return tuple(sorted({each.tenant for each in identity.tenants} or {identity.tenant or ""}))

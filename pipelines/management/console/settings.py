@@ -8,13 +8,13 @@ from pydantic_settings import SettingsConfigDict
 
 from shared.contracts.egress_policy import is_loopback
 from shared.oidc.addresses import checked_issuer
-from shared.runtime.settings import SideSettings
+from shared.runtime.settings import BodySettings
 
 CALLBACK: Final = "/sign-in/callback"
 """Path of `oidc_redirect`."""
 
 
-class ConsoleSettings(SideSettings):
+class ConsoleSettings(BodySettings):
     """Settings of one console process, from HIFI_* environment variables."""
 
     model_config = SettingsConfigDict(hide_input_in_errors=True)  # one of them is a secret

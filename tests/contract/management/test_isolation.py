@@ -164,7 +164,7 @@ def test_what_another_tenant_has_is_decided_before_anything_of_it_is_read(
                 for at in (there, nowhere):
                     store.taken()
                     assert api.ask(verb.upper(), at, {}, ANY, tokens[role]).status == 404
-                    asked.append(store.taken())
+                    # Not each refusal writes the row of the minute; whether depends on how many there were.
+                    asked.append([each for each in store.taken() if each != ("PutItem", "audit#mine")])
                 assert asked[0] == asked[1], (verb, there)
-                own = {("GetItem", "tokens#"), ("PutItem", "audit#mine")}
-                assert ("GetItem", "tokens#") in asked[0] and set(asked[0]) <= own, (verb, there, asked[0])
+                assert set(asked[0]) == {("GetItem", "tokens#")}, (verb, there, asked[0])

@@ -4,10 +4,15 @@ import os
 import stat
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import boto3
 
+from pipelines.management.api.permissions import Role
+from pipelines.management.api.tokens import DAY_MS, MOST_TOKENS, Token, TokenStore, new_token
+from shared.dynamodb.item_store import ItemStore
 from tests.contract.management.api_process import NEW, ApiProcess, destination
 from tests.harness.waiting import eventually, free_port
 
@@ -65,6 +70,38 @@ def test_nobody_makes_a_token_above_the_own_role(api: ApiProcess) -> None:
     assert api.ask("POST", "/v1/tenants/acme/tokens", asked, token=owner).status == 403
     assert api.ask("POST", "/v1/tokens", asked, token=owner).status == 403
     assert api.ask("POST", "/v1/tenants/acme/tokens", asked).status == 422
+
+
+def test_a_tenant_has_a_hundred_valid_tokens_at_most_even_if_many_ask_at_once(api: ApiProcess) -> None:
+    path, asked = "/v1/tenants/many/tokens", {"role": "viewer", "label": "x"}
+    api.token("many", "viewer", days=1 / 86_400)
+    eventually(lambda: api.ask("GET", path).json["items"][0]["expires_ms"] < time.time() * 1_000, 5)
+    for _ in range(MOST_TOKENS - 2):
+        api.token("many", "viewer")
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: api.ask("POST", path, asked), range(16)))
+    assert {each.status for each in answers} <= {201, 409}
+    while (refused := api.ask("POST", path, asked)).status == 201:
+        pass
+    assert (refused.status, "100 tokens are valid here" in refused.text) == (409, True)
+    assert "revoke one" in refused.json["detail"]
+    valid = [each for each in api.ask("GET", path).json["items"] if each["expires_ms"] is None]
+    assert len(valid) == MOST_TOKENS
+    assert api.ask("DELETE", f"{path}/{valid[0]['id']}").status == 204
+    assert api.ask("POST", path, asked).status == 201
+    assert api.ask("POST", "/v1/tenants/another/tokens", asked).status == 201
+
+
+def test_expired_tokens_do_not_fill_the_table(api: ApiProcess) -> None:
+    path = "/v1/tenants/brief/tokens"
+    store = TokenStore(ItemStore(api.table, api.endpoint, Token))
+    for n in range(MOST_TOKENS + 30):
+        text, token = new_token(Role.VIEWER, "brief", label="x", by="x", now_ms=n, days=1 / DAY_MS)
+        store.keep(text, token)
+    api.token("brief", "viewer")
+    kept = api.ask("GET", path).json["items"]
+    assert len(kept) == MOST_TOKENS + 1
+    assert min(each["made_ms"] for each in kept) == 30
 
 
 def test_too_large_a_body_and_too_many_requests_are_refused(dynamodb_local: str, tmp_path: Path) -> None:

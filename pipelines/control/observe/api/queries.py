@@ -1,5 +1,6 @@
 """What the API answers: from the snapshot, and for what is not held from the store and the topics."""
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date, timedelta
 from typing import Final
@@ -7,7 +8,7 @@ from typing import Final
 from confluent_kafka import KafkaException
 
 from pipelines.control.observe.alarms.service import Alarms
-from pipelines.control.observe.api.query_params import UnavailableError
+from pipelines.control.observe.api.query_params import BusyError, UnavailableError
 from pipelines.control.observe.health.snapshot import Snapshot, now
 from pipelines.control.observe.ledger.event_search import find
 from pipelines.control.observe.scorecards.day_cards import day_mark, minute_mark
@@ -40,6 +41,9 @@ from shared.runtime.clock import Clock
 
 _STALE_MS: Final = 60_000
 _NOT_JUDGED: Final = "observe has judged nothing for a minute"
+SEARCHES_AT_ONCE: Final = 2
+"""Each reads up to 400,000 records for about ten seconds, beside the loop that measures."""
+
 OpenReader = Callable[[], OffsetRangeReader]
 
 
@@ -64,6 +68,7 @@ class Queries:
         self._alarms = alarms
         self._open_reader = open_reader
         self._clock = clock
+        self._searches = threading.BoundedSemaphore(SEARCHES_AT_ONCE)
 
     def tenants(self) -> list[str]:
         """All that were ever seen."""
@@ -185,12 +190,17 @@ class Queries:
 
         Raises:
             UnavailableError: if the topics cannot be read now.
+            BusyError: if as many searches run already as may at once.
         """
+        if not self._searches.acquire(blocking=False):
+            raise BusyError(f"{SEARCHES_AT_ONCE} searches for events run already, which is the most at once")
         try:
             with self._open_reader() as reader:
                 return find(reader, tenant, event_id, self._clock() - seconds * 1_000)
         except (KafkaException, TimeoutError) as error:
             raise UnavailableError(f"the topics cannot be read: {error}") from error
+        finally:
+            self._searches.release()
 
 
 def _customers(found: Snapshot) -> Iterator[MinuteCard]:

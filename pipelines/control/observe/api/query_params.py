@@ -21,6 +21,10 @@ class UnavailableError(Exception):
     """What an answer needs cannot be reached just now; the text says what and why."""
 
 
+class BusyError(Exception):
+    """Too many of an expensive kind of query run already."""
+
+
 def tenant(text: str | None) -> str:
     """A tenant's name, or all of them where none is given."""
     if text is not None and not 0 < len(text) <= _MOST_TEXT:

@@ -1,6 +1,6 @@
 """observe over HTTP. What it answers is in shared/contracts/scorecard.py, as JSON."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Annotated, Any, Final
 
@@ -15,19 +15,23 @@ from starlette.exceptions import HTTPException
 from pipelines.control.observe.alarms.silences import WindowError
 from pipelines.control.observe.api import query_params
 from pipelines.control.observe.api.queries import Queries
-from pipelines.control.observe.api.query_params import BadParameterError, UnavailableError
+from pipelines.control.observe.api.query_params import BadParameterError, BusyError, UnavailableError
+from pipelines.control.observe.settings import ObserveSettings
+from shared.cloudevents.json_validation import PARSE_ERRORS
 from shared.contracts.alarms import QuietWindow
 from shared.contracts.envelope import MINUTE_MS
 from shared.dynamodb.client import StoreError
 from shared.runtime.clock import Clock
 from shared.runtime.known_hosts import KnownHosts
 from shared.runtime.logging import get_logger
+from shared.runtime.request_bodies import BodyRefusedError, BoundedBodies
 
 _log = get_logger(__name__)
 _JSON: Final = "application/json"
 _MOST_BODY: Final = 16 * 1024
 _DEFAULT_DAYS: Final = 90
 _SEARCH_SECONDS: Final = 3_600
+_BUSY_SECONDS: Final = "5"
 _MOST_SEARCH_SECONDS: Final = 3 * 86_400
 
 _encoder = msgspec.json.Encoder()
@@ -49,19 +53,28 @@ def _refused(text: str, status: int) -> Response:
     return json_response({"error": text}, status)
 
 
+def _refused_body(error: BodyRefusedError) -> Response:
+    answer = _refused(f"body: {error.detail}", error.status)
+    answer.headers.update(error.headers)
+    return answer
+
+
 def build(
     answers: Queries,
     report: Report,
     registry: CollectorRegistry,
     clock: Clock,
-    names: Collection[str] = (),
+    settings: ObserveSettings,
 ) -> FastAPI:
-    """The application, by `names` beside its addresses.
+    """The application.
 
     Handlers that ask the store or Kafka run on threads, the others do not wait.
     """
     app = FastAPI(title="hifi observe", docs_url=None, redoc_url=None, openapi_url=None)
-    app.add_middleware(KnownHosts, names=names)
+    app.add_middleware(KnownHosts, names=settings.names)
+    app.add_middleware(
+        BoundedBodies, seconds=settings.body_timeout, together=settings.bodies_bytes, refuse=_refused_body
+    )
     _add_health(app, report, registry)
     _add_minutes(app, answers, clock)
     _add_days(app, answers)
@@ -212,9 +225,10 @@ def _parse_window(body: bytes) -> QuietWindow:
     """
     try:
         return _window.decode(body)
-    except msgspec.MsgspecError as error:
+    except PARSE_ERRORS as error:
+        said = "nested too deep" if isinstance(error, RecursionError) else error
         raise BadParameterError(
-            f"body: {error}; send a JSON object with from_ms, until_ms and reason"
+            f"body: {said}; send a JSON object with from_ms, until_ms and reason"
         ) from None
 
 
@@ -235,6 +249,11 @@ def _add_errors(app: FastAPI) -> None:
         _log.warning("an answer is not to be had", extra={"error": str(error)})
         return _refused(f"{error}; ask again in a minute", HTTPStatus.SERVICE_UNAVAILABLE)
 
+    def busy(_: Request, error: Exception) -> Response:
+        answer = _refused(f"{error}; ask again after Retry-After", HTTPStatus.SERVICE_UNAVAILABLE)
+        answer.headers["Retry-After"] = _BUSY_SECONDS
+        return answer
+
     def unknown(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else HTTPStatus.NOT_FOUND
         if status == HTTPStatus.METHOD_NOT_ALLOWED:
@@ -245,6 +264,7 @@ def _add_errors(app: FastAPI) -> None:
     app.add_exception_handler(RequestValidationError, unreadable)
     app.add_exception_handler(StoreError, away)
     app.add_exception_handler(UnavailableError, away)
+    app.add_exception_handler(BusyError, busy)
     app.add_exception_handler(WindowError, window_wrong)
     app.add_exception_handler(HTTPException, unknown)
     app.add_exception_handler(Exception, _unexpected)

@@ -6,14 +6,15 @@ from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from pipelines.data.collect.bodies.body_budget import BodyBudget, Reservation, no_memory_left
 from pipelines.data.collect.bodies.decompression import Decompressor
-from pipelines.data.collect.errors import RefusedError, unread
+from pipelines.data.collect.errors import RefusedError, unavailable, unread
 from shared.cloudevents.refusal import Refusal
+from shared.runtime.body_budget import BodyBudget, Reservation
 
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 """ASGI's."""
 
+_RETRY_SECONDS: Final = 1
 _SMALL_BYTES: Final = 256 * 1024
 """A body up to this size is decompressed without waiting for `BodyReader.turn`."""
 
@@ -124,3 +125,8 @@ def _too_large(limit: int) -> RefusedError:
         f"the body is larger than {limit} bytes after decompression", "body", "send fewer events in a request"
     )
     return RefusedError(413, refusal)
+
+
+def no_memory_left() -> RefusedError:
+    """The refusal of a body for which there is no memory."""
+    return unread(unavailable("there is no memory left for request bodies", _RETRY_SECONDS))

@@ -54,6 +54,19 @@ def test_a_body_is_a_value_or_refused(body: bytes) -> None:
         assert error.status == 400
 
 
+@pytest.mark.parametrize("depth", [129, 900, 1_100, 100_000])
+@pytest.mark.parametrize("pair", [(b"[", b"]"), (b'{"a":', b"}")])
+def test_a_body_that_nests_deep_is_refused_in_words(depth: int, pair: tuple[bytes, bytes]) -> None:
+    for body in (pair[0] * depth + b"1" + pair[1] * depth, pair[0] * depth):
+        with pytest.raises(ProblemError) as refused:
+            requests.plain(body)
+        assert refused.value.status == 400
+    whole = pair[0] * depth + b"1" + pair[1] * depth
+    with pytest.raises(ProblemError, match="nested deeper than 128 levels"):
+        requests.plain(whole)
+    assert requests.plain(b"[" * 128 + b"]" * 128)
+
+
 def test_a_path_becomes_a_json_pointer() -> None:
     assert pointer("$.match.data[0]") == "/match/data/0"
     assert pointer("$.options.a/b~c") == "/options/a~1b~0c"
@@ -75,7 +88,7 @@ def test_a_token_may_burst_then_waits_and_others_do_not() -> None:
 def test_a_body_that_is_nested_too_deeply_is_wrong_and_the_limit_is_named(
     levels: int, opening: str, closing: str
 ) -> None:
-    with pytest.raises(ProblemError, match=f"at most {MAX_DOCUMENT_DEPTH} levels") as refused:
+    with pytest.raises(ProblemError, match=f"more than {MAX_DOCUMENT_DEPTH} levels") as refused:
         requests.plain((opening * levels + "1" + closing * levels).encode())
     assert refused.value.status == 422
 

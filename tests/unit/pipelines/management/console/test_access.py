@@ -4,7 +4,15 @@ import pytest
 from pydantic import ValidationError
 
 from pipelines.management.console.same_origin import foreign
-from pipelines.management.console.session import LIFE_MS, Identity, Sessions
+from pipelines.management.console.session import (
+    LIFE_MS,
+    MOST_EACH,
+    Identity,
+    Membership,
+    Session,
+    Sessions,
+    most_crowded,
+)
 from pipelines.management.console.settings import ConsoleSettings
 from pipelines.management.console.sign_in import safe_next
 
@@ -33,6 +41,40 @@ def test_a_session_ends_after_its_life_with_its_token_or_when_it_is_told_to() ->
     other = sessions.begin("secret", IDENTITY)
     sessions.end(other.id)
     assert sessions.find(other.id) is None
+
+
+def test_many_sign_ins_of_one_person_end_its_own_sessions_only() -> None:
+    sessions = Sessions(Time())
+    victim = sessions.begin("secret", IDENTITY)
+    mine = [sessions.begin("mine", Identity(id="greedy", tenant="other")) for _ in range(3 * MOST_EACH)]
+    assert sessions.find(victim.id) == victim
+    held = [sessions.find(each.id) is not None for each in mine]
+    assert held == [False] * 2 * MOST_EACH + [True] * MOST_EACH
+
+
+def test_however_many_tokens_a_tenant_signs_in_with_people_of_others_stay_signed_in(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pipelines.management.console.session.MOST_SESSIONS", 200)
+    sessions = Sessions(Time())
+
+    def person(n: int) -> Identity:
+        return Identity(id=f"v{n}", tenants=(Membership(tenant=f"shop{n % 9}", role="owner"),))
+
+    few = [sessions.begin("secret", person(n)) for n in range(30)]
+    operator = sessions.begin("secret", Identity(id="o", role="operator"))
+    for n in range(500):
+        sessions.begin("mine", Identity(id=f"t{n}", tenant="greedy", role="viewer"))
+    assert all(sessions.find(each.id) == each for each in [*few, operator])
+
+
+def test_within_a_crowd_who_has_most_sessions_gives_way_with_its_oldest() -> None:
+    def session(name: str, person: str, tenant: str) -> Session:
+        identity = Identity(id=person, tenant=tenant)
+        return Session(id=name, token="t", identity=identity, until_ms=1)
+
+    held = [session(*each.split()) for each in ("1 ann a", "2 bob b", "3 bob b", "4 cid b")]
+    assert most_crowded(held) == "2"
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.data.collect.bodies.body import BodyReader, ClientGoneError
-from pipelines.data.collect.bodies.body_budget import BodyBudget
+from pipelines.data.collect.bodies.body import BodyReader, ClientGoneError, no_memory_left
 from pipelines.data.collect.bodies.decompression import decompressor
 from pipelines.data.collect.errors import RefusedError
+from shared.runtime.body_budget import BodyBudget
 
 LIMIT = 5000
 
@@ -27,7 +27,7 @@ def read(pieces: Sequence[bytes], encoding: str = "", declared: str = "", ends: 
         return next(waiting)
 
     async def whole() -> bytes:
-        reader = BodyReader(limit=LIMIT, seconds=5, budget=BodyBudget(LIMIT))
+        reader = BodyReader(limit=LIMIT, seconds=5, budget=BodyBudget(LIMIT, no_memory_left))
         async with reader.body(receive, decompressor(encoding), declared) as body:
             return body
 

@@ -1,4 +1,4 @@
-"""Bounds the memory of all request bodies of a process, counted in decompressed bytes.
+"""Bounds the memory of all request bodies of a process.
 
 When it is used up, the request that has been incomplete for longest is evicted: a client that sends its whole
 body at once never waits for one that sends slowly, or that withholds the end of a large body.
@@ -6,11 +6,6 @@ body at once never waits for one that sends slowly, or that withholds the end of
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
-
-from pipelines.data.collect.errors import RefusedError, unavailable, unread
-
-_RETRY_SECONDS: Final = 1
 
 
 class Reservation:
@@ -27,7 +22,7 @@ class Reservation:
         """Hold `count` bytes more.
 
         Raises:
-            RefusedError: 503, the budget is used up and no older request could be evicted.
+            Exception: the budget's refusal: it is used up and no older request could be evicted.
         """
         self._budget.make_room(count, self)
         self._budget.held += count
@@ -52,9 +47,9 @@ class Reservation:
 class BodyBudget:
     """Counts the bytes that all requests hold, on one event loop."""
 
-    def __init__(self, limit: int) -> None:
-        """`limit` in bytes."""
-        self._limit = limit
+    def __init__(self, limit: int, refusal: Callable[[], Exception]) -> None:
+        """`limit` in bytes; `refusal` makes what is raised for a body for which there is no memory."""
+        self._limit, self._refusal = limit, refusal
         self._reading: dict[Reservation, None] = {}  # oldest first
         self.held = 0
         """Bytes that requests hold now."""
@@ -82,16 +77,11 @@ class BodyBudget:
         """Evict incomplete requests, oldest first, until `count` bytes are free.
 
         Raises:
-            RefusedError: 503, all bytes left belong to complete bodies or to `asking`.
+            Exception: the refusal: all bytes left belong to complete bodies or to `asking`.
         """
         while self.held + count > self._limit:
             oldest = next((each for each in self._reading if each.bytes or each is asking), asking)
             if oldest is asking:
-                raise no_memory_left()
+                raise self._refusal()
             del self._reading[oldest]
             oldest.evict()
-
-
-def no_memory_left() -> RefusedError:
-    """The refusal of a body for which there is no memory."""
-    return unread(unavailable("there is no memory left for request bodies", _RETRY_SECONDS))

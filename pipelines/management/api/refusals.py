@@ -1,0 +1,42 @@
+"""Counts refused requests, so that whoever sends very many fills neither the audit log nor the log."""
+
+import threading
+from collections.abc import Hashable
+from typing import Final
+
+_MINUTE_MS: Final = 60_000
+_EACH: Final = 16
+"""So many are noted one by one; then each time when they have doubled."""
+
+_MOST: Final = 10_000
+"""Reasons counted at a time; further ones are not noted before the next minute."""
+
+
+class Refusals:
+    """Of the present minute, by who was refused and why. May be asked from any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._minute = 0
+        self._counts: dict[Hashable, tuple[int, int]] = {}
+
+    def counted(self, reason: Hashable, at_ms: int) -> tuple[int, int] | None:
+        """Count one; gives the time of the minute's first and how many, None if that need not be noted now.
+
+        Args:
+            reason: what is counted together.
+            at_ms: epoch milliseconds.
+        """
+        with self._lock:
+            self._begin(at_ms // _MINUTE_MS)
+            if reason not in self._counts and len(self._counts) >= _MOST:
+                return None
+            first, before = self._counts.get(reason, (at_ms, 0))
+            count = before + 1
+            self._counts[reason] = first, count
+        return (first, count) if count <= _EACH or count & (count - 1) == 0 else None
+
+    def _begin(self, minute: int) -> None:
+        if minute > self._minute:
+            self._minute = minute
+            self._counts.clear()

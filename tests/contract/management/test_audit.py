@@ -1,0 +1,32 @@
+"""The audit log: a row for each success, and refused requests without end take few."""
+
+from tests.contract.management.api_process import NEW, ApiProcess
+
+ROOT = "/v1/tenants/audited"
+
+
+def test_refused_requests_share_a_row_a_minute_and_each_success_has_its_own(api: ApiProcess) -> None:
+    viewer = api.token("audited", "viewer", label="ann")
+    for n in range(3):
+        assert api.ask("PUT", f"{ROOT}/sources/s{n}", {}, NEW).status == 201
+    for n in range(70):
+        assert api.ask("PUT", f"{ROOT}/sources/x{n}", {}, NEW, viewer).status == 403
+    for n in range(5):
+        assert api.ask("PUT", f"{ROOT}/sources/s{n % 3}", {"nonsense": n}, NEW).status in (412, 422)
+    rows = api.ask("GET", f"{ROOT}/audit?limit=200").json["items"]
+    made = [row for row in rows if row["status"] == 201 and row["method"] == "PUT"]
+    assert [row["count"] for row in made] == [1, 1, 1]
+    refused = [row for row in rows if row["status"] == 403]
+    assert len(refused) <= 2, "one, or two if a minute ended meanwhile"
+    assert {(row["label"], row["role"]) for row in refused} == {("ann", "viewer")}
+    assert 35 <= sum(row["count"] for row in refused) <= 70
+    own = [row for row in rows if row["status"] in (412, 422)]
+    assert sum(row["count"] for row in own) == 5 and len(own) <= 4
+
+
+def test_the_log_has_few_lines_of_requests_without_a_token(api: ApiProcess) -> None:
+    before = api.log.read_text().count("refused without a token")
+    for n in range(60):
+        assert api.ask("DELETE", f"{ROOT}/sources/x{n}", token=None).status == 401
+    lines = api.log.read_text().count("refused without a token") - before
+    assert 1 <= lines <= 40

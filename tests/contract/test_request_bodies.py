@@ -1,0 +1,134 @@
+"""Request bodies that come slowly, or many at once, on real sockets, while a good client goes on."""
+
+import socket
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+
+import pytest
+from fastapi import FastAPI, Request, Response
+
+from pipelines.control.observe.api.http_server import served
+from shared.runtime.request_bodies import BodyRefusedError, BoundedBodies
+from tests.harness.service_process import request
+
+_HOST = "127.0.0.1"
+_SECONDS = 1.0
+_TOGETHER = 512 * 1024
+_SLOW = b"POST /%b HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n"
+_GOOD = b"g" * 8_192
+
+
+def _refused(error: BodyRefusedError) -> Response:
+    return Response(error.detail, error.status, error.headers)
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """A server whose bodies have a second and half a mebibyte."""
+    app = FastAPI()
+
+    @app.post("/take")
+    async def take(request: Request) -> int:
+        return len(await request.body())
+
+    @app.post("/ignore")
+    async def ignore() -> Response:
+        return Response(status_code=401)
+
+    app.add_middleware(BoundedBodies, seconds=_SECONDS, together=_TOGETHER, refuse=_refused)
+    with served(app, _HOST, 0) as found:
+        yield found
+
+
+@contextmanager
+def _attackers(port: int, count: int, size: int, first: bytes) -> Iterator[list[socket.socket]]:
+    """Connections that declare a body of `size` bytes and have sent only `first` of it."""
+    with ExitStack() as stack:
+        opened = []
+        for _ in range(count):
+            each = stack.enter_context(socket.create_connection((_HOST, port), timeout=10))
+            with suppress(OSError):
+                each.sendall(_SLOW % (b"take", size) + first)
+            opened.append(each)
+        yield opened
+
+
+def _until_closed(connection: socket.socket) -> bytes:
+    received = b""
+    with suppress(ConnectionError):
+        while piece := connection.recv(65_536):
+            received += piece
+    return received
+
+
+def _statuses(connections: Sequence[socket.socket]) -> set[int]:
+    answers = [_until_closed(each) for each in connections]
+    return {int(answer.split()[1]) if answer else 0 for answer in answers}
+
+
+def test_a_body_that_comes_too_slowly_is_408_however_it_trickles(port: int) -> None:
+    with _attackers(port, 1, 1_000, b"") as (slow,):
+        began = time.monotonic()
+        with suppress(OSError):
+            for _ in range(50):
+                slow.sendall(b"x")
+                time.sleep(0.1)
+        answer = _until_closed(slow)
+        assert time.monotonic() - began < 8
+    assert answer.startswith(b"HTTP/1.1 408") and b"did not arrive in time" in answer
+
+
+def test_a_body_that_nobody_wants_keeps_its_connection_no_longer(port: int) -> None:
+    with socket.create_connection((_HOST, port), timeout=10) as slow:
+        began = time.monotonic()
+        slow.sendall(_SLOW % (b"ignore", 1_000))
+        answer = _until_closed(slow)
+        assert time.monotonic() - began < 5
+    assert answer.startswith(b"HTTP/1.1 401") and b"connection: close" in answer.lower()
+
+
+def test_a_body_that_nobody_wants_but_is_there_leaves_the_connection_open(port: int) -> None:
+    with socket.create_connection((_HOST, port), timeout=10) as good:
+        for _ in range(3):
+            good.sendall(_SLOW % (b"ignore", 70_000) + b"x" * 70_000)
+            answer = good.recv(65_536)
+            assert answer.startswith(b"HTTP/1.1 401") and b"close" not in answer.lower()
+
+
+@pytest.mark.parametrize(
+    ("count", "size", "first"),
+    [
+        pytest.param(200, 1_000_000, b"", id="slow"),
+        pytest.param(40, 200_000, b"x" * 100_000, id="large"),
+    ],
+)
+def test_a_good_client_goes_on_beside_many_bodies_that_do_not_end(
+    port: int, count: int, size: int, first: bytes
+) -> None:
+    with _attackers(port, count, size, first) as attackers:
+        for _ in range(20):
+            answer = request(port, "POST", "/take", _GOOD)
+            assert (answer.status, answer.text) == (200, str(len(_GOOD)))
+        assert _statuses(attackers) <= {0, 408, 503}
+    assert request(port, "POST", "/take", _GOOD).status == 200
+
+
+def test_what_all_bodies_take_together_is_bounded_and_the_oldest_gives_way(port: int) -> None:
+    with (
+        _attackers(port, 1, 400_000, b"x" * 300_000) as (oldest,),
+        _attackers(port, 1, 400_000, b"x" * 300_000) as (newer,),
+    ):
+        refused = _until_closed(oldest)
+        assert refused.startswith(b"HTTP/1.1 503") and b"retry-after: 1" in refused.lower()
+        newer.sendall(b"x" * 100_000)
+        assert newer.recv(65_536).startswith(b"HTTP/1.1 200")
+    assert request(port, "POST", "/take", b"x" * (_TOGETHER + 1)).status == 503
+    assert request(port, "POST", "/take", _GOOD).status == 200
+
+
+def test_a_client_that_goes_away_gives_its_memory_back(port: int) -> None:
+    for _ in range(5):
+        with _attackers(port, 1, 400_000, b"x" * 300_000):
+            pass
+    assert request(port, "POST", "/take", b"x" * 400_000).status == 200
