@@ -1,6 +1,10 @@
-"""Words with which reasons of failed connections begin: transmit writes them, observe explains them."""
+"""Words with which reasons of retries and dead letters begin: transmit writes them, observe explains them."""
 
 from enum import StrEnum
+from typing import Final
+
+EXISTS: Final = "exists"
+"""The destination has what an earlier delivery wrote, and does not replace it."""
 
 
 class ConnectionFailure(StrEnum):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from shared.contracts.http_statuses import RETRYABLE
-from shared.contracts.reasons import ConnectionFailure
+from shared.contracts.reasons import EXISTS, ConnectionFailure
 
 
 class Remedy(NamedTuple):
@@ -45,6 +45,10 @@ _REMEDIES: Final[Mapping[str, Remedy]] = {
     "tls_needed": Remedy("it asks for credentials without TLS", "enable TLS at the destination"),
     "unknown_topic": Remedy(
         "there is no such topic", "create the topic at the destination, or correct its name"
+    ),
+    EXISTS: Remedy(
+        "the document is there already, and operation `create` does not replace it",
+        "set the destination's operation to `index`, or delete the document; then replay the dead letter",
     ),
     "time_over": Remedy("it failed for a day", "repair the endpoint, then replay the dead letters"),
 }
