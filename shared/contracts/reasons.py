@@ -1,6 +1,13 @@
-"""Words with which reasons of failed connections begin: transmit writes them, observe explains them."""
+"""Words with which reasons of retries and dead letters begin: transmit writes them, observe explains them."""
 
 from enum import StrEnum
+from typing import Final
+
+EXISTS: Final = "exists"
+"""The destination has what an earlier delivery wrote, and does not replace it."""
+
+NO_TURN: Final = "no_turn"
+"""The destination gets more than it takes: the event was set aside without a try, until its next turn."""
 
 
 class ConnectionFailure(StrEnum):

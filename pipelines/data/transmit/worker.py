@@ -251,7 +251,9 @@ def recovered(receipts: Iterable[Message]) -> list[tuple[TenantName, int]]:
 
 def admission_policy(settings: TransmitSettings, lane: Lane) -> AdmissionPolicy:
     """The admission policy of a lane; the fast lane's tasks share each destination's limits."""
-    return AdmissionPolicy(lane=lane, share=1 / settings.transmit_tasks if lane == "fast" else 1.0)
+    if lane == "slow":
+        return AdmissionPolicy(lane=lane, window=settings.slow_turn_seconds)
+    return AdmissionPolicy(lane=lane, share=1 / settings.transmit_tasks)
 
 
 def wait_limits(settings: TransmitSettings, lane: Lane) -> WaitLimits:

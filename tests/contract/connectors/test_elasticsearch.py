@@ -13,7 +13,7 @@ from tests.contract.connectors.conformance import ALL, Conformance, ends, lead, 
 from tests.contract.connectors.http_far import Asked, HttpFar
 from tests.contract.transmit_rig import Rig, records
 from tests.harness.scripted_server import reply
-from tests.unit.pipelines.data.transmit.transmit_events import flat_batch, row
+from tests.unit.pipelines.data.transmit.transmit_events import event, flat_batch, row
 
 KEY = "VnVhQ2ZHY0JDZGJrUW0tZTVhT3g6dWkybHAyYXhUTm1zeWFrdzl0dk5udw=="
 FILTER = "filter_path=items.*.status,items.*.error.type"
@@ -100,6 +100,17 @@ def test_create_takes_a_document_that_is_there_for_delivered(far: Index, rig: Ri
     rig.lead("p1", "elasticsearch", far.options() | {"operation": "create"})
     assert ends(send(rig)) == ends(send(rig)) == dict.fromkeys(ALL, "delivered")
     assert len(far.documents) == len(ALL)
+
+
+def test_create_leaves_what_an_earlier_pass_wrote_and_a_replay_says_so(far: Index, rig: Rig) -> None:
+    rig.lead("p1", "elasticsearch", far.options() | {"operation": "create"})
+    rig.deliver(flat_batch([row(1, value=b'{"n":1}')]))
+    rig.forget_deliveries()  # as after a crash before the receipts were written
+    assert set(ends(rig.deliver(flat_batch([row(1, attempt=2, first_try=5)]))).values()) == {"delivered"}
+    rows = rig.deliver(flat_batch([row(1, value=b'{"n":2}', replay="r1"), row(2, replay="r1")]))
+    assert ends(rows) == {"e1": "dead", "e2": "delivered"}
+    assert [text.partition(":")[0] for text in reasons(rows)] == ["exists"]
+    assert far.documents[event(1).key.hex()]["data"] == {"n": 1}
 
 
 def test_a_refused_document_is_dead_with_the_clusters_word_for_it_and_no_more(far: Index, rig: Rig) -> None:

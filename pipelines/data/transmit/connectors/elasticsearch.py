@@ -21,13 +21,21 @@ from pipelines.data.transmit.connectors.http.formats import line
 from pipelines.data.transmit.events import Event
 from shared.connectors.elasticsearch import SPEC, Options
 from shared.contracts.documents import Destination
+from shared.contracts.reasons import EXISTS
 from shared.contracts.secrets import Secrets
 
 _ITEM_BYTES: Final = 256
 """Generous size of the response for one event; `filter_path` leaves out what is not needed."""
 
 _FILTER: Final = "filter_path=items.*.status,items.*.error.type"
-_EXISTS: Final = 409
+_CONFLICT: Final = Answer(status=409, detail="version_conflict_engine_exception")
+"""To a `create`: there is a document with this id. Other errors with this status do not say so."""
+
+_THERE: Final = Answer(status=200)
+_KEPT: Final = Answer(
+    error=f"{EXISTS}: the index has the document of an earlier delivery, and `create` does not replace it",
+    hopeless=True,
+)
 
 
 class _Error(Struct):
@@ -63,7 +71,8 @@ class Elasticsearch:
             body=bulk(options.operation, events),
         )
         most = RESPONSE_BYTES + _ITEM_BYTES * len(events)
-        return answers(await exchange(self._session, request, seconds, most), len(events))
+        response = await exchange(self._session, request, seconds, most)
+        return answers(response, events, options.operation)
 
     async def close(self) -> None:
         """Nothing to close: the connections belong to the session."""
@@ -79,13 +88,16 @@ def bulk(operation: str, events: Sequence[Event]) -> bytes:
     return b"".join([action % (event.key.hex().encode(), line(event)) for event in events])
 
 
-def answers(response: HttpResponse | Answer, events: int) -> list[Answer]:
-    """An answer for each event, from a bulk response."""
+def answers(response: HttpResponse | Answer, events: Sequence[Event], operation: str) -> list[Answer]:
+    """An answer for each event, from the response to a bulk request of one operation."""
     if isinstance(response, Answer):
-        return [response] * events
+        return [response] * len(events)
     if not response.ok:
-        return [response.answer()] * events
-    return answers_by_item(response, events, _items, _answer)
+        return [response.answer()] * len(events)
+    found = answers_by_item(response, len(events), _items, _answer)
+    if operation != "create":
+        return found
+    return [_of_create(answer, event) for answer, event in zip(found, events, strict=True)]
 
 
 def _items(body: bytes) -> list[_Item]:
@@ -93,9 +105,18 @@ def _items(body: bytes) -> list[_Item]:
 
 
 def _answer(item: _Item) -> Answer:
-    """A conflict means that an earlier try delivered the event (operation `create`)."""
-    status = 200 if item.status == _EXISTS else item.status
-    return Answer(status=status, detail=error_code(item.error.type) if item.error else "")
+    return Answer(status=item.status, detail=error_code(item.error.type) if item.error else "")
+
+
+def _of_create(answer: Answer, event: Event) -> Answer:
+    """The answer for an event; a document that is there already settles it.
+
+    The document's id is that of the delivery, so an earlier try wrote it, whose answer or receipt was lost.
+    Only a replay has to replace what was written before it: `create` never will, so trying again is in vain.
+    """
+    if answer != _CONFLICT:
+        return answer
+    return _THERE if event.replay is None else _KEPT
 
 
 def _authorization(options: Options, secrets: Secrets) -> dict[str, str]:
