@@ -43,7 +43,7 @@ def client(topics: Topics) -> TestClient:
     none: Any = None
     opened = cast("type[OffsetRangeReader]", topics.opened)
     queries = Queries(none, none, none, opened, lambda: 0, register=none, timeline=none)
-    settings = ObserveSettings(bootstrap="x:1")
+    settings = ObserveSettings.model_validate({"bootstrap": "x:1"})
     return TestClient(
         build(queries, dict, CollectorRegistry(), lambda: 0, settings), base_url="http://127.0.0.1"
     )

@@ -24,7 +24,9 @@ pytestmark = pytest.mark.unit
 )
 def test_a_hostile_body_is_400_in_words(body: bytes) -> None:
     none: Any = None
-    app = build(none, dict, CollectorRegistry(), lambda: 0, ObserveSettings(bootstrap="x:1"))
+    app = build(
+        none, dict, CollectorRegistry(), lambda: 0, ObserveSettings.model_validate({"bootstrap": "x:1"})
+    )
     with TestClient(app, base_url="http://127.0.0.1", raise_server_exceptions=False) as http:
         answer = http.post("/v1/quiet", content=body)
     assert answer.status_code == 400 and answer.json()["error"].startswith("body: ")

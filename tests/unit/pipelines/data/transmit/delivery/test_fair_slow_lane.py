@@ -29,9 +29,8 @@ from tests.unit.pipelines.data.transmit.transmit_events import event
 from tests.unit.pipelines.data.transmit.virtual_time import run
 
 OTHERS = ("a", "b", "c")
-SLOW_LANE = admission_policy(
-    TransmitSettings(bootstrap="nowhere:9092", checkpoints="none", jars="none"), "slow"
-)
+SETTINGS = {"bootstrap": "nowhere:9092", "checkpoints": "none", "jars": "none"}
+SLOW_LANE = admission_policy(TransmitSettings.model_validate(SETTINGS), "slow")
 
 
 class NoOptions(Struct):
