@@ -5,6 +5,7 @@ How large one body may be is up to its route. collect reads bodies itself: it al
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Final
 
@@ -14,10 +15,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from shared.runtime.body_budget import BodyBudget, Reservation
 
 _BUFFERED_BYTES: Final = 64 * 1024
-"""What uvicorn takes in of a body before anybody reads it: it counts from the beginning of a request."""
+"""About what uvicorn takes in of a body before it is read: it counts from the beginning of a request."""
 
 _DISCARDED_BYTES: Final = 1024 * 1024
-"""Of a body that its route does not want; of a larger one the connection is closed instead."""
+"""Of a body that its route does not read; of a larger one the connection is closed instead."""
+
+_DIGITS: Final = 20
+"""Of a length, as many as are looked at: Python refuses to read very long numbers."""
 
 _RETRY_AFTER: Final = {"Retry-After": "1"}
 
@@ -66,11 +70,12 @@ class BoundedBodies:
         if not expected:
             await self._app(scope, receive, send)
             return
-        body = _Body(receive, send, asyncio.get_running_loop().time() + self._seconds)
+        until = asyncio.get_running_loop().time() + self._seconds
+        body = _Body(receive, send, until, announced=_is_announced(scope))
         with self._budget.reserved(body.give_up) as body.reservation:
             try:
                 body.hold(expected)
-                await self._app(scope, body.receive, body.send)
+                await body.run(self._app, scope)
             except Exception:
                 if body.refusal is None or body.answered:
                     raise
@@ -83,18 +88,28 @@ class _Body:
 
     reservation: Reservation
 
-    def __init__(self, receive: Receive, send: Send, until: float) -> None:
-        """`until`, of the loop's clock, it must have arrived."""
-        self._receive, self._send, self._until = receive, send, until
+    def __init__(self, receive: Receive, send: Send, until: float, *, announced: bool) -> None:
+        """`until`, of the loop's clock, it must have arrived; `announced` is not sent before it is read."""
+        self._receive, self._send, self._until, self._announced = receive, send, until, announced
         self._more, self._read = True, 0
-        self._waiting: asyncio.Timeout | None = None
+        self._ending: asyncio.Timeout | None = None
         self.answered = False
         self.refusal: BodyRefusedError | None = None
 
+    async def run(self, app: ASGIApp, scope: Scope) -> None:
+        """Run the application on it."""
+        try:
+            async with asyncio.timeout(None) as self._ending:
+                await app(scope, self.receive, self.send)
+        finally:
+            self._ending = None
+
     def give_up(self) -> None:
-        """Others need the memory: stop waiting for the client."""
-        if self._waiting is not None and not self._waiting.expired():
-            self._waiting.reschedule(0)
+        """Others need the memory: end the request, or what is left of its body if it has its answer."""
+        if not self.answered:
+            self.refusal = no_memory_left()
+        if self._ending is not None and not self._ending.expired():
+            self._ending.reschedule(0)
 
     def hold(self, total: int) -> None:
         """Count the body as so large, at least."""
@@ -109,10 +124,11 @@ class _Body:
         if not self._more:
             return await self._receive()
         try:
-            message = await self._next()
-        except BodyRefusedError as error:
-            self.refusal = error
-            raise
+            async with asyncio.timeout_at(self._until):
+                message = await self._next()
+        except TimeoutError:
+            self.refusal = _too_slow()
+            raise self.refusal from None
         self.hold(self._read)
         return message
 
@@ -124,28 +140,23 @@ class _Body:
             self.answered = True
             if not await self._discarded():
                 message["headers"] = [*message.get("headers", ()), (b"connection", b"close")]
+            self.reservation.complete()
+            self.reservation.release()  # the client decides how long its answer takes
         await self._send(message)
 
     async def _discarded(self) -> bool:
         """Whether the client has sent all: otherwise it could keep the connection busy after its answer."""
-        most = self._read + _DISCARDED_BYTES
-        try:
-            while self._more and self._read <= most:
-                await self._next()
-        except BodyRefusedError:
+        if self._announced and not self._read:
             return False
+        most = self._read + _DISCARDED_BYTES
+        with suppress(TimeoutError):
+            async with asyncio.timeout_at(self._until) as self._ending:
+                while self._more and self._read <= most:
+                    await self._next()
         return not self._more
 
     async def _next(self) -> Message:
-        if self.reservation.evicted:
-            raise no_memory_left()
-        try:
-            async with asyncio.timeout_at(self._until) as self._waiting:
-                message = await self._receive()
-        except TimeoutError:
-            raise no_memory_left() if self.reservation.evicted else _too_slow() from None
-        finally:
-            self._waiting = None
+        message = await self._receive()
         self._read += len(message.get("body", b""))
         self._more = bool(message.get("more_body", False))
         if not self._more:
@@ -163,5 +174,12 @@ def _expected(scope: Scope) -> int:
     headers = {name.lower(): value for name, value in scope["headers"]}
     if b"transfer-encoding" in headers:
         return _BUFFERED_BYTES
-    declared = headers.get(b"content-length", b"0")
-    return min(int(declared[:20]) if declared.isdigit() else 0, _BUFFERED_BYTES)
+    digits = headers.get(b"content-length", b"0").strip().lstrip(b"0")
+    if not digits:
+        return 0
+    return min(int(digits[:_DIGITS]), _BUFFERED_BYTES) if digits.isdigit() else _BUFFERED_BYTES
+
+
+def _is_announced(scope: Scope) -> bool:
+    """Whether the client waits until its body is asked for (RFC 9110, 10.1.1)."""
+    return (b"expect", b"100-continue") in [(name.lower(), value.lower()) for name, value in scope["headers"]]

@@ -1,5 +1,6 @@
 """Request bodies that come slowly, or many at once, on real sockets, while a good client goes on."""
 
+import asyncio
 import socket
 import time
 from collections.abc import Iterator, Sequence
@@ -7,6 +8,7 @@ from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
 from fastapi import FastAPI, Request, Response
+from fastapi.responses import StreamingResponse
 
 from pipelines.control.observe.api.http_server import served
 from shared.runtime.request_bodies import BodyRefusedError, BoundedBodies
@@ -15,6 +17,7 @@ from tests.harness.service_process import request
 _HOST = "127.0.0.1"
 _SECONDS = 1.0
 _TOGETHER = 512 * 1024
+_LONG_SECONDS = 30.0
 _SLOW = b"POST /%b HTTP/1.1\r\nhost: x\r\ncontent-length: %d\r\n\r\n"
 _GOOD = b"g" * 8_192
 
@@ -35,6 +38,16 @@ def port() -> Iterator[int]:
     @app.post("/ignore")
     async def ignore() -> Response:
         return Response(status_code=401)
+
+    @app.post("/large")
+    async def large() -> Response:
+        return StreamingResponse(b"x" * 128 * 1024 for _ in range(64))
+
+    @app.post("/begin")
+    async def begin(request: Request) -> int:
+        await anext(aiter(request.stream()))
+        await asyncio.sleep(_LONG_SECONDS)
+        return 0
 
     app.add_middleware(BoundedBodies, seconds=_SECONDS, together=_TOGETHER, refuse=_refused)
     with served(app, _HOST, 0) as found:
@@ -79,7 +92,7 @@ def test_a_body_that_comes_too_slowly_is_408_however_it_trickles(port: int) -> N
     assert answer.startswith(b"HTTP/1.1 408") and b"did not arrive in time" in answer
 
 
-def test_a_body_that_nobody_wants_keeps_its_connection_no_longer(port: int) -> None:
+def test_a_body_that_no_route_reads_keeps_its_connection_no_longer(port: int) -> None:
     with socket.create_connection((_HOST, port), timeout=10) as slow:
         began = time.monotonic()
         slow.sendall(_SLOW % (b"ignore", 1_000))
@@ -88,7 +101,7 @@ def test_a_body_that_nobody_wants_keeps_its_connection_no_longer(port: int) -> N
     assert answer.startswith(b"HTTP/1.1 401") and b"connection: close" in answer.lower()
 
 
-def test_a_body_that_nobody_wants_but_is_there_leaves_the_connection_open(port: int) -> None:
+def test_a_body_that_no_route_reads_but_is_there_leaves_the_connection_open(port: int) -> None:
     with socket.create_connection((_HOST, port), timeout=10) as good:
         for _ in range(3):
             good.sendall(_SLOW % (b"ignore", 70_000) + b"x" * 70_000)
@@ -132,3 +145,43 @@ def test_a_client_that_goes_away_gives_its_memory_back(port: int) -> None:
         with _attackers(port, 1, 400_000, b"x" * 300_000):
             pass
     assert request(port, "POST", "/take", b"x" * 400_000).status == 200
+
+
+@pytest.mark.parametrize("length", [b"0" * 20 + b"300000", b"300000 ", b"300000\t"])
+def test_a_body_is_bounded_however_its_length_is_spelled(port: int, length: bytes) -> None:
+    with socket.create_connection((_HOST, port), timeout=10) as slow:
+        began = time.monotonic()
+        slow.sendall(b"POST /take HTTP/1.1\r\nhost: x\r\ncontent-length: " + length + b"\r\n\r\nx")
+        answer = _until_closed(slow)
+        assert time.monotonic() - began < 8
+    assert answer.startswith(b"HTTP/1.1 408")
+
+
+def test_clients_that_do_not_read_their_answers_leave_the_memory_to_others(port: int) -> None:
+    body = b"x" * 65_536
+    with ExitStack() as stack:
+        for _ in range(2 * _TOGETHER // len(body)):
+            idle = stack.enter_context(socket.create_connection((_HOST, port), timeout=10))
+            idle.sendall(_SLOW % (b"large", len(body)) + body)
+            assert idle.recv(12) == b"HTTP/1.1 200"
+        assert request(port, "POST", "/take", _GOOD).status == 200
+
+
+def test_a_request_that_gives_way_ends_though_its_route_does_not_read_on(port: int) -> None:
+    with socket.create_connection((_HOST, port), timeout=10) as busy:
+        began = time.monotonic()
+        busy.sendall(_SLOW % (b"begin", 400_000) + b"x" * 300_000)
+        time.sleep(0.5)
+        assert request(port, "POST", "/take", b"x" * 400_000).status == 200
+        assert _until_closed(busy).startswith(b"HTTP/1.1 503")
+        assert time.monotonic() - began < _LONG_SECONDS / 2
+
+
+def test_a_client_that_asks_first_is_refused_before_it_sends(port: int) -> None:
+    with socket.create_connection((_HOST, port), timeout=10) as asks:
+        began = time.monotonic()
+        head = _SLOW % (b"ignore", 70_000)
+        asks.sendall(head.replace(b"host: x", b"host: x\r\nexpect: 100-continue"))
+        answer = _until_closed(asks)
+        assert time.monotonic() - began < _SECONDS
+    assert answer.startswith(b"HTTP/1.1 401") and b"connection: close" in answer.lower()
