@@ -97,32 +97,6 @@ def test_the_slow_lane_keeps_the_rate_and_the_number_of_requests(slow: Rig) -> N
     assert 0.9 <= slow.seconds < 2.0
 
 
-def test_one_that_gets_more_than_it_takes_holds_up_the_slow_lane_no_longer_than_its_turn() -> None:
-    fair = Rig(lane="slow", window=0.5)
-    try:
-        late(fair, "/busy", 0.1)
-        fair.server.answer("/", reply(200))
-        fair.pipe("busy", "/busy", max_events=1, limits=Limits(requests=1))
-        fair.pipe("fine", "/")
-        for turn in range(3):
-            first = 1_000 * turn
-            some = [row(first + n, pipe="busy") for n in range(100)] + [row(first + 500, pipe="fine")]
-            rows = fair.deliver(flat_batch(some), deadline=10.0)
-            assert fair.seconds < 2.0  # 10 s without turns
-            waiting = [each for each in records(rows) if each.topic == Topic.RETRY_IN_30S]
-            sent = [name for each in receipts(rows) if each.result == "delivered" for name in each.ids]
-            assert len(sent) + len(waiting) == len(some)
-            assert f"e{first + 500}" in sent
-            for each in waiting:
-                said = dict(each.headers)
-                assert said[h.ATTEMPT] == b"0"
-                assert h.WAITING_SINCE in said
-                assert h.FIRST_TRY not in said
-                assert (said[h.REASON] or b"").startswith(b"no_turn: 'busy' ")
-    finally:
-        fair.close()
-
-
 def test_a_copy_in_the_same_batch_says_too_that_a_destination_is_quick_again(slow: Rig) -> None:
     slow.server.answer("/", reply(400))
     slow.pipe("p1", "/")

@@ -68,18 +68,15 @@ class Rig:
         lane: Lane | None = None,
         patience: float = 0.5,
         canary_egress: EgressPolicy | None = None,
-        *,
-        window: float | None = None,
     ) -> None:
         """By default the lane is the slow one, which waits for every destination, and no breaker ever opens.
 
         `patience` is the fast lane's wait for an answer, in seconds; for a slot it waits twice as long.
-        `window` is a destination's turn in the slow lane, in seconds; without it one lasts to the deadline.
         """
         self._far, self._near = Loop(), Loop()
         breaking = BreakerThresholds(pause=0.3) if lane else BreakerThresholds(failures=10_000, wasted=10_000)
         slowness = lanes.LaneThresholds(slow=0.8 * patience)
-        rules = AdmissionPolicy(lane=lane or "slow", breaking=breaking, slowness=slowness, window=window)
+        rules = AdmissionPolicy(lane=lane or "slow", breaking=breaking, slowness=slowness)
         self.admission = Admission(rules, wall_clock, self._near.loop.time)
         self.wait_limits = WaitLimits(answer=patience, turn=2 * patience) if lane == "fast" else WaitLimits()
         self._listening: list[asyncio.Server] = []

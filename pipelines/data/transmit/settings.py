@@ -43,12 +43,6 @@ class TransmitSettings(SparkSettings):
     slow_batch_events: int = Field(
         5_000, ge=1, description="Most events of one micro-batch of the slow lane."
     )
-    slow_turn_seconds: float = Field(
-        1.0,
-        gt=0,
-        description="A destination's turn in one micro-batch of the slow lane; what it does not take in it "
-        "waits in a retry topic, without a try.",
-    )
     connections: int = Field(
         512, ge=1, description="Most connections of one Python worker, over all destinations."
     )

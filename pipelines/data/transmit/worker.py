@@ -251,9 +251,7 @@ def recovered(receipts: Iterable[Message]) -> list[tuple[TenantName, int]]:
 
 def admission_policy(settings: TransmitSettings, lane: Lane) -> AdmissionPolicy:
     """The admission policy of a lane; the fast lane's tasks share each destination's limits."""
-    if lane == "slow":
-        return AdmissionPolicy(lane=lane, window=settings.slow_turn_seconds)
-    return AdmissionPolicy(lane=lane, share=1 / settings.transmit_tasks)
+    return AdmissionPolicy(lane=lane, share=1 / settings.transmit_tasks if lane == "fast" else 1.0)
 
 
 def wait_limits(settings: TransmitSettings, lane: Lane) -> WaitLimits:

@@ -1,4 +1,4 @@
-"""The gate of each destination: slots, rate limit, circuit breaker, lane and turns. For one event loop.
+"""The gate of each destination: slots, rate limit, circuit breaker and lane. For one event loop.
 
 Its state belongs to this process and outlives micro-batches. If several processes send to a destination, each
 finds out by itself that it is slow or failing. That it has recovered they all learn from the slow lane's
@@ -7,13 +7,12 @@ receipts.
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
 from pipelines.data.transmit.admission import circuit_breaker as breakers
 from pipelines.data.transmit.admission import lanes
-from pipelines.data.transmit.admission.turns import TurnOver, Turns
 from pipelines.data.transmit.connectors.base import Answer
 from shared.contracts.documents import Destination, TenantName
 from shared.contracts.receipts import Lane
@@ -48,10 +47,7 @@ class BreakerOpen:
         return f"not tried again for {self.seconds:.0f} s, after it failed several times in a row"
 
 
-Hindrance = NoTurn | Moved | BreakerOpen
-"""What can keep a request back."""
-
-Refusal = Hindrance | TurnOver
+Refusal = NoTurn | Moved | BreakerOpen
 """Why a request may not be sent now."""
 
 
@@ -67,8 +63,6 @@ class AdmissionPolicy:
 
     breaking: breakers.BreakerThresholds = field(default_factory=breakers.BreakerThresholds)
     slowness: lanes.LaneThresholds = field(default_factory=lanes.LaneThresholds)
-    window: float | None = None
-    """In the slow lane: seconds of a destination's turn in a micro-batch. None: it has until the deadline."""
 
 
 class Gate:
@@ -86,7 +80,6 @@ class Gate:
         self._bucket = None if limits.rate is None else TokenBucket(limits.rate * rules.share, _BURST_SECONDS)
         self._breaker = breakers.CLOSED
         self._probe: asyncio.Event | None = None
-        self._turns = None if rules.window is None else Turns(rules.window, limits.rate, seconds)
         self.pace = lanes.LaneState(lane=rules.lane)
 
     @property
@@ -105,48 +98,36 @@ class Gate:
         """Whether this is the slow lane and the destination may return to the fast one."""
         return self._rules.lane == "slow" and self.pace.lane == "fast"
 
-    @property
-    def seconds_left(self) -> float:
-        """Seconds in which a request may still start in this micro-batch, apart from its deadline."""
-        return float("inf") if self._turns is None else self._turns.seconds_left
-
     @asynccontextmanager
-    async def turn(
-        self, events: int, until: float, rate_until: float, of: object
-    ) -> AsyncIterator[Refusal | None]:
+    async def turn(self, events: int, until: float, rate_until: float) -> AsyncIterator[Refusal | None]:
         """Wait for a request's turn, which lasts until the block ends; gives a refusal if there is none.
 
         Args:
             events: number of events in the request.
             until: latest start, on the loop's clock.
             rate_until: latest start if only the rate limit delays it, on the loop's clock.
-            of: identifies the micro-batch.
         """
-        closes = float("inf") if self._turns is None else self._turns.closes(of)
-        with ExitStack() as held:
-            refusal = await self._entered(held, events, min(until, closes), min(rate_until, closes))
-            if isinstance(refusal, NoTurn) and self._turns is not None and closes < until:
-                yield self._turns.set_aside(events)
-                return
-            yield refusal
-
-    async def _entered(
-        self, held: ExitStack, events: int, until: float, rate_until: float
-    ) -> Hindrance | None:
-        """Take all that a request needs, one after the other; `held` gives it back."""
         if not await self._slot(until):
-            return NoTurn()
-        held.callback(self._slots.release)
-        if (refusal := self._refusal()) is not None:
-            return refusal
-        if self._turns is not None:
-            if not await self._turns.start(events):
-                return NoTurn()
-            held.callback(self._turns.end)
-        missing = await self._await_rate(events, rate_until) or await self._await_probe(until)
-        if missing is None:
-            self._begin_probe(held)
-        return missing
+            yield NoTurn()
+            return
+        try:
+            refusal = (
+                self._refusal()
+                or await self._await_rate(events, rate_until)
+                or await self._await_probe(until)
+            )
+            if refusal is not None:
+                yield refusal
+                return
+            probe = self._begin_probe()
+            try:
+                yield None
+            finally:
+                if probe is not None:
+                    self._probe = None
+                    probe.set()
+        finally:
+            self._slots.release()
 
     async def _slot(self, until: float) -> bool:
         try:
@@ -175,12 +156,12 @@ class Gate:
         await asyncio.sleep(wait)
         return None
 
-    async def _await_probe(self, until: float) -> Hindrance | None:
+    async def _await_probe(self, until: float) -> Refusal | None:
         """If another request is testing a half-open breaker, wait for its result.
 
         If the destination has recovered, the waiting requests are sent without a detour over retry.
         """
-        refusal: Hindrance | None = self._refusal()
+        refusal: Refusal | None = self._refusal()
         while refusal is None and self.breaker.state == "half_open" and self._probe is not None:
             try:
                 async with asyncio.timeout_at(until):
@@ -190,15 +171,12 @@ class Gate:
             refusal = self._refusal()
         return refusal
 
-    def _begin_probe(self, held: ExitStack) -> None:
-        """If this request tests a half-open breaker, let the others wait until it ends."""
+    def _begin_probe(self) -> asyncio.Event | None:
+        """If this request tests a half-open breaker, the event to set when it ends; otherwise None."""
         if self.breaker.state == "half_open":
             self._probe = asyncio.Event()
-            held.callback(self._end_probe, self._probe)
-
-    def _end_probe(self, probe: asyncio.Event) -> None:
-        self._probe = None
-        probe.set()
+            return self._probe
+        return None
 
     def ended(self, answers: Sequence[Answer], request: float, turn: float) -> None:
         """Update breaker and lane after a request.
@@ -209,8 +187,6 @@ class Gate:
             turn: seconds that it waited for its turn; they count only in the slow lane.
         """
         now, now_ms = self._seconds(), self._clock()
-        if self._turns is not None:
-            self._turns.answered(answers, request)
         failed = breakers.has_failed(answers)
         if failed:
             asked = breakers.asked_for(answers, now_ms)
@@ -218,9 +194,7 @@ class Gate:
         elif failed is False:
             self._breaker = breakers.CLOSED
         slow = self._rules.slowness.slow
-        if self._turns is not None and self._turns.behind:
-            self.overdue()  # requests may be quick only because there are so few
-        elif request > slow and all(answer.status is None for answer in answers):
+        if request > slow and all(answer.status is None for answer in answers):
             self.overdue()
         else:
             spent = request if self._rules.lane == "fast" else request + turn

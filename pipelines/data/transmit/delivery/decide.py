@@ -51,9 +51,6 @@ class Situation:
     counted: bool = True
     """Whether this counts as an attempt; not if it got no turn, or a young breaker prevented it."""
 
-    wait: float | None = None
-    """If it does not count: seconds until the destination has room for it; None for the shortest delay."""
-
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
@@ -145,9 +142,10 @@ def _again_now(status: int | None, asked: float | None, pause: float, at: Situat
 def _later(answer: Answer, asked: float | None, at: Situation, policy: Policy) -> RetryLater | Dead:
     """Retry after 30 s, 5 minutes, then hourly; Retry-After may lengthen the delay, up to the longest one.
 
-    An event that was not tried waits until its destination has room for it, or for the shortest delay.
+    An event that was not tried gets the shortest delay.
     """
-    delay = max(_usual(at), min(timedelta(seconds=asked or 0.0), _LONGEST))
+    usual = _DELAYS[min(at.attempt, len(_DELAYS)) - 1 if at.counted else 0][1]
+    delay = max(usual, min(timedelta(seconds=asked or 0.0), _LONGEST))
     topic = next(topic for topic, held in _DELAYS if held >= delay)
     not_before_ms = at.now_ms + delay // timedelta(milliseconds=1)
     if not_before_ms - at.first_try_ms > policy.give_up // timedelta(milliseconds=1):
@@ -155,10 +153,3 @@ def _later(answer: Answer, asked: float | None, at: Situation, policy: Policy) -
         return Dead(f"time_over: not delivered within {hours:g} h; last answer: {answer.describe()}")
     attempts = at.attempt if at.counted else at.attempt - 1
     return RetryLater(topic, not_before_ms, attempts, answer.describe())
-
-
-def _usual(at: Situation) -> timedelta:
-    """The delay if the destination asked for none."""
-    if at.counted:
-        return _DELAYS[min(at.attempt, len(_DELAYS)) - 1][1]
-    return _DELAYS[0][1] if at.wait is None else min(timedelta(seconds=at.wait), _LONGEST)

@@ -99,7 +99,7 @@ class Delivery:
         asked, deadline = loop.time(), self.deadline.at
         turn_until = min(deadline, asked + self.wait_limits.turn)
         rate_until = min(deadline, asked + self.wait_limits.answer)
-        async with gate.turn(len(batch.events), turn_until, rate_until, self.deadline) as refusal:
+        async with gate.turn(len(batch.events), turn_until, rate_until) as refusal:
             if refusal is None and self._seconds_left() > 0:
                 sent = batch.sent(loop.time())
                 return sent, await self._request(sent, gate, loop.time() - asked)
@@ -187,5 +187,4 @@ class Delivery:
     def _local_seconds_left(self, batch: RequestBatch) -> float:
         now = asyncio.get_running_loop().time()
         local = (batch.tried or now) + self.wait_limits.local_tries - now
-        gate = self.admission.of(batch.destination)
-        return max(0.0, min(self._seconds_left(), local, gate.seconds_left))
+        return max(0.0, min(self._seconds_left(), local))

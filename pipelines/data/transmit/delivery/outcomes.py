@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pipelines.data.transmit.admission.gate import BreakerOpen, Moved, NoTurn, Refusal
-from pipelines.data.transmit.admission.turns import TurnOver
 from pipelines.data.transmit.connectors.base import Answer
 from pipelines.data.transmit.delivery.decide import (
     End,
@@ -19,7 +18,6 @@ from pipelines.data.transmit.delivery.decide import (
 )
 from pipelines.data.transmit.delivery.request_batch import RequestBatch, halves
 from pipelines.data.transmit.events import Event
-from shared.contracts.reasons import NO_TURN
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +33,6 @@ class Failed:
 
     reason: str
     counted: bool = True
-    """See `decide.Situation`."""
-
-    wait: float | None = None
     """See `decide.Situation`."""
 
 
@@ -90,15 +85,7 @@ def refused(batch: RequestBatch, refusal: Refusal) -> Failed | Moved:
             counted = batch.tries > 0 or not refusal.young
             return Failed(f"breaker_open: {name!r} is {refusal}", counted)
         case NoTurn():
-            return Failed(f"deadline: no turn for {name!r} before the deadline", _sent(batch))
-        case TurnOver(seconds=seconds):
-            reason = f"{NO_TURN}: {name!r} gets more events than it takes"
-            return Failed(reason, _sent(batch), seconds)
-
-
-def _sent(batch: RequestBatch) -> bool:
-    """Whether it, or the request that it is a part of, was sent in this task."""
-    return batch.tries > 0 or batch.tried is not None
+            return Failed(f"deadline: no turn for {name!r} before the deadline", counted=batch.tries > 0)
 
 
 def outcomes(batch: RequestBatch, tried: Try, at: TryContext, policy: Policy, jitter: float) -> Outcomes:
@@ -116,16 +103,14 @@ def outcomes(batch: RequestBatch, tried: Try, at: TryContext, policy: Policy, ji
             return Outcomes(ended=[Ended(events=batch.events, outcome=SlowLane())] if batch.events else [])
         case Failed():
             answer = Answer(error=tried.reason)
-            situation = replace(
-                _situation(batch, at, seconds_left=0.0), counted=tried.counted, wait=tried.wait
-            )
+            situation = _situation(batch, at, counted=tried.counted, seconds_left=0.0)
             return _outcomes(batch, [answer] * len(batch.events), situation, policy, jitter)
         case Answered():
-            situation = _situation(batch, at, seconds_left=at.seconds_left)
+            situation = _situation(batch, at, counted=True, seconds_left=at.seconds_left)
             return _outcomes(batch, tried.answers, situation, policy, jitter)
 
 
-def _situation(batch: RequestBatch, at: TryContext, *, seconds_left: float) -> Situation:
+def _situation(batch: RequestBatch, at: TryContext, *, counted: bool, seconds_left: float) -> Situation:
     return Situation(
         events=len(batch.events),
         tries=batch.tries,
@@ -134,6 +119,7 @@ def _situation(batch: RequestBatch, at: TryContext, *, seconds_left: float) -> S
         now_ms=at.now_ms,
         seconds_left=seconds_left,
         closed=at.closed,
+        counted=counted,
     )
 
 
