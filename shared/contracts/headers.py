@@ -40,7 +40,7 @@ TRACEPARENT = "ce_traceparent"
 
 ATTEMPT = "hifi_attempt"
 """Global attempt, from 1; the local retries inside one attempt do not count. In `retry_in.*`: attempts made
-so far, 0 where an open breaker, or a destination that had no turn left, kept the event from its first."""
+so far, 0 where an open breaker kept the event from its first."""
 
 NOT_BEFORE = "hifi_not_before"
 """Epoch milliseconds before which a waiting record must not be sent again."""
@@ -58,10 +58,6 @@ FIRST_TRY = "hifi_first_try"
 LAST_TRY = "hifi_last_try"
 """Epoch milliseconds of the first and the last time the record was sent."""
 
-WAITING_SINCE = "hifi_waiting_since"
-"""On a record that was set aside before its first try: epoch milliseconds at which this first happened. Its
-time limit counts from then."""
-
 DESTINATION = "hifi_destination"
 """On a record in `dead_letter` or `retry_in.*`: name of the destination of the last try, empty where the pipe
 led to none."""
@@ -74,7 +70,7 @@ RECOVERED = "hifi_recovered"
 again."""
 
 
-OF_A_TRY = (REASON, STATUS, FIRST_TRY, LAST_TRY, WAITING_SINCE, NOT_BEFORE, DESTINATION)
+OF_A_TRY = (REASON, STATUS, FIRST_TRY, LAST_TRY, NOT_BEFORE, DESTINATION)
 """What transmit says of a record that it could not deliver, anew at each attempt."""
 
 

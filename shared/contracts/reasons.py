@@ -6,9 +6,6 @@ from typing import Final
 EXISTS: Final = "exists"
 """The destination has what an earlier delivery wrote, and does not replace it."""
 
-NO_TURN: Final = "no_turn"
-"""The destination gets more than it takes: the event was set aside without a try, until its next turn."""
-
 
 class ConnectionFailure(StrEnum):
     """Why no connection to a destination came about."""

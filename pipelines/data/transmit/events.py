@@ -32,15 +32,6 @@ class Event(EventContent, gc=False):
     replay: str | None = None
     """The replay that it was processed again in."""
 
-    waiting_since_ms: int | None = None
-    """When it was first set aside without a try, epoch milliseconds."""
-
-    @property
-    def limited_from_ms(self) -> int | None:
-        """When its time limit began: it was first tried, or first set aside. None if neither has happened."""
-        known = [ms for ms in (self.first_try_ms, self.waiting_since_ms) if ms is not None]
-        return min(known, default=None)
-
     @property
     def dedup_key(self) -> bytes:
         """Identifies one delivery of it: an event that is processed again is owed another one."""

@@ -10,12 +10,7 @@ from pipelines.control.observe.alarms.formatting import counted, listed, with_re
 from pipelines.control.observe.alarms.history import History
 from pipelines.control.observe.alarms.inputs import Evaluation, Finding, Inputs
 from pipelines.control.observe.alarms.settings import AlarmSettings
-from pipelines.control.observe.ledger.fault_attribution import (
-    Remedy,
-    connection_remedy,
-    customer_remedy,
-    overload_remedy,
-)
+from pipelines.control.observe.ledger.fault_attribution import connection_remedy, customer_remedy
 from shared.contracts.alarms import AlarmKind, Audience
 from shared.contracts.destination_health import DestinationHealth
 from shared.contracts.documents import Catalogue
@@ -63,13 +58,13 @@ def failures(inputs: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
     """One finding for each destination and failure that its customer can fix; never for the operator.
 
     A connection that fails is the customer's to fix if nothing else reaches the destination either, while
-    hifi reaches others. That it gets too much is, if fewer events were delivered than had to wait.
+    hifi reaches others.
     """
     reached = [each.name for each in inputs.destinations if each.delivered]
     for each in inputs.destinations:
         lasting = not each.delivered and (bool(reached) or len(inputs.destinations) == 1)
         for reason, count in each.reasons.items():
-            remedy = _remedy(reason, lasting=lasting, most=count > each.delivered)
+            remedy = customer_remedy(reason) or (connection_remedy(reason) if lasting else None)
             if remedy is not None and count >= settings.alarm_customer_events:
                 yield Finding(
                     kind=AlarmKind.CUSTOMER,
@@ -81,14 +76,6 @@ def failures(inputs: Inputs, settings: AlarmSettings) -> Iterator[Finding]:
                     fix=remedy.fix,
                     document=f"destination/{each.name}",
                 )
-
-
-def _remedy(reason: str, *, lasting: bool, most: bool) -> Remedy | None:
-    return (
-        customer_remedy(reason)
-        or (connection_remedy(reason) if lasting else None)
-        or (overload_remedy(reason) if most else None)
-    )
 
 
 def stopped_rollouts(inputs: Inputs) -> Iterator[Finding]:

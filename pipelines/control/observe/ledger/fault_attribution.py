@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from shared.contracts.http_statuses import RETRYABLE
-from shared.contracts.reasons import EXISTS, NO_TURN, ConnectionFailure
+from shared.contracts.reasons import EXISTS, ConnectionFailure
 
 
 class Remedy(NamedTuple):
@@ -96,13 +96,6 @@ _CONNECTIONS: Final[Mapping[str, Remedy]] = {
     ),
 }
 
-_OVERLOADS: Final[Mapping[str, Remedy]] = {
-    NO_TURN: Remedy(
-        "it gets more events than it takes",
-        "make the endpoint faster, raise the destination's limits, or let its pipes match fewer events",
-    ),
-}
-
 
 def customer_remedy(reason: str) -> Remedy | None:
     """Cause and fix of a permanent failure; None if it is not theirs or not permanent.
@@ -131,14 +124,6 @@ def connection_remedy(reason: str) -> Remedy | None:
     return _CONNECTIONS.get(reason.partition(" ")[2])
 
 
-def overload_remedy(reason: str) -> Remedy | None:
-    """Likely cause and fix of events that wait for their turn; None for other reasons.
-
-    A burst passes by itself: it is worth a word to the customer only while most events wait.
-    """
-    return _OVERLOADS.get(reason.partition(" ")[2])
-
-
 def is_customer_fault(reason: str) -> bool:
-    """Whether the customer can fix the cause of a failure; hifi is at fault for all others."""
-    return (customer_remedy(reason) or overload_remedy(reason)) is not None
+    """Whether the customer can fix the cause of a dead letter; hifi is at fault for all others."""
+    return customer_remedy(reason) is not None

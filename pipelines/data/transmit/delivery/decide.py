@@ -39,8 +39,6 @@ class Situation:
     """Global attempt, from 1."""
 
     first_try_ms: int
-    """When its time limit began, epoch milliseconds: its first try, or since when it has waited for one."""
-
     now_ms: int
     seconds_left: float
     """Time left for local retries: until the deadline or the lane's limit."""
@@ -49,7 +47,7 @@ class Situation:
     """Whether the destination's circuit breaker is closed."""
 
     counted: bool = True
-    """Whether this counts as an attempt; not if it got no turn, or a young breaker prevented it."""
+    """Whether this counts as an attempt; not if a breaker that has just opened prevented the request."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,11 +138,12 @@ def _result(settled: SettledEvents) -> tuple[Result, str]:
 
 
 def _moved(event: Event, settled: SettledEvents, outcome: RetryLater | Dead) -> Row:
+    first_ms = settled.started_ms if event.first_try_ms is None else event.first_try_ms
     added: Headers = [
-        *_since(event, settled, outcome),
         (h.REASON, outcome.reason.encode()),
         (h.DESTINATION, settled.destination.encode()),
         (h.STATUS, str(settled.status or "").encode()),
+        (h.FIRST_TRY, str(first_ms).encode()),
         (h.LAST_TRY, str(settled.departed_ms).encode()),
     ]
     kept, topic = _kept(event.headers), Topic.DEAD_LETTER
@@ -153,28 +154,12 @@ def _moved(event: Event, settled: SettledEvents, outcome: RetryLater | Dead) -> 
     return Row(topic, event.key, event.value, kept + added)
 
 
-def _since(event: Event, settled: SettledEvents, outcome: RetryLater | Dead) -> Headers:
-    """From when its time limit counts: its first try, or since when it has waited for one."""
-    waits_ms, first_ms = event.waiting_since_ms, event.first_try_ms
-    if first_ms is None and not settled.tries and _lost_no_attempt(settled, outcome):
-        waits_ms = settled.started_ms if waits_ms is None else waits_ms
-    else:
-        first_ms = settled.started_ms if first_ms is None else first_ms
-    known = ((h.FIRST_TRY, first_ms), (h.WAITING_SINCE, waits_ms))
-    return [(name, str(ms).encode()) for name, ms in known if ms is not None]
-
-
-def _lost_no_attempt(settled: SettledEvents, outcome: RetryLater | Dead) -> bool:
-    return isinstance(outcome, RetryLater) and outcome.attempts < settled.attempt
-
-
 def _handed_on(event: Event, settled: SettledEvents) -> Row:
-    """The original record for the slow lane, with the time of its first try or wait if there was one."""
+    """The original record for the slow lane, with the time of its first try if there was one."""
     first_ms = event.first_try_ms
     if first_ms is None and settled.tries:
         first_ms = settled.started_ms
-    known = ((h.FIRST_TRY, first_ms), (h.WAITING_SINCE, event.waiting_since_ms))
-    added: Headers = [(name, str(ms).encode()) for name, ms in known if ms is not None]
+    added: Headers = [] if first_ms is None else [(h.FIRST_TRY, str(first_ms).encode())]
     return Row(Topic.OUTBOUND_SLOW, event.key, event.value, _kept(event.headers) + added)
 
 

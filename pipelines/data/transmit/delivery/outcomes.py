@@ -85,7 +85,7 @@ def refused(batch: RequestBatch, refusal: Refusal) -> Failed | Moved:
             counted = batch.tries > 0 or not refusal.young
             return Failed(f"breaker_open: {name!r} is {refusal}", counted)
         case NoTurn():
-            return Failed(f"deadline: no turn for {name!r} before the deadline", counted=batch.tries > 0)
+            return Failed(f"deadline: no turn for {name!r} before the deadline")
 
 
 def outcomes(batch: RequestBatch, tried: Try, at: TryContext, policy: Policy, jitter: float) -> Outcomes:
@@ -149,7 +149,7 @@ def _groups(
     groups: dict[tuple[Answer, Outcome], list[Event]] = defaultdict(list)
     memo: dict[tuple[Answer, int], Outcome] = {}
     for event, answer in zip(batch.events, answers, strict=True):
-        first_ms = batch.started_ms if event.limited_from_ms is None else event.limited_from_ms
+        first_ms = batch.started_ms if event.first_try_ms is None else event.first_try_ms
         outcome = memo.get((answer, first_ms))
         if outcome is None:
             outcome = decide(answer, replace(at, first_try_ms=first_ms), policy, jitter)

@@ -41,7 +41,6 @@ class _Stamped(Struct, gc=False):
     first_try: str | None = field(name=h.FIRST_TRY, default=None)
     traceparent: str | None = field(name=h.TRACEPARENT, default=None)
     replay: str | None = field(name=h.REPLAY, default=None)
-    waiting_since: str | None = field(name=h.WAITING_SINCE, default=None)
 
 
 class _Attributes(Struct, gc=False, omit_defaults=True):
@@ -106,7 +105,6 @@ def _event(key: bytes, value: bytes | None, text: bytes, found: _Stamped) -> Eve
         found.tenant,
         found.traceparent,
         found.replay,
-        _whole(found.waiting_since),
         value=value,
         attributes=_attributes(found, text),
         content_type=found.datacontenttype,

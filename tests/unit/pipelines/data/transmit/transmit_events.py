@@ -25,7 +25,6 @@ _STAMPS = {
     "received": h.RECEIVED,
     "attempt": h.ATTEMPT,
     "first_try": h.FIRST_TRY,
-    "waiting_since": h.WAITING_SINCE,
     "reason": h.REASON,
     "tenant": h.TENANT,
     "time": h.CE_TIME,

@@ -2,7 +2,6 @@
 
 import pytest
 
-from pipelines.control.observe.ledger.fault_attribution import is_customer_fault
 from shared.contracts.alarms import AlarmKind, Audience
 from tests.unit.pipelines.control.observe.alarm_inputs import destination, found, inputs
 
@@ -60,22 +59,6 @@ def test_a_destination_that_no_connection_reaches_any_more_is_its_customers_to_r
     assert found(inputs(destinations=[destination(failed=7, reasons={f"- {word}": 7}), other])) == []
     nothing_arrives = destination("other", delivered=0)
     assert found(inputs(destinations=[down, nothing_arrives])) == [], "it may be hifi that reaches nobody"
-
-
-def test_a_destination_that_gets_more_than_it_takes_is_its_customers_to_repair_while_most_events_wait() -> (
-    None
-):
-    reasons = {"- no_turn": 300}
-    (finding,) = found(inputs(destinations=[destination(delivered=200, failed=300, reasons=reasons)]))
-    assert (finding.audience, finding.subject) == (Audience.CUSTOMER, "hook no_turn")
-    assert "it gets more events than it takes: make the endpoint faster" in finding.text
-    burst = destination(delivered=900, failed=300, reasons=reasons)
-    assert found(inputs(destinations=[burst])) == [], "a burst passes by itself"
-
-
-@pytest.mark.parametrize("reason", ["- no_turn", "- time_over", "429 time_over"])
-def test_an_event_that_its_destination_had_no_room_for_is_not_hifis_fault(reason: str) -> None:
-    assert is_customer_fault(reason)
 
 
 @pytest.mark.parametrize("reason", ["429 refused", "408 refused", "503 failed", "- timeout", "- internal"])

@@ -1,7 +1,6 @@
 """The outcome of a try for each event of a batch."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import timedelta
 
 from hypothesis import given
@@ -9,7 +8,7 @@ from hypothesis import strategies as st
 
 from pipelines.data.transmit.admission.gate import BreakerOpen, Moved, NoTurn
 from pipelines.data.transmit.connectors.base import Answer
-from pipelines.data.transmit.delivery.decide import Dead, Delivered, Policy, RetryLater, SlowLane
+from pipelines.data.transmit.delivery.decide import Delivered, Policy, RetryLater, SlowLane
 from pipelines.data.transmit.delivery.outcomes import (
     Answered,
     Failed,
@@ -23,7 +22,6 @@ from pipelines.data.transmit.delivery.pipe_resolver import ResolvedPipe
 from pipelines.data.transmit.delivery.request_batch import RequestBatch
 from pipelines.data.transmit.events import Event
 from shared.contracts.documents import Batch, Destination, Pipe
-from shared.contracts.topics import Topic
 from tests.unit.pipelines.data.transmit.transmit_events import event
 
 POLICY = Policy(local_tries=3, pause=0.1, pause_limit=1.0, give_up=timedelta(hours=24))
@@ -108,32 +106,7 @@ def test_a_breaker_that_has_just_opened_counts_as_an_attempt_only_after_a_try() 
     assert refused(batch(1, tries=0), young) == Failed(f"breaker_open: 'shop' is {young}", counted=False)
     assert refused(batch(1, tries=1), young) == Failed(f"breaker_open: 'shop' is {young}", counted=True)
     assert refused(batch(1), Moved()) == Moved()
-
-
-def test_an_event_without_a_turn_loses_no_attempt_unless_it_was_tried_in_this_task() -> None:
-    for tries, attempts in ((0, 0), (1, 1)):
-        whole = batch(2, tries)
-        failed = refused(whole, NoTurn())
-        assert isinstance(failed, Failed)
-        (ended,) = decided(whole, failed).ended
-        assert isinstance(ended.outcome, RetryLater)
-        assert ended.outcome.attempts == attempts
-        assert ended.outcome.topic == Topic.RETRY_IN_30S
-
-
-def test_the_time_limit_counts_from_the_first_try_or_the_first_wait_whichever_was_first() -> None:
-    day_ms = 24 * 3_600_000
-    long_ago, lately = MOMENT.now_ms - day_ms, MOMENT.now_ms - 60_000
-    for first, waits in ((None, long_ago), (lately, long_ago), (long_ago, None)):
-        waiting = event(first_try=first, waiting_since=waits)
-        whole = replace(batch(1, 0), events=[waiting])
-        (ended,) = decided(whole, Failed("no_turn: x", counted=False)).ended
-        assert isinstance(ended.outcome, Dead)
-        assert ended.outcome.reason.startswith("time_over: ")
-    (ended,) = decided(
-        replace(batch(1, 0), events=[event(waiting_since=lately)]), Failed("no_turn: x", counted=False)
-    ).ended
-    assert isinstance(ended.outcome, RetryLater)
+    assert isinstance(refused(batch(1), NoTurn()), Failed)
 
 
 def test_a_part_of_a_batch_has_not_failed_a_try() -> None:

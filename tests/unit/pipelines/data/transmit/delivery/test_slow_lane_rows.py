@@ -9,7 +9,7 @@ from shared.contracts.topics import Topic
 from tests.unit.pipelines.data.transmit.transmit_events import event, row
 
 
-def moved(outcome: End, headers: dict[str, object], destination: str = "shop", tries: int = 0) -> Row:
+def moved(outcome: End, headers: dict[str, object], destination: str = "shop") -> Row:
     settled = SettledEvents(
         events=[event(1, **headers)],
         outcome=outcome,
@@ -17,7 +17,6 @@ def moved(outcome: End, headers: dict[str, object], destination: str = "shop", t
         destination=destination,
         pipe="p1",
         attempt=1,
-        tries=tries,
         started_ms=5,
         departed_ms=6,
     )
@@ -58,32 +57,3 @@ def test_a_waiting_record_says_once_how_many_attempts_were_made() -> None:
 def test_a_record_of_a_pipe_without_destination_names_none() -> None:
     found = moved(Dead("unknown_pipe: gone"), {}, destination="")
     assert dict(found.headers)[h.DESTINATION] == b""
-
-
-UNTRIED = RetryLater(Topic.RETRY_IN_30S, 9, 0, "no_turn: x")
-TRIED = RetryLater(Topic.RETRY_IN_30S, 9, 1, "failed: x")
-
-
-@pytest.mark.parametrize(
-    ("outcome", "tries", "before", "after"),
-    [
-        (UNTRIED, 0, {}, {h.WAITING_SINCE: b"5"}),
-        (UNTRIED, 0, {"waiting_since": 3}, {h.WAITING_SINCE: b"3"}),
-        (UNTRIED, 0, {"first_try": 2}, {h.FIRST_TRY: b"2"}),
-        (UNTRIED, 0, {"first_try": 4, "waiting_since": 3}, {h.FIRST_TRY: b"4", h.WAITING_SINCE: b"3"}),
-        (TRIED, 1, {}, {h.FIRST_TRY: b"5"}),
-        (TRIED, 1, {"waiting_since": 3}, {h.FIRST_TRY: b"5", h.WAITING_SINCE: b"3"}),
-        (Dead("time_over: x"), 0, {"waiting_since": 3}, {h.FIRST_TRY: b"5", h.WAITING_SINCE: b"3"}),
-        (SlowLane(), 0, {"waiting_since": 3}, {h.WAITING_SINCE: b"3"}),
-        (SlowLane(), 1, {"waiting_since": 3}, {h.FIRST_TRY: b"5", h.WAITING_SINCE: b"3"}),
-        (SlowLane(), 0, {}, {}),
-    ],
-)
-def test_a_record_says_since_when_it_waits_and_never_that_it_was_tried_when_it_was_not(
-    outcome: End, tries: int, before: dict[str, object], after: dict[str, bytes]
-) -> None:
-    found = [each for each in moved(outcome, before, tries=tries).headers if each[0] in SINCE]
-    assert sorted(found) == sorted(after.items())
-
-
-SINCE = (h.FIRST_TRY, h.WAITING_SINCE)
