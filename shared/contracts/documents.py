@@ -232,21 +232,30 @@ class Catalogue:
         self.contacts = {(d.tenant, d.name): d for d in documents if isinstance(d, Contact)}
         self.source_by_key = {key: s for s in self.sources.values() for key in s.write_keys}
 
-    def problems(self, document: Document) -> Iterable[tuple[str, str]]:
-        """What a new document would contradict: pairs of (path, sentence)."""
+    def problems(self, document: Document, former: Document | None = None) -> Iterable[tuple[str, str]]:
+        """What a document would contradict that takes the place of `former`: pairs of (path, sentence)."""
         if isinstance(document, Pipe):
             yield from self._missing(document, "source", self.sources)
             yield from self._missing(document, "destination", self.destinations)
         if isinstance(document, Source):
-            yield from self._shared_keys(document)
+            had = former.write_keys if isinstance(former, Source) else ()
+            yield from self._shared_keys(document, frozenset(map(key_digest, had)))
 
-    def _shared_keys(self, source: Source) -> Iterable[tuple[str, str]]:
-        """Keys that another source has as well; the other one's tenant is its own, or is not named."""
+    def _shared_keys(self, source: Source, had: Container[str]) -> Iterable[tuple[str, str]]:
+        """Added keys that another source has as well; the other one's tenant is its own, or is not named.
+
+        Those that it `had` are taken: older versions let two sources share a key, and each stays writable.
+        """
         for at, key in enumerate(map(key_digest, source.write_keys)):
+            if key in had:
+                continue
             others = self._names_by_key.get(key, set()) - {(source.tenant, source.name)}
             for tenant, name in sorted(others):
                 both = f"sources {source.name} and {name}" if tenant == source.tenant else "two sources"
-                yield f"$.write_keys[{at}]", f"{both} have one write key; each event belongs to one source"
+                yield (
+                    f"$.write_keys[{at}]",
+                    f"{both} have one write key; state other write_keys for one of them",
+                )
 
     @cached_property
     def _names_by_key(self) -> Mapping[str, set[TenantName]]:

@@ -5,11 +5,15 @@ from typing import Final
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
-from shared.contracts.documents import Document
+from shared.contracts.documents import Document, Source
 
 TENANT_DOCUMENTS: Final = 20_000
 TENANT_BYTES: Final = 32 * 1024 * 1024
+
+UNCOUNTED_KEYS: Final = 8
+"""Write keys of each source that do not count as bytes, so that a tenant at its limit can rotate a key."""
 
 
 class TenantFullError(Exception):
@@ -21,7 +25,7 @@ class TenantLimits(Struct, frozen=True, kw_only=True):
 
     documents: int = TENANT_DOCUMENTS
     bytes: int = TENANT_BYTES
-    """As JSON, as the table holds them."""
+    """As JSON, as the table holds them, without UNCOUNTED_KEYS of each source."""
 
     def check(self, before: Iterable[Document], after: Iterable[Document]) -> None:
         """Refuse a write that goes above a limit; one of a tenant above it that does not add is taken.
@@ -39,7 +43,14 @@ class TenantLimits(Struct, frozen=True, kw_only=True):
 
 def _size(documents: Iterable[Document]) -> int:
     encode = msgspec.json.Encoder().encode
-    return sum(len(encode(each)) for each in documents)
+    return sum(len(encode(_counted(each))) for each in documents)
+
+
+def _counted(document: Document) -> Document:
+    """What of a document counts."""
+    if not isinstance(document, Source):
+        return document
+    return replace(document, write_keys=document.write_keys[UNCOUNTED_KEYS:])
 
 
 def _said(would: str, limit: str, setting: str) -> str:

@@ -46,8 +46,10 @@ _PAUSE_SECONDS: Final = 0.02
 _LONGEST_PAUSE_SECONDS: Final = 0.5
 
 
-Verify = Callable[[Mapping[DocumentKey, StoredDocument], Sequence[StoredDocument]], None]
-"""Refuses a write by raising; gets the tenant's documents after it, and the versions that it adds."""
+Stored = Mapping[DocumentKey, StoredDocument]
+Verify = Callable[[Stored, Stored, Sequence[StoredDocument]], None]
+"""Refuses a write by raising; gets the tenant's documents before it (deletions included) and after it, and
+the versions that it adds."""
 
 
 class DocumentTable(DocumentReader):
@@ -99,8 +101,8 @@ class DocumentTable(DocumentReader):
             changes: of different documents; at most MOST_CHANGES.
             by: who writes.
             at_ms: now, epoch milliseconds.
-            verify: gets the tenant's documents as they would be, and what is added; raises to refuse the
-                write. No other write of the tenant comes in between.
+            verify: gets the tenant's documents as they are and as they would be, and what is added; raises to
+                refuse the write. No other write of the tenant comes in between.
 
         Raises:
             VersionConflictError: if a document is at another version than its writer expected.
@@ -150,7 +152,7 @@ class DocumentTable(DocumentReader):
         current = {each.key: each for each in all_of_it}
         versions = next_versions(tenant, changes, current, by=by, at_ms=at_ms)
         after = documents_after(all_of_it, versions)
-        verify(after, versions)
+        verify(current, after, versions)
         if self._limits is not None:  # counted of what was read, which the catalogue's version stands for
             self._limits.check(_live(all_of_it), _live(after.values()))
         return versions, at

@@ -1,7 +1,8 @@
-"""The audit log: every write, and refused ones by who was refused and why."""
+"""The audit log: every write that was done or may have been, and refused ones by who was refused and why."""
 
 import hashlib
 import secrets
+import threading
 from http import HTTPStatus
 from typing import Final
 
@@ -17,10 +18,11 @@ from shared.runtime.logging import get_logger
 
 _log = get_logger(__name__)
 _SHOWN: Final = 300
+_LOCKS: Final = 64
 
 
 class AuditRow(Struct, frozen=True, kw_only=True):
-    """One request that wanted to write, or the refused ones of a caller, a status and a minute."""
+    """One request that wanted to write, or the refused ones (4xx) of a caller, a status and a minute."""
 
     at_ms: int
     token: str
@@ -63,20 +65,24 @@ class AuditLog:
     def __init__(self, items: ItemStore[AuditRow]) -> None:
         self._items = items
         self._refusals = Refusals()
+        self._locks = [threading.Lock() for _ in range(_LOCKS)]
         self._process = secrets.token_hex(4)
 
     def record(self, caller: Caller, target: str | None, row: AuditRow) -> None:
-        """Keep a row. A store that fails now leaves the log line: the write itself is done already."""
-        into = partition(owner_of(caller, target))
-        if row.status < HTTPStatus.BAD_REQUEST:
+        """Keep a row. A store that fails now leaves the log line: the write itself is done already.
+
+        A write that failed at the server has its own, since it may have been done.
+        """
+        if row.status < HTTPStatus.BAD_REQUEST or row.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             self._keep(caller, target, f"{row.at_ms:015d}-{secrets.token_hex(4)}", row)
             return
-        reason = (into, row.token, row.status)
-        counted = self._refusals.counted(reason, row.at_ms)
-        if counted is not None:
-            at_ms, count = counted
-            name = hashlib.sha256(f"{self._process} {row.token} {row.status}".encode()).hexdigest()[:8]
-            self._keep(caller, target, f"{at_ms:015d}-{name}", replace(row, at_ms=at_ms, count=count))
+        reason = (partition(owner_of(caller, target)), row.token, row.status)
+        name = hashlib.sha256(f"{self._process} {row.token} {row.status}".encode()).hexdigest()[:8]
+        with self._locks[hash(reason) % _LOCKS]:  # or a lower count could be written over a higher one
+            counted = self._refusals.counted(reason, row.at_ms)
+            if counted is not None:
+                at_ms, count = counted
+                self._keep(caller, target, f"{at_ms:015d}-{name}", replace(row, at_ms=at_ms, count=count))
 
     def without_token(self, method: str, status: int, at_ms: int) -> None:
         """A log line only, or anybody could fill the table."""

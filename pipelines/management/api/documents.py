@@ -2,10 +2,10 @@
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from http import HTTPStatus
-from typing import Any, Final, TypeGuard
+from typing import Any, Final, TypeGuard, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -32,8 +32,11 @@ from shared.dynamodb.document_table import DocumentTable
 from shared.dynamodb.item_store import ItemStore
 from shared.runtime.clock import Clock
 
+T = TypeVar("T")
 _LOCKS: Final = 64
 _TRIES: Final = 5
+"""The last without other writers of this process."""
+
 _MOST_DOCUMENT: Final = 256 * 1024
 """Bytes; an item of DynamoDB takes 400 KB."""
 
@@ -64,7 +67,7 @@ class Documents:
     ) -> None:
         self.table, self._notes, self._uses, self._statuses = table, notes, uses, statuses
         self._reach, self._clock = reach, clock
-        self._locks = [threading.Lock() for _ in range(_LOCKS)]
+        self._locks = [threading.RLock() for _ in range(_LOCKS)]
 
     def live(self, tenant: str, key: DocumentKey) -> StoredDocument:
         """A document that is there; a ProblemError says that it is not."""
@@ -108,22 +111,31 @@ class Documents:
         by: str,
         dry_run: bool,
     ) -> Written:
-        """Write documents as they were sent, and delete others: all or nothing."""
-        keys: dict[DocumentKey, str] = {}
-        changes = [*gone]
+        """Write documents as they were sent, and delete others: all or nothing.
+
+        Sources that state no write keys have those that are there when they are written.
+        """
         unstated = {intent.named(raw) for raw in bodies if _leaves_keys(raw)}
-        kept = self.table.current(tenant, sorted(unstated))
-        for raw in bodies:
-            document = intent.read(_with_keys(raw, kept, keys), self._reach)
-            _check_size(document)
-            key = DocumentKey(kind_of(document), document.name)
-            changes.append(Change(key=key, document=document, expected=expected.get(str(key))))
-        versions = self.write(tenant, changes, by=by, dry_run=dry_run)
-        added = {each.key for each in versions}
-        made = {key: text for key, text in keys.items() if key in added and not dry_run}
+        seen = {key for key in unstated if str(key) not in expected}
+
+        def attempt() -> Written:
+            keys: dict[DocumentKey, str] = {}
+            changes = [*gone]
+            kept = self.table.current(tenant, sorted(unstated))
+            for raw in bodies:
+                document = intent.read(_with_keys(raw, kept, keys), self._reach)
+                _check_size(document)
+                key = DocumentKey(kind_of(document), document.name)
+                version = live_version(kept.get(key)) if key in seen else expected.get(str(key))
+                changes.append(Change(key=key, document=document, expected=version))
+            return Written(versions=self.write(tenant, changes, by=by, dry_run=dry_run), keys=keys)
+
+        done = self._repeated(tenant, attempt, seen)
+        added = {each.key for each in done.versions}
+        made = {key: text for key, text in done.keys.items() if key in added and not dry_run}
         for key, text in made.items():
             self._note(tenant, key.name, text, "first key", by)
-        return Written(versions=versions, keys=made)
+        return Written(versions=done.versions, keys=made)
 
     def write(
         self, tenant: str, changes: Sequence[Change], *, by: str, dry_run: bool
@@ -135,9 +147,12 @@ class Documents:
         """
         intent.refuse_own(tenant)
         act = self.table.plan if dry_run else self.table.write
-        alone = self._locks[hash(tenant) % _LOCKS]  # a tenant's writers would only come in each other's way
-        with _refused(), alone:
+        with _refused(), self._alone(tenant):
             return act(tenant, changes, by=by, at_ms=self._clock(), verify=intent.verify)
+
+    def _alone(self, tenant: str) -> AbstractContextManager[bool]:
+        """Keeps the tenant's other writers of this process out: they would only come in each other's way."""
+        return self._locks[hash(tenant) % _LOCKS]
 
     def revert(  # noqa: PLR0913  # what is wanted, and by whom
         self, tenant: str, key: DocumentKey, version: int, expected: int | None, *, by: str, dry_run: bool
@@ -157,7 +172,10 @@ class Documents:
             source, seen = self._with_present_keys(tenant, key, wanted)
             return Change(key=key, document=source, expected=seen if expected is None else expected)
 
-        return self._write_anew(tenant, change, by, dry_run=dry_run, once=expected is not None)
+        def attempt() -> list[StoredDocument]:
+            return self.write(tenant, [change()], by=by, dry_run=dry_run)
+
+        return self._repeated(tenant, attempt, {key} if expected is None else set())
 
     def _with_present_keys(self, tenant: str, key: DocumentKey, wanted: Source) -> tuple[Source, int]:
         """A source with the keys that it has, or had when it was deleted, and the version that has them."""
@@ -216,29 +234,45 @@ class Documents:
     def _change_source(self, tenant: str, name: str, change: Any, by: str) -> None:
         """Change a source, whatever comes in between."""
 
-        def wanted() -> Change:
-            found = self.live(tenant, DocumentKey("source", name))
-            return Change(key=found.key, document=change(found.document), expected=live_version(found))
+        key = DocumentKey("source", name)
 
-        self._write_anew(tenant, wanted, by)
+        def attempt() -> list[StoredDocument]:
+            found = self.live(tenant, key)
+            wanted = Change(key=key, document=change(found.document), expected=live_version(found))
+            return self.write(tenant, [wanted], by=by, dry_run=False)
 
-    def _write_anew(
-        self, tenant: str, change: Callable[[], Change], by: str, *, dry_run: bool = False, once: bool = False
-    ) -> list[StoredDocument]:
-        """Write a change of what is there, read and made again if another write came in between."""
-        for _ in range(0 if once else _TRIES - 1):
+        self._repeated(tenant, attempt, {key})
+
+    def _repeated(self, tenant: str, attempt: Callable[[], T], seen: Container[DocumentKey]) -> T:
+        """Read and write, again if another write of a document `seen` came in between.
+
+        Args:
+            tenant: whose documents they are.
+            attempt: reads, and writes what follows from it.
+            seen: documents whose expected version is the one that `attempt` read, not the caller's.
+        """
+        for _ in range(_TRIES - 1):
             try:
-                return self.write(tenant, [change()], by=by, dry_run=dry_run)
-            except ProblemError as error:
-                if error.status != HTTPStatus.PRECONDITION_FAILED:
+                return attempt()
+            except _OutdatedError as error:
+                if error.key not in seen:
                     raise
-        return self.write(tenant, [change()], by=by, dry_run=dry_run)
+        with self._alone(tenant):
+            return attempt()
 
     def _note(self, tenant: str, name: str, text: str, label: str, by: str) -> KeyNote:
         note = KeyNote(label=label, last_four=text[-4:], made_ms=self._clock(), made_by=by)
         sort = write_keys.sort_key(name, key_id(key_digest(text)))
         self._notes.put(write_keys.partition(tenant), sort, note)
         return note
+
+
+class _OutdatedError(ProblemError):
+    """A document is not at the version that was expected."""
+
+    def __init__(self, error: VersionConflictError) -> None:
+        super().__init__(HTTPStatus.PRECONDITION_FAILED, str(error))
+        self.key = error.key
 
 
 def _leaves_keys(raw: object) -> TypeGuard[dict[str, Any]]:
@@ -266,7 +300,7 @@ def _refused() -> Iterator[None]:
     try:
         yield
     except VersionConflictError as error:
-        raise ProblemError(HTTPStatus.PRECONDITION_FAILED, str(error)) from None
+        raise _OutdatedError(error) from None
     except (TenantFullError, WriteKeyTakenError) as error:
         raise ProblemError(HTTPStatus.CONFLICT, str(error)) from None
     except TooManyChangesError as error:

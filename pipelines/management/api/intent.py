@@ -69,13 +69,17 @@ def read(raw: object, reach: EgressPolicy) -> Document:
 
 
 def _refused(name: str, path: str, said: str) -> FieldError:
-    """An address that must not be dialled."""
+    """One field, by what is said of it: the problem, `; ` and the fix."""
     detail, _, fix = said.partition("; ")
     return FieldError(document=name, pointer=pointer(path), detail=detail, fix=fix)
 
 
-def verify(after: Mapping[DocumentKey, StoredDocument], versions: Sequence[StoredDocument]) -> None:
-    """Refuse a write after which a pipe names nothing, or two sources have one key.
+def verify(
+    before: Mapping[DocumentKey, StoredDocument],
+    after: Mapping[DocumentKey, StoredDocument],
+    versions: Sequence[StoredDocument],
+) -> None:
+    """Refuse a write after which a pipe names nothing, or that gives a source a key of another one.
 
     Raises:
         ProblemError: 409 for a deletion of what is used, 422 for a document that does not fit.
@@ -93,7 +97,7 @@ def verify(after: Mapping[DocumentKey, StoredDocument], versions: Sequence[Store
         raise ProblemError(
             HTTPStatus.CONFLICT, f"in use: pipes name {', '.join(used)}; delete or change those pipes first"
         )
-    errors = list(_contradictions(versions, catalogue))
+    errors = list(_contradictions(before, versions, catalogue))
     if errors:
         raise wrong(errors)
 
@@ -116,11 +120,14 @@ def refuse_own(tenant: str) -> None:
         raise ProblemError(HTTPStatus.CONFLICT, f"tenant {tenant} is hifi's own; choose another name")
 
 
-def _contradictions(versions: Sequence[StoredDocument], catalogue: Catalogue) -> Iterator[FieldError]:
+def _contradictions(
+    before: Mapping[DocumentKey, StoredDocument], versions: Sequence[StoredDocument], catalogue: Catalogue
+) -> Iterator[FieldError]:
     for each in versions:
         if each.document is not None:
-            for path, message in catalogue.problems(each.document):
-                yield FieldError(document=str(each.key), pointer=pointer(path), detail=message)
+            former = before[each.key].document if each.key in before else None
+            for path, said in catalogue.problems(each.document, former):
+                yield _refused(str(each.key), path, said)
 
 
 def _users(key: DocumentKey, catalogue: Catalogue) -> list[Pipe]:

@@ -9,8 +9,11 @@ from typing import Final
 from msgspec import Struct
 
 from pipelines.management.api.permissions import Role
+from shared.dynamodb.client import StoreError
 from shared.dynamodb.item_store import ItemStore
+from shared.runtime.logging import get_logger
 
+_log = get_logger(__name__)
 TOKENS: Final = "tokens#"
 PREFIX: Final = "hifi_"
 _BYTES: Final = 32
@@ -18,6 +21,9 @@ _SHOWN: Final = 4
 DAY_MS: Final = 86_400_000
 MOST_TOKENS: Final = 100
 """Of a tenant, or of the operators, valid at a time; as many that have expired stay in their list."""
+
+MOST_FORGOTTEN: Final = 20
+"""Expired tokens that one request deletes."""
 
 
 class Token(Struct, frozen=True, kw_only=True):
@@ -88,14 +94,19 @@ class TokenStore:
         """A new token: its text, which is kept nowhere, and what is. Forgets some that expired long ago.
 
         Raises:
+            StoreError: if it cannot be kept or counted; it is deleted again then.
             TokensFullError: if the tenant has MOST_TOKENS.
         """
         text, token = new_token(role, tenant, label=label, by=by, now_ms=now_ms, days=days)
-        self.keep(text, token)
-        # Counted after it is there, so that of several at once, in any process, none can slip through.
-        of_tenant = self._of(tenant)
+        try:
+            self.keep(text, token)
+            # Counted after it is there, so that of several at once, in any process, none can slip through.
+            of_tenant = self._of(tenant)
+        except StoreError:
+            self._undo(text, token)
+            raise
         if sum(not is_expired(each, now_ms) for _, each in of_tenant) > MOST_TOKENS:
-            self._items.delete(TOKENS, digest(text))
+            self._undo(text, token)
             raise TokensFullError(
                 f"{MOST_TOKENS} tokens are valid here, which is the most; revoke one that is not needed first"
             )
@@ -124,12 +135,26 @@ class TokenStore:
     def _of(self, tenant: str | None) -> list[tuple[str, Token]]:
         return [each for each in self._items.all(TOKENS) if each[1].tenant == tenant and not each[1].member]
 
+    def _undo(self, text: str, token: Token) -> None:
+        """Delete a token whose text is not answered, if the store takes it."""
+        try:
+            self._items.delete(TOKENS, digest(text))
+        except StoreError as error:
+            fields = {"token": token.id, "tenant": token.tenant, "error": str(error)}
+            _log.error("token whose text is not known cannot be deleted; revoke it", extra=fields)
+
     def _forget(self, of_tenant: list[tuple[str, Token]], now_ms: int) -> None:
-        """Delete the expired ones but for the newest, or short-lived ones could fill the table."""
+        """Delete the expired ones but for the newest, or short-lived ones could fill the table.
+
+        MOST_FORGOTTEN at a time; what the store does not delete now is left to the next token that is made.
+        """
         expired = [each for each in of_tenant if is_expired(each[1], now_ms)]
         expired.sort(key=lambda each: each[1].expires_ms or 0)
-        for sort, _ in expired[:-MOST_TOKENS]:
-            self._items.delete(TOKENS, sort)
+        try:
+            for sort, _ in expired[:-MOST_TOKENS][:MOST_FORGOTTEN]:
+                self._items.delete(TOKENS, sort)
+        except StoreError as error:
+            _log.warning("expired tokens cannot be deleted", extra={"error": str(error)})
 
 
 def write_first_token(store: TokenStore, file: Path, now_ms: int) -> bool:

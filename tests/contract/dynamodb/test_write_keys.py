@@ -47,3 +47,30 @@ def test_a_key_of_the_same_tenants_other_source_is_refused_and_both_are_named(ta
                 refusing("acme", [change], by="ann", at_ms=1, verify=intent.verify)
             assert [each.pointer for each in refused.value.errors] == ["/write_keys/0"]
     assert [each.key.name for each in table.documents("acme")] == ["b"]
+
+
+def test_two_sources_that_share_a_key_since_before_it_was_refused_can_still_be_changed(
+    table: DocumentTable,
+) -> None:
+    for name in ("a", "b"):
+        before = Source(name=name, tenant="acme", write_keys=["sha256:one"])
+        table.write("acme", [change_of(before)], by="ann", at_ms=1)  # as an older version did
+
+    def write(name: str, *keys: str, rate: float | None = None) -> None:
+        change = change_of(Source(name=name, tenant="acme", write_keys=list(keys), rate_limit=rate))
+        table.plan("acme", [change], by="ann", at_ms=1, verify=intent.verify)
+        table.write("acme", [change], by="ann", at_ms=1, verify=intent.verify)
+
+    write("a", "sha256:one", rate=5)
+    write("a", "sha256:two", "sha256:one", rate=5)
+    with pytest.raises(ProblemError) as refused:
+        write("b", "sha256:one", "sha256:two")
+    (error,) = refused.value.errors
+    assert (error.document, error.pointer) == ("source/b", "/write_keys/1")
+    assert (error.detail, error.fix) == (
+        "sources b and a have one write key",
+        "state other write_keys for one of them",
+    )
+    write("a", "sha256:two", rate=5)
+    with pytest.raises(ProblemError, match="sources a and b have one write key"):
+        write("a", "sha256:two", "sha256:one", rate=5)

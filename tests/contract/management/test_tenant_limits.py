@@ -26,3 +26,18 @@ def test_a_tenant_at_its_limit_is_told_so_and_goes_on_after_a_deletion(
         large = {"options": {"url": "https://example.com/" + "x" * 2_000}}
         refused = api.ask("PUT", f"{path}/c", large, ANY)
         assert (refused.status, "HIFI_TENANT_BYTES" in refused.text) == (409, True), refused.text
+
+
+def test_a_tenant_at_its_limit_can_rotate_a_write_key(dynamodb_local: str, tmp_path: Path) -> None:
+    with running_api(tmp_path, dynamodb_local, tenant_bytes="1024") as api:
+        path = "/v1/tenants/acme/sources/s"
+        assert api.ask("PUT", path, {}, NEW).status == 201
+        (first,) = api.ask("GET", f"{path}/keys").json["items"]
+        full = False
+        for room in range(1, 1_000, 20):
+            options = {"url": "https://example.com/" + "x" * room}
+            answer = api.ask("PUT", "/v1/tenants/acme/destinations/d", {"options": options}, ANY)
+            full = full or answer.status == 409
+        assert full, "less than the digest of a key is left"
+        assert api.ask("POST", f"{path}/keys", {"label": "next"}).status == 201
+        assert api.ask("DELETE", f"{path}/keys/{first['id']}").status == 204

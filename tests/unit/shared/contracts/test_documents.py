@@ -38,3 +38,11 @@ def test_a_source_of_another_tenant_is_not_named() -> None:
 def test_sources_with_keys_of_their_own_and_a_key_given_twice_are_taken() -> None:
     one, other = source("a", "first key", "first key"), source("b", "second key")
     assert [list(catalogue(one, other).problems(each)) for each in (one, other)] == [[], []]
+
+
+def test_a_key_that_a_source_had_already_is_no_problem_of_its_next_version() -> None:
+    former, new = source("a", "a shared key"), source("a", "a shared key", "another shared key")
+    other = source("b", "a shared key", "another shared key")
+    ((path, _),) = catalogue(new, other).problems(new, former)
+    assert path == "$.write_keys[1]"
+    assert not list(catalogue(former, other).problems(former, sealed(former)))

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from shared.contracts.documents import Destination, Document, Pipe
-from shared.contracts.tenant_limits import TenantFullError, TenantLimits
+from shared.contracts.documents import Destination, Document, Pipe, Source
+from shared.contracts.tenant_limits import UNCOUNTED_KEYS, TenantFullError, TenantLimits
 
 FEW = TenantLimits(documents=2, bytes=1_000)
 
@@ -56,3 +56,19 @@ def test_ten_thousand_pipes_of_one_tenant_fit() -> None:
         for number in range(10_000)
     ]
     TenantLimits().check([], pipes)
+
+
+def sources(keys: int) -> list[Document]:
+    digests = [f"sha256:{number:064}" for number in range(keys)]
+    return [Source(name="s", tenant="t", write_keys=digests)]
+
+
+def test_write_keys_are_rotated_at_the_limit_and_very_many_count() -> None:
+    full = [*sinks(1, 2_000), *sources(1)]
+    FEW.check(full, [*sinks(1, 2_000), *sources(2)])
+    FEW.check(full, [*sinks(1, 2_000), *sources(UNCOUNTED_KEYS)])
+    FEW.check([*sinks(1, 2_000), *sources(60)], [*sinks(1, 2_000), *sources(59)])
+    with pytest.raises(TenantFullError, match="bytes of documents"):
+        FEW.check(full, [*sinks(1, 2_000), *sources(UNCOUNTED_KEYS + 1)])
+    with pytest.raises(TenantFullError, match="bytes of documents"):
+        FEW.check([], sources(UNCOUNTED_KEYS + 20))

@@ -1,0 +1,115 @@
+"""A store that fails while a token is made leaves no token that nobody has."""
+
+import logging
+from typing import Any
+
+import pytest
+
+from pipelines.management.api.permissions import Role
+from pipelines.management.api.tokens import (
+    DAY_MS,
+    MOST_FORGOTTEN,
+    MOST_TOKENS,
+    Token,
+    TokensFullError,
+    TokenStore,
+    new_token,
+)
+from shared.dynamodb.client import StoreError
+
+NOW = 10 * DAY_MS
+
+
+class Items:
+    """Tokens in memory; the operations named in `fails` do not work."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, Token] = {}
+        self.fails: set[str] = set()
+        self.deletes = 0
+
+    def put(self, _: str, sort: str, token: Token) -> None:
+        self.kept[sort] = token
+        self._check("put")  # as if the answer were lost
+
+    def all(self, _: str) -> list[tuple[str, Token]]:
+        self._check("all")
+        return sorted(self.kept.items())
+
+    def delete(self, _: str, sort: str) -> None:
+        self.deletes += 1
+        self._check("delete")
+        self.kept.pop(sort, None)
+
+    def _check(self, operation: str) -> None:
+        if operation in self.fails:
+            raise StoreError(f"{operation} failed")
+
+
+@pytest.fixture
+def items() -> Items:
+    return Items()
+
+
+def store(items: Items) -> TokenStore:
+    given: Any = items
+    return TokenStore(given)
+
+
+def make(items: Items) -> tuple[str, Token]:
+    return store(items).make(Role.VIEWER, "t", label="x", by="ann", now_ms=NOW, days=None)
+
+
+def fill(items: Items, count: int, days: float | None = None) -> None:
+    for n in range(count):
+        text, token = new_token(Role.VIEWER, "t", label="x", by="ann", now_ms=n, days=days)
+        store(items).keep(text, token)
+
+
+@pytest.mark.parametrize("operation", ["put", "all"])
+def test_a_token_that_cannot_be_answered_does_not_stay(items: Items, operation: str) -> None:
+    items.fails = {operation}
+    with pytest.raises(StoreError, match=f"{operation} failed"):
+        make(items)
+    assert not items.kept
+
+
+@pytest.mark.parametrize(("fails", "error"), [({"all", "delete"}, "all"), ({"put", "delete"}, "put")])
+def test_one_that_cannot_be_deleted_either_is_logged_by_its_id(
+    items: Items, fails: set[str], error: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    items.fails = fails
+    with pytest.raises(StoreError, match=f"{error} failed"):
+        make(items)
+    (left,) = items.kept.values()
+    (record,) = caplog.records
+    assert (record.levelno, record.__dict__["token"]) == (logging.ERROR, left.id)
+
+
+def test_one_above_the_limit_that_cannot_be_deleted_is_refused_all_the_same(
+    items: Items, caplog: pytest.LogCaptureFixture
+) -> None:
+    fill(items, MOST_TOKENS)
+    items.fails = {"delete"}
+    with pytest.raises(TokensFullError):
+        make(items)
+    assert len(caplog.records) == 1
+
+
+def test_what_expired_is_forgotten_few_at_a_time_and_the_oldest_first(items: Items) -> None:
+    fill(items, MOST_TOKENS + 2 * MOST_FORGOTTEN, days=1)
+    _, token = make(items)
+    assert items.deletes == MOST_FORGOTTEN
+    expired = [each.made_ms for each in items.kept.values() if each != token]
+    assert min(expired) == MOST_FORGOTTEN
+
+
+def test_a_token_is_answered_though_nothing_can_be_forgotten(
+    items: Items, caplog: pytest.LogCaptureFixture
+) -> None:
+    fill(items, MOST_TOKENS + 5, days=1)
+    items.fails = {"delete"}
+    _, token = make(items)
+    assert token in items.kept.values()
+    assert items.deletes == 1, "a store that fails is not asked again"
+    assert [record.levelno for record in caplog.records] == [logging.WARNING]
