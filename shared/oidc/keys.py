@@ -8,6 +8,7 @@ from joserfc.jwk import Key
 
 from shared.oidc.errors import ProviderAwayError, TokenRefusedError
 from shared.runtime.logging import get_logger
+from shared.runtime.places import Places
 
 _log = get_logger(__name__)
 FRESH_SECONDS: Final = 600.0
@@ -46,7 +47,7 @@ class KeyCache:
         self._read_at = self._tried_at = float("-inf")
         self._failure = ""
         self._one_reads = threading.Lock()
-        self._room = threading.BoundedSemaphore(_WAITING)
+        self._room = Places(_WAITING, lambda: ProviderAwayError("the issuer's keys are being read"))
 
     def find(self, kid: str | None) -> Key:
         """The key of an id; without an id the only key there is.
@@ -81,13 +82,8 @@ class KeyCache:
             self._one_reads.release()
 
     def _wait_for_read(self) -> bool:
-        if not self._room.acquire(blocking=False):
-            raise ProviderAwayError("the issuer's keys are being read")
-        try:
-            with self._one_reads:
-                return self._read_again()
-        finally:
-            self._room.release()
+        with self._room.taken(), self._one_reads:
+            return self._read_again()
 
     def _read_again(self) -> bool:
         """Read unless that was done a moment ago, and whether; a failure leaves the known keys in force."""

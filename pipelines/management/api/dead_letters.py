@@ -19,6 +19,7 @@ from shared.dead_letters.search import Bounds, Page, Position, search
 from shared.dead_letters.store import DeadLetterStore
 from shared.runtime.clock import Clock
 from shared.runtime.logging import get_logger
+from shared.runtime.places import Places
 
 _log = get_logger(__name__)
 AT_ONCE: Final = 2
@@ -63,7 +64,7 @@ class DeadLetters:
         """`bootstrap` is the side's brokers; empty if this API has none."""
         self._bootstrap, self._clock = bootstrap, clock
         self._known = ReplayedLetters()
-        self._free = threading.BoundedSemaphore(AT_ONCE)
+        self._places = Places(AT_ONCE, lambda: _away("too many of these at once", "1"))
         self._replaying = threading.Lock()
 
     def page(self, leads_to: LeadsTo, wanted: Wanted) -> tuple[Page, ReplayedLetters]:
@@ -121,16 +122,13 @@ class DeadLetters:
         if not self._bootstrap:
             said = "this server has no brokers: its operator sets HIFI_BOOTSTRAP"
             raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, said)
-        if not self._free.acquire(blocking=False):
-            raise _away("too many of these at once", "1")
-        try:
-            with DeadLetterStore(self._bootstrap, leads_to, self._known, _BROKERS_SECONDS) as store:
-                yield store
-        except (KafkaException, TimeoutError) as error:
-            _log.warning("dead letters cannot be read", extra={"error": str(error)})
-            raise _away("the side's brokers do not answer") from error
-        finally:
-            self._free.release()
+        with self._places.taken():
+            try:
+                with DeadLetterStore(self._bootstrap, leads_to, self._known, _BROKERS_SECONDS) as store:
+                    yield store
+            except (KafkaException, TimeoutError) as error:
+                _log.warning("dead letters cannot be read", extra={"error": str(error)})
+                raise _away("the side's brokers do not answer") from error
 
 
 def _at_places(store: DeadLetterStore, wanted: Filter) -> Page:

@@ -1,6 +1,5 @@
 """The route that tries an event on pipes."""
 
-import threading
 import time
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
@@ -27,6 +26,7 @@ from shared.contracts.egress_policy import EgressPolicy
 from shared.contracts.limits import MAX_DOCUMENT_DEPTH
 from shared.documents.nesting import deeper_than
 from shared.runtime.clock import Clock
+from shared.runtime.places import Places
 
 Text = Annotated[str | None, Query()]
 AT_ONCE: Final = 2
@@ -50,7 +50,7 @@ def try_routes(
 ) -> APIRouter:
     """The route."""
     router = APIRouter()
-    free = threading.BoundedSemaphore(AT_ONCE)
+    places = Places(AT_ONCE, _busy)
 
     @router.post(
         "/v1/tenants/{tenant}/try",
@@ -66,18 +66,15 @@ def try_routes(
     ) -> Response:
         request.state.dry_run = True  # it writes nothing, and nothing is audited
         most, after = requests.limit(limit), requests.after(cursor)
-        if not free.acquire(blocking=False):
-            raise ProblemError(
-                HTTPStatus.SERVICE_UNAVAILABLE,
-                "too many of these at once; try again",
-                headers={"Retry-After": "1"},
-            )
-        try:
+        with places.taken():
             return _answer(documents, rollouts.as_open, tenant, _asked(body), (most, after), clock())
-        finally:
-            free.release()
 
     return router
+
+
+def _busy() -> ProblemError:
+    said = "too many of these at once; try again"
+    return ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, said, headers={"Retry-After": "1"})
 
 
 def _answer(  # noqa: PLR0913, PLR0917  # what is read, what is asked, and the time

@@ -1,6 +1,5 @@
 """What the API answers: from the snapshot, and for what is not held from the store and the topics."""
 
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date, timedelta
 from typing import Final
@@ -38,6 +37,7 @@ from shared.contracts.timestamps import DAY_MINUTES, day_of, first_minute
 from shared.dynamodb.activity_reader import Register
 from shared.kafka.offset_range_reader import OffsetRangeReader
 from shared.runtime.clock import Clock
+from shared.runtime.places import Places
 
 _STALE_MS: Final = 60_000
 _NOT_JUDGED: Final = "observe has judged nothing for a minute"
@@ -68,7 +68,7 @@ class Queries:
         self._alarms = alarms
         self._open_reader = open_reader
         self._clock = clock
-        self._searches = threading.BoundedSemaphore(SEARCHES_AT_ONCE)
+        self._places = Places(SEARCHES_AT_ONCE, _busy)
 
     def tenants(self) -> list[str]:
         """All that were ever seen."""
@@ -192,15 +192,16 @@ class Queries:
             UnavailableError: if the topics cannot be read now.
             BusyError: if as many searches run already as may at once.
         """
-        if not self._searches.acquire(blocking=False):
-            raise BusyError(f"{SEARCHES_AT_ONCE} searches for events run already, which is the most at once")
-        try:
-            with self._open_reader() as reader:
-                return find(reader, tenant, event_id, self._clock() - seconds * 1_000)
-        except (KafkaException, TimeoutError) as error:
-            raise UnavailableError(f"the topics cannot be read: {error}") from error
-        finally:
-            self._searches.release()
+        with self._places.taken():
+            try:
+                with self._open_reader() as reader:
+                    return find(reader, tenant, event_id, self._clock() - seconds * 1_000)
+            except (KafkaException, TimeoutError) as error:
+                raise UnavailableError(f"the topics cannot be read: {error}") from error
+
+
+def _busy() -> BusyError:
+    return BusyError(f"{SEARCHES_AT_ONCE} searches for events run already, which is the most at once")
 
 
 def _customers(found: Snapshot) -> Iterator[MinuteCard]:

@@ -1,0 +1,27 @@
+"""Bounds how many callers do a costly thing at once in a process; further ones are refused at once."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+class Places:
+    """A number of places. May be used from any thread."""
+
+    def __init__(self, most: int, refusal: Callable[[], Exception]) -> None:
+        """`refusal` makes what is raised while `most` places are taken."""
+        self._free, self._refusal = threading.BoundedSemaphore(most), refusal
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """A place, for as long as it lasts.
+
+        Raises:
+            Exception: the refusal: none is free.
+        """
+        if not self._free.acquire(blocking=False):
+            raise self._refusal()
+        try:
+            yield
+        finally:
+            self._free.release()
