@@ -112,7 +112,6 @@ class WriteKeyTakenError(Exception):
 
     def __init__(self, key: DocumentKey) -> None:
         super().__init__(f"{key}: one of its write keys is not available; choose another one")
-        self.key = key
 
 
 class TooManyChangesError(ValueError):

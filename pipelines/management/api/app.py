@@ -153,7 +153,7 @@ class Audited:
 
         try:
             await self._app(scope, receive, noted)
-        except ClientDisconnect:  # before its body was complete: nobody is there to be answered
+        except ClientDisconnect:  # before its body was complete: there is no one to answer
             _log.debug("client went away")
         except Exception as error:  # answered here, so that it is audited as well
             if began:

@@ -17,7 +17,7 @@ class OneDocument:
     def __init__(self, *documents: Source | None) -> None:
         self.versions: list[StoredDocument] = []
         self.between: list[Source | None] = []
-        """What somebody else writes just before the next writes, the last one first."""
+        """What another process writes just before the next writes, the last one first."""
 
         for document in documents:
             self._add([Change(key=KEY, document=document)])
@@ -48,7 +48,7 @@ class OneDocument:
 
 
 class Notes:
-    """Labels of keys that nobody reads."""
+    """Labels of keys, which these tests do not read."""
 
     def put(self, *_: Any) -> None:
         """Keep one."""

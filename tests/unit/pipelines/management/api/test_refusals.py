@@ -1,10 +1,6 @@
 """Refused requests are counted by reason and minute."""
 
-import pytest
-
 from pipelines.management.api.refusals import Refusals
-
-pytestmark = pytest.mark.unit
 
 
 def test_very_many_refusals_of_a_minute_are_noted_few_times_with_their_count() -> None:

@@ -1,4 +1,4 @@
-"""A store that fails while a token is made leaves no token that nobody has."""
+"""A store that fails while a token is made leaves no token whose text is lost."""
 
 import logging
 from typing import Any

@@ -1,11 +1,10 @@
-"""Searches for events: two at once, and the next is told to come back."""
+"""Searches for events: two at once, and the next has to come back."""
 
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, cast
 
-import pytest
 from fastapi.testclient import TestClient
 from prometheus_client import CollectorRegistry
 
@@ -13,8 +12,6 @@ from pipelines.control.observe.api.queries import SEARCHES_AT_ONCE, Queries
 from pipelines.control.observe.api.routes import build
 from pipelines.control.observe.settings import ObserveSettings
 from shared.kafka.offset_range_reader import OffsetRangeReader
-
-pytestmark = pytest.mark.unit
 
 
 class Topics:

@@ -9,8 +9,6 @@ from prometheus_client import CollectorRegistry
 from pipelines.control.observe.api.routes import build
 from pipelines.control.observe.settings import ObserveSettings
 
-pytestmark = pytest.mark.unit
-
 
 @pytest.mark.parametrize(
     "body",
