@@ -36,6 +36,7 @@ from pipelines.management.api.problems import ProblemError
 from pipelines.management.api.rollout_routes import rollout_routes
 from pipelines.management.api.rollouts import Rollouts
 from pipelines.management.api.side_routes import side_routes
+from pipelines.management.api.source_keys import SourceKeys
 from pipelines.management.api.tail_feed import TailFeed
 from pipelines.management.api.tail_routes import tail_routes
 from pipelines.management.api.token_routes import audit_routes, key_routes, token_routes
@@ -57,6 +58,7 @@ class Parts(Struct, frozen=True, kw_only=True):
     """What the application is made of."""
 
     documents: Documents
+    source_keys: SourceKeys
     rollouts: Rollouts
     tokens: TokenStore
     members: MemberStore
@@ -94,7 +96,7 @@ def create_app(parts: Parts) -> FastAPI:
     )
     app.include_router(connector_routes(parts.access))
     app.include_router(audit_routes(parts.audit, parts.access))
-    app.include_router(key_routes(parts.documents, parts.access, parts.body_bytes))
+    app.include_router(key_routes(parts.source_keys, parts.access, parts.body_bytes))
     app.include_router(meter_routes(parts.observe, parts.access))
     app.include_router(side_routes(parts.sides, parts.access))
     app.include_router(listing_routes(parts.documents, parts.members, parts.access))

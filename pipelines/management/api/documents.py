@@ -10,10 +10,10 @@ from typing import Any, Final, TypeGuard, TypeVar
 import msgspec
 from msgspec import Struct
 
-from pipelines.management.api import intent, write_keys
+from pipelines.management.api import intent
+from pipelines.management.api.key_notes import KeyNotes
 from pipelines.management.api.problems import ProblemError, not_found
-from pipelines.management.api.write_keys import KeyNote, WriteKey
-from shared.contracts import key_usage
+from pipelines.management.api.write_keys import new_key
 from shared.contracts.document_items import (
     Change,
     DocumentKey,
@@ -25,7 +25,7 @@ from shared.contracts.document_items import (
     live_version,
 )
 from shared.contracts.document_status import DocumentStatus, current, document_and_side, status_partition
-from shared.contracts.documents import Document, Source, key_digest, key_id, kind_of
+from shared.contracts.documents import Document, Source, key_digest, kind_of
 from shared.contracts.egress_policy import EgressPolicy
 from shared.contracts.tenant_limits import TenantFullError
 from shared.dynamodb.document_table import DocumentTable
@@ -56,16 +56,15 @@ class Written(Struct, frozen=True, kw_only=True):
 class Documents:
     """May be used from any thread."""
 
-    def __init__(  # noqa: PLR0913, PLR0917  # the kinds of items, what is reachable, and the time
+    def __init__(
         self,
         table: DocumentTable,
-        notes: ItemStore[KeyNote],
-        uses: ItemStore[int],
+        notes: KeyNotes,
         statuses: ItemStore[DocumentStatus],
         reach: EgressPolicy,
         clock: Clock,
     ) -> None:
-        self.table, self._notes, self._uses, self._statuses = table, notes, uses, statuses
+        self.table, self._notes, self._statuses = table, notes, statuses
         self._reach, self._clock = reach, clock
         self._locks = [threading.RLock() for _ in range(_LOCKS)]
 
@@ -134,7 +133,7 @@ class Documents:
         added = {each.key for each in done.versions}
         made = {key: text for key, text in done.keys.items() if key in added and not dry_run}
         for key, text in made.items():
-            self._note(tenant, key.name, text, "first key", by)
+            self._notes.add(tenant, key.name, text, "first key", by=by)
         return Written(versions=done.versions, keys=made)
 
     def write(
@@ -188,56 +187,13 @@ class Documents:
         assert isinstance(last.document, Source)
         return msgspec.structs.replace(wanted, write_keys=last.document.write_keys), live_version(now)
 
-    def keys(self, tenant: str, name: str) -> list[WriteKey]:
-        """The write keys of a source."""
-        found = self.live(tenant, DocumentKey("source", name))
-        notes = dict(self._notes.all(write_keys.partition(tenant), f"{name}/"))
-        return write_keys.listed(found, notes, self._key_uses(tenant, name))
-
-    def add_key(self, tenant: str, name: str, label: str, *, by: str) -> tuple[str, WriteKey]:
-        """A new key of a source: its text, and how it is listed."""
-        text = write_keys.new_key()
-        self._change_source(tenant, name, lambda source: write_keys.with_key(source, text), by)
-        note = self._note(tenant, name, text, label, by)
-        key = WriteKey(
-            id=key_id(key_digest(text)),
-            label=note.label,
-            last_four=note.last_four,
-            made_ms=note.made_ms,
-            made_by=note.made_by,
-        )
-        return text, key
-
-    def remove_key(self, tenant: str, name: str, wanted: str, *, by: str) -> None:
-        """Take a key from a source; the last one stays."""
-
-        def without(source: Source) -> Source:
-            left = write_keys.without_key(source, wanted)
-            if left is source:
-                raise not_found()
-            if not left.write_keys:
-                raise ProblemError(
-                    HTTPStatus.CONFLICT, "this is the source's last key; make another one first, or delete it"
-                )
-            return left
-
-        self._change_source(tenant, name, without, by)
-        self._notes.delete(write_keys.partition(tenant), write_keys.sort_key(name, wanted))
-
-    def _key_uses(self, tenant: str, name: str) -> dict[str, int]:
-        """When each key of a source was last used on any side, by `source/key id`."""
-        found: dict[str, int] = {}
-        for sort, at_ms in self._uses.all(key_usage.partition(tenant), f"{name}/"):
-            found[key_usage.key_of(sort)] = max(at_ms, found.get(key_usage.key_of(sort), 0))
-        return found
-
-    def _change_source(self, tenant: str, name: str, change: Any, by: str) -> None:
+    def change_source(self, tenant: str, name: str, change: Callable[[Source], Source], *, by: str) -> None:
         """Change a source, whatever comes in between."""
-
         key = DocumentKey("source", name)
 
         def attempt() -> list[StoredDocument]:
             found = self.live(tenant, key)
+            assert isinstance(found.document, Source)
             wanted = Change(key=key, document=change(found.document), expected=live_version(found))
             return self.write(tenant, [wanted], by=by, dry_run=False)
 
@@ -259,12 +215,6 @@ class Documents:
                     raise
         with self._alone(tenant):
             return attempt()
-
-    def _note(self, tenant: str, name: str, text: str, label: str, by: str) -> KeyNote:
-        note = KeyNote(label=label, last_four=text[-4:], made_ms=self._clock(), made_by=by)
-        sort = write_keys.sort_key(name, key_id(key_digest(text)))
-        self._notes.put(write_keys.partition(tenant), sort, note)
-        return note
 
 
 class _OutdatedError(ProblemError):
@@ -290,7 +240,7 @@ def _with_keys(
     found = kept.get(key)
     if found is not None and isinstance(found.document, Source):
         return raw | {"write_keys": list(found.document.write_keys)}
-    made[key] = write_keys.new_key()
+    made[key] = new_key()
     return raw | {"write_keys": [key_digest(made[key])]}
 
 

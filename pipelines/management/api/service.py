@@ -10,15 +10,16 @@ from pipelines.management.api.authentication import Authentication
 from pipelines.management.api.callers import ClaimNames
 from pipelines.management.api.dead_letters import DeadLetters
 from pipelines.management.api.documents import Documents
+from pipelines.management.api.key_notes import KeyNote, KeyNotes
 from pipelines.management.api.member_store import MemberStore
 from pipelines.management.api.metrics import ApiMetrics
 from pipelines.management.api.observe_client import ObserveClient
 from pipelines.management.api.rate_limits import RateLimits
 from pipelines.management.api.rollouts import Rollouts
 from pipelines.management.api.settings import ApiSettings
+from pipelines.management.api.source_keys import SourceKeys
 from pipelines.management.api.tail_feed import TailFeed
 from pipelines.management.api.tokens import Token, TokenStore, write_first_token
-from pipelines.management.api.write_keys import KeyNote
 from shared.contracts.document_status import DocumentStatus
 from shared.dynamodb.client import StoreError
 from shared.dynamodb.document_table import DocumentTable
@@ -52,6 +53,8 @@ def parts_of(settings: ApiSettings, table: DocumentTable, tokens: TokenStore, cl
     place = (settings.documents_table, settings.documents_endpoint)
     observe, tails = ObserveClient(settings.observe_url), TailFeed(settings.bootstrap)
     members = MemberStore(*place)
+    notes = KeyNotes(ItemStore(*place, KeyNote), ItemStore(*place, int), clock)
+    documents = Documents(table, notes, ItemStore(*place, DocumentStatus), settings.egress, clock)
     authentication = Authentication(tokens, members, issuer_of(settings, clock), clock)
 
     def answers() -> bool:
@@ -63,14 +66,8 @@ def parts_of(settings: ApiSettings, table: DocumentTable, tokens: TokenStore, cl
         return True
 
     return Parts(
-        documents=Documents(
-            table,
-            ItemStore(*place, KeyNote),
-            ItemStore(*place, int),
-            ItemStore(*place, DocumentStatus),
-            settings.egress,
-            clock,
-        ),
+        documents=documents,
+        source_keys=SourceKeys(documents, notes),
         rollouts=Rollouts(RolloutStore(*place), clock),
         tokens=tokens,
         members=members,

@@ -14,9 +14,9 @@ from pipelines.management.api.authentication import Authentication
 from pipelines.management.api.callers import Caller
 from pipelines.management.api.declared import route
 from pipelines.management.api.document_routes import decoded
-from pipelines.management.api.documents import Documents
 from pipelines.management.api.permissions import Action, Role, may_grant
 from pipelines.management.api.problems import ProblemError, not_found
+from pipelines.management.api.source_keys import SourceKeys
 from pipelines.management.api.teams import Membership
 from pipelines.management.api.tokens import TokensFullError, TokenStore
 from shared.runtime.clock import Clock
@@ -43,13 +43,13 @@ class _NewToken(Struct, frozen=True, forbid_unknown_fields=True):
     days: Annotated[float, Meta(gt=0, le=3_650)] | None = None
 
 
-def key_routes(documents: Documents, access: Access, body_bytes: int) -> APIRouter:
+def key_routes(source_keys: SourceKeys, access: Access, body_bytes: int) -> APIRouter:
     """Routes of write keys."""
     router = APIRouter()
 
     @router.get(_KEYS, dependencies=[Depends(access.guard(Action.READ))], **route(200))
     def keys(tenant: str, name: str) -> Response:
-        return views.listed(documents.keys(tenant, _name(name)), None)
+        return views.listed(source_keys.listed(tenant, _name(name)), None)
 
     @router.post(_KEYS, **route(201, 409, 412, body=True))
     def make(
@@ -59,14 +59,14 @@ def key_routes(documents: Documents, access: Access, body_bytes: int) -> APIRout
         body: Annotated[bytes, Depends(body_reader(body_bytes))],
     ) -> Response:
         label = decoded(_NewKey, body).label
-        text, key = documents.add_key(tenant, _name(name), label, by=token.signature)
+        text, key = source_keys.add(tenant, _name(name), label, by=token.signature)
         return views.json_response(msgspec.to_builtins(key) | {"key": text}, HTTPStatus.CREATED)
 
     @router.delete(_KEYS + "/{key}", **route(204, 409, 412))
     def remove(
         tenant: str, name: str, key: str, token: Annotated[Caller, Depends(access.guard(Action.WRITE))]
     ) -> Response:
-        documents.remove_key(tenant, _name(name), key, by=token.signature)
+        source_keys.remove(tenant, _name(name), key, by=token.signature)
         return Response(status_code=HTTPStatus.NO_CONTENT)
 
     return router

@@ -50,7 +50,7 @@ class OneDocument:
 class Notes:
     """Labels of keys, which these tests do not read."""
 
-    def put(self, *_: Any) -> None:
+    def add(self, *_: Any, **__: Any) -> None:
         """Keep one."""
 
 
@@ -59,7 +59,7 @@ def documents_in(table: OneDocument) -> Documents:
     given: Any = table
     notes: Any = Notes()
     nothing: Any = None
-    return Documents(given, notes, nothing, nothing, EgressPolicy(), lambda: 0)
+    return Documents(given, notes, nothing, EgressPolicy(), lambda: 0)
 
 
 def source(*keys: str, rate: float | None = None) -> Source:

@@ -29,7 +29,7 @@ def keys(count: int) -> list[DocumentKey]:
 
 def documents(table: Any) -> Documents:
     nothing: Any = None
-    return Documents(table, nothing, nothing, nothing, EgressPolicy(), lambda: 0)
+    return Documents(table, nothing, nothing, EgressPolicy(), lambda: 0)
 
 
 @pytest.mark.parametrize(

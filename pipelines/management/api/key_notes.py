@@ -1,0 +1,85 @@
+"""What is known of a source's write keys beside its document: who made each, and when it was last used."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from shared.contracts import key_usage
+from shared.contracts.document_items import StoredDocument
+from shared.contracts.documents import Source, key_digest, key_id
+from shared.dynamodb.item_store import ItemStore
+from shared.runtime.clock import Clock
+
+
+class KeyNote(Struct, frozen=True, kw_only=True):
+    """What the table holds of a key beside the document."""
+
+    label: str
+    last_four: str
+    made_ms: int
+    made_by: str
+
+
+class WriteKey(Struct, frozen=True, kw_only=True):
+    """A key as it is listed; of one that a document brought, only the id is known."""
+
+    id: str
+    label: str = ""
+    last_four: str = ""
+    made_ms: int | None = None
+    made_by: str = ""
+    used_ms: int | None = None
+    """When a request last came with it, epoch milliseconds; up to ten minutes too early."""
+
+
+class KeyNotes:
+    """The notes of all keys; may be used from any thread."""
+
+    def __init__(self, notes: ItemStore[KeyNote], uses: ItemStore[int], clock: Clock) -> None:
+        """`uses` has when each side last saw a key, epoch milliseconds."""
+        self._notes, self._uses, self._clock = notes, uses, clock
+
+    def add(self, tenant: str, source: str, text: str, label: str, *, by: str) -> WriteKey:
+        """Note a key that was made now: how it is listed."""
+        note = KeyNote(label=label, last_four=text[-4:], made_ms=self._clock(), made_by=by)
+        known = key_id(key_digest(text))
+        self._notes.put(_partition(tenant), _sort_key(source, known), note)
+        return WriteKey(id=known, **asdict(note))
+
+    def remove(self, tenant: str, source: str, known: str) -> None:
+        """Forget a key by its id."""
+        self._notes.delete(_partition(tenant), _sort_key(source, known))
+
+    def listed(self, tenant: str, stored: StoredDocument) -> list[WriteKey]:
+        """The keys of a source that is there."""
+        name = stored.key.name
+        return _listed(
+            stored, dict(self._notes.all(_partition(tenant), f"{name}/")), self._used(tenant, name)
+        )
+
+    def _used(self, tenant: str, source: str) -> dict[str, int]:
+        """When each key was last used on any side, by `source/key id`."""
+        found: dict[str, int] = {}
+        for sort, at_ms in self._uses.all(key_usage.partition(tenant), f"{source}/"):
+            found[key_usage.key_of(sort)] = max(at_ms, found.get(key_usage.key_of(sort), 0))
+        return found
+
+
+def _partition(tenant: str) -> str:
+    return f"keys#{tenant}"
+
+
+def _sort_key(source: str, known: str) -> str:
+    return f"{source}/{known}"
+
+
+def _listed(stored: StoredDocument, notes: Mapping[str, KeyNote], used: Mapping[str, int]) -> list[WriteKey]:
+    """The keys of a source, with what is noted of them, and when they were used, both by sort key."""
+    assert isinstance(stored.document, Source)
+    found = []
+    for digest in stored.document.write_keys:
+        sort = _sort_key(stored.key.name, key_id(digest))
+        known = {} if sort not in notes else asdict(notes[sort])
+        found.append(WriteKey(id=key_id(digest), used_ms=used.get(sort), **known))
+    return found
