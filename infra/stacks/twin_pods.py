@@ -40,21 +40,7 @@ def declare_pods(
     in_cluster = ClusterContext(
         prefix=context.prefix, cluster_name=cluster.name, boundary_arn=context.boundary_arn
     )
-    access = ClusterAccess(
-        context.stack,
-        "access",
-        cluster_name=cluster.name,
-        administrators=[
-            environment.arns.iam(f"role/{environment.names.deploy_role}"),
-            *environment.cluster.administrators,
-        ],
-    )
-    deployer = DeployerAccess(
-        context.stack,
-        "deployer",
-        cluster_name=cluster.name,
-        role_arn=environment.arns.iam(f"role/{environment.names.deployer_role}"),
-    )
+    access, deployer = _declare_access(context, cluster)
     versions = environment.cluster.addons.by_name()
     before = BeforeNodes(context.stack, "before-nodes", cluster=in_cluster, versions=versions)
     nodes = _declare_nodes(context, in_cluster, cluster.security_group_id, network, before)
@@ -87,6 +73,27 @@ def declare_pods(
         charts=_charts(context, network),
         after=[*access.grants, *after.addons, *identities.associations, deployer.association, logs],
     )
+
+
+def _declare_access(context: TwinContext, cluster: Cluster) -> tuple[ClusterAccess, DeployerAccess]:
+    """The cluster's administrators, and the deployer."""
+    environment = context.environment
+    access = ClusterAccess(
+        context.stack,
+        "access",
+        cluster_name=cluster.name,
+        administrators=[
+            environment.arns.iam(f"role/{environment.names.deploy_role}"),
+            *environment.cluster.administrators,
+        ],
+    )
+    deployer = DeployerAccess(
+        context.stack,
+        "deployer",
+        cluster_name=cluster.name,
+        role_arn=environment.arns.iam(f"role/{environment.names.deployer_role}"),
+    )
+    return access, deployer
 
 
 def _charts(context: TwinContext, network: TwinNetwork) -> tuple[Chart, ...]:

@@ -71,28 +71,8 @@ def create_app(
         clock: epoch milliseconds.
     """
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    meters = ConsoleMetrics(pollers)
-    app.middleware("http")(_with_headers)
-    app.add_middleware(SameOrigin, public=settings.public_url)
-    app.add_middleware(KnownHosts, names=settings.names)
-    # Around all others: NiceGUI's polling takes bodies as well, before anybody is signed in.
-    app.add_middleware(
-        BoundedBodies, seconds=settings.body_timeout, together=settings.bodies_bytes, refuse=_refused_body
-    )
-
-    @app.get("/healthz")
-    async def alive() -> dict[str, bool]:
-        return {"alive": True}
-
-    @app.get("/readyz")
-    async def ready() -> dict[str, bool]:
-        # Ready even if observe does not answer: the page itself reports that.
-        return {"ready": True}
-
-    @app.get("/metrics")
-    async def metrics() -> Response:
-        return Response(generate_latest(meters.registry), media_type=CONTENT_TYPE_LATEST)
-
+    _add_defences(app, settings)
+    _add_probes(app, ConsoleMetrics(pollers))
     sessions = None if management is None else _add_people(app, settings, management, clock)
     guarded = sessions if settings.tls else None
 
@@ -121,6 +101,31 @@ def create_app(
         show_welcome_message=False,
     )
     return app
+
+
+def _add_defences(app: FastAPI, settings: ConsoleSettings) -> None:
+    app.middleware("http")(_with_headers)
+    app.add_middleware(SameOrigin, public=settings.public_url)
+    app.add_middleware(KnownHosts, names=settings.names)
+    # Around all others: NiceGUI's polling takes bodies as well, before anybody is signed in.
+    app.add_middleware(
+        BoundedBodies, seconds=settings.body_timeout, together=settings.bodies_bytes, refuse=_refused_body
+    )
+
+
+def _add_probes(app: FastAPI, meters: ConsoleMetrics) -> None:
+    @app.get("/healthz")
+    async def alive() -> dict[str, bool]:
+        return {"alive": True}
+
+    @app.get("/readyz")
+    async def ready() -> dict[str, bool]:
+        # Ready even if observe does not answer: the page itself reports that.
+        return {"ready": True}
+
+    @app.get("/metrics")
+    async def metrics() -> Response:
+        return Response(generate_latest(meters.registry), media_type=CONTENT_TYPE_LATEST)
 
 
 def _refused_body(error: BodyRefusedError) -> Response:
