@@ -29,7 +29,7 @@ class ApiProcess(ServiceProcess):
         }
         super().__init__("pipelines.management.api", folder / "api.log", hifi_settings(own | settings))
         try:
-            eventually(self.ready, 30, "the API is ready")
+            eventually(self.ready, 120, "the API is ready")
         except AssertionError:
             self.kill()  # the caller has no object to kill it by
             raise
