@@ -43,11 +43,11 @@ class Part:
     """Text in its log after which the other parts may run beside it."""
 
     measures: bool = False
-    """Whether its figures need the machine to itself."""
+    """Whether its figures, or its limits of time, need the machine to itself."""
 
 
-def _tests(name: str, proves: str) -> Part:
-    return Part(name, proves, (*_PYTEST, f"tests/{name}", "--tier", "proof"))
+def _tests(name: str, proves: str, *, measures: bool = False) -> Part:
+    return Part(name, proves, (*_PYTEST, f"tests/{name}", "--tier", "proof"), measures=measures)
 
 
 PARTS: Final = (  # checks: the longest first, so that the streams end at about the same time
@@ -57,7 +57,6 @@ PARTS: Final = (  # checks: the longest first, so that the streams end at about 
         ("make", "--no-print-directory", "test-kubernetes"),
     ),
     _tests("deploy", "all stacks applied, planned again, switched, destroyed; LocalStack"),
-    _tests("integration", "kills of each part under load; retries, replays, the meter against the receiver"),
     _tests("truth", "600,000 events with known losses; a million clean ones"),
     _tests("contract", "services without brokers, stores and destinations, and what returns"),
     _tests("bench", "the bench itself"),
@@ -65,6 +64,11 @@ PARTS: Final = (  # checks: the longest first, so that the streams end at about 
     _tests("console", "every page at any width, in both themes; a meter that is away"),
     Part("unit", "laws of pure functions, on 200 examples each", (*_PYTEST, "tests/unit")),
     _tests("synth", "policies (checkov), workflows (actionlint), time of the synthesis"),
+    _tests(
+        "integration",
+        "kills of each part under load; retries, replays, the meter against the receiver",
+        measures=True,
+    ),
     Part(
         "twins",
         "two sides behind one port: good versions, switches, patches, under load",
