@@ -40,7 +40,7 @@ def field_problems(raw: object) -> Iterator[FieldProblem]:
     if not isinstance(raw, dict):
         yield "$", f"a document is a mapping, not {_called(raw)}", "start it with `kind: source`, for example"
         return
-    deep = list(_deep(raw))
+    deep = list(islice(_deep(raw), MOST_PROBLEMS))
     if deep:
         yield from deep
         return

@@ -7,8 +7,8 @@ from typing import Final
 from joserfc.jwk import Key
 
 from shared.oidc.errors import ProviderAwayError, TokenRefusedError
+from shared.runtime.concurrency_limit import ConcurrencyLimit
 from shared.runtime.logging import get_logger
-from shared.runtime.places import Places
 
 _log = get_logger(__name__)
 FRESH_SECONDS: Final = 600.0
@@ -47,7 +47,7 @@ class KeyCache:
         self._read_at = self._tried_at = float("-inf")
         self._failure = ""
         self._one_reads = threading.Lock()
-        self._room = Places(_WAITING, lambda: ProviderAwayError("the issuer's keys are being read"))
+        self._room = ConcurrencyLimit(_WAITING, lambda: ProviderAwayError("the issuer's keys are being read"))
 
     def find(self, kid: str | None) -> Key:
         """The key of an id; without an id the only key there is.
@@ -82,7 +82,7 @@ class KeyCache:
             self._one_reads.release()
 
     def _wait_for_read(self) -> bool:
-        with self._room.taken(), self._one_reads:
+        with self._room.permit(), self._one_reads:
             return self._read_again()
 
     def _read_again(self) -> bool:

@@ -9,7 +9,6 @@ from contextlib import suppress
 from http import HTTPStatus
 from typing import Final
 
-from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shared.runtime.body_budget import BodyBudget, Reservation
@@ -36,7 +35,7 @@ class BodyRefusedError(Exception):
         self.headers = {"Connection": "close"} | (headers or {})
 
 
-Refuse = Callable[[BodyRefusedError], Response]
+Refuse = Callable[[BodyRefusedError], ASGIApp]
 """Makes the answer, in the form of the server's other errors."""
 
 

@@ -32,7 +32,7 @@ from pipelines.management.api.member_store import MemberStore
 from pipelines.management.api.meter_routes import meter_routes
 from pipelines.management.api.metrics import ApiMetrics
 from pipelines.management.api.observe_client import ObserveClient
-from pipelines.management.api.problems import ProblemError
+from pipelines.management.api.problems import NotBegunError, ProblemError
 from pipelines.management.api.rollout_routes import rollout_routes
 from pipelines.management.api.rollouts import Rollouts
 from pipelines.management.api.side_routes import side_routes
@@ -177,13 +177,17 @@ def _record(parts: Parts, request: Request, status: int) -> None:
         parts.audit.without_token(request.method, status, parts.clock())
         return
     row = row_of(caller, request.method, request.url.path, status=status, at_ms=parts.clock(), detail=detail)
-    parts.audit.record(caller, request.path_params.get("tenant"), row)
+    wrong = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
+    refused = wrong or getattr(request.state, "not_begun", False)
+    keep = parts.audit.refused if refused else parts.audit.record
+    keep(caller, request.path_params.get("tenant"), row)
 
 
 def _add_errors(app: FastAPI) -> None:
     def refused(request: Request, error: Exception) -> Response:
         assert isinstance(error, ProblemError)
         request.state.detail = error.detail
+        request.state.not_begun = isinstance(error, NotBegunError)
         return error.response()
 
     def away(_: Request, error: Exception) -> Response:
@@ -211,8 +215,14 @@ def _add_errors(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, framework)
 
 
-def _refused_body(error: BodyRefusedError) -> Response:
-    return ProblemError(error.status, error.detail, headers=error.headers).response()
+def _refused_body(error: BodyRefusedError) -> ASGIApp:
+    response = ProblemError(error.status, error.detail, headers=error.headers).response()
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        Request(scope).state.not_begun = True  # routes that write do so once their body is there
+        await response(scope, receive, send)
+
+    return answer
 
 
 def _methods(request: Request) -> set[str]:

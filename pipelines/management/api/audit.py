@@ -3,7 +3,6 @@
 import hashlib
 import secrets
 import threading
-from http import HTTPStatus
 from typing import Final
 
 from msgspec import Struct
@@ -22,7 +21,7 @@ _LOCKS: Final = 64
 
 
 class AuditRow(Struct, frozen=True, kw_only=True):
-    """One request that wanted to write, or the refused ones (4xx) of a caller, a status and a minute."""
+    """One request that wanted to write, or the refused ones of a caller, a status and a minute."""
 
     at_ms: int
     token: str
@@ -69,13 +68,14 @@ class AuditLog:
         self._process = secrets.token_hex(4)
 
     def record(self, caller: Caller, target: str | None, row: AuditRow) -> None:
-        """Keep a row. A store that fails now leaves the log line: the write itself is done already.
+        """Keep the row of a write that was done, or failed and may have been done.
 
-        A write that failed at the server has its own, since it may have been done.
+        A store that fails now leaves the log line: the write itself is done already.
         """
-        if row.status < HTTPStatus.BAD_REQUEST or row.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            self._keep(caller, target, f"{row.at_ms:015d}-{secrets.token_hex(4)}", row)
-            return
+        self._keep(caller, target, f"{row.at_ms:015d}-{secrets.token_hex(4)}", row)
+
+    def refused(self, caller: Caller, target: str | None, row: AuditRow) -> None:
+        """Count a request of which nothing was done."""
         reason = (partition(owner_of(caller, target)), row.token, row.status)
         name = hashlib.sha256(f"{self._process} {row.token} {row.status}".encode()).hexdigest()[:8]
         with self._locks[hash(reason) % _LOCKS]:  # or a lower count could be written over a higher one

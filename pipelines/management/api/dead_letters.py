@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from http import HTTPStatus
 from typing import Final
 
@@ -10,7 +11,7 @@ from confluent_kafka import KafkaException
 from msgspec import Struct
 from msgspec.structs import replace
 
-from pipelines.management.api.problems import ProblemError
+from pipelines.management.api.problems import NotBegunError, ProblemError, busy
 from shared.contracts.replays import LetterKey
 from shared.dead_letters.dead_letter import DeadLetter, Filter, LeadsTo, still_open
 from shared.dead_letters.replayed import ReplayedLetters
@@ -18,8 +19,8 @@ from shared.dead_letters.replayer import NotReplayedError, Replayer
 from shared.dead_letters.search import Bounds, Page, Position, search
 from shared.dead_letters.store import DeadLetterStore
 from shared.runtime.clock import Clock
+from shared.runtime.concurrency_limit import ConcurrencyLimit
 from shared.runtime.logging import get_logger
-from shared.runtime.places import Places
 
 _log = get_logger(__name__)
 AT_ONCE: Final = 2
@@ -64,7 +65,7 @@ class DeadLetters:
         """`bootstrap` is the side's brokers; empty if this API has none."""
         self._bootstrap, self._clock = bootstrap, clock
         self._known = ReplayedLetters()
-        self._places = Places(AT_ONCE, lambda: _away("too many of these at once", "1"))
+        self._permits = ConcurrencyLimit(AT_ONCE, partial(busy, 1))
         self._replaying = threading.Lock()
 
     def page(self, leads_to: LeadsTo, wanted: Wanted) -> tuple[Page, ReplayedLetters]:
@@ -121,8 +122,8 @@ class DeadLetters:
     def _opened(self, leads_to: LeadsTo) -> Iterator[DeadLetterStore]:
         if not self._bootstrap:
             said = "this server has no brokers: its operator sets HIFI_BOOTSTRAP"
-            raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, said)
-        with self._places.taken():
+            raise NotBegunError(said)
+        with self._permits.permit():
             try:
                 with DeadLetterStore(self._bootstrap, leads_to, self._known, _BROKERS_SECONDS) as store:
                     yield store
@@ -138,6 +139,6 @@ def _at_places(store: DeadLetterStore, wanted: Filter) -> Page:
     return Page(letters=letters, skipped=len(found) - len(letters), following=None, cut=False)
 
 
-def _away(detail: str, seconds: str = "5") -> ProblemError:
-    headers = {"Retry-After": seconds}
+def _away(detail: str) -> ProblemError:
+    headers = {"Retry-After": "5"}
     return ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, f"{detail}; try again", headers=headers)

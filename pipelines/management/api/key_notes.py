@@ -8,8 +8,12 @@ from msgspec.structs import asdict
 from shared.contracts import key_usage
 from shared.contracts.document_items import StoredDocument
 from shared.contracts.documents import Source, key_digest, key_id
+from shared.dynamodb.client import StoreError
 from shared.dynamodb.item_store import ItemStore
 from shared.runtime.clock import Clock
+from shared.runtime.logging import get_logger
+
+_log = get_logger(__name__)
 
 
 class KeyNote(Struct, frozen=True, kw_only=True):
@@ -41,10 +45,16 @@ class KeyNotes:
         self._notes, self._uses, self._clock = notes, uses, clock
 
     def add(self, tenant: str, source: str, text: str, label: str, *, by: str) -> WriteKey:
-        """Note a key that was made now: how it is listed."""
+        """Note a key that was made now: how it is listed.
+
+        A store that fails now costs only the note: the key is in force, and its maker must get the text.
+        """
         note = KeyNote(label=label, last_four=text[-4:], made_ms=self._clock(), made_by=by)
         known = key_id(key_digest(text))
-        self._notes.put(_partition(tenant), _sort_key(source, known), note)
+        try:
+            self._notes.put(_partition(tenant), _sort_key(source, known), note)
+        except StoreError as error:
+            _log.error("note of a write key cannot be kept", extra={"source": source, "error": str(error)})
         return WriteKey(id=known, **asdict(note))
 
     def remove(self, tenant: str, source: str, known: str) -> None:

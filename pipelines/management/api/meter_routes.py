@@ -1,6 +1,5 @@
 """Routes of a tenant's own meter: what observe knows of it, under the same tokens."""
 
-from http import HTTPStatus
 from typing import Annotated, Final
 from urllib.parse import quote
 
@@ -10,8 +9,8 @@ from pipelines.management.api.access import Access
 from pipelines.management.api.declared import route
 from pipelines.management.api.observe_client import ObserveClient
 from pipelines.management.api.permissions import Action
-from pipelines.management.api.problems import ProblemError
-from shared.runtime.places import Places
+from pipelines.management.api.problems import NotBegunError
+from shared.runtime.concurrency_limit import ConcurrencyLimit
 
 Text = Annotated[str | None, Query()]
 SEARCHES_AT_ONCE: Final = 2
@@ -23,7 +22,7 @@ _ROOT: Final = "/v1/tenants/{tenant}/meter"
 def meter_routes(observe: ObserveClient, access: Access) -> APIRouter:
     """The routes. Handlers run on threads: they wait for observe."""
     router = APIRouter(dependencies=[Depends(access.guard(Action.READ))])
-    places = Places(SEARCHES_AT_ONCE, _busy)
+    searches = ConcurrencyLimit(SEARCHES_AT_ONCE, _busy)
 
     def answer(tenant: str, path: str, **query: str | None) -> Response:
         return Response(observe.get(tenant, path, query), media_type="application/json")
@@ -66,12 +65,12 @@ def meter_routes(observe: ObserveClient, access: Access) -> APIRouter:
 
     @router.get(_ROOT + "/events/{event_id:path}", **route(200))
     def event(tenant: str, event_id: str, since: Text = None) -> Response:
-        with places.taken():
+        with searches.permit():
             return answer(tenant, f"/v1/events/{quote(event_id, safe='')}", since=since)
 
     return router
 
 
-def _busy() -> ProblemError:
+def _busy() -> NotBegunError:
     said = f"{SEARCHES_AT_ONCE} searches for events run already, which is the most at once; try again"
-    return ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, said, headers={"Retry-After": "5"})
+    return NotBegunError(said, retry_seconds=5)

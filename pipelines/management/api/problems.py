@@ -60,6 +60,20 @@ class ProblemError(Exception):
         return Response(body, int(self.status), dict(self.headers or {}), PROBLEM_TYPE)
 
 
+class NotBegunError(ProblemError):
+    """A request that the server cannot take, now or at all: nothing of it was done (503)."""
+
+    def __init__(self, detail: str, *, retry_seconds: int | None = None) -> None:
+        """`retry_seconds` after which it may be sent again; None for what only an operator can change."""
+        headers = {} if retry_seconds is None else {"Retry-After": str(retry_seconds)}
+        super().__init__(HTTPStatus.SERVICE_UNAVAILABLE, detail, headers=headers)
+
+
+def busy(retry_seconds: int) -> NotBegunError:
+    """Too many requests of a kind are under way."""
+    return NotBegunError("too many of these at once; try again", retry_seconds=retry_seconds)
+
+
 def not_found() -> ProblemError:
     """The same for what is not there and for what is another tenant's."""
     return ProblemError(HTTPStatus.NOT_FOUND, "not found")

@@ -13,7 +13,7 @@ from confluent_kafka import Message
 from msgspec import Struct
 
 from pipelines.management.api.leaving import recognised
-from pipelines.management.api.problems import ProblemError
+from pipelines.management.api.problems import NotBegunError, ProblemError
 from shared.contracts import headers as h
 from shared.contracts.topics import Topic
 from shared.kafka.new_records import NewRecords
@@ -120,7 +120,7 @@ class TailFeed:
         """
         if not self._bootstrap:
             said = "this server has no brokers: its operator sets HIFI_BOOTSTRAP"
-            raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, said)
+            raise NotBegunError(said)
         watcher = Watcher((tenant, pipe))
         with self._lock:
             self._refuse_too_many(tenant)
@@ -151,7 +151,7 @@ class TailFeed:
             raise ProblemError(HTTPStatus.TOO_MANY_REQUESTS, said, headers={"Retry-After": "5"})
         if len(self) >= MOST_OF_PROCESS:
             said = "too many live tails are open on this server; try again"
-            raise ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, said, headers={"Retry-After": "5"})
+            raise NotBegunError(said, retry_seconds=5)
 
     def _start(self) -> None:
         self._readers += 1

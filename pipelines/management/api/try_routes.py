@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any, Final
 
@@ -15,7 +16,7 @@ from pipelines.management.api.declared import route
 from pipelines.management.api.documents import Documents
 from pipelines.management.api.permissions import Action
 from pipelines.management.api.preview import PreviewEvent, preview, preview_event
-from pipelines.management.api.problems import FieldError, ProblemError
+from pipelines.management.api.problems import FieldError, ProblemError, busy
 from pipelines.management.api.rollouts import Rollouts
 from shared.cloudevents.events import RequestContext, read_cloudevent
 from shared.cloudevents.json_validation import PARSE_ERRORS
@@ -26,7 +27,7 @@ from shared.contracts.egress_policy import EgressPolicy
 from shared.contracts.limits import MAX_DOCUMENT_DEPTH
 from shared.documents.nesting import deeper_than
 from shared.runtime.clock import Clock
-from shared.runtime.places import Places
+from shared.runtime.concurrency_limit import ConcurrencyLimit
 
 Text = Annotated[str | None, Query()]
 AT_ONCE: Final = 2
@@ -50,7 +51,7 @@ def try_routes(
 ) -> APIRouter:
     """The route."""
     router = APIRouter()
-    places = Places(AT_ONCE, _busy)
+    tries = ConcurrencyLimit(AT_ONCE, partial(busy, 1))
 
     @router.post(
         "/v1/tenants/{tenant}/try",
@@ -66,15 +67,10 @@ def try_routes(
     ) -> Response:
         request.state.dry_run = True  # it writes nothing, and nothing is audited
         most, after = requests.limit(limit), requests.after(cursor)
-        with places.taken():
+        with tries.permit():
             return _answer(documents, rollouts.as_open, tenant, _asked(body), (most, after), clock())
 
     return router
-
-
-def _busy() -> ProblemError:
-    said = "too many of these at once; try again"
-    return ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, said, headers={"Retry-After": "1"})
 
 
 def _answer(  # noqa: PLR0913, PLR0917  # what is read, what is asked, and the time

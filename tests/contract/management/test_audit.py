@@ -1,4 +1,4 @@
-"""The audit log: a row for each success, and refused requests without end take few."""
+"""The audit log: a row for each write that may have been done, and refused requests without end take few."""
 
 from tests.contract.management.api_process import NEW, ApiProcess
 
@@ -22,6 +22,16 @@ def test_refused_requests_share_a_row_a_minute_and_each_success_has_its_own(api:
     assert 35 <= sum(row["count"] for row in refused) <= 70
     own = [row for row in rows if row["status"] in (412, 422)]
     assert sum(row["count"] for row in own) == 5 and len(own) <= 4
+
+
+def test_what_the_server_cannot_begin_shares_a_row_though_it_is_a_503(api: ApiProcess) -> None:
+    replay = "/v1/tenants/unbegun/dead-letters/replay"
+    for _ in range(40):
+        assert api.ask("POST", replay, {}).status == 503, "this API has no brokers"
+    rows = api.ask("GET", "/v1/tenants/unbegun/audit?limit=200").json["items"]
+    assert {row["status"] for row in rows} == {503}
+    assert len(rows) <= 2, "one, or two if a minute ended meanwhile"
+    assert sum(row["count"] for row in rows) >= 20
 
 
 def test_the_log_has_few_lines_of_requests_without_a_token(api: ApiProcess) -> None:

@@ -37,7 +37,7 @@ from shared.contracts.timestamps import DAY_MINUTES, day_of, first_minute
 from shared.dynamodb.activity_reader import Register
 from shared.kafka.offset_range_reader import OffsetRangeReader
 from shared.runtime.clock import Clock
-from shared.runtime.places import Places
+from shared.runtime.concurrency_limit import ConcurrencyLimit
 
 _STALE_MS: Final = 60_000
 _NOT_JUDGED: Final = "observe has judged nothing for a minute"
@@ -68,7 +68,7 @@ class Queries:
         self._alarms = alarms
         self._open_reader = open_reader
         self._clock = clock
-        self._places = Places(SEARCHES_AT_ONCE, _busy)
+        self._searches = ConcurrencyLimit(SEARCHES_AT_ONCE, _busy)
 
     def tenants(self) -> list[str]:
         """All that were ever seen."""
@@ -192,7 +192,7 @@ class Queries:
             UnavailableError: if the topics cannot be read now.
             BusyError: if as many searches run already as may at once.
         """
-        with self._places.taken():
+        with self._searches.permit():
             try:
                 with self._open_reader() as reader:
                     return find(reader, tenant, event_id, self._clock() - seconds * 1_000)

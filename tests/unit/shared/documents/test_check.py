@@ -22,6 +22,11 @@ def test_of_very_many_unknown_fields_the_first_are_reported() -> None:
     assert time.thread_time() - began < SECONDS
 
 
+def test_of_very_many_deep_fields_the_first_are_reported() -> None:
+    deep = {f"field_{at}": nested(MAX_DOCUMENT_DEPTH) for at in range(3_000)}
+    assert len(list(field_problems({"kind": "pipe"} | deep))) == MOST_PROBLEMS
+
+
 def test_of_very_many_unknown_options_the_first_are_reported() -> None:
     options = {f"option_{at}": 1 for at in range(100_000)}
     began = time.thread_time()

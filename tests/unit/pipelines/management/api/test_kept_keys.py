@@ -65,8 +65,10 @@ def test_a_version_that_its_writer_states_is_the_one_that_counts(expected: int) 
 def test_keys_that_the_writer_states_are_written_over_whatever_there_is() -> None:
     table = OneDocument(source(FIRST))
     table.between = [source(SECOND)]
-    put(table, write_keys=[THIRD.ljust(71, "0")])
+    stated = THIRD.ljust(71, "0")
+    put(table, write_keys=[stated])
     assert len(table.versions) == 3
+    assert present(table) == source(stated, rate=5)
 
 
 def test_without_end_it_is_not_tried_again() -> None:

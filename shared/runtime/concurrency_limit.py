@@ -5,16 +5,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
-class Places:
-    """A number of places. May be used from any thread."""
+class ConcurrencyLimit:
+    """A number of permits. May be used from any thread."""
 
     def __init__(self, most: int, refusal: Callable[[], Exception]) -> None:
-        """`refusal` makes what is raised while `most` places are taken."""
+        """`refusal` makes what is raised while `most` permits are given out."""
         self._free, self._refusal = threading.BoundedSemaphore(most), refusal
 
     @contextmanager
-    def taken(self) -> Iterator[None]:
-        """A place, for as long as it lasts.
+    def permit(self) -> Iterator[None]:
+        """A permit, until the block ends.
 
         Raises:
             Exception: the refusal: none is free.
