@@ -43,8 +43,8 @@ doctor: setup ## Report what is missing or wrong
 	@$(BIN)/hifi doctor $(ARGS)
 
 ##@ Check
-# Three streams side by side, because each one mostly waits for its processes; then the whole side by itself,
-# as its tests have limits of time: see docs/testing.md.
+# Three streams side by side, because each one mostly waits for its processes; then by itself what has limits of
+# time, a whole side above all: see docs/testing.md.
 STREAMS := stream-chain stream-planes stream-parts
 test: setup ## Check everything in under 20 minutes: lint, types, imports, and a test of every capability
 	@rm -rf .test-reports
@@ -70,15 +70,17 @@ PYTEST = $(BIN)/python -m pytest --tier test --junitxml=.test-reports/$@.xml $(A
 # Contract tests of the management and the control plane, and of the commands that are their clients.
 PLANES := $(addprefix tests/contract/,deploy dynamodb management observe provision) \
     $(filter-out %_delivery.py %_load.py,$(wildcard $(addprefix tests/contract/test_,cli*.py commands_*.py side_*.py)))
+# These judge destinations by how long they take.
+TIMED := $(wildcard tests/contract/test_transmit_isolation*.py)
 # Each line of output is whole, so that the streams can be told apart.
 stream-chain: setup
-	@set -o pipefail; $(PYTEST) tests/contract tests/spark $(PLANES:%=--ignore=%) 2>&1 | sed -u 's/^/chain  | /'
+	@set -o pipefail; $(PYTEST) tests/contract tests/spark $(PLANES:%=--ignore=%) $(TIMED:%=--ignore=%) 2>&1 | sed -u 's/^/chain  | /'
 stream-planes: setup
 	@set -o pipefail; $(PYTEST) $(PLANES) 2>&1 | sed -u 's/^/planes | /'
 stream-parts: quick browser
 	@set -o pipefail; $(PYTEST) tests/synth tests/deploy tests/console tests/truth 2>&1 | sed -u 's/^/parts  | /'
 stream-side: setup
-	@set -o pipefail; $(PYTEST) tests/integration 2>&1 | sed -u 's/^/side   | /'
+	@set -o pipefail; $(PYTEST) $(TIMED) tests/integration 2>&1 | sed -u 's/^/side   | /'
 
 test-synth: policy-tools cdktn-tools
 test-deploy: deploy-tools
