@@ -1,4 +1,4 @@
-"""audit's Spark query: every tallied topic to `ledger`, in micro-batches."""
+"""audit's Spark query: every tallied topic to `ledger`, and traced events to `traces`, in micro-batches."""
 
 import functools
 from typing import Final

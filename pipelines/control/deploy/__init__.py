@@ -10,4 +10,6 @@
 - `sufficiency`, `replays`: whether a proof, a rating or a drained side is enough; where a replay begins.
 - `policy`, `settings`: the limits; their HIFI_* variables.
 - `metrics`, `side_states`: what Prometheus shows; what `hifi sides` shows.
+
+The steps and their order are in `shared.contracts.release_steps`.
 """

@@ -17,7 +17,7 @@ class Far(ABC):
     """
 
     connector: ClassVar[str]
-    """Name of the connector's file."""
+    """The connector's name, as documents give it."""
 
     cannot: ClassVar[Mapping[str, str]] = {}
     """Names of this class's methods, and why this kind of destination never does that."""
