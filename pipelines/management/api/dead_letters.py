@@ -11,7 +11,7 @@ from confluent_kafka import KafkaException
 from msgspec import Struct
 from msgspec.structs import replace
 
-from pipelines.management.api.problems import NotBegunError, ProblemError, busy
+from pipelines.management.api.problems import ProblemError, busy, no_brokers
 from shared.contracts.replays import LetterKey
 from shared.dead_letters.dead_letter import DeadLetter, Filter, LeadsTo, still_open
 from shared.dead_letters.replayed import ReplayedLetters
@@ -121,8 +121,7 @@ class DeadLetters:
     @contextmanager
     def _opened(self, leads_to: LeadsTo) -> Iterator[DeadLetterStore]:
         if not self._bootstrap:
-            said = "this server has no brokers: its operator sets HIFI_BOOTSTRAP"
-            raise NotBegunError(said)
+            raise no_brokers()
         with self._permits.permit():
             try:
                 with DeadLetterStore(self._bootstrap, leads_to, self._known, _BROKERS_SECONDS) as store:
@@ -140,5 +139,5 @@ def _at_places(store: DeadLetterStore, wanted: Filter) -> Page:
 
 
 def _away(detail: str) -> ProblemError:
-    headers = {"Retry-After": "5"}
-    return ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, f"{detail}; try again", headers=headers)
+    said = f"{detail}; try again"
+    return ProblemError(HTTPStatus.SERVICE_UNAVAILABLE, said, headers={"Retry-After": "5"})

@@ -74,6 +74,11 @@ def busy(retry_seconds: int) -> NotBegunError:
     return NotBegunError("too many of these at once; try again", retry_seconds=retry_seconds)
 
 
+def no_brokers() -> NotBegunError:
+    """The server is of no side whose topics it could read."""
+    return NotBegunError("this server has no brokers: its operator sets HIFI_BOOTSTRAP")
+
+
 def not_found() -> ProblemError:
     """The same for what is not there and for what is another tenant's."""
     return ProblemError(HTTPStatus.NOT_FOUND, "not found")

@@ -13,7 +13,7 @@ from confluent_kafka import Message
 from msgspec import Struct
 
 from pipelines.management.api.leaving import recognised
-from pipelines.management.api.problems import NotBegunError, ProblemError
+from pipelines.management.api.problems import NotBegunError, ProblemError, no_brokers
 from shared.contracts import headers as h
 from shared.contracts.topics import Topic
 from shared.kafka.new_records import NewRecords
@@ -119,8 +119,7 @@ class TailFeed:
             ProblemError: 429 if the tenant, 503 if the process has too many, or there are no brokers.
         """
         if not self._bootstrap:
-            said = "this server has no brokers: its operator sets HIFI_BOOTSTRAP"
-            raise NotBegunError(said)
+            raise no_brokers()
         watcher = Watcher((tenant, pipe))
         with self._lock:
             self._refuse_too_many(tenant)
