@@ -8,14 +8,11 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-import psutil
 from confluent_kafka import KafkaException
 from confluent_kafka.cimpl import NewTopic
 
@@ -24,12 +21,13 @@ from scripts.local.class_archives import SUFFIX, ClassArchive, broker_archive, s
 from scripts.local.jars import Jars, ensure_jars
 from scripts.local.kafka import brokers
 from scripts.local.ports import free_base, is_busy
-from scripts.local.process_marks import kill, side_processes
+from scripts.local.process_marks import side_processes
 from scripts.local.processes.profile import SideProfile
 from scripts.local.processes.program import Program
 from scripts.local.processes.programs import AUDIT, BROKERS, COLLECT, programs
 from scripts.local.processes.spark_programs import SPARK
 from scripts.local.progress import Say
+from scripts.local.recorded_programs import RecordingError, ending, running, until
 from scripts.local.side import Side
 from scripts.local.warmup.warmup import WarmUpLimits, warm_up
 from scripts.terminal import run_command
@@ -38,18 +36,13 @@ from shared.contracts.topics import topic_specs
 from shared.kafka.admin import admin_client, wait_for_brokers
 from shared.kafka.config_topic import publish
 from shared.runtime.errors import OperatorError
-from shared.runtime.jvm import MAPS, java, recording, release
+from shared.runtime.jvm import MAPS, assembles, assembling, java, recording, release
 from shared.runtime.settings import SparkSettings
 
 _PORTS: Final = (30_000, 32_000)
 _SECONDS: Final = 300
-_POLL_SECONDS: Final = 0.2
 _LOAD_SECONDS: Final = 5.0
 """Enough for every class to be loaded; an archive has no compiled code."""
-
-
-class _RecordingError(OperatorError):
-    """The chain did not start."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,21 +100,41 @@ def _keep(recorded: _Recorded, folder: Path, say: Say) -> None:
         old.unlink(missing_ok=True)
 
 
-def _record(side: Side, jars: Jars, wanted: Iterable[_Recorded]) -> None:
-    side.create()
-    flags = {each.program: recording(each.draft(side.root), release(java())) for each in wanted}
+def _record(side: Side, jars: Jars, wanted: Sequence[_Recorded]) -> None:
+    version = release(java())
+    flags = {each.program: recording(each.draft(side.root), version) for each in wanted}
     found = {
-        program.name: _recording(program, flags.get(program.name))
+        program.name: _recording(program, flags.get(program.name, ()))
         for program in programs(side, jars, SideProfile.ALL)
     }
     alone = {"controller.quorum.voters": f"1@{HOST}:{side.controller_port(1)}", **_UNREPLICATED}
     brokers.prepare(side, jars.broker, (1,), alone)
-    with _running(side, [found[BROKERS[0]]]):
+    with running(side, [found[BROKERS[0]]]) as broker:
+        until(lambda: is_busy(side.broker_port(1)), "a broker", broker)
         _make_topics(side)
-        with _running(side, [found[SPARK], found[COLLECT]]):
-            _until(lambda: side.spark_ready.exists() and is_busy(side.collect_port), "Spark and collect")
+        with running(side, [found[SPARK], found[COLLECT]]) as chain:
+            until(lambda: is_busy(side.collect_port), "collect", chain)
+            until(side.spark_ready.exists, "Spark", chain)
             warm_up(side, lambda _: None, WarmUpLimits(seconds=_LOAD_SECONDS))
-            _until((side.checkpoints / AUDIT / "commits" / "0").exists, "audit")
+            until((side.checkpoints / AUDIT / "commits" / "0").exists, "audit", chain)
+            commands = [_jvm_command(side, each) for each in wanted]
+    if assembles(version):
+        for each, command in zip(wanted, commands, strict=True):
+            _assemble(assembling(command, each.draft(side.root)))
+
+
+def _jvm_command(side: Side, recorded: _Recorded) -> list[str]:
+    """The command line of a program's JVM, which may be a child of the program's process."""
+    lines = (process.cmdline() for process in side_processes(side.root, recorded.program))
+    return next(line for line in lines if line and Path(line[0]).name == "java")
+
+
+def _assemble(command: Sequence[str]) -> None:
+    done = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_SECONDS, check=False
+    )
+    if done.returncode:
+        raise RecordingError(f"no AOT cache was made: {ending(done.stdout + done.stderr)}")
 
 
 def _make_topics(side: Side) -> None:
@@ -148,52 +161,15 @@ _UNREPLICATED: Final = dict.fromkeys(
 )
 
 
-def _recording(program: Program, flag: str | None) -> Program:
-    """The program with the flag for its JVM: the driver's in its settings, others' on the command line."""
-    if flag is None:
+def _recording(program: Program, flags: Sequence[str]) -> Program:
+    """The program with flags for its JVM: the driver's in its settings, others' on the command line."""
+    if not flags:
         return program
     if program.name == SPARK:
-        options = SparkSettings.model_fields["java_options"].default
-        return replace(program, environment=program.environment | {"HIFI_JAVA_OPTIONS": f"{options} {flag}"})
+        options = " ".join((SparkSettings.model_fields["java_options"].default, *flags))
+        return replace(program, environment=program.environment | {"HIFI_JAVA_OPTIONS": options})
     first, *others = (word for word in program.command if not word.startswith(MAPS))
-    return replace(program, command=[first, flag, *others])
-
-
-@contextmanager
-def _running(side: Side, wanted: Sequence[Program]) -> Iterator[None]:
-    """Run programs; at the end wait until the last process of each, its JVM, has written its archive."""
-    started = [_start(side, program) for program in wanted]
-    try:
-        yield
-    finally:
-        for process in started:
-            process.terminate()
-        for process, program in zip(started, wanted, strict=True):
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(_SECONDS)
-            psutil.wait_procs(side_processes(side.root, program.name), timeout=_SECONDS)
-            kill(side_processes(side.root, program.name))
-            process.wait()
-
-
-def _start(side: Side, program: Program) -> "subprocess.Popen[bytes]":
-    with (side.logs / f"{program.name}.log").open("wb") as output:
-        return subprocess.Popen(
-            program.command,
-            env={**os.environ, **program.environment},
-            cwd=side.root,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
-
-
-def _until(done: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + _SECONDS
-    while not done():
-        if time.monotonic() > deadline:
-            raise _RecordingError(f"{what} not ready after {_SECONDS} s")
-        time.sleep(_POLL_SECONDS)
+    return replace(program, command=[first, *flags, *others])
 
 
 def main() -> None:

@@ -8,13 +8,14 @@ archive.
 import os
 import re
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from shared.runtime.errors import OperatorError
 
 _AOT_SINCE: Final = 25
-"""The first release that records and writes an AOT cache in one run."""
+"""The first release whose archives are AOT caches here: those before it write the classes alone."""
 
 _UNKNOWN: Final = 17
 """Assumed of a JDK without a file `release`: the oldest that hifi runs on."""
@@ -53,10 +54,34 @@ def release(program: str) -> int:
     return int(found.group(1)) if found else _UNKNOWN
 
 
-def recording(archive: Path, version: int) -> str:
-    """The flag of a JVM of a release that writes an archive of the classes it loaded when it ends."""
-    name = "AOTCacheOutput" if version >= _AOT_SINCE else "ArchiveClassesAtExit"
-    return f"-XX:{name}={archive}"
+def recording(archive: Path, version: int) -> tuple[str, ...]:
+    """The flags of a JVM of a release that writes an archive of the classes it loaded when it ends.
+
+    From JDK 25 on it only notes beside the archive what is to be in it: see `assembling`.
+    """
+    if version >= _AOT_SINCE:
+        return ("-XX:AOTMode=record", f"-XX:AOTConfiguration={_noted(archive)}")
+    return (f"-XX:ArchiveClassesAtExit={archive}",)
+
+
+def assembling(command: Sequence[str], archive: Path) -> list[str]:
+    """What makes the AOT cache of what a JVM with this command line noted: another JVM like it.
+
+    The JVM could start that one itself as it ends (JEP 514). But that one writes to the standard streams, and
+    dies if what read them has ended before, as a driver's Python process has.
+    """
+    java_program, *others = (word for word in command if not word.startswith("-XX:AOT"))
+    made = ("-XX:AOTMode=create", f"-XX:AOTConfiguration={_noted(archive)}", f"-XX:AOTCache={archive}")
+    return [java_program, *made, *others]
+
+
+def assembles(version: int) -> bool:
+    """Whether a release needs `assembling`."""
+    return version >= _AOT_SINCE
+
+
+def _noted(archive: Path) -> Path:
+    return archive.with_suffix(".config")
 
 
 def mapping(archive: Path | None, version: int) -> tuple[str, ...]:

@@ -28,7 +28,6 @@ _JVM_FLAGS: Final = (
     "-XX:+UseSerialGC",
     "-XX:+ExitOnOutOfMemoryError",
     "-XX:-UsePerfData",
-    "-Xshare:auto",
     "-Djava.awt.headless=true",
 )
 

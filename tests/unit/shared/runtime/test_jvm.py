@@ -4,25 +4,38 @@ from pathlib import Path
 
 import pytest
 
-from shared.runtime.jvm import MAPS, mapping, recording, release
+from shared.runtime.jvm import MAPS, assembles, assembling, mapping, recording, release
 
 
 @pytest.mark.parametrize(
     ("version", "records", "maps"),
     [
-        (17, "-XX:ArchiveClassesAtExit=", "-XX:SharedArchiveFile="),
-        (21, "-XX:ArchiveClassesAtExit=", "-XX:SharedArchiveFile="),
-        (25, "-XX:AOTCacheOutput=", "-XX:AOTCache="),
+        (17, ("-XX:ArchiveClassesAtExit={}.jsa",), "-XX:SharedArchiveFile="),
+        (21, ("-XX:ArchiveClassesAtExit={}.jsa",), "-XX:SharedArchiveFile="),
+        (25, ("-XX:AOTMode=record", "-XX:AOTConfiguration={}.config"), "-XX:AOTCache="),
     ],
 )
 def test_from_jdk_25_on_the_archive_is_an_aot_cache(
-    tmp_path: Path, version: int, records: str, maps: str
+    tmp_path: Path, version: int, records: tuple[str, ...], maps: str
 ) -> None:
     archive = tmp_path / "spark.jsa"
     archive.touch()
-    assert recording(archive, version) == f"{records}{archive}"
+    assert recording(archive, version) == tuple(flag.format(tmp_path / "spark") for flag in records)
     assert mapping(archive, version) == (f"{maps}{archive}",)
     assert maps in MAPS
+    assert assembles(version) == (version == 25)
+
+
+def test_an_aot_cache_is_made_by_a_jvm_like_the_one_that_noted_its_classes(tmp_path: Path) -> None:
+    archive = tmp_path / "spark.jsa"
+    command = ["java", "-cp", "a.jar", *recording(archive, 25), "-Xmx1g", "Main"]
+    assert assembling(command, archive) == [
+        "java",
+        "-XX:AOTMode=create",
+        f"-XX:AOTConfiguration={tmp_path}/spark.config",
+        f"-XX:AOTCache={archive}",
+        *("-cp", "a.jar", "-Xmx1g", "Main"),
+    ]
 
 
 def test_without_an_archive_a_jvm_gets_no_flag(tmp_path: Path) -> None:
