@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from shared.contracts.control_partitions import ACTIVITIES
+from shared.contracts.control_table import ACTIVITIES
 from shared.contracts.diamond.activities import Activity
 from shared.dynamodb.document_rows import DOCUMENT, row_key
 

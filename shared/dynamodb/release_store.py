@@ -6,7 +6,7 @@ from typing import Any, Final
 from botocore.exceptions import BotoCoreError, ClientError
 from msgspec.structs import replace
 
-from shared.contracts.control_partitions import RELEASES
+from shared.contracts.control_table import RELEASES
 from shared.contracts.release_requests import Request, requested
 from shared.contracts.releases import CURRENT, Release, SideState, history_key, side_key
 from shared.dynamodb.client import CONDITION_FAILED, StoreError, cancellations, conflicts, dynamodb_client

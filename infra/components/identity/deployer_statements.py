@@ -7,7 +7,7 @@ from infra.aws.policy import Statement
 from infra.components.kafka.access import KafkaAccess, named_kafka
 from infra.config import Environment
 from infra.naming import Side
-from shared.contracts.control_partitions import ACTIVITIES, LEASES, RELEASES
+from shared.contracts.control_table import ACTIVITIES, LEASES, RELEASES
 from shared.contracts.topics import Topic
 from shared.contracts.topology import INPUTS
 

@@ -13,7 +13,7 @@ from pipelines.control.deploy.metrics import DeployMetrics
 from pipelines.control.deploy.operations import Operations
 from pipelines.control.deploy.settings import DeploySettings
 from pipelines.control.deploy.side_states import side_states
-from shared.contracts.control_partitions import LEASES
+from shared.contracts.control_table import LEASES
 from shared.contracts.releases import DEPLOYER, Release
 from shared.dynamodb.activity_register import ActivityRegister
 from shared.dynamodb.client import StoreError

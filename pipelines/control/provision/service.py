@@ -19,7 +19,7 @@ from pipelines.control.provision.reconciliation import is_whole, wanted
 from pipelines.control.provision.rollout_worker import RolloutWorker
 from pipelines.control.provision.settings import ProvisionSettings
 from pipelines.control.provision.status_writer import StatusWriter
-from shared.contracts.control_partitions import LEASES
+from shared.contracts.control_table import LEASES
 from shared.contracts.document_status import DocumentStatus
 from shared.contracts.rollouts import DECIDER
 from shared.contracts.topics import Topic

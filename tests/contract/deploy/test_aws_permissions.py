@@ -15,7 +15,7 @@ from pipelines.control.backends.aws.maintenance import maintenance
 from pipelines.control.backends.aws.s3_checkpoints import S3Checkpoints
 from pipelines.control.backends.aws.versions import VersionStore
 from pipelines.control.backends.aws.weighted_records import Traffic
-from shared.contracts.control_partitions import LEASES
+from shared.contracts.control_table import LEASES
 from shared.contracts.diamond.activities import Action, Activity
 from shared.contracts.diamond.stability import Stability
 from shared.contracts.release_requests import Request

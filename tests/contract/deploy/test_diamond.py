@@ -14,7 +14,7 @@ from pipelines.control.deploy.deployer import Deployer, health_of
 from pipelines.control.deploy.hands import Hands
 from pipelines.control.deploy.operations import Operations
 from pipelines.control.deploy.policy import Policy
-from shared.contracts.control_partitions import RELEASES
+from shared.contracts.control_table import RELEASES
 from shared.contracts.diamond.activities import ACTORS, Action, Activity, Actor
 from shared.contracts.diamond.permission import reasons_to_wait
 from shared.contracts.diamond.stability import Stability

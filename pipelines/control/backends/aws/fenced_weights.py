@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from pipelines.control.backends.aws.weighted_records import Traffic
 from pipelines.control.deploy.backend import BackendError, FencedError
-from shared.contracts.control_partitions import RELEASES
+from shared.contracts.control_table import RELEASES
 from shared.contracts.side_weights import Weights
 from shared.dynamodb.item_store import ItemStore
 

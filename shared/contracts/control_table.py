@@ -1,4 +1,4 @@
-"""Partitions of the table `documents` of the control plane. Strings alone: infra names them in policies."""
+"""Partitions of the control plane's table `documents`. Strings alone: infra names them in policies."""
 
 from typing import Final
 
