@@ -101,6 +101,7 @@ def _keep(recorded: _Recorded, folder: Path, say: Say) -> None:
 
 
 def _record(side: Side, jars: Jars, wanted: Sequence[_Recorded]) -> None:
+    side.create()
     version = release(java())
     flags = {each.program: recording(each.draft(side.root), version) for each in wanted}
     found = {
