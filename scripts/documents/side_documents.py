@@ -186,6 +186,16 @@ class SideDocuments:
         """Remove a write key."""
         self._api.send("DELETE", f"{_keys(tenant, source)}/{key}")
 
+    def wait_published(self, tenant: str, key: DocumentKey) -> None:
+        """Return when the newest version of a document is published.
+
+        Raises:
+            DocumentsError: also if it takes too long.
+        """
+        deadline = self._monotonic() + self._publish_seconds
+        written = {each.key: each.version for each in self.history(tenant, key, newest=1)}
+        self._wait_until(deadline, tenant, written)
+
     def _delete(self, tenant: str, found: Iterable[tuple[DocumentKey, int | None]]) -> None:
         steps = [step for body in delete_bodies(found) for step in self._apply(tenant, body)]
         self._wait({(tenant, step.key): step for step in steps if step.action is not Action.NONE})
@@ -207,12 +217,15 @@ class SideDocuments:
         deadline = self._monotonic() + self._publish_seconds
         for tenant in {tenant for tenant, _ in done}:
             written = {key: step.after or 0 for (owner, key), step in done.items() if owner == tenant}
-            while missing := unpublished(written, self._statuses(tenant)):
-                if self._monotonic() > deadline:
-                    raise DocumentsError(
-                        _late(missing, self._publish_seconds), "`hifi doctor` shows whether it runs"
-                    )
-                self._pause(_POLL_SECONDS)
+            self._wait_until(deadline, tenant, written)
+
+    def _wait_until(self, deadline: float, tenant: str, written: Mapping[DocumentKey, int]) -> None:
+        while missing := unpublished(written, self._statuses(tenant)):
+            if self._monotonic() > deadline:
+                raise DocumentsError(
+                    _late(missing, self._publish_seconds), "`hifi doctor` shows whether it runs"
+                )
+            self._pause(_POLL_SECONDS)
 
     def _statuses(self, tenant: str) -> list[Status]:
         return msgspec.convert(list(self._api.items(f"/v1/tenants/{tenant}/documents")), list[Status])

@@ -5,6 +5,8 @@ from uuid import uuid4
 
 import pytest
 
+from scripts.documents.topic import read_catalogue
+from shared.contracts.documents import key_digest
 from tests.contract.test_commands_documents import words
 from tests.harness.command_line import Hifi
 
@@ -69,6 +71,11 @@ def test_a_token_is_not_sent_in_the_clear(remote: Hifi) -> None:
     assert (done.returncode, "must not travel in the clear; use https://" in done.stderr) == (1, True)
 
 
+def published_keys(hifi: Hifi, tenant: str) -> set[str]:
+    """Digests of a source's write keys on the topic that nodes read."""
+    return set(read_catalogue(hifi.environment["HIFI_BOOTSTRAP"]).sources[tenant, tenant].write_keys)
+
+
 def test_keys_are_made_listed_and_removed_and_outlive_an_apply_that_does_not_name_them(
     hifi: Hifi, tenant: str
 ) -> None:
@@ -76,11 +83,13 @@ def test_keys_are_made_listed_and_removed_and_outlive_an_apply_that_does_not_nam
     assert "shown only now: wk_" in made.stderr
     first = made.stderr.split()[-1]
     second = hifi.run("keys", "add", tenant, "--label", "new").stdout.strip()
+    assert published_keys(hifi, tenant) == {key_digest(first), key_digest(second)}
     assert hifi.run("apply", "-", stdin=source(tenant)).stdout.split()[-1] == "unchanged"
     listed = hifi.json("keys", "list", tenant)
     assert {each["last_four"] for each in listed} == {first[-4:], second[-4:]}
     old = next(each["id"] for each in listed if each["last_four"] == first[-4:])
     assert hifi.run("keys", "remove", tenant, old).returncode == 0
+    assert published_keys(hifi, tenant) == {key_digest(second)}
     last = hifi.json("keys", "list", tenant)
     assert [each["label"] for each in last] == ["new"]
     refused = hifi.run("keys", "remove", tenant, last[0]["id"])

@@ -12,7 +12,7 @@ from scripts.cli.document_names import live_document
 from scripts.documents.side_documents import SideDocuments
 from scripts.local.documents import documents_at
 from scripts.terminal import err, out, plain_table, printable
-from shared.contracts.document_items import DocumentKey
+from shared.contracts.document_items import DocumentKey, StoredDocument
 
 GROUP = typer.Typer(no_args_is_help=True)
 
@@ -37,7 +37,7 @@ def list_keys(
     A use is listed after ten minutes at the latest.
     """
     documents = documents_at(server, data)
-    found = documents.write_keys(_tenant(documents, source, tenant), source)
+    found = documents.write_keys(_source(documents, source, tenant).tenant, source)
     if as_json:
         typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
         return
@@ -57,11 +57,16 @@ def add_key(
     server: Server = None,
     data: SideFolder = None,
 ) -> None:
-    """Make a key, and print it: it is not stored, and never shown again."""
+    """Make a key, and print it: it is not stored, and never shown again.
+
+    Returns when it is published; a running side takes it within ten seconds.
+    """
     documents = documents_at(server, data)
-    made = documents.add_write_key(_tenant(documents, source, tenant), source, label)
+    found = _source(documents, source, tenant)
+    made = documents.add_write_key(found.tenant, source, label)
+    typer.echo(made["key"])  # before anything else can fail
     err().print(f"[dim]key {made['id']} of source {source}; those from before stay valid[/]")
-    typer.echo(made["key"])
+    documents.wait_published(found.tenant, found.key)
 
 
 @GROUP.command("remove")
@@ -72,9 +77,14 @@ def remove_key(
     server: Server = None,
     data: SideFolder = None,
 ) -> None:
-    """Remove a key: events sent with it are refused from then on. The last one stays."""
+    """Remove a key: events sent with it are refused from then on. The last one stays.
+
+    Returns when that is published; a running side refuses them within ten seconds.
+    """
     documents = documents_at(server, data)
-    documents.remove_write_key(_tenant(documents, source, tenant), source, key)
+    found = _source(documents, source, tenant)
+    documents.remove_write_key(found.tenant, source, key)
+    documents.wait_published(found.tenant, found.key)
     out().print(f"key {key} of source {source} [green]removed[/]")
 
 
@@ -83,5 +93,5 @@ def _moment(at_ms: int | None) -> str:
     return "" if at_ms is None else f"{datetime.fromtimestamp(at_ms // 1000, UTC):%Y-%m-%dT%H:%M:%SZ}"
 
 
-def _tenant(documents: SideDocuments, source: str, tenant: str | None) -> str:
-    return live_document(documents, DocumentKey("source", source), tenant).tenant
+def _source(documents: SideDocuments, source: str, tenant: str | None) -> StoredDocument:
+    return live_document(documents, DocumentKey("source", source), tenant)
