@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from confluent_kafka import KafkaException, Producer
 from confluent_kafka.admin import AdminClient
 
-from pipelines.control.backends.aws.kube_api import KubeApi
+from pipelines.control.backends.aws.kube_api import POD_HOST, KubeApi
 from pipelines.control.backends.aws.s3_checkpoints import S3Checkpoints
 from pipelines.control.backends.aws.workloads import is_ready, name_of
 from pipelines.control.backends.checkpoints import by_topic, query_positions
@@ -137,9 +137,11 @@ def answering(pods: Pods, address: str, port: int) -> Iterator[None]:
 
     class Handler(QuietHandler, BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            assert self.headers["Host"] == POD_HOST
             self.respond(200, pods.answer(self.path))
 
         def do_PUT(self) -> None:
+            assert self.headers["Host"] == POD_HOST
             assert self.path == PAUSE_PATH
             pods.pause(int(self.rfile.read(int(self.headers["Content-Length"]))))
             self.respond(204, b"")

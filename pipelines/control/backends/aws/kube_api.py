@@ -17,6 +17,10 @@ from pipelines.control.deploy.backend import BackendError
 MANAGER: Final = "hifi-deployer"
 """The field manager: what it has applied is its own, and what it applies no more goes."""
 
+POD_HOST: Final = "pod.hifi.svc"
+"""What pods behind the API's proxy are asked by. The proxy hands the header on: with the API's own name, which
+is none of the cluster's, they would refuse the request (shared.runtime.known_hosts)."""
+
 _SECONDS: Final = 8.0
 _JSON: Final = "application/json"
 _TEXT: Final = "text/plain"
@@ -53,15 +57,15 @@ class KubeApi:
         return None if reply is None else dict(json.loads(reply))
 
     def content(self, path: str) -> bytes:
-        """What a path answers, such as that of a pod behind the API's proxy."""
-        reply = self._asked("GET", path)
+        """What the path of a pod behind the API's proxy answers."""
+        reply = self._asked("GET", path, host=POD_HOST)
         if reply is None:
             raise BackendError(f"GET {path}: there is no such thing")
         return reply
 
     def put(self, path: str, text: str) -> None:
-        """Give a text to a path, such as that of a pod behind the API's proxy."""
-        if self._asked("PUT", path, body=text, kind=_TEXT) is None:
+        """Give a text to the path of a pod behind the API's proxy."""
+        if self._asked("PUT", path, body=text, kind=_TEXT, host=POD_HOST) is None:
             raise BackendError(f"PUT {path}: there is no such thing")
 
     def list(self, path: str, selector: str) -> Sequence[Manifest]:
@@ -113,7 +117,7 @@ class KubeApi:
             each["kind"]: (each["name"], each["namespaced"]) for each in resources if "/" not in each["name"]
         }
 
-    def _asked(
+    def _asked(  # noqa: PLR0913  # the parts of one request
         self,
         method: str,
         path: str,
@@ -121,9 +125,11 @@ class KubeApi:
         params: Mapping[str, str] | None = None,
         body: Mapping[str, Any] | str | None = None,
         kind: str = _JSON,
+        host: str | None = None,
     ) -> bytes | None:
-        """The reply; None for 404."""
+        """The reply; None for 404. `host` is the header of that name, if not the API's."""
         headers = {"Authorization": f"Bearer {self._token()}", "Content-Type": kind}
+        headers |= {} if host is None else {"Host": host}
         url = f"{self._endpoint}{path}{'?' if params else ''}{urlencode(params or {})}"
         try:
             reply = self._client.call_api(method, url, headers, body, _request_timeout=_SECONDS)

@@ -81,15 +81,15 @@ def least_replicas(manifests: Iterable[Manifest]) -> Mapping[str, int]:
 
 
 def in_order(manifests: Iterable[Manifest]) -> Sequence[Manifest]:
-    """As they are applied: what others need first, pods last."""
+    """As they are applied: what others need first, then pods, then what scales them.
+
+    KEDA's webhook refuses an autoscaler by CPU or memory whose workload is not there.
+    """
     first = ("ServiceAccount", "ConfigMap", "Job")
     ranks = {kind: rank for rank, kind in enumerate(first)}
-    last = len(ranks) + 1
-
-    def rank(manifest: Manifest) -> int:
-        return last if manifest["kind"] in _LASTING else ranks.get(manifest["kind"], last - 1)
-
-    return sorted(manifests, key=rank)
+    others = len(ranks)
+    ranks |= dict.fromkeys(_LASTING, others + 1) | {"ScaledObject": others + 2}
+    return sorted(manifests, key=lambda manifest: ranks.get(manifest["kind"], others))
 
 
 def waiting_for(workloads: Iterable[Manifest]) -> Sequence[str]:

@@ -121,15 +121,17 @@ def test_crashes_are_those_of_pods_that_were_made_since_the_start() -> None:
     assert crashes([pod("route", 1, "2026-01-01T00:00:05Z")], since_ms) == 1, "made within the same second"
 
 
-def test_what_pods_need_is_applied_before_them() -> None:
-    kinds = ("Deployment", "ScaledObject", "Job", "ConfigMap", "ServiceAccount")
+def test_what_pods_need_is_applied_before_them_and_what_scales_them_after() -> None:
+    kinds = ("ScaledObject", "Deployment", "Service", "StatefulSet", "Job", "ConfigMap", "ServiceAccount")
     found = in_order([{"kind": each} for each in kinds])
     assert [each["kind"] for each in found] == [
         "ServiceAccount",
         "ConfigMap",
         "Job",
-        "ScaledObject",
+        "Service",
         "Deployment",
+        "StatefulSet",
+        "ScaledObject",
     ]
 
 
