@@ -52,7 +52,7 @@ class GlobalTable(BackgroundReader, Generic[T]):
         self._make_view = view
         self._values: dict[bytes, Any] = {}
         self._view = view({})
-        self._position = 0
+        self._position = self._read_to = 0
         self._offsets: dict[bytes, int] = {}
         self._used, self._complete = used, complete
         self._unread: set[int] = set()
@@ -109,7 +109,7 @@ class GlobalTable(BackgroundReader, Generic[T]):
             _log.warning("topic metadata not available; retrying", extra={"error": str(error)})
             return False
         if found:
-            self._offsets, self._position = {}, 0
+            self._offsets, self._position, self._read_to = {}, 0, 0
             consumer.assign([TopicPartition(self._topic, p, 0) for p in found])
             self._unread = set(found)
             self._looked = time.monotonic()
@@ -118,11 +118,13 @@ class GlobalTable(BackgroundReader, Generic[T]):
     def _take(self, messages: list[Message]) -> None:
         changed = [self._apply(message) for message in messages if message.error() is None]
         self._outdated = self._outdated or any(changed)
-        self._position = max([self._position, *(_end_of(message) for message in messages)])
+        self._read_to = max([self._read_to, *(_end_of(message) for message in messages)])
         was_unread = bool(self._unread)
         self._unread -= {m.partition() for m in messages if is_end(m)}
-        if self._outdated and not (self.loaded and self._unread):
-            self._view, self._outdated = self._make_view(self._values), False
+        if not (self.loaded and self._unread):
+            if self._outdated:
+                self._view, self._outdated = self._make_view(self._values), False
+            self._position = self._read_to  # after the view: who reads both has a view that is no older
         if was_unread and not self._unread and not self._complete(self._view):
             _log.warning("topic lacks a part; waiting for its writer", extra={"topic": self._topic})
         if not self.loaded and not self._unread and self._complete(self._view):

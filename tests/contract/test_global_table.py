@@ -132,6 +132,31 @@ def test_a_recreated_topic_is_read_on_top_of_the_old_content(
         assert eventually(lambda: numbers.view == {b"a": 1, b"b": 3})
 
 
+def test_a_table_that_is_read_again_claims_no_record_that_its_view_lacks(
+    brokers: Cluster, topic: Topic
+) -> None:
+    create(brokers, topic)
+    write(brokers, topic, pipe="1")
+    claimed, failed = list[tuple[int, int]](), threading.Event()
+
+    def used(position: int) -> None:
+        claimed.append((position, reader.view[b"pipe"]))
+        if not failed.is_set():
+            write(brokers, topic, pipe="2")
+            failed.set()
+            raise RuntimeError("the consumer is replaced")
+
+    reader = GlobalTable[Numbers](
+        bootstrap=brokers.bootstrap, client_id="test", topic=topic, decode=int, view=dict, used=used
+    )
+    reader.start()
+    try:
+        assert eventually(lambda: any(position == 2 for position, _ in claimed))
+    finally:
+        reader.stop()
+    assert set(claimed) <= {(0, 1), (1, 1), (2, 2)}
+
+
 def test_a_table_that_is_read_again_does_not_go_back_in_time(brokers: Cluster, topic: Topic) -> None:
     create(brokers, topic)
     write(brokers, topic, pipe="1")

@@ -1,6 +1,7 @@
 """retry on real brokers: in time, without loss, with little memory and idle CPU."""
 
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.data.retry.delay_queue import MAX_RECORDS
 from pipelines.data.retry.drain_rate import MIN_RECORDS
 from shared.contracts import headers as h
 from shared.contracts.topics import RETRY_DELAYS, Topic
@@ -19,6 +21,11 @@ from tests.harness.waiting import eventually
 
 Start = Callable[..., RetryProcess]
 MIB = 1024 * 1024
+FULL = MAX_RECORDS + 1_000
+"""More records than a delay queue takes."""
+
+LOST_SECONDS = 9
+"""Longer than the six seconds after which the brokers give a member's partitions away."""
 
 
 @pytest.fixture
@@ -90,6 +97,23 @@ def test_a_second_member_takes_over_and_a_killed_one_loses_nothing(topics: str, 
     # Twice: records that the killed one wrote in one turn, during a rebalance.
     assert len(found) - 3 * count <= 3 * MIN_RECORDS, first.log.read_text()
     assert second.stop() == 0, second.log.read_text()
+
+
+def test_a_full_queue_that_a_suspended_member_lost_and_got_back_is_read_again(
+    topics: str, start: Start
+) -> None:
+    """Reading of a full queue is paused; the pause must not outlive the member's partition."""
+    side, due_ms = Topics(topics), wall_clock() + 25_000
+    put(side, Topic.RETRY_IN_5M, range(FULL), due_ms)
+    process = start(spread="0.1")
+    eventually(lambda: len(process.holds()) == len(RETRY_DELAYS))
+    eventually(lambda: process.usage.cpu_percent(0.5) < 20, every=0)
+    process.process.send_signal(signal.SIGSTOP)
+    time.sleep(LOST_SECONDS)
+    process.process.send_signal(signal.SIGCONT)
+    eventually(lambda: written(topics) >= FULL, 90)
+    assert process.log.read_text().count("partitions assigned") > 1, "it lost none"
+    assert distinct(topics, Topic.RETRY_OUT) == FULL
 
 
 @pytest.mark.proof

@@ -7,6 +7,8 @@ from pyspark.sql import SparkSession
 
 from pipelines.data.ingest.job import build as build_ingest
 from pipelines.data.route.job import build as build_route
+from pipelines.data.route.job import pipes
+from pipelines.data.route.job import prepare as prepare_route
 from shared.contracts import headers as h
 from shared.contracts.documents import Pipe
 from shared.contracts.envelope import collected_item, encode_items
@@ -14,6 +16,7 @@ from shared.contracts.topics import REHEARSAL, Topic, rehearsal_specs
 from shared.kafka.admin import ensure_topics
 from shared.runtime.settings import SparkSettings
 from tests.harness.topics import Topics
+from tests.harness.waiting import eventually
 from tests.spark.events import ATTRIBUTES, STAMPS, headers
 
 _COLLECTED = headers({name: STAMPS[name] for name in (h.TENANT, h.SOURCE, h.RECEIVED)})
@@ -49,3 +52,17 @@ def test_events_of_a_rehearsal_pass_ingest_and_route_and_customers_events_do_not
         assert not records.all_of(topic), topic
     arrived = {dict(each.headers() or [])[h.CE_ID] for each in records.all_of(REHEARSAL + Topic.OUTBOUND)}
     assert arrived == {b"rehearsed"}
+
+
+def test_a_prepared_route_does_not_speak_for_the_query_at_work(
+    spark: SparkSession, spark_settings: SparkSettings, topics: str, tmp_path: Path
+) -> None:
+    settings = spark_settings.model_copy(update={"bootstrap": topics, "checkpoints": str(tmp_path)})
+    records = Topics(topics)
+    records.publish(Pipe(name="all", tenant="acme", source="player", destination="lake"))
+    prepared = prepare_route(spark, settings)
+    assert prepared.use_workers is not None
+    prepared.use_workers()
+    assert not records.all_of(Topic.HEARTBEATS)
+    assert pipes(spark, settings, speaks=True).collect()
+    eventually(lambda: bool(records.all_of(Topic.HEARTBEATS)))

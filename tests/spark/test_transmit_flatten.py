@@ -10,6 +10,8 @@ from pipelines.data.transmit.delivery.record_parser import read
 from pipelines.data.transmit.events import Event, Poison
 from pipelines.data.transmit.schema import FLAT
 from pipelines.data.transmit.transforms import flatten
+from shared.contracts import headers as h
+from shared.contracts.limits import MAX_HEADERS_BYTES
 from tests.spark.events import KAFKA_ROW, event_headers, headers
 
 KEY = hashlib.md5(b"k").digest()
@@ -58,6 +60,14 @@ def test_event_without_a_content_type_gets_none(spark: SparkSession) -> None:
     row = event(*flat(spark, (KEY, b"{}", without("content-type"))))
     assert row.content_type is None
     assert "datacontenttype" not in json.loads(row.attributes)
+
+
+def test_the_names_of_very_many_pipes_do_not_make_an_event_oversized(spark: SparkSession) -> None:
+    """route writes them on the first pipe's record; no later record of it has them."""
+    names = json.dumps([f"{number:063}" for number in range(10_000)]).encode()
+    assert len(names) > MAX_HEADERS_BYTES
+    row = event(*flat(spark, (KEY, b"{}", [*GOOD, (h.PIPES, names)])))
+    assert (row.pipe, row.id) == ("p1", "e-1")
 
 
 def test_attribute_texts_are_escaped_as_json(spark: SparkSession) -> None:

@@ -86,6 +86,7 @@ class RetryService:
         matters during a rebalance, when the brokers refuse commits for a second or more.
         """
         self._read(self._timeout())
+        self._pause_full_queues()  # also while a commit is open: what is read meanwhile stays bounded
         if not self._commit():
             self._stopping.wait(_COMMIT_PAUSE_SECONDS)
             return
@@ -97,7 +98,6 @@ class RetryService:
                 self._mark_written(runs, now_ms)
             else:
                 self._stopping.wait(_PAUSE_SECONDS)
-        self._pause_full_queues()
 
     def _timeout(self) -> float:
         """Seconds that a poll may wait: until the next record is due."""
@@ -159,9 +159,7 @@ class RetryService:
 
     def _assigned(self, _consumer: Consumer, partitions: Iterable[TopicPartition]) -> None:
         for partition in partitions:
-            partition_id = _partition_id(partition)
-            self._queues[partition_id] = DelayQueue(Topic(partition.topic), self._spread)
-            self._paused.discard(partition_id)
+            self._queues[_partition_id(partition)] = DelayQueue(Topic(partition.topic), self._spread)
         self.joined = True
         _log.info("partitions assigned", extra={"held": sorted(map(str, self._queues))})
 
@@ -175,10 +173,13 @@ class RetryService:
         self._forget(partitions)
 
     def _forget(self, partitions: Iterable[TopicPartition]) -> None:
-        for partition in partitions:
-            partition_id = _partition_id(partition)
+        held = {_partition_id(partition) for partition in partitions}
+        if paused := held & self._paused:
+            # librdkafka keeps the pause of a partition that is taken away: given back it would never be read.
+            self._consumer.resume([TopicPartition(*each) for each in paused])
+            self._paused -= paused
+        for partition_id in held:
             self._queues.pop(partition_id, None)
-            self._paused.discard(partition_id)
             self._uncommitted.pop(partition_id, None)
 
 

@@ -19,15 +19,18 @@ NODE = "route"
 def build(spark: SparkSession, settings: SparkSettings) -> StreamingQuery:
     """Start the query."""
     starting = starting_offsets(spark, settings, NODE, *INPUTS[NODE])
-    return _writer(spark, settings, starting, pipes(spark, settings)).start()
+    return _writer(spark, settings, starting, pipes(spark, settings, speaks=not settings.rehearsal)).start()
 
 
 def prepare(spark: SparkSession, settings: SparkSettings) -> PreparedQuery:
-    """The query, not started, and its workers: a batch reads the pipes in two tasks at once."""
-    table = pipes(spark, settings)
+    """The query, not started, and its workers: a batch reads the pipes in two tasks at once.
+
+    Until it is started it does not speak for the query at work, whose batch may have older pipes.
+    """
+    silent = pipes(spark, settings, speaks=False)
     return PreparedQuery(
-        start=_writer(spark, settings, EARLIEST, table).start,
-        use_workers=table.union(table).write.format("noop").mode("overwrite").save,
+        start=_writer(spark, settings, EARLIEST, pipes(spark, settings, speaks=True)).start,
+        use_workers=silent.union(silent).write.format("noop").mode("overwrite").save,
     )
 
 
@@ -38,14 +41,14 @@ def _writer(
     return realtime_writer(outbound(events, table), settings, NODE, settings.route_batch)
 
 
-def pipes(spark: SparkSession, settings: SparkSettings) -> DataFrame:
-    """The table of pipes, read again at each batch."""
+def pipes(spark: SparkSession, settings: SparkSettings, *, speaks: bool) -> DataFrame:
+    """The table of pipes, read again at each batch; it `speaks` if that says what the query at work uses."""
     own_workers(spark, NODE, PipesDataSource.__module__)
     spark.dataSource.register(PipesDataSource)
     return (
         spark.read.format(PipesDataSource.name())
         .option("bootstrap", settings.bootstrap)
         .option("client_id", f"{settings.side}-{NODE}")
-        .option("beats", not settings.rehearsal)
+        .option("beats", speaks)
         .load()
     )

@@ -18,8 +18,11 @@ MANAGER: Final = "hifi-deployer"
 """The field manager: what it has applied is its own, and what it applies no more goes."""
 
 POD_HOST: Final = "pod.hifi.svc"
-"""What pods behind the API's proxy are asked by. The proxy hands the header on: with the API's own name, which
-is none of the cluster's, they would refuse the request (shared.runtime.known_hosts)."""
+"""The name by which pods behind the API's proxy are asked.
+
+The proxy hands the header on: the API's own name is none of the cluster's, and would be refused
+(shared.runtime.known_hosts).
+"""
 
 _SECONDS: Final = 8.0
 _JSON: Final = "application/json"

@@ -7,7 +7,7 @@ import msgspec
 import pyarrow as pa
 from msgspec import Meta, Struct, field
 
-from pipelines.data.transmit.events import Event, Poison, headers_size, texts_of
+from pipelines.data.transmit.events import Event, Headers, Poison, headers_size, texts_of
 from pipelines.data.transmit.schema import FLAT
 from shared.contracts import headers as h
 from shared.contracts.envelope import lag_since
@@ -147,9 +147,14 @@ def _attributes(found: _Stamped, text: bytes) -> bytes:
 
 def _size_problem(event: Event) -> str:
     too_large = len(event.value or b"") > MAX_READABLE_BYTES or (
-        len(event.texts) > MAX_HEADERS_BYTES and headers_size(event.headers) > MAX_HEADERS_BYTES
+        len(event.texts) > MAX_HEADERS_BYTES and headers_size(_kept(event)) > MAX_HEADERS_BYTES
     )
     return "oversized: larger than any record that hifi writes" if too_large else ""
+
+
+def _kept(event: Event) -> Headers:
+    """The headers that later records of it have too: the names of all its pipes may be megabytes."""
+    return [(name, value) for name, value in event.headers if name != h.PIPES]
 
 
 def _data_problem(event: Event) -> str:
