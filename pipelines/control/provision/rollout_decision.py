@@ -48,11 +48,12 @@ class Evidence(Struct, frozen=True, kw_only=True):
 
 
 def evidence(state: RolloutState, cards: Mapping[str, RolloutCard], now_ms: int) -> Evidence:
-    """The sum of the sides' cards of the present step.
+    """The sum of the sides' cards of the present step, and whether a side is silent.
 
     Args:
         state: how far the ramp-up is.
-        cards: by side; those of other steps do not count.
+        cards: the newest of each side. One of an earlier step adds no events, but its age shows for how long
+            the side's meter has been silent.
         now_ms: now, epoch milliseconds.
     """
     of_step = {side: card for side, card in cards.items() if card.since_ms == state.since_ms}
@@ -61,18 +62,20 @@ def evidence(state: RolloutState, cards: Mapping[str, RolloutCard], now_ms: int)
         events=sum(card.events for card in known),
         good=sum(card.good for card in known),
         dead=sum(card.dead for card in known),
-        obstacle=next(_obstacles(of_step, now_ms), ""),
+        obstacle=next(_obstacles(cards, of_step, now_ms), ""),
     )
 
 
-def _obstacles(cards: Mapping[str, RolloutCard], now_ms: int) -> Iterator[str]:
+def _obstacles(
+    cards: Mapping[str, RolloutCard], of_step: Mapping[str, RolloutCard], now_ms: int
+) -> Iterator[str]:
     ages = {side: now_ms - card.at_ms for side, card in cards.items()}
-    if all(age > FRESH_MS for age in ages.values()):
+    if all(ages[side] > FRESH_MS for side in of_step):
         yield _SILENT
     for side, card in sorted(cards.items()):
         if FRESH_MS < ages[side] <= GONE_MS:
             yield f"the meter of side {side} does not answer"
-        elif card.obstacle and ages[side] <= FRESH_MS:
+        elif side in of_step and card.obstacle and ages[side] <= FRESH_MS:
             yield f"side {side} {card.obstacle}"
 
 

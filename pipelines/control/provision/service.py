@@ -10,6 +10,7 @@ from confluent_kafka import KafkaException, Message
 from pipelines.control.provision import key_usage
 from pipelines.control.provision.catalogue_reader import CatalogueReader
 from pipelines.control.provision.key_usage import KeyUsageWriter
+from pipelines.control.provision.lead import Lead
 from pipelines.control.provision.live_nodes import WINDOW_MS, LiveNodes
 from pipelines.control.provision.meter_client import MeterClient
 from pipelines.control.provision.metrics import ProvisionMetrics
@@ -61,7 +62,12 @@ class Provision:
         ]
         self._items = ItemStore(*place, DocumentStatus)
         self._topic = exact_config_table(settings.bootstrap, f"hifi-{settings.side}-{NODE}")
-        self._lease = self._lease_of(f"{NODE}/{settings.side}", settings.lease_seconds)
+        self._lead = Lead(
+            self._lease_of(f"{NODE}/{settings.side}", settings.lease_seconds),
+            lease_seconds=settings.lease_seconds,
+            look_seconds=settings.longest_look_seconds,
+            monotonic=monotonic,
+        )
         self._rollout_store = RolloutStore(*place)
         self._rollouts = RolloutWorker(
             side=settings.side,
@@ -86,12 +92,12 @@ class Provision:
         with health_served(host, port, self._report, self._metrics.registry) as port:
             _log.info("serving", extra={"port": port})
             self._rollouts.start()
+            self._lead.start()
             pause = min(self._settings.provision_seconds, self._settings.lease_seconds / _BEATS)
             while not stopping.wait(pause):
                 self._turn()
         self._rollouts.stop()
-        if self._leader is not None:
-            self._lease.release()
+        self._lead.stop()
         for tail in self._tails:
             tail.stop()
         self._topic.stop()
@@ -163,7 +169,7 @@ class Provision:
         """Whether this process may write. One that has not read the topic does not want to yet."""
         if not self._topic.loaded:
             return False
-        held = self._lease.held()
+        held = self._lead.held()
         if not held:
             self._leader = None
         return held

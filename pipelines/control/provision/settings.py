@@ -18,3 +18,8 @@ class ProvisionSettings(DocumentsSettings):
     lease_seconds: float = Field(
         5.0, gt=0, le=60, description="Seconds of silence after which another process takes over."
     )
+    longest_look_seconds: float = Field(
+        300.0,
+        gt=0,
+        description="Seconds that one look at the table may take before another process may take over.",
+    )

@@ -113,7 +113,10 @@ class Evaluation(Struct, kw_only=True, frozen=True):
 
     findings: Sequence[Finding]
     unknown: frozenset[AlarmKind] = frozenset()
-    """Kinds that may hold although there is no finding, because the meter is behind."""
+    """Kinds that may hold although there is no finding: the meter is behind, or documents are not loaded."""
+
+    contacts_known: bool = True
+    """False while the documents are not loaded: what customers are to be notified of waits."""
 
 
 class TransitionKind(StrEnum):

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from pipelines.control.observe.alarms.inputs import Evaluation, Finding, TransitionKind
 from pipelines.control.observe.alarms.silences import quiet_reason
-from shared.contracts.alarms import Alarm, QuietWindow
+from shared.contracts.alarms import Alarm, Audience, QuietWindow
 
 MOST_RELAPSES: Final = 4
 """Relapses after which the hold time no longer doubles."""
@@ -92,7 +92,8 @@ def step(
     for key in [*tracked, *(key for key in findings if key not in tracked)]:
         now = _next(tracked.get(key), findings.get(key), evaluation, timing, now_ms)
         now = replace(now, alarm=replace(now.alarm, quiet=_quiet(now, windows, now_ms)))
-        after[key], change = _to_send(now, timing, now_ms)
+        waits = now.alarm.audience is Audience.CUSTOMER and not evaluation.contacts_known
+        after[key], change = (now, None) if waits else _to_send(now, timing, now_ms)
         if change is not None:
             transitions.append(Transition(change=change, alarm=after[key].alarm))
     return after, transitions

@@ -23,16 +23,20 @@ class MailReceiver:
     """Sends through the operator's mail server, which may be in a private network."""
 
     def __init__(
-        self, settings: MailSettings, contacts: Callable[[], Catalogue], secrets: Secrets, seconds: float
+        self,
+        settings: MailSettings,
+        catalogue: Callable[[], Catalogue | None],
+        secrets: Secrets,
+        seconds: float,
     ) -> None:
         self._settings = settings
-        self._contacts = contacts
+        self._catalogue = catalogue
         self._secrets = secrets
         self._seconds = seconds
 
     async def send(self, notification: Notification) -> None:
         """Hand the message to the server, for the address that the contact has now."""
-        contact = contact_now(self._contacts(), notification)
+        contact = contact_now(self._catalogue(), notification)
         if contact.email is None:
             raise ReceiverGoneError("the contact has no e-mail address any more")
         own = self._settings

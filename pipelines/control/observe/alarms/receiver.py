@@ -57,14 +57,21 @@ async def on_thread(work: Callable[[], None]) -> None:
     await done
 
 
-def contact_now(contacts: Catalogue, notification: Notification) -> Contact:
+def contact_now(catalogue: Catalogue | None, notification: Notification) -> Contact:
     """The contact of a notification, as it is now.
 
+    Args:
+        catalogue: the published documents; None while they are not loaded.
+        notification: of an alarm of the contact's tenant.
+
     Raises:
+        NotAcceptedError: while the documents are not loaded: the contact may be among them.
         ReceiverGoneError: if the alarm's tenant has none of that name.
     """
+    if catalogue is None:
+        raise NotAcceptedError("the published documents are not loaded yet")
     whose = notification.transition.alarm.tenant, contact_of(notification.receiver)
-    contact = contacts.contacts.get(whose)
+    contact = catalogue.contacts.get(whose)
     if contact is None:
         raise ReceiverGoneError("the contact was deleted")
     return contact

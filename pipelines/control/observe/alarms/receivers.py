@@ -105,17 +105,21 @@ class ContactReceiver:
     """Customers' webhooks. Like destinations they must have public addresses."""
 
     def __init__(
-        self, contacts: Callable[[], Catalogue], secrets: Secrets, settings: AlarmSettings, clock: Clock
+        self,
+        catalogue: Callable[[], Catalogue | None],
+        secrets: Secrets,
+        settings: AlarmSettings,
+        clock: Clock,
     ) -> None:
         self._session: aiohttp.ClientSession | None = None
-        self._contacts = contacts
+        self._catalogue = catalogue
         self._secrets = secrets
         self._settings = settings
         self._clock = clock
 
     async def send(self, notification: Notification) -> None:
         """POST to the webhook that the contact has now."""
-        contact = contact_now(self._contacts(), notification)
+        contact = contact_now(self._catalogue(), notification)
         if contact.webhook is None:
             raise ReceiverGoneError("the contact has no webhook any more")
         if any(foreign_secrets(contact.tenant, contact.secret)):
@@ -132,13 +136,13 @@ class ContactReceiver:
 
 
 def receivers(
-    settings: AlarmSettings, contacts: Callable[[], Catalogue], secrets: Secrets, clock: Clock
+    settings: AlarmSettings, catalogue: Callable[[], Catalogue | None], secrets: Secrets, clock: Clock
 ) -> dict[str, Receiver]:
     """The configured receivers by their channel."""
-    found: dict[str, Receiver] = {CONTACT: ContactReceiver(contacts, secrets, settings, clock)}
+    found: dict[str, Receiver] = {CONTACT: ContactReceiver(catalogue, secrets, settings, clock)}
     mail = settings.mail()
     if mail is not None:
-        found[MAIL] = MailReceiver(mail, contacts, secrets, settings.alarm_send_seconds)
+        found[MAIL] = MailReceiver(mail, catalogue, secrets, settings.alarm_send_seconds)
     seconds = settings.alarm_send_seconds
     if settings.alarm_topic is not None:
         found[SNS] = SnsReceiver(settings.alarm_topic, settings.alarm_topic_endpoint, seconds)

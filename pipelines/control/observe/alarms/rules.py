@@ -17,7 +17,8 @@ from shared.contracts.documents import Catalogue
 
 _FROM_OFFSETS: Final = frozenset({AlarmKind.STALLED, AlarmKind.METER})
 _FROM_TALLIES: Final = frozenset(AlarmKind) - _FROM_OFFSETS
-_FROM_DOCUMENTS: Final = frozenset({AlarmKind.BACKLOG, AlarmKind.SILENT, AlarmKind.SKEW})
+_FROM_DOCUMENTS: Final = frozenset({AlarmKind.BACKLOG, AlarmKind.SILENT, AlarmKind.CUSTOMER, AlarmKind.SKEW})
+"""What is for customers needs their contacts, which are documents too."""
 
 
 def evaluate(
@@ -44,14 +45,14 @@ def evaluate(
         throughput_rules.silent(inputs, catalogue, settings) if catalogue is not None and not behind else (),
         throughput_rules.rating(inputs, settings),
         throughput_rules.meter(inputs, settings),
-        failures(inputs, settings),
-        stopped_rollouts(inputs),
+        failures(inputs, settings) if catalogue is not None else (),
+        stopped_rollouts(inputs) if catalogue is not None else (),
         skew_rules.skewed(inputs, catalogue) if catalogue is not None else (),
     )
     unknown = (_FROM_TALLIES if behind else frozenset()) | (
         _FROM_DOCUMENTS if catalogue is None else frozenset()
     )
-    return Evaluation(findings=list(found), unknown=unknown)
+    return Evaluation(findings=list(found), unknown=unknown, contacts_known=catalogue is not None)
 
 
 def failures(inputs: Inputs, settings: AlarmSettings) -> Iterator[Finding]:

@@ -70,7 +70,7 @@ class Alarms:
         self._changing = threading.Lock()
         self._history = History()
         self._timing = _timing(settings)
-        known = receivers(settings, self.published, secrets, clock)
+        known = receivers(settings, catalogue, secrets, clock)
         self._operators = [name for name in (SNS, WEBHOOK) if name in known]
         give_up_ms = int(settings.alarm_give_up_hours * _HOUR_MS)
         self._notifier = Notifier(known, self._accepted.append, clock, give_up_ms)

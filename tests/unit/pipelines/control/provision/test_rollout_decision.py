@@ -104,6 +104,12 @@ NOW = 10 * GONE_MS
             "the meter of side green does not answer",
         ),
         ({"blue": card(NOW), "green": card(NOW - GONE_MS - 1)}, 200, ""),
+        (
+            {"blue": card(NOW), "green": card(NOW - FRESH_MS - 1, since_ms=7)},
+            100,
+            "the meter of side green does not answer",
+        ),
+        ({"blue": card(NOW), "green": card(NOW - GONE_MS - 1, since_ms=7)}, 100, ""),
         ({"blue": card(NOW - FRESH_MS - 1)}, 100, "the meter does not answer"),
         ({"blue": card(NOW - GONE_MS - 1)}, 100, "the meter does not answer"),
         ({"blue": card(NOW), "green": card(NOW, obstacle="is not stable")}, 200, "side green is not stable"),
@@ -114,6 +120,19 @@ def test_cards_of_the_sides_add_up_and_a_silent_side_holds(
 ) -> None:
     found = evidence(START, cards, NOW)
     assert (found.events, found.good, found.obstacle) == (events, events, obstacle)
+
+
+def test_a_meter_that_falls_silent_before_a_step_begins_holds_the_pipe_at_that_step() -> None:
+    """It has no card of the step; the other side's events alone would be enough."""
+    began = decided(PLAN, START, GOOD, NOW)
+    silent = card(NOW - 10_000, since_ms=START.since_ms)
+    now_ms = NOW + EVERY
+    cards = {"blue": card(now_ms, since_ms=began.since_ms), "green": silent}
+    state = decided(PLAN, began, evidence(began, cards, now_ms), now_ms)
+    assert (state.state, state.share) == (RolloutPhase.WAITING, 10)
+    assert "the meter of side green does not answer" in state.reason
+    again = {"blue": cards["blue"], "green": card(now_ms, since_ms=began.since_ms)}
+    assert decided(PLAN, state, evidence(state, again, now_ms), now_ms).share == 50
 
 
 plans = st.builds(

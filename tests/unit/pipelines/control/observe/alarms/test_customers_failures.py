@@ -2,8 +2,20 @@
 
 import pytest
 
+from pipelines.control.observe.alarms.history import History
+from pipelines.control.observe.alarms.inputs import StoppedRollout, TransitionKind
+from pipelines.control.observe.alarms.lifecycle import AlarmState, AlarmTiming, step
+from pipelines.control.observe.alarms.rules import evaluate
 from shared.contracts.alarms import AlarmKind, Audience
-from tests.unit.pipelines.control.observe.alarm_inputs import destination, found, inputs
+from shared.contracts.documents import Catalogue
+from tests.unit.pipelines.control.observe.alarm_inputs import (
+    NOW,
+    PUBLISHED,
+    destination,
+    found,
+    inputs,
+    settings,
+)
 
 
 @pytest.mark.parametrize(
@@ -64,3 +76,37 @@ def test_a_destination_that_no_connection_reaches_any_more_is_its_customers_to_r
 @pytest.mark.parametrize("reason", ["429 refused", "408 refused", "503 failed", "- timeout", "- internal"])
 def test_transient_failures_and_hifis_own_are_not_sent_to_customers(reason: str) -> None:
     assert found(inputs(destinations=[destination(failed=7, reasons={reason: 7})])) == []
+
+
+TIMING = AlarmTiming(hold_ms=0, relapse_ms=600_000, update_ms=300_000)
+STOPPED = StoppedRollout(tenant="shop", pipe="orders", share=1, reason="fewer than 95 % were good")
+Tracked = dict[str, AlarmState]
+
+
+def looked(
+    tracked: Tracked, catalogue: Catalogue | None, now_ms: int, failed: int = 7
+) -> tuple[Tracked, list[TransitionKind]]:
+    """One pass of the rules over a failing destination and a stopped rollout."""
+    hook = destination(failed=failed, reasons={"401 refused": failed})
+    failing = inputs(destinations=[hook], stopped=[STOPPED])
+    evaluation = evaluate(failing, History(), catalogue, settings())
+    after, transitions = step(tracked, evaluation, [], TIMING, now_ms)
+    return after, [each.change for each in transitions]
+
+
+def test_customers_failures_are_found_only_once_their_contacts_are_known() -> None:
+    assert looked({}, None, NOW) == ({}, []), "opened now, they would be sent to nobody"
+    opened, changes = looked({}, PUBLISHED, NOW + 1)
+    assert changes == [TransitionKind.OPENED] * 2
+    assert looked(opened, None, NOW + 2) == (opened, []), "nothing is known to be over"
+
+
+def test_an_update_that_is_due_waits_until_the_contacts_are_known() -> None:
+    """As after a restart, of a text that had changed shortly before and stays as it is."""
+    tracked, _ = looked({}, PUBLISHED, NOW)
+    tracked, changes = looked(tracked, PUBLISHED, NOW + 1, failed=8)
+    assert changes == []
+    tracked, changes = looked(tracked, None, NOW + TIMING.update_ms, failed=8)
+    assert changes == []
+    tracked, changes = looked(tracked, PUBLISHED, NOW + TIMING.update_ms + 1, failed=8)
+    assert changes == [TransitionKind.UPDATED]

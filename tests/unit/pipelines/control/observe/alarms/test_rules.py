@@ -251,7 +251,8 @@ def test_a_deleted_source_is_not_silent() -> None:
 def test_before_the_documents_are_known_no_source_is_silent_and_no_such_alarm_ends() -> None:
     evaluation = evaluate(sends(list(range(MINUTE - 70, MINUTE - 10))), History(), None, settings())
     assert not evaluation.findings
-    assert evaluation.unknown == {AlarmKind.SILENT, AlarmKind.BACKLOG, AlarmKind.SKEW}
+    documents = {AlarmKind.SILENT, AlarmKind.BACKLOG, AlarmKind.CUSTOMER, AlarmKind.SKEW}
+    assert evaluation.unknown == documents
 
 
 def test_a_backlog_names_pipe_destination_and_how_much_more_it_is() -> None:
