@@ -101,7 +101,7 @@ class Release(Struct, frozen=True, kw_only=True):
     """When it was seen to be stopped, epoch milliseconds; 0 before."""
 
     woken: bool = False
-    """Whether the former side was started again on the way back."""
+    """Whether the former side is started again on the way back, and waited for."""
 
     reached: Step = Step.PREFLIGHT
     """The last step forward that was begun."""

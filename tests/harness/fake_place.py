@@ -74,10 +74,15 @@ class FakePlace:
         self.silent_meters: set[str] = set()
         """Sides whose observe does not answer."""
 
+        self.unreachable: set[str] = set()
+        """Sides that do not say what code they have."""
+
     def sides(self) -> tuple[str, str]:
         return LIGHT, DARK
 
     def deployed(self, side: str) -> Deployed:
+        if side in self.unreachable:
+            raise BackendError(f"{side} does not answer")
         with self._world() as world:
             found = world.sides[side]
             return Deployed(version=found.version, parked=found.parked)
@@ -99,7 +104,8 @@ class FakePlace:
     def start(self, side: str, version: str, *, fence: int) -> None:
         with self._changed("start", fence) as world:
             found = world.sides[side]
-            if found.parked or found.failed or found.version != version:
+            if found.parked or found.stopping or found.failed or found.version != version:
+                found.stopping = False
                 found.version, found.parked, found.since_ms, found.proof = version, False, world.now_ms, 0
                 found.failed, found.unlucky = found.unlucky, False
 
@@ -111,13 +117,18 @@ class FakePlace:
                 return Readiness(ready=False, waiting_for=["ingest ended by itself"], crashes=age // 3_000)
             if found.version == Bad.SLOWER_AND_STOPS and world.since and not world.shares[side]:
                 return Readiness(ready=False, waiting_for=["transmit"])
-            if found.version == Bad.NEVER_READY or found.parked or found.failed or age < READY_MS:
+            started = not (found.parked or found.stopping or found.failed)
+            if found.version == Bad.NEVER_READY or not started or age < READY_MS:
                 return Readiness(ready=False, waiting_for=["route"])
             return Readiness(ready=True)
 
     def park(self, side: str, *, fence: int) -> None:
         with self._changed("park", fence) as world:
-            world.sides[side].parked = True
+            found = world.sides[side]
+            assert not flows(world)[side], "a side with traffic is stopped"
+            # The first call begins it, as in AWS: between the two the side takes nothing, and is not parked.
+            found.parked = found.parked or found.stopping
+            found.stopping = not found.parked
 
     def positions(self, side: str) -> Positions:
         with self._world() as world:
@@ -210,6 +221,12 @@ class FakePlace:
             stable = found.stable or found.unstable_minute < since
             return Stability(stable=stable, reasons=() if stable else ("alarm burn: late",))
 
+    def set_traffic_by_hand(self, shares: Mapping[str, int]) -> None:
+        """What an operator does behind the deployer's back."""
+        with self._world() as world:
+            world.shares = dict(shares)
+            world.since.append((world.now_ms, flows(world)))
+
     def fail_stably(self, side: str, *, stable: bool) -> None:
         """Let a side be stable or not, for what happens now."""
         with self._world() as world:
@@ -243,7 +260,9 @@ class FakePlace:
 
     def _works(self, world: World, side: FakeSide) -> bool:
         broken = side.version in (Bad.CRASHES, Bad.NEVER_READY)
-        return not side.parked and not broken and world.now_ms - side.since_ms >= READY_MS
+        return (
+            not side.parked and not side.stopping and not broken and world.now_ms - side.since_ms >= READY_MS
+        )
 
     def _flow(self, world: World) -> None:
         """What happened since the last look."""
@@ -251,7 +270,7 @@ class FakePlace:
         passed, world.now_ms = now_ms - (world.now_ms or now_ms), now_ms
         for name, side in world.sides.items():
             taken = RATE * passed / 1_000 * flows(world)[name] / 100
-            if taken and side.parked:
+            if taken and (side.parked or side.stopping):
                 world.refused += taken
             side.end += taken
             if self._works(world, side) and side.position < side.end:

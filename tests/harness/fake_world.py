@@ -49,6 +49,9 @@ class FakeSide(Struct, kw_only=True):
 
     version: str = ""
     parked: bool = True
+    stopping: bool = False
+    """Whether it is being parked: its first programs are stopped, and it is not parked yet."""
+
     since_ms: int = 0
     end: float = 0
     """Records that it took."""
@@ -91,7 +94,7 @@ class World(Struct, kw_only=True):
     fence: int = 0
     now_ms: int = 0
     refused: float = 0
-    """Events that came to a side that was parked."""
+    """Events that came to a side that was parked, or was being parked."""
 
 
 def new_world() -> World:

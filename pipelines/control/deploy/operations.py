@@ -18,6 +18,7 @@ from pipelines.control.deploy.backend import (
     Remains,
     SideMinute,
 )
+from pipelines.control.deploy.moved_traffic import takes_traffic
 from pipelines.control.deploy.policy import JUDGED, WATCHED, Policy, percent, pinned
 from pipelines.control.deploy.replays import replay_positions
 from pipelines.control.deploy.seen import Seen
@@ -80,7 +81,9 @@ class Operations:
         return replace(seen, readiness=self._backend.readiness(release.target))
 
     def _preflight(self, release: Release, seen: Seen) -> Seen:
-        sides = {side: self._backend.deployed(side) for side in self._backend.sides()}
+        # Only to find the target: a rollback must not depend on a bad side that may not answer.
+        asked = () if release.target else self._backend.sides()
+        sides = {side: self._backend.deployed(side) for side in asked}
         obstacles = self._obstacles(release) if release.target else None
         tenants = release.canary_tenants
         unroutable = self._backend.unroutable(tenants) if tenants else ""
@@ -98,6 +101,9 @@ class Operations:
         return replace(seen, positions=self._backend.positions(release.target))
 
     def _start(self, release: Release, seen: Seen) -> Seen:
+        seen = replace(seen, weights=self._backend.weights())
+        if takes_traffic(seen.weights, release.target):
+            return seen
         return self._started(release, seen, release.target, release.version)
 
     def _restart(self, release: Release, seen: Seen) -> Seen:
@@ -158,11 +164,15 @@ class Operations:
     def _park(self, release: Release, seen: Seen) -> Seen:
         """Looks before and after: a side that got something meanwhile is not stopped, or runs again."""
         side = release.former
+        if takes_traffic(weights := self._backend.weights(), side):
+            # It may be half stopped already, and what it takes has to be processed.
+            self._backend.start(side, release.former_version, fence=release.term)
+            return replace(seen, weights=weights)
         if not self._backend.deployed(side).parked:
             remains = self._emptied(side, release.term)
             if sufficiency.left(remains, retries=False):
                 return replace(seen, remains=remains)
-        seen = self._parked(release, seen, side)
+        seen = self._stopped(release, seen, side)
         if seen.deployed[side].parked:
             seen = replace(seen, remains=self._backend.remains(side))
         return seen
@@ -192,6 +202,12 @@ class Operations:
             return seen  # a checkpoint that the bad version broke: the step waits a while, and then goes on
 
     def _parked(self, release: Release, seen: Seen, side: str) -> Seen:
+        seen = replace(seen, weights=self._backend.weights())
+        if takes_traffic(seen.weights, side):
+            return seen
+        return self._stopped(release, seen, side)
+
+    def _stopped(self, release: Release, seen: Seen, side: str) -> Seen:
         self._backend.park(side, fence=release.term)
         return replace(seen, deployed={side: self._backend.deployed(side)})
 

@@ -6,6 +6,7 @@ from typing import Final
 from msgspec import Struct
 
 from shared.contracts.diamond.activities import Action
+from shared.contracts.diamond.permission import RULES
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import BACKWARD, Kind, Step
 from shared.contracts.releases import Release
@@ -82,8 +83,10 @@ def needs_health(release: Release, side: str) -> bool:
     Not the side that traffic leaves: whatever it has is a reason to leave it, and it is parked once losses
     and doubles are settled. Not one whose code is only just being started, either, nor in a step that only
     looks on; nor at the end of a burst: both sides have traffic already, and what is left of it has to go to
-    one of them.
+    one of them. Not on the way back, which no health delays: to ask a side that does not answer would.
     """
+    if not RULES[action_of(release)].needs_stable:
+        return False
     if release.step in LOOKING or (release.kind is Kind.BURST_OFF and release.step is Step.ALL):
         return False
     if side == release.former:

@@ -7,11 +7,12 @@ from msgspec.structs import replace
 
 from pipelines.control.deploy import sufficiency
 from pipelines.control.deploy.judgement import to_replay
+from pipelines.control.deploy.moved_traffic import why_not_started, why_not_stopped
 from pipelines.control.deploy.policy import percent, pinned
 from pipelines.control.deploy.preflight import after_preflight, shares
 from pipelines.control.deploy.seen import Look
 from pipelines.control.deploy.traffic_minutes import last_minute
-from pipelines.control.deploy.transitions import moved, undone
+from pipelines.control.deploy.transitions import ended_as_is, moved, undone
 from shared.contracts.envelope import MINUTE_MS
 from shared.contracts.release_steps import Step
 from shared.contracts.releases import Finding, Release
@@ -43,6 +44,8 @@ def _runs(at: Look, side: str, version: str) -> Release:
 
 
 def _start(at: Look) -> Release:
+    if why := why_not_started(at):
+        return ended_as_is(at.release, why, at.now_ms)
     return _runs(at, at.release.target, at.release.version)
 
 
@@ -117,6 +120,8 @@ def _is_parked(at: Look, side: str) -> bool:
 def _park(at: Look) -> Release:
     """Over if nothing came to the side meanwhile; else it drains again."""
     side, remains = at.release.former, at.seen.remains
+    if why := why_not_stopped(at, side):
+        return replace(at.release, said=why)
     if remains is None:
         return at.release
     if came := sufficiency.left(remains, retries=False):
@@ -126,6 +131,8 @@ def _park(at: Look) -> Release:
 
 def _lay_down(at: Look) -> Release:
     side = at.release.faulty
+    if why := why_not_stopped(at, side):
+        return replace(at.release, said=why)
     return at.onward(f"{side} is parked") if _is_parked(at, side) else at.release
 
 
@@ -158,6 +165,8 @@ def _outcome_known(at: Look) -> bool:
 
 def _stop(at: Look) -> Release:
     side = at.release.faulty
+    if why := why_not_stopped(at, side):
+        return replace(at.release, said=why)
     if not _is_parked(at, side):
         return at.release
     if at.seen.positions is not None:
@@ -170,7 +179,10 @@ def _stop(at: Look) -> Release:
 
 
 def _wake(at: Look) -> Release:
-    """Over at once if the side runs, whatever it lacks: weights are not given to one that takes nothing."""
+    """Over at once if the side runs, whatever it lacks: weights are not given to one that takes nothing.
+
+    One that was being parked does not count as running: it is not `parked` before its last program ended.
+    """
     found = at.seen.deployed.get(at.release.former)
     if found is None:
         return at.release

@@ -37,10 +37,28 @@ def undone(release: Release, why: str, now_ms: int, *, replay: bool = False) -> 
 
     What went through a bad version is processed again only if it may have been customers' events.
     """
-    back = replace(release, back=why, replay=release.replay or (replay and release.carried))
+    back = replace(
+        release,
+        back=why,
+        replay=release.replay or (replay and release.carried),
+        woken=release.woken or _may_be_stopping(release),
+    )
     if release.reached in _UNTOUCHED or release.kind is Kind.BURST_OFF:
         return moved(back, Step.UNDONE, now_ms, why)
     return moved(back, _way_back(back)[0], now_ms, why)
+
+
+def ended_as_is(release: Release, why: str, now_ms: int) -> Release:
+    """At its end without a way back: an operator moved the traffic, and nothing of that is changed."""
+    return moved(replace(release, back=why), Step.UNDONE, now_ms, why)
+
+
+def _may_be_stopping(release: Release) -> bool:
+    """Whether the former side may be half stopped: it has to be started, though it does not count as parked.
+
+    `reached` does not say so: a side that got something meanwhile drains again.
+    """
+    return Step.PARK in (release.step, *(each.step for each in release.log))
 
 
 def going_back(release: Release) -> bool:

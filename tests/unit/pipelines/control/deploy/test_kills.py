@@ -141,12 +141,12 @@ def test_a_side_that_was_parked_already_is_started_before_it_gets_its_traffic_ba
     world.until(lambda release: release.step is Step.PARK)
 
     def die(name: str) -> None:
-        if name == "park":
+        if name == "park" and world.place.world.sides[LIGHT].parked:
             raise DiedError
 
     world.place.after_call = die
     with pytest.raises(DiedError):
-        world.turn()
+        world.ended()
     world.place.after_call = lambda _: None
     assert world.place.world.sides[LIGHT].parked
     world.another()

@@ -4,9 +4,10 @@ import pytest
 from msgspec.structs import replace
 
 from pipelines.control.deploy.backend import BackendError
+from pipelines.control.deploy.deployer import health_of
 from pipelines.control.deploy.policy import Policy
 from shared.contracts.release_requests import RequestRefusedError
-from shared.contracts.release_steps import PLANS, Kind, Step
+from shared.contracts.release_steps import BACKWARD, PLANS, Kind, Step
 from tests.harness.fake_world import DARK, LIGHT, OLD, Bad, badly_ended, doubled
 from tests.harness.release_world import ReleaseWorld, assert_whole, steps
 
@@ -250,6 +251,72 @@ def test_a_release_is_undone_though_the_place_was_started_again_without_the_side
     world.ask(Kind.ROLLBACK)
     assert world.ended().step is Step.UNDONE
     assert_whole(world, version=OLD, side=LIGHT)
+
+
+@pytest.mark.parametrize("comes", [0.0, 7.0])
+def test_a_side_that_is_being_parked_is_started_and_waited_for_before_it_gets_its_traffic_back(
+    comes: float,
+) -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.until(lambda release: release.step is Step.PARK)
+    world.turn()
+    former = world.place.world.sides[LIGHT]
+    assert (former.stopping, world.place.deployed(LIGHT).parked) == (True, False)
+    former.end += comes
+    world.until(lambda release: (release.step is Step.DRAIN) == bool(comes))
+    assert former.stopping
+    world.ask(Kind.ROLLBACK)
+    release = world.until(lambda release: release.step is Step.GIVE_BACK)
+    assert (release.log[-1].step, release.log[-1].said) == (Step.WAKE, "every program is ready")
+    assert world.place.readiness(LIGHT).ready
+    assert world.ended().step is Step.UNDONE
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
+def test_a_rollback_does_not_ask_the_bad_side_before_it_has_moved_the_traffic() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.ended()
+    world.place.unreachable = {DARK}
+    world.ask(Kind.ROLLBACK)
+    for _ in range(30):
+        world.turn()
+    assert (world.release.step, world.place.world.shares) == (Step.STOP, {LIGHT: 100, DARK: 0})
+    world.place.unreachable = set()
+    assert world.ended().step is Step.DONE
+    assert_whole(world, version=OLD, side=LIGHT)
+
+
+def test_the_end_of_a_burst_does_not_ask_the_other_side_before_it_has_moved_the_traffic() -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.BURST)
+    world.ended()
+    world.place.unreachable = {DARK}
+    world.ask(Kind.BURST_OFF)
+    for _ in range(5):
+        world.turn()
+    assert (world.release.step, world.place.world.shares) == (Step.DRAIN, {LIGHT: 100, DARK: 0})
+
+
+@pytest.mark.parametrize("step", BACKWARD)
+def test_the_way_back_asks_no_side_how_it_is(step: Step) -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, Bad.DROPS)
+    world.until(lambda release: bool(release.back))
+    world.place.unreachable = {LIGHT, DARK}
+    release = replace(world.release, step=step)
+    assert all(health_of(world.place, release, side).stable for side in (LIGHT, DARK))
+
+
+@pytest.mark.parametrize("step", [each for each in PLANS[Kind.ROLLBACK] if each is not Step.PREFLIGHT])
+def test_a_rollback_asks_no_side_how_it_is(step: Step) -> None:
+    world = ReleaseWorld()
+    world.ask(Kind.DEPLOY, NEW)
+    world.ended()
+    release = replace(world.ask(Kind.ROLLBACK), step=step)
+    world.place.unreachable = {LIGHT, DARK}
+    assert all(health_of(world.place, release, side).stable for side in (LIGHT, DARK))
 
 
 def test_a_side_that_lacks_something_gets_its_traffic_back_at_once() -> None:
