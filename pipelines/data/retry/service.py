@@ -86,8 +86,8 @@ class RetryService:
         matters during a rebalance, when the brokers refuse commits for a second or more.
         """
         self._read(self._timeout())
-        self._pause_full_queues()  # also while a commit is open: what is read meanwhile stays bounded
         if not self._commit():
+            self._pause_full_queues()  # what is read meanwhile stays bounded
             self._stopping.wait(_COMMIT_PAUSE_SECONDS)
             return
         now_ms = self._clock()
@@ -98,6 +98,7 @@ class RetryService:
                 self._mark_written(runs, now_ms)
             else:
                 self._stopping.wait(_PAUSE_SECONDS)
+        self._pause_full_queues()
 
     def _timeout(self) -> float:
         """Seconds that a poll may wait: until the next record is due."""
