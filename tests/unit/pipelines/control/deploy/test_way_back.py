@@ -3,12 +3,10 @@
 import pytest
 from msgspec.structs import replace
 
-from pipelines.control.deploy.backend import BackendError
 from pipelines.control.deploy.deployer import health_of
 from pipelines.control.deploy.policy import Policy
-from shared.contracts.release_requests import RequestRefusedError
 from shared.contracts.release_steps import BACKWARD, PLANS, Kind, Step
-from tests.harness.fake_world import DARK, LIGHT, OLD, Bad, badly_ended, doubled
+from tests.harness.fake_world import DARK, LIGHT, OLD, Bad, doubled
 from tests.harness.release_world import ReleaseWorld, assert_whole, steps
 
 NEW = "2.0"
@@ -177,69 +175,6 @@ def test_an_operator_takes_a_release_back_at_any_step(step: Step) -> None:
         assert changes[0] - asked_ms <= 10_000
 
 
-@pytest.mark.parametrize("replay", [False, True])
-def test_a_rollback_brings_back_the_former_side_and_puts_the_bad_one_right(replay: bool) -> None:
-    world = ReleaseWorld()
-    world.ask(Kind.DEPLOY, NEW)
-    world.ended()
-    world.turn(30)
-    world.ask(Kind.ROLLBACK, replay=replay)
-    release = world.ended()
-    assert release.step is Step.DONE
-    assert_whole(world, version=OLD, side=LIGHT)
-    assert any(marked for *_, marked in world.place.world.sides[DARK].processed) == replay
-    with pytest.raises(RequestRefusedError, match="nothing to roll back"):
-        world.ask(Kind.ROLLBACK)
-
-
-def _refuses_weights(name: str) -> None:
-    if name == "set_weights":
-        raise BackendError("blue does not answer /readyz with 200")
-
-
-@pytest.mark.parametrize("crashes", [False, True])
-def test_a_rollback_to_a_side_that_takes_nothing_leaves_the_traffic_where_it_is(crashes: bool) -> None:
-    world = ReleaseWorld()
-    world.ask(Kind.DEPLOY, NEW)
-    world.ended()
-    world.turn(30)
-    world.ask(Kind.ROLLBACK)
-    world.until(lambda release: release.step is Step.ALL)
-    if crashes:
-        world.place.world.sides[LIGHT].version = Bad.CRASHES
-    world.place.before_call = _refuses_weights
-    world.until(lambda release: bool(release.back))
-    world.place.before_call = lambda _: None
-    assert world.ended().step is Step.UNDONE
-    found = world.place.world
-    assert found.shares == {LIGHT: 0, DARK: 100}
-    assert (found.sides[DARK].version, found.sides[DARK].parked) == (NEW, False)
-    assert not found.refused
-    assert badly_ended(found) == []
-
-
-def test_a_rollback_whose_side_is_never_ready_parks_it_again() -> None:
-    world = ReleaseWorld()
-    world.ask(Kind.DEPLOY, NEW)
-    world.ended()
-    world.ask(Kind.ROLLBACK)
-    world.until(lambda release: release.step is Step.READY)
-    world.place.world.sides[LIGHT].failed = True
-    world.place.before_call = lambda name: setattr(world.place.world.sides[LIGHT], "unlucky", name == "start")
-    assert world.ended().step is Step.UNDONE
-    assert_whole(world, version=NEW, side=DARK)
-
-
-def test_a_rollback_does_not_go_to_a_side_that_is_closed() -> None:
-    world = ReleaseWorld()
-    world.ask(Kind.DEPLOY, NEW)
-    world.ended()
-    world.place.world.sides[LIGHT].shut = True
-    world.ask(Kind.ROLLBACK)
-    assert world.ended().back == "blue is closed to traffic"
-    assert_whole(world, version=NEW, side=DARK)
-
-
 @pytest.mark.parametrize("step", [Step.BAKE, Step.DRAIN])
 def test_a_release_is_undone_though_the_place_was_started_again_without_the_side_that_served(
     step: Step,
@@ -274,31 +209,6 @@ def test_a_side_that_is_being_parked_is_started_and_waited_for_before_it_gets_it
     assert_whole(world, version=OLD, side=LIGHT)
 
 
-def test_a_rollback_does_not_ask_the_bad_side_before_it_has_moved_the_traffic() -> None:
-    world = ReleaseWorld()
-    world.ask(Kind.DEPLOY, NEW)
-    world.ended()
-    world.place.unreachable = {DARK}
-    world.ask(Kind.ROLLBACK)
-    for _ in range(30):
-        world.turn()
-    assert (world.release.step, world.place.world.shares) == (Step.STOP, {LIGHT: 100, DARK: 0})
-    world.place.unreachable = set()
-    assert world.ended().step is Step.DONE
-    assert_whole(world, version=OLD, side=LIGHT)
-
-
-def test_the_end_of_a_burst_does_not_ask_the_other_side_before_it_has_moved_the_traffic() -> None:
-    world = ReleaseWorld()
-    world.ask(Kind.BURST)
-    world.ended()
-    world.place.unreachable = {DARK}
-    world.ask(Kind.BURST_OFF)
-    for _ in range(5):
-        world.turn()
-    assert (world.release.step, world.place.world.shares) == (Step.DRAIN, {LIGHT: 100, DARK: 0})
-
-
 @pytest.mark.parametrize("step", BACKWARD)
 def test_the_way_back_asks_no_side_how_it_is(step: Step) -> None:
     world = ReleaseWorld()
@@ -306,16 +216,6 @@ def test_the_way_back_asks_no_side_how_it_is(step: Step) -> None:
     world.until(lambda release: bool(release.back))
     world.place.unreachable = {LIGHT, DARK}
     release = replace(world.release, step=step)
-    assert all(health_of(world.place, release, side).stable for side in (LIGHT, DARK))
-
-
-@pytest.mark.parametrize("step", [each for each in PLANS[Kind.ROLLBACK] if each is not Step.PREFLIGHT])
-def test_a_rollback_asks_no_side_how_it_is(step: Step) -> None:
-    world = ReleaseWorld()
-    world.ask(Kind.DEPLOY, NEW)
-    world.ended()
-    release = replace(world.ask(Kind.ROLLBACK), step=step)
-    world.place.unreachable = {LIGHT, DARK}
     assert all(health_of(world.place, release, side).stable for side in (LIGHT, DARK))
 
 
@@ -329,14 +229,3 @@ def test_a_side_that_lacks_something_gets_its_traffic_back_at_once() -> None:
     world.until(lambda release: release.step is Step.SETTLE)
     assert world.place.world.shares == {LIGHT: 100, DARK: 0}
     assert world.now_ms - asked_ms <= 10_000
-
-
-def test_a_rollback_that_an_older_deployer_was_undoing_ends() -> None:
-    world = ReleaseWorld()
-    world.ask(Kind.DEPLOY, NEW)
-    world.ended()
-    world.ask(Kind.ROLLBACK)
-    release = world.until(lambda release: release.step is Step.ALL)
-    world.place.world.sides[LIGHT].parked = True
-    world.store.put(replace(release, step=Step.REWIND, back="all was not over after 600 s"))
-    assert world.ended().step is Step.UNDONE
