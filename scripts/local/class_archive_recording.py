@@ -27,7 +27,7 @@ from scripts.local.processes.program import Program
 from scripts.local.processes.programs import AUDIT, BROKERS, COLLECT, programs
 from scripts.local.processes.spark_programs import SPARK
 from scripts.local.progress import Say
-from scripts.local.recorded_programs import RecordingError, ending, running, until
+from scripts.local.recorded_programs import MOST_SECONDS, RecordingError, ending, running, until
 from scripts.local.side import Side
 from scripts.local.warmup.warmup import WarmUpLimits, warm_up
 from scripts.terminal import run_command
@@ -40,7 +40,6 @@ from shared.runtime.jvm import MAPS, assembles, assembling, java, recording, rel
 from shared.runtime.settings import SparkSettings
 
 _PORTS: Final = (30_000, 32_000)
-_SECONDS: Final = 300
 _LOAD_SECONDS: Final = 5.0
 """Enough for every class to be loaded; an archive has no compiled code."""
 
@@ -132,7 +131,7 @@ def _jvm_command(side: Side, recorded: _Recorded) -> list[str]:
 
 def _assemble(command: Sequence[str]) -> None:
     done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_SECONDS, check=False
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=MOST_SECONDS, check=False
     )
     if done.returncode:
         raise RecordingError(f"no AOT cache was made: {ending(done.stdout + done.stderr)}")
@@ -140,12 +139,12 @@ def _assemble(command: Sequence[str]) -> None:
 
 def _make_topics(side: Side) -> None:
     """Each on the only broker; all the documents, of which there are none, are on `config`."""
-    wait_for_brokers(side.bootstrap, 1, _SECONDS)
+    wait_for_brokers(side.bootstrap, 1, MOST_SECONDS)
     admin = admin_client(side.bootstrap)  # kept, as its requests end with it
     made = admin.create_topics([NewTopic(str(spec.name), 1, 1) for spec in topic_specs(1)])
     for topic in made.values():
-        topic.result(_SECONDS)
-    publish(side.bootstrap, "archives", COMPLETE, seconds=_SECONDS)  # there is no provisioner
+        topic.result(MOST_SECONDS)
+    publish(side.bootstrap, "archives", COMPLETE, seconds=MOST_SECONDS)  # there is no provisioner
 
 
 _UNREPLICATED: Final = dict.fromkeys(

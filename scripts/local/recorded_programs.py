@@ -16,7 +16,9 @@ from scripts.local.processes.program import Program
 from scripts.local.side import Side
 from shared.runtime.errors import OperatorError
 
-_SECONDS: Final = 300
+MOST_SECONDS: Final = 300
+"""That a program may take to get ready, or to end."""
+
 _POLL_SECONDS: Final = 0.2
 _LAST_CHARACTERS: Final = 500
 
@@ -56,8 +58,8 @@ def running(side: Side, wanted: Sequence[Program]) -> Iterator[Sequence[Started]
             each.process.terminate()
         for each in started:
             with suppress(subprocess.TimeoutExpired):
-                each.process.wait(_SECONDS)
-            psutil.wait_procs(side_processes(side.root, each.name), timeout=_SECONDS)
+                each.process.wait(MOST_SECONDS)
+            psutil.wait_procs(side_processes(side.root, each.name), timeout=MOST_SECONDS)
             kill(side_processes(side.root, each.name))
             each.process.wait()
 
@@ -82,10 +84,10 @@ def until(done: Callable[[], bool], what: str, started: Iterable[Started]) -> No
     Raises:
         RecordingError: if one of them ends, or it takes too long.
     """
-    deadline = time.monotonic() + _SECONDS
+    deadline = time.monotonic() + MOST_SECONDS
     while not done():
         for each in started:
             each.check()
         if time.monotonic() > deadline:
-            raise RecordingError(f"{what} not ready after {_SECONDS} s")
+            raise RecordingError(f"{what} not ready after {MOST_SECONDS} s")
         time.sleep(_POLL_SECONDS)

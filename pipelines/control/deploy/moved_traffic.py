@@ -4,9 +4,9 @@ from pipelines.control.deploy.backend import Weights
 from pipelines.control.deploy.seen import Look
 
 
-def takes_traffic(weights: Weights | None, side: str) -> bool:
-    """Whether a side has a share of the traffic."""
-    return bool(weights and weights.get(side))
+def share_of(weights: Weights | None, side: str) -> int:
+    """A side's share of the traffic, percent; 0 too if the weights were not read."""
+    return (weights or {}).get(side, 0)
 
 
 def why_not_started(at: Look) -> str:
@@ -14,21 +14,22 @@ def why_not_started(at: Look) -> str:
 
     No plan gives the target traffic before its code is started: if it has some, an operator moved it.
     """
-    side, weights = at.release.target, at.seen.weights
-    if at.release.traffic_ms or weights is None or not takes_traffic(weights, side):
+    side = at.release.target
+    share = share_of(at.seen.weights, side)
+    if at.release.traffic_ms or not share:
         return ""
     return (
-        f"{side} was given {weights[side]} % of the traffic by hand: this release ends, and changes neither "
+        f"{side} was given {share} % of the traffic by hand: this release ends, and changes neither "
         "its code nor the weights any more"
     )
 
 
 def why_not_stopped(at: Look, side: str) -> str:
     """Why the code of a side is not stopped, and what to do; empty if nothing forbids it."""
-    weights = at.seen.weights
-    if weights is None or not takes_traffic(weights, side):
+    share = share_of(at.seen.weights, side)
+    if not share:
         return ""
     return (
-        f"{side} has {weights[side]} % of the traffic, so it is not stopped: set its weight to 0 "
+        f"{side} has {share} % of the traffic, so it is not stopped: set its weight to 0 "
         "(python -m scripts.release.traffic set)"
     )

@@ -18,7 +18,7 @@ from pipelines.control.deploy.backend import (
     Remains,
     SideMinute,
 )
-from pipelines.control.deploy.moved_traffic import takes_traffic
+from pipelines.control.deploy.moved_traffic import share_of
 from pipelines.control.deploy.policy import JUDGED, WATCHED, Policy, percent, pinned
 from pipelines.control.deploy.replays import replay_positions
 from pipelines.control.deploy.seen import Seen
@@ -102,7 +102,7 @@ class Operations:
 
     def _start(self, release: Release, seen: Seen) -> Seen:
         seen = replace(seen, weights=self._backend.weights())
-        if takes_traffic(seen.weights, release.target):
+        if share_of(seen.weights, release.target):
             return seen
         return self._started(release, seen, release.target, release.version)
 
@@ -164,7 +164,7 @@ class Operations:
     def _park(self, release: Release, seen: Seen) -> Seen:
         """Looks before and after: a side that got something meanwhile is not stopped, or runs again."""
         side = release.former
-        if takes_traffic(weights := self._backend.weights(), side):
+        if share_of(weights := self._backend.weights(), side):
             # It may be half stopped already, and what it takes has to be processed.
             self._backend.start(side, release.former_version, fence=release.term)
             return replace(seen, weights=weights)
@@ -203,7 +203,7 @@ class Operations:
 
     def _parked(self, release: Release, seen: Seen, side: str) -> Seen:
         seen = replace(seen, weights=self._backend.weights())
-        if takes_traffic(seen.weights, side):
+        if share_of(seen.weights, side):
             return seen
         return self._stopped(release, seen, side)
 

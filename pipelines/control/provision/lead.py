@@ -26,7 +26,7 @@ class Lead:
         """Want the lead.
 
         Args:
-            lease: nobody else uses it.
+            lease: only this object uses it.
             lease_seconds: after which a silent holder has lost it.
             look_seconds: for how long it is renewed after `held`.
             monotonic: seconds of a clock that never goes back.
@@ -53,7 +53,7 @@ class Lead:
         """Whether this process leads; a look begins.
 
         Raises:
-            StoreError: if the table cannot be used; then nobody knows.
+            StoreError: if the table cannot be used; whether it leads is not known then.
         """
         with self._using:
             self._began = self._monotonic()

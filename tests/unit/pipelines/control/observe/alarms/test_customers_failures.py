@@ -95,7 +95,7 @@ def looked(
 
 
 def test_customers_failures_are_found_only_once_their_contacts_are_known() -> None:
-    assert looked({}, None, NOW) == ({}, []), "opened now, they would be sent to nobody"
+    assert looked({}, None, NOW) == ({}, []), "opened now, no contact would get them"
     opened, changes = looked({}, PUBLISHED, NOW + 1)
     assert changes == [TransitionKind.OPENED] * 2
     assert looked(opened, None, NOW + 2) == (opened, []), "nothing is known to be over"
