@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 import numpy as np
-import xxhash
 from numpy.typing import NDArray
 
 Hashes = NDArray[np.uint64]
@@ -19,9 +18,6 @@ TABLES: Final = 4
 TABLE_CELLS: Final = 96
 CELLS: Final = TABLES * TABLE_CELLS
 """200 ids, 100 missing and 100 doubled, fill half: of 10,000 such sets all but two are decoded completely."""
-
-SEED: Final = 42
-"""Of Spark's xxhash64, which computes the same number in the JVM."""
 
 _MULTIPLICITY: Final = 8
 """How often one id may be left over in a cell to be named."""
@@ -32,11 +28,6 @@ _GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
 _CHECK: Final = np.uint64(0xD1B54A32D192ED03)
 _STEPS: Final = ((30, np.uint64(0xBF58476D1CE4E5B9)), (27, np.uint64(0x94D049BB133111EB)))
 _ROWS: Final = 3
-
-
-def id_hash(event_id: str) -> int:
-    """64 bits of an event's id: XXH64 of its UTF-8 bytes, as Spark's `xxhash64` gives it, unsigned."""
-    return xxhash.xxh64_intdigest(event_id.encode(), seed=SEED)
 
 
 class Iblt:

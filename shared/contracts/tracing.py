@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from shared.contracts.iblt import id_hash
+from shared.contracts.event_hash import id_hash
 from shared.contracts.ledger import Stage
 from shared.contracts.topics import Topic
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from shared.contracts.documents import Pipe
-from shared.contracts.iblt import id_hash
+from shared.contracts.event_hash import id_hash
 
 SAMPLE_BUCKETS: Final = 10_000
 """An event is in a pipe's sample if its bucket (of its id's hash) is below the pipe's threshold."""

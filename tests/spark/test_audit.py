@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from shared.contracts.iblt import id_hash
+from shared.contracts.event_hash import id_hash
 from shared.contracts.lag_histogram import merged
 from shared.contracts.ledger import Stage, Tally
 from shared.contracts.topics import Topic

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as fn
 
-from shared.contracts.iblt import id_hash
+from shared.contracts.event_hash import id_hash
 from shared.contracts.timestamps import parse_time
 from shared.spark.columns import rfc3339_ms
 

@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from pipelines.control.audit.audit_start import covered_offsets
-from shared.contracts.iblt import id_hash
+from shared.contracts.event_hash import id_hash
 from shared.contracts.ledger import Range, Stage, decode_range, encode_range
 from shared.contracts.topics import Topic
 from shared.kafka.admin import admin_client

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.control.observe.ledger import record_parser
-from shared.contracts.iblt import id_hash
+from shared.contracts.event_hash import id_hash
 from shared.contracts.ledger import Stage, Tally
 from shared.contracts.receipts import Result
 from shared.contracts.stages import RESULT_STAGES, TOPIC_STAGES

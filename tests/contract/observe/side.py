@@ -11,7 +11,7 @@ from pipelines.control.observe.ledger.event_search import record_of
 from pipelines.control.observe.ledger.record_parser import ObservedEvent, events_in
 from shared.contracts import headers as h
 from shared.contracts.envelope import MINUTE_MS, collected_item, encode_items
-from shared.contracts.iblt import id_hash
+from shared.contracts.event_hash import id_hash
 from shared.contracts.lag_histogram import histogram
 from shared.contracts.ledger import Range, Stage, Tally, encode_range, with_ids
 from shared.contracts.receipts import Receipt, Result

@@ -12,7 +12,7 @@ from pipelines.control.observe.ledger.minute_sums import MinuteState, Partition
 from pipelines.control.observe.ledger.reconciliation_rules import Key, Reconciliation, entries
 from pipelines.control.observe.ledger.record_parser import ObservedEvent
 from pipelines.control.observe.verdicts.verdicts import Judgement
-from shared.contracts.iblt import id_hash
+from shared.contracts.event_hash import id_hash
 from shared.contracts.scorecard import NamedEvent
 
 MOST_NAMED: Final = 100

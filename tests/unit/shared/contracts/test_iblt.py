@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.contracts.iblt import CELLS, Hashes, Iblt, id_hash
+from shared.contracts.event_hash import id_hash
+from shared.contracts.iblt import CELLS, Hashes, Iblt
 
 hashes = st.lists(st.integers(0, 2**64 - 1), max_size=50)
 

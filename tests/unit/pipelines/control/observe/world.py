@@ -10,7 +10,7 @@ import numpy as np
 from pipelines.control.observe.ledger.record_parser import ObservedEvent, Record
 from pipelines.control.observe.ledger.watermarks import WRITING, Watermark
 from pipelines.control.observe.verdicts.verdicts import ReadProgress
-from shared.contracts.iblt import id_hash
+from shared.contracts.event_hash import id_hash
 from shared.contracts.lag_histogram import histogram
 from shared.contracts.ledger import Range, Stage, Tally, with_ids
 from shared.contracts.topics import Topic

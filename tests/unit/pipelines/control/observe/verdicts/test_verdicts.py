@@ -6,7 +6,7 @@ from pipelines.control.observe.ledger.watermarks import WRITING, Watermark
 from pipelines.control.observe.scorecards.ledger_state import LedgerState
 from pipelines.control.observe.scorecards.minute_cards import minute_card
 from pipelines.control.observe.verdicts.verdicts import ReadProgress, judge
-from shared.contracts.iblt import id_hash
+from shared.contracts.event_hash import id_hash
 from shared.contracts.ledger import Stage
 from shared.contracts.scorecard import MinuteCard
 from shared.contracts.topics import Topic
